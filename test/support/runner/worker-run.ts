@@ -71,12 +71,12 @@ export async function startWorkerRunStack(): Promise<WorkerRunStack> {
   };
 }
 
-/** Starts `signalbox worker run` in an environment with nothing of Signalbox's but `env`. */
+/** Starts `signalbox worker run`, or `worker serve`, in an environment with nothing of Signalbox's but `env`. */
 export function startRun(
   args: readonly string[],
-  { cwd, env }: { cwd: string; env: Record<string, string> },
+  { cwd, env, part = 'run' }: { cwd: string; env: Record<string, string>; part?: 'run' | 'serve' },
 ): Run {
-  const child = spawn(process.execPath, signalboxArgv(['worker', 'run', ...args]), {
+  const child = spawn(process.execPath, signalboxArgv(['worker', part, ...args]), {
     cwd,
     env: cleanEnv(env),
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -94,7 +94,7 @@ export function startRun(
     pid: child.pid!,
     stdout: () => text.stdout,
     stderr: () => text.stderr,
-    events: () => jsonLines(text.stderr),
+    events: () => jsonLines(part === 'serve' ? text.stdout : text.stderr),
     async report() {
       await Promise.race([said.promise, ended]);
       if (!text.stdout.includes('\n')) throw new Error(`no report: ${text.stdout}${text.stderr}`);

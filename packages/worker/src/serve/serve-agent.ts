@@ -28,6 +28,8 @@ export interface ServeAgentOptions extends TurnRunOptions {
   noteWaitMs?: number;
   /** Starts the timers of notes and turns; by default those of Node. */
   startTimer?: StartTimer;
+  /** Returns a random number for the waits before retries: 0 ≤ value < 1. */
+  random?: () => number;
   onEvent: (event: ServeEvent) => void;
 }
 
@@ -78,6 +80,7 @@ async function serve(
     agent,
     token: token.text,
     renewToken: token.renew,
+    ...(options.random && { random: options.random }),
   });
   const command = basename(argv[0] ?? '');
   const status = new ServeStatus(client, command);

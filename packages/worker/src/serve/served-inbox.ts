@@ -77,11 +77,7 @@ export async function openServedInbox(
 ): Promise<ServedInbox> {
   const { concurrency, noteWaitMs, startTimer, consumerId } = options;
   let isStopping = false;
-  const queue = new TurnQueue<Job>(concurrency, async (job) => {
-    changed();
-    await runJob(client, job, options);
-    changed();
-  });
+  const queue = new TurnQueue<Job>(concurrency, (job) => runJob(client, job, options), changed);
   const notes = new NoteBundles<Entry>({ waitMs: noteWaitMs, startTimer, onReady: enqueue });
   function changed(): void {
     options.onChange({ waiting: queue.waitingCount + notes.count, running: queue.running.length });
@@ -89,7 +85,6 @@ export async function openServedInbox(
   function enqueue(entries: readonly Entry[]): void {
     const [first] = entries;
     if (first) queue.add({ thread: first.thread, entries });
-    changed();
   }
   const loop = await client.serve(
     ['*'],
@@ -101,12 +96,14 @@ export async function openServedInbox(
       const entry = entryOf(request, { settle: resolve, fail: reject });
       request.signal.addEventListener('abort', () => {
         if (entry.isRunning) return;
-        notes.remove(entry);
+        if (notes.remove(entry)) changed();
         reject(request.signal.reason);
       });
       if (isQuestion(request.message.kind)) enqueue([entry]);
-      else notes.add(entry);
-      changed();
+      else {
+        notes.add(entry);
+        changed();
+      }
       return await promise;
     },
     { tellsStart: true, consumerId },

@@ -8,14 +8,16 @@ export interface TurnJob {
 export class TurnQueue<Job extends TurnJob> {
   readonly #concurrency: number;
   readonly #run: (job: Job) => Promise<void>;
+  readonly #onChange: () => void;
   #waiting: Job[] = [];
   readonly #running = new Map<Job, Promise<void>>();
   #isStopped = false;
 
-  /** `run` never rejects. */
-  constructor(concurrency: number, run: (job: Job) => Promise<void>) {
+  /** `run` never rejects. `onChange` is called when a job waits, runs or has ended. */
+  constructor(concurrency: number, run: (job: Job) => Promise<void>, onChange: () => void = () => {}) {
     this.#concurrency = concurrency;
     this.#run = run;
+    this.#onChange = onChange;
   }
 
   get waitingCount(): number {
@@ -30,13 +32,7 @@ export class TurnQueue<Job extends TurnJob> {
   add(job: Job): void {
     this.#waiting.push(job);
     this.#startNext();
-  }
-
-  /** Takes a job out that has not begun. Returns false if it has, or is not here. */
-  remove(job: Job): boolean {
-    const before = this.#waiting.length;
-    this.#waiting = this.#waiting.filter((other) => other !== job);
-    return this.#waiting.length < before;
+    this.#onChange();
   }
 
   /** Begins nothing more. Returns the jobs that have not begun. */
@@ -64,5 +60,6 @@ export class TurnQueue<Job extends TurnJob> {
     await this.#run(job);
     this.#running.delete(job);
     this.#startNext();
+    this.#onChange();
   }
 }

@@ -1,0 +1,172 @@
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type BrokerClient, connectBroker } from '@signalbox/client';
+import { startBrokerProcess, tempDir } from '@signalbox/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { signalbox, signalboxArgv } from '../support/cli/command-line.ts';
+import { startToolStack, type ToolStack } from '../support/orchestrator/tool-stack.ts';
+import { isRunning } from '../support/processes.ts';
+import { type Run, startRun } from '../support/runner/worker-run.ts';
+
+const wait = { timeoutMs: 25_000 };
+let stack: ToolStack;
+let walt: BrokerClient;
+let home: Awaited<ReturnType<typeof tempDir>>;
+
+beforeAll(async () => {
+  [stack, home] = await Promise.all([startToolStack({ counter: false }), tempDir()]);
+  walt = await stack.clientAt('walt');
+});
+afterAll(async () => {
+  await walt?.close();
+  await stack?.[Symbol.asyncDispose]();
+  await home?.[Symbol.asyncDispose]();
+});
+
+/** Serves an agent by the command, with a shell script as its program. `args` stand before its command line. */
+async function serve(agent: string, script: string, args: readonly string[] = [], url = stack.broker.url) {
+  const cwd = join(home.path, agent);
+  const runRoot = join(cwd, 'run');
+  await mkdir(runRoot, { recursive: true, mode: 0o700 });
+  const program = join(cwd, 'program');
+  await writeFile(program, `#!/bin/sh\n${script}\n`);
+  await chmod(program, 0o755);
+  const run = startRun(['--agent', agent, '--json', ...args, '--', program], {
+    cwd,
+    env: { HOME: home.path, XDG_RUNTIME_DIR: runRoot, SIGNALBOX_URL: url },
+    part: 'serve',
+  });
+  // The broker knows the agent from then on.
+  await expect.poll(() => eventsOf(run, 'serving')).not.toEqual([]);
+  return { run, runRoot, cwd };
+}
+
+const asOperator = (): string[] => ['--data', stack.broker.dataDir, '--role', 'worker'];
+
+function eventsOf(run: Run, name: string): Record<string, unknown>[] {
+  return run.events().filter(({ event }) => event === name);
+}
+
+/** Waits for a file that a script writes its process into. */
+async function pidIn(file: string): Promise<number> {
+  await expect.poll(() => existsSync(file) && readFile(file, 'utf8')).toMatch(/^\d+\n$/);
+  return Number(await readFile(file, 'utf8'));
+}
+
+/** A script of which the first try never ends, and a later one answers. */
+const hangsOnce = (cwd: string): string =>
+  `if [ -e '${cwd}/pid' ]; then echo "again: $(cat)"; else sleep 600 & echo $$ > '${cwd}/pid'; wait; fi`;
+
+test('signalbox ask is answered by a turn, whose MCP server shows its message, takes none, and sends its reply.', async () => {
+  const main = fileURLToPath(new URL('../support/serve/tool-user-main.ts', import.meta.url));
+  const mcp = [process.execPath, ...signalboxArgv(['worker', 'mcp'])].map((word) => `'${word}'`).join(' ');
+  const { run, runRoot } = await serve('tooled', `exec '${process.execPath}' '${main}' ${mcp}`, asOperator());
+  await using _run = run;
+  const { stdout } = await signalbox(['ask', 'tooled', 'what is new?', '--data', stack.broker.dataDir], {
+    env: { SIGNALBOX_URL: stack.broker.url },
+  });
+  expect(JSON.parse(stdout)).toMatchObject({
+    turn: [{ from: 'operator', kind: 'ask', body: 'what is new?', attempt: 1 }],
+    instructions: expect.stringContaining('You were started for one turn'),
+    waited: false,
+  });
+  await expect
+    .poll(() => eventsOf(run, 'turn_ended'))
+    .toMatchObject([{ outcome: 'answered_by_tool', code: 0, output: 'this is not sent' }]);
+  const ps = () =>
+    signalbox(['ps', '--data', stack.broker.dataDir], { env: { SIGNALBOX_URL: stack.broker.url } });
+  // A status is announced once a second at most.
+  await expect
+    .poll(async () => (await ps()).stdout, { interval: 250 })
+    .toMatch(/^tooled +worker +idle .* program +.*this is not sent$/m);
+  run.kill('SIGTERM');
+  expect(await run.ended).toEqual({ code: 0, signal: null });
+  expect(await readdir(runRoot)).toEqual([]);
+});
+
+test('A program under kill -9 gets its message again, as the second attempt.', async () => {
+  const { run, cwd } = await serve('killed', hangsOnce(join(home.path, 'killed')), asOperator());
+  await using _run = run;
+  const asked = walt.request('killed', 'task', 'work', wait);
+  process.kill(await pidIn(join(cwd, 'pid')), 'SIGKILL');
+  expect(await asked).toMatchObject({ status: 'completed', reply: { json: 'again: work' } });
+  expect(eventsOf(run, 'turn_started').map(({ messages }) => messages)).toMatchObject([
+    [{ attempt: 1 }],
+    [{ attempt: 2 }],
+  ]);
+  expect(eventsOf(run, 'turn_ended')[0]).toMatchObject({ reason: 'its program was ended by SIGKILL' });
+});
+
+test('A serve under kill -9 leaves no process and no file; the next one gets the message as the second attempt.', async () => {
+  const first = await serve('crashed', hangsOnce(join(home.path, 'crashed')), asOperator());
+  await using _first = first.run;
+  const asked = walt.request('crashed', 'ask', 'work', wait);
+  const pid = await pidIn(join(first.cwd, 'pid'));
+  await expect.poll(() => eventsOf(first.run, 'turn_started')).toHaveLength(1);
+  first.run.kill('SIGKILL');
+  await first.run.ended;
+  await expect.poll(() => isRunning(pid)).toBe(false);
+  await expect.poll(() => readdir(first.runRoot)).toEqual([]);
+  const next = await serve('crashed', hangsOnce(join(home.path, 'crashed')), asOperator());
+  await using _next = next.run;
+  expect(await asked).toMatchObject({ status: 'completed', reply: { json: 'again: work' } });
+  expect(eventsOf(next.run, 'turn_started')[0]).toMatchObject({ messages: [{ attempt: 2 }] });
+});
+
+test('A turn outlives kill -9 of the broker, and its reply is stored once.', async () => {
+  const data = join(home.path, 'data');
+  let broker = await startBrokerProcess(data);
+  await using _first = broker;
+  const { url, port } = broker;
+  const operator = await connectBroker({ url, token: await broker.operatorToken(), agent: 'operator' });
+  await using _operator = operator;
+  const file = join(home.path, 'outlives', 'pid');
+  const script = `echo $$ > '${file}'; while [ ! -e '${file}.go' ]; do sleep 0.02; done; cat`;
+  const { run } = await serve('outlives', script, ['--data', data, '--role', 'worker'], url);
+  await using _run = run;
+  const asked = operator.request('outlives', 'ask', 'are you there?', wait);
+  await pidIn(file);
+  await broker.kill();
+  broker = await startBrokerProcess(data, port);
+  await using _second = broker;
+  await expect.poll(() => operator.state.name).toBe('ready');
+  await writeFile(`${file}.go`, '');
+  expect(await asked).toMatchObject({ status: 'completed', reply: { json: 'are you there?' } });
+  await expect.poll(() => eventsOf(run, 'turn_ended')).toMatchObject([{ outcome: 'answered' }]);
+  expect(eventsOf(run, 'turn_started')).toHaveLength(1);
+});
+
+test('Wrong usage is refused before anything connects, and a dry run shows a turn.', async () => {
+  const env = {
+    HOME: home.path,
+    SIGNALBOX_URL: 'ws://127.0.0.1:9',
+    SIGNALBOX_TOKEN: await stack.broker.token('dry'),
+  };
+  const absent = await signalbox(['worker', 'serve', '--', 'not-a-program'], { env });
+  expect(absent).toMatchObject({
+    code: 127,
+    stderr: expect.stringContaining("'not-a-program' was not found"),
+  });
+  const dry = await signalbox(['worker', 'serve', '--dry-run', '--', 'cat', '-u'], { env });
+  expect(dry.code).toBe(0);
+  expect(dry.stdout).toContain('dry would be started');
+  expect(dry.stdout).toContain('  cat -u\n');
+  expect(dry.stdout).toContain('SIGNALBOX_SERVED=1');
+});
+
+test('Four scouts share one command, each with its own token.', async () => {
+  const { run } = await serve('scout', 'echo "$SIGNALBOX_AGENT"', [...asOperator(), '--count', '4']);
+  await using _run = run;
+  const names = ['scout-1', 'scout-2', 'scout-3', 'scout-4'];
+  await expect
+    .poll(() =>
+      eventsOf(run, 'serving')
+        .map(({ agent }) => agent)
+        .sort(),
+    )
+    .toEqual(names);
+  const outcomes = await Promise.all(names.map((name) => walt.request(name, 'ask', 'who?', wait)));
+  expect(outcomes.map((one) => one.status === 'completed' && one.reply.json)).toEqual(names);
+});
