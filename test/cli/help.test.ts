@@ -26,6 +26,7 @@ const commands = [
   'ask',
   'inbox',
   'inbox show',
+  'inbox cancel',
   'agents',
   'ps',
   'history',

@@ -48,6 +48,17 @@ async function smallStore(directory: string): Promise<string> {
       await store.sweep(steadyTime(startedAt + 1000));
     }
   }
+  const later = Array.from({ length: 12 }, (_, n) => ({
+    ...messageOf(20, n),
+    createdAt: startedAt + 60_000 + n,
+    scheduledAt: startedAt,
+  }));
+  await store.commit({ messages: later, attempts: [], settlements: [] });
+  await store.commit({
+    messages: await store.scheduled.due(startedAt + 60_002, 9, 1e6),
+    attempts: [],
+    settlements: [],
+  });
   await store.bindJournal('bob', { previous: [], next: 'one' });
   await store[Symbol.asyncDispose]();
   return file;
@@ -127,6 +138,17 @@ const damage: [string, (file: string) => void, RegExp][] = [
     'the time of a dead letter',
     (file) => edit(file, 'UPDATE dead_letter SET dead_at = dead_at + 1'),
     /dead letter \d+ says/,
+  ],
+  [
+    'the recipient of a scheduled message',
+    (file) =>
+      edit(file, "UPDATE scheduled SET inbox = 'kim' WHERE number = (SELECT min(number) FROM scheduled)"),
+    /scheduled message \d+ says/,
+  ],
+  [
+    'the time at which a scheduled message was sent',
+    (file) => edit(file, 'UPDATE scheduled SET sent_at = sent_at + 1'),
+    /scheduled message \d+ says/,
   ],
   ['the hash of an id', damageHashes, /index of ids in segment \d+ is damaged/],
   [

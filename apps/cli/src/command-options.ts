@@ -1,5 +1,6 @@
+import { parseInstant } from '@signalbox/protocol';
+import { parseDuration } from '@signalbox/protocol/duration';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { parseDuration } from './terminal/duration.ts';
 
 /**
  * Adds the options that name the broker and the identity. `agent: false` leaves out `--agent`, for
@@ -75,6 +76,14 @@ export function withExamples(command: Command, ...examples: string[]): Command {
 export function timeOption(flags: string, description: string, byDefault?: string): Option {
   const option = new Option(flags, description).argParser(milliseconds);
   return byDefault === undefined ? option : option.default(milliseconds(byDefault), byDefault);
+}
+
+/** Reads an instant, such as `2026-12-01T09:00` or one with a zone, as epoch milliseconds. */
+export function instantOption(text: string): number {
+  const at = parseInstant(text);
+  if (at === undefined)
+    throw new InvalidArgumentError('Write it like 2026-12-01T09:00, or with a zone: 2026-12-01T09:00+01:00.');
+  return at;
 }
 
 /** Reads how long a token is valid: a time such as `30d` as milliseconds, or `never`. */

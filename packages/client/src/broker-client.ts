@@ -10,6 +10,7 @@ import type {
   OrchestratorFigures,
   PeekedMessage,
   RefusedMember,
+  ScheduledMessageInfo,
   SignalboxError,
   SubscribedFrame,
   WelcomeFrame,
@@ -67,8 +68,15 @@ export interface BrokerClient extends AsyncDisposable {
    * `traceparent` names the span of that work to the consumer that tries the messages next.
    */
   working(seqs: readonly number[], traceparent?: string): void;
-  /** Withdraws the client's own request; `correlationId` is its id. */
+  /** Withdraws the client's own request, or a message of it that is not due; `correlationId` is its id. */
   cancel(to: string, correlationId: string): void;
+  /** Lists messages that are not due, the first due one first: those of this agent, or for operators and observers those of everybody. */
+  listScheduled(options?: ListScheduledOptions): Promise<ScheduledMessageInfo[]>;
+  /**
+   * Cancels a message that is not due; for operators also one of another `sender`. Resolves with how many there were, which is 0 or 1, or
+   * with one copy for each member of a group. A message that is due already is left alone.
+   */
+  cancelScheduled(message: { to: string; id: string; sender?: string }): Promise<number>;
   /** Sets what `listConnected` shows of this client: JSON of at most 2 KiB. Sent at most once a second, kept across reconnects. */
   announce(status: unknown): void;
   /** Lists the connected agents that this client may see. */
@@ -95,6 +103,16 @@ export interface BrokerClient extends AsyncDisposable {
   admin<Op extends AdminOp>(op: Op, params: AdminParams<Op>): Promise<AdminResult<Op>>;
   /** Sends what is waiting, aborts what is being served, and ends the connection for good. */
   close(): Promise<void>;
+}
+
+/** Selects messages that are not due. */
+export interface ListScheduledOptions {
+  /** Only messages to this inbox. */
+  to?: string;
+  /** Only messages of this agent. */
+  sender?: string;
+  /** The most messages that are listed; default 100. */
+  limit?: number;
 }
 
 /** Selects the messages that a `peek` reads, by default the oldest 100 of this client's inbox. */
@@ -131,6 +149,11 @@ export interface Outgoing {
   thread?: string;
   /** The lifetime in milliseconds; the broker's default is 7 days. */
   ttlMs?: number;
+  /**
+   * The time in milliseconds after which the message is handed out, from its storing on. Its lifetime begins then. The receipt comes at
+   * once. Not for `ask`, `mcp_request` and replies, and not with {@link settles}.
+   */
+  notBeforeMs?: number;
   /** A group's messages with the same key are handed out one after the other, in their order. It has at most 64 characters. */
   groupKey?: string;
   /** True: each member of the group but the sender gets a copy. By default nobody does if one of them can't be given it. */

@@ -162,6 +162,8 @@ export class ClientParts {
         this.calls.answered(frame);
         break;
       case 'ack_result':
+      case 'cancel_result':
+      case 'scheduled':
       case 'connected':
       case 'peeked':
       case 'found':

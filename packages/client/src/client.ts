@@ -12,6 +12,7 @@ import {
   type OrchestratorFigures,
   type PeekedMessage,
   parseAdminResult,
+  type ScheduledMessageInfo,
   SignalboxError,
   type WelcomeFrame,
 } from '@signalbox/protocol';
@@ -21,6 +22,7 @@ import type {
   BrokerClient,
   ClientState,
   DeliverCallOptions,
+  ListScheduledOptions,
   Outgoing,
   ParsedMessage,
   PeekOptions,
@@ -261,6 +263,40 @@ export class Client implements BrokerClient {
 
   cancel(to: string, correlationId: string): void {
     if (this.state.name !== 'closed') this.#parts.outbox.cancel(to, correlationId);
+  }
+
+  async listScheduled({ limit = 100, ...query }: ListScheduledOptions = {}): Promise<ScheduledMessageInfo[]> {
+    const messages: ScheduledMessageInfo[] = [];
+    let cursor: string | undefined;
+    do {
+      this.#parts.requireOpen();
+      const page = await this.#parts.calls.call(
+        {
+          type: 'list_scheduled',
+          ...query,
+          limit: Math.min(limit - messages.length, frameLimits.peekMessages),
+          ...(cursor !== undefined && { cursor }),
+        },
+        { repeatable: true },
+      );
+      messages.push(...page.messages);
+      cursor = page.cursor;
+    } while (cursor !== undefined && messages.length < limit);
+    return messages;
+  }
+
+  async cancelScheduled({
+    to,
+    id,
+    sender = this.agent,
+  }: {
+    to: string;
+    id: string;
+    sender?: string;
+  }): Promise<number> {
+    this.#parts.requireOpen();
+    const answer = await this.#parts.calls.call({ type: 'cancel', to, correlation_id: id, sender });
+    return answer.scheduled;
   }
 
   announce(status: unknown): void {

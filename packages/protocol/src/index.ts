@@ -31,6 +31,7 @@ export {
   foundStates,
   type MessageFrame,
   type RefusedMember,
+  type ScheduledMessageInfo,
   type SubscribedFrame,
   type WelcomeFrame,
 } from './wire/broker-frames.ts';
@@ -46,6 +47,7 @@ export {
   type FindFrame,
   type HelloFrame,
   type ListConnectedFrame,
+  type ListScheduledFrame,
   type MetricsFrame,
   type NackFrame,
   type PeekFrame,
@@ -272,4 +274,6 @@ export {
   permissionsOfRole,
 } from './permissions.ts';
 export { errnoOf, failuresOf, messageOf, SignalboxError } from './signalbox-error.ts';
+export { parseDuration } from './times/duration.ts';
+export { parseInstant } from './times/instant.ts';
 export { quotedLines, visible, visibleLine } from './visible-text.ts';

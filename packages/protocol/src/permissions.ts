@@ -52,6 +52,10 @@ export const operationPermissions = {
   frame: {
     /** `list_connected` shows agents of every role, and how much waits for each of them. */
     list_connected: readers,
+    /** `list_scheduled` shows messages of every sender. */
+    list_scheduled: readers,
+    /** `cancel` calls off messages of other senders that are not due. */
+    cancel: operator,
     /** `peek` reads every inbox, with bodies. */
     peek: operator,
     /** The request `manifest` shows the tools of every role. */

@@ -8,6 +8,7 @@ import { noticeTests } from './conformance/notice-tests.ts';
 import { orderTests } from './conformance/order-tests.ts';
 import { repeatTests } from './conformance/repeat-tests.ts';
 import { requestTests } from './conformance/request-tests.ts';
+import { scheduledTests } from './conformance/scheduled-tests.ts';
 import { settlementTests } from './conformance/settlement-tests.ts';
 import type { OpenStore } from './conformance/store-under-test.ts';
 
@@ -22,6 +23,7 @@ export function inboxStoreConformance(name: string, open: OpenStore): void {
     describe('requests', () => requestTests(open));
     describe('notices', () => noticeTests(open));
     describe('dead letters', () => deadLetterTests(open));
+    describe('scheduled messages', () => scheduledTests(open));
     describe('history', () => historyTests(open));
     describe('caps', () => capTests(open));
     describe('content', () => contentTests(open));

@@ -3,13 +3,15 @@ import type { DeadLetters } from './dead-letters.ts';
 import type { ExpiryTime } from './expiry-time.ts';
 import type { HistoryPage, HistoryQuery } from './history.ts';
 import type { NewMessage, Outcome, SentToAll, StoredMessage, StoredMetadata } from './message.ts';
+import type { ScheduledMessages } from './scheduled-messages.ts';
 
 /**
  * The answer to one {@link NewMessage}. With `duplicate`, `id_conflict` and `already_answered` nothing is stored, but `settles` takes
  * effect; the other refusals change nothing. `already_answered`: the request that the message answers has its end. If it was pending,
  * it is acked, and `acked` names it. `no_request`: the replier was never sent such a request. A message with `copies` is answered with
  * what became of them, a repeat as the first one was. `thread` is that of the request that the message answers, if it is not the
- * request's id.
+ * request's id. `scheduled`: it waits for its time. `gone`: the message to be released was
+ * cancelled. `isDamaged`: a released message has lost its body, and must not be given to a consumer.
  */
 export type Appended =
   | {
@@ -18,7 +20,10 @@ export type Appended =
       thread?: string;
       sent?: SentToAll;
       copies?: readonly { inbox: string; seq: number }[];
+      isDamaged?: boolean;
     }
+  | { result: 'scheduled'; sent?: SentToAll }
+  | { result: 'gone' }
   | { result: 'duplicate'; sent?: SentToAll }
   | ({ result: 'id_conflict' } & OfRecipient)
   | { result: 'already_answered'; acked?: { inbox: string; seq: number } }
@@ -119,6 +124,8 @@ export interface Backlog {
   oldestAt?: number;
   /** Dead letters. */
   dead: number;
+  /** Messages that are not due. */
+  scheduled: number;
 }
 
 /** Agents for which messages wait, and the cursor of the next page if there may be more. */
@@ -156,6 +163,8 @@ export interface JournalClaim {
 export interface InboxStore extends AsyncDisposable {
   /** The messages that were settled as `dead`, whole. */
   readonly dead: DeadLetters;
+  /** The messages that are not due. */
+  readonly scheduled: ScheduledMessages;
   /** What a durable message survives, and the size of the largest body that callers may give. */
   readonly caps: { receiptMeans: 'fsynced' | 'written' | 'replicated'; maxBodyBytes: number };
   /** A repeated id is recognised at least this long after its message was settled, in milliseconds. */

@@ -38,10 +38,17 @@ export type {
   GroupFields,
   NewMessage,
   Outcome,
+  Release,
   SentToAll,
   StoredMessage,
   StoredMetadata,
 } from './message.ts';
+export type {
+  ScheduledMessage,
+  ScheduledMessages,
+  ScheduledPage,
+  ScheduledQuery,
+} from './scheduled-messages.ts';
 export { openSqliteAuditLog, type SqliteAuditLogOptions } from './sqlite/audit-log/audit-log.ts';
 export { verifyAuditLog } from './sqlite/audit-log/verify-audit-log.ts';
 export { type CopiedFile, describeFile, syncFile } from './sqlite/backup/copied-file.ts';

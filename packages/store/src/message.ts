@@ -16,6 +16,15 @@ export interface SentToAll {
   readonly refused: readonly { readonly agent: string; readonly code: string }[];
 }
 
+/** A scheduled message that is due, as `ScheduledMessages.due` tells it. */
+export interface Release {
+  readonly number: number;
+  /** Bytes of the body that it was stored with. */
+  readonly size: number;
+  /** Whether it counts against its sender. */
+  readonly isCounted: boolean;
+}
+
 /** A message that is to be stored. Times are epoch milliseconds of the broker's clock. */
 export interface NewMessage {
   /** Address of the inbox: `agent`, `agent#sub`, or a group. */
@@ -60,6 +69,13 @@ export interface NewMessage {
   /** What it has as a message to a group. */
   group?: GroupFields | undefined;
   /**
+   * Schedules the message, which was sent at this time: it waits for its time of creation, which is later, and then somebody releases it.
+   * Such a message settles and answers nothing.
+   */
+  scheduledAt?: number | undefined;
+  /** Releases this scheduled message: it comes into its inbox, as it is given here. It is told as `gone` if it was cancelled. */
+  release?: Release | undefined;
+  /**
    * The caps on what its sender has stored. Without it the message does not count against its sender, and it may use what is
    * reserved: in the store, in its inbox, and of what its recipient may have.
    */
@@ -71,7 +87,10 @@ export type Outcome = 'acked' | 'expired' | 'cancelled' | 'dead';
 
 /** A pending message: one that is not settled. `size` counts the bytes of its body. */
 export interface StoredMessage
-  extends Omit<NewMessage, 'settles' | 'tokenId' | 'answers' | 'answersIn' | 'copies' | 'quota'> {
+  extends Omit<
+    NewMessage,
+    'settles' | 'tokenId' | 'answers' | 'answersIn' | 'copies' | 'quota' | 'scheduledAt' | 'release'
+  > {
   seq: number;
   /** How often a consumer tried it and failed. */
   attempts: number;

@@ -8,8 +8,9 @@ import {
   withJsonOption,
 } from '../command-options.ts';
 import type { InboxFlags, InboxShowFlags } from '../messages/inbox.ts';
+import type { CancelFlags } from '../messages/scheduled.ts';
 
-/** Defines `signalbox inbox` with `signalbox inbox show`. */
+/** Defines `signalbox inbox` with `signalbox inbox show` and `signalbox inbox cancel`. */
 export function inboxCommand(): Command {
   const command = withConnectionOptions(
     new Command('inbox').description(
@@ -20,6 +21,7 @@ export function inboxCommand(): Command {
       '--take',
       'print the messages whole and acknowledge each once it is written; takes the inbox over from a worker that reads it',
     )
+    .option('--scheduled', 'list what you sent and is not due instead; for operators what anybody sent')
     .option('--limit <n>', 'show or take at most this many', countOption, 50)
     .option('--wait', 'wait for new mail without taking it, print one line and exit with code 2')
     .addOption(timeOption('--timeout <time>', 'with --wait: exit with code 0 if none has come by then'))
@@ -37,6 +39,7 @@ cannot be done exits with code 2 as well, says so on standard error and prints n
     withJsonOption(command),
     'signalbox inbox --token-file researcher.token',
     'signalbox inbox show V1StGXR8Z5jdHi6BmyT --token-file researcher.token',
+    'signalbox inbox --scheduled --token-file researcher.token',
     'signalbox inbox --take --token-file researcher.token > mail.txt',
     'signalbox inbox --wait --timeout 10m --mark researcher.mark --token-file researcher.token',
   );
@@ -44,7 +47,7 @@ cannot be done exits with code 2 as well, says so on standard error and prints n
     const { inbox } = await import('../messages/inbox.ts');
     process.exitCode = await inbox(flags);
   });
-  command.addCommand(showCommand());
+  command.addCommand(showCommand()).addCommand(cancelCommand());
   return command;
 }
 
@@ -62,5 +65,22 @@ function showCommand(): Command {
     const { showMessage } = await import('../messages/inbox.ts');
     // The command above has the same options, and takes them from the line first.
     await showMessage(id, { ...flags, ...command.optsWithGlobals<InboxShowFlags>() });
+  });
+}
+
+function cancelCommand(): Command {
+  const command = withConnectionOptions(
+    new Command('cancel')
+      .description('Cancel a message that you sent and that is not due.')
+      .argument('<to>', 'its recipient, as inbox --scheduled shows it, or the group whose members get copies')
+      .argument('<id>', 'its id'),
+  ).option('--from <agent>', 'for operators: the agent that sent it', agentOption);
+  withExamples(
+    withJsonOption(command),
+    'signalbox inbox cancel writer-1 V1StGXR8Z5jdHi6BmyT --token-file researcher.token',
+  );
+  return command.action(async (to: string, id: string, flags: CancelFlags) => {
+    const { cancelScheduled } = await import('../messages/scheduled.ts');
+    await cancelScheduled(to, id, { ...flags, ...command.optsWithGlobals<CancelFlags>() });
   });
 }

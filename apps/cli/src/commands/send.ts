@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import {
+  instantOption,
   threadOption,
   timeOption,
   withConnectionOptions,
@@ -33,10 +34,17 @@ export function sendCommand(): Command {
       threadOption,
     )
     .option('--id <id>', 'id of your own; sending it twice stores one message')
-    .addOption(timeOption('--ttl <time>', 'drop it if nobody has read it by then; default 7d'));
+    .addOption(timeOption('--ttl <time>', 'drop it if nobody has read it by then; default 7d'))
+    .addOption(timeOption('--in <time>', 'hand it out only after this time, as in 90m; it is stored at once'))
+    .option(
+      '--at <instant>',
+      'hand it out only then, as in 2026-12-01T09:00 (of this machine’s zone) or 2026-12-01T09:00Z',
+      instantOption,
+    );
   withExamples(
     withJsonOption(command),
     "signalbox send writer-1 'the sources are ready' --token-file researcher.token",
+    "signalbox send writer-1 'write the summary' --kind task --in 2h --token-file researcher.token",
     "signalbox send role:writer 'stop for today' --all --token-file researcher.token",
   );
   return command.action(async (to: string, text: string, flags: SendFlags) => {

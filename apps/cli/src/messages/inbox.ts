@@ -5,6 +5,7 @@ import { formatDuration } from '../terminal/duration.ts';
 import { type ExitCode, exitCodes } from '../terminal/exit-codes.ts';
 import { count, printed, printJson, printLines, tableLines } from '../terminal/output.ts';
 import { bodyStart, withParsedBody } from './message-text.ts';
+import { listScheduled } from './scheduled.ts';
 import { takeWaiting } from './take-waiting.ts';
 import { type WaitFlags, waitForMail } from './wait-for-mail.ts';
 import { findWaiting, readWaiting } from './waiting-messages.ts';
@@ -14,6 +15,7 @@ import { wholeMessage } from './whole-message.ts';
 export interface InboxFlags extends WaitFlags {
   take?: boolean;
   wait?: boolean;
+  scheduled?: boolean;
   limit: number;
 }
 
@@ -30,11 +32,17 @@ export interface InboxShowFlags extends ConnectionFlags {
 export async function inbox(flags: InboxFlags): Promise<ExitCode> {
   checkOptions(flags);
   if (flags.wait) return await waitForMail(flags);
-  await (flags.take ? take(flags) : list(flags));
+  await (flags.scheduled ? listScheduled(flags) : flags.take ? take(flags) : list(flags));
   return exitCodes.ok;
 }
 
-function checkOptions({ wait, take, timeout, mark }: InboxFlags): void {
+function checkOptions({ wait, take, scheduled, timeout, mark }: InboxFlags): void {
+  if (scheduled && (wait || take)) {
+    const other = take ? '--take' : '--wait';
+    throw new SignalboxError('usage', `--scheduled lists what is not due, and ${other} is for what waits`, {
+      details: { hint: 'leave one of them out' },
+    });
+  }
   const alone = timeout !== undefined ? '--timeout' : mark !== undefined ? '--mark' : undefined;
   if (wait && take) {
     throw new SignalboxError('usage', '--wait takes no messages, and --take does', {

@@ -2,6 +2,7 @@ import type { Receipt } from '@signalbox/client';
 import { idSchema, isGroup, kindSchema, SignalboxError } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
+import { formatDuration } from '../terminal/duration.ts';
 import { count, printJson, printLines } from '../terminal/output.ts';
 import { textArgument } from './text-argument.ts';
 
@@ -11,6 +12,10 @@ export interface SendFlags extends ConnectionFlags {
   replyTo?: string;
   id?: string;
   ttl?: number;
+  /** Epoch milliseconds. */
+  at?: number;
+  /** Milliseconds from now. */
+  in?: number;
   all?: boolean;
   partial?: boolean;
   key?: string;
@@ -23,6 +28,7 @@ export async function send(to: string, argument: string, flags: SendFlags): Prom
   checkOptions(flags);
   checkGroupOptions(to, flags);
   checkThread(flags);
+  const notBeforeMs = waitOf(flags, Date.now());
   const body = await textArgument(argument);
   const kind = flags.kind ?? (flags.replyTo === undefined ? 'note' : 'reply');
   const receipt = await withSession(flags, ({ client }) =>
@@ -34,13 +40,14 @@ export async function send(to: string, argument: string, flags: SendFlags): Prom
       ...(flags.replyTo !== undefined && { correlationId: flags.replyTo }),
       ...(flags.ttl !== undefined && { ttlMs: flags.ttl }),
       ...(flags.thread !== undefined && { thread: flags.thread }),
+      ...(notBeforeMs !== undefined && { notBeforeMs }),
       ...(flags.key !== undefined && { groupKey: flags.key }),
       ...(flags.all && { all: true }),
       ...(flags.partial && { partial: true }),
     }),
   );
   if (flags.json) return printJson({ ...receipt });
-  printLines(...receiptLines(to, receipt, flags));
+  printLines(...receiptLines(to, receipt, flags), ...dueLines(to, receipt, notBeforeMs));
 }
 
 /** Tells what became of a message. */
@@ -56,6 +63,29 @@ function receiptLines(
   return [
     !all && members === 0 ? `${first}, which has no member yet` : first,
     ...refused.map(({ agent, code }) => `${agent} was left out: ${code}`),
+  ];
+}
+
+/** Returns the time in milliseconds after which a message is to be handed out; `undefined` for now. */
+function waitOf({ at, in: wait }: SendFlags, now: number): number | undefined {
+  if (at === undefined) return wait;
+  if (wait !== undefined) {
+    throw new SignalboxError('usage', '--at and --in are two ways to say when', {
+      details: { hint: 'leave one of them out' },
+    });
+  }
+  if (at > now) return at - now;
+  throw new SignalboxError('usage', `--at ${new Date(at).toISOString()} is over`, {
+    details: { hint: 'leave it out to send the message now' },
+  });
+}
+
+/** Tells when a message is handed out, and how to call it off. */
+function dueLines(to: string, { id, duplicate }: Receipt, wait: number | undefined): string[] {
+  if (wait === undefined || duplicate) return [];
+  return [
+    `it is handed out in ${formatDuration(wait)}, and not before`,
+    `call it off: signalbox inbox cancel ${to} ${id}`,
   ];
 }
 

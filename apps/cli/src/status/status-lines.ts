@@ -21,7 +21,7 @@ export function statusLines(status: GatheredStatus, problems: readonly string[],
 }
 
 function facts({ url, broker, hold, agents, orchestrator }: GatheredStatus, now: number): [string, string][] {
-  const { version, started_at, receipt_means, pending, oldest_pending_at, dead_letters } = broker;
+  const { version, started_at, receipt_means, pending, oldest_pending_at, dead_letters, scheduled } = broker;
   const { servers } = orchestrator;
   const oldest =
     oldest_pending_at === undefined ? '' : `, the oldest for ${formatDuration(now - oldest_pending_at)}`;
@@ -39,7 +39,7 @@ function facts({ url, broker, hold, agents, orchestrator }: GatheredStatus, now:
       'agents',
       `${agents.connected} connected, ${agents.withMail} of them with mail; ${agents.offlineWithMail} offline with mail`,
     ],
-    ['mail', `${pending} waiting${oldest}; ${count(dead_letters, 'dead letter')}`],
+    ['mail', `${pending} waiting${oldest}; ${scheduled} for later; ${count(dead_letters, 'dead letter')}`],
     [
       'space',
       `${byteSize(broker.used_bytes)} of ${byteSize(broker.max_bytes)} used, ${byteSize(broker.free_bytes)} free on the disk`,

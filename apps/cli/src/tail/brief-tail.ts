@@ -14,6 +14,7 @@ export class BriefTail {
         this.#callsAreNamed = true;
         return event.call.state === 'finished';
       case 'stored':
+      case 'scheduled':
       case 'delivered':
         return !(this.#callsAreNamed && isOfCall(event.message.kind));
       case 'settled':

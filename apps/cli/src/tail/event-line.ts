@@ -1,7 +1,7 @@
 import type { TailEvent } from '@signalbox/operator';
 import type { CallRecord, TailNotice } from '@signalbox/protocol';
 import { byteSize } from '../terminal/byte-size.ts';
-import { formatElapsed } from '../terminal/duration.ts';
+import { formatDuration, formatElapsed } from '../terminal/duration.ts';
 import { cell, oneLine } from '../terminal/output.ts';
 
 type MessageEvent = Extract<TailNotice, { message: unknown }>;
@@ -20,6 +20,7 @@ export function eventLine(event: TailEvent): string {
 function words(event: TailEvent): string[] {
   switch (event.what) {
     case 'stored':
+    case 'scheduled':
     case 'delivered':
     case 'settled':
       return messageWords(event);
@@ -52,6 +53,8 @@ function messageWords(event: MessageEvent): string[] {
   switch (event.what) {
     case 'stored':
       return ['stored', ...about, byteSize(size ?? 0), ...answers(correlation_id)];
+    case 'scheduled':
+      return ['scheduled', ...about, `due in ${formatDuration(event.due_at - event.at)}`];
     case 'delivered':
       return ['delivered', ...about, ...(event.attempt > 1 ? [`attempt ${event.attempt}`] : [])];
     case 'settled': {

@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { parseDuration } from '@signalbox/protocol/duration';
 import { isAgentId, parseBrokerAddress } from '@signalbox/protocol/names';
 import { type FaceRefusal, runShim, type ShimOptions } from '@signalbox/worker/shim';
 import type { UsedConnection } from '../connection/client-session.ts';
@@ -14,7 +15,6 @@ import {
 } from '../connection/named-identity.ts';
 import { firstEndSignal } from '../process/end-signals.ts';
 import { parentEnded } from '../process/parent-ended.ts';
-import { parseDuration } from '../terminal/duration.ts';
 import { faceSocketName, isFaceExpected } from './face-socket.ts';
 import { mcpDefaults } from './mcp-defaults.ts';
 import { servedTurn } from './served-turn.ts';

@@ -48,6 +48,7 @@ export function startChores(deps: ChoreDeps): AsyncDisposable[] {
   };
   return [
     repeat(250, () => delivery.deadlines.check(), onError),
+    repeat(250, () => delivery.releases.check(), onError),
     repeat(250, async () => followers.catchUp(), onError),
     repeat(1000, () => deps.pending.step(), onError),
     repeat(500, () => endExpiredTokens(deps), onError),

@@ -13,6 +13,7 @@ import { LeaseTable } from './leases/lease-table.ts';
 import { headerOfNew } from './message-header.ts';
 import type { Meter } from './meter.ts';
 import type { DeliverResult, Producer } from './producer.ts';
+import { Releases } from './scheduled/releases.ts';
 import { Discards } from './settling/discards.ts';
 import { Settler } from './settling/settler.ts';
 import { WaitingRequests } from './settling/waiting-requests.ts';
@@ -66,6 +67,8 @@ export class Delivery {
   readonly cancellations: Cancellations;
   /** Gives up messages whose time is over. Its methods are to be called repeatedly. */
   readonly deadlines: Deadlines;
+  /** Brings scheduled messages into their inboxes. */
+  readonly releases: Releases;
   /** Answers questions about the messages that consumers hold or left behind. */
   readonly held: HeldMessages;
   readonly #deps: DeliveryDeps;
@@ -146,7 +149,23 @@ export class Delivery {
       newLeaseId: deps.newLeaseId,
     });
     this.held = new HeldMessages({ store, commits, leases, histories });
-    this.cancellations = new Cancellations({ store, commits, leases, settler, monotonic });
+    this.cancellations = new Cancellations({
+      store,
+      commits,
+      leases,
+      settler,
+      tail,
+      meter,
+      monotonic,
+      onError,
+    });
+    this.releases = new Releases({
+      scheduled: store.scheduled,
+      commits,
+      isHeld: (inbox) => this.isHeld(inbox),
+      time,
+      onError,
+    });
     this.deadlines = new Deadlines({
       store,
       leases,
@@ -262,6 +281,7 @@ export class Delivery {
   async close(): Promise<void> {
     this.deadlines.close();
     this.#discards.close();
+    await this.releases.close();
     this.#dispatcher.close();
     while (this.#commits.isBusy) await this.#commits.flushed().catch(this.#deps.onError);
   }
@@ -270,9 +290,27 @@ export class Delivery {
     const { settles } = message;
     if (settles !== undefined && hasSettled(result)) this.#settledByReply(settles);
     if (result.result === 'stored') {
-      if (result.copies) this.#storedCopies(message, result.copies);
+      if (message.release !== undefined) this.#released(message, from, result);
+      else if (result.copies) this.#storedCopies(message, result.copies);
       else this.#stored(inThread(message, result.thread), from, result.seq);
-    } else if (result.result === 'already_answered' && result.acked) this.#settledByReply(result.acked);
+    } else if (result.result === 'scheduled') this.#scheduled(message);
+    else if (result.result === 'already_answered' && result.acked) this.#settledByReply(result.acked);
+  }
+
+  #scheduled(message: NewMessage): void {
+    const { tail } = this.#deps;
+    const { createdAt: due_at } = message;
+    if (tail.isOn) tail.report({ what: 'scheduled', due_at }, undefined, headerOfNew(message));
+    this.releases.scheduled(due_at);
+    this.cancellations.cancelScheduledEarly(message);
+  }
+
+  /** A released message is handed out like one that was just sent, unless it has lost its body: reading it gives it up. */
+  #released(message: NewMessage, from: Sender, { seq, isDamaged }: Stored): void {
+    const { meter, time } = this.#deps;
+    meter.released(time.now() - message.createdAt);
+    if (!isDamaged) this.#stored(message, from, seq);
+    else this.#dispatcher.wake(message.inbox);
   }
 
   #settledByReply({ inbox, seq }: { inbox: string; seq: number }): void {
@@ -327,6 +365,8 @@ export class Delivery {
 function inThread(message: NewMessage, thread: string | undefined): NewMessage {
   return thread === undefined ? message : { ...message, thread };
 }
+
+type Stored = Extract<DeliverResult, { result: 'stored' }>;
 
 /** The results with which a message settles the one that it names, whether it was stored or not. */
 const settlingResults = new Set<DeliverResult['result']>([

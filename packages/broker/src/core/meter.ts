@@ -2,6 +2,8 @@
 export interface Meter {
   /** A message of this kind was stored. */
   stored(kind: string): void;
+  /** A message came into its inbox so many milliseconds after it was due. */
+  released(lateMs: number): void;
   /** A message was pushed to its consumer, after so many failed attempts. */
   pushed(kind: string, attempts: number): void;
   /** A message was settled. */
@@ -17,6 +19,7 @@ export interface Meter {
 /** Counts nothing. */
 export const noMeter: Meter = {
   stored() {},
+  released() {},
   pushed() {},
   settled() {},
   died() {},

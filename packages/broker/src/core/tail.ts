@@ -7,12 +7,13 @@ export type TailMessage = Pick<MessageHeader, 'inbox' | 'id' | 'from' | 'kind'> 
 /** An event in the life of a stored message. `attempt` counts the attempts to handle it, this one included. */
 export type TailEvent =
   | { what: 'stored' }
+  | { what: 'scheduled'; due_at: number }
   | { what: 'delivered'; attempt: number }
   | { what: 'settled'; outcome: Outcome; reason?: string | undefined };
 
 /** Follows what happens to messages. Callers read `isOn` before each event and call nothing while it is false. */
 export interface Tail {
   readonly isOn: boolean;
-  /** Reports an event of a message. */
-  report(event: TailEvent, seq: number, message: TailMessage): void;
+  /** Reports an event of a message. One that is not due has no sequence number. */
+  report(event: TailEvent, seq: number | undefined, message: TailMessage): void;
 }

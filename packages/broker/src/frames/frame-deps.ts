@@ -42,6 +42,7 @@ export interface FrameDeps {
     | 'usage'
     | 'history'
     | 'dead'
+    | 'scheduled'
     | 'countExpired'
   >;
   tokens: TokenRegistry;

@@ -6,6 +6,7 @@ import { cancel } from './cancel.ts';
 import { deliver } from './deliver/deliver.ts';
 import { find } from './find.ts';
 import type { FrameDeps } from './frame-deps.ts';
+import { listScheduled } from './list-scheduled.ts';
 import { metrics } from './metrics.ts';
 import type { Outcome } from './outcome.ts';
 import { peek } from './peek.ts';
@@ -33,6 +34,7 @@ const handlers: { [T in ClientFrame['type']]: FrameHandler<Extract<ClientFrame, 
   cancel,
   announce,
   list_connected: listConnected,
+  list_scheduled: listScheduled,
   peek,
   find,
   audit,

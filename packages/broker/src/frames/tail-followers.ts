@@ -35,11 +35,11 @@ export class TailFollowers implements Tail {
     this.isOn = this.#followers.size > 0;
   }
 
-  report(event: TailEvent, seq: number, message: TailMessage): void {
+  report(event: TailEvent, seq: number | undefined, message: TailMessage): void {
     const { id, from, inbox, kind, correlationId, createdAt, size } = message;
     const header = {
       id,
-      seq,
+      ...(seq !== undefined && { seq }),
       from,
       to: inbox,
       kind,

@@ -43,6 +43,14 @@ export const brokerMetrics = {
     help: 'Age of the oldest message that is not settled, by the role of its recipient. A role for which nothing waits has no value.',
     labels: ['role'],
   },
+  scheduled: {
+    name: 'signalbox_scheduled_messages',
+    help: 'Messages that are stored and not due. They are not among the pending ones.',
+  },
+  late: {
+    name: 'signalbox_scheduled_late_seconds',
+    help: 'Time from the moment when a scheduled message was due until it was in its inbox.',
+  },
   deadLetters: { name: 'signalbox_dead_letters', help: 'Dead letters that are kept.' },
   stored: {
     name: 'signalbox_messages_stored_total',

@@ -5,6 +5,9 @@ import { brokerMetrics } from './broker-metrics.ts';
 /** Upper bounds in seconds, from a commit in memory to a disk that stalls. */
 const diskSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
+/** Upper bounds in seconds, from a timer on time to a clock that leapt. */
+const lateSeconds = [0.01, 0.025, 0.05, 0.1, 0.3, 1, 3, 10, 60, 600];
+
 /** The reasons for which messages become dead letters. Each has a series from the start, so that the first one is a change. */
 const deathReasons = ['dead', 'expired', 'damaged'];
 
@@ -15,6 +18,7 @@ export class MessageMeter implements Meter {
   readonly #redelivered = new Counter(brokerMetrics.redelivered);
   readonly #settled = new Counter(brokerMetrics.settled);
   readonly #died = new Counter(brokerMetrics.died);
+  readonly #late = new Histogram(brokerMetrics.late, lateSeconds);
   readonly #commits = new Histogram(brokerMetrics.commits, diskSeconds);
   readonly #syncs = new Histogram(brokerMetrics.syncs, diskSeconds);
 
@@ -24,6 +28,10 @@ export class MessageMeter implements Meter {
 
   stored(kind: string): void {
     this.#stored.add(kind);
+  }
+
+  released(lateMs: number): void {
+    this.#late.observe(Math.max(0, lateMs) / 1000);
   }
 
   pushed(kind: string, attempts: number): void {
@@ -50,6 +58,6 @@ export class MessageMeter implements Meter {
   /** Returns what was counted so far. */
   collect(): MetricFamily[] {
     const counters = [this.#stored, this.#pushed, this.#redelivered, this.#settled, this.#died];
-    return [...counters, this.#commits, this.#syncs].map((metric) => metric.collect());
+    return [...counters, this.#late, this.#commits, this.#syncs].map((metric) => metric.collect());
   }
 }

@@ -17,7 +17,7 @@ export interface MetricsDeps {
   health: BrokerHealth;
   connected: ConnectedCallers;
   delivery: Pick<Delivery, 'leaseCount'>;
-  store: Pick<InboxStore, 'usage' | 'dead'>;
+  store: Pick<InboxStore, 'usage' | 'dead' | 'scheduled'>;
   limits: RoleLimits;
   /** The version of the broker, and when it started in epoch milliseconds. */
   self: { version: string; startedAt: number };
@@ -61,6 +61,7 @@ export class Metrics implements Disposable {
       gauge(brokerMetrics.connectionLimit, limits.forAll.connections.total),
       gauge(brokerMetrics.leases, delivery.leaseCount),
       ...pending.collect(),
+      gauge(brokerMetrics.scheduled, await store.scheduled.count()),
       gauge(brokerMetrics.deadLetters, await store.dead.count()),
       ...meter.collect(),
       this.#refusals.collect(),

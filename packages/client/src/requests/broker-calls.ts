@@ -12,6 +12,8 @@ const answerTypes = {
   ack: 'ack_result',
   nack: 'ack_result',
   list_connected: 'connected',
+  list_scheduled: 'scheduled',
+  cancel: 'cancel_result',
   peek: 'peeked',
   find: 'found',
   audit: 'audited',

@@ -39,6 +39,7 @@ export function outgoingFrame(message: Outgoing, id: string): DeliverFrame {
   if (ttlMs !== undefined) frame.ttl_ms = Math.max(1, Math.ceil(ttlMs));
   frame.settles = message.settles;
   frame.traceparent = validTraceparent(message.traceparent);
+  if (message.notBeforeMs !== undefined) frame.not_before_ms = Math.max(1, Math.ceil(message.notBeforeMs));
   if (message.groupKey !== undefined) frame.group_key = message.groupKey;
   if (message.thread !== undefined) frame.thread = message.thread;
   if (message.all) frame.all = true;

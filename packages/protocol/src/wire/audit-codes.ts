@@ -71,6 +71,10 @@ const codes = {
     reported: true,
     meaning: 'Hosted servers declare hints that grant more than before, and these are not honoured.',
   },
+  scheduled_cancelled: {
+    kind: 'change',
+    meaning: 'An operator cancelled a message of another agent that was not due.',
+  },
   call_ended: { kind: 'call', reported: true, meaning: 'A tool call ran, or may have run.' },
   call_refused: {
     kind: 'refusal',

@@ -64,6 +64,27 @@ const peekedMessageSchema = z
     description: 'The header of a message, and its body as text.',
   });
 
+const scheduledMessageSchema = z
+  .object({
+    id: z.string(),
+    from: senderSchema,
+    to: z.string(),
+    kind: z.string(),
+    correlation_id: z.string().optional(),
+    group: messageHeaderFields.group,
+    group_key: messageHeaderFields.group_key,
+    thread: z.string().optional().describe('Absent: its own id.'),
+    sent_at: z.number().describe('When it was stored.'),
+    due_at: z.number().describe('When it is due. It is its `created_at` from then on.'),
+    due_in_ms: z.number().describe('The time until then by the broker’s clock; 0 if it is due now.'),
+    size: z.int().describe('Bytes of its body.'),
+  })
+  .meta({
+    id: 'ScheduledMessage',
+    title: 'scheduled message',
+    description: 'A message that is not due. Times are of the broker’s clock.',
+  });
+
 /** The schema of every frame that the broker sends, by its `type`, without its body line. */
 export const brokerFrameSchemas = {
   welcome: frameSchema('welcome', 'Answers `hello`, with the identity that the token proves.', {
@@ -136,6 +157,27 @@ export const brokerFrameSchemas = {
     from: senderSchema,
   }),
 
+  cancel_result: frameSchema(
+    'cancel_result',
+    'Answers `cancel`. What it tells is on disk. Requests are not counted: they get their end as before.',
+    {
+      request_id: requestId,
+      scheduled: z
+        .int()
+        .describe('Messages that were not due and are cancelled: several if copies went to a group.'),
+    },
+  ),
+
+  scheduled: frameSchema(
+    'scheduled',
+    'Answers `list_scheduled`, the first due message first. A page may hold fewer messages than its limit, and have a cursor.',
+    {
+      request_id: requestId,
+      messages: z.array(scheduledMessageSchema),
+      cursor: z.string().optional().describe('Asks for the next page. Absent on the last one.'),
+    },
+  ),
+
   connected: frameSchema('connected', 'Answers `list_connected`, with one entry per connection.', {
     request_id: requestId,
     agents: z.array(connectedAgentSchema),
@@ -204,6 +246,8 @@ export type MessageFrame = FrameOf<'message'>;
 export type SubscribedFrame = FrameOf<'subscribed'>;
 /** The frame `cancel` as the broker sends it to the holder of a request. A client's own `cancel` is a `CancelFrame`. */
 export type CancelNotice = FrameOf<'cancel'>;
+/** A message that is not due, as `list_scheduled` shows it. Times are epoch milliseconds of the broker's clock. */
+export type ScheduledMessageInfo = z.infer<typeof scheduledMessageSchema>;
 /** The frame `delivered`, the receipt of a message. */
 export type DeliveredFrame = FrameOf<'delivered'>;
 /** A member of a group for which a message was not stored. */

@@ -84,6 +84,13 @@ export const clientFrameSchemas = {
         .positive()
         .optional()
         .describe(`Its lifetime. Default: ${frameDefaults.ttlMs / 86_400_000} days.`),
+      not_before_ms: z
+        .int()
+        .positive()
+        .optional()
+        .describe(
+          'The time after which it is handed out, from its storing on. Its lifetime begins then. Not for `ask`, `mcp_request`, replies and ephemeral messages, and not with `settles`.',
+        ),
       traceparent: traceparent.describe('W3C trace context. The broker passes it on.'),
       settles: seqSchema
         .optional()
@@ -187,10 +194,43 @@ export const clientFrameSchemas = {
     },
   ),
 
-  cancel: frameSchema('cancel', 'Calls off a request that its sender made. No answer.', {
-    to: recipientSchema,
-    correlation_id: correlationId,
-  }),
+  cancel: frameSchema(
+    'cancel',
+    'Calls off a request that its sender made, or a message that is not due. Answer, if asked for: `cancel_result`.',
+    {
+      to: recipientSchema,
+      correlation_id: idSchema.describe('The id of the request, or of the message.'),
+      request_id: optionalRequestId,
+      sender: agentIdSchema
+        .optional()
+        .describe(
+          'Its sender. Then only a message that is not due is called off, of another agent by an operator.',
+        ),
+    },
+  ),
+
+  list_scheduled: frameSchema(
+    'list_scheduled',
+    'Asks for messages that are not due, without their bodies. Answer: `scheduled`.',
+    {
+      request_id: requestId,
+      to: recipientSchema.optional().describe('Only messages to this inbox.'),
+      sender: agentIdSchema
+        .optional()
+        .describe('Only messages of this agent. Default: of every agent that the caller may ask about.'),
+      limit: z
+        .int()
+        .min(1)
+        .max(frameLimits.peekMessages)
+        .optional()
+        .describe(`Default: ${frameDefaults.peekMessages}.`),
+      cursor: z
+        .string()
+        .max(frameLimits.cursorLength)
+        .optional()
+        .describe('The cursor that the previous page gave.'),
+    },
+  ),
 
   announce: frameSchema(
     'announce',
@@ -290,8 +330,10 @@ export type AckFrame = FrameOf<'ack'>;
 export type NackFrame = FrameOf<'nack'>;
 /** The frame `working`, which says that a handler works on messages. */
 export type WorkingFrame = FrameOf<'working'>;
-/** The frame `cancel`, by which a client cancels a request that it sent. */
+/** The frame `cancel`, by which a client cancels a request or a scheduled message that it sent. */
 export type CancelFrame = FrameOf<'cancel'>;
+/** The frame `list_scheduled`, which asks for messages that are not due. */
+export type ListScheduledFrame = FrameOf<'list_scheduled'>;
 /** The frame `announce`, which sets the status of the connection. */
 export type AnnounceFrame = FrameOf<'announce'>;
 /** The frame `list_connected`, which asks for the connected agents. */

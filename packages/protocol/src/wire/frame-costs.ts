@@ -11,6 +11,7 @@ export const frameCosts = {
   cancel: 20,
   announce: 2,
   list_connected: 30,
+  list_scheduled: 50,
   peek: 50,
   find: 20,
   audit: 20,

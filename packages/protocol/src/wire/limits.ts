@@ -92,6 +92,11 @@ export const limitTable = {
       meaning: 'Bytes of the bodies of all these copies together.',
     },
     ttlMs: { default: 30 * day, meaning: 'The longest lifetime of a message, in milliseconds.' },
+    scheduledMs: {
+      default: 60 * day,
+      meaning:
+        'The longest time from the sending of a message with `not_before_ms` to the end of its lifetime, in milliseconds.',
+    },
     attempts: {
       default: 5,
       max: 1000,

@@ -61,18 +61,23 @@ export function housekeepingTests(open: OpenStore): void {
 
   it('counts what waits in all inboxes and what is dead, and knows the oldest, before and after a restart', async () => {
     await using setup = await open();
-    expect(await setup.store.backlog()).toEqual({ pending: 0, dead: 0 });
+    expect(await setup.store.backlog()).toEqual({ pending: 0, dead: 0, scheduled: 0 });
     const began = setup.now();
     const many = Array.from({ length: 500 }, (_, i) =>
       message({ id: String(i), inbox: `inbox-${i % 7}`, createdAt: began + i }),
     );
     const [first, second] = await append(setup.store, many);
-    expect(await setup.store.backlog()).toEqual({ pending: 500, dead: 0, oldestAt: began });
+    expect(await setup.store.backlog()).toEqual({ pending: 500, dead: 0, scheduled: 0, oldestAt: began });
     await ack(setup.store, 'inbox-0', seqOf(first));
     const dead = { inbox: 'inbox-1', seq: seqOf(second), outcome: 'dead' as const, reason: 'nobody' };
     await commit(setup.store, { settlements: [dead] });
     for (let restart = 0; restart < 2; restart++) {
-      expect(await setup.store.backlog()).toEqual({ pending: 498, dead: 1, oldestAt: began + 2 });
+      expect(await setup.store.backlog()).toEqual({
+        pending: 498,
+        dead: 1,
+        scheduled: 0,
+        oldestAt: began + 2,
+      });
       await setup.reopen();
     }
   });

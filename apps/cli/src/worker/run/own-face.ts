@@ -1,10 +1,10 @@
 import { type FaceLimits, SignalboxError } from '@signalbox/protocol';
+import { parseDuration } from '@signalbox/protocol/duration';
 import { type CleanupProcess, openRunFace, type RunFace, type RunWarning, runRoots } from '@signalbox/worker';
 import { configBeside } from '../../config/config-beside.ts';
 import type { ConnectionFlags } from '../../connection/connection.ts';
 import { ownTracing } from '../../process/tracing.ts';
 import { ownVersion } from '../../process/version.ts';
-import { parseDuration } from '../../terminal/duration.ts';
 import { mcpDefaults } from '../mcp-defaults.ts';
 import type { RunIdentity } from './identity.ts';
 

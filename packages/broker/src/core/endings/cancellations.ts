@@ -3,7 +3,9 @@ import type { InboxStore, NewMessage } from '@signalbox/store';
 import type { CommitQueue } from '../commits/commit-queue.ts';
 import type { LeaseTable } from '../leases/lease-table.ts';
 import { headerOf, headerOfNew } from '../message-header.ts';
+import type { Meter } from '../meter.ts';
 import type { Settler } from '../settling/settler.ts';
+import type { Tail } from '../tail.ts';
 import { EarlyCancels } from './early-cancels.ts';
 
 /** The most requests of one token that are given up at once. The quotas of a sender allow it fewer. */
@@ -15,11 +17,15 @@ export interface CancellationsDeps {
   commits: CommitQueue;
   leases: LeaseTable;
   settler: Settler;
+  tail: Tail;
+  meter: Meter;
+  /** Called if a message that is not due could not be cancelled after its sender was told nothing of it. */
+  onError: (error: unknown) => void;
   /** Returns monotonic milliseconds. */
   monotonic: () => number;
 }
 
-/** Cancels requests, either for their sender or because the token that they were sent with is gone. */
+/** Cancels requests, either for their sender or because the token that they were sent with is gone, and messages that are not due. */
 export class Cancellations {
   readonly #deps: CancellationsDeps;
   readonly #early = new EarlyCancels({ lifeMs: 60_000, limit: 10_000 });
@@ -30,23 +36,48 @@ export class Cancellations {
 
   /**
    * Cancels the request `id` that `sender` sent to the inbox `to`. If it was not pushed, it is settled. If it was pushed, its holder is
-   * told. If it has not arrived yet, it is cancelled when it arrives.
+   * told. If it has not arrived yet, it is cancelled when it arrives. Resolves with the number of messages that were not due and are
+   * cancelled.
    */
-  async cancel(sender: Sender, to: string, id: string): Promise<void> {
+  async cancel(sender: Sender, to: string, id: string): Promise<number> {
     const { store, leases, settler, monotonic } = this.#deps;
     const key = cancelKey(to, sender.agent, id);
     this.#early.add(key, monotonic());
     const found = await store.find(to, sender.agent, id);
-    if (!found || !this.#early.take(key, monotonic()) || found.outcome !== undefined) return;
+    if (!found || found.outcome !== undefined) {
+      const cancelled = await this.cancelScheduled(sender.agent, to, id);
+      if (found || cancelled > 0) this.#early.take(key, monotonic());
+      return cancelled;
+    }
+    if (!this.#early.take(key, monotonic())) return 0;
     const lease = leases.holderOf(to, found.seq);
     const pushed = lease?.inFlight.get(found.seq);
     if (!lease || !pushed) {
       const { kind, senderAddress: address } = found;
       settler.cancel(found.seq, { inbox: to, id, from: { ...sender, address }, kind });
-      return;
+      return 0;
     }
     pushed.cancelled = true;
     lease.consumer.send({ type: 'cancel', correlation_id: id, from: sender });
+    return 0;
+  }
+
+  /** Cancels a sender's message that is not due, or its copies for the members of a group. Resolves with their number when this is durable. */
+  async cancelScheduled(agent: string, to: string, id: string): Promise<number> {
+    const { store, tail, meter } = this.#deps;
+    const cancelled = await store.scheduled.cancel(to, agent, id);
+    for (const message of cancelled) {
+      meter.settled(message.kind, 'cancelled');
+      if (tail.isOn) tail.report({ what: 'settled', outcome: 'cancelled' }, message.seq, headerOf(message));
+    }
+    return cancelled.length;
+  }
+
+  /** Cancels a message that was just scheduled if its cancel came before it. */
+  cancelScheduledEarly({ inbox, sender, id }: NewMessage): void {
+    if (this.#early.isEmpty || !this.#early.take(cancelKey(inbox, sender, id), this.#deps.monotonic()))
+      return;
+    this.cancelScheduled(sender, inbox, id).catch(this.#deps.onError);
   }
 
   /** Settles a message that was just stored if its cancel came before it. Returns true if so. */

@@ -79,7 +79,7 @@ export async function stats(
 ): OperationOutcome<'stats'> {
   const { store, connected, delivery, receiptMeans, self } = deps;
   const { usedBytes, maxBytes } = await store.usage();
-  const { pending, oldestAt, dead } = await store.backlog();
+  const { pending, oldestAt, dead, scheduled } = await store.backlog();
   return {
     result: {
       version: self.version,
@@ -89,6 +89,7 @@ export async function stats(
       pending,
       ...(oldestAt !== undefined && { oldest_pending_at: oldestAt }),
       dead_letters: dead,
+      scheduled,
       used_bytes: usedBytes,
       max_bytes: maxBytes,
       free_bytes: await self.freeBytes(),

@@ -1,5 +1,6 @@
-import { type DeliverFrame, isGroup, type Sender } from '@signalbox/protocol';
+import { type DeliverFrame, frameDefaults, isGroup, type Sender } from '@signalbox/protocol';
 import type { Delivery } from '../../core/delivery.ts';
+import { figure } from '../../limits/role-limits.ts';
 import type { Caller } from '../caller.ts';
 import { badField, type Refusal } from '../outcome.ts';
 
@@ -62,6 +63,28 @@ export function refuseThread({ thread, kind, ephemeral }: DeliverFrame): Refusal
   if (finalReplies.has(kind))
     return badField('thread', `a message of kind '${kind}' has the thread of its request; leave it out`);
   return ephemeral ? badField('thread', 'an ephemeral message has none; leave it out') : undefined;
+}
+
+/** The kinds of messages that can't be scheduled: somebody waits for them, or for the answer to them, now. */
+const kindsForNow = new Set(['ask', 'mcp_request', 'reply', 'mcp_reply']);
+
+/** Returns the lifetime of a message in milliseconds. It begins when the message is due. */
+export function lifetimeOf({ ttl_ms }: DeliverFrame, { ttlMs }: Caller['limits']['message']): number {
+  return Math.min(ttl_ms ?? frameDefaults.ttlMs, ttlMs);
+}
+
+/** Refuses a frame with a time before which its message is not handed out, if there can be none or it is too far away. */
+export function refuseTimes(frame: DeliverFrame, limits: Caller['limits']['message']): Refusal | undefined {
+  const { not_before_ms: waitMs, kind, ephemeral, settles } = frame;
+  if (waitMs === undefined) return undefined;
+  if (ephemeral) return badField('not_before_ms', 'an ephemeral message is never stored; leave it out');
+  if (settles !== undefined)
+    return badField('not_before_ms', 'a message that settles another one is stored at once; leave it out');
+  if (kindsForNow.has(kind))
+    return badField('not_before_ms', `kind '${kind}' is for now; leave it out, or send a task or a note`);
+  if (waitMs + lifetimeOf(frame, limits) <= limits.scheduledMs) return undefined;
+  const why = `with its lifetime it is over ${figure(limits.scheduledMs)} ms; take less, or a shorter ttl_ms, or raise broker.limits.message.scheduledMs`;
+  return badField('not_before_ms', why);
 }
 
 /** Refuses a frame with `settles` if it is ephemeral, or if the caller does not hold what it settles. */

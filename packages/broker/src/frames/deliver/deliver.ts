@@ -1,7 +1,6 @@
 import {
   agentOf,
   type DeliverFrame,
-  frameDefaults,
   furtherCosts,
   isConfiguredSender,
   isGroup,
@@ -19,11 +18,13 @@ import type { Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import { badField, type Outcome } from '../outcome.ts';
 import {
+  lifetimeOf,
   refuseForgedClaim,
   refuseGroupFields,
   refuseSettles,
   refuseSize,
   refuseThread,
+  refuseTimes,
 } from './deliver-checks.ts';
 import { answeredAlready, notAnAnswer } from './receipt.ts';
 import {
@@ -54,6 +55,7 @@ export function deliver(
     refuseSize(body, caller.limits.message.bytes) ??
     refuseGroupFields(frame) ??
     refuseThread(frame) ??
+    refuseTimes(frame, caller.limits.message) ??
     refuseSettles(frame, caller, delivery);
   if (refusal) return { refusal };
   const verdict = judgeDeliver(caller.sender.role, caller.policy, frame, tokens);
@@ -163,8 +165,10 @@ function submit(
   body: string | undefined,
   { answers, copies }: Pick<NewMessage, 'answers' | 'copies'> = {},
 ): Outcome | Promise<Outcome> {
-  const createdAt = now();
-  const ttlMs = Math.min(frame.ttl_ms ?? frameDefaults.ttlMs, limits.message.ttlMs);
+  const sentAt = now();
+  const { not_before_ms: waitMs } = frame;
+  const createdAt = sentAt + (waitMs ?? 0);
+  const ttlMs = lifetimeOf(frame, limits.message);
   if (frame.ephemeral) {
     if (delivery.deliverEphemeral(ephemeralFrame(sender, frame, createdAt, ttlMs), body)) return undefined;
     return { refusal: noConsumer(frame.to) };
@@ -188,6 +192,8 @@ function submit(
     answersIn: answers === undefined ? undefined : groups.of(sender.role),
     group: groupKey === undefined ? undefined : { key: groupKey },
     copies,
+    scheduledAt: waitMs === undefined ? undefined : sentAt,
+    release: undefined,
     body,
     quota: answers !== undefined || isPrivileged(sender.role) ? undefined : limits,
     settles:

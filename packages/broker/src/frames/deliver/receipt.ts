@@ -4,7 +4,7 @@ import type { DeliverResult } from '../../core/producer.ts';
 import { figure, type RoleLimits } from '../../limits/role-limits.ts';
 import type { Refusal } from '../outcome.ts';
 
-type Refused = Exclude<Appended['result'], 'stored' | 'duplicate'>;
+type Refused = Exclude<Appended['result'], 'stored' | 'scheduled' | 'duplicate' | 'gone'>;
 
 /** Knows who may read what was sent. */
 export interface Recipients {
@@ -25,6 +25,7 @@ export function receiptOf(
   const waits = answers !== undefined && !isHeld(inbox) ? true : undefined;
   switch (result.result) {
     case 'stored':
+    case 'scheduled':
     case 'duplicate': {
       const duplicate = result.result === 'duplicate' ? true : undefined;
       const { sent } = result;
@@ -32,6 +33,8 @@ export function receiptOf(
       const refused = sent && sent.refused.length > 0 ? [...sent.refused] : undefined;
       return { type: 'delivered', id, duplicate, no_consumer: waits, members, refused };
     }
+    // A message that was sent is never told as gone: only the broker releases others.
+    case 'gone':
     case 'failed':
       return { code: 'internal', message: 'the message could not be stored; nothing was kept' };
     default:

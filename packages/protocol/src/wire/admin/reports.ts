@@ -78,6 +78,7 @@ export function reportOperations() {
           .optional()
           .describe('When the oldest of them was created. Absent if none is pending.'),
         dead_letters: z.int(),
+        scheduled: z.int().describe('Messages that are not due.'),
         used_bytes: z.number(),
         max_bytes: z.number(),
         free_bytes: z.number().describe('Bytes that are free on the disk of the data directory.'),

@@ -31,6 +31,9 @@ export function tailNoticeSchemas() {
     stored: z
       .object({ what: z.literal('stored'), at, message })
       .describe('A message is written. Its sender is told when it is on disk.'),
+    scheduled: z
+      .object({ what: z.literal('scheduled'), at, message, due_at: z.number().describe('When it is due.') })
+      .describe('A message is written that is not due. It is `stored` when it is.'),
     delivered: z
       .object({ what: z.literal('delivered'), at, message, attempt: z.number() })
       .describe('A message was handed to a consumer.'),
@@ -56,7 +59,7 @@ function noticedMessageSchema() {
   return z
     .object({
       id: z.string(),
-      seq: seqSchema,
+      seq: seqSchema.optional().describe('Absent while it is not due.'),
       from: senderSchema,
       to: z.string(),
       kind: z.string(),

@@ -10,11 +10,13 @@ import {
 } from '../../caps.ts';
 import type { Retried } from '../../dead-letters.ts';
 import type { Appended, Batch, RequestKey } from '../../inbox-store.ts';
-import type { NewMessage, Outcome } from '../../message.ts';
+import type { NewMessage, Outcome, Release, StoredMetadata } from '../../message.ts';
 import type { AgentUsage } from '../log-structured/agent-usage.ts';
 import type { Inbox } from '../log-structured/inbox.ts';
 import type { LogStructuredStore } from '../log-structured/log-structured-store.ts';
+import { storedMetadataOf } from '../log-structured/logged-message.ts';
 import type { DeadLetterTable } from './dead-letter-table.ts';
+import type { ScheduledPlace, ScheduledTable } from './scheduled-table.ts';
 import type { SequenceNumbers } from './sequence-numbers.ts';
 
 /** Roughly what a message takes in the file besides its body. */
@@ -25,6 +27,7 @@ const trustedBytes = 16 * 1024 * 1024;
 export interface BatchWriterDeps {
   messages: LogStructuredStore;
   dead: DeadLetterTable;
+  scheduled: ScheduledTable;
   /** The caller reserves as many numbers as a change may need, before its transaction. */
   sequence: SequenceNumbers;
   usage: AgentUsage;
@@ -41,6 +44,7 @@ export interface BatchWriterDeps {
 export class BatchWriter {
   readonly #messages: LogStructuredStore;
   readonly #dead: DeadLetterTable;
+  readonly #scheduled: ScheduledTable;
   readonly #sequence: SequenceNumbers;
   readonly #usage: AgentUsage;
   readonly #caps: StoreCaps;
@@ -55,10 +59,20 @@ export class BatchWriter {
   /** Bytes of the messages of this transaction, which the size of the database does not tell yet. */
   #unsaved = 0;
 
-  constructor({ messages, dead, sequence, usage, caps, isPrivileged, usedBytes }: BatchWriterDeps) {
+  constructor({
+    messages,
+    dead,
+    scheduled,
+    sequence,
+    usage,
+    caps,
+    isPrivileged,
+    usedBytes,
+  }: BatchWriterDeps) {
     this.#usage = usage;
     this.#messages = messages;
     this.#dead = dead;
+    this.#scheduled = scheduled;
     this.#sequence = sequence;
     this.#caps = caps;
     this.#ordinaryCaps = ordinaryCaps(caps);
@@ -88,6 +102,23 @@ export class BatchWriter {
     return retried;
   }
 
+  /** Ends scheduled messages, as settled ones that were cancelled. Returns those that could be read. */
+  cancelScheduled(places: readonly ScheduledPlace[], now: number): StoredMetadata[] {
+    const cancelled: StoredMetadata[] = [];
+    for (const place of places) {
+      const taken = this.#scheduled.take(place);
+      if (!taken) continue;
+      const { shared, size, ...content } = taken.message;
+      const inbox = this.#messages.inbox(shared.inbox);
+      const sent = { createdAt: taken.sentAt, openUntil: undefined, body: undefined };
+      const seq = this.#add({ ...content, ...shared, ...sent }, size, inbox, shared.isCounted);
+      this.#messages.settle(inbox.name, seq, now, 'cancelled', null);
+      cancelled.push({ ...storedMetadataOf(taken.message), ...sent, seq });
+    }
+    this.#save();
+    return cancelled;
+  }
+
   /** Forgets what it knew of the room that is left, after a rollback. */
   reset(): void {
     this.#room = 0;
@@ -108,7 +139,9 @@ export class BatchWriter {
     const inbox = this.#messages.inbox(letter.inbox);
     const refusal = this.#refusal(inbox, size, true);
     if (refusal) return { result: refusal };
-    if (this.#messages.reader.isPending(inbox, id, sender)) return { result: 'id_conflict' };
+    const isThere =
+      this.#messages.reader.isPending(inbox, id, sender) || this.#scheduled.repeatOf(inbox.name, letter);
+    if (isThere) return { result: 'id_conflict' };
     const isCounted = this.#dead.drop(seq)?.isCounted ?? false;
     const times = {
       createdAt: now,
@@ -137,10 +170,23 @@ export class BatchWriter {
       return appended;
     }
     // A repeat is recognised in a full inbox too: its sender only missed the receipt.
-    const repeat = this.#messages.reader.repeatOf(inbox, message);
+    if (message.release !== undefined) return this.#release(message, message.release, inbox);
+    const repeat = this.#repeatOf(inbox, message);
     const appended: Appended = repeat ? { result: repeat } : this.#appendNew(message, inbox);
     if (isHere(appended)) this.#settleWith(message, now);
     return appended;
+  }
+
+  /** Moves a scheduled message into its inbox. It counted already, so no cap can refuse it. */
+  #release(message: NewMessage, release: Release, inbox: Inbox): Appended {
+    if (!this.#scheduled.drop(message, release)) return { result: 'gone' };
+    const { size, isCounted } = release;
+    const seq = this.#add(message, size, inbox, isCounted);
+    return { result: 'stored', seq, ...(message.body === undefined && size > 0 && { isDamaged: true }) };
+  }
+
+  #repeatOf(inbox: Inbox, message: NewMessage): 'duplicate' | 'id_conflict' | undefined {
+    return this.#messages.reader.repeatOf(inbox, message) ?? this.#scheduled.repeatOf(inbox.name, message);
   }
 
   /** Appends a copy for each of many agents, and notes in the group's inbox what became of them, as a message that is settled. */
@@ -163,7 +209,7 @@ export class BatchWriter {
     for (const agent of agents) {
       const one = { ...copy, inbox: agent };
       const place = this.#messages.inbox(agent);
-      const known = this.#messages.reader.repeatOf(place, one);
+      const known = this.#repeatOf(place, one);
       const refusal = known
         ? ({ result: known } as const)
         : this.#refusalOf(one, size, place, accepted.length);
@@ -178,13 +224,22 @@ export class BatchWriter {
     const isCounted = message.quota !== undefined;
     const copies = accepted.map((place) => ({
       inbox: place.name,
-      seq: this.#add({ ...copy, inbox: place.name }, size, place, isCounted),
+      seq: this.#put({ ...copy, inbox: place.name }, size, place, isCounted),
     }));
-    const note = { ...message, copies: undefined, openUntil: undefined, body: undefined, group: { sent } };
+    const { scheduledAt, createdAt } = message;
+    const own = {
+      copies: undefined,
+      openUntil: undefined,
+      body: undefined,
+      createdAt: scheduledAt ?? createdAt,
+    };
+    const note = { ...message, ...own, group: { sent } };
     const seq = this.#add(note, 0, inbox, false);
     const outcome = `stored for ${sent.members} members${refused.length > 0 ? `, refused for ${refused.length}` : ''}`;
     this.#messages.settle(inbox.name, seq, now, 'acked', outcome);
-    return { result: 'stored', seq, sent, copies };
+    return scheduledAt === undefined
+      ? { result: 'stored', seq, sent, copies }
+      : { result: 'scheduled', sent };
   }
 
   /** Appends the final reply to a request, if that is open. The request is marked as answered in the same transaction. */
@@ -230,7 +285,9 @@ export class BatchWriter {
     const size = sizeOf(message);
     const isCounted = message.quota !== undefined;
     const refusal = this.#refusalOf(message, size, inbox, 0);
-    return refusal ?? { result: 'stored', seq: this.#add(message, size, inbox, isCounted) };
+    if (refusal) return refusal;
+    const seq = this.#put(message, size, inbox, isCounted);
+    return message.scheduledAt === undefined ? { result: 'stored', seq } : { result: 'scheduled' };
   }
 
   /** The reason why a message can't be added, if any. `more` counts further messages of the same size that its sender has added. */
@@ -258,13 +315,26 @@ export class BatchWriter {
     return receivingExcess('privilegedRecipient', privilegedRecipient, received, own, size);
   }
 
+  /** Puts a message into its inbox, or with those that wait for their time. */
+  #put(message: NewMessage, size: number, inbox: Inbox, isCounted: boolean): number {
+    if (message.scheduledAt === undefined) return this.#add(message, size, inbox, isCounted);
+    const number = this.#sequence.next();
+    this.#scheduled.add(number, message, size, isCounted);
+    this.#useRoom(size);
+    return number;
+  }
+
   #add(message: NewMessage, size: number, inbox: Inbox, isCounted: boolean): number {
     const seq = this.#sequence.next();
     this.#messages.put(seq, inbox, message, size, isCounted);
+    this.#useRoom(size);
+    return seq;
+  }
+
+  #useRoom(size: number): void {
     this.#room -= size + messageOverheadBytes;
     this.#roomWithReserve -= size + messageOverheadBytes;
     this.#unsaved += size + messageOverheadBytes;
-    return seq;
   }
 
   #refusal(inbox: Inbox, size: number, mayUseReserve: boolean): 'inbox_full' | 'storage_full' | undefined {
@@ -274,7 +344,10 @@ export class BatchWriter {
 
   #isFull(inbox: Inbox, size: number, mayUseReserve: boolean): boolean {
     const caps = mayUseReserve ? this.#caps : this.#ordinaryCaps;
-    return unitExceeded(inbox, size, caps.inbox) !== undefined;
+    if (this.#scheduled.count === 0) return unitExceeded(inbox, size, caps.inbox) !== undefined;
+    const { messages, bytes } = this.#scheduled.amount(inbox.name);
+    const all = { messages: inbox.messages + messages, bytes: inbox.bytes + bytes };
+    return unitExceeded(all, size, caps.inbox) !== undefined;
   }
 
   #hasRoom(bytes: number, mayUseReserve: boolean): boolean {

@@ -11,6 +11,18 @@ export const inboxSchema = `
     entries TEXT NOT NULL, bodies BLOB NOT NULL
   );
 
+  -- Messages that are not due, by their time, each with a record of its own; and where each id is. An id whose message is not there any
+  -- more is forgotten later.
+  CREATE TABLE scheduled (
+    due INTEGER NOT NULL, number INTEGER NOT NULL, sent_at INTEGER NOT NULL, inbox TEXT NOT NULL, sender TEXT NOT NULL,
+    is_counted INTEGER NOT NULL, size INTEGER NOT NULL, checksum INTEGER NOT NULL, entries TEXT NOT NULL, bodies BLOB NOT NULL,
+    PRIMARY KEY (due, number)
+  ) WITHOUT ROWID;
+  CREATE TABLE scheduled_id (
+    sender TEXT NOT NULL, inbox TEXT NOT NULL, id TEXT NOT NULL, due INTEGER NOT NULL, number INTEGER NOT NULL, checksum INTEGER NOT NULL,
+    PRIMARY KEY (sender, inbox, id)
+  ) WITHOUT ROWID;
+
   CREATE TABLE journal (
     inbox TEXT PRIMARY KEY, generation TEXT NOT NULL, foreign_up_to INTEGER NOT NULL, checksum INTEGER NOT NULL
   ) WITHOUT ROWID;

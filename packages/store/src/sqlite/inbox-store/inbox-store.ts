@@ -18,7 +18,8 @@ import type {
   RequestState,
   WaitingPage,
 } from '../../inbox-store.ts';
-import type { StoredMessage, StoredMetadata } from '../../message.ts';
+import type { NewMessage, StoredMessage, StoredMetadata } from '../../message.ts';
+import type { ScheduledMessages } from '../../scheduled-messages.ts';
 import { StoreError } from '../../store-error.ts';
 import {
   closeDatabase,
@@ -48,6 +49,7 @@ import { damagedBindings, JournalTable } from './journal-table.ts';
 import { MediumHealth } from './medium-health.ts';
 import { MetaTable } from './meta-table.ts';
 import { acceptLoss, describeDamage, type Finding, inspect, lossError } from './recovery.ts';
+import { ScheduledTable } from './scheduled-table.ts';
 import { SequenceNumbers } from './sequence-numbers.ts';
 import { Transactions } from './transactions.ts';
 import { repairWal } from './wal-recovery.ts';
@@ -112,13 +114,15 @@ export class SqliteInboxStore implements InboxStore {
   readonly caps: InboxStore['caps'];
   readonly dedupeWindowMs: number;
   readonly dead: DeadLetters;
+  readonly scheduled: ScheduledMessages;
   readonly #db: Database;
   readonly #file: string;
   readonly #now: () => number;
-  /** What is stored of each agent; kept by `#messages` and `#deadLetters`. */
+  /** What is stored of each agent; kept by `#messages`, `#deadLetters` and `#scheduledTable`. */
   readonly #usage = new AgentUsage();
   readonly #messages: LogStructuredStore;
   readonly #deadLetters: DeadLetterTable;
+  readonly #scheduledTable: ScheduledTable;
   readonly #meta: MetaTable;
   readonly #identity: string;
   readonly #sequence: SequenceNumbers;
@@ -163,6 +167,7 @@ export class SqliteInboxStore implements InboxStore {
     this.#meta = new MetaTable(db);
     this.#messages = new LogStructuredStore(db, this.#meta, limits, { now, monotonic, usage: this.#usage });
     this.#deadLetters = new DeadLetterTable(db, { monotonic, usage: this.#usage, onDamage }, deadLetters);
+    this.#scheduledTable = new ScheduledTable(db, { usage: this.#usage, onDamage });
     const mark = readMark(markFile(file), boot);
     const finding = inspect(this.#messages, this.#meta, mark, wasInUse || this.#messages.lastCommit > 0);
     if (finding.losses.length > 0 && !isLossAccepted) throw lossError(file, finding.losses);
@@ -173,6 +178,7 @@ export class SqliteInboxStore implements InboxStore {
     this.#writer = new BatchWriter({
       messages: this.#messages,
       dead: this.#deadLetters,
+      scheduled: this.#scheduledTable,
       sequence: this.#sequence,
       usage: this.#usage,
       caps: storeCaps,
@@ -206,6 +212,7 @@ export class SqliteInboxStore implements InboxStore {
     if (mark === undefined || finding.losses.length > 0) this.#startMark();
     this.#markWritten();
     this.dead = this.#openDeadLetters();
+    this.scheduled = this.#openScheduled();
   }
 
   async commit(batch: Batch): Promise<Appended[]> {
@@ -260,7 +267,11 @@ export class SqliteInboxStore implements InboxStore {
   }
 
   async backlog(): Promise<Backlog> {
-    return this.#attempt(() => ({ ...this.#messages.reader.backlog(), dead: this.#usage.dead }));
+    return this.#attempt(() => ({
+      ...this.#messages.reader.backlog(),
+      dead: this.#usage.dead,
+      scheduled: this.#scheduledTable.count,
+    }));
   }
 
   async usage(): Promise<{ usedBytes: number; maxBytes: number }> {
@@ -300,7 +311,11 @@ export class SqliteInboxStore implements InboxStore {
       if (this.#health.isInDoubt) this.#transactions.run(() => this.#proveMedium());
       this.#transactions.regainRoom();
       const expired = this.#messages.reader.expired(time);
-      if (this.#transactions.hasRoom) this.#freeing(() => this.#messages.tidy(time));
+      if (this.#transactions.hasRoom)
+        this.#freeing(() => {
+          this.#messages.tidy(time);
+          this.#scheduledTable.tidy();
+        });
       this.#markWritten();
       return expired;
     });
@@ -368,6 +383,36 @@ export class SqliteInboxStore implements InboxStore {
       drop: (seq) => this.#durably(() => this.#freeing(() => dead.drop(seq) !== undefined)),
       trim: async (time) => this.#write(() => this.#trim(time)),
     };
+  }
+
+  #openScheduled(): ScheduledMessages {
+    const table = this.#scheduledTable;
+    return {
+      nextDueAt: async () => this.#attempt(() => table.nextDueAt()),
+      due: async (at, limit, maxBytes) => this.#write(() => this.#due(at, limit, maxBytes)),
+      count: async () => this.#attempt(() => table.count),
+      list: async (query) => this.#attempt(() => table.list(query)),
+      cancel: (inbox, sender, id) => this.#durably(() => this.#cancelScheduled(inbox, sender, id)),
+    };
+  }
+
+  /** Messages that can't be read any more are dropped, so that they hold up no others. */
+  #due(at: number, limit: number, maxBytes: number): NewMessage[] {
+    for (;;) {
+      const { due, unreadable } = this.#scheduledTable.due(at, limit, maxBytes);
+      if (unreadable.length > 0)
+        this.#freeing(() => {
+          for (const place of unreadable) this.#scheduledTable.take(place);
+        });
+      if (due.length > 0 || unreadable.length === 0) return due;
+    }
+  }
+
+  #cancelScheduled(inbox: string, sender: string, id: string): StoredMetadata[] {
+    const places = this.#scheduledTable.placesOf(inbox, sender, id);
+    if (places.length === 0) return [];
+    this.#reserveNumbers(places.length);
+    return this.#freeing(() => this.#writer.cancelScheduled(places, this.#now()));
   }
 
   #apply(batch: Batch): Appended[] {
@@ -486,6 +531,7 @@ export class SqliteInboxStore implements InboxStore {
     this.#usage.clear();
     this.#messages.reload();
     this.#deadLetters.reload();
+    this.#scheduledTable.reload();
   }
 
   #repairFound({ segment }: DamageFound, found: Set<number>): void {

@@ -10,6 +10,7 @@ import { defaultLimits } from './inbox-store.ts';
 import { damagedBindings } from './journal-table.ts';
 import { MetaTable } from './meta-table.ts';
 import { inspect } from './recovery.ts';
+import { ScheduledTable } from './scheduled-table.ts';
 
 /** What {@link verifyInboxStore} read. */
 export interface VerifiedStore {
@@ -17,7 +18,7 @@ export interface VerifiedStore {
   identity?: string;
   /** Each damage in words; empty if the store is whole. */
   problems: string[];
-  /** Messages that could be read, pending and settled. */
+  /** Messages that could be read: pending, settled and scheduled. */
   messages: number;
   /** Dead letters that could be read. */
   deadLetters: number;
@@ -51,6 +52,11 @@ function read(db: Database, file: string, problems: string[]): VerifiedStore {
   for (const letter of dead.all()) {
     verified.deadLetters++;
     if (letter.damaged) problems.push(`the dead letter ${letter.seq} has lost its body`);
+  }
+  const scheduled = new ScheduledTable(db, { usage, onDamage: () => {} });
+  for (const problem of scheduled.verify()) {
+    if (problem === undefined) verified.messages++;
+    else problems.push(problem);
   }
   for (const seq of dead.misfiled())
     problems.push(`the row of the dead letter ${seq} says something else than its message`);

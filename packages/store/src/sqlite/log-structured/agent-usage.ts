@@ -14,7 +14,8 @@ export interface Counted {
 }
 
 /**
- * Counts in memory what is stored of each sender agent and for each recipient agent: pending messages and dead letters. It is made anew
+ * Counts in memory what is stored of each sender agent and for each recipient agent: pending and scheduled messages, and dead letters. It is
+ * made anew
  * from the counts of what is stored, at the start and after a rollback.
  */
 export class AgentUsage {
@@ -54,13 +55,14 @@ export class AgentUsage {
   }
 
   /** Counts pending messages for an agent; with negative numbers, messages that are pending no more. */
-  countPending(agent: string, { sender, isCounted }: Counted, messages: number, bytes: number): void {
+  countPending(agent: string, counted: Counted, messages: number, bytes: number): void {
     this.#pending += messages;
-    add(amountAt(this.#received, agent), messages, bytes);
-    if (!isCounted) return;
-    const sent = this.#sentBy(sender);
-    add(sent, messages, bytes);
-    add(amountAt(sent.to, agent), messages, bytes);
+    this.#count(agent, counted, messages, bytes);
+  }
+
+  /** The same for messages that are not due: they count against agents as pending ones do. */
+  countScheduled(agent: string, counted: Counted, messages: number, bytes: number): void {
+    this.#count(agent, counted, messages, bytes);
   }
 
   /** The same for dead letters. */
@@ -84,6 +86,14 @@ export class AgentUsage {
     this.#sent.clear();
     this.#pending = 0;
     this.#dead = 0;
+  }
+
+  #count(agent: string, { sender, isCounted }: Counted, messages: number, bytes: number): void {
+    add(amountAt(this.#received, agent), messages, bytes);
+    if (!isCounted) return;
+    const sent = this.#sentBy(sender);
+    add(sent, messages, bytes);
+    add(amountAt(sent.to, agent), messages, bytes);
   }
 
   #sentBy(sender: string): Sent {

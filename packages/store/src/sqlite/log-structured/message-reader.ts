@@ -96,7 +96,7 @@ export class MessageReader {
   }
 
   /** Counts the pending messages of all inboxes, and finds when the one with the lowest number was created. */
-  backlog(): Omit<Backlog, 'dead'> {
+  backlog(): Omit<Backlog, 'dead' | 'scheduled'> {
     let oldest = this.#pending.oldest();
     for (const message of this.#memtable.firstOfInboxes())
       if (!oldest || message.seq < oldest.seq) oldest = message;

@@ -1,0 +1,62 @@
+import { type ScheduledMessageInfo, SignalboxError } from '@signalbox/protocol';
+import { withSession } from '../connection/client-session.ts';
+import type { ConnectionFlags } from '../connection/connection.ts';
+import { formatDuration } from '../terminal/duration.ts';
+import { count, printJson, printLines, tableLines } from '../terminal/output.ts';
+
+/** The options of `signalbox inbox --scheduled`. */
+export interface ScheduledFlags extends ConnectionFlags {
+  limit: number;
+  json?: boolean;
+}
+
+/** The options of `signalbox inbox cancel`. `from` is the agent that sent the message. */
+export interface CancelFlags extends ConnectionFlags {
+  from?: string;
+  json?: boolean;
+}
+
+/** Lists the messages that an agent sent and that are not due; for operators and observers those of everybody. */
+export async function listScheduled(flags: ScheduledFlags): Promise<void> {
+  const found = await withSession(flags, ({ client }) => client.listScheduled({ limit: flags.limit + 1 }));
+  const messages = found.slice(0, flags.limit);
+  const more = found.length > flags.limit;
+  if (flags.json) return printJson({ messages, ...(more && { more }) });
+  if (messages.length === 0) return printLines('no messages wait for their time');
+  const first = more
+    ? `The first ${messages.length}, and there are more: see --limit.`
+    : `${count(messages.length, 'message')}, not due.`;
+  printLines(...table(messages), '', first, 'Call one off: signalbox inbox cancel TO ID');
+}
+
+/** Cancels a message that is not due. */
+export async function cancelScheduled(to: string, id: string, flags: CancelFlags): Promise<void> {
+  const cancelled = await withSession(flags, ({ client }) =>
+    client.cancelScheduled({ to, id, ...(flags.from !== undefined && { sender: flags.from }) }),
+  );
+  if (cancelled === 0) throw nothingToCancel(to, id, flags);
+  if (flags.json) return printJson({ id, to, cancelled });
+  const what =
+    cancelled === 1 ? `message ${id} to ${to} is` : `${cancelled} copies of message ${id} to ${to} are`;
+  printLines(`${what} cancelled`);
+}
+
+function nothingToCancel(to: string, id: string, { from }: CancelFlags): SignalboxError {
+  const whose = from === undefined ? 'of yours' : `of '${from}'`;
+  return new SignalboxError('unknown_message', `no message '${id}' ${whose} to '${to}' waits for its time`, {
+    details: { hint: 'signalbox inbox --scheduled lists those that do; one that is due was handed out' },
+  });
+}
+
+function table(messages: readonly ScheduledMessageInfo[]): string[] {
+  const rows = messages.map(({ id, from, to, kind, due_in_ms, due_at, size }) => [
+    id,
+    from.agent,
+    to,
+    kind,
+    `in ${formatDuration(due_in_ms)}`,
+    new Date(due_at).toISOString(),
+    String(size),
+  ]);
+  return tableLines(['ID', 'FROM', 'TO', 'KIND', 'DUE', 'AT', 'BYTES'], rows);
+}

@@ -1,0 +1,407 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Database, Statement } from 'better-sqlite3';
+import { agentOf } from '../../agent-of.ts';
+import type { Amount } from '../../caps.ts';
+import type { Damage } from '../../damage.ts';
+import type { NewMessage, Release } from '../../message.ts';
+import type { ScheduledMessage, ScheduledPage, ScheduledQuery } from '../../scheduled-messages.ts';
+import type { AgentUsage } from '../log-structured/agent-usage.ts';
+import {
+  hasLostBody,
+  type LoggedMessage,
+  sharedFieldsOf,
+  storedMetadataOf,
+} from '../log-structured/logged-message.ts';
+import {
+  decodeMessages,
+  type EncodedRecord,
+  encodeMessages,
+  RecordEncoder,
+} from '../log-structured/record-codec.ts';
+import { rowChecksum } from '../row-checksum.ts';
+
+/** The most rows that a page of a list looks at. */
+const rowsPerPage = 2000;
+/** Ids whose messages are gone are looked for when there are so many of them, and are this part of all ids. */
+const tidyFrom = { ids: 1000, part: 0.25 };
+/** The most ids that one step of housekeeping looks at. */
+const idsPerStep = 5000;
+
+const none: Readonly<Amount> = { messages: 0, bytes: 0 };
+
+export interface ScheduledTableDeps {
+  /** Is told of what is kept from the start on. */
+  usage: AgentUsage;
+  onDamage: (damage: Damage) => void;
+}
+
+/** Where a message is in the table. */
+export interface ScheduledPlace {
+  due: number;
+  number: number;
+}
+
+/** What a row says of its message beside the record. */
+interface Facts extends ScheduledPlace {
+  inbox: string;
+  sender: string;
+  isCounted: 0 | 1;
+  size: number;
+}
+
+/** The same of the rows of one sender in one inbox. */
+interface Sum extends Pick<Facts, 'inbox' | 'sender' | 'isCounted'>, Amount {}
+
+interface Row extends EncodedRecord, Facts {
+  sentAt: number;
+  checksum: number;
+}
+
+interface IdRow extends ScheduledPlace {
+  sender: string;
+  inbox: string;
+  id: string;
+  checksum: number;
+}
+
+interface Page extends ScheduledPlace {
+  limit: number;
+}
+
+interface Scheduled extends Amount {
+  /** The messages of each sender. */
+  readonly senders: Map<string, number>;
+}
+
+/** The message of a row that left the table. */
+export interface Taken {
+  message: LoggedMessage;
+  sentAt: number;
+}
+
+/**
+ * The messages that are not due, one row each in the order of their times, with a record of the whole message. Another table says where
+ * each id is. An id is forgotten some time after its message has left: ids lie in another order, so that forgetting each at once would
+ * write a page for each message. How many messages each inbox has of each sender is known in memory, so that a message to an inbox
+ * without scheduled ones of its sender needs no look at the tables.
+ */
+export class ScheduledTable {
+  readonly #insert: Statement<(string | number | Buffer)[]>;
+  readonly #insertId: Statement<(string | number)[]>;
+  readonly #sums: Statement<[], Sum>;
+  readonly #first: Statement<[], number | null>;
+  readonly #due: Statement<[at: number, limit: number], Row>;
+  readonly #row: Statement<[due: number, number: number], Row>;
+  readonly #drop: Statement<[due: number, number: number]>;
+  readonly #place: Statement<[sender: string, inbox: string, id: string], ScheduledPlace>;
+  readonly #placesOfId: Statement<[sender: string, id: string], ScheduledPlace>;
+  readonly #page: Statement<Page, Row>;
+  readonly #pageOfSender: Statement<Page & { sender: string }, Row>;
+  readonly #places: Statement<[], ScheduledPlace>;
+  readonly #ids: Statement<[sender: string, inbox: string, id: string, limit: number], IdRow>;
+  readonly #countIds: Statement<[], number>;
+  readonly #forget: Statement<[sender: string, inbox: string, id: string]>;
+  readonly #usage: AgentUsage;
+  readonly #onDamage: (damage: Damage) => void;
+  readonly #encoder = new RecordEncoder();
+  readonly #inboxes = new Map<string, Scheduled>();
+  #count = 0;
+  /** Ids, those included whose messages are gone. */
+  #idCount = 0;
+  /** The id at which housekeeping goes on; undefined while it has nothing to do. */
+  #tidyAfter: Pick<IdRow, 'sender' | 'inbox' | 'id'> | undefined;
+
+  constructor(db: Database, { usage, onDamage }: ScheduledTableDeps) {
+    const facts = 'due, number, inbox, sender, is_counted AS isCounted, size, checksum, sent_at AS sentAt';
+    const columns = (alias: string): string =>
+      `${facts.replace(/(^|, )/g, `$1${alias}.`)}, ${alias}.entries, x'' AS bodies`;
+    this.#usage = usage;
+    this.#onDamage = onDamage;
+    this.#insert = db.prepare('INSERT INTO scheduled VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
+    this.#insertId = db.prepare('INSERT OR REPLACE INTO scheduled_id VALUES (?, ?, ?, ?, ?, ?)');
+    this.#sums = db.prepare(
+      `SELECT inbox, sender, is_counted AS isCounted, COUNT(*) AS messages, SUM(size) AS bytes
+       FROM scheduled GROUP BY inbox, sender, is_counted`,
+    );
+    this.#first = db.prepare<[], number | null>('SELECT MIN(due) FROM scheduled').pluck();
+    this.#due = db.prepare(
+      `SELECT ${facts}, entries, bodies FROM scheduled WHERE due <= ? ORDER BY due, number LIMIT ?`,
+    );
+    this.#row = db.prepare(`SELECT ${facts}, entries, bodies FROM scheduled WHERE due = ? AND number = ?`);
+    this.#drop = db.prepare('DELETE FROM scheduled WHERE due = ? AND number = ?');
+    this.#place = db.prepare(
+      'SELECT due, number FROM scheduled_id WHERE sender = ? AND inbox = ? AND id = ?',
+    );
+    this.#placesOfId = db.prepare('SELECT due, number FROM scheduled_id WHERE sender = ? AND id = ?');
+    this.#page = db.prepare(
+      `SELECT ${columns('s')} FROM scheduled s
+       WHERE (s.due, s.number) > (@due, @number) ORDER BY s.due, s.number LIMIT @limit`,
+    );
+    this.#pageOfSender = db.prepare(
+      `SELECT ${columns('s')} FROM scheduled_id i CROSS JOIN scheduled s ON s.due = i.due AND s.number = i.number
+       WHERE i.sender = @sender AND (i.due, i.number) > (@due, @number) ORDER BY s.due, s.number LIMIT @limit`,
+    );
+    this.#places = db.prepare('SELECT due, number FROM scheduled ORDER BY due, number');
+    this.#ids = db.prepare(
+      `SELECT sender, inbox, id, due, number, checksum FROM scheduled_id
+       WHERE (sender, inbox, id) > (?, ?, ?) ORDER BY sender, inbox, id LIMIT ?`,
+    );
+    this.#countIds = db.prepare<[], number>('SELECT COUNT(*) FROM scheduled_id').pluck();
+    this.#forget = db.prepare('DELETE FROM scheduled_id WHERE sender = ? AND inbox = ? AND id = ?');
+    this.reload();
+  }
+
+  /** Counts what is there, at the start, and after a rollback once the usage was cleared. */
+  reload(): void {
+    this.#inboxes.clear();
+    this.#count = 0;
+    this.#idCount = this.#countIds.get() ?? 0;
+    for (const { messages, bytes, isCounted, ...facts } of this.#sums.iterate())
+      this.#add({ ...facts, isCounted: isCounted === 1 }, messages, bytes);
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** What is scheduled for an inbox. */
+  amount(inbox: string): Readonly<Amount> {
+    return this.#inboxes.get(inbox) ?? none;
+  }
+
+  /** Keeps a message under a number that no other message ever has. */
+  add(number: number, message: NewMessage, size: number, isCounted: boolean): void {
+    const { inbox, sender, id, createdAt: due, scheduledAt: sentAt = due } = message;
+    const logged = loggedOf(number, message, size, isCounted);
+    const { entries, bodies } = encodeMessages([logged], number, this.#encoder);
+    const counted = isCounted ? 1 : 0;
+    const checksum = rowChecksum(due, number, sentAt);
+    this.#insert.run(due, number, sentAt, inbox, sender, counted, size, checksum, entries, bodies);
+    this.#insertId.run(sender, inbox, id, due, number, rowChecksum(sender, inbox, id, due, number));
+    this.#idCount++;
+    this.#add({ inbox, sender, isCounted }, 1, size);
+  }
+
+  /** Tells whether a message has the id of a scheduled one of its sender, and whether it is the same message. */
+  repeatOf(inbox: string, message: NewMessage): 'duplicate' | 'id_conflict' | undefined {
+    const { sender, id } = message;
+    if (this.#count === 0 || !this.#inboxes.get(inbox)?.senders.has(sender)) return undefined;
+    const row = this.#find(sender, inbox, id);
+    if (!row) return undefined;
+    const known = messageOf(row);
+    if (!known || hasLostBody(known)) return 'duplicate';
+    const { shared, correlationId, body } = known;
+    const isSame =
+      shared.kind === message.kind && correlationId === message.correlationId && body === message.body;
+    return isSame ? 'duplicate' : 'id_conflict';
+  }
+
+  /** The first time at which a message is due. */
+  nextDueAt(): number | undefined {
+    return this.#count === 0 ? undefined : (this.#first.get() ?? undefined);
+  }
+
+  /** Messages that are due, and the places of those that can't be read. */
+  due(at: number, limit: number, maxBytes: number): { due: NewMessage[]; unreadable: ScheduledPlace[] } {
+    const due: NewMessage[] = [];
+    const unreadable: ScheduledPlace[] = [];
+    let bytes = 0;
+    for (const row of this.#due.iterate(at, limit)) {
+      bytes += row.size;
+      if (bytes > maxBytes && due.length > 0) break;
+      const message = messageOf(row);
+      if (message) due.push(releaseOf(message));
+      else unreadable.push(row);
+    }
+    return { due, unreadable };
+  }
+
+  /** Takes out a message that is released. False if it is not there any more. */
+  drop({ inbox, sender, createdAt: due }: NewMessage, { number, size, isCounted }: Release): boolean {
+    if (this.#drop.run(due, number).changes === 0) return false;
+    this.#add({ inbox, sender, isCounted }, -1, -size);
+    return true;
+  }
+
+  /** Takes a message out, and reports it if it can't be read. Returns `undefined` if so, or if it is not there any more. */
+  take({ due, number }: ScheduledPlace): Taken | undefined {
+    const row = this.#row.get(due, number);
+    if (!row) return undefined;
+    this.#drop.run(due, number);
+    this.#add({ ...row, isCounted: row.isCounted === 1 }, -1, -row.size);
+    const message = messageOf(row);
+    if (message) return { message, sentAt: row.sentAt };
+    const detail = `a scheduled message from '${row.sender}' to '${row.inbox}' (${number}) could not be read and is lost`;
+    this.#onDamage({ what: 'message', detail });
+    return undefined;
+  }
+
+  /** The places of a sender's messages with an id: of the one to an inbox, or of the copies for the members of a group. */
+  placesOf(inbox: string, sender: string, id: string): ScheduledPlace[] {
+    if (this.#count === 0) return [];
+    const one = this.#find(sender, inbox, id);
+    if (one) return [one];
+    return this.#placesOfId.all(sender, id).filter(({ due, number }) => {
+      const row = this.#row.get(due, number);
+      return row !== undefined && messageOf(row)?.group?.copyOf === inbox;
+    });
+  }
+
+  list({ sender, inbox, limit, cursor }: ScheduledQuery): ScheduledPage {
+    const page = { ...placeOf(cursor), limit: rowsPerPage };
+    const rows = sender === undefined ? this.#page.all(page) : this.#pageOfSender.all({ ...page, sender });
+    const messages: ScheduledMessage[] = [];
+    let last: Row | undefined;
+    for (const row of rows) {
+      if (messages.length === limit) break;
+      last = row;
+      if (inbox !== undefined && row.inbox !== inbox) continue;
+      const message = messageOf(row);
+      if (message) messages.push(listed(message, row.sentAt));
+    }
+    const isAll = rows.length < rowsPerPage && last === rows.at(-1);
+    return { messages, ...(!isAll && last && { cursor: `${last.due}.${last.number}` }) };
+  }
+
+  /** Does one small step of housekeeping: forgets some ids whose messages are gone, if there are many. */
+  tidy(): void {
+    const gone = this.#idCount - this.#count;
+    const isWorth = gone >= tidyFrom.ids && gone >= this.#idCount * tidyFrom.part;
+    if (!isWorth && !(this.#count === 0 && gone > 0) && this.#tidyAfter === undefined) return;
+    const { sender, inbox, id } = this.#tidyAfter ?? { sender: '', inbox: '', id: '' };
+    const rows = this.#ids.all(sender, inbox, id, idsPerStep);
+    for (const row of rows) {
+      if (this.#row.get(row.due, row.number)) continue;
+      this.#forget.run(row.sender, row.inbox, row.id);
+      this.#idCount--;
+    }
+    this.#tidyAfter = rows.length < idsPerStep ? undefined : rows.at(-1);
+  }
+
+  /** Reads every row, and says of each message what is wrong with it, if anything is. */
+  *verify(): Iterable<string | undefined> {
+    for (const { due, number } of this.#places.all()) {
+      const row = this.#row.get(due, number);
+      const message = row && messageOf(row);
+      if (!message) yield `the scheduled message ${number} can't be read`;
+      else if (hasLostBody(message)) yield `the scheduled message ${number} has lost its body`;
+      else if (!isTrue(row, message) || this.#find(row.sender, row.inbox, message.id)?.number !== number)
+        yield `the row of the scheduled message ${number} says something else than its message`;
+      else yield undefined;
+    }
+    yield* this.#verifyIds();
+  }
+
+  *#verifyIds(): Iterable<string> {
+    let after = { sender: '', inbox: '', id: '' };
+    for (;;) {
+      const rows = this.#ids.all(after.sender, after.inbox, after.id, idsPerStep);
+      for (const { sender, inbox, id, due, number, checksum } of rows)
+        if (checksum !== rowChecksum(sender, inbox, id, due, number))
+          yield `the id of the scheduled message ${number} is damaged`;
+      const last = rows.at(-1);
+      if (!last || rows.length < idsPerStep) return;
+      after = last;
+    }
+  }
+
+  #find(sender: string, inbox: string, id: string): Row | undefined {
+    const place = this.#place.get(sender, inbox, id);
+    return place && this.#row.get(place.due, place.number);
+  }
+
+  #add(
+    { inbox, sender, isCounted }: { inbox: string; sender: string; isCounted: boolean },
+    messages: number,
+    bytes: number,
+  ): void {
+    const known = this.#inboxes.get(inbox) ?? { messages: 0, bytes: 0, senders: new Map<string, number>() };
+    known.messages += messages;
+    known.bytes += bytes;
+    const ofSender = (known.senders.get(sender) ?? 0) + messages;
+    if (ofSender > 0) known.senders.set(sender, ofSender);
+    else known.senders.delete(sender);
+    if (known.messages > 0) this.#inboxes.set(inbox, known);
+    else this.#inboxes.delete(inbox);
+    this.#count += messages;
+    this.#usage.countScheduled(agentOf(inbox), { sender, isCounted }, messages, bytes);
+  }
+}
+
+function messageOf(row: Row): LoggedMessage | undefined {
+  return decodeMessages(row, row.number).messages[0];
+}
+
+function loggedOf(seq: number, message: NewMessage, size: number, isCounted: boolean): LoggedMessage {
+  const { id, correlationId, traceparent, group, thread, body } = message;
+  return {
+    seq,
+    // Revoking the token of its sender leaves a scheduled message.
+    shared: { ...sharedFieldsOf(message, undefined, isCounted), tokenId: undefined },
+    id,
+    correlationId,
+    traceparent,
+    group,
+    thread,
+    size,
+    body,
+    attempts: 0,
+    answered: false,
+    takers: undefined,
+    ending: undefined,
+  };
+}
+
+/** The message with which a scheduled one is released. */
+function releaseOf({
+  seq: number,
+  shared,
+  id,
+  correlationId,
+  traceparent,
+  group,
+  thread,
+  size,
+  body,
+}: LoggedMessage): NewMessage {
+  const { inbox, sender, senderAddress, senderRole, kind, createdAt, expiresAt, openUntil, isCounted } =
+    shared;
+  return {
+    inbox,
+    id,
+    sender,
+    senderAddress,
+    senderRole,
+    kind,
+    correlationId,
+    traceparent,
+    createdAt,
+    expiresAt,
+    openUntil,
+    group,
+    thread,
+    body,
+    release: { number, size, isCounted },
+  };
+}
+
+/** Tells whether a row says of its message what the record says. */
+function isTrue(
+  { entries: _, bodies: __, sentAt, checksum, ...facts }: Row,
+  message: LoggedMessage,
+): boolean {
+  const { seq: number, shared, size } = message;
+  const { createdAt: due, inbox, sender, isCounted } = shared;
+  const told: Facts = { due, number, inbox, sender, isCounted: isCounted ? 1 : 0, size };
+  return isDeepStrictEqual(facts, told) && checksum === rowChecksum(due, number, sentAt);
+}
+
+function listed(message: LoggedMessage, sentAt: number): ScheduledMessage {
+  const { seq: number, attempts: _, damaged: __, ...rest } = storedMetadataOf(message);
+  return { ...rest, number, sentAt };
+}
+
+function placeOf(cursor: string | undefined): ScheduledPlace {
+  const found = /^(\d+)\.(\d+)$/.exec(cursor ?? '');
+  return found ? { due: Number(found[1]), number: Number(found[2]) } : { due: 0, number: 0 };
+}

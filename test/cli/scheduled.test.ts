@@ -1,0 +1,49 @@
+import { startTestBroker } from '@signalbox/testing';
+import { expect, test } from 'vitest';
+import { jsonOf, signalbox } from '../support/cli/command-line.ts';
+
+test('A message for later is listed with its time, and its sender and an operator can call it off.', async () => {
+  await using broker = await startTestBroker();
+  await broker.token('rosa');
+  const token = await broker.token('ann');
+  const as = (...args: string[]) =>
+    signalbox([...args, '--url', broker.url], {
+      env: { SIGNALBOX_TOKEN: token, SIGNALBOX_AGENT: 'ann' },
+    });
+  const operator = (...args: string[]) => signalbox([...args, '--data', broker.dataDir]);
+  const sent = await as('send', 'rosa', 'hello', '--in', '2h', '--id', 'a');
+  expect(sent.stdout.split('\n').slice(0, 3)).toEqual([
+    'message a is stored for rosa',
+    'it is handed out in 2 h, and not before',
+    'call it off: signalbox inbox cancel rosa a',
+  ]);
+  const year = new Date().getUTCFullYear() + 1;
+  const far = await as('send', 'rosa', 'hello', '--at', `${year}-12-31T09:00Z`);
+  expect(far).toMatchObject({ code: 2, stderr: expect.stringContaining("'not_before_ms'") });
+  await as('send', 'rosa', 'hello', '--in', '1h', '--id', 'b');
+  const due = [{ id: 'b', to: 'rosa', from: { agent: 'ann' }, due_in_ms: expect.any(Number) }, { id: 'a' }];
+  expect(jsonOf(await as('inbox', '--scheduled', '--json'))).toMatchObject({ messages: due });
+  expect((await operator('inbox', '--scheduled')).stdout).toMatch(
+    /^ID +FROM +TO +KIND +DUE +AT +BYTES\nb +ann +rosa +note +in 60 min +\S+ +7\na /,
+  );
+  expect((await as('inbox', 'cancel', 'rosa', 'a')).stdout).toBe('message a to rosa is cancelled\n');
+  expect(jsonOf(await operator('inbox', 'cancel', 'rosa', 'b', '--from', 'ann', '--json'))).toEqual({
+    id: 'b',
+    to: 'rosa',
+    cancelled: 1,
+  });
+  expect(await as('inbox', 'cancel', 'rosa', 'a')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("no message 'a' of yours to 'rosa' waits for its time"),
+  });
+});
+
+test.each([
+  [['--in', 'soon'], '--in <time>'],
+  [['--at', '2026-02-30T09:00'], '--at <instant>'],
+  [['--at', '2020-01-01T09:00Z'], 'is over'],
+  [['--in', '1h', '--at', '2026-12-01T09:00'], 'two ways to say when'],
+])('send with %s is refused before anything is sent.', async (options, message) => {
+  const refused = await signalbox(['send', 'rosa', 'hello', ...options]);
+  expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
+});
