@@ -1,9 +1,18 @@
 import type { ClientName } from '../../agent-clis/injection.ts';
 import { clientOf } from '../../agent-clis/injection-table.ts';
+import { claudeTurns } from './claude-turns.ts';
+import { codexTurns } from './codex-turns.ts';
+import { geminiTurns } from './gemini-turns.ts';
 import { genericProgram } from './generic-program.ts';
+import { opencodeTurns } from './opencode-turns.ts';
 import type { TurnProgram } from './turn-program.ts';
 
-const table: Readonly<Partial<Record<ClientName, TurnProgram>>> = {};
+const table: Readonly<Partial<Record<ClientName, TurnProgram>>> = {
+  claude: claudeTurns,
+  codex: codexTurns,
+  opencode: opencodeTurns,
+  gemini: geminiTurns,
+};
 
 /** Returns how the program of a command line takes turns, by its name. */
 export function turnProgramOf(argv: readonly string[]): TurnProgram {

@@ -69,6 +69,8 @@ export interface TurnAnswer {
  * process, its time limit and the reply are the business of `serve` alone.
  */
 export interface TurnProgram {
+  /** The arguments with which the program prints its help, and what stands there in a version that can take turns. */
+  readonly needs?: { readonly help: readonly string[]; readonly words: readonly string[] };
   /** Returns how a turn is started. Throws `SignalboxError` `usage` for a command line that can't take turns, before anything connects. */
   command(turn: Turn): TurnCommand;
   /** Reads the answer of a turn that ended with exit code 0. Throws if the output tells of a failure all the same: the turn has failed then. */

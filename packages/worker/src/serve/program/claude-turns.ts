@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { sessionIdSchema } from './told-session.ts';
+import { cannotTakeTurns, hasOption, refuseChosen } from './turn-options.ts';
+import type { TurnProgram } from './turn-program.ts';
+import { wholeOutput } from './whole-output.ts';
+
+const chosen = [
+  '--output-format',
+  '--input-format',
+  '--verbose',
+  '--resume',
+  '-r',
+  '--continue',
+  '-c',
+  '--session-id',
+  '--fork-session',
+  '--from-pr',
+  '--no-session-persistence',
+  '--bg',
+  '--background',
+];
+
+const resultSchema = z.object({
+  type: z.literal('result'),
+  is_error: z.boolean(),
+  result: z.string().optional(),
+  session_id: sessionIdSchema.optional(),
+});
+// A user who has set "verbose" gets all events of the turn in an array, the result last.
+const outputSchema = z.union([resultSchema, z.array(z.unknown()).transform((events) => events.at(-1))]);
+
+/** Takes turns with `claude -p`. It reads the prompt from standard input and prints one JSON object. */
+export const claudeTurns: TurnProgram = {
+  needs: { help: ['--help'], words: ['--print', '--output-format', '--resume'] },
+  command({ argv, prompt, session }) {
+    const [program = '', ...words] = argv;
+    if (!hasOption(words, ['-p', '--print'])) {
+      throw cannotTakeTurns("claude takes a turn as 'claude -p'", 'write: worker serve … -- claude -p');
+    }
+    refuseChosen(argv, chosen);
+    const own = ['--output-format=json', ...(session === undefined ? [] : [`--resume=${session}`])];
+    return { argv: [program, ...own, ...words], stdin: prompt };
+  },
+  answer(output) {
+    const told = resultSchema.parse(outputSchema.parse(JSON.parse(wholeOutput(output))));
+    if (told.is_error) throw new Error(told.result ?? 'claude told of an error');
+    return { text: told.result ?? '', ...(told.session_id !== undefined && { session: told.session_id }) };
+  },
+  isSessionLost: ({ stderr }) => stderr.includes('No conversation found with session ID'),
+};

@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { sessionIdSchema } from './told-session.ts';
+import { cannotTakeTurns, hasOption, refuseChosen } from './turn-options.ts';
+import type { TurnProgram } from './turn-program.ts';
+import { wholeOutput } from './whole-output.ts';
+
+const prompting = ['-p', '--prompt'];
+const chosen = [
+  '--output-format',
+  '-o',
+  '--resume',
+  '-r',
+  '--session-id',
+  '--session-file',
+  '--prompt-interactive',
+  '-i',
+  '--acp',
+  '--experimental-acp',
+];
+
+const outputSchema = z.object({ session_id: sessionIdSchema.optional(), response: z.string() });
+
+/** Takes turns with `gemini -p`. It reads the prompt from standard input and prints one JSON object. */
+export const geminiTurns: TurnProgram = {
+  needs: { help: ['--help'], words: ['--output-format', '--resume', '--session-id'] },
+  command({ argv, prompt, session }) {
+    const [program = '', ...words] = argv;
+    if (!hasOption(words, prompting)) {
+      throw cannotTakeTurns("gemini takes a turn as 'gemini -p'", 'write: worker serve … -- gemini -p');
+    }
+    refuseChosen(argv, chosen);
+    const own = ['--output-format=json', ...(session === undefined ? [] : [`--resume=${session}`])];
+    return { argv: [program, ...own, ...words.filter(isNoBarePrompt)], stdin: prompt };
+  },
+  answer(output) {
+    const text = wholeOutput(output);
+    // Some ways to sign in print a line before the answer.
+    const told = outputSchema.parse(JSON.parse(text.slice(Math.max(0, text.indexOf('{')))));
+    return { text: told.response, ...(told.session_id !== undefined && { session: told.session_id }) };
+  },
+  isSessionLost: ({ stderr }) => stderr.includes('Invalid session identifier'),
+};
+
+/** Leaves out a `-p` without a value: gemini refuses it, and takes the prompt from standard input by itself. */
+function isNoBarePrompt(word: string, at: number, words: readonly string[]): boolean {
+  return !prompting.includes(word) || !(words[at + 1] ?? '-').startsWith('-');
+}
