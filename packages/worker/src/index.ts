@@ -25,6 +25,7 @@ export type { ProcessEnd, RunEvent, RunWarning } from './runner/run-event.ts';
 export { openRunFace, type RunFace } from './runner/run-face.ts';
 export { type SupervisedAgent, superviseAgent } from './runner/supervise-agent.ts';
 export { planTurn } from './serve/plan-turn.ts';
+export { checkTurnProgram } from './serve/program/check-program.ts';
 export { turnProgramOf } from './serve/program/program-table.ts';
 export type { TurnProgram } from './serve/program/turn-program.ts';
 export { type ServeAgentOptions, type ServedAgent, serveAgent } from './serve/serve-agent.ts';

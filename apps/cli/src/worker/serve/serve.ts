@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { servedAgentsDirectory, workspaceRecordsDirectory } from '@signalbox/daemon/data-directory';
 import {
   type AgentSetup,
+  checkTurnProgram,
   findProgram,
   openThreadSessions,
   planTurn,
@@ -58,6 +59,7 @@ export async function serveWorkers(argv: readonly string[], given: WorkerServeFl
     printPlans(setups, { json: flags.json === true, plan });
     return exitCodes.ok;
   }
+  await checkTurnProgram(turns, { program, cwd, env: setups[0]?.env ?? {} });
   return await serveAll(setups, { program, turns, identity, flags });
 }
 

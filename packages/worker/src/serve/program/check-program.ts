@@ -44,8 +44,8 @@ export function missingWords(help: string, words: readonly string[]): string[] {
 /** Returns everything that the program prints, also if it fails. */
 async function printed({ program, cwd, env }: ProgramStart, words: readonly string[]): Promise<string> {
   const options = { cwd, env, timeout: helpTimeoutMs, maxBuffer: maxHelpBytes };
-  const ended = await promisify(execFile)(program, words, options).catch(
-    (failed: { stdout?: string; stderr?: string }) => failed,
-  );
+  const running = promisify(execFile)(program, words, options);
+  running.child.stdin?.end();
+  const ended = await running.catch((failed: { stdout?: string; stderr?: string }) => failed);
   return `${ended.stdout ?? ''}${ended.stderr ?? ''}`;
 }

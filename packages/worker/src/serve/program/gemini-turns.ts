@@ -38,7 +38,7 @@ export const geminiTurns: TurnProgram = {
     const told = outputSchema.parse(JSON.parse(text.slice(Math.max(0, text.indexOf('{')))));
     return { text: told.response, ...(told.session_id !== undefined && { session: told.session_id }) };
   },
-  isSessionLost: ({ stderr }) => stderr.includes('Invalid session identifier'),
+  isSessionLost: ({ stderr }) => stderr.includes('Error resuming session:'),
 };
 
 /** Leaves out a `-p` without a value: gemini refuses it, and takes the prompt from standard input by itself. */

@@ -29,7 +29,10 @@ export const opencodeTurns: TurnProgram = {
   command({ argv, prompt, session }) {
     const at = argv.indexOf('run', 1);
     if (at < 0) {
-      throw cannotTakeTurns("opencode takes a turn as 'opencode run'", 'write: worker serve … -- opencode run');
+      throw cannotTakeTurns(
+        "opencode takes a turn as 'opencode run'",
+        'write: worker serve … -- opencode run',
+      );
     }
     refuseChosen(argv, chosen);
     const own = ['--format=json', ...(session === undefined ? [] : [`--session=${session}`])];

@@ -1,0 +1,161 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { turnProgramOf } from './program-table.ts';
+import type { Turn, TurnOutput } from './turn-program.ts';
+
+/** Returns what a program printed in a turn that called a tool of ours, against an imitation of its model. */
+function recorded(file: string): string {
+  return readFileSync(new URL(`recorded/${file}`, import.meta.url), 'utf8');
+}
+
+function commandOf(argv: readonly string[], session?: string) {
+  const turn: Turn = {
+    agent: 'rosa',
+    argv,
+    cwd: '/project',
+    messages: [],
+    prompt: 'the prompt',
+    text: 'the text',
+    session,
+    runDirectory: '/run/x',
+  };
+  return turnProgramOf(argv).command(turn);
+}
+
+function output(stdout: string, change: Partial<TurnOutput> = {}): TurnOutput {
+  return { code: 0, stdout, stdoutHead: stdout, cutBytes: 0, stderr: '', file: undefined, ...change };
+}
+
+const programs = [
+  {
+    name: 'claude',
+    argv: ['/bin/claude', '--strict-mcp-config', '-p', '--model', 'opus'],
+    first: ['/bin/claude', '--output-format=json', '--strict-mcp-config', '-p', '--model', 'opus'],
+    next: [
+      '/bin/claude',
+      '--output-format=json',
+      '--resume=s-1',
+      '--strict-mcp-config',
+      '-p',
+      '--model',
+      'opus',
+    ],
+    file: 'claude-2.1.197.txt',
+    text: 'The tool said: The sum of 2 and 3 is 5.. Prompts seen: 3.',
+    session: '46c64f36-1640-4f14-ab8d-a4cfeddc798f',
+    lost: 'No conversation found with session ID: ef5241d3-2c11-46bc-a8ef-15c8a67ba877\n',
+    refused: [
+      ['claude'],
+      ['claude', '-p', '--resume', 'x'],
+      ['claude', '-p', '--output-format=text'],
+      ['claude', '-c', '-p'],
+    ],
+  },
+  {
+    name: 'codex',
+    argv: ['codex', '-c', 'a="b"', 'exec', '-s', 'read-only', '--skip-git-repo-check'],
+    first: [
+      ...['codex', '-c', 'a="b"', 'exec', '-s', 'read-only', '--skip-git-repo-check'],
+      ...['--json', '--output-last-message=/run/x/answer.txt', '-'],
+    ],
+    next: [
+      ...['codex', '-c', 'a="b"', 'exec', '-s', 'read-only', '--skip-git-repo-check'],
+      ...['--json', '--output-last-message=/run/x/answer.txt', 'resume', 's-1', '-'],
+    ],
+    file: 'codex-0.169.0.txt',
+    answerFile: 'the last message',
+    text: 'the last message',
+    session: '01a20966-638f-75e2-8c69-f91bf95134c6',
+    lost: 'Error: thread/resume: thread/resume failed: no rollout found for thread id 01a2 (code -32600)\n',
+    refused: [
+      ['codex'],
+      ['codex', 'exec', 'fix it'],
+      ['codex', 'exec', 'resume', 'x'],
+      ['codex', 'exec', '-s', 'read-only', 'fix it'],
+      ['codex', 'exec', '-o', 'x'],
+    ],
+  },
+  {
+    name: 'opencode',
+    argv: ['opencode', 'run', '-m', 'a/b'],
+    first: ['opencode', 'run', '--format=json', '-m', 'a/b'],
+    next: ['opencode', 'run', '--format=json', '--session=s-1', '-m', 'a/b'],
+    file: 'opencode-1.18.33.txt',
+    text: 'The tool said: The sum of 2 and 3 is 5.. Prompts seen: 1.',
+    session: 'ses_df699858effe1PjYaX0N3zrYLp',
+    lost: '\x1b[91m\x1b[1mError: \x1b[0mSession not found\n',
+    refused: [['opencode'], ['opencode', 'run', '--continue'], ['opencode', 'run', '--format', 'default']],
+  },
+  {
+    name: 'gemini',
+    argv: ['gemini', '-p', '-m', 'pro'],
+    first: ['gemini', '--output-format=json', '-m', 'pro'],
+    next: ['gemini', '--output-format=json', '--resume=s-1', '-m', 'pro'],
+    file: 'gemini-0.61.0.txt',
+    text: expect.stringMatching(/^The tool said: .* Prompts seen: 1\.$/),
+    session: 'a639293f-ee0b-46af-a369-b53a2c59afcb',
+    lost: 'Ripgrep is not available.\nError resuming session: No previous sessions found for this project.\n',
+    refused: [['gemini'], ['gemini', '-p', '--resume', 'latest'], ['gemini', '-i', 'hi', '-p']],
+  },
+];
+
+describe.each(programs)('$name', ({ argv, first, next, file, answerFile, text, session, lost, refused }) => {
+  const program = turnProgramOf(argv);
+
+  test('reads the prompt from standard input, and goes on with a session by its own option', () => {
+    expect(commandOf(argv)).toMatchObject({ argv: first, stdin: 'the prompt' });
+    expect(commandOf(argv, 's-1').argv).toEqual(next);
+  });
+
+  test('its recorded output has the final text and the session', () => {
+    expect(program.answer(output(recorded(file), { file: answerFile }))).toEqual({ text, session });
+  });
+
+  test('an output without an answer is a failed turn', () => {
+    for (const stdout of ['', 'no JSON\n', '{"type":"x"}\n', '[]'])
+      expect(() => program.answer(output(stdout))).toThrow();
+  });
+
+  test('a lost session is told from other failures', () => {
+    expect(program.isSessionLost?.(output('', { code: 1, stderr: lost }))).toBe(true);
+    expect(program.isSessionLost?.(output(lost, { code: 1, stderr: 'no account' }))).toBe(false);
+  });
+
+  test('a command line with a prompt, session or output of its own is refused', () => {
+    const usage = expect.objectContaining({ code: 'usage' });
+    for (const wrong of refused) expect(() => commandOf(wrong), wrong.join(' ')).toThrow(usage);
+  });
+});
+
+test('a session id that could be taken for an option is not used', () => {
+  const stdout = JSON.stringify({ type: 'result', is_error: false, result: 'x', session_id: '--model=x' });
+  expect(() => turnProgramOf(['claude']).answer(output(stdout))).toThrow();
+});
+
+test('claude’s answer is also read from the array that its verbose setting makes, and an error is none', () => {
+  const result = { type: 'result', is_error: false, result: 'x' };
+  const claude = turnProgramOf(['claude']);
+  expect(claude.answer(output(JSON.stringify([{ type: 'system' }, result])))).toEqual({ text: 'x' });
+  const refused = JSON.stringify({ ...result, is_error: true, result: 'API Error: 400' });
+  expect(() => claude.answer(output(refused))).toThrow('API Error: 400');
+  expect(() => claude.answer(output(JSON.stringify(result), { cutBytes: 7 }))).toThrow('7 bytes are missing');
+});
+
+test('opencode’s answer is the last message of the model, without what it wrote before its tool calls', () => {
+  const line = (messageID: string, text: string) =>
+    JSON.stringify({ type: 'text', sessionID: 's', part: { messageID, text } });
+  const stdout = [line('m1', 'let me see'), line('m2', 'one'), line('m2', 'two')].join('\n');
+  expect(turnProgramOf(['opencode']).answer(output(stdout))).toEqual({ text: 'one\n\ntwo', session: 's' });
+});
+
+test('gemini keeps a lasting instruction of -p, and a line that it prints first is passed over', () => {
+  expect(commandOf(['gemini', '-p', 'be brief', '-y']).argv).toEqual([
+    'gemini',
+    '--output-format=json',
+    '-p',
+    'be brief',
+    '-y',
+  ]);
+  const stdout = `Loaded cached credentials.\n${recorded('gemini-0.61.0.txt')}`;
+  expect(turnProgramOf(['gemini']).answer(output(stdout)).session).toMatch(/^a639293f/);
+});
