@@ -35,7 +35,12 @@ async function serve(agent: string, script: string, args: readonly string[] = []
   await chmod(program, 0o755);
   const run = startRun(['--agent', agent, '--json', ...args, '--', program], {
     cwd,
-    env: { HOME: home.path, XDG_RUNTIME_DIR: runRoot, SIGNALBOX_URL: url },
+    env: {
+      HOME: home.path,
+      XDG_RUNTIME_DIR: runRoot,
+      XDG_STATE_HOME: join(home.path, 'state'),
+      SIGNALBOX_URL: url,
+    },
     part: 'serve',
   });
   // The broker knows the agent from then on.
@@ -62,6 +67,7 @@ const hangsOnce = (cwd: string): string =>
 test('signalbox ask is answered by a turn, whose MCP server shows its message, takes none, and sends its reply.', async () => {
   const main = fileURLToPath(new URL('../support/serve/tool-user-main.ts', import.meta.url));
   const mcp = [process.execPath, ...signalboxArgv(['worker', 'mcp'])].map((word) => `'${word}'`).join(' ');
+  const served = join(home.path, 'state', 'signalbox-served');
   const { run, runRoot } = await serve('tooled', `exec '${process.execPath}' '${main}' ${mcp}`, asOperator());
   await using _run = run;
   const { stdout } = await signalbox(['ask', 'tooled', 'what is new?', '--data', stack.broker.dataDir], {
@@ -81,6 +87,9 @@ test('signalbox ask is answered by a turn, whose MCP server shows its message, t
   await expect
     .poll(async () => (await ps()).stdout, { interval: 250 })
     .toMatch(/^tooled +worker +idle .* program +.*this is not sent$/m);
+  const [kept] = (await readdir(served)).filter((name) => name.startsWith('tooled-'));
+  expect(kept).toMatch(/^tooled-[0-9a-f]{12}\.output$/);
+  expect(await readFile(join(served, kept!), 'utf8')).toBe('this is not sent');
   run.kill('SIGTERM');
   expect(await run.ended).toEqual({ code: 0, signal: null });
   expect(await readdir(runRoot)).toEqual([]);

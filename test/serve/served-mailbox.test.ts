@@ -28,7 +28,7 @@ async function stage(agent: string) {
   };
 }
 
-test('A served face shows the messages of its turn and those that wait, and takes nothing.', async () => {
+test('A served face shows the messages of its turn and those that wait, takes nothing, and answers either.', async () => {
   await using served = await stage('rosa');
   const { walt, holder, next } = served;
   for (const body of ['now', 'later']) await walt.deliver({ to: 'rosa', kind: 'task', id: body, body });
@@ -43,6 +43,8 @@ test('A served face shows the messages of its turn and those that wait, and take
     expect(refused.isError).toBe(true);
     expect(refused.text).toContain('signalbox worker serve holds this inbox');
   }
+  const early = await rosa.use('reply', { message_id: 'later', text: 'answered in this turn' });
+  expect(early.data).toEqual({ replied_to: 'later', to: 'walt-rosa' });
   await walt.deliver({ to: 'rosa', kind: 'note', body: 'still the holder' });
   expect((await next()).body).toBe('"still the holder"');
   expect(holder.state.name).toBe('ready');

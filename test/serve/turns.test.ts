@@ -3,6 +3,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectBroker } from '@signalbox/client';
 import { replyIdOf } from '@signalbox/protocol';
+import { openThreadSessions, type ServeAgentOptions, type TurnProgram } from '@signalbox/worker';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isRunning } from '../support/processes.ts';
 import { type ServeStage, startServeStage } from '../support/serve/served-agent.ts';
@@ -200,4 +201,55 @@ test('A process that takes the inbox over ends the served agent, and says so.', 
   });
   await using _taken = await other.subscribe();
   await expect(rosa.agent.ended).rejects.toMatchObject({ code: 'taken_over' });
+});
+
+/** A program that keeps sessions: it prints the one that it goes on with, and says which are gone. */
+const withSessions: TurnProgram = {
+  command: ({ argv, text, session }) => ({ argv, stdin: text, env: { SESSION: session ?? 'new' } }),
+  answer: ({ stdout }) => ({ text: stdout.trim(), session: 's1' }),
+  isSessionLost: ({ stderr }) => stderr.includes('gone'),
+};
+
+test('A turn goes on with the session of its thread, also in the next process; one that is gone is begun anew at once.', async () => {
+  const gone = join(stage.directory, 'gone');
+  const script = `[ -e '${gone}' ] && [ "$SESSION" != new ] && { echo gone >&2; exit 1; }; echo "$SESSION"`;
+  const ask = async (thread: string) => {
+    const outcome = await stage.walt.request('rosa', 'ask', 'go on', { ...wait, thread });
+    return outcome.status === 'completed' && outcome.reply.json;
+  };
+  const sessions = await openThreadSessions(join(stage.directory, 'rosa.json'));
+  {
+    await using _first = await stage.serve(script, { turns: withSessions, sessions });
+    expect([await ask('t1'), await ask('t1'), await ask('t2')]).toEqual(['new', 's1', 'new']);
+  }
+  const again = await openThreadSessions(join(stage.directory, 'rosa.json'));
+  await using rosa = await stage.serve(script, { turns: withSessions, sessions: again });
+  expect(await ask('t1')).toBe('s1');
+  await writeFile(gone, '');
+  expect(await ask('t1')).toBe('new');
+  expect(rosa.events.filter(({ event }) => event === 'warning')).toMatchObject([{ code: 'session_lost' }]);
+  expect(ends(rosa.events)).toMatchObject([{ outcome: 'answered' }, { outcome: 'answered' }]);
+});
+
+test('The token with which an inbox is held is renewed when it has expired, and not when it was revoked before.', async () => {
+  const { broker } = stage.broker;
+  const ids: string[] = [];
+  const issueToken: ServeAgentOptions['issueToken'] = async (agent) => {
+    const ttlMs = ids.length === 0 ? 500 : 3_600_000;
+    const { id, token } = await broker.issueToken({ agent, role: 'worker', ttlMs });
+    ids.push(id);
+    return {
+      text: token,
+      expiresAt: Date.now() + ttlMs,
+      retire: async () => ({ told: false, heldIds: [] }),
+    };
+  };
+  await using rosa = await stage.serve('cat', { issueToken });
+  await expect.poll(() => ids.length).toBe(2);
+  const outcome = await stage.walt.request('rosa', 'ask', 'still here', wait);
+  expect(outcome).toMatchObject({ status: 'completed', reply: { json: 'still here' } });
+  const operator = { url: stage.broker.url, token: await stage.broker.operatorToken(), agent: 'operator#r' };
+  await using client = await connectBroker(operator);
+  await client.admin('token_revoke', { id: ids[1]! });
+  await expect(rosa.agent.ended).rejects.toMatchObject({ code: 'unauthorized' });
 });

@@ -24,6 +24,7 @@ export { runRoots } from './runner/run-directory.ts';
 export type { ProcessEnd, RunEvent, RunWarning } from './runner/run-event.ts';
 export { openRunFace, type RunFace } from './runner/run-face.ts';
 export { type SupervisedAgent, superviseAgent } from './runner/supervise-agent.ts';
+export { outputKeeper } from './serve/output-keeper.ts';
 export { planTurn } from './serve/plan-turn.ts';
 export { checkTurnProgram } from './serve/program/check-program.ts';
 export { turnProgramOf } from './serve/program/program-table.ts';

@@ -17,7 +17,7 @@ export interface Daemon {
 /** Starts `signalbox <argv> --json` and waits until it is ready; rejects with what it printed instead. */
 export async function startDaemon(argv: readonly string[]): Promise<Daemon> {
   const { command, args } = ownCommand();
-  const child = spawn(command, [...args, ...argv, '--json'], {
+  const child = spawn(command, [...args, ...withJson(argv)], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: neutralEnvironment(),
   });
@@ -38,6 +38,12 @@ export async function startDaemon(argv: readonly string[]): Promise<Daemon> {
       await exited;
     },
   };
+}
+
+/** Adds `--json` to a command line, before the one that it may hold for a program. */
+function withJson(argv: readonly string[]): string[] {
+  const at = argv.indexOf('--');
+  return at < 0 ? [...argv, '--json'] : [...argv.slice(0, at), '--json', ...argv.slice(at)];
 }
 
 /** Runs `signalbox <argv> --json` to its end and reads what it printed. */

@@ -21,6 +21,10 @@ export interface DemoProcesses extends AsyncDisposable {
   readonly orchestrator: Daemon;
   readonly researcher: AgentProcess;
   readonly writer: AgentProcess;
+  /** Ends rosa and serves her from then on: her program, a script, is started for a turn when mail arrives. `fails`: it answers nothing. */
+  serveResearcher(options: { fails: boolean }): Promise<void>;
+  /** Runs a command as the operator, and reads what it printed. */
+  asOperator(argv: readonly string[]): Promise<Record<string, unknown>>;
   /** Kills the broker and starts another on the same address and data. */
   replaceBroker(options: { restart: boolean }): Promise<void>;
 }
@@ -45,6 +49,8 @@ export async function startDemoProcesses(broken: DemoPoint | undefined): Promise
   const joinAs = (agent: string, role: string) => joinAgent({ home, config, url, agent, role });
   const [researcher, writer] = await Promise.all([joinAs('rosa', 'researcher'), joinAs('walt', 'writer')]);
   started.defer(() => Promise.all([researcher.stop(), writer.stop()]).then(() => {}));
+  let served: Daemon | undefined;
+  started.defer(async () => served?.end('SIGTERM'));
   const resources = started.move();
   return {
     folder,
@@ -54,6 +60,26 @@ export async function startDemoProcesses(broken: DemoPoint | undefined): Promise
     orchestrator,
     researcher,
     writer,
+    async serveResearcher({ fails }) {
+      await researcher.stop();
+      const script = fails ? failingTurn : answeringTurn;
+      served = await startDaemon([
+        ...[
+          'worker',
+          'serve',
+          '--agent',
+          'rosa',
+          '--role',
+          'researcher',
+          '--config',
+          config,
+          '--cwd',
+          folder,
+        ],
+        ...['--', process.execPath, '-e', script],
+      ]);
+    },
+    asOperator: (argv) => runCommand([...argv, '--config', config]),
     async replaceBroker({ restart }) {
       await broker.end('SIGKILL');
       if (restart) broker = await startDaemon(['broker', '--config', config, '--listen', new URL(tcp).host]);
@@ -61,6 +87,13 @@ export async function startDemoProcesses(broken: DemoPoint | undefined): Promise
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
+
+/** Stands for an agent CLI that takes one turn: it reads the question from standard input, and prints its answer. */
+const answeringTurn = `
+  const question = require('node:fs').readFileSync(0, 'utf8');
+  console.log('I was started for this: ' + question);
+`;
+const failingTurn = 'process.exit(1)';
 
 function demoConfig(folder: string, broken: DemoPoint | undefined): object {
   return {

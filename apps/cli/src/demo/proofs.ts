@@ -7,7 +7,7 @@ import type { DemoProcesses } from './demo-processes.ts';
 export type Proof = (processes: DemoProcesses, broken: boolean) => Promise<string[]>;
 
 /** The proof of each point. With `broken` it is sabotaged and must reject. */
-export const proofs: Record<DemoPoint, Proof> = { manifest, refusal, overlap, ask, recovery };
+export const proofs: Record<DemoPoint, Proof> = { manifest, refusal, overlap, ask, recovery, serve };
 
 const longTool = 'mcp_everything__trigger-long-running-operation';
 
@@ -90,6 +90,19 @@ async function recovery(processes: DemoProcesses, broken: boolean): Promise<stri
   return [
     `the broker (pid ${killed}) was killed with kill -9 while a call ran; the call completed ${waited} s after the new one was ready`,
     'agents, workers and orchestrator kept running, and the next call worked',
+  ];
+}
+
+async function serve({ serveResearcher, asOperator }: DemoProcesses, broken: boolean): Promise<string[]> {
+  await serveResearcher({ fails: broken });
+  const question = 'what is the plan?';
+  const asked = asOperator(['ask', 'rosa', question, '--timeout', broken ? '3s' : '15s']);
+  const { reply } = await asked.catch(() => ({ reply: undefined }));
+  const isRight = reply === `I was started for this: ${question}`;
+  expect(isRight, `rosa's program answers «signalbox ask rosa» (${reply ?? 'nobody'} did)`);
+  return [
+    `rosa had ended; signalbox worker serve started her program for one turn when «signalbox ask rosa» arrived`,
+    `her program printed «${reply}», and that was the reply`,
   ];
 }
 

@@ -24,6 +24,8 @@ export interface ServeAgentOptions extends TurnRunOptions {
   concurrency: number;
   /** The sessions of its threads; without them each turn begins a new one. */
   sessions: ThreadSessions | undefined;
+  /** Keeps the end of what the newest turn wrote, at most 64 KiB. */
+  keepOutput?: (text: string) => Promise<void>;
   /** The longest time that a note waits for others before it starts a turn, in milliseconds; default 60 s. */
   noteWaitMs?: number;
   /** Starts the timers of notes and turns; by default those of Node. */
@@ -47,6 +49,8 @@ export interface ServedAgent {
 }
 
 const defaultNoteWaitMs = 60_000;
+/** A token that the broker refuses this much before its end has expired there, by a clock that differs from ours. */
+const clockDifferenceMs = 60_000;
 /** The wait before a token is asked for again, while the broker is away. */
 const tokenRetryMs = 1000;
 
@@ -145,6 +149,11 @@ async function takeTurn(turn: ServedTurn, context: TurnContext): Promise<TurnRes
     began.problem = messageOf(thrown);
   }
   const { outcome, reason, result } = await resultOf(turn, began, context);
+  const output = began.end?.tail.text() ?? '';
+  await context.keepOutput?.(output).catch((thrown) => {
+    const message = `the output of turn ${context.turn} could not be kept: ${messageOf(thrown)}`;
+    onEvent({ event: 'warning', agent, code: 'output_not_kept', message });
+  });
   onEvent({
     event: 'turn_ended',
     agent,
@@ -153,7 +162,7 @@ async function takeTurn(turn: ServedTurn, context: TurnContext): Promise<TurnRes
     code: began.end?.code ?? null,
     tookMs: Math.round(performance.now() - startedAt),
     ...(reason !== undefined && { reason }),
-    output: began.end?.tail.text() ?? '',
+    output,
   });
   return result;
 }
@@ -270,7 +279,7 @@ async function openLastingToken({ issueToken, setup }: ServeAgentOptions): Promi
     async renew() {
       if (token.renew) return await token.renew();
       // One that was revoked before its time is not replaced: somebody wants this agent to stop.
-      if (token.expiresAt === undefined || token.expiresAt > Date.now()) return undefined;
+      if (token.expiresAt === undefined || token.expiresAt > Date.now() + clockDifferenceMs) return undefined;
       token = await issueToken(setup.agent);
       return token.text;
     },

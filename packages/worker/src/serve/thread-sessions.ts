@@ -1,6 +1,6 @@
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
+import { writeWhole } from './write-whole.ts';
 
 /** The most threads that are remembered for one agent. Those that had no turn for the longest time are forgotten. */
 export const maxThreads = 1000;
@@ -31,7 +31,9 @@ export async function openThreadSessions(path: string): Promise<ThreadSessions> 
       const isUsable = session !== undefined && session.length <= maxSessionLength;
       const others = entries.filter((entry) => entry !== known);
       entries = (isUsable ? [...others, { thread, session }] : others).slice(-maxThreads);
-      writing = writing.catch(() => {}).then(() => writeEntries(path, entries));
+      writing = writing
+        .catch(() => {})
+        .then(() => writeWhole(path, `${JSON.stringify({ sessions: entries })}\n`));
       return writing;
     },
   };
@@ -44,11 +46,4 @@ async function readEntries(path: string): Promise<Entry[]> {
     // No file, or a broken one: each thread begins a new session.
     return [];
   }
-}
-
-async function writeEntries(path: string, sessions: readonly Entry[]): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const fresh = `${path}.new`;
-  await writeFile(fresh, `${JSON.stringify({ sessions })}\n`, { mode: 0o600 });
-  await rename(fresh, path);
 }

@@ -6,6 +6,7 @@ import {
   checkTurnProgram,
   findProgram,
   openThreadSessions,
+  outputKeeper,
   planTurn,
   processTokens,
   runRoots,
@@ -105,9 +106,12 @@ async function serveAll(
   } satisfies Partial<ServeAgentOptions>;
   const agents: ServedAgent[] = [];
   for (const setup of setups) {
-    const path = sessionsFile(setup);
-    const sessions = flags.session === 'thread' ? await openThreadSessions(path) : undefined;
-    agents.push(serveAgent({ ...options, setup: { ...setup, faceSocket: face?.socket }, sessions }));
+    const { sessionsFile, outputFile } = rememberedFiles(setup);
+    const sessions = flags.session === 'thread' ? await openThreadSessions(sessionsFile) : undefined;
+    const keepOutput = outputKeeper(outputFile);
+    agents.push(
+      serveAgent({ ...options, setup: { ...setup, faceSocket: face?.socket }, sessions, keepOutput }),
+    );
   }
   try {
     return await ended(agents, flags.stopTimeout);
@@ -116,13 +120,17 @@ async function serveAll(
   }
 }
 
-/** Names the file of an agent's sessions, which only the same program in the same directory can resume. */
-function sessionsFile({ agent, url, cwd, argv }: AgentSetup): string {
+/** Names the files of an agent: its sessions, which only the same program in the same directory can resume, and its newest output. */
+function rememberedFiles({ agent, url, cwd, argv }: AgentSetup): {
+  sessionsFile: string;
+  outputFile: string;
+} {
   const scope = createHash('sha256')
     .update(JSON.stringify([url, cwd, argv[0]]))
     .digest('hex')
     .slice(0, 12);
-  return join(servedAgentsDirectory(process.env), `${agent}-${scope}.json`);
+  const stem = join(servedAgentsDirectory(process.env), `${agent}-${scope}`);
+  return { sessionsFile: `${stem}.json`, outputFile: `${stem}.output` };
 }
 
 async function warnOfSetup(
