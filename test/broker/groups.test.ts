@@ -17,6 +17,8 @@ async function send(alice: WireClient, ids: readonly string[], fields: Record<st
   for (const id of ids) await deliver(alice, group, id, { kind: 'note', ...fields });
 }
 
+const asMember = { shared: true, ack_deadline_ms: 60_000 };
+
 async function nextId(member: WireClient): Promise<unknown> {
   return (await member.next('message')).id;
 }
@@ -95,6 +97,44 @@ it('takes a message from a member that is silent for longer than its ack deadlin
   expect((await omar.next('message', { id: 'a' })).attempt).toBe(2);
   expect(await ackMessage(rosa, a)).toMatchObject({ rejected: [a.seq] });
   expect(await ackMessage(rosa, b)).toMatchObject({ accepted: [b.seq] });
+});
+
+it('hands nothing more to a member that missed an ack deadline, and others get what it would have got', async () => {
+  let now = 1_000_000;
+  await using broker = await startTestBroker({ now: () => now });
+  await using alice = await connect(broker, 'alice');
+  await using hung = await joinGroup(broker, 'hung');
+  await send(alice, ['a', 'b', 'c']);
+  await hung.next('message', { id: 'a' });
+  now += 60_000;
+  await using omar = await joinGroup(broker, 'omar');
+  for (let n = 0; n < 3; n++) await ackMessage(omar, await omar.next('message'));
+  expect(idsOf(omar).sort()).toEqual(['a', 'b', 'c']);
+  expect(idsOf(hung)).toEqual(['a']);
+});
+
+it.each<[string, (seq: unknown) => Record<string, unknown>]>([
+  ['acks', (seq) => ({ type: 'ack', seqs: [seq] })],
+  ['gives back', (seq) => ({ type: 'nack', seqs: [seq] })],
+  ['renews', (seq) => ({ type: 'working', seqs: [seq] })],
+  ['settles', (seq) => ({ type: 'deliver', to: 'hung', id: 'x', kind: 'note', settles: seq })],
+  ['asks for', () => ({ type: 'subscribe', request_id: 's', address: group, ...asMember })],
+])('hands messages again to a member that missed an ack deadline when it %s messages', async (_, frame) => {
+  let now = 1_000_000;
+  await using broker = await startTestBroker({ now: () => now });
+  await using alice = await connect(broker, 'alice');
+  await using hung = await joinGroup(broker, 'hung');
+  await send(alice, ['a']);
+  const { seq } = await hung.next('message');
+  now += 60_000;
+  const attempt = async (): Promise<unknown> => {
+    hung.send({ type: 'peek', request_id: 'p', address: group });
+    return ((await hung.next('peeked')).messages as { attempt?: number }[])[0]?.attempt;
+  };
+  await expect.poll(attempt).toBe(2);
+  expect(idsOf(hung)).toEqual(['a']);
+  hung.send(frame(seq));
+  await hung.next('message', { id: 'a', attempt: 2 });
 });
 
 it('makes a dead letter of a message that every member failed with', async () => {

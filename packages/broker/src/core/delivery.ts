@@ -214,6 +214,13 @@ export class Delivery {
       message.renewedAt = now;
       if (traceparent !== undefined) message.attemptTrace = traceparent;
     }
+    this.#dispatcher.heard(lease);
+  }
+
+  /** Notes that a consumer settles a message that it has no more: it is not silent. */
+  heardLate(consumer: Consumer): void {
+    const lease = this.#leases.of(consumer);
+    if (lease) this.#dispatcher.heard(lease);
   }
 
   /** Settles messages that this consumer holds as `acked`. Other sequence numbers are rejected and change nothing. */
@@ -357,6 +364,7 @@ export class Delivery {
       } else rejected.push(seq);
     }
     this.#dispatcher.released(lease, accepted);
+    this.#dispatcher.heard(lease);
     return { accepted, rejected };
   }
 }

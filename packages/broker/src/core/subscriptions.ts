@@ -79,6 +79,7 @@ export class Subscriptions {
     const held = leases.of(consumer);
     if (held?.isShared && held.address === address) {
       held.setWindow(options);
+      held.isSilent = false;
       return this.#describe(held, undefined);
     }
     if (held) this.end(consumer);

@@ -91,6 +91,16 @@ export class Dispatcher {
     else this.pump(lease);
   }
 
+  /** Notes that the holder of a lease missed an ack deadline. A member of a group gets nothing before {@link heard}. */
+  missedDeadline(lease: Lease): void {
+    if (lease.isShared) this.#groups.missedDeadline(lease);
+  }
+
+  /** Notes that the holder of a lease has said something of its messages. */
+  heard(lease: Lease): void {
+    if (lease.isSilent) this.#groups.heard(lease);
+  }
+
   /** Notes that a message has ended, however it did. It is not pushed any more. */
   ended(inbox: string, seq: number): void {
     const { leases } = this.#deps;

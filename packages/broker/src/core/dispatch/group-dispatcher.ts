@@ -69,7 +69,10 @@ export class GroupDispatcher {
   settledByReply(shared: SharedLease, seq: number): InFlightMessage | undefined {
     const member = shared.holderOf(seq);
     const message = member?.release(seq);
-    if (member) shared.released(member, seq);
+    if (member) {
+      shared.heard(member);
+      shared.released(member, seq);
+    }
     shared.ended(seq);
     this.#pump(shared);
     return message;
@@ -88,6 +91,19 @@ export class GroupDispatcher {
     const shared = this.#deps.leases.ofGroup(member.address);
     if (!shared) return;
     shared.look(member);
+    this.#pump(shared);
+  }
+
+  /** Notes that a member missed an ack deadline. It gets nothing before {@link heard}. */
+  missedDeadline(member: Lease): void {
+    this.#deps.leases.ofGroup(member.address)?.missedDeadline(member);
+  }
+
+  /** Notes that a member has said something of its messages. */
+  heard(member: Lease): void {
+    const shared = this.#deps.leases.ofGroup(member.address);
+    if (!shared) return;
+    shared.heard(member);
     this.#pump(shared);
   }
 

@@ -90,6 +90,7 @@ export class Deadlines {
         message.ended = true;
       }
       if (ackDeadlineMs === undefined || monotonicNow - message.renewedAt < ackDeadlineMs) continue;
+      dispatcher.missedDeadline(lease);
       lease.release(seq);
       released.push(seq);
       const reason = `neither settled nor renewed within ${ackDeadlineMs} ms`;

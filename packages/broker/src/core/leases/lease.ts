@@ -65,6 +65,8 @@ export class Lease {
   started = false;
   /** True once the lease is over. */
   ended = false;
+  /** True for a member of a group that missed an ack deadline and has said nothing of its messages since. */
+  isSilent = false;
   /** {@link LeaseOptions.ackDeadlineMs} */
   readonly ackDeadlineMs: number | undefined;
   /** {@link LeaseOptions.tokenId} */

@@ -6,7 +6,7 @@ import { SharedLease } from './shared-lease.ts';
 
 type Op =
   | { op: 'join'; window: number }
-  | { op: 'leave' | 'ack' | 'nack' | 'give_up' | 'resume' | 'pause'; pick: number }
+  | { op: 'leave' | 'ack' | 'nack' | 'give_up' | 'resume' | 'pause' | 'miss' | 'speak'; pick: number }
   | { op: 'resize'; pick: number; window: number }
   | { op: 'store'; key: string | undefined; size: number };
 
@@ -18,7 +18,9 @@ const ops: fc.Arbitrary<Op[]> = fc.array(
     {
       weight: 9,
       arbitrary: fc.record({
-        op: fc.constantFrom('leave', 'ack', 'ack', 'ack', 'nack', 'give_up', 'resume', 'pause'),
+        op: fc.constantFrom(
+          ...(['leave', 'ack', 'ack', 'ack', 'nack', 'give_up', 'resume', 'pause', 'miss', 'speak'] as const),
+        ),
         pick,
       }) as fc.Arbitrary<Op>,
     },
@@ -50,10 +52,11 @@ class Model {
   /** The members that have room, the one that has waited longest first. */
   waiting: Lease[] = [];
   members: Lease[] = [];
-  maxHeld = new Map<Lease, number>();
+  /** The members that missed an ack deadline and have said nothing since. */
+  readonly silent = new Set<Lease>();
 
   hasRoom(member: Lease): boolean {
-    return member.room().messages > 0;
+    return !this.silent.has(member) && member.room().messages > 0;
   }
 
   /** Members that got room go to the end of the line; those that lost it leave it. */
@@ -73,6 +76,7 @@ class Model {
   }
 
   handed(message: Message, member: Lease): void {
+    expect(this.silent.has(member)).toBe(false);
     expect(this.free().map(({ seq }) => seq)).toContain(message.seq);
     expect(this.waiting.find((one) => one.fits(message.size))).toBe(member);
     this.holders.set(message.seq, member);
@@ -114,6 +118,13 @@ class Driver {
         shared.look(member);
         break;
       }
+      case 'speak': {
+        const member = members[op.pick % members.length];
+        if (!member) break;
+        model.silent.delete(member);
+        shared.heard(member);
+        break;
+      }
       default: {
         const held = [...model.holders];
         const [seq, member] = held[op.pick % held.length] ?? [];
@@ -152,14 +163,21 @@ class Driver {
     }
   }
 
-  #end(how: 'ack' | 'nack' | 'give_up', seq: number, member: Lease): void {
+  #end(how: 'ack' | 'nack' | 'give_up' | 'miss', seq: number, member: Lease): void {
     const { model, shared } = this;
+    if (how === 'miss') {
+      model.silent.add(member);
+      shared.missedDeadline(member);
+    } else if (how !== 'give_up') {
+      model.silent.delete(member);
+      shared.heard(member);
+    }
     if (how !== 'give_up') {
       member.release(seq);
       shared.released(member, seq);
       model.holders.delete(seq);
     }
-    if (how === 'nack') shared.again(seq);
+    if (how === 'nack' || how === 'miss') shared.again(seq);
     else {
       shared.ended(seq);
       model.pending.delete(seq);
@@ -215,7 +233,7 @@ class Driver {
   }
 }
 
-it('agrees with the model over random sequences: each message has one holder, keys keep their order, and nobody idles', () => {
+it('agrees with the model over random sequences: each message has one holder, keys keep their order, nobody idles, and the silent get nothing', () => {
   fc.assert(
     fc.property(ops, (sequence) => {
       const driver = new Driver();

@@ -4,7 +4,8 @@ import type { Lease } from './lease.ts';
 
 /**
  * The hold of a group's members on the inbox of the group. Each message is handed to one of them: of those with room, to the one that
- * has waited longest. It decides who gets what, and does no I/O. Messages up to `cursor` were handed out or passed over. While `behind` is
+ * has waited longest. A member that missed an ack deadline gets nothing before it says something of its messages. It decides who gets
+ * what, and does no I/O. Messages up to `cursor` were handed out or passed over. While `behind` is
  * true, those after it are read from the store.
  */
 export class SharedLease {
@@ -60,9 +61,21 @@ export class SharedLease {
 
   /** Notes that a member may have got room, or lost it. If it waits already and has room, it keeps its place. */
   look(member: Lease): void {
-    const hasRoom = member.started && this.#members.has(member) && member.room().messages > 0;
-    if (hasRoom) this.#waiting.add(member);
+    const mayGet = member.started && !member.isSilent && this.#members.has(member);
+    if (mayGet && member.room().messages > 0) this.#waiting.add(member);
     else this.#waiting.delete(member);
+  }
+
+  /** Notes that a member missed an ack deadline. */
+  missedDeadline(member: Lease): void {
+    member.isSilent = true;
+    this.look(member);
+  }
+
+  /** Notes that a member has said something of its messages, or has joined again. */
+  heard(member: Lease): void {
+    member.isSilent = false;
+    this.look(member);
   }
 
   /** Returns the member that gets the next message, which is of this size. */

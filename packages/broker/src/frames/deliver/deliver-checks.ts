@@ -105,6 +105,7 @@ export function refuseSettles(
   // Another member of a group may have the message by now.
   if (lease && !(lease.isShared && !delivery.inFlight(consumer, frame.settles))) return undefined;
   if (lease) {
+    delivery.heardLate(consumer);
     const message = `field 'settles': this connection no longer has the message ${frame.settles} of '${lease.address}'`;
     return { code: 'no_lease', message, field: 'settles' };
   }
