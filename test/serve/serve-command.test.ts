@@ -165,6 +165,25 @@ test('Wrong usage is refused before anything connects, and a dry run shows a tur
   expect(dry.stdout).toContain('SIGNALBOX_SERVED=1');
 });
 
+test('Nothing that runs in a turn takes the inbox from the command that serves it.', async () => {
+  const env = {
+    ...{ HOME: home.path, SIGNALBOX_URL: stack.broker.url, SIGNALBOX_AGENT: 'turned' },
+    SIGNALBOX_TOKEN: await stack.broker.token('turned'),
+  };
+  await walt.deliver({ to: 'turned', kind: 'note', body: 'hello' });
+  const served = { ...env, SIGNALBOX_SERVED: '1', SIGNALBOX_TURN: '1' };
+  for (const args of [
+    ['inbox', '--take'],
+    ['worker', 'echo'],
+    ['worker', 'run', '--', 'cat'],
+  ]) {
+    const refused = await signalbox(args, { env: served });
+    expect([args, refused.code]).toEqual([args, 77]);
+    expect(refused.stderr).toContain('signalbox worker serve holds the inbox of turned');
+  }
+  expect((await signalbox(['inbox', '--take'], { env })).stdout).toContain('| hello');
+});
+
 test('Four scouts share one command, each with its own token.', async () => {
   const { run } = await serve('scout', 'echo "$SIGNALBOX_AGENT"', [...asOperator(), '--count', '4']);
   await using _run = run;

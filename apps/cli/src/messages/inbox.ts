@@ -4,6 +4,7 @@ import type { ConnectionFlags } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { type ExitCode, exitCodes } from '../terminal/exit-codes.ts';
 import { count, printed, printJson, printLines, tableLines } from '../terminal/output.ts';
+import { refuseInTurn } from '../worker/refuse-in-turn.ts';
 import { bodyStart, withParsedBody } from './message-text.ts';
 import { listScheduled } from './scheduled.ts';
 import { takeWaiting } from './take-waiting.ts';
@@ -87,7 +88,10 @@ async function take(flags: InboxFlags): Promise<void> {
   };
   const left = await withSession(
     flags,
-    ({ client }) => takeWaiting(client, { limit: flags.limit, together }, show),
+    ({ client }) => {
+      refuseInTurn(client.address, process.env);
+      return takeWaiting(client, { limit: flags.limit, together }, show);
+    },
     { as: 'agent' },
   );
   if (together) return;

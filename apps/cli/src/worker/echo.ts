@@ -7,6 +7,7 @@ import { bodyText, parsedBody, withParsedBody } from '../messages/message-text.t
 import { firstEnd, stopRequested } from '../process/stop-signals.ts';
 import { oneLine, printJson, printLines } from '../terminal/output.ts';
 import { noOwnToken, requireOwnToken } from './own-token.ts';
+import { refuseInTurn } from './refuse-in-turn.ts';
 
 /** The options of `signalbox worker echo`. */
 export interface EchoFlags extends ConnectionFlags {
@@ -21,6 +22,7 @@ export async function runEcho(flags: EchoFlags): Promise<void> {
   const connection = await resolveConnection(flags);
   if (connection.mintingPattern !== undefined)
     throw noOwnToken('a minting token is for no agent, so that nobody can write to it');
+  refuseInTurn(connection.agent, process.env);
   const stop = stopRequested();
   await using client = await openClient(connection, connection.agent);
   if (permissionsOfRole(client.role).length > 0)

@@ -1,4 +1,5 @@
 import type { StartTimer } from '@signalbox/client';
+import { longestTimerMs } from './longest-timer.ts';
 
 /** The most messages of one bundle. */
 const maxNotes = 16;
@@ -34,7 +35,7 @@ export class NoteBundles<N extends Note> {
     const { thread } = note;
     const bundle = this.#bundles.get(thread) ?? {
       notes: [],
-      cancelTimer: startTimer(() => this.#ready(thread), waitMs),
+      cancelTimer: startTimer(() => this.#ready(thread), Math.min(waitMs, longestTimerMs)),
     };
     this.#bundles.set(thread, bundle);
     bundle.notes.push(note);

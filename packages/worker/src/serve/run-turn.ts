@@ -10,6 +10,7 @@ import type { OutputTail } from '../runner/output/output-tail.ts';
 import { type RunRoot, writePrivateFile } from '../runner/run-directory.ts';
 import type { ProcessEnd } from '../runner/run-event.ts';
 import { prepareRunFiles, type RunFiles } from '../runner/run-files.ts';
+import { longestTimerMs } from './longest-timer.ts';
 import type { TurnAnswer, TurnCommand, TurnOutput, TurnProgram } from './program/turn-program.ts';
 import { keptEndBytes, TurnStream } from './turn-output.ts';
 import { turnPrompt, turnText } from './turn-prompt.ts';
@@ -141,10 +142,13 @@ async function runProcess(
   onStarted({ pid: own.pid, tail });
   const stop = child.stop;
   let isLate = false;
-  const cancelTimer = start(() => {
-    isLate = true;
-    stop();
-  }, turnTimeoutMs);
+  const cancelTimer = start(
+    () => {
+      isLate = true;
+      stop();
+    },
+    Math.min(turnTimeoutMs, longestTimerMs),
+  );
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
   const ended = await exited;

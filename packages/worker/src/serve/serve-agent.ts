@@ -8,6 +8,7 @@ import {
   type StartTimer,
 } from '@signalbox/client';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
+import type { Tracing } from '@signalbox/tracing';
 import type { ChildToken, IssueToken } from '../runner/child-token.ts';
 import { within } from '../time-limit.ts';
 import { runTurn, type TurnEnd, type TurnRunOptions } from './run-turn.ts';
@@ -30,6 +31,8 @@ export interface ServeAgentOptions extends TurnRunOptions {
   noteWaitMs?: number;
   /** Starts the timers of notes and turns; by default those of Node. */
   startTimer?: StartTimer;
+  /** Makes spans of the messages that start turns, and of replies. */
+  tracing?: Tracing | undefined;
   /** Returns a random number for the waits before retries: 0 ≤ value < 1. */
   random?: () => number;
   onEvent: (event: ServeEvent) => void;
@@ -85,6 +88,7 @@ async function serve(
     token: token.text,
     renewToken: token.renew,
     ...(options.random && { random: options.random }),
+    tracing: options.tracing,
   });
   const command = basename(argv[0] ?? '');
   const status = new ServeStatus(client, command);

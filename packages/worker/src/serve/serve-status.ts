@@ -34,12 +34,17 @@ export class ServeStatus {
   }
 
   #announce(): void {
-    this.#client.announce({
+    // Written when it leaves, once a second at most: a program may print without end.
+    this.#client.announce({ toJSON: () => this.#status() });
+  }
+
+  #status(): object {
+    return {
       worker: 'serve',
       command: this.#command,
       turns: this.#counts.running,
       waiting: this.#counts.waiting,
       ...(this.#tail && { last_output_at: this.#outputAt, last_output: this.#tail.lastLine(lineLength) }),
-    });
+    };
   }
 }

@@ -1,6 +1,15 @@
-import { Command, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { countOption, timeOption, withConnectionOptions, withExamples } from '../../command-options.ts';
 import type { WorkerServeFlags } from '../../worker/serve/serve.ts';
+
+/** The most turns at a time: as many messages does the broker hand out ahead. */
+const maxConcurrency = 64;
+
+function concurrencyOption(text: string): number {
+  const turns = countOption(text);
+  if (turns <= maxConcurrency) return turns;
+  throw new InvalidArgumentError(`At most ${maxConcurrency}; more agents with --count take more.`);
+}
 
 /** Defines `signalbox worker serve -- <command>`. */
 export function serveCommand(): Command {
@@ -16,7 +25,7 @@ export function serveCommand(): Command {
     .option('--role <role>', 'role of the tokens that are made for the agents (only as the operator)')
     .addOption(timeOption('--ttl <time>', 'how long such a token is valid at most; default 24h'))
     .option('--count <n>', 'serve so many agents: NAME-1, NAME-2, …', countOption, 1)
-    .option('--concurrency <n>', 'turns of one agent at a time', countOption, 1)
+    .option('--concurrency <n>', 'turns of one agent at a time, 64 at most', concurrencyOption, 1)
     .addOption(
       new Option(
         '--session <which>',

@@ -4,6 +4,7 @@ import { isJwt, SignalboxError } from '@signalbox/protocol';
 import { type AgentSetup, inheritedEnvironment, type MailHookCommand, planAgent } from '@signalbox/worker';
 import { ownCommand } from '../../process/own-command.ts';
 import { shellWords } from '../../terminal/shell-words.ts';
+import { refuseInTurn } from '../refuse-in-turn.ts';
 import { agentNames } from './agent-names.ts';
 import type { SetupFlags } from './flags.ts';
 import type { RunIdentity } from './identity.ts';
@@ -16,6 +17,7 @@ export function runSetups(
   flags: SetupFlags,
 ): AgentSetup[] {
   const names = checkedNames(flags, identity);
+  for (const name of names) refuseInTurn(name, process.env);
   const setups = names.map((name) => setupOf(name, argv, cwd, identity, flags));
   for (const setup of setups) refuseShared(planAgent(setup, '/').injection.workspace?.path, names.length);
   return setups;

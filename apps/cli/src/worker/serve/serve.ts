@@ -21,6 +21,7 @@ import {
 } from '@signalbox/worker';
 import { namedToken } from '../../connection/connection.ts';
 import { startExitDeadline } from '../../process/exit-deadline.ts';
+import { ownTracing } from '../../process/tracing.ts';
 import { exitCodes } from '../../terminal/exit-codes.ts';
 import { listedRoles, roleWarning } from '../../token/role-warning.ts';
 import { printPlans } from '../run/dry-run.ts';
@@ -102,6 +103,7 @@ async function serveAll(
     noteWaitMs: flags.noteWait,
     issueToken,
     concurrency: flags.concurrency,
+    tracing: await ownTracing(),
     onEvent,
   } satisfies Partial<ServeAgentOptions>;
   const agents: ServedAgent[] = [];
