@@ -1,5 +1,11 @@
 import type { McpServerConfig } from '@signalbox/mcp-host';
-import type { CallSizeLimits, FaceLimits, JournalLimits, LimitOverrides } from '@signalbox/protocol';
+import {
+  type CallSizeLimits,
+  defaultAskDeadlineMs,
+  type FaceLimits,
+  type JournalLimits,
+  type LimitOverrides,
+} from '@signalbox/protocol';
 import { pathIn } from './document/path-in.ts';
 import { defaultListen, type ListenAddress, parseListenAddress } from './listen-address.ts';
 import type { ConfigDocument } from './schema/config-schema.ts';
@@ -71,6 +77,8 @@ export interface Config {
   groups: Record<string, { roles: string[] }>;
   /** The webhooks by name. */
   hooks: Record<string, HookConfig>;
+  /** What holds for calls that wait for a decision. */
+  approvals: { deadlineMs: number; notify: string[] };
   /** Whether roles without an entry may use every tool or none. */
   unlisted: 'allow' | 'deny';
   /** True if the file does not say {@link unlisted}: it then follows from whether any role is listed. */
@@ -150,6 +158,10 @@ export function settleConfig(
         { ...hook, kind: hook.kind ?? 'task' },
       ]),
     ),
+    approvals: {
+      deadlineMs: document.approvals?.deadlineMs ?? defaultAskDeadlineMs,
+      notify: document.approvals?.notify ?? [],
+    },
     unlisted: document.unlisted ?? (Object.keys(roles).length > 0 ? 'deny' : 'allow'),
     unlistedByDefault: document.unlisted === undefined,
     warnings: from.warnings,

@@ -1,6 +1,8 @@
+export type { ApprovalPolicy, AskRule } from './approvals/ask-rules.ts';
 export type { Budget, CallBudgets } from './budgets/call-budgets.ts';
 export type { MailboxRule, MailboxRules } from './catalog/catalog.ts';
-export type { CallEnd, CallKey, Journal, JournalEntry, StartedCall } from './journal/journal.ts';
+export type { CallKey } from './journal/call-key.ts';
+export type { CallEnd, Journal, JournalEntry, StartedCall } from './journal/journal.ts';
 export type { JournalRetention } from './journal/sqlite/call-table.ts';
 export {
   disownRestoredJournal,

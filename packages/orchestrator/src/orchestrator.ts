@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import type { BrokerClient, Log, ServeAnswer, ServedRequest } from '@signalbox/client';
 import type { McpHost } from '@signalbox/mcp-host';
 import {
@@ -9,6 +10,12 @@ import {
   noFault,
   type OrchestratorFigures,
 } from '@signalbox/protocol';
+import { ToolDigests } from '@signalbox/tool-calls';
+import { newApprovalId as newIdOfApproval } from './approvals/approval-id.ts';
+import { sendApprovalNotes } from './approvals/approval-notes.ts';
+import { type ApprovalLimits, Approvals, defaultApprovalLimits } from './approvals/approvals.ts';
+import { type ApprovalPolicy, noApprovals } from './approvals/ask-rules.ts';
+import { maxArgumentBytes } from './approvals/call-digests.ts';
 import { AuditTrail } from './audit/audit-trail.ts';
 import { auditServerEvents } from './audit/server-events.ts';
 import { auditWithheldHints } from './audit/withheld-hints.ts';
@@ -23,6 +30,7 @@ import { type CallDeps, serveCall } from './calls/serve-call.ts';
 import { ackUnexpectedMessages } from './calls/unexpected-messages.ts';
 import type { MailboxRules } from './catalog/catalog.ts';
 import { trackCatalog } from './catalog/catalog-tracker.ts';
+import type { CallKey } from './journal/call-key.ts';
 import { trackInboxOwnership } from './journal/inbox-ownership.ts';
 import type { Journal } from './journal/journal.ts';
 import { watchSettledRequests } from './journal/settled-requests.ts';
@@ -68,6 +76,10 @@ export interface OrchestratorOptions {
   callTimeoutMs?: number;
   /** Describes the rules for the audit log, without secrets. It is recorded before the first request is served. */
   rules?: string;
+  /** Which calls wait for a decision; by default none. Such rules need a journal. */
+  approvals?: ApprovalPolicy;
+  /** How many calls may wait for decisions; by default {@link defaultApprovalLimits}. */
+  approvalLimits?: ApprovalLimits;
   /** How often the broker is asked which requests of the journal are settled; default a minute. */
   askSettledEveryMs?: number;
   /** The time between two reports of figures to the broker; default 5 s. */
@@ -111,11 +123,21 @@ export interface Orchestrator extends AsyncDisposable {
 export async function startOrchestrator(options: OrchestratorOptions): Promise<Orchestrator> {
   const { client, host, journal, budgets = {}, concurrency, log = () => {}, now = Date.now } = options;
   const { allowlist = RoleToolAllowlist.unrestricted(), repeat = {}, mailbox = {} } = options;
+  const { approvals: approvalPolicy = noApprovals } = options;
   const { monotonic = () => performance.now(), fault = noFault } = options;
-  checkPolicy({ budgets, serverConcurrency: concurrency?.servers ?? {} });
+  const hasJournal = journal !== undefined;
+  checkPolicy(
+    { budgets, serverConcurrency: concurrency?.servers ?? {}, approvals: approvalPolicy },
+    { hasJournal },
+  );
   await using starting = new AsyncDisposableStack();
 
-  const catalogs = trackCatalog(client, host, { allowlist, repeat, mailbox }, { log, now });
+  const catalogs = trackCatalog(
+    client,
+    host,
+    { allowlist, repeat, mailbox, approvals: approvalPolicy },
+    { log, now },
+  );
   starting.defer(catalogs.stop);
   const audit = starting.use(new AuditTrail({ client, monotonic, log }));
   starting.use(auditWithheldHints(audit, host, monotonic));
@@ -128,6 +150,31 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   const registry = new CallRegistry(now);
   const ownership = trackInboxOwnership(client, journal, { log, fault });
   const maxReplyBytes = () => client.welcome.limits.message?.bytes ?? Number.POSITIVE_INFINITY;
+  const newApprovalId = () => newIdOfApproval(randomInt);
+  const digests = new ToolDigests();
+  const approvals =
+    journal &&
+    new Approvals({
+      store: journal.approvals,
+      client,
+      policy: () => catalogs.policy.approvals,
+      definitionHash: (name) => {
+        const tool = catalogs.definition(name);
+        return tool && digests.of(tool);
+      },
+      replyOf: (key) => keptReplyOf(journal, key),
+      notify: (record) => sendApprovalNotes(client, record, catalogs.policy.approvals.notify, { now, log }),
+      audit,
+      newId: newApprovalId,
+      ...(options.approvalLimits && { limits: options.approvalLimits }),
+      now,
+      fault,
+      log,
+    });
+  if (approvals) {
+    starting.use(approvals);
+    starting.defer(host.onInventoryChanged(() => setImmediate(() => approvals.definitionsChanged())));
+  }
   const pages = { now: monotonic, maxReplyBytes };
   const operationDeps: OperationDeps = {
     host,
@@ -140,6 +187,9 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     inbox: ownership.inbox,
     maxReplyBytes,
     audit,
+    approvals,
+    newApprovalId,
+    now,
     log,
   };
   const meter = new CallMeter();
@@ -148,6 +198,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     scheduler,
     catalog: catalogs.current,
     budgets: ledger,
+    approvals,
     callTimeoutMs: options.callTimeoutMs ?? defaultCallTimeoutMs,
     registry,
     journal,
@@ -163,6 +214,9 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     log,
   };
 
+  // Calls that wait for a decision have places of their own, so that others are not held up by them.
+  const { all: calls } = options.approvalLimits ?? defaultApprovalLimits;
+  const mayWait = { calls, bytes: calls * maxArgumentBytes };
   if (options.rules !== undefined)
     await audit.recordBefore({ code: 'config_applied', detail: options.rules });
   const requests = starting.use(
@@ -170,9 +224,9 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
       ['mcp_request'],
       (request) => answerRequest(request, { room, reading }, callDeps, operationDeps),
       {
-        concurrency: inboxWindow,
-        window: inboxWindow,
-        windowBytes: sizes.bytes + (client.welcome.limits.message?.bytes ?? 0),
+        concurrency: inboxWindow + mayWait.calls,
+        window: inboxWindow + mayWait.calls,
+        windowBytes: sizes.bytes + mayWait.bytes + (client.welcome.limits.message?.bytes ?? 0),
         ...ownership.serveOptions,
         tellsStart: true,
         readsBody: true,
@@ -191,6 +245,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   void ackUnexpectedMessages(client, otherMessages, log);
   // Runs before the requests are disposed: waiting calls are handed back, and only running ones are waited for.
   starting.defer(scheduler.close);
+  if (approvals) starting.defer(() => approvals.close());
   catalogs.current().catch((thrown) => log({ event: 'inventory_failed', reason: messageOf(thrown) }));
 
   const started = starting.move();
@@ -202,7 +257,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     return stopping;
   };
   const setPolicy = (changes: PolicyChanges) => {
-    checkPolicy(changes);
+    checkPolicy(changes, { hasJournal });
     const { budgets, serverConcurrency, ...toolPolicy } = changes;
     if (Object.keys(toolPolicy).length > 0) catalogs.setPolicy(toolPolicy);
     if (budgets) ledger.setBudgets(budgets);
@@ -246,6 +301,11 @@ function mayHaveStarted(
 ): boolean {
   const isKnown = journal?.find({ agent: from.agent, requestId: id }) !== undefined;
   return isKnown || ownership.mayHaveStartedElsewhere(seq);
+}
+
+function keptReplyOf(journal: Journal, key: CallKey): McpReply | undefined {
+  const reply = journal.find(key)?.end?.reply;
+  return reply === undefined ? undefined : (JSON.parse(reply) as McpReply);
 }
 
 function answerOf(body: McpReply) {

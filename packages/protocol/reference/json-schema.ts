@@ -1,4 +1,10 @@
 import { z } from 'zod';
+import {
+  approvalsReplySchema,
+  decideReplySchema,
+  revokeStandingReplySchema,
+  standingApprovalsReplySchema,
+} from '../src/mcp/approval-replies.ts';
 import { callStatusSchema, callsReplySchema } from '../src/mcp/call-status.ts';
 import { explanationSchema, searchReplySchema } from '../src/mcp/lookup-replies.ts';
 import { mcpReplySchema } from '../src/mcp/mcp-reply.ts';
@@ -48,6 +54,10 @@ const bodySchemas: Record<string, z.ZodType> = {
   DiscoverReply: discoveryReplySchema,
   ExplainReply: explanationSchema,
   SearchReply: searchReplySchema,
+  ApprovalsReply: approvalsReplySchema,
+  StandingApprovalsReply: standingApprovalsReplySchema,
+  DecideReply: decideReplySchema,
+  RevokeStandingReply: revokeStandingReplySchema,
   AuditEntry: auditEntrySchema,
 };
 

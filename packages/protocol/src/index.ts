@@ -80,6 +80,7 @@ export {
   messageHeaderSchema,
   type PeekedMessage,
   type Sender,
+  type SenderToken,
   threadOf,
 } from './wire/message.ts';
 export {
@@ -174,6 +175,19 @@ export {
 
 // Tool calls: the bodies of their messages, and MCP itself.
 
+export {
+  type Approval,
+  type ApprovalState,
+  type ApprovalsReply,
+  approvalStates,
+  approvalsReplySchema,
+  type DecideReply,
+  decideReplySchema,
+  revokeStandingReplySchema,
+  type StandingApproval,
+  standingApprovalsReplySchema,
+} from './mcp/approval-replies.ts';
+export { askDeadlineOf, defaultAskDeadlineMs, withAskDeadline } from './mcp/ask-deadline.ts';
 export { type CallRound, fromWireRound, toWireRound } from './mcp/call-round.ts';
 export {
   type CallRecord,
@@ -211,16 +225,20 @@ export {
   toProxiedResult,
 } from './mcp/mcp-reply.ts';
 export {
+  type ApprovalsRequest,
   type BackupRequest,
   type CallRequest,
   type CallsRequest,
+  type DecideRequest,
   type DiscoverRequest,
   type ExplainRequest,
   type ManifestRequest,
   type McpRequest,
+  maxStandingMs,
   mcpRequestSchema,
   type OwnCallsRequest,
   openOps,
+  type RevokeStandingRequest,
   type SearchRequest,
   type ServerRequest,
   type StatusRequest,

@@ -116,6 +116,12 @@ export const journalLimits = {
     default: 1024 * MiB,
     meaning: 'Bytes of such replies to all agents. Of more, those of the agent with the most are dropped.',
   },
+  approvals: {
+    default: 20_000,
+    min: 1000,
+    meaning: 'Approvals that have ended. Those that wait for a decision stay.',
+  },
+  approvalBytes: { default: 64 * MiB, meaning: 'Bytes of the arguments in them.' },
 } as const satisfies Record<string, LimitEntry>;
 
 /** The values of {@link journalLimits}, which gives the meaning and the unit of each. */

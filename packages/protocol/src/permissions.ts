@@ -2,6 +2,7 @@
 export const permissions = {
   operator: 'Sees and changes everything.',
   observer: 'Sees what happens, but no body, argument or result, and changes nothing.',
+  approver: 'Decides on tool calls of certain roles that wait for a person.',
   mint: 'Issues and revokes tokens for agents under its pattern, and does nothing else.',
 } as const;
 
@@ -11,6 +12,8 @@ export type Permission = keyof typeof permissions;
 const operator = ['operator'] as const;
 const readers = ['operator', 'observer'] as const;
 const issuers = ['operator', 'mint'] as const;
+const deciders = ['operator', 'approver'] as const;
+const approvalReaders = ['operator', 'observer', 'approver'] as const;
 
 /**
  * The permissions of which a caller needs one, for each operation that not everybody may ask for: by `op` of the frame `admin`, by `op`
@@ -48,6 +51,10 @@ export const operationPermissions = {
     start: operator,
     discover: operator,
     backup: operator,
+    approvals: approvalReaders,
+    standing_approvals: approvalReaders,
+    decide: deciders,
+    revoke_standing: deciders,
   },
   frame: {
     /** `list_connected` shows agents of every role, and how much waits for each of them. */
@@ -73,7 +80,7 @@ export function isPermitted(needs: readonly Permission[], has: readonly Permissi
 }
 
 /** Returns the permissions of a role: those of the tokens of operators and observers, which have roles of the same names. */
-export function permissionsOfRole(role: string): readonly Permission[] {
+export function permissionsOfRole(role: string): readonly ('operator' | 'observer')[] {
   return role === 'operator' || role === 'observer' ? [role] : [];
 }
 

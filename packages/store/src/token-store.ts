@@ -1,8 +1,8 @@
 /**
- * What a token allows beyond acting as its agent: `operator` sees and administers everything, `observer` only looks, `mint` may only
- * issue child tokens.
+ * What a token allows beyond acting as its agent: `operator` sees and administers everything, `observer` only looks, `approver` decides
+ * on tool calls of certain roles, `mint` may only issue child tokens.
  */
-export type Permission = 'operator' | 'observer' | 'mint';
+export type Permission = 'operator' | 'observer' | 'approver' | 'mint';
 
 /** A token as it is stored. Of its secret only the SHA-256 is kept, in hex. Times are epoch milliseconds. */
 export interface TokenRecord {
@@ -14,6 +14,10 @@ export interface TokenRecord {
   permissions: Permission[];
   /** The roles that the tokens of a minting token may have; by default its own alone. */
   roles?: string[];
+  /** The roles on whose tool calls an approver decides, or patterns with `*`. */
+  approves?: string[];
+  /** The agents whose tokens issued this one: of a token that may decide on tool calls, all the way back. */
+  issuers?: string[];
   createdAt: number;
   /** Absent for a token that never expires. */
   expiresAt?: number;

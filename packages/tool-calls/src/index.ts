@@ -1,4 +1,4 @@
-export type { CacheKey } from './cache/cache-key.ts';
+export { type CacheKey, canonicalJson } from './cache/cache-key.ts';
 export { type AnswerLifetime, ResponseCache } from './cache/response-cache.ts';
 export { gaveUp, withDeadline } from './caller-signal.ts';
 export {

@@ -34,6 +34,8 @@ export interface ToolStackOptions
   extends Pick<
       OrchestratorOptions,
       | 'allowlist'
+      | 'approvalLimits'
+      | 'approvals'
       | 'askSettledEveryMs'
       | 'budgets'
       | 'callTimeoutMs'

@@ -12,7 +12,11 @@ export async function callResult(requestId: string, flags: ToolsFlags): Promise<
   if (status.state === 'finished') return printFinished(status, flags);
   process.exitCode = status.state === 'unknown' ? exitCodes.failed : exitCodes.retryable;
   if (flags.json) return printJson(status);
-  printLines(words[status.state]);
+  printLines(status.state === 'awaiting_approval' ? awaiting(status.approval) : words[status.state]);
+}
+
+function awaiting(approval: string): string {
+  return `waiting: a person has to decide on the call (approval ${approval}); it has not run yet`;
 }
 
 const words = {

@@ -193,7 +193,7 @@ export class TokenRegistry {
   async issue(
     request: TokenRequest,
     announce: (record: TokenRecord) => void,
-    parent?: TokenRecord,
+    { parent, issuers }: { parent?: TokenRecord | undefined; issuers?: string[] | undefined } = {},
   ): Promise<{ record: TokenRecord; token: string }> {
     const token = tokenText(request.agent, newSecret());
     const now = this.#time.now();
@@ -205,6 +205,8 @@ export class TokenRegistry {
       role: request.role,
       permissions: permissionsOf(request),
       ...(request.roles && { roles: [...new Set(request.roles)] }),
+      ...(request.approves && { approves: [...new Set(request.approves)] }),
+      ...(issuers && { issuers }),
       createdAt: now,
       ...(expiresAt !== undefined && { expiresAt }),
       ...(parent && { parentId: parent.id }),

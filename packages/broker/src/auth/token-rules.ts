@@ -17,6 +17,8 @@ export interface TokenRequest {
   role: string;
   /** The roles that the tokens of a minting token may have. By default it is `role` alone. */
   roles?: readonly string[];
+  /** The roles on whose tool calls the token decides, or patterns with `*`. */
+  approves?: readonly string[];
   ttlMs?: number | null;
 }
 
@@ -34,7 +36,13 @@ export function patternCovers(pattern: string, agent: string): boolean {
 
 /** Checks the rules for every new token. Returns `undefined` if it may be issued. */
 export function refuseToken(request: TokenRequest): TokenRefusal | undefined {
-  const { agent, role, roles } = request;
+  const { agent, role, roles, approves } = request;
+  if (approves && (isMintingPattern(agent) || permissionsOfRole(role).length > 0)) {
+    const who = isMintingPattern(agent)
+      ? 'a minting token decides on nothing'
+      : `the role '${role}' says it all`;
+    return { code: 'bad_frame', field: 'approves', message: `${who}; leave 'approves' out` };
+  }
   if (roles === undefined) return refuseHolder(agent, role);
   if (!isMintingPattern(agent)) {
     const message = `'roles' is for a minting token, and '${agent}' is no pattern such as ci-*; leave it out`;
@@ -100,6 +108,10 @@ export function refuseChild(
       message: `this token may only issue exact agent ids that match '${parent.agent}'`,
     };
   }
+  if (request.approves) {
+    const message = 'a minting token issues no token that decides on tool calls; ask an operator for it';
+    return { code: 'forbidden', field: 'approves', message };
+  }
   const roles = parent.roles ?? [parent.role];
   if (!roles.includes(request.role)) {
     const which = roles.length === 1 ? 'the role' : 'one of the roles';
@@ -157,5 +169,23 @@ export function describeExpired(record: TokenRecord): string {
 /** Returns the permissions of a new token. */
 export function permissionsOf(request: TokenRequest): Permission[] {
   if (isMintingPattern(request.agent)) return ['mint'];
-  return [...permissionsOfRole(request.role)];
+  return [...permissionsOfRole(request.role), ...(request.approves ? (['approver'] as const) : [])];
+}
+
+/** The longest line of issuers, from the first operator on. */
+const maxIssuers = 32;
+
+/**
+ * Returns the agents whose tokens led to a new token, if it may decide on tool calls: an agent must not decide on its own calls with a
+ * token that it had issued. Returns a refusal if the line is too long to be remembered.
+ */
+export function issuersOf(
+  issuer: Pick<TokenRecord, 'agent' | 'issuers'>,
+  request: TokenRequest,
+): { issuers?: string[]; refusal?: TokenRefusal } {
+  if (request.approves === undefined && request.role !== 'operator') return {};
+  const issuers = [...new Set([...(issuer.issuers ?? []), issuer.agent])];
+  if (issuers.length <= maxIssuers) return { issuers };
+  const message = `${maxIssuers} operators issued each other's tokens before this one; have one of the first of them issue it`;
+  return { refusal: { code: 'forbidden', field: 'role', message } };
 }

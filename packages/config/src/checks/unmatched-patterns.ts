@@ -9,17 +9,21 @@ import type { Config } from '../config.ts';
  */
 export function unmatchedPatterns(config: Config, file: string): string[] {
   const { roles, orchestrator } = config;
-  const lists: [string, readonly string[]][] = [
+  const lists: [string, readonly (string | undefined)[]][] = [
     ...Object.entries(roles).map(([role, { tools }]): [string, readonly string[]] => [
       `roles.${role}.tools`,
       tools,
+    ]),
+    ...Object.entries(roles).map(([role, { ask = [] }]): [string, readonly (string | undefined)[]] => [
+      `roles.${role}.ask`,
+      ask.map((rule) => (typeof rule === 'string' ? rule : rule.tool)),
     ]),
     ['orchestrator.safeToRepeat', orchestrator.repeat.safe ?? []],
     ['orchestrator.neverRepeat', orchestrator.repeat.never ?? []],
   ];
   return lists.flatMap(([path, patterns]) =>
     patterns.flatMap((pattern, at) => {
-      const reason = reasonOf(pattern, config);
+      const reason = pattern === undefined ? undefined : reasonOf(pattern, config);
       return reason === undefined ? [] : [`${file}: ${path}[${at}]: '${pattern}' matches no tool: ${reason}`];
     }),
   );

@@ -11,6 +11,7 @@ import {
 } from '@signalbox/protocol';
 import { z } from 'zod';
 import { parseListenAddress } from '../listen-address.ts';
+import { askRuleSchema } from './ask-schema.ts';
 import { hookEntrySchema, hookNameSchema } from './hook-schema.ts';
 import {
   brokerLimitsSchema,
@@ -197,6 +198,12 @@ export const roleEntrySchema = z.strictObject({
   tools: toolPatterns.describe(
     'names of tools, patterns with *, or server:tool as in github:*, that the role sees and may call; must be there',
   ),
+  ask: z
+    .array(askRuleSchema)
+    .optional()
+    .describe(
+      'calls that wait until a person approves them: patterns of tools, { tool, when: { ARGUMENT: VALUE } } or { annotations: destructive }; default none',
+    ),
   mailbox: mailboxSchema
     .optional()
     .describe('mailbox tools that an MCP client of the role is shown: false, or a list; default all'),
@@ -219,6 +226,22 @@ export const roleEntrySchema = z.strictObject({
       'messages that the broker accepts from the role: to whom, and of which kinds; default ask, task and note to every agent and group',
     ),
   limits: roleLimitsSchema.optional(),
+});
+
+const approvalsSchema = z.strictObject({
+  deadlineMs: milliseconds
+    .min(1000)
+    .optional()
+    .describe('how long a call under ask waits for a decision before it ends; default 3600000'),
+  notify: z
+    .array(
+      z.string().refine(isRecipient, {
+        error: 'must be an agent id, or a group as in role:ROLE or group:NAME',
+      }),
+    )
+    .max(16)
+    .optional()
+    .describe('agents and groups that get a note of each call that waits; default none'),
 });
 
 const groupNameSchema = z.string().refine((name) => isRecipient(`group:${name}`), {
@@ -270,6 +293,7 @@ export const configSchema = z.strictObject({
     .record(hookNameSchema, hookEntrySchema)
     .optional()
     .describe('webhooks by name: POST /hooks/NAME on the broker sends a message'),
+  approvals: approvalsSchema.optional(),
   unlisted: z
     .enum(['allow', 'deny'])
     .optional()

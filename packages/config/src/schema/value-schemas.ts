@@ -60,9 +60,10 @@ export const paths = z.union([nonEmpty, z.array(nonEmpty)], {
 /** A server's own names of tools, or patterns with `*`. */
 export const ownToolPatterns = z.array(nonEmpty);
 
+/** The name of a tool, a pattern with `*`, or `server:tool`. */
+export const toolPattern = nonEmpty.refine((text) => !/^:|^[^:]*:$/.test(text), {
+  error: 'must name a server and a tool as server:tool; * stands for all of them',
+});
+
 /** Names of tools, patterns with `*`, or `server:tool`. */
-export const toolPatterns = z.array(
-  nonEmpty.refine((text) => !/^:|^[^:]*:$/.test(text), {
-    error: 'must name a server and a tool as server:tool; * stands for all of them',
-  }),
-);
+export const toolPatterns = z.array(toolPattern);

@@ -180,7 +180,7 @@ async function startParts(
   const { config, inForce, dataDir, url, insecure = false, ca, log, signal } = options;
   const { tracing, fault = noFault } = options;
   const { id, concurrency, limits, callTimeoutMs, maxProcesses } = config.orchestrator;
-  const { allowlist, repeat, mailbox, budgets, serverConcurrency } = policyOf(config, []);
+  const { allowlist, repeat, mailbox, budgets, approvals, serverConcurrency } = policyOf(config, []);
   const token = options.token ?? (await ensureOrchestratorToken({ dataDir, url, insecure, ca, agent: id }));
   const events = withLevels(log, eventLevels);
   const journal = resources.use(
@@ -229,6 +229,7 @@ async function startParts(
       repeat,
       mailbox,
       budgets,
+      approvals,
       concurrency: { ...concurrency, servers: serverConcurrency },
       sizes: limits.calls,
       ...(callTimeoutMs !== undefined && { callTimeoutMs }),
@@ -241,8 +242,8 @@ async function startParts(
 }
 
 /** Names servers and roles, with a hash of what they may do: where it differs from that of the start before, somebody changed it. */
-function describeRules({ roles, unlisted, mcpServers, orchestrator }: Config): string {
-  const rules = JSON.stringify([roles, unlisted, orchestrator]);
+function describeRules({ roles, unlisted, approvals, mcpServers, orchestrator }: Config): string {
+  const rules = JSON.stringify([roles, unlisted, approvals, orchestrator]);
   const hash = createHash('sha256').update(rules).digest('hex').slice(0, 16);
   const names = (named: object) => Object.keys(named).join(', ') || 'none';
   return `the rules have the hash ${hash}; roles: ${names(roles)}; servers: ${names(mcpServers)}`;

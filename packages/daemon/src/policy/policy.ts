@@ -21,8 +21,22 @@ export function policyOf(config: Config, renamed: readonly RenamedTool[]): Polic
     repeat: repeatLists(config, renamed),
     budgets: budgetsOf(config),
     mailbox: definedValues(config.roles, mailboxRuleOf),
+    approvals: approvalPolicyOf(config),
     serverConcurrency: definedValues(config.mcpServers, ({ concurrency }) => concurrency),
   };
+}
+
+/** Builds the rules on calls that wait for a decision. */
+function approvalPolicyOf({ roles, approvals }: Pick<Config, 'roles' | 'approvals'>): Policy['approvals'] {
+  return { ...approvals, roles: definedValues(roles, ({ ask }) => ask) };
+}
+
+/** Builds the rules by which a call waits for a decision if either configuration says so. */
+export function commonApprovals(before: Config, after: Config): Policy['approvals'] {
+  const [one, other] = [approvalPolicyOf(before), approvalPolicyOf(after)];
+  const names = new Set([...Object.keys(one.roles), ...Object.keys(other.roles)]);
+  const roles = [...names].map((role) => [role, [...(other.roles[role] ?? []), ...(one.roles[role] ?? [])]]);
+  return { ...other, roles: Object.fromEntries(roles) };
 }
 
 /** Builds the allowlist of the configured roles, without the operator's own. */

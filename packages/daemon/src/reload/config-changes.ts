@@ -22,6 +22,8 @@ export function roleChanges(before: Config, after: Config): NameChanges {
 export function policyChanges(before: Config, after: Config): string[] {
   return differing(before, after, {
     unlisted: ({ unlisted }) => unlisted,
+    'approvals.deadlineMs': ({ approvals }) => approvals.deadlineMs,
+    'approvals.notify': ({ approvals }) => approvals.notify,
     'orchestrator.budgets': ({ orchestrator }) => orchestrator.budgets,
     'orchestrator.safeToRepeat': ({ orchestrator }) => orchestrator.repeat.safe,
     'orchestrator.neverRepeat': ({ orchestrator }) => orchestrator.repeat.never,

@@ -5,7 +5,7 @@ import type { Orchestrator } from '@signalbox/orchestrator';
 import { SignalboxError } from '@signalbox/protocol';
 import { type FileWatch, watchFiles } from '@signalbox/yaml-files';
 import type { Log } from '../log.ts';
-import { commonAllowlist, policyOf } from '../policy/policy.ts';
+import { commonAllowlist, commonApprovals, policyOf } from '../policy/policy.ts';
 import type { RenamedTool } from '../policy/repeat-lists.ts';
 import { coalesceRuns } from './coalesce-runs.ts';
 import {
@@ -157,7 +157,10 @@ export class ConfigReload implements AsyncDisposable {
   /** While servers and rules are being replaced, a role may use only what both the old and the new rules allow. */
   async #applyServers(before: Config, next: Config): Promise<NameChanges> {
     if (isDeepStrictEqual(before.mcpServers, next.mcpServers)) return { added: [], removed: [], changed: [] };
-    this.#targets.orchestrator.setPolicy({ allowlist: commonAllowlist(before, next) });
+    this.#targets.orchestrator.setPolicy({
+      allowlist: commonAllowlist(before, next),
+      approvals: commonApprovals(before, next),
+    });
     return await this.#targets.host.apply(next.mcpServers);
   }
 

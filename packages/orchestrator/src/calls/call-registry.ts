@@ -1,5 +1,6 @@
 import type { CallRecord, CallStatus, McpReply } from '@signalbox/protocol';
-import type { CallKey, JournalEntry } from '../journal/journal.ts';
+import type { CallKey } from '../journal/call-key.ts';
+import type { JournalEntry } from '../journal/journal.ts';
 import { type EndedCallLimits, EndedCalls } from './ended-calls.ts';
 import { type CallName, TrackedCall, type TrackedCallDeps } from './tracked-call.ts';
 
@@ -31,7 +32,9 @@ export class CallRegistry {
   /** Returns the status of one call; `undefined` if this process does not know it. */
   status(key: CallKey): CallStatus | undefined {
     for (const call of this.#active) {
-      if (call.hasKey(key)) return { state: call.state };
+      if (!call.hasKey(key)) continue;
+      const { state, approval = '' } = call;
+      return state === 'awaiting_approval' ? { state, approval } : { state };
     }
     const ended = this.#ended.newestFirst().find((call) => call.hasKey(key));
     if (ended?.outcome === undefined) return undefined;

@@ -1,7 +1,6 @@
 import { handBack, type ServedRequest } from '@signalbox/client';
 import type { McpHost, ToolRoute } from '@signalbox/mcp-host';
 import {
-  type CallRequest,
   type Fault,
   forwardedMeta,
   frameDefaults,
@@ -14,16 +13,18 @@ import {
   withoutTokens,
 } from '@signalbox/protocol';
 import type { ToolCallResult, ToolProgress } from '@signalbox/tool-calls';
+import type { ApprovalRecord } from '../approvals/approval-record.ts';
+import type { Approvals } from '../approvals/approvals.ts';
+import { mayAsk } from '../approvals/ask-rules.ts';
 import type { BudgetLedger } from '../budgets/budget-ledger.ts';
 import type { Catalog } from '../catalog/catalog.ts';
-import type { JournaledCall } from '../journal/journaled-call.ts';
 import type { CallScheduler } from '../scheduling/call-scheduler.ts';
 import { queueRefusal } from '../scheduling/queue-refusal.ts';
+import { askedMeanwhile, clearCall, ruleOfCall } from './asked-call.ts';
 import { parseArguments } from './call-arguments.ts';
+import type { IncomingCall } from './incoming-call.ts';
 import { endedInLeap, type Moment } from './leapt-deadline.ts';
-import type { RequestPlace } from './request-room.ts';
 import { admit } from './tool-refusals.ts';
-import type { TrackedCall } from './tracked-call.ts';
 
 /** The dependencies of {@link runCall}. */
 export interface RunCallDeps {
@@ -31,6 +32,8 @@ export interface RunCallDeps {
   scheduler: CallScheduler;
   catalog: () => Promise<Catalog>;
   budgets: BudgetLedger;
+  /** Has calls wait for decisions; `undefined` without a journal. */
+  approvals: Approvals | undefined;
   /** Bounds the run of a call that names no timeout of its own. */
   callTimeoutMs: number;
   /** Names the broker and the inbox through which requests come. */
@@ -40,19 +43,9 @@ export interface RunCallDeps {
   fault: Fault;
 }
 
-/** A call that has arrived: its request, its state here, and its journal entry. */
-export interface IncomingCall {
-  request: ServedRequest;
-  body: CallRequest;
-  place: RequestPlace;
-  tracked: TrackedCall;
-  /** The call in the journal; `undefined` without a journal. */
-  journaled: JournaledCall | undefined;
-}
-
 /**
- * Runs one call in these steps: allowlist, budget, reading of the arguments, queue, allowlist again with the catalog of
- * that moment, host. The host goes on with the check against the tool's schema; see `ServerCalls` of mcp-host. The wait
+ * Runs one call in these steps: allowlist, decision of a person if a rule wants one, budget, reading of the arguments, queue,
+ * allowlist and approval again with the catalog of that moment, host. The host goes on with the check against the tool's schema; see `ServerCalls` of mcp-host. The wait
  * in the queue counts against the caller's deadline only. Resolves with `handBack` if the scheduler is closed before
  * the call starts.
  */
@@ -66,31 +59,44 @@ export async function runCall(
   const { agent, role } = from;
   const catalog = await deps.catalog();
   const admission = admit(catalog, role, body.tool);
-  if (admission.refusal) return { error: admission.refusal };
+  const route = deps.host.route(body.tool);
+  let approval: ApprovalRecord | undefined;
+  if (deps.approvals && mayWait(deps.approvals, call, { catalog, tool: admission.tool })) {
+    if (admission.refusal?.code === 'permission_denied') return { error: admission.refusal };
+    const { arguments: args, problem } = parseArguments(body.arguments);
+    if (problem !== undefined) return { error: unreadable(problem) };
+    const judge = () => admission.refusal ?? overBudget(deps.budgets, { agent, role });
+    const read = { catalog, tool: admission.tool, args, server: route.server };
+    const clearance = await clearCall(deps.approvals, call, read, judge);
+    if (clearance.ended !== undefined) return clearance.ended;
+    approval = clearance.approval;
+  } else if (admission.refusal) return { error: admission.refusal };
 
   const delivery = seq === undefined ? undefined : `${agent} ${id} ${seq}`;
   const { takeBack, refusal } = deps.budgets.take({ agent, role, request: delivery });
   if (refusal) return { error: refusal };
 
-  const full = typeof body.arguments === 'string' ? place.take(body.arguments) : undefined;
+  // What waits for a decision has given up its room.
+  const takesRoom = approval === undefined && typeof body.arguments === 'string';
+  const full = takesRoom ? place.take(body.arguments as string) : undefined;
   if (full) {
     takeBack();
     return { error: full };
   }
   const { arguments: args, problem } = parseArguments(body.arguments);
-  if (problem !== undefined) {
-    return { error: toolCallError('invalid_arguments', problem, { mayHaveRun: false }) };
-  }
+  if (problem !== undefined) return { error: unreadable(problem) };
 
-  const route = deps.host.route(body.tool);
   const queued = { worker: agent, server: route.server ?? body.tool };
   const turn = await deps.scheduler.run(queued, request.signal, async () => {
     request.started();
     const now = await deps.catalog();
-    const { tool, refusal } = now === catalog ? admission : admit(now, role, body.tool);
+    const isSame = now === catalog && approval === undefined && admission.tool !== undefined;
+    const { tool, refusal } = isSame ? admission : admit(now, role, body.tool);
     if (refusal) return { error: refusal };
+    const isBarred = isSame ? undefined : barredMeanwhile(deps, call, { catalog: now, tool, args, approval });
+    if (isBarred) return { error: isBarred };
     if (endedInLeap(arrived, momentOf(deps, request))) return { error: endedWhileWaiting() };
-    return callHost(deps, call, { route, tool, args });
+    return callHost(deps, call, { route: isSame ? route : deps.host.route(body.tool), tool, args, approval });
   });
   if (turn.status === 'ran') return turn.value;
   takeBack();
@@ -104,11 +110,51 @@ export async function runCall(
   }
 }
 
-/** Passes a call whose turn has come to the host. */
+/** Whether the call may have to wait for a decision, or waited before. For nearly all calls, this is two look-ups. */
+function mayWait(
+  approvals: Approvals,
+  { request, body }: IncomingCall,
+  { catalog, tool }: { catalog: Catalog; tool: Tool | undefined },
+): boolean {
+  const { id: requestId, from } = request.message;
+  if (tool !== undefined) {
+    const origin = catalog.inventory.origins.get(body.tool);
+    if (mayAsk(catalog.approvals, from.role, { tool, origin })) return true;
+  }
+  return approvals.of({ agent: from.agent, requestId }) !== undefined;
+}
+
+function overBudget(budgets: BudgetLedger, who: { agent: string; role: string }): ToolCallError | undefined {
+  const { takeBack, refusal } = budgets.take(who);
+  takeBack?.();
+  return refusal;
+}
+
+/** Returns why a call may not start although it was admitted: rules or tools have changed while it waited. */
+function barredMeanwhile(
+  { approvals, host }: RunCallDeps,
+  { request, body }: IncomingCall,
+  read: { catalog: Catalog; tool: Tool; args: Record<string, unknown>; approval: ApprovalRecord | undefined },
+): ToolCallError | undefined {
+  if (read.approval) return approvals?.refusalToStart(read.approval);
+  const rule = ruleOfCall({ ...read, server: host.route(body.tool).server }, request.message.from.role);
+  return rule === undefined ? undefined : askedMeanwhile(body.tool, rule);
+}
+
+function unreadable(problem: string): ToolCallError {
+  return toolCallError('invalid_arguments', problem, { mayHaveRun: false });
+}
+
+/** Passes a call whose turn has come to the host. One that was approved is made once, whatever its tool declares. */
 async function callHost(
   deps: RunCallDeps,
   call: IncomingCall,
-  { route, tool, args }: { route: ToolRoute; tool: Tool; args: Record<string, unknown> },
+  {
+    route,
+    tool,
+    args,
+    approval,
+  }: { route: ToolRoute; tool: Tool; args: Record<string, unknown>; approval: ApprovalRecord | undefined },
 ): Promise<ToolCallResult> {
   const { request, body, tracked } = call;
   const timeoutMs = Math.min(
@@ -116,8 +162,9 @@ async function callHost(
     request.remainingMs() ?? Number.POSITIVE_INFINITY,
   );
   if (timeoutMs <= 0) return { error: neverStarted(request) };
-  const repeatable = mayRepeat(tool, true);
+  const repeatable = approval === undefined && mayRepeat(tool, true);
   const { server } = route;
+  if (approval) deps.approvals?.started(approval);
   tracked.running(server);
   return deps.host.call(route, args, {
     signal: request.signal,

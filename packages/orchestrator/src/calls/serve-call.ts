@@ -21,8 +21,9 @@ import type { CallMeter } from '../metrics/call-meter.ts';
 import { boundedReply } from './bounded-reply.ts';
 import { outcomeOf, outcomeUnknown, replyOf } from './call-outcome.ts';
 import type { CallRegistry } from './call-registry.ts';
+import type { IncomingCall } from './incoming-call.ts';
 import { type LargeTurns, largeLength } from './large-turns.ts';
-import { type IncomingCall, type RunCallDeps, runCall } from './run-call.ts';
+import { type RunCallDeps, runCall } from './run-call.ts';
 import { admit } from './tool-refusals.ts';
 
 /** The dependencies of {@link serveCall}. */
@@ -73,8 +74,11 @@ export async function serveCall(
   if (end && !isForeign) return undefined;
 
   const mayHaveStarted = journaled?.earlier !== undefined || isForeign;
+  // A call that waited for a decision is made once, whatever its tool declares.
   const isUnknown =
-    mayHaveStarted && !(await isRepeatable(deps, body.tool, journaled?.earlier !== undefined));
+    mayHaveStarted &&
+    (deps.approvals?.of(name) !== undefined ||
+      !(await isRepeatable(deps, body.tool, journaled?.earlier !== undefined)));
   const tracked = deps.registry.add(name, journaled?.earlier);
   const result = isUnknown
     ? { error: outcomeUnknown(id) }
@@ -93,7 +97,8 @@ export async function serveCall(
   const rule = isForbidden ? ruleOf(await deps.catalog(), from.role, body.tool) : undefined;
   const requestBytes = Buffer.byteLength(request.message.body ?? '');
   deps.audit.record(callEvent(record, { rule, requestBytes, replyBytes: Buffer.byteLength(text) }));
-  const isLate = !request.signal.aborted && monotonic() - receivedAt >= lateMs;
+  const wasAsked = tracked.approval !== undefined;
+  const isLate = !request.signal.aborted && (wasAsked || monotonic() - receivedAt >= lateMs);
   const ended = (replyText: string): EndedCall => ({
     call: callOf(deps, record, request),
     end: { outcome, finishedAt: deps.now(), reply: replyText, isLate },
@@ -107,9 +112,11 @@ export async function serveCall(
       deps.log({ event: 'journal_failed', id, reason: messageOf(thrown) });
     }
   }
+  if (wasAsked) deps.approvals?.answered(name, reply);
   const endTurn = text.length > largeLength ? await deps.replies.next() : undefined;
   return answer(fault, reply, (how) => {
     endTurn?.();
+    if (wasAsked) deps.approvals?.delivered(name, how);
     // Nobody waits for the reply to a call that its requester called off, or whose deadline has passed.
     journaled?.settle(how, () => (request.signal.aborted ? undefined : ended(JSON.stringify(reply))));
   });

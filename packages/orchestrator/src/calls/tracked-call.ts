@@ -1,5 +1,6 @@
 import type { CallRecord, CallRecordOutcome } from '@signalbox/protocol';
-import type { CallKey, JournalEntry } from '../journal/journal.ts';
+import type { CallKey } from '../journal/call-key.ts';
+import type { JournalEntry } from '../journal/journal.ts';
 
 /** Names a call: its key, the role of its caller, and its tool. */
 export interface CallName extends CallKey {
@@ -24,6 +25,9 @@ export class TrackedCall {
   #startedAt: number | undefined;
   #server: string | undefined;
   #isRunning = false;
+  #isAwaited = false;
+  /** The id of the approval that the call waits for, or waited for. */
+  approval: string | undefined;
   #finishedAt: number | undefined;
   /** The outcome of a call that has ended. */
   outcome: CallRecordOutcome | undefined;
@@ -42,6 +46,18 @@ export class TrackedCall {
   /** Whether this is the call with that key. */
   hasKey({ agent, requestId }: CallKey): boolean {
     return this.name.requestId === requestId && this.name.agent === agent;
+  }
+
+  /** Marks the call as one that waits for a decision. */
+  awaits(approval: string): void {
+    this.approval = approval;
+    this.#isAwaited = true;
+  }
+
+  /** Marks the call as one that may run since somebody decided so. */
+  cleared(approval: string): void {
+    this.approval = approval;
+    this.#isAwaited = false;
   }
 
   /** Marks the call as running on `server`. */
@@ -65,7 +81,8 @@ export class TrackedCall {
   }
 
   /** The state of a call that has not ended. */
-  get state(): 'queued' | 'running' {
+  get state(): 'queued' | 'awaiting_approval' | 'running' {
+    if (this.#isAwaited) return 'awaiting_approval';
     return this.#isRunning ? 'running' : 'queued';
   }
 
@@ -79,6 +96,7 @@ export class TrackedCall {
       role,
       tool,
       state: outcome === undefined ? this.state : 'finished',
+      ...(this.approval !== undefined && { approval: this.approval }),
       received_at: this.receivedAt,
       ...(this.#startedAt !== undefined && { started_at: this.#startedAt }),
       ...(this.#server && { server: this.#server }),

@@ -2,6 +2,7 @@ import type { BrokerClient, Log } from '@signalbox/client';
 import type { Inventory, McpHost } from '@signalbox/mcp-host';
 import { messageOf, type Tool, withRepeatOverride } from '@signalbox/protocol';
 import { ToolDigests } from '@signalbox/tool-calls';
+import type { ApprovalPolicy } from '../approvals/ask-rules.ts';
 import { type RepeatLists, repeatOverrideFor } from '../roles/repeat-lists.ts';
 import type { RoleToolAllowlist } from '../roles/role-tool-allowlist.ts';
 import { type Catalog, createCatalog, type MailboxRules } from './catalog.ts';
@@ -13,12 +14,15 @@ export interface ToolPolicy {
   allowlist: RoleToolAllowlist;
   repeat: RepeatLists;
   mailbox: MailboxRules;
+  approvals: ApprovalPolicy;
 }
 
 /** Keeps the catalog of the host's latest inventory under the latest policy, and announces each change in order. */
 export interface CatalogTracker {
   /** The catalog as it is now. Waits only until the host has its first inventory. */
   current(): Promise<Catalog>;
+  /** Returns the definition of a tool in the latest catalog; `undefined` if there is no catalog yet, or no such tool. */
+  definition(tool: string): Tool | undefined;
   /** Returns the catalog as it is now, even if servers are still starting for the first time. */
   present(): Catalog;
   readonly policy: ToolPolicy;
@@ -48,8 +52,8 @@ export function trackCatalog(
   const digests = new ToolDigests();
 
   const catalogOf = (inventory: Inventory): Catalog => {
-    const { allowlist, repeat, mailbox } = policy;
-    return createCatalog(withRepeatOverrides(inventory, repeat), allowlist, mailbox, digests);
+    const { allowlist, repeat, mailbox, approvals } = policy;
+    return createCatalog(withRepeatOverrides(inventory, repeat), allowlist, mailbox, approvals, digests);
   };
   const updateCatalog = (inventory: Inventory): Catalog => {
     const before = catalog;
@@ -72,6 +76,7 @@ export function trackCatalog(
       const inventory = await host.inventory();
       return catalog ?? takeInventory(inventory);
     },
+    definition: (tool) => catalog?.tool(tool),
     present: () => catalog ?? catalogOf(host.presentInventory()),
     get policy() {
       return policy;

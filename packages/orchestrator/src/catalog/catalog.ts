@@ -1,6 +1,7 @@
 import type { Inventory } from '@signalbox/mcp-host';
-import type { MailboxAccess, Tool, UnreadHint } from '@signalbox/protocol';
+import { type MailboxAccess, type Tool, type UnreadHint, withAskDeadline } from '@signalbox/protocol';
 import { ToolDigests } from '@signalbox/tool-calls';
+import { type ApprovalPolicy, mayAsk, noApprovals } from '../approvals/ask-rules.ts';
 import type { RoleToolAllowlist } from '../roles/role-tool-allowlist.ts';
 import { createToolIndex, type FoundTool, type ToolIndex } from '../search/tool-index.ts';
 
@@ -34,6 +35,7 @@ export type MailboxRules = Readonly<Record<string, MailboxRule>>;
 export interface Catalog {
   readonly inventory: Inventory;
   readonly allowlist: RoleToolAllowlist;
+  readonly approvals: ApprovalPolicy;
   /** Returns what `role` sees. */
   view(role: string): RoleView;
   /** Returns the view of all listed tools, which no allowlist restricts. */
@@ -42,19 +44,26 @@ export interface Catalog {
   tool(name: string): Tool | undefined;
 }
 
-/** Creates the catalog of one inventory. Without an entry in `mailbox`, a role sees all mailbox tools. */
+/** Creates the catalog of one inventory. Tools whose calls may have to wait for a decision say how long. Without an entry in `mailbox`, a role sees all mailbox tools. */
 export function createCatalog(
   inventory: Inventory,
   allowlist: RoleToolAllowlist,
   mailbox: MailboxRules = {},
+  approvals: ApprovalPolicy = noApprovals,
   digests = new ToolDigests(),
 ): Catalog {
   const views = new Map<string, RoleView>();
   const byName = new Map([...inventory.tools, ...inventory.hidden].map((tool) => [tool.name, tool]));
   let everything: RoleView | undefined;
+  const withAskDeadlines = (tools: readonly Tool[], role: string): Tool[] =>
+    tools.map((tool) => {
+      const asks = mayAsk(approvals, role, { tool, origin: inventory.origins.get(tool.name) });
+      return withAskDeadline(tool, asks ? approvals.deadlineMs : undefined);
+    });
   return {
     inventory,
     allowlist,
+    approvals,
     view(role) {
       let view = views.get(role);
       if (!view) {
@@ -63,7 +72,7 @@ export function createCatalog(
         );
         const own = Object.hasOwn(mailbox, role) ? mailbox[role] : undefined;
         view = createView(
-          allowlist.filterManifest(role, inventory.tools, inventory.origins),
+          withAskDeadlines(allowlist.filterManifest(role, inventory.tools, inventory.origins), role),
           hasUnlisted,
           own ?? {},
           digests,

@@ -1,10 +1,6 @@
 import type { CallRecordOutcome, JournalClaim } from '@signalbox/protocol';
-
-/** Identifies a call: an agent chooses the ids of its own requests, so only both together are unique. */
-export interface CallKey {
-  agent: string;
-  requestId: string;
-}
+import type { ApprovalStore } from '../approvals/approval-store.ts';
+import type { CallKey } from './call-key.ts';
 
 /** A call that an orchestrator has taken on. Times are epoch milliseconds, for people to read. */
 export interface ReceivedCall extends CallKey {
@@ -66,6 +62,8 @@ export interface OwnCallsQuery extends JournalQuery {
  * `SignalboxError` whose code starts with `journal_`.
  */
 export interface Journal extends AsyncDisposable {
+  /** The approvals of calls that wait, or waited, for a decision. */
+  readonly approvals: ApprovalStore;
   /** Identifies this journal among all journals, and never changes. */
   readonly id: string;
   /** Resolves with the reason if nothing can be written any more. Close the journal then, and open it when the medium is good. */

@@ -1,13 +1,6 @@
 import { messageOf, SignalboxError, type ToolCallError, toolCallError } from '@signalbox/protocol';
-import type {
-  CallEnd,
-  CallKey,
-  Journal,
-  JournalEntry,
-  ReceivedCall,
-  SettledHow,
-  StartedCall,
-} from './journal.ts';
+import type { CallKey } from './call-key.ts';
+import type { CallEnd, Journal, JournalEntry, ReceivedCall, SettledHow, StartedCall } from './journal.ts';
 
 /** The end of a call, as the journal is told of it. */
 export interface EndedCall {

@@ -12,7 +12,8 @@ import type { CallRegistry } from '../calls/call-registry.ts';
 import { admit } from '../calls/tool-refusals.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
-import type { CallKey, Journal, JournalEntry, JournalRecord, OwnCallsQuery } from '../journal/journal.ts';
+import type { CallKey } from '../journal/call-key.ts';
+import type { Journal, JournalEntry, JournalRecord, OwnCallsQuery } from '../journal/journal.ts';
 
 const defaultLimit = 100;
 const defaultOwnLimit = 20;

@@ -1,15 +1,20 @@
 import type { McpHost } from '@signalbox/mcp-host';
-import type { ExplainRequest, Explanation } from '@signalbox/protocol';
+import { type ExplainRequest, type Explanation, type McpReply, toolCallError } from '@signalbox/protocol';
+import { explainAsk } from '../approvals/ask-rules.ts';
+import { parseArguments } from '../calls/call-arguments.ts';
 import { nearestTool } from '../calls/tool-refusals.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 import { explainRepeat } from '../roles/repeat-lists.ts';
 import type { CallScheduler } from '../scheduling/call-scheduler.ts';
 
-/** Says whether `role` may call `tool` now, which rule decides that, and in which state the tool's server is. */
+/** Says whether `role` may call `tool` now and whether a person must approve it, which rules decide that, and in which state the tool's server is. */
 export async function explainTool(
   { host, scheduler, catalogs }: { host: McpHost; scheduler: CallScheduler; catalogs: CatalogTracker },
-  { role, tool: name }: ExplainRequest,
-): Promise<Explanation> {
+  { role, tool: name, arguments: given }: ExplainRequest,
+): Promise<McpReply> {
+  const read = given === undefined ? undefined : parseArguments(given);
+  if (read?.problem !== undefined)
+    return { error: toolCallError('invalid_arguments', read.problem, { mayHaveRun: false }) };
   const catalog = await catalogs.current();
   const tool = catalog.tool(name);
   const origin = catalog.inventory.origins.get(name);
@@ -20,11 +25,14 @@ export async function explainTool(
   const target = tool && host.route(name).target;
   const server = target?.server;
   const status = host.servers().find((one) => one.name === server);
-  return {
+  const explanation: Explanation = {
     tool: name,
     role,
     allowed,
     rule,
+    ...(tool
+      ? explainAsk(catalog.approvals, role, { tool, origin }, read?.arguments)
+      : { ask: 'no' as const }),
     exists: tool !== undefined,
     hidden: tool !== undefined && !isListed,
     ...(server !== undefined && {
@@ -37,4 +45,5 @@ export async function explainTool(
     ...(changedAt !== undefined && { changed_at: changedAt }),
     ...(nearest !== undefined && { nearest }),
   };
+  return { data: explanation };
 }

@@ -13,11 +13,19 @@ import {
   type Sender,
   toolCallError,
 } from '@signalbox/protocol';
+import { permissionsOf } from '../approvals/deciders.ts';
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import type { RoleView } from '../catalog/catalog.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 import { missingServersOf } from '../catalog/missing-servers.ts';
 import type { ManifestPages } from '../pages/manifest-pages.ts';
+import {
+  type ApprovalOperationDeps,
+  answerApprovals,
+  answerDecide,
+  answerRevokeStanding,
+  answerStandingApprovals,
+} from './approval-operations.ts';
 import { answerBackup, type BackupDeps } from './backup.ts';
 import { answerCalls, answerOwnCalls, answerStatus, type CallLookupDeps } from './call-lookup.ts';
 import { explainTool } from './explain-tool.ts';
@@ -33,7 +41,11 @@ const defaultSearchLimit = 10;
 const descriptionLength = 4000;
 
 /** The dependencies of {@link answerOperation}. */
-export interface OperationDeps extends CallLookupDeps, ServerOperationDeps, BackupDeps {
+export interface OperationDeps
+  extends CallLookupDeps,
+    ServerOperationDeps,
+    BackupDeps,
+    ApprovalOperationDeps {
   /** Reports to the audit log what operators ask for. */
   audit: Pick<AuditTrail, 'record'>;
   catalogs: CatalogTracker;
@@ -54,7 +66,7 @@ export async function answerOperation(
 ): Promise<McpReply> {
   const { op } = request;
   const needs = neededFor(request, asker.role);
-  if (needs && !isPermitted(needs, permissionsOfRole(asker.role))) {
+  if (needs && !isPermitted(needs, permissionsOf(asker))) {
     const { agent, role } = asker;
     const outcome = 'permission_denied';
     deps.audit.record({ code: 'call_refused', agent, role, name: op, outcome, detail: `operation ${op}` });
@@ -64,7 +76,7 @@ export async function answerOperation(
   }
   try {
     const reply = await answerAllowed(deps, asker, request);
-    if (permissionsOfRole(asker.role).length > 0) auditOperation(deps, asker, request, reply);
+    if (permissionsOf(asker).length > 0) auditOperation(deps, asker, request, reply);
     return reply;
   } catch (thrown) {
     deps.log({ event: 'request_panicked', op, agent: asker.agent, reason: messageOf(thrown) });
@@ -101,6 +113,8 @@ function auditOperation(
     case 'servers':
     case 'explain':
     case 'discover':
+    case 'approvals':
+    case 'standing_approvals':
       audit.record({ code: 'calls_read', ...who, name: op, detail: op, outcome });
       return;
     case 'manifest':
@@ -156,7 +170,15 @@ async function answerAllowed(
     case 'backup':
       return answerBackup(deps, asker, request);
     case 'explain':
-      return { data: await explainTool(deps, request) };
+      return await explainTool(deps, request);
+    case 'approvals':
+      return answerApprovals(deps, asker, request);
+    case 'standing_approvals':
+      return answerStandingApprovals(deps, asker);
+    case 'decide':
+      return await answerDecide(deps, asker, request);
+    case 'revoke_standing':
+      return await answerRevokeStanding(deps, asker, request);
   }
 }
 

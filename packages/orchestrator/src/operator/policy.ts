@@ -1,3 +1,5 @@
+import { SignalboxError } from '@signalbox/protocol';
+import type { ApprovalPolicy } from '../approvals/ask-rules.ts';
 import { type CallBudgets, checkBudgets } from '../budgets/call-budgets.ts';
 import type { MailboxRules } from '../catalog/catalog.ts';
 import type { RepeatLists } from '../roles/repeat-lists.ts';
@@ -11,12 +13,25 @@ export interface PolicyChanges {
   budgets?: CallBudgets;
   /** How many calls may run at once on a server, by its name. Other servers have the limit `perServer`. */
   serverConcurrency?: ServerLimits;
+  /** The calls that wait for a decision. Without a journal no call may. */
+  approvals?: ApprovalPolicy;
   /** The part of its mailbox that each role sees. The broker's policy decides what a role may send. */
   mailbox?: MailboxRules;
 }
 
-/** Throws `SignalboxError` `bad_config`, naming the field, for values that make no sense. */
-export function checkPolicy({ budgets = {}, serverConcurrency = {} }: PolicyChanges): void {
+/**
+ * Throws `SignalboxError` `bad_config`, naming the field, for values that make no sense: also for calls that are to wait for a decision
+ * where nothing can keep them.
+ */
+export function checkPolicy(
+  { budgets = {}, serverConcurrency = {}, approvals }: PolicyChanges,
+  { hasJournal }: { hasJournal: boolean },
+): void {
+  const [role] = Object.keys(approvals?.roles ?? {});
+  if (role !== undefined && !hasJournal) {
+    const message = `roles.${role}.ask needs a journal, which keeps the calls that wait; give the orchestrator one, or take ask out`;
+    throw new SignalboxError('bad_config', message);
+  }
   checkBudgets(budgets);
   checkServerLimits(serverConcurrency);
 }

@@ -22,7 +22,7 @@ export interface CallLimits {
   heldCalls: number;
 }
 
-/** The window of the orchestrator's inbox: how many messages may be pushed and not acked. */
+/** The window of the orchestrator's inbox for calls that run or wait for their turn: how many may be pushed and not acked. */
 export const inboxWindow = 1024;
 
 export const defaultCallLimits: CallLimits = {

@@ -10,6 +10,10 @@ const outcomeSchema = z.union([
 /** Accepts the answer to op `status`. */
 export const callStatusSchema = z.discriminatedUnion('state', [
   z.object({ state: z.enum(['queued', 'running', 'unknown']) }),
+  z.object({
+    state: z.literal('awaiting_approval'),
+    approval: z.string().describe('The id of the approval that it waits for.'),
+  }),
   z.object({ state: z.literal('finished'), outcome: outcomeSchema, reply: mcpReplySchema.optional() }),
 ]);
 /**
@@ -25,7 +29,8 @@ export const callRecordSchema = z.object({
   role: z.string(),
   tool: z.string(),
   server: z.string().optional(),
-  state: z.enum(['queued', 'running', 'finished']),
+  state: z.enum(['queued', 'awaiting_approval', 'running', 'finished']),
+  approval: z.string().optional().describe('The id of the approval that it waits for, or waited for.'),
   received_at: z.number(),
   started_at: z.number().optional(),
   finished_at: z.number().optional(),

@@ -12,6 +12,12 @@ export const explanationSchema = z.object({
     .describe(
       "The rule that decided, as the configuration has it: `roles.researcher.tools: 'mcp_x__*'`, `unlisted: deny`.",
     ),
+  ask: z
+    .enum(['no', 'yes', 'by_arguments'])
+    .describe(
+      'Whether a call waits for a decision. `by_arguments`: a rule is about argument values, and the question gave none.',
+    ),
+  ask_rule: z.string().optional().describe('The rule that has it wait: `roles.builder.ask[0]`.'),
   exists: z.boolean(),
   hidden: z.boolean().describe('The tool can be called by its exact name, but no manifest lists it.'),
   server: z.string().optional(),

@@ -5,6 +5,9 @@ import { callRoundSchema } from './call-round.ts';
 
 const cursorSchema = z.string().max(256);
 
+/** The longest time for which a standing approval holds. */
+export const maxStandingMs = 24 * 60 * 60 * 1000;
+
 const manifestRequestSchema = z.object({
   op: z.literal('manifest'),
   known_version: z.string().optional(),
@@ -80,6 +83,10 @@ const explainRequestSchema = z.object({
   op: z.literal('explain'),
   role: roleSchema,
   tool: z.string().min(1).max(256),
+  arguments: z
+    .unknown()
+    .optional()
+    .describe('The arguments of a call, for rules about argument values. An object, or its JSON text.'),
 });
 
 const searchRequestSchema = z.object({
@@ -94,6 +101,36 @@ const backupRequestSchema = z.object({
   backup_id: z.string().min(1).max(64).describe('The id of that backup.'),
 });
 
+const approvalIdSchema = z.string().min(1).max(64);
+const reasonSchema = z.string().min(1).max(500);
+
+const approvalsRequestSchema = z.object({
+  op: z.literal('approvals'),
+  all: z.boolean().optional().describe('Also those that have ended. Default: only those that wait.'),
+  id: approvalIdSchema.optional().describe('Only this one, also if it has ended.'),
+  cursor: cursorSchema
+    .optional()
+    .describe('Asks for the page that the `cursor` of the page before leads to.'),
+  limit: z.int().min(1).max(200).optional().describe('Default: 100.'),
+});
+
+const standingApprovalsRequestSchema = z.object({ op: z.literal('standing_approvals') });
+
+const decideRequestSchema = z.object({
+  op: z.literal('decide'),
+  id: approvalIdSchema,
+  verdict: z.enum(['approve', 'deny']),
+  reason: reasonSchema.optional().describe('A denial needs one: its caller is told.'),
+  for_ms: z
+    .int()
+    .min(1000)
+    .max(maxStandingMs)
+    .optional()
+    .describe('With `approve`: later calls of this agent and tool need no decision for so long.'),
+});
+
+const revokeStandingRequestSchema = z.object({ op: z.literal('revoke_standing'), id: approvalIdSchema });
+
 /** Accepts the body of an `mcp_request` message. */
 export const mcpRequestSchema = z.discriminatedUnion('op', [
   manifestRequestSchema,
@@ -107,6 +144,10 @@ export const mcpRequestSchema = z.discriminatedUnion('op', [
   discoverRequestSchema,
   explainRequestSchema,
   backupRequestSchema,
+  approvalsRequestSchema,
+  standingApprovalsRequestSchema,
+  decideRequestSchema,
+  revokeStandingRequestSchema,
 ]);
 
 /** The operations that every role may ask for. */
@@ -134,3 +175,9 @@ export type DiscoverRequest = z.infer<typeof discoverRequestSchema>;
 export type ExplainRequest = z.infer<typeof explainRequestSchema>;
 /** Asks the orchestrator to copy its journal into a backup. */
 export type BackupRequest = z.infer<typeof backupRequestSchema>;
+/** Asks for tool calls that wait for a decision, or have ended. */
+export type ApprovalsRequest = z.infer<typeof approvalsRequestSchema>;
+/** Decides on a tool call that waits. */
+export type DecideRequest = z.infer<typeof decideRequestSchema>;
+/** Ends a standing approval. */
+export type RevokeStandingRequest = z.infer<typeof revokeStandingRequestSchema>;

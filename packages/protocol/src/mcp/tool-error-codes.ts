@@ -46,6 +46,22 @@ export const toolErrorCodes = {
     retryable: false,
     meaning: 'The call was sent and its end is not known; it is not made again.',
   },
+  approval_denied: {
+    category: 'permanent',
+    retryable: false,
+    meaning: 'A person decided that the call is not made; `message` says why.',
+  },
+  approval_expired: {
+    category: 'transient',
+    retryable: true,
+    meaning: 'Nobody decided on the call before its deadline, so that it was not made.',
+  },
+  approval_superseded: {
+    category: 'transient',
+    retryable: true,
+    meaning:
+      'The tool or the rules changed while the call waited for a decision, so that it was not made. A new call asks anew.',
+  },
   cancelled: { category: 'permanent', retryable: false, meaning: 'The caller called it off.' },
   result_too_large: {
     category: 'permanent',

@@ -75,6 +75,32 @@ const codes = {
     kind: 'change',
     meaning: 'An operator cancelled a message of another agent that was not due.',
   },
+  approval_decided: {
+    kind: 'change',
+    reported: true,
+    meaning:
+      'A tool call that waited for a decision was approved or denied, or nobody decided in time; `detail` says who decided what.',
+  },
+  standing_approval_revoked: {
+    kind: 'change',
+    reported: true,
+    meaning: 'Somebody revoked a standing approval.',
+  },
+  call_proposed: {
+    kind: 'call',
+    reported: true,
+    meaning: 'A tool call waits for a decision; `rule` says why, `detail` which approval.',
+  },
+  call_started: {
+    kind: 'call',
+    reported: true,
+    meaning: 'A tool call that was approved is made now.',
+  },
+  call_answered: {
+    kind: 'call',
+    reported: true,
+    meaning: 'The reply to a tool call that waited for a decision is stored for its caller, or was refused.',
+  },
   call_ended: { kind: 'call', reported: true, meaning: 'A tool call ran, or may have run.' },
   call_refused: {
     kind: 'refusal',

@@ -1,9 +1,33 @@
 import { z } from 'zod';
 import { seqSchema } from '../names/name-schemas.ts';
 
+const senderTokenSchema = z
+  .object({
+    id: z.string(),
+    approves: z
+      .array(z.string())
+      .optional()
+      .describe('The roles on whose tool calls it decides, or patterns with `*`.'),
+    issuers: z
+      .array(z.string())
+      .optional()
+      .describe('The agents whose tokens issued it: the one that did, and those that issued that one’s.'),
+  })
+  .meta({ id: 'SenderToken', title: 'sender token', description: 'What a token that may decide proves.' });
+
+/** The token of a sender that may decide on tool calls of others. */
+export type SenderToken = z.infer<typeof senderTokenSchema>;
+
 /** Accepts the sender of a message. */
 export const senderSchema = z
-  .object({ agent: z.string(), address: z.string(), role: z.string() })
+  .object({
+    agent: z.string(),
+    address: z.string(),
+    role: z.string(),
+    token: senderTokenSchema
+      .optional()
+      .describe('On an ephemeral `mcp_request`, if the token has the permission `operator` or `approver`.'),
+  })
   .meta({ id: 'Sender', title: 'sender', description: 'The sender of a message, as its token proves it.' });
 
 /** The sender of a message, as its token proves it to the broker. */

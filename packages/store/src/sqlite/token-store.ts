@@ -14,6 +14,8 @@ export const tokenSchema = `
     role TEXT NOT NULL,
     permissions TEXT NOT NULL,
     roles TEXT,
+    approves TEXT,
+    issuers TEXT,
     created_at INTEGER NOT NULL,
     expires_at INTEGER,
     parent_id TEXT,
@@ -46,14 +48,18 @@ export async function openSqliteTokenStore(options: SqliteTokenStoreOptions): Pr
   });
 }
 
-const allTokens = `SELECT id, hash, agent, role, permissions, roles, created_at AS createdAt, expires_at AS expiresAt,
-    parent_id AS parentId, checksum
+const allTokens = `SELECT id, hash, agent, role, permissions, roles, approves, issuers, created_at AS createdAt,
+    expires_at AS expiresAt, parent_id AS parentId, checksum
   FROM token ORDER BY created_at, id`;
 const allAgents = 'SELECT name, checksum FROM agent ORDER BY number';
 
-type TokenRow = Omit<TokenRecord, 'permissions' | 'roles' | 'expiresAt' | 'parentId'> & {
+type ListColumn = 'permissions' | 'roles' | 'approves' | 'issuers';
+
+type TokenRow = Omit<TokenRecord, ListColumn | 'expiresAt' | 'parentId'> & {
   permissions: string;
   roles: string | null;
+  approves: string | null;
+  issuers: string | null;
   expiresAt: number | null;
   parentId: string | null;
   checksum: number;
@@ -75,8 +81,9 @@ class SqliteTokenStore implements TokenStore {
     this.#file = file;
     this.#all = db.prepare(allTokens);
     this.#add = db.prepare(
-      `INSERT INTO token (id, hash, agent, role, permissions, roles, created_at, expires_at, parent_id, checksum)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO token (id, hash, agent, role, permissions, roles, approves, issuers, created_at, expires_at, parent_id,
+         checksum)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#remove = db.prepare('DELETE FROM token WHERE id = ?');
     this.#agents = db.prepare(allAgents);
@@ -112,8 +119,24 @@ class SqliteTokenStore implements TokenStore {
   async add(record: TokenRecord): Promise<void> {
     const { id, hash, agent, role, createdAt, expiresAt = null, parentId = null } = record;
     const permissions = JSON.stringify(record.permissions);
-    const roles = record.roles ? JSON.stringify(record.roles) : null;
-    const row = { id, hash, agent, role, permissions, roles, createdAt, expiresAt, parentId };
+    const [roles, approves, issuers] = [record.roles, record.approves, record.issuers].map(listText) as [
+      string | null,
+      string | null,
+      string | null,
+    ];
+    const row = {
+      id,
+      hash,
+      agent,
+      role,
+      permissions,
+      roles,
+      approves,
+      issuers,
+      createdAt,
+      expiresAt,
+      parentId,
+    };
     this.#attempt(() => {
       this.#add.run(...columnsOf(row), checksumOf(row));
       this.#emptyLog();
@@ -166,13 +189,19 @@ class SqliteTokenStore implements TokenStore {
   }
 }
 
+function listText(list: readonly string[] | undefined): string | null {
+  return list === undefined ? null : JSON.stringify(list);
+}
+
 function toRecord(row: TokenRow): TokenRecord {
-  const { permissions, roles, expiresAt, parentId, checksum, ...rest } = row;
+  const { permissions, roles, approves, issuers, expiresAt, parentId, checksum, ...rest } = row;
   const isSound = isSoundToken(row);
   return {
     ...rest,
     permissions: isSound ? (JSON.parse(permissions) as Permission[]) : [],
     ...(isSound && roles !== null && { roles: JSON.parse(roles) as string[] }),
+    ...(isSound && approves !== null && { approves: JSON.parse(approves) as string[] }),
+    ...(isSound && issuers !== null && { issuers: JSON.parse(issuers) as string[] }),
     ...(!isSound && { damaged: true as const }),
     ...(expiresAt !== null && { expiresAt }),
     ...(parentId !== null && { parentId }),
@@ -185,8 +214,9 @@ function checksumOf(row: Omit<TokenRow, 'checksum'>): number {
 
 /** Returns the columns of a row in the order of the table. */
 function columnsOf(row: Omit<TokenRow, 'checksum'>): (string | number | null)[] {
-  const { id, hash, agent, role, permissions, roles, createdAt, expiresAt, parentId } = row;
-  return [id, hash, agent, role, permissions, roles, createdAt, expiresAt, parentId];
+  const { id, hash, agent, role, permissions, roles, approves, issuers, createdAt, expiresAt, parentId } =
+    row;
+  return [id, hash, agent, role, permissions, roles, approves, issuers, createdAt, expiresAt, parentId];
 }
 
 function isSoundToken(row: TokenRow): boolean {

@@ -23,14 +23,18 @@ export interface CacheAddress {
  * have no such form, for example a lone surrogate.
  */
 export function addressOf({ tool, args, scope }: CacheKey): CacheAddress | undefined {
-  let text: string | undefined;
-  try {
-    text = canonicalize(args);
-  } catch {
-    return undefined;
-  }
+  const text = canonicalJson(args);
   if (text === undefined) return undefined;
   const digest = createHash('sha256').update(text).digest('base64url');
   const at = (reader: string[]) => JSON.stringify([tool, digest, ...reader]);
   return { shared: at([]), own: scope === undefined ? undefined : at([scope]) };
+}
+
+/** Returns the RFC 8785 form of JSON data; `undefined` for data without one, for example a lone surrogate. */
+export function canonicalJson(data: unknown): string | undefined {
+  try {
+    return canonicalize(data);
+  } catch {
+    return undefined;
+  }
 }

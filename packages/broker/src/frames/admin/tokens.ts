@@ -6,7 +6,7 @@ import {
   suggestion,
 } from '@signalbox/protocol';
 import type { TokenRecord } from '@signalbox/store';
-import { refuseChild, refuseOperator, refuseToken } from '../../auth/token-rules.ts';
+import { issuersOf, refuseChild, refuseOperator, refuseToken } from '../../auth/token-rules.ts';
 import { auditCaller, type Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { OperationOutcome } from './operation.ts';
@@ -28,11 +28,17 @@ export async function issueToken(
   deps: Pick<FrameDeps, 'tokens' | 'minting' | 'audit' | 'now' | 'monotonic'>,
   caller: Caller,
 ): OperationOutcome<'token_issue'> {
-  const { ttl_ms: ttlMs, roles, ...wanted } = params;
-  const request = { ...wanted, ...(roles && { roles }), ...(ttlMs !== undefined && { ttlMs }) };
+  const { ttl_ms: ttlMs, roles, approves, ...wanted } = params;
+  const request = {
+    ...wanted,
+    ...(roles && { roles }),
+    ...(approves && { approves }),
+    ...(ttlMs !== undefined && { ttlMs }),
+  };
   const parent = caller.mintsOnly ? caller.token : undefined;
   const refuseIssuer = parent ? refuseChild : refuseOperator;
-  const refusal = refuseToken(request) ?? refuseIssuer(caller.token, request, deps.now());
+  const issuers = issuersOf(caller.token, request);
+  const refusal = refuseToken(request) ?? refuseIssuer(caller.token, request, deps.now()) ?? issuers.refusal;
   if (refusal) return { refusal };
   if (parent && deps.audit.usedPart('change') >= 1) return { refusal: auditFull };
   const full = parent && deps.minting.take(parent, deps.monotonic());
@@ -43,22 +49,34 @@ export async function issueToken(
   caller.budget.spendFrames(furtherCosts.tokenChange);
   const announce = (record: TokenRecord): void =>
     auditCaller(caller, 'token_issued', describeIssued(record), deps);
-  const { record, token } = await deps.tokens.issue(request, announce, parent);
+  const { record, token } = await deps.tokens.issue(request, announce, {
+    parent,
+    issuers: issuers.issuers,
+  });
   const { id, agent, role, expiresAt } = record;
-  const minted = record.roles && { roles: record.roles };
+  const minted = {
+    ...(record.roles && { roles: record.roles }),
+    ...(record.approves && { approves: record.approves }),
+  };
   return {
     result: { id, agent, role, ...minted, ...(expiresAt !== undefined && { expires_at: expiresAt }), token },
   };
 }
 
 /** Describes a new token for the audit log. */
-export function describeIssued({ id, agent, role, roles, expiresAt }: TokenRecord): {
+export function describeIssued({ id, agent, role, roles, approves, expiresAt }: TokenRecord): {
   detail: string;
   name: string;
 } {
   const life = expiresAt === undefined ? 'without an end' : `until ${new Date(expiresAt).toISOString()}`;
   const minted = roles ? ` (it may issue the roles ${roles.map((one) => `'${one}'`).join(', ')})` : '';
-  return { detail: `token ${id} for '${agent}' with role '${role}'${minted}, ${life}`, name: agent };
+  const decides = approves
+    ? ` (it decides on tool calls of ${approves.map((one) => `'${one}'`).join(', ')})`
+    : '';
+  return {
+    detail: `token ${id} for '${agent}' with role '${role}'${minted}${decides}, ${life}`,
+    name: agent,
+  };
 }
 
 /** Runs `token_list`: returns every token without its secret. */
@@ -70,12 +88,13 @@ export async function listTokens(
 }
 
 function describeToken(record: TokenRecord): AdminResult<'token_list'>['tokens'][number] {
-  const { id, agent, role, roles, permissions, createdAt, expiresAt, parentId, damaged } = record;
+  const { id, agent, role, roles, approves, permissions, createdAt, expiresAt, parentId, damaged } = record;
   return {
     id,
     agent,
     role,
     ...(roles && { roles }),
+    ...(approves && { approves }),
     permissions,
     created_at: createdAt,
     ...(expiresAt !== undefined && { expires_at: expiresAt }),

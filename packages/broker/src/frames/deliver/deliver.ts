@@ -4,11 +4,13 @@ import {
   furtherCosts,
   isConfiguredSender,
   isGroup,
+  isPermitted,
   isPrivileged,
   type MessageFrame,
+  operationPermissions,
   type Sender,
 } from '@signalbox/protocol';
-import type { NewMessage } from '@signalbox/store';
+import type { NewMessage, TokenRecord } from '@signalbox/store';
 import { judgeDeliver } from '../../auth/role-policy.ts';
 import { isRequest, openUntil } from '../../core/message-header.ts';
 import type { AgentBudget } from '../../limits/agent-budgets.ts';
@@ -170,7 +172,8 @@ function submit(
   const createdAt = sentAt + (waitMs ?? 0);
   const ttlMs = lifetimeOf(frame, limits.message);
   if (frame.ephemeral) {
-    if (delivery.deliverEphemeral(ephemeralFrame(sender, frame, createdAt, ttlMs), body)) return undefined;
+    const from = frame.kind === 'mcp_request' ? decidingSender(sender, token) : sender;
+    if (delivery.deliverEphemeral(ephemeralFrame(from, frame, createdAt, ttlMs), body)) return undefined;
     return { refusal: noConsumer(frame.to) };
   }
   // One member at a time works on a thread.
@@ -203,6 +206,13 @@ function submit(
     tokenId: frame.kind === 'mcp_request' ? token.id : undefined,
   };
   return delivery.deliver(message, producer);
+}
+
+/** Adds to a sender what its token proves about decisions on tool calls, if it may decide on any. */
+function decidingSender(sender: Sender, { id, permissions, approves, issuers }: TokenRecord): Sender {
+  if (!isPermitted(operationPermissions.request.decide, permissions)) return sender;
+  const token = { id, ...(approves && { approves }), ...(issuers && { issuers }) };
+  return { ...sender, token };
 }
 
 function ephemeralFrame(sender: Sender, frame: DeliverFrame, now: number, ttlMs: number): MessageFrame {

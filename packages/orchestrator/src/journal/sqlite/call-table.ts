@@ -1,8 +1,8 @@
 import type { CallRecordOutcome } from '@signalbox/protocol';
 import type { Database, Statement } from 'better-sqlite3';
+import type { CallKey } from '../call-key.ts';
 import type {
   CallEnd,
-  CallKey,
   JournalEntry,
   JournalQuery,
   JournalRecord,

@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import { ApprovalTable } from './approval-table.ts';
 import { CallTable } from './call-table.ts';
 import { damagedGenerations } from './generation-table.ts';
 import { findJournalId } from './journal-copy.ts';
@@ -20,6 +21,8 @@ export function inspectJournal(db: Database.Database): JournalContents {
   let calls = 0;
   const damaged = new CallTable(db).countDamaged(() => calls++);
   if (damaged > 0) problems.push(`${damaged} calls are damaged`);
+  const approvals = new ApprovalTable(db).countDamaged();
+  if (approvals > 0) problems.push(`${approvals} approvals are damaged`);
   const replies = countDamagedReplies(db);
   if (replies > 0) problems.push(`${replies} replies are damaged`);
   const id = findJournalId(db);

@@ -4,9 +4,10 @@ import { messageOf, SignalboxError } from '@signalbox/protocol';
 import Database from 'better-sqlite3';
 
 /** The version of the schema, another one after each change of the tables. A journal of another version is refused. */
-export const schemaVersion = 3;
+export const schemaVersion = 4;
 
 // over_at and settled_at are in running_ms: the time for which the journal was open, in all processes together.
+// Times of approvals are epoch milliseconds: a person decides by them.
 // is_kept: the reply outlives its delivery. Such a call counts as kept once it is settled, and has limits of its own.
 export const schema = `
   CREATE TABLE journal (id TEXT NOT NULL, checksum INTEGER NOT NULL, running_ms INTEGER NOT NULL DEFAULT 0);
@@ -36,6 +37,54 @@ export const schema = `
   CREATE INDEX call_settled ON call (is_kept, settled_at) WHERE settled_at IS NOT NULL;
   CREATE INDEX call_kept ON call (agent, settled_at, reply_bytes) WHERE is_kept = 1 AND settled_at IS NOT NULL;
   CREATE INDEX call_unsettled ON call (inbox) WHERE settled_at IS NULL;
+  CREATE TABLE approval (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    agent TEXT NOT NULL,
+    request_id TEXT NOT NULL,
+    role TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    server TEXT,
+    definition_hash TEXT NOT NULL,
+    arguments_hash TEXT NOT NULL,
+    arguments TEXT NOT NULL,
+    rule TEXT NOT NULL,
+    idempotency_key TEXT,
+    created_at INTEGER NOT NULL,
+    deadline_at INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    UNIQUE (agent, request_id)
+  );
+  CREATE TABLE approval_end (
+    id TEXT PRIMARY KEY,
+    state TEXT NOT NULL,
+    ended_at INTEGER NOT NULL,
+    token_id TEXT,
+    by_agent TEXT,
+    standing TEXT,
+    reason TEXT,
+    checksum INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  CREATE TABLE approval_attachment (
+    agent TEXT NOT NULL,
+    request_id TEXT NOT NULL,
+    id TEXT NOT NULL,
+    PRIMARY KEY (agent, request_id)
+  ) WITHOUT ROWID;
+  CREATE INDEX approval_attachment_id ON approval_attachment (id);
+  CREATE TABLE standing_approval (
+    id TEXT PRIMARY KEY,
+    agent TEXT NOT NULL,
+    role TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    definition_hash TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    until_at INTEGER NOT NULL,
+    token_id TEXT NOT NULL,
+    by_agent TEXT NOT NULL,
+    reason TEXT,
+    checksum INTEGER NOT NULL
+  ) WITHOUT ROWID;
 `;
 
 /** What an SQLite file must be to be a journal: the SQL that made its tables, and its `user_version`. */

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { defaultJournalLimits, type JournalClaim, type JournalLimits } from '@signalbox/protocol';
 import type { Database } from 'better-sqlite3';
+import type { CallKey } from '../call-key.ts';
 import type {
   CallEnd,
-  CallKey,
   Journal,
   JournalEntry,
   JournalQuery,
@@ -13,6 +13,7 @@ import type {
   SettledHow,
   StartedCall,
 } from '../journal.ts';
+import { type ApprovalRetention, ApprovalTable } from './approval-table.ts';
 import { CallTable, type JournalRetention } from './call-table.ts';
 import { GenerationTable } from './generation-table.ts';
 import { GroupCommit } from './group-commit.ts';
@@ -22,6 +23,7 @@ import { KeptReplies, type KeptReplyLimits } from './kept-replies.ts';
 import { NewestCalls } from './newest-calls.ts';
 import { rowChecksum } from './row-checksum.ts';
 import { isLogShortened } from './shortened-log.ts';
+import { SqliteApprovals } from './sqlite-approvals.ts';
 
 /** The file of a journal, and how long it keeps calls. */
 export interface SqliteJournalOptions {
@@ -56,6 +58,7 @@ export async function openSqliteJournal(options: SqliteJournalOptions): Promise<
 
 class SqliteJournal implements Journal {
   readonly id: string;
+  readonly approvals: SqliteApprovals;
   readonly #db: Database;
   readonly #file: string;
   /** Returns the time for which the journal was open, in all processes together. */
@@ -64,6 +67,7 @@ class SqliteJournal implements Journal {
   readonly #running = new Set<string>();
   readonly #retention: JournalRetention;
   readonly #keptLimits: KeptReplyLimits;
+  readonly #approvalRetention: ApprovalRetention;
   readonly #calls: CallTable;
   readonly #kept: KeptReplies;
   readonly #newest = new NewestCalls();
@@ -89,7 +93,10 @@ class SqliteJournal implements Journal {
     this.#keptBytes = this.#kept.bytes();
     this.#generations = new GenerationTable(db);
     this.#commits = new GroupCommit(db, (thrown) => journalError(thrown, options.file));
-    this.#findDamage(options.onDamage ?? (() => {}));
+    const approvals = new ApprovalTable(db);
+    this.approvals = new SqliteApprovals(approvals, this.#commits, (action) => this.#attempt(action));
+    this.#approvalRetention = { rows: limits.approvals, bytes: limits.approvalBytes };
+    this.#findDamage(approvals, options.onDamage ?? (() => {}));
     this.id = this.#readOrCreateId();
     this.#runningMs = this.#countRunningMs(options.monotonic ?? (() => performance.now()));
     this.#pruning = setInterval(() => this.#prune(), options.pruneEveryMs ?? 60_000);
@@ -202,9 +209,10 @@ class SqliteJournal implements Journal {
           () => {
             const now = this.#runningMs();
             this.#saveRunningMs();
-            // Both in each step: neither may wait for the end of the other.
+            // All in each step: none may wait for the end of the others.
             const isMoreKept = this.#kept.prune(this.#keptLimits, now);
-            isMore = this.#calls.prune(this.#retention, now) || isMoreKept;
+            const areMoreApprovals = this.approvals.prune(this.#approvalRetention);
+            isMore = this.#calls.prune(this.#retention, now) || isMoreKept || areMoreApprovals;
             this.#keptBytes = this.#kept.bytes();
           },
         ],
@@ -227,8 +235,9 @@ class SqliteJournal implements Journal {
   }
 
   /** A damaged journal may have forgotten calls. To the broker it is another one then, so that no unsafe call is made twice. */
-  #findDamage(report: (detail: string) => void): void {
-    const damaged = this.#calls.countDamaged((call) => this.#newest.add(call.agent, call.requestId));
+  #findDamage(approvals: ApprovalTable, report: (detail: string) => void): void {
+    const calls = this.#calls.countDamaged((call) => this.#newest.add(call.agent, call.requestId));
+    const damaged = calls + approvals.countDamaged();
     const isShortened = isLogShortened(this.#db, this.#file);
     if (damaged === 0 && !isShortened) return;
     this.#commits.commitNow([() => this.#generations.forgetAll()], { sync: true });

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { agentIdSchema, rolePattern } from '../../names/name-schemas.ts';
 
 const maxRoles = 32;
+/** Matches a role, or a pattern of roles in which `*` stands for any run of characters. */
+const rolePatternOf = /^[a-z0-9_.*-]{1,64}$/;
 const maxExitCode = 2 ** 32 - 1;
 
 /** Describes the operations on tokens. */
@@ -15,6 +17,7 @@ export function tokenOperations() {
         agent: z.string(),
         role: z.string(),
         roles: mintedRoles(),
+        approves: approvedRoles(),
         expires_at: z.number().optional().describe('Absent if it never expires.'),
         token: z.string().describe('The secret, which the broker does not keep.'),
       }),
@@ -62,6 +65,7 @@ export function tokenOperations() {
 function tokenRequestSchema() {
   const role = 'must be a role: [a-z0-9][a-z0-9_.-]*';
   const roles = `must be a list of 1 to ${maxRoles} roles`;
+  const approves = `must be a list of 1 to ${maxRoles} roles or patterns such as build-*`;
   const ttl = 'must be a whole number of milliseconds above 0';
   return z.object({
     agent: z
@@ -75,6 +79,14 @@ function tokenRequestSchema() {
       .optional()
       .describe(
         'For a minting token: the roles that its tokens may have, of which `role` is one. Default: `role` alone.',
+      ),
+    approves: z
+      .array(z.string({ error: approves }).regex(rolePatternOf, { error: approves }), { error: approves })
+      .min(1, { error: approves })
+      .max(maxRoles, { error: approves })
+      .optional()
+      .describe(
+        'Gives the permission `approver`: roles on whose tool calls the token decides, or patterns with `*`. For operators to issue, and for no minting token.',
       ),
     ttl_ms: z
       .int({ error: ttl })
@@ -94,6 +106,13 @@ function mintedRoles() {
     .describe('The roles that the tokens of a minting token may have, where it is more than its own.');
 }
 
+function approvedRoles() {
+  return z
+    .array(z.string())
+    .optional()
+    .describe('The roles on whose tool calls it decides, or patterns with `*`.');
+}
+
 function listedTokenSchema() {
   return z
     .object({
@@ -101,7 +120,10 @@ function listedTokenSchema() {
       agent: z.string().describe('An agent id, or the pattern of a minting token.'),
       role: z.string(),
       roles: mintedRoles(),
-      permissions: z.array(z.string()).describe('`operator`, `observer`, `mint`, or nothing.'),
+      approves: approvedRoles(),
+      permissions: z
+        .array(z.string())
+        .describe('`operator`, `observer`, `approver` or `mint`, several of them, or nothing.'),
       created_at: z.number(),
       expires_at: z.number().optional().describe('Absent if it never expires.'),
       parent_id: z.string().optional().describe('The minting token that issued it.'),

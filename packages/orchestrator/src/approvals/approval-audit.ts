@@ -1,0 +1,50 @@
+import type { AuditReport, Sender } from '@signalbox/protocol';
+import type { ApprovalRecord, StandingRecord } from './approval-record.ts';
+
+/** Describes what happens to approvals for the audit log. */
+export const approvalEvents = {
+  /** A call waits, or would have waited without a standing approval. */
+  proposed({ id, agent, role, tool, server, requestId, rule, argumentsHash }: ApprovalRecord): AuditReport {
+    const detail = `approval ${id}; arguments ${argumentsHash}`;
+    return {
+      code: 'call_proposed',
+      ...{ agent, role, name: tool, rule, detail },
+      ...callFields(server, requestId),
+    };
+  },
+  /** An approval ended, by a decision or without one. */
+  decided({ id, agent, role, tool, server, requestId, end }: ApprovalRecord): AuditReport {
+    const { state = 'pending', by, reason } = end ?? {};
+    const who = by ? ` by '${by.agent}' with token ${by.tokenId}` : '';
+    const standing = by?.standing === undefined ? '' : ` (standing approval ${by.standing})`;
+    const why = reason === undefined ? '' : `: ${reason}`;
+    const detail = `approval ${id} of '${agent}' ${state}${who}${standing}${why}`;
+    const about = { agent: by?.agent ?? agent, ...(by ? {} : { role }), name: tool, outcome: state, detail };
+    return { code: 'approval_decided', ...about, ...callFields(server, requestId) };
+  },
+  /** An approved call is made. */
+  started({ id, agent, role, tool, server, requestId }: ApprovalRecord): AuditReport {
+    const about = { agent, role, name: tool, detail: `approval ${id}` };
+    return { code: 'call_started', ...about, ...callFields(server, requestId) };
+  },
+  /** The reply to a call that waited is stored, or was refused. */
+  answered(
+    { id, agent, role, tool, server, requestId }: ApprovalRecord,
+    how: 'stored' | 'waits' | 'refused',
+  ): AuditReport {
+    const about = { agent, role, name: tool, outcome: how, detail: `approval ${id}` };
+    return { code: 'call_answered', ...about, ...callFields(server, requestId) };
+  },
+  /** Somebody revoked a standing approval. */
+  standingRevoked({ id, agent, tool }: StandingRecord, asker: Sender): AuditReport {
+    const detail = `standing approval ${id} of '${agent}' for '${tool}'`;
+    return { code: 'standing_approval_revoked', agent: asker.agent, role: asker.role, name: tool, detail };
+  },
+};
+
+function callFields(
+  server: string | undefined,
+  requestId: string,
+): Pick<AuditReport, 'server' | 'request_id'> {
+  return { ...(server !== undefined && { server }), request_id: requestId };
+}

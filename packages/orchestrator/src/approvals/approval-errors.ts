@@ -1,0 +1,73 @@
+import { type ToolCallError, toolCallError } from '@signalbox/protocol';
+import type { ApprovalRecord } from './approval-record.ts';
+
+/** Returns the error for the caller of a call whose approval ended, unless it was approved. None of these calls has run. */
+export function errorOfEnd({ id, tool, end }: ApprovalRecord): ToolCallError | undefined {
+  switch (end?.state) {
+    case 'denied':
+      return toolCallError(
+        'approval_denied',
+        `a person denied this call of '${tool}' (approval ${id}): ${end.reason ?? 'no reason was given'}`,
+        {
+          mayHaveRun: false,
+          hint: 'The call was not made. Do not repeat it as it is, and do not seek another way to the same effect: follow the reason, or ask the person.',
+        },
+      );
+    case 'expired':
+      return toolCallError(
+        'approval_expired',
+        `nobody decided on this call of '${tool}' in time (approval ${id})`,
+        {
+          mayHaveRun: false,
+          hint: 'The call was not made. If it is still needed, tell a person, and call again.',
+        },
+      );
+    case 'superseded':
+      return toolCallError(
+        'approval_superseded',
+        `this call of '${tool}' no longer is the one that waited for approval ${id}: ${end.reason ?? 'it changed'}`,
+        {
+          mayHaveRun: false,
+          hint: 'The call was not made. Look at the tool again; a new call asks a person anew.',
+        },
+      );
+    case 'cancelled':
+      return toolCallError('cancelled', `the call was called off while it waited for approval ${id}`, {
+        mayHaveRun: false,
+      });
+    default:
+      return undefined;
+  }
+}
+
+/** Returns the error for a call that may not wait, because too many do. */
+export function tooManyWait(agent: string, of: 'agent' | 'all', limit: number): ToolCallError {
+  const whose = of === 'agent' ? `calls of '${agent}'` : 'calls of all agents';
+  return toolCallError('quota_exceeded', `${limit} ${whose} wait for a person already, the most that may`, {
+    mayHaveRun: false,
+    retryAfterSeconds: 60,
+    hint: 'This call did not run. Wait until some of them are decided, or cancel some.',
+  });
+}
+
+/** Returns the error for arguments that cannot be shown to a person, or not be told apart from others. */
+export function unfitArguments(why: string): ToolCallError {
+  return toolCallError('invalid_arguments', `a call that waits for a person ${why}`, {
+    mayHaveRun: false,
+    hint: 'This call did not run. Send less, for example the name of a file instead of its content.',
+  });
+}
+
+/** Returns the error for a call whose record could not be written. */
+export function unwrittenApproval(isFull: boolean, cause: string): ToolCallError {
+  return toolCallError(
+    isFull ? 'storage_full' : 'internal',
+    'the call was not made: it needs the approval of a person, and that could not be written down',
+    {
+      mayHaveRun: false,
+      retryable: true,
+      hint: "The orchestrator's log says what is wrong with its journal.",
+      causeChain: [cause],
+    },
+  );
+}

@@ -1,0 +1,28 @@
+import type { BrokerClient, Log } from '@signalbox/client';
+import { messageOf } from '@signalbox/protocol';
+import { type ApprovalRecord, shownApproval } from './approval-record.ts';
+
+/** The longest text of arguments in a note, in characters. */
+const maxArgumentLength = 4096;
+
+/** Tells agents and groups of a call that waits for a decision, by a note in their inboxes. What can't be told is logged. */
+export function sendApprovalNotes(
+  client: Pick<BrokerClient, 'deliver'>,
+  record: ApprovalRecord,
+  recipients: readonly string[],
+  { now, log }: { now: () => number; log: Log },
+): void {
+  const { id, agent, role, tool } = record;
+  const approval = shownApproval(
+    { ...record, arguments: record.arguments.slice(0, maxArgumentLength) },
+    { withArguments: true },
+  );
+  const text = `${agent} (role ${role}) wants to call ${tool}, which needs a decision: signalbox approve ${id}, or signalbox deny ${id} --reason "…"`;
+  const body = { text, approval };
+  const ttlMs = Math.max(1, record.deadlineAt - now());
+  for (const to of recipients) {
+    client.deliver({ to, kind: 'note', id: `approval-${id}`, body, ttlMs }).catch((thrown) => {
+      log({ event: 'approval_not_told', to, approval: id, reason: messageOf(thrown) });
+    });
+  }
+}

@@ -1,0 +1,146 @@
+import type { Approval, ApprovalState, StandingApproval } from '@signalbox/protocol';
+import type { CallKey } from '../journal/call-key.ts';
+
+/** What an approval binds: exactly this call. Hashes are texts that differ wherever the hashed things do. */
+export interface BoundCall extends CallKey {
+  role: string;
+  tool: string;
+  definitionHash: string;
+  argumentsHash: string;
+}
+
+/** A call that was proposed to those who decide. Times are epoch milliseconds. */
+export interface ProposedCall extends BoundCall {
+  id: string;
+  server?: string;
+  /** The JSON text of the arguments, without secrets. */
+  arguments: string;
+  /** The rule that has it wait, as `tools explain` names it. */
+  rule: string;
+  /** The key by which its caller recognises a repetition of it. */
+  idempotencyKey?: string;
+  createdAt: number;
+  /** A decision after this time changes nothing. */
+  deadlineAt: number;
+}
+
+/** Who decided: an agent with a token, perhaps by a standing approval of its. */
+export interface Decider {
+  tokenId: string;
+  agent: string;
+  standing?: string;
+}
+
+/** How an approval ended. */
+export interface ApprovalEnd {
+  state: Exclude<ApprovalState, 'pending'>;
+  endedAt: number;
+  /** Absent if nobody decided. */
+  by?: Decider;
+  reason?: string;
+}
+
+/** An approval as it is stored. Without `end` it is pending. */
+export interface ApprovalRecord extends ProposedCall {
+  end?: ApprovalEnd;
+}
+
+/** Calls of one agent and tool that need no decision until `until`, as long as role and definition stay. Times are epoch milliseconds. */
+export interface StandingRecord {
+  id: string;
+  agent: string;
+  role: string;
+  tool: string;
+  definitionHash: string;
+  createdAt: number;
+  until: number;
+  by: Decider;
+  reason?: string;
+}
+
+/** Something that happens to an approval. */
+export type ApprovalEvent =
+  | { kind: 'approve' | 'deny'; by: Decider; reason?: string | undefined }
+  | { kind: 'expire'; requestIsOver?: true }
+  | { kind: 'cancel' | 'supersede'; reason: string };
+
+/**
+ * Returns how an approval ends by an event at a time. `isDone` tells whether the event did what it is for: a decision after the deadline
+ * only ends the approval as expired. Returns `undefined` where nothing changes: a record that has ended stays as it is, and none expires
+ * before its deadline, unless its request is over.
+ */
+export function endBy(
+  { end, deadlineAt }: Pick<ApprovalRecord, 'end' | 'deadlineAt'>,
+  event: ApprovalEvent,
+  now: number,
+): { end: ApprovalEnd; isDone: boolean } | undefined {
+  if (end) return undefined;
+  switch (event.kind) {
+    case 'expire':
+      if (now < deadlineAt && !event.requestIsOver) return undefined;
+      return { end: { state: 'expired', endedAt: now }, isDone: true };
+    case 'cancel':
+      return { end: { state: 'cancelled', endedAt: now, reason: event.reason }, isDone: true };
+    case 'supersede':
+      return { end: { state: 'superseded', endedAt: now, reason: event.reason }, isDone: true };
+    default: {
+      if (now >= deadlineAt) return { end: { state: 'expired', endedAt: now }, isDone: false };
+      const state = event.kind === 'approve' ? 'approved' : 'denied';
+      const reason = event.reason === undefined ? {} : { reason: event.reason };
+      return { end: { state, endedAt: now, by: event.by, ...reason }, isDone: true };
+    }
+  }
+}
+
+/** What a call differs in from the one that an approval binds; `undefined` if it is the same. */
+export function differenceFrom(
+  bound: BoundCall,
+  call: Omit<BoundCall, 'definitionHash'> & { definitionHash: string | undefined },
+): string | undefined {
+  if (bound.agent !== call.agent || bound.requestId !== call.requestId) return 'it is another call';
+  if (bound.role !== call.role) return `its role was '${bound.role}' and is '${call.role}'`;
+  if (bound.tool !== call.tool) return `its tool was '${bound.tool}' and is '${call.tool}'`;
+  if (bound.argumentsHash !== call.argumentsHash) return 'its arguments changed';
+  // While its server is away, nobody knows the definition of the tool.
+  const isChanged = call.definitionHash !== undefined && bound.definitionHash !== call.definitionHash;
+  return isChanged ? `the definition of '${bound.tool}' changed` : undefined;
+}
+
+/** Returns an approval as it is shown; without its arguments to those who may not see them. */
+export function shownApproval(
+  record: ApprovalRecord,
+  { withArguments }: { withArguments: boolean },
+): Approval {
+  const { end } = record;
+  return {
+    id: record.id,
+    state: end?.state ?? 'pending',
+    request_id: record.requestId,
+    agent: record.agent,
+    role: record.role,
+    ...(record.server !== undefined && { server: record.server }),
+    tool: record.tool,
+    ...(withArguments && { arguments: record.arguments }),
+    arguments_hash: record.argumentsHash,
+    definition_hash: record.definitionHash,
+    rule: record.rule,
+    created_at: record.createdAt,
+    deadline_at: record.deadlineAt,
+    ...(end && {
+      ended_at: end.endedAt,
+      ...(end.by && { by: shownDecider(end.by) }),
+      ...(end.reason !== undefined && { reason: end.reason }),
+    }),
+  };
+}
+
+/** Returns a standing approval as it is shown. */
+export function shownStanding(record: StandingRecord): StandingApproval {
+  const { id, agent, role, tool, createdAt, until, by, reason } = record;
+  const times = { created_at: createdAt, until };
+  return { id, agent, role, tool, ...times, by: shownDecider(by), ...(reason !== undefined && { reason }) };
+}
+
+function shownDecider({ tokenId, agent, standing }: Decider): NonNullable<Approval['by']> {
+  return { token_id: tokenId, agent, ...(standing !== undefined && { standing }) };
+}

@@ -1,0 +1,42 @@
+import type { CallKey } from '../journal/call-key.ts';
+import type { ApprovalEnd, ApprovalRecord, ProposedCall, StandingRecord } from './approval-record.ts';
+
+/** Selects a page of approvals: those before a number, newest first. */
+export interface ApprovalQuery {
+  before?: number | undefined;
+  limit: number;
+}
+
+/** An approval with its number, which grows with each new one. */
+export interface NumberedApproval {
+  number: number;
+  record: ApprovalRecord;
+}
+
+/**
+ * Keeps approvals. What a promise stands for is on the disk when it resolves. Methods reject or throw a `SignalboxError` whose code starts
+ * with `journal_`.
+ */
+export interface ApprovalStore {
+  /** Writes a new approval, with its end if it is decided already. */
+  propose(call: ProposedCall, end?: ApprovalEnd): Promise<void>;
+  /**
+   * Writes how an approval ended, and with it a standing approval that was given. Resolves with false, and writes nothing, if it had ended
+   * already: the first end counts.
+   */
+  end(id: string, end: ApprovalEnd, standing?: StandingRecord): Promise<boolean>;
+  /** Notes that a further request gets the reply of the call that an approval is about. */
+  attach(id: string, request: CallKey): Promise<void>;
+  /** Returns the approval of a request, its own or the one that it is attached to. Asking is cheap, also for a request without any. */
+  of(request: CallKey): ApprovalRecord | undefined;
+  /** Returns the approval with this id. */
+  find(id: string): ApprovalRecord | undefined;
+  /** Lists the approvals that have not ended, oldest first. */
+  pending(): ApprovalRecord[];
+  /** Lists approvals, newest first, each with its number. */
+  list(query: ApprovalQuery): NumberedApproval[];
+  /** Lists the standing approvals, also those whose time is over. */
+  standing(): StandingRecord[];
+  /** Removes a standing approval. */
+  removeStanding(id: string): Promise<void>;
+}

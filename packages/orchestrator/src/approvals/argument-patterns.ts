@@ -1,0 +1,50 @@
+import { posix } from 'node:path';
+import { matchesPattern } from '@signalbox/protocol';
+
+/**
+ * Patterns for argument values, by the name of the argument. A name with dots leads into objects, as in `target.path`. `*` stands for any
+ * run of characters, `/` included.
+ */
+export type ArgumentPatterns = Readonly<Record<string, string | readonly string[]>>;
+
+/**
+ * Whether the arguments match every pattern. An argument that is missing matches none. Of a list or an object, any value within it
+ * counts, and so that no other spelling gets past a rule, a path counts also without `.`, `..` and repeated slashes.
+ */
+export function matchesArguments(
+  patterns: ArgumentPatterns,
+  args: Readonly<Record<string, unknown>>,
+): boolean {
+  return Object.entries(patterns).every(([name, pattern]) => {
+    const values = valuesAt(args, name);
+    return [pattern].flat().some((one) => values.some((value) => matchesValue(one, value)));
+  });
+}
+
+/** Returns the texts of all values that an argument holds. */
+function valuesAt(args: Readonly<Record<string, unknown>>, name: string): string[] {
+  const texts: string[] = [];
+  const reached: unknown[] = Object.hasOwn(args, name) ? [args[name]] : [];
+  let inner: unknown = args;
+  for (const key of name.split('.')) {
+    inner =
+      typeof inner === 'object' && inner !== null && Object.hasOwn(inner, key)
+        ? Reflect.get(inner, key)
+        : undefined;
+  }
+  if (inner !== undefined) reached.push(inner);
+  while (reached.length > 0) {
+    const value = reached.pop();
+    if (typeof value === 'object' && value !== null) reached.push(...Object.values(value));
+    else texts.push(String(value));
+  }
+  return texts;
+}
+
+function matchesValue(pattern: string, value: string): boolean {
+  if (matchesPattern(pattern, value)) return true;
+  if (!pattern.includes('/')) return false;
+  const path = posix.normalize(value);
+  // A pattern for everything in a folder means the folder, too.
+  return matchesPattern(pattern, path) || matchesPattern(pattern, path.endsWith('/') ? path : `${path}/`);
+}

@@ -1,0 +1,75 @@
+import type { Tool } from '@signalbox/protocol';
+import { expect, test } from 'vitest';
+import { type AskRule, askRuleFor, explainAsk, mayAsk } from './ask-rules.ts';
+
+function toolOf(name: string, annotations?: Tool['annotations']): Tool {
+  return { name, inputSchema: { type: 'object' }, ...(annotations && { annotations }) };
+}
+
+const write = { tool: toolOf('mcp_files__write'), origin: { server: 'files', tool: 'write' } };
+
+function ruleFor(ask: AskRule[], args: Record<string, unknown> = {}, tool = write) {
+  return askRuleFor({ roles: { builder: ask } }, 'builder', tool, args);
+}
+
+test('the first rule that matches a call has it wait, and is named by its place', () => {
+  expect(ruleFor(['mcp_web__*', 'files:*', '*'])).toBe('roles.builder.ask[1]');
+  expect(ruleFor(['mcp_web__*'])).toBeUndefined();
+});
+
+test('the rules of one role say nothing of another, also of one that is named like a property of objects', () => {
+  const roles = { builder: ['*'] };
+  expect(askRuleFor({ roles }, 'reader', write, {})).toBeUndefined();
+  expect(askRuleFor({ roles }, 'constructor', write, {})).toBeUndefined();
+});
+
+test('annotations: destructive means every tool that its server does not declare harmless', () => {
+  const rule: AskRule[] = [{ annotations: 'destructive' }];
+  const waits = (annotations?: Tool['annotations']) =>
+    ruleFor(rule, {}, { ...write, tool: toolOf('mcp_files__write', annotations) }) !== undefined;
+  expect(waits()).toBe(true);
+  expect(waits({ destructiveHint: true })).toBe(true);
+  expect(waits({ readOnlyHint: 'yes' })).toBe(true);
+  expect(waits({ destructiveHint: false })).toBe(false);
+  expect(waits({ readOnlyHint: true })).toBe(false);
+});
+
+test('both the tool and the annotations of a rule must match', () => {
+  const rule: AskRule[] = [{ tool: 'mcp_web__*', annotations: 'destructive' }];
+  expect(ruleFor(rule)).toBeUndefined();
+});
+
+test.each([
+  ['/srv/prod/app', true],
+  ['/srv/prod/a/b', true],
+  ['/srv/prod', true],
+  ['/srv//prod/./app', true],
+  ['/srv/test/../prod/app', true],
+  ['/srv/test/app', false],
+  ['/srv/prod-like/app', false],
+  [['/tmp/x', '/srv/prod/app'], true],
+  [{ from: '/srv/prod/app' }, true],
+  [undefined, false],
+])('when: { path: /srv/prod/** } matches the value %j: %j', (path, expected) => {
+  const rule: AskRule[] = [{ tool: '*', when: { path: '/srv/prod/**' } }];
+  expect(ruleFor(rule, { path }) !== undefined).toBe(expected);
+});
+
+test('every argument that a rule names must match, with one of its patterns, and dots lead into objects', () => {
+  const rule: AskRule[] = [{ tool: '*', when: { 'target.env': ['prod', 'live-*'], force: 'true' } }];
+  expect(ruleFor(rule, { target: { env: 'live-2' }, force: true })).toBe('roles.builder.ask[0]');
+  expect(ruleFor(rule, { 'target.env': 'prod', force: 'true' })).toBe('roles.builder.ask[0]');
+  expect(ruleFor(rule, { target: { env: 'live-2' } })).toBeUndefined();
+  expect(ruleFor(rule, { target: { env: 'test' }, force: true })).toBeUndefined();
+});
+
+test('without arguments a rule on argument values says that it depends on them', () => {
+  const roles = { builder: [{ tool: '*', when: { path: '/srv/*' } }, 'mcp_web__*'] };
+  const explain = (args?: Record<string, unknown>) => explainAsk({ roles }, 'builder', write, args);
+  expect(explain()).toEqual({ ask: 'by_arguments', ask_rule: 'roles.builder.ask[0]' });
+  expect(explain({ path: '/srv/x' })).toEqual({ ask: 'yes', ask_rule: 'roles.builder.ask[0]' });
+  expect(explain({ path: '/tmp' })).toEqual({ ask: 'no' });
+  expect(explainAsk({ roles }, 'reader', write, undefined)).toEqual({ ask: 'no' });
+  expect(mayAsk({ roles }, 'builder', write)).toBe(true);
+  expect(mayAsk({ roles }, 'reader', write)).toBe(false);
+});

@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto';
+import { isSecretName, withoutTokens } from '@signalbox/protocol';
+import { withTexts } from '@signalbox/redaction';
+import { canonicalJson } from '@signalbox/tool-calls';
+
+/** The most bytes of arguments that a person is shown. */
+export const maxArgumentBytes = 64 * 1024;
+
+/** The arguments of a call that waits: a hash that tells them from all others, and their text for people. */
+export interface ShownArguments {
+  hash: string;
+  text: string;
+}
+
+/**
+ * Returns what is kept of the arguments of a call that waits. The hash is over the canonical form (RFC 8785) of all of them; the text
+ * is without tokens and without the values of fields that are named like secrets. Returns a problem for arguments that are too long, or
+ * have no canonical form.
+ */
+export function shownArguments(
+  args: Readonly<Record<string, unknown>>,
+): ShownArguments | { problem: string } {
+  const canonical = canonicalJson(args);
+  if (canonical === undefined) return { problem: 'has arguments that are not valid Unicode' };
+  if (Buffer.byteLength(canonical) > maxArgumentBytes) {
+    return { problem: `may have ${maxArgumentBytes} bytes of arguments, which are shown to that person` };
+  }
+  const hash = createHash('sha256').update(canonical).digest('base64url');
+  return { hash, text: JSON.stringify(withTexts(withoutSecrets(args), withoutTokens)) };
+}
+
+function withoutSecrets(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(withoutSecrets);
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [
+      name,
+      isSecretName(name) && typeof inner === 'string' ? '[redacted]' : withoutSecrets(inner),
+    ]),
+  );
+}

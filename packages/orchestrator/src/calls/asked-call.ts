@@ -1,0 +1,95 @@
+import { handBack } from '@signalbox/client';
+import { type McpReply, type Tool, type ToolCallError, toolCallError } from '@signalbox/protocol';
+import type { ToolCallResult } from '@signalbox/tool-calls';
+import { unfitArguments } from '../approvals/approval-errors.ts';
+import type { ApprovalRecord } from '../approvals/approval-record.ts';
+import type { Approvals } from '../approvals/approvals.ts';
+import { askRuleFor } from '../approvals/ask-rules.ts';
+import { shownArguments } from '../approvals/call-digests.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { IncomingCall } from './incoming-call.ts';
+
+/** What is known of a call that may have to wait. `tool` is absent if its server is away, and it waited before. */
+export interface ReadCall {
+  catalog: Catalog;
+  tool: Tool | undefined;
+  args: Record<string, unknown>;
+  server: string | undefined;
+}
+
+/** How a call may go on: at once (`approval` is absent), with an approval, or not at all. */
+export type Clearance =
+  | { ended?: undefined; approval?: ApprovalRecord }
+  | { ended: ToolCallResult | typeof handBack };
+
+/** Returns the rule that has a call wait for a decision. */
+export function ruleOfCall({ catalog, tool, args }: ReadCall, role: string): string | undefined {
+  if (tool === undefined) return undefined;
+  const origin = catalog.inventory.origins.get(tool.name);
+  return askRuleFor(catalog.approvals, role, { tool, origin }, args);
+}
+
+/**
+ * Has a call wait for a decision if a rule says so, or if it waited before. `judge` says, before anybody is asked, what else would keep it
+ * from running now.
+ */
+export async function clearCall(
+  approvals: Approvals,
+  { request, body, place, tracked }: IncomingCall,
+  read: ReadCall,
+  judge: () => ToolCallError | undefined,
+): Promise<Clearance> {
+  const { id: requestId, from } = request.message;
+  const { agent, role } = from;
+  const known = approvals.of({ agent, requestId });
+  const rule = known?.rule ?? ruleOfCall(read, role);
+  if (rule === undefined) return {};
+  const refusal = known ? undefined : judge();
+  if (refusal) return { ended: { error: refusal } };
+  const shown = shownArguments(read.args);
+  if ('problem' in shown) return { ended: { error: unfitArguments(shown.problem) } };
+  // Many wait for long: what they hold is bounded by their number, and takes no room of others.
+  place[Symbol.dispose]();
+  const definitionHash = approvals.definitionHash(body.tool) ?? known?.definitionHash ?? '';
+  const decision = await approvals.ask({
+    request,
+    bound: { agent, requestId, role, tool: body.tool, definitionHash, argumentsHash: shown.hash },
+    arguments: shown.text,
+    rule,
+    server: read.server,
+    idempotencyKey: body.options?.idempotency_key,
+    onWait: (id) => tracked.awaits(id),
+  });
+  switch (decision.status) {
+    case 'approved':
+      tracked.cleared(decision.record.id);
+      return { approval: decision.record };
+    case 'refused':
+      return { ended: { error: decision.error } };
+    case 'answered':
+      return { ended: resultOf(decision.reply, decision.of) };
+    case 'handed_back':
+      return { ended: handBack };
+  }
+}
+
+/** Returns the error for a call that now has to wait, because the rules changed while it waited for its turn. */
+export function askedMeanwhile(tool: string, rule: string): ToolCallError {
+  return toolCallError(
+    'approval_superseded',
+    `calls of '${tool}' need the approval of a person since this one began to wait for its turn (${rule})`,
+    { mayHaveRun: false, hint: 'The call was not made. A new call asks a person.' },
+  );
+}
+
+/** Returns the reply of the call to which a request was attached, and says so. */
+function resultOf(reply: McpReply, { id, requestId }: ApprovalRecord): ToolCallResult {
+  const of = `this is the reply to your earlier request ${requestId}, which was the same call (approval ${id})`;
+  if ('error' in reply) {
+    const { hint } = reply.error;
+    return { error: { ...reply.error, hint: hint === undefined ? `${of}.` : `${hint} ${of}.` } };
+  }
+  const result = 'result' in reply ? reply.result : 'input_required' in reply ? reply.input_required : {};
+  const { _meta } = result as { _meta?: Record<string, unknown> };
+  return { result: { ...result, _meta: { ..._meta, 'signalbox/attached_to': requestId } } };
+}

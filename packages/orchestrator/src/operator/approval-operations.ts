@@ -1,0 +1,171 @@
+import {
+  type ApprovalsReply,
+  type ApprovalsRequest,
+  type DecideReply,
+  type DecideRequest,
+  isPermitted,
+  type McpReply,
+  type RevokeStandingRequest,
+  type Sender,
+  toolCallError,
+} from '@signalbox/protocol';
+import {
+  type ApprovalRecord,
+  type Decider,
+  type StandingRecord,
+  shownApproval,
+  shownStanding,
+} from '../approvals/approval-record.ts';
+import type { Approvals } from '../approvals/approvals.ts';
+import { permissionsOf, refusalToDecide, seesRole } from '../approvals/deciders.ts';
+
+const defaultLimit = 100;
+/** The most bytes of arguments on one page. */
+const maxPageBytes = 1024 * 1024;
+const maxStanding = 256;
+const readAtOnce = 100;
+
+/** The dependencies of the operations on approvals. */
+export interface ApprovalOperationDeps {
+  /** `undefined` without a journal: then no call waits for a decision. */
+  approvals: Approvals | undefined;
+  newApprovalId: () => string;
+  /** Epoch milliseconds. */
+  now: () => number;
+}
+
+/** Lists approvals, newest first: those that wait, or also those that have ended. An approver is shown those of its roles. */
+export function answerApprovals(
+  { approvals }: ApprovalOperationDeps,
+  asker: Sender,
+  { id, all = false, cursor, limit = defaultLimit }: ApprovalsRequest,
+): McpReply {
+  const withArguments = isPermitted(['operator', 'approver'], permissionsOf(asker));
+  const isShown = ({ role }: ApprovalRecord): boolean => seesRole(asker, role);
+  const shown = (record: ApprovalRecord) => shownApproval(record, { withArguments });
+  if (id !== undefined) {
+    const record = approvals?.find(id);
+    if (!record || !isShown(record)) return unknownApproval(id);
+    return { data: { approvals: [shown(record)] } satisfies ApprovalsReply };
+  }
+  const listed: ApprovalRecord[] = [];
+  let bytes = 0;
+  let behind: string | undefined;
+  for (const { record, key } of all ? everyRecord(approvals, cursor) : pendingRecords(approvals, cursor)) {
+    if (listed.length === limit || bytes > maxPageBytes)
+      return { data: { approvals: listed.map(shown), cursor: behind } satisfies ApprovalsReply };
+    behind = key;
+    if (!isShown(record)) continue;
+    listed.push(record);
+    bytes += record.arguments.length;
+  }
+  return { data: { approvals: listed.map(shown) } satisfies ApprovalsReply };
+}
+
+/** An approval with the cursor that leads behind it. */
+interface KeyedRecord {
+  record: ApprovalRecord;
+  key: string;
+}
+
+function* pendingRecords(
+  approvals: Approvals | undefined,
+  cursor: string | undefined,
+): Generator<KeyedRecord> {
+  const keyed = (approvals?.pending() ?? []).map((record) => {
+    return { record, key: `${String(record.createdAt).padStart(15, '0')}-${record.id}` };
+  });
+  keyed.sort((a, b) => (a.key < b.key ? 1 : -1));
+  for (const one of keyed) if (cursor === undefined || one.key < cursor) yield one;
+}
+
+function* everyRecord(approvals: Approvals | undefined, cursor: string | undefined): Generator<KeyedRecord> {
+  let before = cursor === undefined ? undefined : Number(cursor) || 0;
+  while (approvals) {
+    const page = approvals.list({ before, limit: readAtOnce });
+    for (const { record, number } of page) yield { record, key: String(number) };
+    if (page.length < readAtOnce) return;
+    before = page.at(-1)!.number;
+  }
+}
+
+/** Lists the standing approvals that are in force. An approver is shown those of its roles. */
+export function answerStandingApprovals({ approvals }: ApprovalOperationDeps, asker: Sender): McpReply {
+  const standing = approvals?.standing() ?? [];
+  return { data: { standing: standing.filter(({ role }) => seesRole(asker, role)).map(shownStanding) } };
+}
+
+/** Takes the decision of an asker on a call that waits. */
+export async function answerDecide(
+  { approvals, newApprovalId, now }: ApprovalOperationDeps,
+  asker: Sender,
+  { id, verdict, reason, for_ms: forMs }: DecideRequest,
+): Promise<McpReply> {
+  const record = approvals?.find(id);
+  if (!approvals || !record) return unknownApproval(id);
+  const refusal = refusalToDecide(asker, record);
+  if (refusal !== undefined || !asker.token) return refused('permission_denied', refusal ?? '');
+  if (verdict === 'deny' && reason === undefined)
+    return refused('invalid_arguments', "field 'reason': a denial needs one, which its caller is told");
+  if (verdict === 'deny' && forMs !== undefined)
+    return refused('invalid_arguments', "field 'for_ms': it goes with an approval only");
+  const by: Decider = { tokenId: asker.token.id, agent: asker.agent };
+  const why = reason === undefined ? {} : { reason };
+  const at = now();
+  const standing: StandingRecord | undefined =
+    forMs === undefined
+      ? undefined
+      : {
+          id: newApprovalId(),
+          agent: record.agent,
+          role: record.role,
+          tool: record.tool,
+          definitionHash: record.definitionHash,
+          createdAt: at,
+          until: at + forMs,
+          by,
+          ...why,
+        };
+  if (standing && approvals.standing().length >= maxStanding)
+    return refused('quota_exceeded', `${maxStanding} standing approvals are in force, the most that may be`);
+  const decided = await approvals.decide(id, { kind: verdict, by, ...why }, standing);
+  if (!decided) return unknownApproval(id);
+  const data: DecideReply = {
+    decided: decided.isDone,
+    approval: shownApproval(decided.record, { withArguments: true }),
+    ...(decided.isDone && standing && { standing: shownStanding(standing) }),
+  };
+  return { data };
+}
+
+/** Ends a standing approval. */
+export async function answerRevokeStanding(
+  { approvals }: ApprovalOperationDeps,
+  asker: Sender,
+  { id }: RevokeStandingRequest,
+): Promise<McpReply> {
+  const standing = approvals?.standing().find((one) => one.id === id);
+  if (!approvals || !standing || !seesRole(asker, standing.role)) {
+    return refused(
+      'invalid_arguments',
+      `there is no standing approval '${id}' in force; signalbox approvals standing lists them`,
+    );
+  }
+  // Whoever may not decide for the agent may still take back what others decided for it.
+  await approvals.revokeStanding(id, asker);
+  return { data: { revoked: shownStanding(standing) } };
+}
+
+function unknownApproval(id: string): McpReply {
+  return refused(
+    'invalid_arguments',
+    `there is no approval '${id}' that you may see; signalbox approvals lists those that wait`,
+  );
+}
+
+function refused(
+  code: 'invalid_arguments' | 'permission_denied' | 'quota_exceeded',
+  message: string,
+): McpReply {
+  return { error: toolCallError(code, message, { mayHaveRun: false }) };
+}

@@ -1,0 +1,94 @@
+import { z } from 'zod';
+
+/** The states of an approval. Only one that is `pending` can still change, and it changes once. */
+export const approvalStates = [
+  'pending',
+  'approved',
+  'denied',
+  'expired',
+  'cancelled',
+  'superseded',
+] as const;
+
+/** The state of an approval. */
+export type ApprovalState = (typeof approvalStates)[number];
+
+const deciderSchema = z
+  .object({
+    token_id: z.string(),
+    agent: z.string(),
+    standing: z.string().optional().describe('The standing approval by which it was decided.'),
+  })
+  .meta({ id: 'Decider', title: 'decider', description: 'Who decided on a tool call.' });
+
+const approvalSchema = z
+  .object({
+    id: z.string(),
+    state: z.enum(approvalStates),
+    request_id: z.string(),
+    agent: z.string(),
+    role: z.string(),
+    server: z.string().optional(),
+    tool: z.string(),
+    arguments: z
+      .string()
+      .optional()
+      .describe('The JSON text of the arguments, without secrets. Observers are not shown it.'),
+    arguments_hash: z.string().describe('A hash of the arguments in canonical form (RFC 8785).'),
+    definition_hash: z.string().describe('A hash of the definition of the tool.'),
+    rule: z.string().describe('The rule of the configuration that has it wait.'),
+    created_at: z.number(),
+    deadline_at: z.number().describe('A decision after this time changes nothing.'),
+    ended_at: z.number().optional(),
+    by: deciderSchema.optional(),
+    reason: z.string().optional(),
+  })
+  .meta({
+    id: 'Approval',
+    title: 'approval',
+    description: 'A tool call that waits, or waited, for a decision. Times are epoch milliseconds.',
+  });
+/** A tool call that waits, or waited, for a decision. Times are epoch milliseconds of the orchestrator's clock. */
+export type Approval = z.infer<typeof approvalSchema>;
+
+/** Accepts the answer to op `approvals`. */
+export const approvalsReplySchema = z.object({
+  approvals: z.array(approvalSchema),
+  cursor: z.string().optional().describe('Given if there is another page.'),
+});
+/** The answer to op `approvals`, in `data`, newest first. */
+export type ApprovalsReply = z.infer<typeof approvalsReplySchema>;
+
+const standingApprovalSchema = z
+  .object({
+    id: z.string(),
+    agent: z.string(),
+    role: z.string(),
+    tool: z.string(),
+    created_at: z.number(),
+    until: z.number(),
+    by: deciderSchema,
+    reason: z.string().optional(),
+  })
+  .meta({
+    id: 'StandingApproval',
+    title: 'standing approval',
+    description: 'Calls of one tool by one agent that need no decision for a time.',
+  });
+/** Calls of one tool by one agent that need no decision for a time. Times are epoch milliseconds. */
+export type StandingApproval = z.infer<typeof standingApprovalSchema>;
+
+/** Accepts the answer to op `standing_approvals`. */
+export const standingApprovalsReplySchema = z.object({ standing: z.array(standingApprovalSchema) });
+
+/** Accepts the answer to op `decide`. */
+export const decideReplySchema = z.object({
+  decided: z.boolean().describe('False if it had ended before, so that this decision changes nothing.'),
+  approval: approvalSchema,
+  standing: standingApprovalSchema.optional(),
+});
+/** The answer to op `decide`, in `data`: what became of the approval. */
+export type DecideReply = z.infer<typeof decideReplySchema>;
+
+/** Accepts the answer to op `revoke_standing`. */
+export const revokeStandingReplySchema = z.object({ revoked: standingApprovalSchema });

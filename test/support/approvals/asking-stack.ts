@@ -1,0 +1,65 @@
+import { type BrokerClient, connectBroker } from '@signalbox/client';
+import type { ApprovalPolicy } from '@signalbox/orchestrator';
+import { type Approval, approvalsReplySchema, type McpReply } from '@signalbox/protocol';
+import { expect } from 'vitest';
+import { type JournaledStack, startJournaledStack } from '../orchestrator/journaled-stack.ts';
+import type { ToolStackOptions } from '../orchestrator/tool-stack.ts';
+
+/** A decision as op `decide` takes it. */
+export type Verdict = { verdict: 'approve' | 'deny'; reason?: string; for_ms?: number };
+
+/** A stack in which calls of the role `worker` wait for decisions, and somebody who decides. */
+export interface AskingStack extends JournaledStack {
+  /** A client with the operator's token. */
+  readonly operator: BrokerClient;
+  /** Asks the orchestrator with a live connection. */
+  ask(client: BrokerClient, body: object): Promise<McpReply>;
+  /** Lists the approvals that wait. */
+  pending(client?: BrokerClient): Promise<Approval[]>;
+  /** Resolves with the approvals as soon as so many wait. */
+  waits(count?: number): Promise<Approval[]>;
+  decide(id: string, verdict: Verdict, client?: BrokerClient): Promise<McpReply>;
+  /** Connects with a new token that decides on calls of these roles. */
+  approver(agent: string, approves: string[], role?: string): Promise<BrokerClient>;
+}
+
+/** Starts a stack in which all tools but `echo` are under `ask`, unless `policy` says otherwise. */
+export async function startAskingStack(
+  policy: Partial<ApprovalPolicy> = {},
+  options: ToolStackOptions = {},
+): Promise<AskingStack> {
+  const roles = { worker: ['mcp_counter__count', 'mcp_counter__slow', 'mcp_counter__fail'] };
+  const approvals = { roles, deadlineMs: 60_000, notify: [], ...policy };
+  await using starting = new AsyncDisposableStack();
+  const stack = starting.use(await startJournaledStack({ approvals, ...options }));
+  const operator = await stack.client('operator');
+  const ask = async (client: BrokerClient, body: object): Promise<McpReply> => {
+    const outcome = await client.request('orchestrator', 'mcp_request', body, {
+      timeoutMs: 20_000,
+      ephemeral: true,
+    });
+    if (outcome.status !== 'completed') throw new Error(`the request ended ${outcome.status}`);
+    return outcome.reply.json as McpReply;
+  };
+  const pending = async (client = operator): Promise<Approval[]> => {
+    const reply = await ask(client, { op: 'approvals' });
+    return approvalsReplySchema.parse('data' in reply ? reply.data : reply).approvals;
+  };
+  const started = starting.move();
+  return {
+    ...stack,
+    operator,
+    ask,
+    pending,
+    async waits(count = 1) {
+      await expect.poll(async () => (await pending()).length).toBe(count);
+      return await pending();
+    },
+    decide: (id, verdict, client = operator) => ask(client, { op: 'decide', id, ...verdict }),
+    async approver(agent, approves, role = 'lead') {
+      const { token } = await stack.broker.broker.issueToken({ agent, role, approves });
+      return started.use(await connectBroker({ url: stack.broker.url, token, agent }));
+    },
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
+  };
+}
