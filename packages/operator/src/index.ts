@@ -23,6 +23,13 @@ export {
 export { type HistoryMessage, readHistory } from './history/history.ts';
 export { readTimeline, type Timeline, type TimelineEntry, type TimelineGroup } from './history/timeline.ts';
 export { listWebhooks, type WebhookReport } from './hooks.ts';
+export {
+  decideApproval,
+  listApprovals,
+  listStandingApprovals,
+  readApproval,
+  revokeStandingApproval,
+} from './orchestrator/approvals.ts';
 export { listCalls, listOwnCalls, maxCalls, maxOwnCalls } from './orchestrator/calls.ts';
 export { type FailedOutcome, outcomeError } from './orchestrator/failed-outcome.ts';
 export { discoverServers, readManifest } from './orchestrator/lists.ts';

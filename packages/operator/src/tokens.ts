@@ -8,7 +8,8 @@ export type IssuedToken = AdminResult<'token_issue'>;
 export type ListedToken = AdminResult<'token_list'>['tokens'][number];
 
 /**
- * Issues a token for an agent, or with a pattern a minting token, whose tokens may have one of `roles`, or only `role`. It is valid for `ttlMs`, or for ever with `null`. Without it the broker decides: an agent's token is valid
+ * Issues a token for an agent, or with a pattern a minting token, whose tokens may have one of `roles`, or only `role`. With `approves` it
+ * decides on tool calls of these roles. It is valid for `ttlMs`, or for ever with `null`. Without it the broker decides: an agent's token is valid
  * for 30 days.
  */
 export async function issueToken(
@@ -17,10 +18,17 @@ export async function issueToken(
     agent,
     role,
     roles,
+    approves,
     ttlMs,
-  }: { agent: string; role: string; roles?: string[] | undefined; ttlMs?: number | null | undefined },
+  }: {
+    agent: string;
+    role: string;
+    roles?: string[] | undefined;
+    approves?: string[] | undefined;
+    ttlMs?: number | null | undefined;
+  },
 ): Promise<IssuedToken> {
-  return await client.admin('token_issue', { agent, role, roles, ttl_ms: ttlMs });
+  return await client.admin('token_issue', { agent, role, roles, approves, ttl_ms: ttlMs });
 }
 
 /** Lists the valid tokens. */

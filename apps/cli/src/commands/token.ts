@@ -34,6 +34,12 @@ function issueCommand(): Command {
         'with a pattern: the roles that the tokens it makes may have, as in tester,writer; default that of --role',
       ).argParser(listOption),
     )
+    .addOption(
+      new Option(
+        '--approves <list>',
+        "with --agent: roles on whose tool calls it decides, or patterns, as in builder,'ci-*'",
+      ).argParser(listOption),
+    )
     .option(
       '--operator',
       'instead of --agent and --role: a token for a person or program that operates this broker',
@@ -67,6 +73,7 @@ function issueCommand(): Command {
     withJsonOption(command),
     'signalbox token issue --agent researcher-1 --role researcher --ttl 8h --out researcher.token --data ./state',
     "signalbox token issue --agent 'ci-*' --roles tester,writer --out ci.token --data ./state",
+    'signalbox token issue --agent chat-bridge --role bridge --approves builder --out bridge.token --data ./state',
     'signalbox token issue --operator --name alice --expires 30d --out alice.token --data ./state',
     'signalbox token issue --operator --name metrics --permissions observer --out metrics.token --data ./state',
   );

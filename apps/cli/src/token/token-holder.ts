@@ -6,6 +6,8 @@ export interface HolderFlags {
   role?: string;
   /** The roles that the tokens of a minting token may have. */
   roles?: string[];
+  /** The roles on whose tool calls the token decides, or patterns. */
+  approves?: string[];
   operator?: boolean;
   /** The name of the operator. */
   name?: string;
@@ -17,14 +19,15 @@ export function holderOf(flags: HolderFlags): TokenHolder {
   return flags.operator ? operatorOf(flags) : agentOf(flags);
 }
 
-/** The agent, the role and, of a minting token, the roles that its tokens may have. */
+/** The agent, the role, of a minting token the roles that its tokens may have, and of a token that decides the roles whose calls it does. */
 export interface TokenHolder {
   agent: string;
   role: string;
   roles?: string[];
+  approves?: string[];
 }
 
-function agentOf({ agent, role: named, roles, name, permissions }: HolderFlags): TokenHolder {
+function agentOf({ agent, role: named, roles, approves, name, permissions }: HolderFlags): TokenHolder {
   const role = named ?? roles?.[0];
   if (name !== undefined || permissions !== 'operator')
     throw usage('--name and --permissions go only with --operator', 'add --operator, or leave them out');
@@ -33,12 +36,18 @@ function agentOf({ agent, role: named, roles, name, permissions }: HolderFlags):
       `--roles is for a token that makes others, and '${agent}' names one agent`,
       "name its role with --role, or a pattern such as --agent 'ci-*'",
     );
-  if (agent !== undefined && role !== undefined) return { agent, role, ...(roles && { roles }) };
+  if (agent !== undefined && role !== undefined)
+    return { agent, role, ...(roles && { roles }), ...(approves && { approves }) };
   const missing = agent === undefined ? '--agent <name>' : '--role <role>';
   throw usage(`option '${missing}' is missing`, 'see: signalbox token issue --help');
 }
 
-function operatorOf({ agent, role, roles, name, permissions }: HolderFlags): TokenHolder {
+function operatorOf({ agent, role, roles, approves, name, permissions }: HolderFlags): TokenHolder {
+  if (approves !== undefined)
+    throw usage(
+      '--approves does not go with --operator: an operator decides on everything',
+      'leave it out, or name an agent with --agent and --role',
+    );
   if (agent !== undefined || role !== undefined || roles !== undefined)
     throw usage('--agent, --role and --roles do not go with --operator', 'name the operator with --name');
   if (name === undefined)

@@ -42,13 +42,13 @@ export interface TokenIssueFlags extends Omit<TokenFlags, 'agent'>, HolderFlags 
 /** Issues a token and prints it, or writes it to a file of its own. */
 export async function runTokenIssue(flags: TokenIssueFlags): Promise<void> {
   const { agent: _, expires, out, force = false, json, ...connectionFlags } = flags;
-  const { agent, role, roles: given } = holderOf(flags);
+  const { agent, role, roles: given, approves } = holderOf(flags);
   const ttlMs = expires === 'never' ? null : expires;
   if (out !== undefined) checkFree(out, force);
   const { issued, warnings } = await withSession(connectionFlags, async ({ client, connection: { url } }) => {
     const roles = await listedRoles(flags, url);
     const unlisted = roles ? (given ?? [role]).flatMap((one) => roleWarning(one, roles) ?? []) : [];
-    const token = await issueToken(client, { agent, role, roles: given, ttlMs });
+    const token = await issueToken(client, { agent, role, roles: given, approves, ttlMs });
     try {
       if (out !== undefined) await saveToken(out, tokenFileText({ token: token.token, url }), force);
     } catch (error) {
@@ -67,7 +67,10 @@ export async function runTokenIssue(flags: TokenIssueFlags): Promise<void> {
   }
   const { id, expires_at = null, token } = issued;
   const secret = out === undefined ? { token } : { file: out };
-  const minted = issued.roles && { roles: issued.roles };
+  const minted = {
+    ...(issued.roles && { roles: issued.roles }),
+    ...(issued.approves && { approves: issued.approves }),
+  };
   printJson({
     id,
     agent: issued.agent,
@@ -145,7 +148,7 @@ export async function runTokenRevoke(id: string | undefined, flags: TokenRevokeF
 const onlyThese = 'Connections with them are closed. All other tokens are as they were.';
 
 function issuedLines(
-  { id, agent, role, roles, expires_at, token }: IssuedToken,
+  { id, agent, role, roles, approves, expires_at, token }: IssuedToken,
   { out, url, config, data, insecure, caFile }: TokenIssueFlags,
 ): string[] {
   // The file holds the address of the broker.
@@ -166,11 +169,12 @@ function issuedLines(
   const minting = agent.endsWith('*');
   return [
     `token ${id} for ${minting ? `any agent named ${agent}` : `agent ${agent}`} in role ${(roles ?? [role]).join(' or ')}`,
+    ...(approves ? [`  decides on tool calls of ${approves.join(', ')}`] : []),
     out === undefined ? `  ${token}` : `  written to ${out}`,
     ...(out === undefined
       ? ['', 'It is not shown again: keep it in a file that only its user can read.']
       : []),
-    ...expiryLines({ agent, role, roles, expires_at }, out),
+    ...expiryLines({ agent, role, roles, approves, expires_at }, out),
     '',
     'Next:',
     `  ${nextCommand(agent, role)} ${connection}`,
@@ -178,7 +182,7 @@ function issuedLines(
 }
 
 function expiryLines(
-  token: Pick<IssuedToken, 'agent' | 'role' | 'roles' | 'expires_at'>,
+  token: Pick<IssuedToken, 'agent' | 'role' | 'roles' | 'approves' | 'expires_at'>,
   out?: string,
 ): string[] {
   const { expires_at } = token;

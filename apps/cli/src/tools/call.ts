@@ -1,15 +1,19 @@
-import { newMessageId } from '@signalbox/client';
-import { replyError, sendOrchestratorRequest } from '@signalbox/operator';
-import { type CallRequest, isJsonObject, messageOf, parseJson, SignalboxError } from '@signalbox/protocol';
+import { type BrokerClient, newMessageId } from '@signalbox/client';
+import { readManifest, replyError, sendOrchestratorRequest } from '@signalbox/operator';
+import { askDeadlineOf, type CallRequest, isJsonObject, SignalboxError } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { textArgument } from '../messages/text-argument.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
-import { printJson } from '../terminal/output.ts';
+import { printJson, printNotes } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { printResult } from './print-result.ts';
+import { toolArguments } from './tool-arguments.ts';
 import { checkToolName } from './tool-name.ts';
+
+/** The longest wait for the list of tools that says whether calls wait for a person, in milliseconds. */
+const longestLookMs = 5000;
 
 /** The options of `signalbox tools call`. */
 export interface ToolsCallFlags extends ToolsFlags {
@@ -36,7 +40,8 @@ export async function callTool(name: string, text: string, flags: ToolsCallFlags
       using withdrawal = withdrawOnSignal();
       const { signal } = withdrawal;
       const orchestrator = orchestratorOf(session, flags);
-      const options = { id, timeoutMs, signal };
+      const askMs = await askDeadline(session.client, orchestrator, name, timeoutMs);
+      const options = { id, timeoutMs: timeoutMs + askMs, signal, onProgress: tellWaiting };
       const reply = await sendOrchestratorRequest(session.client, orchestrator, request, options);
       if ('result' in reply) return reply.result;
       throw replyError(reply);
@@ -47,6 +52,32 @@ export async function callTool(name: string, text: string, flags: ToolsCallFlags
   if (!json) return printResult(result, name);
   if (!result.success) process.exitCode = exitCodes.failed;
   printJson({ result });
+}
+
+/** Returns how long a call of the tool may wait for a person, in milliseconds. */
+async function askDeadline(
+  client: BrokerClient,
+  orchestrator: string,
+  name: string,
+  timeoutMs: number,
+): Promise<number> {
+  try {
+    const most = { timeoutMs: Math.min(timeoutMs, longestLookMs) };
+    const { tools = [] } = await readManifest(client, orchestrator, most);
+    const tool = tools.find((one) => one.name === name);
+    return (tool && askDeadlineOf(tool)) ?? 0;
+  } catch {
+    // The call itself says what is wrong.
+    return 0;
+  }
+}
+
+function tellWaiting(progress: unknown): void {
+  if (!isJsonObject(progress) || !isJsonObject(progress.awaiting_approval)) return;
+  const { id } = progress.awaiting_approval;
+  printNotes(
+    `signalbox: the call waits for a person: signalbox approve ${id}, or signalbox deny ${id} --reason …`,
+  );
 }
 
 function withRequestId(error: SignalboxError, id: string, flags: ToolsCallFlags): SignalboxError {
@@ -66,17 +97,4 @@ function withRequestId(error: SignalboxError, id: string, flags: ToolsCallFlags)
 /** Returns true if the end of the call may be known elsewhere or later. A call that was refused before it ran has ended. */
 function isOpen({ code, details }: SignalboxError): boolean {
   return details.may_have_run !== false || code === 'tool_timeout';
-}
-
-function toolArguments(text: string): Record<string, unknown> {
-  const example = `write one JSON object in single quotes, as in '{"message":"hello"}'`;
-  let value: unknown;
-  try {
-    value = parseJson(text);
-  } catch (cause) {
-    const message = `the arguments cannot be read: ${messageOf(cause)}`;
-    throw new SignalboxError('usage', message, { cause, details: { hint: example } });
-  }
-  if (isJsonObject(value)) return value;
-  throw new SignalboxError('usage', 'the arguments must be a JSON object', { details: { hint: example } });
 }

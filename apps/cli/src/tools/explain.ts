@@ -1,13 +1,21 @@
 import { type Explanation, roleSchema, SignalboxError } from '@signalbox/protocol';
 import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
+import { textArgument } from '../messages/text-argument.ts';
 import { printJson, printLines } from '../terminal/output.ts';
+import { toolArguments } from './tool-arguments.ts';
 import { checkToolName } from './tool-name.ts';
 
 /** Prints what would become of a role's call of a tool, and why. */
-export async function explainTool(role: string, tool: string, flags: ToolsFlags): Promise<void> {
+export async function explainTool(
+  role: string,
+  tool: string,
+  text: string | undefined,
+  flags: ToolsFlags,
+): Promise<void> {
   checkRole(role);
   checkToolName(tool);
-  const explanation = await askOrchestrator(flags, { op: 'explain', role, tool });
+  const given = text === undefined ? {} : { arguments: toolArguments(await textArgument(text)) };
+  const explanation = await askOrchestrator(flags, { op: 'explain', role, tool, ...given });
   if (flags.json) printJson(explanation);
   else printLines(...explanationLines(explanation));
 }
@@ -26,6 +34,7 @@ function explanationLines(explanation: Explanation): string[] {
   const lack = nearest === undefined ? 'no tool has that name' : `no tool has that name; nearest: ${nearest}`;
   const facts: [string, string | undefined][] = [
     ['rule', rule],
+    ['asks', askText(explanation)],
     ['tool', exists ? (hidden ? 'callable by this name, but in no list' : undefined) : lack],
     ['server', serverText(explanation)],
     ['repeat', repeatText(explanation)],
@@ -36,6 +45,15 @@ function explanationLines(explanation: Explanation): string[] {
     `role ${role} ${verdict}${allowed && !exists ? ', if there were such a tool' : ''}`,
     ...facts.filter(([, value]) => value !== undefined).map(([name, value]) => `  ${name.padEnd(9)}${value}`),
   ];
+}
+
+function askText({ allowed, exists, ask, ask_rule }: Explanation): string | undefined {
+  if (!allowed || !exists || ask === 'no') return undefined;
+  const what =
+    ask === 'yes'
+      ? 'a call waits until a person approves it'
+      : 'it depends on the arguments, which may follow the tool, whether a call waits for a person';
+  return `${what} (${ask_rule})`;
 }
 
 function serverText({ server, state, circuit, running, waiting }: Explanation): string | undefined {

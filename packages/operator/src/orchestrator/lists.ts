@@ -8,14 +8,14 @@ const discoverTimeoutMs = 60_000;
 
 /**
  * Reads the whole list of tools of a role: the client's own, or for operators and observers any other. Servers that are
- * still starting are not waited for; `not_ready` names them. Waits 10 s for each page. Rejects as {@link queryOrchestrator}.
+ * still starting are not waited for; `not_ready` names them. Waits 10 s for each page, unless `timeoutMs` is given. Rejects as {@link queryOrchestrator}.
  */
 export async function readManifest(
   client: BrokerClient,
   orchestrator: string,
-  { role }: { role?: string } = {},
+  { role, timeoutMs = manifestTimeoutMs }: { role?: string; timeoutMs?: number } = {},
 ): Promise<Manifest> {
-  const options: RequestOptions = { timeoutMs: manifestTimeoutMs, ephemeral: true };
+  const options: RequestOptions = { timeoutMs, ephemeral: true };
   return await readWholeManifest(async (request) => {
     const asked = { ...request, at_once: true as const, ...(role !== undefined && { as_role: role }) };
     const reply = await sendOrchestratorRequest(client, orchestrator, asked, options);

@@ -1,17 +1,21 @@
 import type { BrokerClient, RequestOptions } from '@signalbox/client';
 import {
+  approvalsReplySchema,
   backupReplySchema,
   callStatusSchema,
   callsReplySchema,
+  decideReplySchema,
   discoveryReplySchema,
   explanationSchema,
   type McpReply,
   type McpRequest,
   mcpReplySchema,
+  revokeStandingReplySchema,
   SignalboxError,
   searchReplySchema,
   serverReplySchema,
   serversReplySchema,
+  standingApprovalsReplySchema,
 } from '@signalbox/protocol';
 import type { z } from 'zod';
 import { failedRequest } from './failed-request.ts';
@@ -29,6 +33,10 @@ const answerSchemas = {
   discover: discoveryReplySchema,
   explain: explanationSchema,
   backup: backupReplySchema,
+  approvals: approvalsReplySchema,
+  standing_approvals: standingApprovalsReplySchema,
+  decide: decideReplySchema,
+  revoke_standing: revokeStandingReplySchema,
 };
 
 /** A request that the orchestrator answers with data: every operation but `call` and `manifest`. */

@@ -5,15 +5,18 @@ export function renewalCommand({
   agent,
   role,
   roles,
+  approves,
 }: {
   agent: string;
   role: string;
   roles?: readonly string[] | undefined;
+  approves?: readonly string[] | undefined;
 }): string {
   if (permissionsOfRole(role).length === 0) {
     const quoted = agent.endsWith('*') ? `'${agent}'` : agent;
     const given = roles === undefined ? `--role ${role}` : `--roles ${roles.join(',')}`;
-    return `signalbox token issue --agent ${quoted} ${given}`;
+    const decides = approves === undefined ? '' : ` --approves '${approves.join(',')}'`;
+    return `signalbox token issue --agent ${quoted} ${given}${decides}`;
   }
   const name = /^operator\.(.+)$/.exec(agent)?.[1] ?? 'NAME';
   const permissions = role === 'operator' ? '' : ` --permissions ${role}`;

@@ -8,6 +8,7 @@ import {
   requestAddress,
 } from '@signalbox/client';
 import {
+  askDeadlineOf,
   type CallRequest,
   type CallRound,
   type Fault,
@@ -25,7 +26,13 @@ import { closest } from 'fastest-levenshtein';
 import { type CallResult, callResultOf, type RoundResult } from './call-result.ts';
 import { CurrentManifest } from './current-manifest.ts';
 import { endOfRepeated } from './repeated-call.ts';
-import { callBody, type ExecuteOptions, relayProgress, type ToolCall, unlistedTool } from './tool-call.ts';
+import {
+  callBody,
+  type ExecuteOptions,
+  relayCallProgress,
+  type ToolCall,
+  unlistedTool,
+} from './tool-call.ts';
 
 const defaultCallTimeoutMs = 300_000;
 const defaultManifestTimeoutMs = 30_000;
@@ -51,7 +58,10 @@ export interface ExecutorOptions {
   consumer?: string;
   /** The agent id of the orchestrator; default `orchestrator`. */
   orchestrator?: string;
-  /** The deadline of a call, waiting included; default 5 min. If given, it is also the tool's own timeout. */
+  /**
+   * The deadline of a call, waiting included; default 5 min. If given, it is also the tool's own timeout. The time for which a call may
+   * wait for a person's decision is added to it.
+   */
   timeoutMs?: number;
   /** How long to wait for a list of tools, also while no orchestrator is connected; default 30 s. */
   manifestTimeoutMs?: number;
@@ -152,11 +162,14 @@ export class McpProxyExecutor implements AsyncDisposable {
     const { signal, requestId, onProgress, traceparent, meta } = options;
     const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs;
     const body = callBody(call, { timeoutMs, progress: onProgress !== undefined, round, meta });
-    const requestOptions: RequestOptions = { timeoutMs: timeoutMs ?? defaultCallTimeoutMs };
+    const askMs = tool && askDeadlineOf(tool);
+    const requestOptions: RequestOptions = { timeoutMs: (timeoutMs ?? defaultCallTimeoutMs) + (askMs ?? 0) };
     if (requestId !== undefined) requestOptions.id = requestId;
     if (traceparent !== undefined) requestOptions.traceparent = traceparent;
     if (signal) requestOptions.signal = signal;
-    if (onProgress) requestOptions.onProgress = (progress) => relayProgress(progress, onProgress);
+    const onAwaitingApproval = tool && askMs === undefined ? undefined : options.onAwaitingApproval;
+    if (onProgress || onAwaitingApproval)
+      requestOptions.onProgress = (body) => relayCallProgress(body, { onProgress, onAwaitingApproval });
     const { mayBeRepeated } = options;
     if (mayBeRepeated && requestId !== undefined) {
       const known = tool ?? unlistedTool(call.name);

@@ -1,6 +1,7 @@
 import {
   type CallRequest,
   type CallRound,
+  isJsonObject,
   type RequestMeta,
   type Tool,
   toWireRound,
@@ -33,6 +34,10 @@ export interface ExecuteOptions {
   meta?: RequestMeta | undefined;
   /** Called with the progress that the MCP server reports while the call runs. */
   onProgress?: ((progress: ToolProgress) => void) | undefined;
+  /**
+   * Called with the id of an approval when the call begins to wait for a person's decision, and with `undefined` when it goes on.
+   */
+  onAwaitingApproval?: ((approval: string | undefined) => void) | undefined;
 }
 
 /** Progress as MCP has it: `progress` grows, towards `total` if that is known. */
@@ -73,4 +78,15 @@ export function unlistedTool(name: string): Tool {
 export function relayProgress(body: unknown, onProgress: (progress: ToolProgress) => void): void {
   const reported = body as Partial<ToolProgress> | null;
   if (typeof reported?.progress === 'number') onProgress(reported as ToolProgress);
+}
+
+/** Passes on what the orchestrator reports of a call: its progress, and whether it waits for a decision. */
+export function relayCallProgress(
+  body: unknown,
+  { onProgress, onAwaitingApproval }: Pick<ExecuteOptions, 'onProgress' | 'onAwaitingApproval'>,
+): void {
+  const { awaiting_approval: approval, ...progress } = (body ?? {}) as { awaiting_approval?: unknown };
+  if (approval === false) onAwaitingApproval?.(undefined);
+  else if (isJsonObject(approval) && typeof approval.id === 'string') onAwaitingApproval?.(approval.id);
+  if (onProgress) relayProgress(progress, onProgress);
 }

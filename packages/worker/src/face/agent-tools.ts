@@ -1,4 +1,5 @@
 import type { Log } from '@signalbox/client';
+import type { MailboxToolName } from '@signalbox/protocol';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import type { MailHint } from '../mailbox/inbox/mail-hint.ts';
 import { mentionMail } from '../mailbox/inbox/mention-mail.ts';
@@ -23,6 +24,8 @@ export interface AgentToolsOptions extends MailboxSettings {
   consumerId?: string;
   /** Set if the agent is served: the sequence numbers of the messages of this turn. */
   turn?: readonly number[];
+  /** How long a call that waits for a person's decision is waited for; default 45 s, or 10 min if the client follows progress. */
+  pendingAfterMs?: number;
   /** Remembers the mail that hints have mentioned; by default for these tools alone. */
   mentioned?: Mentioned;
   /** Called when a client lists the tools for the first time. */
@@ -45,8 +48,13 @@ export interface AgentTools extends FaceTools, AsyncDisposable {
 export function openAgentTools(executor: McpProxyExecutor, options: AgentToolsOptions = {}): AgentTools {
   const { toolList = 'all' } = options;
   const calls = new CallsUnderWay();
+  const { pendingAfterMs } = options;
+  const canLookUp = () => options.mailbox !== false && isShown(executor, 'signalbox_call_result');
+  const hosting = { calls, canLookUp, pendingAfterMs };
   const hosted =
-    toolList === 'search' ? searchTools(executor, { ...options, calls }) : hostedTools(executor, calls);
+    toolList === 'search'
+      ? searchTools(executor, { ...options, ...hosting })
+      : hostedTools(executor, hosting);
   const mailbox = options.mailbox === false ? undefined : mailboxTools(executor, { ...options, calls });
   const tools = mailbox ? withMailbox(hosted, mailbox) : hosted;
   return {
@@ -59,6 +67,10 @@ export function openAgentTools(executor: McpProxyExecutor, options: AgentToolsOp
       await mailbox?.[Symbol.asyncDispose]();
     },
   };
+}
+
+function isShown({ mailbox }: McpProxyExecutor, tool: MailboxToolName): boolean {
+  return mailbox === undefined || (mailbox !== false && mailbox.includes(tool));
 }
 
 /**

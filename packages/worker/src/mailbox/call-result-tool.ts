@@ -98,7 +98,7 @@ async function resultOf(
   const known = calls.find(id);
   if (known) {
     const ended = await within(known.result, maxWaitMs, signal);
-    if (ended === late) return pending(id, known.tool);
+    if (ended === late) return pending(id, known.tool, known.approval());
     if (ended.result && !isInputRequired(ended.result)) return toolResultOf(ended.result);
   }
   for (;;) {
@@ -112,7 +112,8 @@ async function resultOf(
       return reply ? finished(id, { state: 'finished', outcome: 'unknown', reply }) : unknown(id);
     }
     const left = deadline - now();
-    if (left <= 0 || signal.aborted) return pending(id, known?.tool);
+    const approval = status.state === 'awaiting_approval' ? status.approval : undefined;
+    if (left <= 0 || signal.aborted) return pending(id, known?.tool, approval);
     await delay(Math.min(askAgainMs, left), undefined, { signal }).catch(() => {});
   }
 }
@@ -144,9 +145,11 @@ function finished(id: string, { outcome, reply }: CallStatus & { state: 'finishe
   return failureResult(failure('result_forgotten', message, { mayHaveRun: true }), {});
 }
 
-function pending(id: string, tool: string | undefined): ToolResult {
-  const text = `${tool ?? 'The call'} has not ended yet. Ask again with call_id ${id}.`;
-  return answer(text, { status: 'pending', call_id: id });
+function pending(id: string, tool: string | undefined, approval: string | undefined): ToolResult {
+  const state =
+    approval === undefined ? 'has not ended yet' : `still waits for a person (approval ${approval})`;
+  const text = `${tool ?? 'The call'} ${state}. Ask again with call_id ${id}.`;
+  return answer(text, { status: 'pending', call_id: id, ...(approval !== undefined && { approval }) });
 }
 
 function unknown(id: string): ToolResult {

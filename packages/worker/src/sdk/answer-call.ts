@@ -100,6 +100,7 @@ async function answerCall(
       session: call.session,
       key: roundKey(call.key, rounds++),
       onProgress: progress ? progress.report : undefined,
+      onAwaitingApproval: progress ? progress.awaits : undefined,
     });
     if (!answer) throw new JsonRpcError(invalidParams, `there is no tool '${name}'`);
     return answer;

@@ -1,8 +1,7 @@
 import { toolCallError } from '@signalbox/protocol';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
-import type { CallsUnderWay } from '../tools/calls-under-way.ts';
 import type { FaceAnswer, FaceCall, FaceTools } from '../tools/face-tools.ts';
-import { callHosted, hostedTools } from '../tools/hosted-tools.ts';
+import { callHosted, type HostedToolsOptions, hostedTools } from '../tools/hosted-tools.ts';
 import { failedResultOf } from '../tools/tool-result.ts';
 import { foundToolsResult } from './found-tools.ts';
 import { readCallArguments, readSearchArguments } from './search-arguments.ts';
@@ -12,11 +11,9 @@ import { requestSearch } from './search-request.ts';
 
 const defaultSearchTimeoutMs = 10_000;
 
-export interface SearchToolsOptions {
+export interface SearchToolsOptions extends HostedToolsOptions {
   /** How long a search waits for its answer; default 10 s. */
   searchTimeoutMs?: number;
-  /** Is told of the calls. */
-  calls?: CallsUnderWay;
 }
 
 /**
@@ -24,13 +21,13 @@ export interface SearchToolsOptions {
  * called as by {@link hostedTools}; hosted tools that are named like the two are reached through `call_tool`.
  */
 export function searchTools(executor: McpProxyExecutor, options: SearchToolsOptions = {}): FaceTools {
-  const { calls, searchTimeoutMs = defaultSearchTimeoutMs } = options;
-  const hosted = hostedTools(executor, calls);
+  const { searchTimeoutMs = defaultSearchTimeoutMs } = options;
+  const hosted = hostedTools(executor, options);
   return {
     list: () => [...searchDefinitions],
     call(call) {
       if (call.name === searchToolName) return search(executor, call, searchTimeoutMs);
-      if (call.name === callToolName) return callByName(executor, call, calls);
+      if (call.name === callToolName) return callByName(executor, call, options);
       return hosted.call(call);
     },
     onChanged: () => () => {},
@@ -56,11 +53,11 @@ async function search(
 async function callByName(
   executor: McpProxyExecutor,
   call: FaceCall,
-  calls: CallsUnderWay | undefined,
+  options: HostedToolsOptions,
 ): Promise<FaceAnswer> {
   const { value, problem } = readCallArguments(call.arguments);
   if (problem !== undefined) return wrongArguments(callToolName, problem);
-  return await callHosted(executor, { ...call, ...value }, { calls });
+  return await callHosted(executor, { ...call, ...value }, options);
 }
 
 function wrongArguments(tool: string, problem: string): FaceAnswer {

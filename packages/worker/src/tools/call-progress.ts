@@ -9,6 +9,8 @@ const heartbeatStep = 1e-6;
  */
 export interface CallProgress {
   report(progress: ToolProgress): void;
+  /** The call waits for an approval now, or, with `undefined`, goes on: the heartbeats say so. */
+  awaits(approval: string | undefined): void;
   /** Resolves one turn of the event loop after the last notification, so that the result is not sent together with it. */
   end(): Promise<void>;
 }
@@ -18,6 +20,7 @@ export function startCallProgress(heartbeatMs: number, send: (progress: ToolProg
   const startedAt = performance.now();
   let last: number | undefined;
   let total: number | undefined;
+  let waiting: string | undefined;
   let ended = false;
   const notify = (progress: ToolProgress) => {
     last = last === undefined ? progress.progress : Math.max(progress.progress, last + heartbeatStep);
@@ -29,7 +32,7 @@ export function startCallProgress(heartbeatMs: number, send: (progress: ToolProg
     notify({
       progress: last ?? 0,
       ...(total !== undefined && { total }),
-      message: `still running after ${seconds} s`,
+      message: waiting === undefined ? `still running after ${seconds} s` : `${waiting}, after ${seconds} s`,
     });
   }, heartbeatMs);
   return {
@@ -37,6 +40,9 @@ export function startCallProgress(heartbeatMs: number, send: (progress: ToolProg
       if (ended) return;
       total = progress.total;
       notify(progress);
+    },
+    awaits(approval) {
+      waiting = approval === undefined ? undefined : `still waiting for approval ${approval} by a person`;
     },
     async end() {
       ended = true;

@@ -4,6 +4,8 @@ import type { RoundResult } from '../executor/call-result.ts';
 export interface CallUnderWay {
   tool: string;
   result: Promise<RoundResult>;
+  /** Returns the id of the approval for which the call waits now. */
+  approval: () => string | undefined;
 }
 
 /** Knows the calls of one agent that run in this process, so that one can be waited for. The orchestrator knows all others. */
@@ -11,13 +13,12 @@ export class CallsUnderWay {
   readonly #calls = new Map<string, CallUnderWay>();
 
   /** Adds a call that has begun, until it ends. */
-  add(callId: string, tool: string, result: Promise<RoundResult>): void {
-    const call = { tool, result };
+  add(callId: string, call: CallUnderWay): void {
     this.#calls.set(callId, call);
     const ended = () => {
       if (this.#calls.get(callId) === call) this.#calls.delete(callId);
     };
-    result.then(ended, ended);
+    call.result.then(ended, ended);
   }
 
   /** Returns a call that has not ended. */

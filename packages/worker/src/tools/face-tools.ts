@@ -36,6 +36,8 @@ export interface FaceCall {
   meta?: RequestMeta | undefined;
   /** Set if the client asked for progress. */
   onProgress?: ((progress: ToolProgress) => void) | undefined;
+  /** Called with the id of an approval when the call begins to wait for a person's decision, and with `undefined` when it goes on. */
+  onAwaitingApproval?: ((approval: string | undefined) => void) | undefined;
 }
 
 /**

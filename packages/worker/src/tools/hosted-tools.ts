@@ -1,29 +1,42 @@
 import { newMessageId } from '@signalbox/client';
 import { isInputRequired, type ToolCallError } from '@signalbox/protocol';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
+import { AwaitedDecision, isTimeout } from './awaited-decision.ts';
 import type { CallsUnderWay } from './calls-under-way.ts';
 import { clientGone, type FaceAnswer, type FaceCall, type FaceTools } from './face-tools.ts';
 import { invalidParams, JsonRpcError } from './json-rpc-error.ts';
-import { failedResultOf, toolResultOf } from './tool-result.ts';
+import { failedResultOf, pendingResultOf, toolResultOf } from './tool-result.ts';
+
+/** Clients commonly give up after 60 s, those that follow progress later. */
+const pendingAfterMs = { plain: 45_000, withProgress: 600_000 };
+
+/** Settings of calls of hosted tools. */
+export interface HostedToolsOptions {
+  /** Is told of the calls. */
+  calls?: CallsUnderWay | undefined;
+  /** Whether the agent can look its calls up with `signalbox_call_result`. */
+  canLookUp?: (() => boolean) | undefined;
+  /** How long a call that waits for a person's decision is waited for; default 45 s, or 10 min if the client follows progress. */
+  pendingAfterMs?: number | undefined;
+}
 
 /** The tools that the orchestrator hosts, as far as the role may see them. It accepts every name; an unknown tool is an error. */
-export function hostedTools(executor: McpProxyExecutor, calls?: CallsUnderWay): FaceTools {
+export function hostedTools(executor: McpProxyExecutor, options: HostedToolsOptions = {}): FaceTools {
   return {
     list: () => executor.listTools(),
-    call: (call) => callHosted(executor, call, { calls, onUnknown: refuse }),
+    call: (call) => callHosted(executor, call, { ...options, onUnknown: refuse }),
     onChanged: (listener) => executor.onManifestChanged(listener),
     instructions: () => [
       `The tools of MCP servers are shared by a fleet of agents; you are '${executor.agent}' and see those that the role '${executor.role}' may use.`,
       'A tool that is named mcp_SERVER__TOOL belongs to the MCP server SERVER. The list can change while you work.',
       'When a call fails (isError), the text says why and what to do; structuredContent.error holds the same as data: code, retryable, may_have_run and sometimes retry_after_seconds.',
+      'A call may have to wait for the decision of a person. If that takes long, its result says status pending: this is no failure, and the call goes on.',
       'Repeat a failed call only if retryable is true. If may_have_run is true, first find out whether the call took effect.',
     ],
   };
 }
 
-export interface HostedCallOptions {
-  /** Is told of the call. */
-  calls?: CallsUnderWay | undefined;
+export interface HostedCallOptions extends HostedToolsOptions {
   /** Called if there is no tool of this name. The call rejects with what it throws; otherwise the result says so. */
   onUnknown?: (unknown: ToolCallError) => void;
 }
@@ -32,36 +45,53 @@ export interface HostedCallOptions {
 export async function callHosted(
   executor: McpProxyExecutor,
   call: FaceCall,
-  { calls, onUnknown }: HostedCallOptions,
+  { calls, onUnknown, canLookUp = () => false, pendingAfterMs: givenMs }: HostedCallOptions,
 ): Promise<FaceAnswer> {
   const tool = executor.findTool(call.name);
   const { signal, onProgress, round, key, traceparent, meta } = call;
   const requestId = key?.id ?? newMessageId();
+  const patienceMs = givenMs ?? (onProgress ? pendingAfterMs.withProgress : pendingAfterMs.plain);
+  using decision = new AwaitedDecision(patienceMs);
   const running = executor.executeRound(call, round, {
     requestId,
-    signal: cancelOf(signal),
+    signal: cancelOf(signal, decision),
     onProgress,
+    onAwaitingApproval: (approval) => {
+      decision.awaits(approval);
+      call.onAwaitingApproval?.(approval);
+    },
     traceparent,
     meta,
     ...(key && { mayBeRepeated: key.over }),
   });
-  calls?.add(requestId, call.name, running);
-  const { result, error } = await whileClientWaits(running, signal);
+  calls?.add(requestId, { tool: call.name, result: running, approval: () => decision.approval });
+  const ended = await whileClientWaits(Promise.race([running, decision.tookLong]), signal);
+  const outputSchema = tool?.outputSchema;
+  if ('approval' in ended)
+    return {
+      result: pendingResultOf(call.name, requestId, ended.approval, { tool, canLookUp: canLookUp() }),
+      outputSchema,
+    };
+  const { result, error } = ended;
   if (error?.rpc_error) {
     const { code, message, data } = error.rpc_error;
     throw new JsonRpcError(code, message, data);
   }
   if (!tool && error?.code === 'tool_not_found') onUnknown?.(error);
-  const outputSchema = tool?.outputSchema;
   if (error) return { result: failedResultOf(error, tool, requestId), outputSchema };
   return { result: isInputRequired(result) ? result : toolResultOf(result), outputSchema };
 }
 
-/** Returns a signal that aborts when the call is cancelled, and not when its client hangs up. */
-function cancelOf(signal: AbortSignal): AbortSignal {
+/**
+ * Returns a signal that aborts when the call is cancelled. It does not when its client hangs up, nor when the client only stopped waiting
+ * for a call that a person has to decide on.
+ */
+function cancelOf(signal: AbortSignal, decision: AwaitedDecision): AbortSignal {
   const cancel = new AbortController();
   const pass = (): void => {
-    if (signal.reason !== clientGone) cancel.abort(signal.reason);
+    if (signal.reason === clientGone) return;
+    if (decision.approval !== undefined && isTimeout(signal.reason)) return;
+    cancel.abort(signal.reason);
   };
   if (signal.aborted) pass();
   else signal.addEventListener('abort', pass, { once: true });

@@ -33,6 +33,28 @@ export function failedResultOf(
   };
 }
 
+/**
+ * Makes the result of a call that still waits for a person's decision. Clients check results against the output schema of a tool, which
+ * this one does not fit: only there it counts as an error.
+ */
+export function pendingResultOf(
+  name: string,
+  callId: string,
+  approval: string,
+  { tool, canLookUp }: { tool: Pick<Tool, 'outputSchema'> | undefined; canLookUp: boolean },
+): ToolResult {
+  const next = canLookUp
+    ? `signalbox_call_result with call_id ${callId} gets the result when there is one`
+    : 'the same call with the same arguments goes on waiting for it';
+  const text = `'${name}' has not run yet: it waits for the decision of a person (approval ${approval}). This is no failure. Do other work meanwhile; ${next}.`;
+  const pending = { status: 'pending', call_id: callId, approval };
+  return {
+    content: [{ type: 'text', text }],
+    ...(tool?.outputSchema ? { isError: true } : { structuredContent: pending }),
+    _meta: { 'signalbox/pending': pending, 'signalbox/call_id': callId },
+  };
+}
+
 function failureText(error: ToolCallError): string {
   return [`${error.code}: ${error.message}.`, error.hint, retryAdvice(error)].filter(Boolean).join(' ');
 }

@@ -15,13 +15,21 @@ export function toolsExplainCommand(): Command {
         'Say what would become of a role’s call of a tool, and which rule decides. For the operator.',
       )
       .argument('<role>', 'the role, as tokens have it')
-      .argument('<tool>', 'the tool, as tools list shows it'),
+      .argument('<tool>', 'the tool, as tools list shows it')
+      .argument(
+        '[arguments]',
+        'arguments of a call as one JSON object, for rules about them; - reads them from standard input',
+      ),
   );
   withOrchestratorOption(command);
   command.addHelpText('after', '\nExit code 0 for either answer; --json has it under "allowed".');
-  withExamples(withJsonOption(command), 'signalbox tools explain researcher mcp_everything__echo');
-  return command.action(async (role: string, tool: string, flags: ToolsFlags) => {
+  withExamples(
+    withJsonOption(command),
+    'signalbox tools explain researcher mcp_everything__echo',
+    `signalbox tools explain builder mcp_files__write '{"path":"/srv/prod/app"}'`,
+  );
+  return command.action(async (role: string, tool: string, text: string | undefined, flags: ToolsFlags) => {
     const { explainTool } = await import('../../tools/explain.ts');
-    await explainTool(role, tool, flags);
+    await explainTool(role, tool, text, flags);
   });
 }

@@ -1,0 +1,81 @@
+import type { Approval, StandingApproval } from '@signalbox/protocol';
+import { formatDuration } from '../terminal/duration.ts';
+import { factLines, linesOf, oneLine, tableLines } from '../terminal/output.ts';
+
+const argumentsLength = 60;
+
+/** Returns a table of approvals, as of a time in epoch milliseconds. */
+export function approvalTable(approvals: readonly Approval[], now: number): string[] {
+  const rows = approvals.map((approval) => [
+    approval.id,
+    stateOf(approval, now),
+    approval.agent,
+    approval.role,
+    approval.tool,
+    oneLine(approval.arguments ?? '-', argumentsLength),
+    `${formatDuration(now - approval.created_at)} ago`,
+  ]);
+  return tableLines(['ID', 'STATE', 'AGENT', 'ROLE', 'TOOL', 'ARGUMENTS', 'ASKED'], rows);
+}
+
+/** Returns everything that is known of one approval. */
+export function approvalLines(approval: Approval, now: number): string[] {
+  const { id, agent, role, tool, server, rule, request_id, arguments: args, by, reason } = approval;
+  return [
+    ...factLines([
+      ['approval', id],
+      ['state', stateOf(approval, now)],
+      ['agent', `${agent} (role ${role})`],
+      ['tool', server === undefined ? tool : `${tool} (server ${server})`],
+      ['rule', rule],
+      ['asked', new Date(approval.created_at).toISOString()],
+      ['deadline', new Date(approval.deadline_at).toISOString()],
+      ['request', request_id],
+      ...(approval.ended_at === undefined
+        ? []
+        : [['ended', new Date(approval.ended_at).toISOString()] as const]),
+      ...(by ? [['by', deciderText(by)] as const] : []),
+      ...(reason === undefined ? [] : [['reason', oneLine(reason, 500)] as const]),
+    ]),
+    ...(args === undefined ? [] : ['', ...linesOf(prettyJson(args))]),
+  ];
+}
+
+/** Returns a line for something that happened to an approval, for people who watch. */
+export function watchLine(approval: Approval, now: number): string {
+  const { id, agent, tool, arguments: args = '' } = approval;
+  const what = `${id}  ${stateOf(approval, now)}  ${agent}  ${tool}`;
+  return approval.state === 'pending' ? `${what}  ${oneLine(args, argumentsLength)}` : what;
+}
+
+/** Returns a table of standing approvals. */
+export function standingTable(standing: readonly StandingApproval[], now: number): string[] {
+  const rows = standing.map(({ id, agent, role, tool, until, by, reason }) => [
+    id,
+    agent,
+    role,
+    tool,
+    `${formatDuration(until - now)} more`,
+    deciderText(by),
+    oneLine(reason ?? '-', argumentsLength),
+  ]);
+  return tableLines(['ID', 'AGENT', 'ROLE', 'TOOL', 'HOLDS', 'BY', 'REASON'], rows);
+}
+
+function stateOf({ state, deadline_at, by }: Approval, now: number): string {
+  if (state === 'pending') return `pending, ${formatDuration(deadline_at - now)} left`;
+  return by === undefined ? state : `${state} by ${by.agent}`;
+}
+
+function deciderText({ agent, token_id, standing }: NonNullable<Approval['by']>): string {
+  const how = standing === undefined ? `token ${token_id}` : `standing approval ${standing}`;
+  return `${agent} (${how})`;
+}
+
+function prettyJson(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,113 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  listApprovals,
+  listStandingApprovals,
+  readApproval,
+  revokeStandingApproval,
+} from '@signalbox/operator';
+import type { Approval } from '@signalbox/protocol';
+import { type Session, withSession } from '../connection/client-session.ts';
+import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
+import { stopRequested } from '../process/stop-signals.ts';
+import { count, printJson, printLines } from '../terminal/output.ts';
+import { approvalLines, approvalTable, standingTable, watchLine } from './approval-lines.ts';
+
+const lookEveryMs = 1000;
+/** The most calls that may wait at a time. */
+const mostPending = 1000;
+
+/** The options of `signalbox approvals`. */
+export interface ApprovalsFlags extends ToolsFlags {
+  all?: boolean;
+  watch?: boolean;
+  limit: number;
+}
+
+/** Prints the tool calls that wait for a decision, or also those that have ended. */
+export async function printApprovals(flags: ApprovalsFlags): Promise<void> {
+  if (flags.watch) return await watchApprovals(flags);
+  const { all = false, limit } = flags;
+  const { approvals, more } = await withSession(flags, (session) =>
+    listApprovals(session.client, orchestratorOf(session, flags), { all, limit }),
+  );
+  if (flags.json) return printJson({ approvals, more });
+  if (approvals.length === 0) return printLines(all ? 'no tool call has waited for a person' : nothing);
+  printLines(
+    ...approvalTable(approvals, Date.now()),
+    '',
+    more
+      ? `${approvals.length} approvals; there are more: raise --limit.`
+      : `${count(approvals.length, 'approval')}; see one with: signalbox approvals show ID`,
+  );
+}
+
+const nothing = 'no tool call waits for a person';
+
+/** Prints one approval with all its arguments. */
+export async function showApproval(id: string, flags: ToolsFlags): Promise<void> {
+  const approval = await withSession(flags, (session) =>
+    readApproval(session.client, orchestratorOf(session, flags), id),
+  );
+  if (flags.json) return printJson({ approval });
+  printLines(...approvalLines(approval, Date.now()));
+}
+
+/** Prints the standing approvals that are in force. */
+export async function printStanding(flags: ToolsFlags): Promise<void> {
+  const standing = await withSession(flags, (session) =>
+    listStandingApprovals(session.client, orchestratorOf(session, flags)),
+  );
+  if (flags.json) return printJson({ standing });
+  if (standing.length === 0) return printLines('no standing approval is in force');
+  printLines(...standingTable(standing, Date.now()), '', 'End one with: signalbox approvals revoke ID');
+}
+
+/** Ends a standing approval. */
+export async function revokeStanding(id: string, flags: ToolsFlags): Promise<void> {
+  const revoked = await withSession(flags, (session) =>
+    revokeStandingApproval(session.client, orchestratorOf(session, flags), id),
+  );
+  if (flags.json) return printJson({ revoked });
+  printLines(`standing approval ${id} is over: calls of ${revoked.tool} by ${revoked.agent} ask again.`);
+}
+
+/** Prints what waits, and each change, until the process is asked to end. */
+async function watchApprovals(flags: ApprovalsFlags): Promise<void> {
+  const stopped = new AbortController();
+  void stopRequested().then(() => stopped.abort());
+  await withSession(flags, async (session) => {
+    const seen = new Map<string, Approval>();
+    if (!flags.json) printLines('watching the tool calls that wait for a person; Ctrl-C ends it');
+    while (!stopped.signal.aborted) {
+      for (const approval of await changesSince(seen, session, flags)) {
+        if (flags.json) printJson({ approval });
+        else printLines(watchLine(approval, Date.now()));
+      }
+      await delay(lookEveryMs, undefined, { signal: stopped.signal }).catch(() => {});
+    }
+  });
+}
+
+/** Reads the approvals that are new, and those that have ended, and remembers which wait. */
+async function changesSince(
+  seen: Map<string, Approval>,
+  session: Session,
+  flags: ToolsFlags,
+): Promise<Approval[]> {
+  const { client } = session;
+  const orchestrator = orchestratorOf(session, flags);
+  const { approvals } = await listApprovals(client, orchestrator, { limit: mostPending });
+  const waiting = new Map(approvals.map((approval) => [approval.id, approval]));
+  const changes: Approval[] = [];
+  for (const id of seen.keys()) {
+    if (waiting.has(id)) continue;
+    seen.delete(id);
+    changes.push(await readApproval(client, orchestrator, id));
+  }
+  for (const approval of approvals.reverse()) {
+    if (seen.has(approval.id)) continue;
+    seen.set(approval.id, approval);
+    changes.push(approval);
+  }
+  return changes;
+}

@@ -1,0 +1,59 @@
+import { decideApproval } from '@signalbox/operator';
+import type { DecideReply } from '@signalbox/protocol';
+import { withSession } from '../connection/client-session.ts';
+import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
+import { formatDuration } from '../terminal/duration.ts';
+import { exitCodes } from '../terminal/exit-codes.ts';
+import { printJson, printLines, printNotes } from '../terminal/output.ts';
+
+/** The options of `signalbox approve` and `signalbox deny`. `for` is in milliseconds. */
+export interface DecideFlags extends ToolsFlags {
+  reason?: string;
+  for?: number;
+}
+
+/** Decides on a tool call that waits. A decision that comes too late changes nothing, says so, and ends the command with 1. */
+export async function decide(id: string, verdict: 'approve' | 'deny', flags: DecideFlags): Promise<void> {
+  const { reason, for: forMs } = flags;
+  const decision = {
+    verdict,
+    ...(reason !== undefined && { reason }),
+    ...(forMs !== undefined && { forMs }),
+  };
+  const reply = await withSession(flags, (session) =>
+    decideApproval(session.client, orchestratorOf(session, flags), id, decision),
+  );
+  if (!reply.decided) process.exitCode = exitCodes.failed;
+  if (flags.json) return printJson(reply);
+  if (reply.decided) printLines(...decidedLines(reply));
+  else printNotes(`signalbox: nothing was changed: ${lateText(reply)}`);
+}
+
+function decidedLines({ approval, standing }: DecideReply): string[] {
+  const { id, state, tool, agent } = approval;
+  const call = `the call of ${tool} by ${agent}`;
+  return [
+    state === 'approved' ? `${id}: approved; ${call} is made now` : `${id}: denied; ${call} is not made`,
+    ...(standing
+      ? [
+          `Its further calls of this tool need no decision for ${formatDuration(standing.until - standing.created_at)}; end that with: signalbox approvals revoke ${standing.id}`,
+        ]
+      : []),
+  ];
+}
+
+function lateText({ approval }: DecideReply): string {
+  const { id, state, by, reason } = approval;
+  const why = reason === undefined ? '' : `: ${reason}`;
+  switch (state) {
+    case 'approved':
+    case 'denied':
+      return `approval ${id} was ${state} already by ${by?.agent ?? 'somebody'}${why}`;
+    case 'expired':
+      return `approval ${id} expired before; its caller was told`;
+    case 'superseded':
+      return `approval ${id} no longer fits its call${why}; the call is not made, and a new one asks again`;
+    default:
+      return `approval ${id} is ${state}${why}`;
+  }
+}

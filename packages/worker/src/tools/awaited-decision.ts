@@ -1,0 +1,36 @@
+/** Says when a call has waited so long for a person's decision that its client is told. */
+export class AwaitedDecision implements Disposable {
+  /** The approval for which the call waits now. */
+  approval: string | undefined;
+  /** Resolves when the call has run for the given time and waits for a decision. */
+  readonly tookLong: Promise<{ approval: string }>;
+  readonly #resolve: (late: { approval: string }) => void;
+  readonly #until: number;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** The time counts from now on. */
+  constructor(patienceMs: number) {
+    const { promise, resolve } = Promise.withResolvers<{ approval: string }>();
+    this.tookLong = promise;
+    this.#resolve = resolve;
+    this.#until = performance.now() + patienceMs;
+  }
+
+  /** The call begins to wait for an approval, or, with `undefined`, goes on. */
+  awaits(approval: string | undefined): void {
+    clearTimeout(this.#timer);
+    this.approval = approval;
+    if (approval === undefined) return;
+    const leftMs = Math.max(0, this.#until - performance.now());
+    this.#timer = setTimeout(() => this.#resolve({ approval }), leftMs);
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+  }
+}
+
+/** Whether the reason of an MCP cancel says that the client only stopped waiting, as the SDK's clients write it (code -32001). */
+export function isTimeout(reason: unknown): boolean {
+  return typeof reason === 'string' && /-32001|timed? ?out/i.test(reason);
+}
