@@ -1,9 +1,16 @@
-import { type Approval, decideReplySchema, type McpReply } from '@signalbox/protocol';
+import { writeFile } from 'node:fs/promises';
+import type { BrokerClient } from '@signalbox/client';
+import { RoleToolAllowlist } from '@signalbox/orchestrator';
+import { type Approval, type AuditEntry, decideReplySchema, type McpReply } from '@signalbox/protocol';
+import type { McpProxyExecutor } from '@signalbox/worker';
 import { expect, test } from 'vitest';
-import { startAskingStack } from '../support/approvals/asking-stack.ts';
+import { type AskingStack, startAskingStack } from '../support/approvals/asking-stack.ts';
+import { ask } from '../support/orchestrator/requests.ts';
 
 const count = 'mcp_counter__count';
 const echo = 'mcp_counter__echo';
+
+const runs = (stack: AskingStack) => stack.ran('count').filter(({ at }) => at === 'start').length;
 
 const decisionOf = (reply: McpReply) => decideReplySchema.parse('data' in reply ? reply.data : reply);
 
@@ -33,7 +40,7 @@ test('a call under ask runs once, when it is approved, and its caller hears mean
   const reply = decisionOf(await stack.decide(approval!.id, { verdict: 'approve' }));
   expect(reply).toMatchObject({ decided: true, approval: { state: 'approved', by: { agent: 'operator' } } });
   expect(await called).toMatchObject({ result: { structuredContent: { n: 1 } } });
-  expect(stack.ran('count')).toHaveLength(1);
+  expect(runs(stack)).toBe(1);
   expect(await stack.pending()).toEqual([]);
 });
 
@@ -77,5 +84,265 @@ test('of two decisions at once only the first counts, and the other says so', as
   const [state] = new Set(decisions.map(({ approval: one }) => one.state));
   const { error } = await called;
   expect(error?.code).toBe(state === 'denied' ? 'approval_denied' : undefined);
-  expect(stack.ran('count')).toHaveLength(state === 'denied' ? 0 : 1);
+  expect(runs(stack)).toBe(state === 'denied' ? 0 : 1);
+});
+
+test('neither the agent itself, nor a token outside its roles, nor an observer decides; one with the role does', async () => {
+  await using stack = await startAskingStack();
+  const rosa = await stack.executor('rosa');
+  const called = rosa.execute({ name: count });
+  const [approval] = await stack.waits();
+  const { id } = approval as Approval;
+  const refusalOf = async (client: BrokerClient) => {
+    const reply = await stack.decide(id, { verdict: 'approve' }, client);
+    return 'error' in reply ? `${reply.error.code}: ${reply.error.message}` : 'decided';
+  };
+  const own = await stack.approver('rosa#2', ['*'], 'worker');
+  expect(await refusalOf(own)).toContain('permission_denied: nobody decides on its own calls');
+  expect(await refusalOf(await stack.client('rosa'))).toContain(
+    "op 'decide' is not allowed for role 'worker'",
+  );
+  expect(await refusalOf(await stack.client('operator.viewer', 'observer'))).toContain(
+    "op 'decide' is not allowed for role 'observer'",
+  );
+  const elsewhere = await stack.approver('bridge', ['reader', 'work']);
+  expect(await refusalOf(elsewhere)).toContain("decides on calls of 'reader', 'work'");
+  expect(await stack.pending(elsewhere)).toEqual([]);
+  const stored = await stack.operator.request(
+    'orchestrator',
+    'mcp_request',
+    { op: 'decide', id, verdict: 'approve' },
+    { timeoutMs: 20_000 },
+  );
+  expect(stored).toMatchObject({ reply: { json: { error: { code: 'permission_denied' } } } });
+  expect(runs(stack)).toBe(0);
+  const lead = await stack.approver('lead', ['reader', 'work*']);
+  expect(await stack.pending(lead)).toEqual([approval]);
+  expect(await refusalOf(lead)).toBe('decided');
+  expect(await called).toHaveProperty('result.success', true);
+});
+
+test('an operator decides neither on its own call nor with a token that it had issued, over however many hands', async () => {
+  await using stack = await startAskingStack({ roles: { operator: [count] } });
+  const issue = async (issuer: BrokerClient, agent: string) => {
+    const { token } = await issuer.admin('token_issue', { agent, role: 'operator' });
+    return await stack.connect(agent, token);
+  };
+  const bob = await issue(stack.operator, 'operator.bob');
+  const eve = await issue(await issue(bob, 'operator.ann'), 'operator.eve');
+  const asked = ask(bob, { op: 'call', tool: count });
+  const [approval] = await stack.waits();
+  const { id } = approval as Approval;
+  for (const client of [bob, eve]) {
+    expect(await stack.decide(id, { verdict: 'approve' }, client)).toMatchObject({
+      error: { code: 'permission_denied' },
+    });
+  }
+  expect(decisionOf(await stack.decide(id, { verdict: 'approve' })).decided).toBe(true);
+  expect(await asked).toHaveProperty('result.success', true);
+});
+
+test('a minting token issues no token that decides, and an operator issues one', async () => {
+  await using stack = await startAskingStack();
+  const { token } = await stack.broker.broker.issueToken({ agent: 'ci-*', role: 'worker' });
+  const minter = await stack.connect('ci-0', token);
+  const child = { agent: 'ci-1', role: 'worker', approves: ['*'] };
+  await expect(minter.admin('token_issue', child)).rejects.toMatchObject({ code: 'forbidden' });
+  await expect(stack.operator.admin('token_issue', child)).resolves.toMatchObject({ approves: ['*'] });
+  const pattern = { agent: 'ci-*', role: 'worker', approves: ['*'] };
+  await expect(stack.operator.admin('token_issue', pattern)).rejects.toMatchObject({ code: 'bad_frame' });
+});
+
+test('a call on which nobody decides expires without having run, and a later decision says so', async () => {
+  await using stack = await startAskingStack({ deadlineMs: 300 });
+  const rosa = await stack.executor('rosa');
+  const called = rosa.execute({ name: count });
+  const [approval] = await stack.waits();
+  expect(await called).toMatchObject({
+    error: { code: 'approval_expired', may_have_run: false, retryable: true },
+  });
+  expect(decisionOf(await stack.decide(approval!.id, { verdict: 'approve' }))).toMatchObject({
+    decided: false,
+    approval: { state: 'expired' },
+  });
+  expect(runs(stack)).toBe(0);
+});
+
+test('an approval does not hold for a tool whose definition changed, nor for a role that may no longer use it', async () => {
+  await using stack = await startAskingStack();
+  const rosa = await stack.executor('rosa');
+  const first = rosa.execute({ name: count });
+  const [one] = await stack.waits();
+  // The operator's word on repeating a tool is a part of its definition.
+  stack.orchestrator.setPolicy({ repeat: { never: [count] } });
+  expect(decisionOf(await stack.decide(one!.id, { verdict: 'approve' }))).toMatchObject({
+    decided: false,
+    approval: { state: 'superseded', reason: expect.stringContaining('definition') },
+  });
+  expect(await first).toMatchObject({ error: { code: 'approval_superseded', may_have_run: false } });
+
+  const second = rosa.execute({ name: count });
+  const [two] = await stack.waits();
+  stack.orchestrator.setPolicy({ allowlist: RoleToolAllowlist.fromEntries([['worker', [echo]]]) });
+  await stack.decide(two!.id, { verdict: 'approve' });
+  expect(await second).toMatchObject({ error: { code: 'permission_denied', may_have_run: false } });
+  expect(runs(stack)).toBe(0);
+});
+
+test('the same call joins the first while that waits, and both get the one reply; other arguments wait by themselves', async () => {
+  await using stack = await startAskingStack();
+  const rosa = await stack.executor('rosa');
+  const args = { path: '/a', n: 1 };
+  const first = rosa.execute({ name: count, arguments: args }, { requestId: 'one' });
+  await stack.waits(1);
+  const same = rosa.execute({ name: count, arguments: { n: 1, path: '/a' } }, { requestId: 'two' });
+  const other = rosa.execute({ name: count, arguments: { ...args, n: 2 } }, { requestId: 'three' });
+  const walt = await stack.executor('walt');
+  const his = walt.execute({ name: count, arguments: args });
+  const waiting = await stack.waits(3);
+  const idOf = (requestId: string) => waiting.find(({ request_id }) => request_id === requestId)!.id;
+  await expect
+    .poll(() => ask(rosa.client, { op: 'status', request_id: 'two' }))
+    .toMatchObject({ data: { state: 'awaiting_approval', approval: idOf('one') } });
+  await stack.decide(idOf('one'), { verdict: 'approve' });
+  const replies = await Promise.all([first, same]);
+  expect(replies.map(({ result }) => result?.structuredContent)).toEqual([{ n: 1 }, { n: 1 }]);
+  expect(replies[1]).toMatchObject({ result: { _meta: { 'signalbox/attached_to': 'one' } } });
+  expect(runs(stack)).toBe(1);
+  for (const { id } of await stack.pending()) await stack.decide(id, { verdict: 'deny', reason: 'no' });
+  expect(await other).toMatchObject({ error: { code: 'approval_denied' } });
+  expect(await his).toMatchObject({ error: { code: 'approval_denied' } });
+  const again = rosa.execute({ name: count, arguments: args });
+  await stack.waits(1);
+  expect(runs(stack)).toBe(1);
+  await stack.orchestrator.stop();
+  await rosa.close();
+  await again;
+});
+
+test('calls with one idempotency_key are one call, and another call with it is refused', async () => {
+  await using stack = await startAskingStack();
+  const rosa = await stack.client('rosa');
+  const call = (n: number) =>
+    ask(rosa, { op: 'call', tool: count, arguments: { n }, options: { idempotency_key: 'k' } });
+  const first = call(1);
+  const [approval] = await stack.waits();
+  expect(await call(2)).toMatchObject({ error: { code: 'invalid_arguments', may_have_run: false } });
+  await stack.decide(approval!.id, { verdict: 'approve' });
+  expect(await first).toHaveProperty('result.success', true);
+  expect(await call(1)).toHaveProperty('result.structuredContent', { n: 1 });
+  expect(await call(2)).toMatchObject({ error: { code: 'invalid_arguments' } });
+  expect(runs(stack)).toBe(1);
+});
+
+test('a call that its caller cancels while it waits is off the list, and never runs', async () => {
+  await using stack = await startAskingStack();
+  const rosa = await stack.executor('rosa');
+  const cancel = new AbortController();
+  const called = rosa.execute({ name: count }, { signal: cancel.signal });
+  const [approval] = await stack.waits();
+  cancel.abort();
+  expect(await called).toMatchObject({ error: { code: 'cancelled' } });
+  await stack.waits(0);
+  expect(decisionOf(await stack.decide(approval!.id, { verdict: 'approve' }))).toMatchObject({
+    decided: false,
+    approval: { state: 'cancelled' },
+  });
+  expect(runs(stack)).toBe(0);
+});
+
+test('so many calls of one agent wait, so many of all, and the next is refused at once', async () => {
+  await using stack = await startAskingStack({}, { approvalLimits: { perAgent: 2, all: 3 } });
+  const call = (executor: McpProxyExecutor, n: number) => executor.execute({ name: count, arguments: { n } });
+  const [rosa, walt, ines] = await Promise.all(['rosa', 'walt', 'ines'].map((name) => stack.executor(name)));
+  const waiting = [call(rosa!, 1), call(rosa!, 2)];
+  await stack.waits(2);
+  for (const n of [1, 3]) {
+    expect(await call(rosa!, n)).toMatchObject({
+      error: { code: 'quota_exceeded', message: expect.stringContaining("2 calls of 'rosa'") },
+    });
+  }
+  waiting.push(call(walt!, 1));
+  await stack.waits(3);
+  expect(await call(ines!, 1)).toMatchObject({
+    error: { code: 'quota_exceeded', may_have_run: false, message: expect.stringContaining('of all agents') },
+  });
+  for (const { id } of await stack.pending()) await stack.decide(id, { verdict: 'approve' });
+  await Promise.all(waiting);
+  expect(runs(stack)).toBe(3);
+});
+
+test('a standing approval lets calls of the same agent and tool pass until it is revoked', async () => {
+  await using stack = await startAskingStack();
+  const rosa = await stack.executor('rosa');
+  const first = rosa.execute({ name: count });
+  const [approval] = await stack.waits();
+  const { standing } = decisionOf(await stack.decide(approval!.id, { verdict: 'approve', for_ms: 60_000 }));
+  await first;
+  expect(await rosa.execute({ name: count, arguments: { n: 2 } })).toHaveProperty('result.success', true);
+  expect(await stack.ask(stack.operator, { op: 'standing_approvals' })).toEqual({
+    data: { standing: [standing] },
+  });
+  const walt = await stack.executor('walt');
+  const his = walt.execute({ name: count });
+  await stack.waits(1);
+  await stack.ask(stack.operator, { op: 'revoke_standing', id: standing!.id });
+  const third = rosa.execute({ name: count, arguments: { n: 3 } });
+  for (const { id } of await stack.waits(2)) await stack.decide(id, { verdict: 'deny', reason: 'enough' });
+  expect([await his, await third]).toMatchObject([
+    { error: { code: 'approval_denied' } },
+    { error: { code: 'approval_denied' } },
+  ]);
+  expect(runs(stack)).toBe(2);
+});
+
+test('rules that change while a call waits for its turn have it refused rather than run without a decision', async () => {
+  await using stack = await startAskingStack({ roles: {} }, { concurrency: { perWorker: 1 } });
+  const rosa = await stack.executor('rosa');
+  const opener = `${stack.directory}/open`;
+  const holder = rosa.execute({ name: 'mcp_counter__gate', arguments: { file: opener } });
+  await expect.poll(() => stack.ran('gate').length).toBe(1);
+  const queued = rosa.execute({ name: count }, { requestId: 'queued' });
+  await expect
+    .poll(() => ask(rosa.client, { op: 'status', request_id: 'queued' }))
+    .toEqual({ data: { state: 'queued' } });
+  stack.orchestrator.setPolicy({ approvals: { roles: { worker: [count] }, deadlineMs: 1000, notify: [] } });
+  await writeFile(opener, '');
+  expect(await queued).toMatchObject({ error: { code: 'approval_superseded', may_have_run: false } });
+  await holder;
+  expect(runs(stack)).toBe(0);
+});
+
+test('an agent named in notify gets a note of each call that waits', async () => {
+  await using stack = await startAskingStack({ notify: ['bridge'] });
+  const bridge = await stack.clientAt('bridge', 'lead');
+  const inbox = await bridge.subscribe();
+  const rosa = await stack.executor('rosa');
+  const called = rosa.execute({ name: count, arguments: { n: 7 } });
+  const { value: note } = await inbox.messages.next();
+  expect(note).toMatchObject({ kind: 'note', from: { agent: 'orchestrator' } });
+  const { approval } = JSON.parse(note.body) as { approval: Approval };
+  expect(approval).toMatchObject({ agent: 'rosa', tool: count, arguments: '{"n":7}', state: 'pending' });
+  await stack.decide(approval.id, { verdict: 'approve' });
+  await called;
+});
+
+test('the audit log tells of a call that it was proposed, decided on, started, ended and answered', async () => {
+  await using stack = await startAskingStack();
+  const rosa = await stack.executor('rosa');
+  const called = rosa.execute({ name: count }, { requestId: 'r1' });
+  const [approval] = await stack.waits();
+  await stack.decide(approval!.id, { verdict: 'approve', reason: 'fine' });
+  await called;
+  const facts = async () => {
+    const { rows } = await stack.operator.admin('audit', { since: 0 });
+    const entries = rows.map(({ entry }) => JSON.parse(entry) as AuditEntry);
+    return entries.filter(({ request_id: id }) => id === 'r1');
+  };
+  await expect
+    .poll(async () => (await facts()).map(({ code }) => code).sort())
+    .toEqual(['approval_decided', 'call_answered', 'call_ended', 'call_proposed', 'call_started']);
+  const decided = (await facts()).find(({ code }) => code === 'approval_decided');
+  expect(decided).toMatchObject({ agent: 'operator', outcome: 'approved' });
+  expect(decided?.detail).toMatch(/^approval \w+ of 'rosa' approved by 'operator' with token \S+: fine$/);
 });

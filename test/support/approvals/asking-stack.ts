@@ -1,6 +1,6 @@
 import { type BrokerClient, connectBroker } from '@signalbox/client';
 import type { ApprovalPolicy } from '@signalbox/orchestrator';
-import { type Approval, approvalsReplySchema, type McpReply } from '@signalbox/protocol';
+import { type Approval, agentOf, approvalsReplySchema, type McpReply } from '@signalbox/protocol';
 import { expect } from 'vitest';
 import { type JournaledStack, startJournaledStack } from '../orchestrator/journaled-stack.ts';
 import type { ToolStackOptions } from '../orchestrator/tool-stack.ts';
@@ -19,6 +19,8 @@ export interface AskingStack extends JournaledStack {
   /** Resolves with the approvals as soon as so many wait. */
   waits(count?: number): Promise<Approval[]>;
   decide(id: string, verdict: Verdict, client?: BrokerClient): Promise<McpReply>;
+  /** Connects with a token. */
+  connect(agent: string, token: string): Promise<BrokerClient>;
   /** Connects with a new token that decides on calls of these roles. */
   approver(agent: string, approves: string[], role?: string): Promise<BrokerClient>;
 }
@@ -46,6 +48,8 @@ export async function startAskingStack(
     return approvalsReplySchema.parse('data' in reply ? reply.data : reply).approvals;
   };
   const started = starting.move();
+  const connect = async (agent: string, token: string) =>
+    started.use(await connectBroker({ url: stack.broker.url, token, agent }));
   return {
     ...stack,
     operator,
@@ -56,9 +60,10 @@ export async function startAskingStack(
       return await pending();
     },
     decide: (id, verdict, client = operator) => ask(client, { op: 'decide', id, ...verdict }),
-    async approver(agent, approves, role = 'lead') {
-      const { token } = await stack.broker.broker.issueToken({ agent, role, approves });
-      return started.use(await connectBroker({ url: stack.broker.url, token, agent }));
+    connect,
+    async approver(address, approves, role = 'lead') {
+      const { token } = await stack.broker.broker.issueToken({ agent: agentOf(address), role, approves });
+      return await connect(address, token);
     },
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };

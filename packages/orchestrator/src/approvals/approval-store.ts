@@ -31,6 +31,8 @@ export interface ApprovalStore {
   of(request: CallKey): ApprovalRecord | undefined;
   /** Returns the approval with this id. */
   find(id: string): ApprovalRecord | undefined;
+  /** Returns the newest approval of an agent's call with this key. */
+  findByKey(agent: string, idempotencyKey: string): ApprovalRecord | undefined;
   /** Lists the approvals that have not ended, oldest first. */
   pending(): ApprovalRecord[];
   /** Lists approvals, newest first, each with its number. */

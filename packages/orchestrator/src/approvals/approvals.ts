@@ -273,13 +273,11 @@ export class Approvals implements Disposable {
   async #propose(call: AskedCall): Promise<Decision> {
     const { bound, idempotencyKey } = call;
     const same = this.#sameOf(call);
-    if (same) {
-      if (isSameCall(same.record, bound)) return await this.#attach(same, call);
-      return {
-        status: 'refused',
-        error: unfitArguments(`has the idempotency_key '${idempotencyKey}' of another call`),
-      };
+    if (same && !isSameCall(same, bound)) {
+      const why = `has the idempotency_key '${idempotencyKey}' of another call`;
+      return { status: 'refused', error: unfitArguments(why) };
     }
+    if (same) return await this.#attach(same, call);
     const now = this.#deps.now();
     const standing = this.#standingFor(bound, now);
     if (standing) return await this.#passBy(standing, call, now);
@@ -334,12 +332,12 @@ export class Approvals implements Disposable {
     };
   }
 
-  async #attach(open: Open, call: AskedCall): Promise<Decision> {
+  async #attach(record: ApprovalRecord, call: AskedCall): Promise<Decision> {
     const full = this.#fullFor(call.bound.agent);
     if (full) return { status: 'refused', error: full };
-    return await this.#follow(open.record, call, async () => {
-      await open.written;
-      await this.#deps.store.attach(open.record.id, call.bound);
+    return await this.#follow(record, call, async () => {
+      await this.#open.get(record.id)?.written;
+      await this.#deps.store.attach(record.id, call.bound);
     });
   }
 
@@ -492,15 +490,20 @@ export class Approvals implements Disposable {
     return waiting >= all ? tooManyWait(agent, 'all', all) : undefined;
   }
 
-  /** Finds the approval of the same call of the same agent, or with the same key, that waits. */
-  #sameOf({ bound, idempotencyKey }: AskedCall): Open | undefined {
-    for (const open of this.#open.values()) {
-      const { record } = open;
-      if (record.agent !== bound.agent || open.ending) continue;
-      const hasKey = idempotencyKey !== undefined && record.idempotencyKey === idempotencyKey;
-      if (hasKey || (idempotencyKey === undefined && isSameCall(record, bound))) return open;
+  /**
+   * Finds the approval whose reply a call gets: of the same call of the same agent while that waits, or of a call with its key that waits
+   * or was approved.
+   */
+  #sameOf({ bound, idempotencyKey }: AskedCall): ApprovalRecord | undefined {
+    for (const { record, ending } of this.#open.values()) {
+      if (record.agent !== bound.agent || ending) continue;
+      const isSame =
+        idempotencyKey === undefined ? isSameCall(record, bound) : record.idempotencyKey === idempotencyKey;
+      if (isSame) return record;
     }
-    return undefined;
+    if (idempotencyKey === undefined) return undefined;
+    const earlier = this.#deps.store.findByKey(bound.agent, idempotencyKey);
+    return earlier?.end?.state === 'approved' ? earlier : undefined;
   }
 
   #standingFor({ agent, role, tool, definitionHash }: BoundCall, now: number): StandingRecord | undefined {

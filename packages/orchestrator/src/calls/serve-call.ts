@@ -75,11 +75,12 @@ export async function serveCall(
 
   const mayHaveStarted = journaled?.earlier !== undefined || isForeign;
   // A call that waited for a decision is made once, whatever its tool declares.
+  const asked = mayHaveStarted ? deps.approvals?.of(name) : undefined;
   const isUnknown =
     mayHaveStarted &&
-    (deps.approvals?.of(name) !== undefined ||
-      !(await isRepeatable(deps, body.tool, journaled?.earlier !== undefined)));
+    (asked !== undefined || !(await isRepeatable(deps, body.tool, journaled?.earlier !== undefined)));
   const tracked = deps.registry.add(name, journaled?.earlier);
+  if (asked) tracked.cleared(asked.id);
   const result = isUnknown
     ? { error: outcomeUnknown(id) }
     : await runSafely(deps, { request, body, place, tracked, journaled });

@@ -65,6 +65,7 @@ export class ApprovalTable {
   readonly #insertEnd: Statement<Value[]>;
   readonly #attach: Statement<[string, string, string]>;
   readonly #find: Statement<[string], ApprovalRow>;
+  readonly #withKey: Statement<[agent: string, key: string], ApprovalRow>;
   readonly #all: Statement<[], ApprovalRow>;
   readonly #pending: Statement<[], ApprovalRow>;
   readonly #page: Statement<[before: number, limit: number], ApprovalRow>;
@@ -89,6 +90,9 @@ export class ApprovalTable {
       'INSERT OR REPLACE INTO approval_attachment (agent, request_id, id) VALUES (?, ?, ?)',
     );
     this.#find = db.prepare(`${joined} WHERE a.id = ?`);
+    this.#withKey = db.prepare(
+      `${joined} WHERE a.agent = ? AND a.idempotency_key = ? ORDER BY a.number DESC LIMIT 1`,
+    );
     this.#all = db.prepare(`${joined} ORDER BY a.number`);
     this.#pending = db.prepare(`${joined} WHERE e.id IS NULL ORDER BY a.number`);
     this.#page = db.prepare(`${joined} WHERE a.number < ? ORDER BY a.number DESC LIMIT ?`);
@@ -133,6 +137,11 @@ export class ApprovalTable {
 
   find(id: string): ApprovalRecord | undefined {
     const row = this.#find.get(id);
+    return row && toRecord(row);
+  }
+
+  findByKey(agent: string, idempotencyKey: string): ApprovalRecord | undefined {
+    const row = this.#withKey.get(agent, idempotencyKey);
     return row && toRecord(row);
   }
 

@@ -55,6 +55,7 @@ export const schema = `
     checksum INTEGER NOT NULL,
     UNIQUE (agent, request_id)
   );
+  CREATE INDEX approval_key ON approval (agent, idempotency_key) WHERE idempotency_key IS NOT NULL;
   CREATE TABLE approval_end (
     id TEXT PRIMARY KEY,
     state TEXT NOT NULL,

@@ -59,6 +59,10 @@ export class SqliteApprovals implements ApprovalStore {
     return this.#attempt(() => this.#table.find(id));
   }
 
+  findByKey(agent: string, idempotencyKey: string): ApprovalRecord | undefined {
+    return this.#attempt(() => this.#table.findByKey(agent, idempotencyKey));
+  }
+
   pending(): ApprovalRecord[] {
     return this.#attempt(() => this.#table.pending());
   }
