@@ -4,7 +4,7 @@ import { type Death, type Fleet, startFleet } from './fleet.ts';
 import { Ledger } from './ledger.ts';
 import { judge, type Verdict } from './oracle.ts';
 import type { RunPlan, Victim, WorkPlan } from './plan.ts';
-import { type CallEnd, type CallOrder, type FromWorker, sinkAgent } from './process-messages.ts';
+import { askDeadlineMs, type CallEnd, type CallOrder, type FromWorker, sinkAgent } from './process-messages.ts';
 import { readStoredMessages, type StoredMessages } from './sqlite/stored-messages.ts';
 
 export interface CampaignOptions {
@@ -152,7 +152,7 @@ class Campaign {
   }
 
   #order(worker: string, orders: CallOrder[]): void {
-    for (const order of orders) this.ledger.open({ ...order, worker });
+    for (const order of orders) this.ledger.open({ ...order, worker, timeoutMs: deadlineMs });
     void this.fleet.tell(worker, { calls: orders, notes: [newId()] });
   }
 
@@ -193,7 +193,9 @@ function ordersFor(work: WorkPlan): CallOrder[] {
 }
 
 function newOrder(tool: CallOrder['tool'], args: Record<string, unknown>): CallOrder {
-  return { id: newId(), tool, arguments: args, timeoutMs: deadlineMs };
+  // A worker adds the time for which a call may wait for a decision.
+  const timeoutMs = tool === 'slow' ? deadlineMs - askDeadlineMs : deadlineMs;
+  return { id: newId(), tool, arguments: args, timeoutMs };
 }
 
 function newId(): string {

@@ -8,6 +8,7 @@ import {
   startChild,
   tempDir,
 } from '@signalbox/testing';
+import { startApprover } from './approver.ts';
 import type { Victim } from './plan.ts';
 import {
   type FromOrchestrator,
@@ -128,6 +129,7 @@ export async function startFleet(options: FleetOptions, events: FleetEvents): Pr
     );
   };
   await Promise.all(workers.map(startWorker));
+  starting.use(await startApprover(url, (await readFile(ready.operatorTokenFile, 'utf8')).trim()));
 
   const started = starting.move();
   const all = [broker, orchestrator, ...members.values()];

@@ -4,6 +4,7 @@ import { openSqliteJournal, startOrchestrator } from '@signalbox/orchestrator';
 import { type Fault, faultAt, noFault } from '@signalbox/protocol';
 import { counterServer, processFaults } from '@signalbox/testing';
 import {
+  askDeadlineMs,
   type FromOrchestrator,
   noJournalVariable,
   type OrchestratorSettings,
@@ -38,7 +39,9 @@ const client = await connectBroker({
   backoff: 'worker',
   waitForBroker: true,
 });
-await startOrchestrator({ client, host, journal, fault });
+// Calls of one tool wait for a decision, which the fleet's operator gives.
+const approvals = { roles: { worker: ['mcp_counter__slow'] }, deadlineMs: askDeadlineMs, notify: [] };
+await startOrchestrator({ client, host, journal, fault, ...(journal && { approvals }) });
 
 function killServer(): void {
   const pid = host.servers()[0]?.pid;

@@ -10,7 +10,7 @@ export interface CallOrder {
 export type CallEnd = { code?: undefined } | { code: string; mayHaveRun: boolean };
 
 /** What the orchestrator knows of a call; `unanswered` if it could not be asked in time. */
-export type CallState = 'queued' | 'running' | 'finished' | 'unknown' | 'unanswered';
+export type CallState = 'queued' | 'awaiting_approval' | 'running' | 'finished' | 'unknown' | 'unanswered';
 
 /** Calls to make now, notes (by id) to send to the sink now, calls of a predecessor to ask about. */
 export interface ToWorker {
@@ -56,3 +56,6 @@ export const sinkAgent = 'sink';
 
 /** Set to 1, it has the orchestrator run without a journal, to show that the campaign notices. */
 export const noJournalVariable = 'SIGNALBOX_TEST_NO_JOURNAL';
+
+/** How long a call of the tool `slow` may wait for a decision, in milliseconds. */
+export const askDeadlineMs = 5_000;

@@ -54,7 +54,7 @@ async function ask(id: string): Promise<void> {
       const { data } = outcome.reply.json as { data?: { state: CallState; reply?: object } };
       state = data?.state ?? 'unanswered';
       result = data?.reply !== undefined && 'result' in data.reply;
-      if (state !== 'queued' && state !== 'running') break;
+      if (state !== 'queued' && state !== 'awaiting_approval' && state !== 'running') break;
     }
     await delay(50);
   }
