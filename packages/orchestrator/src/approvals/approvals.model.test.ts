@@ -1,0 +1,271 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ServedRequest } from '@signalbox/client';
+import { noFault } from '@signalbox/protocol';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { openSqliteJournal } from '../journal/sqlite/sqlite-journal.ts';
+import { Approvals, type ApprovalsDeps, type AskedCall, type Decision } from './approvals.ts';
+
+const deadlineMs = 1_000_000;
+
+/** What may happen, to one of two calls where it is about a call. `race`: two decide at once. */
+type Op = CallOp | { op: 'wait' | 'crash' | 'change' };
+interface CallOp {
+  op: 'ask' | 'approve' | 'deny' | 'race' | 'cancel';
+  call: 0 | 1;
+}
+
+const call = fc.constantFrom(0 as const, 1 as const);
+const ops: fc.Arbitrary<Op[]> = fc.array(
+  fc.oneof(
+    fc.record({ op: fc.constantFrom('ask' as const, 'approve' as const), call }),
+    fc.record({ op: fc.constantFrom('deny' as const, 'race' as const, 'cancel' as const), call }),
+    fc.record({ op: fc.constantFrom('wait' as const, 'crash' as const, 'change' as const) }),
+  ),
+  { maxLength: 14 },
+);
+
+/** Approvals on a real journal, with a clock and definitions in the hands of the test. */
+class Stack implements AsyncDisposable {
+  now = 1_000;
+  definition = 'd1';
+  readonly #directory: string;
+  #journal: Awaited<ReturnType<typeof openSqliteJournal>>;
+  approvals: Approvals;
+  #ids = 0;
+  #cancels = new Map<number, AbortController>();
+
+  private constructor(directory: string, journal: Awaited<ReturnType<typeof openSqliteJournal>>) {
+    this.#directory = directory;
+    this.#journal = journal;
+    this.approvals = this.#open();
+  }
+
+  static async start(): Promise<Stack> {
+    const directory = await mkdtemp(join(tmpdir(), 'approvals-'));
+    return new Stack(directory, await openSqliteJournal({ file: join(directory, 'journal.db') }));
+  }
+
+  #open(limits?: ApprovalsDeps['limits']): Approvals {
+    return new Approvals({
+      store: this.#journal.approvals,
+      client: { find: async (requests) => requests.map(() => 'open' as const) },
+      policy: () => ({ roles: {}, deadlineMs, notify: [] }),
+      definitionHash: () => this.definition,
+      replyOf: () => undefined,
+      notify: () => {},
+      audit: { record: () => {} },
+      newId: () => `id${this.#ids++}`,
+      ...(limits && { limits }),
+      now: () => this.now,
+      fault: noFault,
+      log: () => {},
+    });
+  }
+
+  async crash(limits?: ApprovalsDeps['limits']): Promise<void> {
+    this.approvals.close();
+    await this.#journal[Symbol.asyncDispose]();
+    this.#journal = await openSqliteJournal({ file: join(this.#directory, 'journal.db') });
+    this.approvals = this.#open(limits);
+    this.#cancels = new Map();
+  }
+
+  ask(n: number, agent = 'rosa'): Promise<Decision> {
+    const cancel = new AbortController();
+    this.#cancels.set(n, cancel);
+    const request = {
+      signal: cancel.signal,
+      progress: () => {},
+      remainingMs: () => undefined,
+    } as unknown as ServedRequest;
+    const bound = { agent, requestId: `r${n}`, role: 'worker', tool: 't', definitionHash: this.definition };
+    const asked: AskedCall = {
+      request,
+      bound: { ...bound, argumentsHash: `a${n}` },
+      arguments: '{}',
+      rule: 'roles.worker.ask[0]',
+      server: undefined,
+      idempotencyKey: undefined,
+      onWait: () => {},
+    };
+    return this.approvals.ask(asked);
+  }
+
+  cancel(n: number): void {
+    this.#cancels.get(n)?.abort();
+  }
+
+  stateOf(n: number): string | undefined {
+    const record = this.approvals.of({ agent: 'rosa', requestId: `r${n}` });
+    return record && (record.end?.state ?? 'pending');
+  }
+
+  idOf(n: number): string | undefined {
+    return this.approvals.of({ agent: 'rosa', requestId: `r${n}` })?.id;
+  }
+
+  list(before: number | undefined, limit: number) {
+    return this.#journal.approvals.list({ before, limit });
+  }
+
+  /** Writes approvals that were decided long ago. */
+  async fill(count: number): Promise<void> {
+    const by = { tokenId: 't1', agent: 'operator' };
+    const bound = { agent: 'walt', role: 'worker', tool: 't', definitionHash: 'd1', argumentsHash: 'a' };
+    const times = { createdAt: 1, deadlineAt: 2, arguments: '{}', rule: 'roles.worker.ask[0]' };
+    const written = Array.from({ length: count }, (_, n) =>
+      this.#journal.approvals.propose(
+        { ...bound, ...times, id: `old${n}`, requestId: `o${n}` },
+        { state: n % 2 === 0 ? 'approved' : 'denied', endedAt: 2, by },
+      ),
+    );
+    await Promise.all(written);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.approvals.close();
+    await this.#journal[Symbol.asyncDispose]();
+    await rm(this.#directory, { recursive: true });
+  }
+}
+
+/** The contract: an approval ends once, by the first thing that ends it, and keeps its end over crashes. */
+interface ModelCall {
+  state: string;
+  deadlineAt: number;
+  definition: string;
+  /** Whether its request is at this process. */
+  isHere: boolean;
+}
+
+test('whatever happens in whatever order, an approval ends once, by what came first, and keeps its end over crashes', async () => {
+  await fc.assert(
+    fc.asyncProperty(ops, async (sequence) => {
+      await using stack = await Stack.start();
+      const model = new Map<number, ModelCall>();
+      for (const step of sequence) {
+        await run(stack, model, step);
+        for (const [n, { state }] of model) expect(stack.stateOf(n), JSON.stringify(sequence)).toBe(state);
+      }
+    }),
+    {
+      numRuns: 40,
+      examples: [
+        [
+          [
+            { op: 'ask', call: 0 },
+            { op: 'race', call: 0 },
+          ],
+        ],
+      ],
+    },
+  );
+});
+
+async function run(stack: Stack, model: Map<number, ModelCall>, step: Op): Promise<void> {
+  if ('call' in step) await runOnCall(stack, model, step);
+  else if (step.op === 'wait') stack.now += deadlineMs;
+  else if (step.op === 'change') stack.definition = `${stack.definition}+`;
+  else await crash(stack, model);
+}
+
+async function crash(stack: Stack, model: Map<number, ModelCall>): Promise<void> {
+  await stack.crash();
+  for (const [n, known] of model) {
+    known.isHere = false;
+    if (known.state !== 'pending' || stack.now < known.deadlineAt) continue;
+    await expect.poll(() => stack.stateOf(n), { interval: 1 }).toBe('expired');
+    known.state = 'expired';
+  }
+}
+
+async function runOnCall(
+  stack: Stack,
+  model: Map<number, ModelCall>,
+  { op, call: n }: CallOp,
+): Promise<void> {
+  const known = model.get(n);
+  const isChanged = known !== undefined && known.definition !== stack.definition;
+  if (op === 'ask') return await ask(stack, model, n, isChanged);
+  if (op === 'cancel') {
+    stack.cancel(n);
+    if (!known?.isHere || known.state !== 'pending') return;
+    await expect.poll(() => stack.stateOf(n), { interval: 1 }).toBe('cancelled');
+    known.state = 'cancelled';
+    return;
+  }
+  const kinds = op === 'race' ? (['approve', 'deny'] as const) : ([op] as const);
+  const id = stack.idOf(n) ?? 'none';
+  const by = { tokenId: 't', agent: 'operator' };
+  const replies = await Promise.all(
+    kinds.map((kind) => stack.approvals.decide(id, { kind, by, reason: 'so' })),
+  );
+  const isOpen = known?.state === 'pending';
+  const isLate = known !== undefined && stack.now >= known.deadlineAt;
+  const done = replies.map((reply) => reply?.isDone ?? false);
+  expect(done).toEqual(kinds.map((_, at) => at === 0 && isOpen && !isLate && !isChanged));
+  if (!isOpen) return;
+  const decided = kinds[0] === 'approve' ? 'approved' : 'denied';
+  known.state = isChanged ? 'superseded' : isLate ? 'expired' : decided;
+}
+
+async function ask(
+  stack: Stack,
+  model: Map<number, ModelCall>,
+  n: number,
+  isChanged: boolean,
+): Promise<void> {
+  const known = model.get(n);
+  // A request that waits here is not handed to this process again.
+  if (known?.isHere && known.state === 'pending') return;
+  const decided = stack.ask(n);
+  if (known && (known.state !== 'pending' || isChanged)) {
+    // What was approved may start, unless it is another call by now.
+    const mayStart = known.state === 'approved' && !isChanged;
+    expect((await decided).status).toBe(mayStart ? 'approved' : 'refused');
+    if (known.state === 'pending') known.state = 'superseded';
+    return;
+  }
+  await expect.poll(() => stack.stateOf(n), { interval: 1 }).toBe('pending');
+  const { definition } = stack;
+  if (known) known.isHere = true;
+  else model.set(n, { state: 'pending', deadlineAt: stack.now + deadlineMs, definition, isHere: true });
+}
+
+test('of 513 calls that would wait the last is refused, and 16 of one agent may wait', async () => {
+  await using stack = await Stack.start();
+  const waiting: Promise<Decision>[] = [];
+  for (let n = 0; n < 512; n++) waiting.push(stack.ask(n, `agent-${n % 32}`));
+  await expect.poll(() => stack.approvals.pending().length).toBe(512);
+  expect(await stack.ask(512, 'agent-40')).toMatchObject({
+    status: 'refused',
+    error: { code: 'quota_exceeded', message: expect.stringContaining('512 calls of all agents') },
+  });
+  expect(await stack.ask(513, 'agent-3')).toMatchObject({
+    error: { code: 'quota_exceeded', message: expect.stringContaining("16 calls of 'agent-3'") },
+  });
+  // They wait on after a crash, and count.
+  await stack.crash();
+  expect(stack.approvals.pending()).toHaveLength(512);
+  expect(await stack.ask(514, 'agent-40')).toMatchObject({ error: { code: 'quota_exceeded' } });
+  const [some] = stack.approvals.pending();
+  await stack.approvals.decide(some!.id, { kind: 'deny', by: { tokenId: 't', agent: 'operator' } });
+  waiting.push(stack.ask(515, 'agent-40'));
+  await expect.poll(() => stack.approvals.pending().length).toBe(512);
+});
+
+test('10,000 approvals that were decided are listed in pages, newest first, each once', async () => {
+  await using stack = await Stack.start();
+  await stack.fill(10_000);
+  const seen: string[] = [];
+  for (let before: number | undefined; ; ) {
+    const page = stack.list(before, 100);
+    seen.push(...page.map(({ record }) => record.id));
+    if (page.length < 100) break;
+    before = page.at(-1)!.number;
+  }
+  expect(seen).toEqual(Array.from({ length: 10_000 }, (_, n) => `old${9_999 - n}`));
+});
