@@ -77,7 +77,7 @@ export interface Config {
   groups: Record<string, { roles: string[] }>;
   /** The webhooks by name. */
   hooks: Record<string, HookConfig>;
-  /** What holds for calls that wait for a decision. */
+  /** The rules for calls that wait for a decision. */
   approvals: { deadlineMs: number; notify: string[] };
   /** Whether roles without an entry may use every tool or none. */
   unlisted: 'allow' | 'deny';

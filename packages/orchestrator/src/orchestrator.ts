@@ -76,7 +76,7 @@ export interface OrchestratorOptions {
   callTimeoutMs?: number;
   /** Describes the rules for the audit log, without secrets. It is recorded before the first request is served. */
   rules?: string;
-  /** Which calls wait for a decision; by default none. Such rules need a journal. */
+  /** Which calls wait for a decision; by default none does. Rules that have calls wait need a journal. */
   approvals?: ApprovalPolicy;
   /** How many calls may wait for decisions; by default {@link defaultApprovalLimits}. */
   approvalLimits?: ApprovalLimits;

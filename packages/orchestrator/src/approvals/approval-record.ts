@@ -1,7 +1,7 @@
 import type { Approval, ApprovalState, StandingApproval } from '@signalbox/protocol';
 import type { CallKey } from '../journal/call-key.ts';
 
-/** What an approval binds: exactly this call. Hashes are texts that differ wherever the hashed things do. */
+/** The call that an approval binds, and no other. Hashes are texts that differ wherever the hashed things do. */
 export interface BoundCall extends CallKey {
   role: string;
   tool: string;
@@ -24,14 +24,14 @@ export interface ProposedCall extends BoundCall {
   deadlineAt: number;
 }
 
-/** Who decided: an agent with a token, perhaps by a standing approval of its. */
+/** The agent that decided, with its token, perhaps by a standing approval that it had given. */
 export interface Decider {
   tokenId: string;
   agent: string;
   standing?: string;
 }
 
-/** How an approval ended. */
+/** The end of an approval. */
 export interface ApprovalEnd {
   state: Exclude<ApprovalState, 'pending'>;
   endedAt: number;
@@ -92,7 +92,7 @@ export function endBy(
   }
 }
 
-/** What a call differs in from the one that an approval binds; `undefined` if it is the same. */
+/** Says how a call differs from the one that an approval binds; `undefined` if it is the same. */
 export function differenceFrom(
   bound: BoundCall,
   call: Omit<BoundCall, 'definitionHash'> & { definitionHash: string | undefined },

@@ -14,7 +14,7 @@ export interface NumberedApproval {
 }
 
 /**
- * Keeps approvals. What a promise stands for is on the disk when it resolves. Methods reject or throw a `SignalboxError` whose code starts
+ * Keeps approvals. A change is on the disk when its promise resolves. Methods reject or throw a `SignalboxError` whose code starts
  * with `journal_`.
  */
 export interface ApprovalStore {

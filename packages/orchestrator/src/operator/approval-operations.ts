@@ -151,7 +151,7 @@ export async function answerRevokeStanding(
       `there is no standing approval '${id}' in force; signalbox approvals standing lists them`,
     );
   }
-  // Whoever may not decide for the agent may still take back what others decided for it.
+  // An approver may take back what others decided for an agent on whose calls it may not decide.
   await approvals.revokeStanding(id, asker);
   return { data: { revoked: shownStanding(standing) } };
 }

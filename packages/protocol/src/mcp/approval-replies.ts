@@ -19,7 +19,7 @@ const deciderSchema = z
     agent: z.string(),
     standing: z.string().optional().describe('The standing approval by which it was decided.'),
   })
-  .meta({ id: 'Decider', title: 'decider', description: 'Who decided on a tool call.' });
+  .meta({ id: 'Decider', title: 'decider', description: 'The agent that decided on a tool call.' });
 
 const approvalSchema = z
   .object({

@@ -13,7 +13,11 @@ const senderTokenSchema = z
       .optional()
       .describe('The agents whose tokens issued it: the one that did, and those that issued that one’s.'),
   })
-  .meta({ id: 'SenderToken', title: 'sender token', description: 'What a token that may decide proves.' });
+  .meta({
+    id: 'SenderToken',
+    title: 'sender token',
+    description: 'The facts about a token that may decide on tool calls.',
+  });
 
 /** The token of a sender that may decide on tool calls of others. */
 export type SenderToken = z.infer<typeof senderTokenSchema>;
