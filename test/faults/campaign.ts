@@ -4,7 +4,13 @@ import { type Death, type Fleet, startFleet } from './fleet.ts';
 import { Ledger } from './ledger.ts';
 import { judge, type Verdict } from './oracle.ts';
 import type { RunPlan, Victim, WorkPlan } from './plan.ts';
-import { askDeadlineMs, type CallEnd, type CallOrder, type FromWorker, sinkAgent } from './process-messages.ts';
+import {
+  askDeadlineMs,
+  type CallEnd,
+  type CallOrder,
+  type FromWorker,
+  sinkAgent,
+} from './process-messages.ts';
 import { readStoredMessages, type StoredMessages } from './sqlite/stored-messages.ts';
 
 export interface CampaignOptions {

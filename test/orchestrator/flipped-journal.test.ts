@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { verifyJournal } from '@signalbox/daemon/backup';
-import { openSqliteJournal } from '@signalbox/orchestrator';
+import { type Journal, openSqliteJournal } from '@signalbox/orchestrator';
 import { tempDir } from '@signalbox/testing';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
@@ -23,7 +23,25 @@ async function smallJournal(directory: string): Promise<string> {
     await journal.finish(key, { outcome: 'ok', finishedAt: 300, reply, isLate: n % 2 === 0 });
     if (n % 5 !== 0) journal.settle(key, 'stored');
   }
+  await addApprovals(journal.approvals);
   return file;
+}
+
+/** Writes approvals in several states, a request that is attached to one, and standing approvals. */
+async function addApprovals(approvals: Journal['approvals']): Promise<void> {
+  const by = { tokenId: 'token-1', agent: 'operator' };
+  for (let n = 0; n < 60; n++) {
+    const bound = { agent: 'walt', role: 'worker', tool: 'mcp_counter__count', definitionHash: 'd1' };
+    const hashes = { argumentsHash: `hash-of-${n}`, arguments: JSON.stringify({ path: `/srv/${n}` }) };
+    const times = { createdAt: 100 + n, deadlineAt: 10_000 + n, rule: 'roles.worker.ask[0]' };
+    const proposed = { ...bound, ...hashes, ...times, id: `a${n}`, requestId: `r${n}` };
+    await approvals.propose({ ...proposed, ...(n % 2 === 0 && { idempotencyKey: `key-${n}` }) });
+    if (n % 4 === 0) await approvals.attach(`a${n}`, { agent: 'walt', requestId: `again-${n}` });
+    if (n % 3 === 0) continue;
+    const standing = { ...bound, id: `s${n}`, createdAt: 300, until: 400, by };
+    const end = { state: n % 2 === 0 ? 'approved' : 'denied', endedAt: 300, by, reason: 'so' } as const;
+    await approvals.end(`a${n}`, end, n % 5 === 0 ? standing : undefined);
+  }
 }
 
 /** Everything in a journal that decides what is answered. The other columns say how long it is remembered. */
@@ -37,6 +55,10 @@ function answersOf(file: string): string {
     const others = [
       'SELECT id, checksum FROM journal',
       'SELECT * FROM generation',
+      'SELECT * FROM approval',
+      'SELECT * FROM approval_end',
+      'SELECT * FROM approval_attachment',
+      'SELECT * FROM standing_approval',
       'SELECT * FROM sqlite_schema',
     ];
     const rows = others.map((sql) => db.prepare(sql).all());

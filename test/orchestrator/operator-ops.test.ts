@@ -50,7 +50,9 @@ test('operators see, stop, start and reload servers; nobody else does', async ()
   await using stack = await startOperatedFleet({ concurrency: { servers: { counter: 1 } } });
   const { operator, reader } = stack;
   for (const [op, needs] of Object.entries(operationPermissions.request)) {
-    const body = { op, server: 'counter', role: 'reader', tool: echo, directory: '/b', backup_id: 'b' };
+    const decision = { id: 'k7f3mz', verdict: 'approve' };
+    const backup = { directory: '/b', backup_id: 'b' };
+    const body = { op, server: 'counter', role: 'reader', tool: echo, ...backup, ...decision };
     expect(await ask(reader, body)).toMatchObject({
       error: {
         code: 'permission_denied',
@@ -203,6 +205,7 @@ test('explain names the rule that decides, and what else would keep a call from 
     role: 'reader',
     allowed: true,
     rule: "roles.reader.tools: 'mcp_counter__e*'",
+    ask: 'no',
     exists: true,
     hidden: false,
     server: 'counter',
@@ -220,6 +223,7 @@ test('explain names the rule that decides, and what else would keep a call from 
     role: 'reader',
     allowed: false,
     rule: 'roles.reader.tools: no pattern matches',
+    ask: 'no',
     exists: true,
     hidden: false,
     server: 'counter',
@@ -239,6 +243,7 @@ test('explain names the rule that decides, and what else would keep a call from 
     role: 'builder',
     allowed: true,
     rule: 'unlisted: allow',
+    ask: 'no',
     exists: false,
     hidden: false,
     repeat: 'unsafe',

@@ -40,6 +40,11 @@ interface ApprovalRow {
   endChecksum: number | null;
 }
 
+interface AttachmentRow extends CallKey {
+  id: string;
+  checksum: number;
+}
+
 interface StandingRow extends Omit<StandingRecord, 'by' | 'reason'> {
   tokenId: string;
   byAgent: string;
@@ -63,13 +68,13 @@ const joined = `SELECT a.number, a.id, a.agent, a.request_id AS requestId, a.rol
 export class ApprovalTable {
   readonly #insert: Statement<Value[]>;
   readonly #insertEnd: Statement<Value[]>;
-  readonly #attach: Statement<[string, string, string]>;
+  readonly #attach: Statement<Value[]>;
   readonly #find: Statement<[string], ApprovalRow>;
   readonly #withKey: Statement<[agent: string, key: string], ApprovalRow>;
   readonly #all: Statement<[], ApprovalRow>;
   readonly #pending: Statement<[], ApprovalRow>;
   readonly #page: Statement<[before: number, limit: number], ApprovalRow>;
-  readonly #attachments: Statement<[], CallKey & { id: string }>;
+  readonly #attachments: Statement<[], AttachmentRow>;
   readonly #standing: Statement<[], StandingRow>;
   readonly #insertStanding: Statement<Value[]>;
   readonly #deleteStanding: Statement<[string]>;
@@ -87,7 +92,7 @@ export class ApprovalTable {
        VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
     );
     this.#attach = db.prepare(
-      'INSERT OR REPLACE INTO approval_attachment (agent, request_id, id) VALUES (?, ?, ?)',
+      'INSERT OR REPLACE INTO approval_attachment (agent, request_id, id, checksum) VALUES (?, ?, ?, ?)',
     );
     this.#find = db.prepare(`${joined} WHERE a.id = ?`);
     this.#withKey = db.prepare(
@@ -96,7 +101,9 @@ export class ApprovalTable {
     this.#all = db.prepare(`${joined} ORDER BY a.number`);
     this.#pending = db.prepare(`${joined} WHERE e.id IS NULL ORDER BY a.number`);
     this.#page = db.prepare(`${joined} WHERE a.number < ? ORDER BY a.number DESC LIMIT ?`);
-    this.#attachments = db.prepare('SELECT agent, request_id AS requestId, id FROM approval_attachment');
+    this.#attachments = db.prepare(
+      'SELECT agent, request_id AS requestId, id, checksum FROM approval_attachment',
+    );
     this.#standing = db.prepare(
       `SELECT id, agent, role, tool, definition_hash AS definitionHash, created_at AS createdAt, until_at AS until,
          token_id AS tokenId, by_agent AS byAgent, reason, checksum FROM standing_approval ORDER BY created_at, id`,
@@ -132,7 +139,7 @@ export class ApprovalTable {
   }
 
   attach(id: string, { agent, requestId }: CallKey): void {
-    this.#attach.run(agent, requestId, id);
+    this.#attach.run(agent, requestId, id, rowChecksum(agent, requestId, id));
   }
 
   find(id: string): ApprovalRecord | undefined {
@@ -159,7 +166,10 @@ export class ApprovalTable {
   /** Reads the requests that have an approval of their own, and those that are attached to one. */
   *requests(): Generator<{ key: CallKey; id: string }> {
     for (const { agent, requestId, id } of this.#all.iterate()) yield { key: { agent, requestId }, id };
-    for (const { id, ...key } of this.#attachments.iterate()) yield { key, id };
+    for (const row of this.#attachments.iterate()) {
+      const { agent, requestId, id } = row;
+      if (isAttachmentSound(row)) yield { key: { agent, requestId }, id };
+    }
   }
 
   standing(): StandingRecord[] {
@@ -179,7 +189,8 @@ export class ApprovalTable {
   countDamaged(): number {
     const isDamaged = (row: ApprovalRow) => !isSound(row);
     const rows = this.#all.all().filter(isDamaged).length;
-    return rows + this.#standing.all().filter((row) => !isStandingSound(row)).length;
+    const attachments = this.#attachments.all().filter((row) => !isAttachmentSound(row)).length;
+    return rows + attachments + this.#standing.all().filter((row) => !isStandingSound(row)).length;
   }
 
   /** Deletes one small batch of the oldest approvals that have ended. Returns their ids; fewer than a batch if there are no more to delete. */
@@ -258,6 +269,10 @@ function isSound(row: ApprovalRow): boolean {
     endChecksum === null ||
     endChecksum === rowChecksum(id, state, endedAt, tokenId, byAgent, standing, reason)
   );
+}
+
+function isAttachmentSound({ agent, requestId, id, checksum }: AttachmentRow): boolean {
+  return checksum === rowChecksum(agent, requestId, id);
 }
 
 function isStandingSound({ checksum, tokenId, byAgent, reason, ...row }: StandingRow): boolean {

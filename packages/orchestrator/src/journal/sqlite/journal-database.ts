@@ -70,6 +70,7 @@ export const schema = `
     agent TEXT NOT NULL,
     request_id TEXT NOT NULL,
     id TEXT NOT NULL,
+    checksum INTEGER NOT NULL,
     PRIMARY KEY (agent, request_id)
   ) WITHOUT ROWID;
   CREATE INDEX approval_attachment_id ON approval_attachment (id);
