@@ -77,3 +77,17 @@ test('A served face answers no note, and no message that is not there.', async (
   expect((await rolf.use('reply', { message_id: 'n1', text: 'hi' })).text).toContain('not_a_question');
   expect((await rolf.use('reply', { message_id: 'n2', text: 'hi' })).text).toContain('not_held');
 });
+
+test('A served agent that asks is told of a question to it, but not of that of its own turn, and can answer.', async () => {
+  await using served = await stage('rune');
+  const { walt, next } = served;
+  await walt.deliver({ to: 'rune', kind: 'ask', id: 'own', body: 'go' });
+  const turn = [(await next()).seq!];
+  await using rune = await stack.mailbox('rune', 'worker', { turn, othersAskAfterMs: 0 });
+  const asking = rune.use('ask_agent', { to: 'walt-rune', text: 'and you?' });
+  const back = walt.request('rune', 'ask', 'you first', { ...wait, id: 'back' });
+  const { data } = await asking;
+  expect(data).toMatchObject({ status: 'pending', waiting_questions: [{ id: 'back', from: 'walt-rune' }] });
+  expect((await rune.use('reply', { message_id: 'back', text: 'me first' })).isError).toBe(false);
+  expect(await back).toMatchObject({ status: 'completed', reply: { json: 'me first' } });
+});

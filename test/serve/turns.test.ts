@@ -75,6 +75,14 @@ test('A program that never ends is ended with its whole group when its time is o
   stage.walt.cancel('rosa', 'endless');
 });
 
+test('A program that ends leaves none of its group behind.', async () => {
+  const file = join(stage.directory, 'left');
+  await using _rosa = await stage.serve(`sleep 600 & echo $! > '${file}.pid'; echo done`);
+  const outcome = await stage.walt.request('rosa', 'ask', 'go', wait);
+  expect(outcome).toMatchObject({ status: 'completed', reply: { json: 'done' } });
+  expect(isRunning(await pidOf(file))).toBe(false);
+});
+
 test('A request that its sender withdraws ends the process, and is not tried again.', async () => {
   const file = join(stage.directory, 'withdrawn');
   await using rosa = await stage.serve(waits(file));
@@ -159,7 +167,10 @@ test('A stopped agent lets its turn end, and gives back what waits without an at
   await using looking = await connectBroker({
     ...{ url: stage.broker.url, token: await stage.broker.token('rosa'), agent: 'rosa#look' },
   });
-  await expect.poll(() => looking.peek({ address: 'rosa' })).toHaveLength(2);
+  // What waits here is no work that has begun: its loss would be no attempt.
+  const isWorking = async () =>
+    (await looking.peek({ address: 'rosa' })).map(({ working }) => working === true);
+  await expect.poll(isWorking).toEqual([true, false]);
   rosa.agent.stop();
   await writeFile(`${file}.go`, '');
   expect(await asked).toMatchObject({ status: 'completed', reply: { json: 'done' } });
