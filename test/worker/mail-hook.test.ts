@@ -39,6 +39,33 @@ test('a hook tells mail in the words of its event, and each message once', async
   expect(await hook({ hook_event_name: 'Stop' })).toEqual(nothing);
 });
 
+test('a hook that wakes its agent waits for mail, ends with code 2 and one line, and with 0 at any other end', async () => {
+  await using site = await startSite();
+  const token = await site.stack.broker.tokenOf('rosa', 'worker');
+  await using _rosa = await connectShim(site.path, { token });
+  const tokenFile = join(dirname(site.path), 'token');
+  await writeFile(tokenFile, `${token}\n`, { mode: 0o600 });
+  const wake = (path = site.path) => signalbox(['wake-hook', path, 'rosa', tokenFile]);
+  const nothing = { code: 0, stdout: '', stderr: '' };
+  expect(await wake('/nowhere/face.sock')).toEqual(nothing);
+
+  const woken = wake();
+  await send(site, 'walt', 'rosa');
+  const hint = '[signalbox] 1 new message waits in your inbox, from walt. Read it with signalbox_inbox_read.';
+  expect(await woken).toEqual({ code: 2, stdout: `${hint}\n`, stderr: '' });
+  // The message still waits, and wakes nobody again.
+  await using waiting = await connectShim(site.path, false);
+  const question = JSON.stringify({ signalbox_hint: 1, agent: 'rosa', token, wait: true });
+  waiting.write(question);
+  await using later = await connectShim(site.path, false);
+  later.write(question);
+  const two = [waiting, later];
+  expect(await Promise.race(two.map((one) => one.line('hint')))).toEqual({ hint: null, superseded: true });
+  await site.face.close();
+  await Promise.all(two.map(({ closed }) => closed));
+  expect(two.flatMap(({ lines }) => lines)).toContainEqual({ hint: null });
+});
+
 test('results and hooks share what they have told, and mail that was read is told by neither', async () => {
   await using site = await startSite();
   await using rosa = await site.shim('rosa');

@@ -19,11 +19,17 @@ async function bridged(): Promise<boolean> {
   return isServed;
 }
 
-/** A hook of an agent CLI, which waits for it. `worker run` writes its command line, so it is in no help. */
+/** The hooks of agent CLIs. `worker run` writes their command lines, so they are in no help. */
 async function hooked(): Promise<boolean> {
-  if (command !== 'mail-hook') return false;
-  const { runMailHook } = await import('./mail-hook/run-mail-hook.ts');
-  await runMailHook(argv.slice(1));
+  if (command === 'mail-hook') {
+    const { runMailHook } = await import('./mail-hook/run-mail-hook.ts');
+    await runMailHook(argv.slice(1));
+    return true;
+  }
+  if (command !== 'wake-hook') return false;
+  setOptimizing(false);
+  const { runWakeHook } = await import('./mail-hook/run-wake-hook.ts');
+  await runWakeHook(argv.slice(1));
   return true;
 }
 

@@ -6,6 +6,7 @@ export {
   type SnippetFile,
   snippetClients,
 } from './agent-clis/snippet.ts';
+export { refuseUnwakeable } from './agent-clis/wake.ts';
 export { type EchoOptions, type EchoWorker, startEchoWorker } from './echo/echo-worker.ts';
 export type { CallResult } from './executor/call-result.ts';
 export { type ExecutorOptions, McpProxyExecutor } from './executor/mcp-proxy-executor.ts';

@@ -1,8 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { parseTokenFile } from '@signalbox/protocol/names';
-import { trustedFace } from '@signalbox/worker/trusted-face';
+import { askFace } from './ask-face.ts';
 import { hookEventOf } from './hook-answer.ts';
 
 // This module and all that it loads stay small: an agent waits for it at both ends of each of its turns.
@@ -19,20 +16,9 @@ export async function runMailHook([path = '', agent = '', tokenFile = '']: reado
   try {
     const event = hookEventOf(await text(process.stdin));
     if (!event) return;
-    const hint = await askFace(path, agent, tokenFile);
-    if (hint !== undefined) process.stdout.write(`${JSON.stringify(event.answer(hint))}\n`);
+    const answer = await askFace({ path, agent, tokenFile });
+    if (answer?.hint !== undefined) process.stdout.write(`${JSON.stringify(event.answer(answer.hint))}\n`);
   } catch {
     // The agent must not notice that the face is away, or that this hook cannot be read.
   }
-}
-
-/** Returns the face's hint at new mail. The face tells each message once, so an answer that nobody reads is lost. */
-async function askFace(path: string, agent: string, tokenFile: string): Promise<string | undefined> {
-  const { token } = parseTokenFile(readFileSync(tokenFile, 'utf8')) ?? {};
-  const place = trustedFace(path);
-  if (token === undefined || 'untrusted' in place) return undefined;
-  const socket = connect(place);
-  socket.write(`${JSON.stringify({ signalbox_hint: 1, agent, token })}\n`);
-  const { hint } = JSON.parse(await text(socket)) as { hint?: unknown };
-  return typeof hint === 'string' ? hint : undefined;
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { hookTimeoutMs, type Inject, serverName } from './injection.ts';
+import { hookTimeoutMs, type Inject, serverName, wakeTimeoutMs } from './injection.ts';
 
 /** Makes Claude Code list our tools to the model from the start: otherwise they can be hidden behind its search for tools. */
 export const claudeLoading = { alwaysLoad: true } as const;
@@ -10,13 +10,14 @@ export const claudeLoading = { alwaysLoad: true } as const;
  */
 export const injectClaude: Inject = (
   [program = '', ...rest],
-  { faceCommand, runDirectory, keepMcp, mailHook },
+  { faceCommand, runDirectory, keepMcp, mailHook, wakeHook },
 ) => {
   const path = join(runDirectory, 'mcp.json');
   const servers = { mcpServers: { [serverName]: { type: 'stdio', ...faceCommand, ...claudeLoading } } };
   // It takes one file of settings, and the user's own goes first.
   const hasSettings = rest.some((word) => word === '--settings' || word.startsWith('--settings='));
-  const settings = mailHook === undefined || hasSettings ? undefined : join(runDirectory, 'settings.json');
+  const hooks = hooksOf(mailHook, wakeHook);
+  const settings = hooks === undefined || hasSettings ? undefined : join(runDirectory, 'settings.json');
   // These options take any number of values: only written with "=" do they leave the prompt behind them alone.
   const options = [
     `--mcp-config=${path}`,
@@ -29,9 +30,7 @@ export const injectClaude: Inject = (
     env: {},
     files: [
       { path, text: jsonText(servers) },
-      ...(settings === undefined
-        ? []
-        : [{ path: settings, text: jsonText({ hooks: mailHooks(mailHook!) }) }]),
+      ...(settings === undefined ? [] : [{ path: settings, text: jsonText({ hooks }) }]),
     ],
     notes: [
       ...(keepMcp ? [] : ["claude's own MCP servers are left out; --keep-mcp keeps them"]),
@@ -42,10 +41,23 @@ export const injectClaude: Inject = (
   };
 };
 
-/** Returns the hooks before a turn and at its end. */
-function mailHooks(command: string) {
-  const hook = { type: 'command', command, timeout: hookTimeoutMs / 1000 };
-  return { UserPromptSubmit: [{ hooks: [hook] }], Stop: [{ hooks: [hook] }] };
+/**
+ * Returns the hooks that tell of mail before a turn and at its end, and those that wait for mail from the start and from the end of each
+ * turn on. Claude Code runs the latter beside itself, and begins a turn with what they print when they exit with 2.
+ */
+function hooksOf(mailHook: string | undefined, wakeHook: string | undefined) {
+  if (mailHook === undefined && wakeHook === undefined) return undefined;
+  const mail = mailHook !== undefined && {
+    hooks: [{ type: 'command', command: mailHook, timeout: hookTimeoutMs / 1000 }],
+  };
+  const wake = wakeHook !== undefined && {
+    hooks: [{ type: 'command', command: wakeHook, timeout: wakeTimeoutMs / 1000, asyncRewake: true }],
+  };
+  return {
+    ...(wake && { SessionStart: [wake] }),
+    ...(mail && { UserPromptSubmit: [mail] }),
+    Stop: [mail, wake].filter(Boolean),
+  };
 }
 
 function jsonText(value: unknown): string {

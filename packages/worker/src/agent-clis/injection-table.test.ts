@@ -2,6 +2,7 @@ import { parse } from 'smol-toml';
 import { expect, test } from 'vitest';
 import type { InjectionContext } from './injection.ts';
 import { injectionFor } from './injection-table.ts';
+import { refuseUnwakeable } from './wake.ts';
 
 const faceCommand = {
   command: '/opt/node',
@@ -55,6 +56,29 @@ test('claude’s hooks come in settings of the run, unless it is given settings 
   expect(without(['--settings', 'mine.json'], hooked)).toEqual({ files: plain, saysSo: true });
   expect(without(['--settings={}'], hooked)).toEqual({ files: plain, saysSo: true });
   expect(without([], context)).toEqual({ files: plain, saysSo: false });
+});
+
+test('claude is woken by hooks that run beside it, from its start and from the end of each turn on', () => {
+  const hooksOf = (given: Partial<InjectionContext>) =>
+    JSON.parse(injectionFor(['claude'], { ...context, ...given }).files.at(-1)!.text).hooks;
+  const wake = { hooks: [{ type: 'command', command: 'wake', timeout: 2_073_600, asyncRewake: true }] };
+  expect(hooksOf({ wakeHook: 'wake' })).toEqual({ SessionStart: [wake], Stop: [wake] });
+  const mail = { hooks: [{ type: 'command', command: 'mail', timeout: 2 }] };
+  expect(hooksOf({ wakeHook: 'wake', mailHook: 'mail' })).toEqual({
+    SessionStart: [wake],
+    UserPromptSubmit: [mail],
+    Stop: [mail, wake],
+  });
+});
+
+test('only an interactive claude without settings of its own can be woken', () => {
+  refuseUnwakeable(['/usr/bin/claude', '--model', 'opus']);
+  const refused = [['codex'], ['./claude.sh'], ['claude', '-p', 'hi'], ['claude', '--settings=mine.json']];
+  const usage = expect.objectContaining({
+    code: 'usage',
+    message: expect.stringMatching(/^--wake: .*claude/),
+  });
+  for (const argv of refused) expect(() => refuseUnwakeable(argv), argv.join(' ')).toThrow(usage);
 });
 
 test('gemini’s hooks stand beside our server', () => {

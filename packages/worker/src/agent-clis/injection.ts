@@ -19,6 +19,8 @@ export interface InjectionContext {
   keepMcp: boolean;
   /** The shell command of the hook that tells of mail, for CLIs that have hooks; absent if they are to have none. */
   mailHook?: string;
+  /** The shell command of the hook that waits for mail beside an idle agent; absent if the agent is not to be woken. */
+  wakeHook?: string;
   /** Whether the user approves every MCP server that the workspace names. */
   approveWorkspaceServers: boolean;
   /** A settings file of the machine's administrator, which ours would replace. */
@@ -66,6 +68,9 @@ export const startTimeoutMs = 20_000;
 
 /** The longest time that an agent's CLI waits for the hook that tells of mail, in milliseconds. */
 export const hookTimeoutMs = 2_000;
+
+/** The longest time that an agent stays idle with a hook that waits for mail, in milliseconds. It is nearly that of Node's timers. */
+export const wakeTimeoutMs = 24 * 86_400_000;
 
 /** The longest time of one tool call, in milliseconds: as long as `worker mcp` waits for one. */
 export const toolTimeoutMs = 600_000;

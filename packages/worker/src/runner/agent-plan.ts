@@ -33,6 +33,8 @@ export interface AgentSetup {
   keepMcp: boolean;
   /** Makes the hook that tells the agent of mail. Without it, or without a shared face, its CLI gets no hooks. */
   mailHook?: MailHookCommand;
+  /** Makes the hook that wakes an idle agent when mail comes. Without a shared face its CLI gets none. */
+  wakeHook?: MailHookCommand;
   /** Whether the user approves every MCP server that the workspace names. */
   approveWorkspaceServers: boolean;
   /** A settings file of the machine's administrator, which ours would replace. */
@@ -56,7 +58,7 @@ export interface AgentPlan {
 /** Plans one process of an agent, without side effects. Throws `SignalboxError` `usage` if the agent can't be told of its MCP face. */
 export function planAgent(setup: AgentSetup, runDirectory: string): AgentPlan {
   const { agent, url, authorities, faceSocket, faceCommand, argv, cwd, env, inject, systemSettings } = setup;
-  const { turn, keepMcp, mailHook, approveWorkspaceServers } = setup;
+  const { turn, keepMcp, mailHook, wakeHook, approveWorkspaceServers } = setup;
   const tokenFile = setup.tokenFile ?? join(runDirectory, 'token');
   const own = agentVariables({
     url,
@@ -74,6 +76,7 @@ export function planAgent(setup: AgentSetup, runDirectory: string): AgentPlan {
         env,
         keepMcp,
         ...(mailHook && faceSocket !== undefined && { mailHook: mailHook({ tokenFile, faceSocket }) }),
+        ...(wakeHook && faceSocket !== undefined && { wakeHook: wakeHook({ tokenFile, faceSocket }) }),
         approveWorkspaceServers,
         ...(systemSettings !== undefined && { systemSettings }),
       })

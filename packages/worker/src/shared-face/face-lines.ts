@@ -28,11 +28,13 @@ const helloSchema = z.object({
 /** The first line of a shim. `url` is the broker that it was told of; `consumer` is the same over all connections of one shim. */
 export type FaceHello = z.infer<typeof helloSchema>;
 
-const hintQuestionSchema = helloSchema
-  .pick({ token: true })
-  .extend({ signalbox_hint: z.literal(version), agent: z.string().refine(isAgentId, 'is no agent id') });
+const hintQuestionSchema = helloSchema.pick({ token: true }).extend({
+  signalbox_hint: z.literal(version),
+  agent: z.string().refine(isAgentId, 'is no agent id'),
+  wait: z.boolean().optional(),
+});
 
-/** The first line of a hook of an agent CLI, which asks whether its agent has new mail. */
+/** The first line of a hook of an agent CLI, which asks whether its agent has new mail, or with `wait` waits for some. */
 export type HintQuestion = z.infer<typeof hintQuestionSchema>;
 
 /** The reason why a shared face does not serve a connection, or serves it no longer. */
@@ -51,7 +53,7 @@ export type FaceLine =
   | { ended: FaceRefusal }
   | { kept: number }
   | { dropped: number }
-  | { hint: string | null };
+  | { hint: string | null; superseded?: true };
 
 /** Reads the first line of a connection. Throws `bad_hello`; the error never holds the token. */
 export function readFirstLine(line: string): FaceHello | HintQuestion {

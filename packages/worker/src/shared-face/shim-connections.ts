@@ -17,6 +17,7 @@ import {
   writeLine,
 } from './face-session.ts';
 import { firstLine } from './first-line.ts';
+import { type MailWaitEnd, MailWaits } from './mail-waits.ts';
 import { refusalLog } from './refusal-log.ts';
 
 /** An event of a session: its shim was welcomed, its client listed the tools for the first time, its connection ended. */
@@ -47,6 +48,7 @@ export class ShimConnections {
   readonly #strangers: IdleConnections;
   readonly #places: AgentPlaces;
   readonly #shares: AgentShares;
+  readonly #waits = new MailWaits();
   readonly #logRefusal: (refusal: FaceRefusal) => void;
   readonly #refused: RecentRefusals<FaceRefusal>;
   readonly #serving = new Set<Promise<void>>();
@@ -129,9 +131,21 @@ export class ShimConnections {
   /** Tells a hook what is new for its agent, if a shim of the agent is served. The broker is asked over that shim's connection only. */
   async #answerHook(socket: Socket, question: HintQuestion): Promise<void> {
     const session = [...this.#sessions].findLast((one) => one.isOf(question));
-    const found = await session?.newMailHint();
-    writeLine(socket, { hint: found?.hint ?? null });
+    writeLine(socket, await this.#hintFor(socket, question, session));
     closeSocket(socket);
+  }
+
+  async #hintFor(
+    socket: Socket,
+    { wait = false }: HintQuestion,
+    session: FaceSession | undefined,
+  ): Promise<MailWaitEnd> {
+    if (session === undefined) return { hint: null };
+    if (!wait) return { hint: (await session.newMailHint())?.hint ?? null };
+    this.#strangers.isBusy(socket);
+    const gone = new AbortController();
+    socket.once('close', () => gone.abort()).resume();
+    return await this.#waits.next(session, AbortSignal.any([gone.signal, this.#ending.signal]));
   }
 
   async #serveAgent(

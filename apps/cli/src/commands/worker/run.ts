@@ -45,6 +45,7 @@ export function runCommand(): Command {
     )
     .option('--no-inject', 'change nothing but the environment: SIGNALBOX_URL, _AGENT and _TOKEN_FILE')
     .option('--no-hooks', 'add no hooks to claude and gemini, which tell the agent of new mail between turns')
+    .option('--wake', 'begin a turn of an idle agent when mail comes, once for each message (claude)')
     .option('--keep-mcp', 'leave claude the MCP servers that it has of its own')
     .option(
       '--approve-workspace-servers',
@@ -58,6 +59,7 @@ export function runCommand(): Command {
   withExamples(
     command,
     'signalbox worker run --agent rosa --role researcher -- claude',
+    'signalbox worker run --agent rosa --role researcher --wake -- claude',
     "signalbox worker run --agent 'ci-*' --count 3 --token-file ci.token --restart on-failure -- codex exec 'fix the build'",
     'signalbox worker run --agent rosa --role researcher --cwd ./project --dry-run -- gemini',
   );

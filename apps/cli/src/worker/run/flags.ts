@@ -13,6 +13,8 @@ export interface SetupFlags extends ConnectionFlags {
   keepMcp?: boolean;
   /** False leaves out the hooks that tell an agent of new mail. */
   hooks: boolean;
+  /** Wakes an idle agent when mail comes. */
+  wake?: boolean;
   approveWorkspaceServers?: boolean;
   dryRun?: boolean;
 }

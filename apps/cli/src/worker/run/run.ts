@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
 import { workspaceRecordsDirectory } from '@signalbox/daemon/data-directory';
-import { isJwt, issuerOfToken } from '@signalbox/protocol';
+import { isJwt, issuerOfToken, SignalboxError } from '@signalbox/protocol';
 import {
   type AgentSetup,
   defaultRestartPolicy,
@@ -10,6 +10,7 @@ import {
   planAgent,
   processTokens,
   type RunWarning,
+  refuseUnwakeable,
   runRoots,
   type SupervisedAgent,
   sameToken,
@@ -36,6 +37,7 @@ import { workingDirectory } from './working-directory.ts';
 export async function runWorkers(argv: readonly string[], flags: WorkerRunFlags): Promise<number> {
   const cwd = workingDirectory(flags.cwd);
   const program = findProgram(argv[0] ?? '', cwd, process.env.PATH);
+  if (flags.wake) checkWake(argv, flags);
   const identity = await runIdentity(flags, process.env);
   const setups = runSetups(argv, cwd, identity, flags);
   if (flags.dryRun) {
@@ -44,6 +46,16 @@ export async function runWorkers(argv: readonly string[], flags: WorkerRunFlags)
   }
 
   return await superviseAll(setups, program, identity, flags);
+}
+
+/** Refuses `--wake` where nothing could wake the agent. */
+function checkWake(argv: readonly string[], { inject, hooks }: WorkerRunFlags): void {
+  refuseUnwakeable(argv);
+  const other = inject ? (hooks ? undefined : '--no-hooks') : '--no-inject';
+  if (other === undefined) return;
+  throw new SignalboxError('usage', `--wake: the agent is woken by a hook, and ${other} leaves that out`, {
+    details: { hint: 'leave one of them out' },
+  });
 }
 
 /** Supervises agents until all have ended, and returns the highest of their exit codes. */
@@ -72,6 +84,15 @@ async function superviseAll(
     onEvent({ event: 'warning', agent, code, message });
   const limits = await faceLimitsOf(flags, identity, warn);
   await using face = await ownFace(identity, cleanup, limits, warn);
+  if (flags.wake && !face) {
+    throw new SignalboxError(
+      'usage',
+      '--wake: the agent is woken by the face of this command, and it has none',
+      {
+        details: { hint: 'the warning before this says why' },
+      },
+    );
+  }
   const [stdout, stderr] = [outputSink(process.stdout), outputSink(process.stderr)];
   const agents = setups.map((setup) =>
     superviseAgent({

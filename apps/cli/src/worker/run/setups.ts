@@ -77,17 +77,17 @@ function setupOf(
     env: { ...inheritedEnvironment(process.env), ...(flags.cwd !== undefined && { PWD: cwd }) },
     inject: flags.inject,
     keepMcp: flags.keepMcp === true,
-    ...(flags.hooks && { mailHook: mailHookCommand(agent) }),
+    ...(flags.hooks && { mailHook: hookCommand('mail-hook', agent) }),
+    ...(flags.wake && { wakeHook: hookCommand('wake-hook', agent) }),
     approveWorkspaceServers: flags.approveWorkspaceServers === true,
     ...(systemSettings !== undefined && { systemSettings }),
   };
 }
 
-/** Returns how the hook is started. All that it must know is on its command line, because CLIs may keep variables from hooks. */
-function mailHookCommand(agent: string): MailHookCommand {
+/** Returns how a hook is started. All that it must know is on its command line, because CLIs may keep variables from hooks. */
+function hookCommand(hook: 'mail-hook' | 'wake-hook', agent: string): MailHookCommand {
   const { command, args } = ownCommand();
-  return ({ tokenFile, faceSocket }) =>
-    shellWords(command, ...args, 'mail-hook', faceSocket, agent, tokenFile);
+  return ({ tokenFile, faceSocket }) => shellWords(command, ...args, hook, faceSocket, agent, tokenFile);
 }
 
 function geminiSystemSettings(): string | undefined {
