@@ -204,14 +204,18 @@ test('An output of 100 MB is a reply of its end, which says how much is missing.
   expect(text).toMatch(/^\[100000001 bytes before this were cut off\]\nthe end\n$/);
 });
 
-test('A process that takes the inbox over ends the served agent, and says so.', async () => {
-  await using rosa = await stage.serve('cat');
-  await expect.poll(() => rosa.events.length).toBe(1);
+test('A process that takes the inbox over ends the served agent with its turn, and it says so.', async () => {
+  const file = join(stage.directory, 'taken');
+  await using rosa = await stage.serve(waits(file));
+  await stage.walt.deliver({ to: 'rosa', kind: 'task', id: 'taken', body: 'go' });
+  const pid = await pidOf(file);
   await using other = await connectBroker({
     ...{ url: stage.broker.url, token: await stage.broker.token('rosa'), agent: 'rosa' },
   });
   await using _taken = await other.subscribe();
   await expect(rosa.agent.ended).rejects.toMatchObject({ code: 'taken_over' });
+  expect(isRunning(pid)).toBe(false);
+  stage.walt.cancel('rosa', 'taken');
 });
 
 /** A program that keeps sessions: it prints the one that it goes on with, and says which are gone. */
