@@ -169,6 +169,7 @@ test('The JSON Schema of the configuration names every section.', async () => {
     'roles',
     'groups',
     'hooks',
+    'schedules',
     'approvals',
     'unlisted',
   ]);

@@ -39,6 +39,7 @@ const commands = [
   'history',
   'hooks list',
   'hooks show',
+  'schedules list',
   'clock accept',
   'clock show',
   'dead list',

@@ -24,6 +24,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   history: async () => (await import('./commands/history.ts')).historyCommand(),
   dead: async () => (await import('./commands/dead.ts')).deadCommand(),
   hooks: async () => (await import('./commands/hooks.ts')).hooksCommand(),
+  schedules: async () => (await import('./commands/schedules.ts')).schedulesCommand(),
   clock: async () => (await import('./commands/clock.ts')).clockCommand(),
   backup: async () => (await import('./commands/backup.ts')).backupCommand(),
   restore: async () => (await import('./commands/backup.ts')).restoreCommand(),

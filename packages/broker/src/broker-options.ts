@@ -13,6 +13,7 @@ import type { RolePolicy } from './auth/role-policy.ts';
 import { connectionsWithin, openFileLimit } from './limits/descriptor-limits.ts';
 import { RoleLimits } from './limits/role-limits.ts';
 import type { Log } from './log.ts';
+import type { ScheduleSettings } from './schedules/schedule-settings.ts';
 import type { HookSettings } from './webhooks/hook-settings.ts';
 
 /** The options of a broker. Times are in milliseconds. */
@@ -59,6 +60,8 @@ export interface BrokerOptions {
   groups?: GroupSettings;
   /** The webhooks, by name. Messages come in by `POST /hooks/NAME`. */
   hooks?: HookSettings;
+  /** The schedules, by name. The broker sends their messages itself. */
+  schedules?: ScheduleSettings;
   /** The number of files and sockets that the process may open, which connections must fit into. Default: what the system allows. */
   openFiles?: number;
   /**
@@ -108,6 +111,7 @@ export function settingsOf({
   roles = [],
   groups = {},
   hooks = {},
+  schedules = {},
   openFiles = openFileLimit(),
   metrics = 'token',
   insecure = false,
@@ -152,6 +156,7 @@ export function settingsOf({
     roles,
     groups,
     hooks,
+    schedules,
     openFiles,
     metrics,
     insecure,

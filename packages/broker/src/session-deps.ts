@@ -20,6 +20,7 @@ import { Metrics } from './metrics/metrics.ts';
 import { OrchestratorReports } from './metrics/orchestrator-reports.ts';
 import { PendingByRole } from './metrics/pending-by-role.ts';
 import { refusalCodes } from './metrics/refusal-codes.ts';
+import { Schedules } from './schedules/schedules.ts';
 import { OutboxFlusher } from './session/outbox-flusher.ts';
 import type { SessionDeps } from './session/session.ts';
 import type { Stores } from './stores.ts';
@@ -32,14 +33,15 @@ const suggestionsPerSecond = 20;
  * `onStoreFailed` is called once if messages can't be made durable any more.
  */
 export async function createSessionDeps(
-  { dataDir, limits, policies, roles, groups, hooks, fault, now, monotonic, log }: BrokerSettings,
+  { dataDir, limits, policies, roles, groups, hooks, schedules, fault, now, monotonic, log }: BrokerSettings,
   { inboxes: store, tokens: tokenStore, audit }: Stores,
   { health, onStoreFailed }: { health: BrokerHealth; onStoreFailed: (error: unknown) => void },
 ): Promise<SessionDeps & { pending: PendingByRole }> {
+  const reached = await store.keptTime();
   const time = new ExpiryClock({
     now,
     monotonic,
-    reached: await store.keptTime(),
+    reached,
     onLeap: ({ from, to }) =>
       log({
         level: 'warn',
@@ -79,6 +81,8 @@ export async function createSessionDeps(
     agents,
     groups: new Groups(tokens, roles, groups),
     webhooks: new Webhooks(hooks),
+    // What was due since the broker before had reached this time was missed.
+    schedules: new Schedules(schedules, reached?.earliest ?? now()),
     policies,
     minting: new MintingLimits(limits, tokens),
     budgets: new AgentBudgets(limits, monotonic),

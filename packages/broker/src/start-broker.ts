@@ -12,6 +12,7 @@ import { nameFor, type TlsPair } from '@signalbox/tls';
 import { auditEvent } from './audit-event.ts';
 import type { GroupSettings } from './auth/groups.ts';
 import type { IdentityProvider } from './auth/identity-provider.ts';
+import { nearestNames } from './auth/nearest-names.ts';
 import type { TokenRegistry } from './auth/token-registry.ts';
 import { refuseToken, type TokenRequest } from './auth/token-rules.ts';
 import { type BrokerFacts, brokerFiles, removeFile, writePrivate } from './broker-files.ts';
@@ -23,6 +24,8 @@ import { Listener } from './listener/listener.ts';
 import { openSocketFile } from './listener/socket-file.ts';
 import type { Log } from './log.ts';
 import { ensureOperatorToken } from './operator-token.ts';
+import { ScheduleRuns } from './schedules/schedule-runs.ts';
+import type { ScheduleSettings } from './schedules/schedule-settings.ts';
 import type { SessionDeps } from './session/session.ts';
 import { createSessionDeps } from './session-deps.ts';
 import { openStores } from './stores.ts';
@@ -45,6 +48,8 @@ export interface Broker extends AsyncDisposable {
   setGroups(groups: GroupSettings): void;
   /** Puts other webhooks in place of those of the configuration. Throws `bad_config` for a secret that can't be used. */
   setHooks(hooks: HookSettings): void;
+  /** Puts other schedules in place of those of the configuration. Throws `bad_config` for a timetable that can't be used. */
+  setSchedules(schedules: ScheduleSettings): void;
   /** Encrypts the connections that come from now on with another pair. Throws if it can't be used. */
   setTls(pair: TlsPair): void;
   /**
@@ -103,7 +108,12 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   await ensureOperatorToken(deps.tokens, files.operatorToken, announce);
   await deps.delivery.discardLeftovers();
   const brokerId = await stores.inboxes.identity();
-  for (const chore of startChores({ ...deps, inboxes: stores.inboxes, onStoreFailed })) {
+  for (const chore of startChores({
+    ...deps,
+    inboxes: stores.inboxes,
+    runs: new ScheduleRuns(deps),
+    onStoreFailed,
+  })) {
     opened.use(chore);
   }
   const listener = await openListener(settings, deps, { brokerId, store: stores.inboxes, health });
@@ -159,6 +169,10 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
       deps.webhooks.set(hooks);
       warnOfUnknownRecipients(deps);
     },
+    setSchedules: (schedules) => {
+      deps.schedules.set(schedules, deps.time.look().earliest);
+      warnOfUnknownRecipients(deps);
+    },
     setTls: (pair) => listener.setTls(pair),
     setIdentityProvider: (provider) => {
       deps.audit.record(auditEvent('auth_applied', { at: now(), detail: providerText(provider) }));
@@ -205,17 +219,23 @@ function warnOfLoweredConnections(options: BrokerOptions, { limits, openFiles, l
   });
 }
 
-/** Warns of webhooks whose recipients are not known. Their deliveries are refused, and may come again later. */
-function warnOfUnknownRecipients({ webhooks, agents, groups, log }: SessionDeps): void {
-  for (const { name, to } of webhooks.all()) {
-    if (isGroup(to) ? groups.has(to) : agents.has(to)) continue;
+/** Warns of webhooks and schedules whose recipients are not known. What they send is refused, and may come again later. */
+function warnOfUnknownRecipients({ webhooks, schedules, agents, groups, tokens, log }: SessionDeps): void {
+  const known = (to: string): boolean => (isGroup(to) ? groups.has(to) : agents.has(to));
+  const warn = (of: 'hook' | 'schedule', name: string, to: string, what: string): void => {
+    const names = isGroup(to) ? groups.addresses() : Array.from(tokens.liveAgents(), ({ agent }) => agent);
+    const [near] = nearestNames(to, names);
+    const meant = near === undefined ? '' : ` (did you mean '${near}'?)`;
     log({
       level: 'warn',
-      event: 'hook_without_recipient',
-      hook: name,
-      message: `hooks.${name}.to: no agent or group '${to}' is known here; its deliveries are refused until there is one`,
+      event: `${of}_without_recipient`,
+      [of]: name,
+      message: `${of}s.${name}.to: no agent or group '${to}' is known here${meant}; its ${what} are refused until there is one`,
     });
-  }
+  };
+  for (const { name, to } of webhooks.all()) if (!known(to)) warn('hook', name, to, 'deliveries');
+  for (const { name, entry } of schedules.all())
+    if (!known(entry.to)) warn('schedule', name, entry.to, 'runs');
 }
 
 function openListener(

@@ -5,6 +5,7 @@ import {
   type FaceLimits,
   type JournalLimits,
   type LimitOverrides,
+  parseDuration,
 } from '@signalbox/protocol';
 import { pathIn } from './document/path-in.ts';
 import { defaultListen, type ListenAddress, parseListenAddress } from './listen-address.ts';
@@ -21,6 +22,17 @@ export type AuthEntry = NonNullable<ConfigDocument['auth']> & { agentClaim: stri
 
 /** A budget: at most `calls` calls in any `perSeconds` seconds. */
 export type BudgetEntry = NonNullable<RoleEntry['budget']>;
+
+/** A schedule. Times in milliseconds. */
+export interface ScheduleConfig {
+  to: string;
+  kind: string;
+  text: string;
+  cron?: string;
+  timeZone?: string;
+  everyMs?: number;
+  catchUpMs?: number;
+}
 
 /** A webhook. */
 export type HookConfig = NonNullable<ConfigDocument['hooks']>[string] & { kind: string };
@@ -77,6 +89,8 @@ export interface Config {
   groups: Record<string, { roles: string[] }>;
   /** The webhooks by name. */
   hooks: Record<string, HookConfig>;
+  /** The schedules by name. */
+  schedules: Record<string, ScheduleConfig>;
   /** The rules for calls that wait for a decision. */
   approvals: { deadlineMs: number; notify: string[] };
   /** Whether roles without an entry may use every tool or none. */
@@ -158,6 +172,9 @@ export function settleConfig(
         { ...hook, kind: hook.kind ?? 'task' },
       ]),
     ),
+    schedules: Object.fromEntries(
+      Object.entries(document.schedules ?? {}).map(([name, schedule]) => [name, settleSchedule(schedule)]),
+    ),
     approvals: {
       deadlineMs: document.approvals?.deadlineMs ?? defaultAskDeadlineMs,
       notify: document.approvals?.notify ?? [],
@@ -173,4 +190,24 @@ function repeatEntry(entry: {
   neverRepeat?: string[] | undefined;
 }): RepeatEntry {
   return withoutUndefined({ safe: entry.safeToRepeat, never: entry.neverRepeat });
+}
+
+function settleSchedule({
+  every,
+  catchUp,
+  kind = 'task',
+  cron,
+  timeZone,
+  ...schedule
+}: NonNullable<ConfigDocument['schedules']>[string]): ScheduleConfig {
+  const everyMs = every === undefined ? undefined : parseDuration(every);
+  const catchUpMs = catchUp === 'none' ? 0 : catchUp === undefined ? undefined : parseDuration(catchUp);
+  return {
+    ...schedule,
+    kind,
+    ...(cron !== undefined && { cron }),
+    ...(timeZone !== undefined && { timeZone }),
+    ...(everyMs !== undefined && { everyMs }),
+    ...(catchUpMs !== undefined && { catchUpMs }),
+  };
 }

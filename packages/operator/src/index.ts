@@ -40,6 +40,7 @@ export {
   replyError,
   sendOrchestratorRequest,
 } from './orchestrator/orchestrator-request.ts';
+export { listSchedules, type ScheduleReport } from './schedules.ts';
 export { followTail, type Tail, type TailOptions } from './tail/follow-tail.ts';
 export type { TailEvent } from './tail/tail-event.ts';
 export {

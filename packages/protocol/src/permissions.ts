@@ -35,6 +35,7 @@ export const operationPermissions = {
     waiting: readers,
     stats: readers,
     hooks: readers,
+    schedules: readers,
     tail: readers,
     clock: readers,
     clock_accept: operator,

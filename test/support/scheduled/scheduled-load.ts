@@ -139,7 +139,9 @@ export async function runScheduled(
   if (Date.now() > dueFrom) throw new Error('the first message was due before the last one was stored');
   await broker.killAndRestart();
   await using bob = await broker.connect('bob');
-  const taken = await (await takeAll(bob)).came(messages);
+  const { came: comeAll } = await takeAll(bob);
+  if (Date.now() > dueFrom) throw new Error('the first message was due before the broker was back');
+  const taken = await comeAll(messages);
   const late = taken.map(({ lateMs }) => lateMs).sort((a, b) => a - b);
   const at = (part: number): number => late[Math.min(late.length - 1, Math.floor(late.length * part))]!;
   const came = new Set(taken.map(({ id }) => id)).size;

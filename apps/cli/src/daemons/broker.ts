@@ -67,7 +67,7 @@ export async function brokerProcess(flags: BrokerFlags): Promise<void> {
 
 /** Reads what a broker needs of its configuration. */
 function loadParts(found: FoundConfig | undefined): Promise<Config> {
-  return loadFound(found, { parts: ['broker', 'auth', 'roles', 'groups', 'hooks'] });
+  return loadFound(found, { parts: ['broker', 'auth', 'roles', 'groups', 'hooks', 'schedules'] });
 }
 
 /** Returns the addresses of a broker, for people. */

@@ -108,7 +108,7 @@ export async function up(flags: UpFlags): Promise<void> {
   );
   using _keeper = flags.face ? faceKeeper(socket) : undefined;
   const faceStarted = flags.face ? startFace(faceChild, dataDir, log) : undefined;
-  // The broker reads its certificate, `auth`, `groups` and `hooks` again. The orchestrator reads the configuration, and logs which changes need a restart, those of the broker included.
+  // The broker reads its certificate, `auth`, `groups`, `hooks` and `schedules` again. The orchestrator reads the configuration, and logs which changes need a restart, those of the broker included.
   onHangup = async () => {
     // A wrong file is the orchestrator's to report, and approves nothing.
     await loadConfig(found?.file).then(

@@ -9,6 +9,7 @@ import type { TailFollowers } from '../frames/tail-followers.ts';
 import type { AgentBudgets } from '../limits/agent-budgets.ts';
 import type { Log } from '../log.ts';
 import type { PendingByRole } from '../metrics/pending-by-role.ts';
+import type { ScheduleRuns } from '../schedules/schedule-runs.ts';
 import { AuditWatch } from './audit-watch.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { repeat } from './repeat.ts';
@@ -27,6 +28,7 @@ export interface ChoreDeps {
   connected: ConnectedCallers;
   followers: TailFollowers;
   pending: PendingByRole;
+  runs: ScheduleRuns;
   audit: AuditLog;
   time: ExpiryClock;
   now: () => number;
@@ -49,6 +51,7 @@ export function startChores(deps: ChoreDeps): AsyncDisposable[] {
   return [
     repeat(250, () => delivery.deadlines.check(), onError),
     repeat(250, () => delivery.releases.check(), onError),
+    repeat(250, () => deps.runs.check(), onError),
     repeat(250, async () => followers.catchUp(), onError),
     repeat(1000, () => deps.pending.step(), onError),
     repeat(500, () => endExpiredTokens(deps), onError),

@@ -13,6 +13,7 @@ import type { RoleLimits } from '../limits/role-limits.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { OrchestratorReports } from '../metrics/orchestrator-reports.ts';
+import type { Schedules } from '../schedules/schedules.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { ConnectedCallers } from './connected-callers.ts';
 import type { TailFollowers } from './tail-followers.ts';
@@ -50,6 +51,7 @@ export interface FrameDeps {
   agents: KnownAgents;
   groups: Groups;
   webhooks: Webhooks;
+  schedules: Schedules;
   /** What each agent may still use. */
   budgets: AgentBudgets;
   /** The rules of each role that differ from the default, by role. */

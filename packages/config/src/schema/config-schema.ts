@@ -12,7 +12,7 @@ import {
 import { z } from 'zod';
 import { parseListenAddress } from '../listen-address.ts';
 import { askRuleSchema } from './ask-schema.ts';
-import { hookEntrySchema, hookNameSchema } from './hook-schema.ts';
+import { configuredSenderNameSchema, hookEntrySchema } from './hook-schema.ts';
 import {
   brokerLimitsSchema,
   callLimitsSchema,
@@ -20,6 +20,7 @@ import {
   journalLimitsSchema,
   roleLimitsSchema,
 } from './limits-schema.ts';
+import { scheduleEntrySchema } from './schedule-schema.ts';
 import { mcpServerSchema, serverLimitsSchema, serverNameSchema } from './server-schema.ts';
 import { budgetSchema, limit, milliseconds, nonEmpty, paths, toolPatterns } from './value-schemas.ts';
 
@@ -290,9 +291,13 @@ export const configSchema = z.strictObject({
       'groups of agents that share an inbox, by name: group:NAME; role:ROLE is one for each role anyway',
     ),
   hooks: z
-    .record(hookNameSchema, hookEntrySchema)
+    .record(configuredSenderNameSchema, hookEntrySchema)
     .optional()
     .describe('webhooks by name: POST /hooks/NAME on the broker sends a message'),
+  schedules: z
+    .record(configuredSenderNameSchema, scheduleEntrySchema)
+    .optional()
+    .describe('schedules by name: the broker sends a message at their times'),
   approvals: approvalsSchema.optional(),
   unlisted: z
     .enum(['allow', 'deny'])

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { configSchema, roleEntrySchema } from './config-schema.ts';
 import { hookEntrySchema } from './hook-schema.ts';
+import { scheduleEntrySchema } from './schedule-schema.ts';
 import { mcpServerSchema } from './server-schema.ts';
 
 const guide = readFileSync(new URL('../../../../docs/guide/configuration.md', import.meta.url), 'utf8');
@@ -23,6 +24,7 @@ test.each([
   ['a server', mcpServerSchema],
   ['a role', roleEntrySchema],
   ['a webhook', hookEntrySchema],
+  ['a schedule', scheduleEntrySchema],
 ] as const)('The guide has a table with every key of %s, in the words of the schema.', (_, schema) => {
   expect(guide).toContain(['| key | meaning |', '| --- | --- |', ...optionRows(schema), ''].join('\n'));
 });

@@ -10,10 +10,10 @@ import { z } from 'zod';
 import { nonEmpty } from './value-schemas.ts';
 
 /** Kinds with which agents, orchestrators and the broker answer each other or ask for tool calls. */
-const innerKinds = new Set(['reply', 'mcp_request', 'mcp_reply', 'progress', 'undeliverable']);
+export const innerKinds = new Set(['reply', 'mcp_request', 'mcp_reply', 'progress', 'undeliverable']);
 
-/** Accepts the name of a webhook. */
-export const hookNameSchema = z.string().regex(configuredSenderName, {
+/** Accepts the name of a webhook or a schedule. */
+export const configuredSenderNameSchema = z.string().regex(configuredSenderName, {
   error: 'must be [a-z0-9][a-z0-9-]*, at most 32 characters',
 });
 

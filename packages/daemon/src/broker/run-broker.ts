@@ -46,10 +46,10 @@ export interface RunningBroker extends AsyncDisposable {
     ttlMs?: number | null;
   }): Promise<{ id: string; token: string }>;
   /**
-   * Puts the parts `auth`, `groups` and `hooks` of a configuration in force, reads the certificate and its key again, and logs the outcome. All
+   * Puts the parts `auth`, `groups`, `hooks` and `schedules` of a configuration in force, reads the certificate and its key again, and logs the outcome. All
    * else is read at the start only.
    */
-  reload(config: Pick<Config, 'auth' | 'groups' | 'hooks'>): Promise<void>;
+  reload(config: Pick<Config, 'auth' | 'groups' | 'hooks' | 'schedules'>): Promise<void>;
   /** Resolves with the reason if the disk fails under stored messages; the broker then stops by itself. */
   readonly failed: Promise<unknown>;
 }
@@ -81,6 +81,7 @@ export async function runBroker(options: RunBrokerOptions): Promise<RunningBroke
     durability: options.durability ?? config.broker.durability,
     metrics: config.broker.metrics,
     hooks: config.hooks,
+    schedules: config.schedules,
     policies: sendPolicies(config.roles),
     roles: namedRoles(config),
     groups: config.groups,
@@ -102,7 +103,7 @@ export async function runBroker(options: RunBrokerOptions): Promise<RunningBroke
   }
   const { url, socket, operatorTokenFile, failed } = broker;
   const resources = opened.move();
-  let { auth, groups, hooks } = config;
+  let { auth, groups, hooks, schedules } = config;
   return {
     url,
     socket,
@@ -129,6 +130,12 @@ export async function runBroker(options: RunBrokerOptions): Promise<RunningBroke
         broker.setHooks(hooks);
         const names = Object.keys(hooks).join(', ') || 'none';
         log({ event: 'hooks_applied', level: 'info', message: `hooks is in force; webhooks: ${names}` });
+      }
+      if (!isDeepStrictEqual(schedules, next.schedules)) {
+        schedules = next.schedules;
+        broker.setSchedules(schedules);
+        const names = Object.keys(schedules).join(', ') || 'none';
+        log({ event: 'schedules_applied', level: 'info', message: `schedules is in force: ${names}` });
       }
       await files?.reload();
     },

@@ -70,12 +70,13 @@ test('Every changed key that a running process cannot take over is listed.', () 
   ]);
 });
 
-test('A change of groups or webhooks is put in force at SIGHUP.', () => {
+test('A change of groups, webhooks or schedules is put in force at SIGHUP.', () => {
   const after = configOf({
     groups: { press: { roles: ['a'] } },
     hooks: { ci: { to: 'rosa', secret: 'abcdefghijklmnop', signature: 'bearer' } },
+    schedules: { tick: { every: '1h', to: 'rosa', text: 'look' } },
   });
-  expect(hangupNeeds(configOf({}), after)).toEqual(['groups', 'hooks']);
+  expect(hangupNeeds(configOf({}), after)).toEqual(['groups', 'hooks', 'schedules']);
   expect(hangupNeeds(after, after)).toEqual([]);
 });
 

@@ -65,6 +65,7 @@ export function hangupNeeds(before: Config, now: Config): string[] {
     auth: ({ auth }) => auth,
     groups: ({ groups }) => groups,
     hooks: ({ hooks }) => hooks,
+    schedules: ({ schedules }) => schedules,
   });
 }
 

@@ -18,6 +18,7 @@ import { dropDead, listDead, retryDead, showDead } from './dead-letters.ts';
 import { listHooks } from './hooks.ts';
 import type { Operation, OperationOutcome } from './operation.ts';
 import { audit, auditChain, history, stats, waiting } from './reports.ts';
+import { listSchedules } from './schedules.ts';
 import { tail } from './tail.ts';
 import { issueToken, listTokens, revokeAgentTokens, revokeToken } from './tokens.ts';
 
@@ -36,6 +37,7 @@ const operations: { [Op in AdminOp]: Operation<Op> } = {
   waiting,
   stats,
   hooks: listHooks,
+  schedules: listSchedules,
   tail,
   clock: showClock,
   clock_accept: acceptClock,

@@ -4,6 +4,7 @@ import { clockOperations } from './clock.ts';
 import { deadLetterOperations } from './dead-letters.ts';
 import { hookOperation } from './hooks.ts';
 import { reportOperations } from './reports.ts';
+import { scheduleOperation } from './schedules.ts';
 import { tailOperation } from './tail.ts';
 import { tokenOperations } from './tokens.ts';
 
@@ -16,6 +17,7 @@ function describeOperations() {
     ...clockOperations(),
     ...backupOperations(),
     ...hookOperation(),
+    ...scheduleOperation(),
   };
 }
 

@@ -1,0 +1,125 @@
+import { frameDefaults, isGroup } from '@signalbox/protocol';
+import type { NewMessage } from '@signalbox/store';
+import { auditEvent } from '../audit-event.ts';
+import { openUntil } from '../core/message-header.ts';
+import type { DeliverResult } from '../core/producer.ts';
+import { receiptOf } from '../frames/deliver/receipt.ts';
+import type { FrameDeps } from '../frames/frame-deps.ts';
+import type { Refusal } from '../frames/outcome.ts';
+import { dueRun } from './due-run.ts';
+import { passOver, type Schedule } from './schedules.ts';
+
+/** A run whose message was refused is tried again after this time, until the next run is due. */
+const retryMs = 10_000;
+
+/** The dependencies of {@link ScheduleRuns}. */
+export type ScheduleRunsDeps = Pick<
+  FrameDeps,
+  | 'schedules'
+  | 'delivery'
+  | 'agents'
+  | 'groups'
+  | 'limits'
+  | 'metrics'
+  | 'audit'
+  | 'time'
+  | 'now'
+  | 'monotonic'
+  | 'log'
+>;
+
+/**
+ * Sends the messages of schedules when they are due. A schedule follows the time by which scheduled messages are due, so that a step of
+ * the clock makes no run early.
+ */
+export class ScheduleRuns {
+  readonly #deps: ScheduleRunsDeps;
+  /** When the run of a schedule that was refused may be tried again, in monotonic milliseconds. */
+  readonly #retryAt = new WeakMap<Schedule, number>();
+
+  constructor(deps: ScheduleRunsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Does the runs that are due. Call it repeatedly. */
+  async check(): Promise<void> {
+    const { schedules, time } = this.#deps;
+    const { earliest: now } = time.look();
+    const due = [...schedules.all()].filter(({ nextAt }) => nextAt !== undefined && nextAt <= now);
+    await Promise.all(due.map((schedule) => this.#runLast(schedule, now)));
+  }
+
+  async #runLast(schedule: Schedule, now: number): Promise<void> {
+    const { monotonic } = this.#deps;
+    const { times, doneUntil: after, entry } = schedule;
+    if ((this.#retryAt.get(schedule) ?? 0) > monotonic()) return;
+    const dueAt = dueRun(times, { after, now, catchUpMs: entry.catchUpMs });
+    const refusal = dueAt === undefined ? undefined : await this.#run(schedule, dueAt);
+    if (refusal) this.#retryAt.set(schedule, monotonic() + retryMs);
+    else {
+      this.#retryAt.delete(schedule);
+      passOver(schedule, now);
+    }
+  }
+
+  /** Stores the message of one run. Returns why it was refused, if it was. */
+  async #run(schedule: Schedule, dueAt: number): Promise<Refusal | undefined> {
+    const { delivery, agents, groups, limits, now } = this.#deps;
+    const { to } = schedule.entry;
+    if (!(isGroup(to) ? groups.has(to) : agents.has(to))) {
+      const message = `no agent or group '${to}' is known, to which schedules.${schedule.name} sends`;
+      return this.#refused(schedule, dueAt, { code: 'unknown_recipient', message });
+    }
+    const message = this.#messageOf(schedule, dueAt);
+    const result = await new Promise<DeliverResult>((resolve) => {
+      delivery.deliver(message, { sender: schedule.sender, answer: (_, stored) => resolve(stored) });
+    });
+    const receipt = receiptOf(message, result, limits, {
+      isHeld: (inbox) => delivery.isHeld(inbox),
+      hasMembers: (group) => groups.hasMembers(group),
+    });
+    if (!('type' in receipt)) return this.#refused(schedule, dueAt, receipt);
+    schedule.lastRun = { dueAt, at: now() };
+    return undefined;
+  }
+
+  #messageOf({ name, sender, entry }: Schedule, dueAt: number): NewMessage {
+    const { limits, now } = this.#deps;
+    const own = limits.of(sender.role);
+    const createdAt = now();
+    const expiresAt = createdAt + Math.min(frameDefaults.ttlMs, own.message.ttlMs);
+    return {
+      inbox: entry.to,
+      id: runMessageId(name, dueAt),
+      sender: sender.agent,
+      senderAddress: sender.address,
+      senderRole: sender.role,
+      kind: entry.kind,
+      createdAt,
+      expiresAt,
+      openUntil: openUntil(entry.kind, expiresAt),
+      body: JSON.stringify(entry.text),
+      quota: own,
+    };
+  }
+
+  /** Tells people once for each run that its message was refused. */
+  #refused(schedule: Schedule, dueAt: number, refusal: Refusal): Refusal {
+    const { metrics, audit, now, log } = this.#deps;
+    const { name, sender, lastRun } = schedule;
+    const { code, message } = refusal;
+    const isNews = lastRun?.dueAt !== dueAt;
+    schedule.lastRun = { dueAt, at: now(), refusal: message };
+    metrics.refused(code);
+    if (!isNews) return refusal;
+    const detail = `the run of ${new Date(dueAt).toISOString()}: ${message}`;
+    audit.record(auditEvent(code, { at: now(), agent: sender.agent, role: sender.role, name, detail }));
+    log({ level: 'warn', event: 'schedule_refused', schedule: name, message: detail });
+    return refusal;
+  }
+}
+
+/** Returns the id of the message of a run: its name and its time, so that no run is stored twice. */
+export function runMessageId(name: string, dueAt: number): string {
+  return `${name}@${new Date(dueAt).toISOString()}`;
+}

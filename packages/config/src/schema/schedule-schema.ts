@@ -1,0 +1,52 @@
+import { isSubInbox, kindSchema, parseDuration, recipientSchema } from '@signalbox/protocol';
+import { runTimes } from '@signalbox/protocol/run-times';
+import { z } from 'zod';
+import { innerKinds } from './hook-schema.ts';
+import { nonEmpty } from './value-schemas.ts';
+
+const duration = z.string().refine((text) => parseDuration(text) !== undefined, {
+  error: 'must be a number and s, m, h or d, as in 15m',
+});
+
+/** A schedule as an entry of `schedules` is written. */
+export const scheduleEntrySchema = z
+  .strictObject({
+    cron: z
+      .string()
+      .optional()
+      .describe(
+        'when it runs: minute, hour, day, month, weekday, as in 0 9 * * 1-5; cron or every must be there',
+      ),
+    timeZone: nonEmpty.optional().describe('time zone of cron, as in Europe/Oslo; default UTC'),
+    every: duration
+      .optional()
+      .describe('in place of cron: how often it runs, as in 15m, counted from 1970 in UTC; at least 1s'),
+    to: recipientSchema
+      .refine((to) => !isSubInbox(to), { error: 'must be an agent or a group, and no sub-inbox' })
+      .describe('agent or group that gets the messages, as in rosa or role:triage; must be there'),
+    kind: kindSchema
+      .refine((kind) => !innerKinds.has(kind), {
+        error: ({ input }) =>
+          `must not be '${String(input)}': agents use it among themselves; task and note are usual`,
+      })
+      .optional()
+      .describe('kind of the messages; default task'),
+    text: nonEmpty.describe('what the messages say; must be there'),
+    catchUp: z
+      .string()
+      .refine((text) => text === 'none' || parseDuration(text) !== undefined, {
+        error: 'must be a time, as in 2h, or none',
+      })
+      .optional()
+      .describe(
+        'a run that was missed while no broker ran happens at the next start if it is less old; none: it never does; default: the last one does',
+      ),
+  })
+  .superRefine(({ cron, every, timeZone }, context) => {
+    const everyMs = every === undefined ? undefined : parseDuration(every);
+    if (every !== undefined && everyMs === undefined) return;
+    const times = runTimes({ cron, everyMs, timeZone });
+    if (!('problem' in times)) return;
+    const path = times.field === 'everyMs' ? 'every' : times.field;
+    context.addIssue({ code: 'custom', path: [path], message: times.problem });
+  });

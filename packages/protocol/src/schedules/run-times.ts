@@ -1,0 +1,86 @@
+import { Cron } from 'croner';
+import { suggestion } from '../names/nearest-name.ts';
+
+/** When a schedule runs: by a cron expression of five fields in a time zone, or at every multiple of a time since 1970. */
+export interface Timetable {
+  readonly cron?: string | undefined;
+  /** Milliseconds. */
+  readonly everyMs?: number | undefined;
+  /** An IANA name, for `cron`. Default: UTC. */
+  readonly timeZone?: string | undefined;
+}
+
+/** The times at which a schedule runs, in epoch milliseconds. */
+export interface RunTimes {
+  /** Returns the first run after a time; `undefined` if there is none. */
+  next(after: number): number | undefined;
+  /** Returns the last run up to a time; `undefined` if there was none. */
+  last(until: number): number | undefined;
+}
+
+/** What is wrong with a timetable, and with which of its fields. */
+export interface TimetableProblem {
+  readonly field: keyof Timetable;
+  readonly problem: string;
+}
+
+/** The shortest time between two runs. */
+const minEveryMs = 1000;
+const fields = 'five fields (minute, hour, day, month, weekday), as in 0 9 * * 1-5';
+
+/**
+ * Returns the runs of a timetable, or what is wrong with it. Where a clock is set forward, a run at one fixed time that is left out comes
+ * right after the gap. Where it is set back, such a run comes once, and others come in both of the repeated hours.
+ */
+export function runTimes(timetable: Timetable): RunTimes | TimetableProblem {
+  const { cron, everyMs, timeZone } = timetable;
+  if (cron === undefined && everyMs === undefined)
+    return { field: 'cron', problem: 'must be there, or every in its place' };
+  if (cron !== undefined && everyMs !== undefined)
+    return { field: 'everyMs', problem: 'does not go with cron; leave one of them out' };
+  if (everyMs !== undefined) return everyTimes(everyMs, timeZone);
+  return cronTimes(cron!, timeZone ?? 'UTC');
+}
+
+function everyTimes(everyMs: number, timeZone: string | undefined): RunTimes | TimetableProblem {
+  if (timeZone !== undefined)
+    return { field: 'timeZone', problem: 'goes with cron only; every counts from 1970 in UTC; leave it out' };
+  if (everyMs < minEveryMs) return { field: 'everyMs', problem: 'must be at least 1s' };
+  return {
+    next: (after) => (Math.floor(after / everyMs) + 1) * everyMs,
+    last: (until) => Math.floor(until / everyMs) * everyMs,
+  };
+}
+
+function cronTimes(cron: string, timeZone: string): RunTimes | TimetableProblem {
+  if (!isTimeZone(timeZone)) {
+    const near = suggestion(timeZone, Intl.supportedValuesOf('timeZone'));
+    return {
+      field: 'timeZone',
+      problem: `'${timeZone}' is no time zone${near}; write it like Europe/Oslo or UTC`,
+    };
+  }
+  let pattern: Cron;
+  try {
+    pattern = new Cron(cron, { paused: true, timezone: timeZone, mode: '5-part' });
+  } catch (thrown) {
+    const reason = thrown instanceof Error ? thrown.message.replace(/^CronPattern: /, '') : String(thrown);
+    return { field: 'cron', problem: `'${cron}' is no cron expression of ${fields}: ${reason}` };
+  }
+  if (pattern.nextRun(new Date(0)) === null)
+    return { field: 'cron', problem: `'${cron}' names a day that never comes` };
+  return {
+    next: (after) => pattern.nextRun(new Date(Math.floor(after)))?.getTime(),
+    // The runs before a time do not count one at that time.
+    last: (until) => pattern.previousRuns(1, new Date(Math.floor(until) + 1))[0]?.getTime(),
+  };
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
