@@ -13,7 +13,7 @@ export async function listSchedules(
   const listed: AdminResult<'schedules'>['schedules'] = [];
   for (const schedule of schedules.all()) {
     const lastRun = schedule.lastRun ?? (await runBefore(schedule, earliest, store));
-    listed.push(describe(schedule, lastRun));
+    listed.push(describe(schedule, earliest, lastRun));
   }
   return { result: { schedules: listed } };
 }
@@ -31,10 +31,12 @@ async function runBefore(
 }
 
 function describe(
-  { name, entry, nextAt }: Schedule,
+  { name, entry, times }: Schedule,
+  now: number,
   lastRun: Pick<Run, 'dueAt' | 'refusal'> | undefined,
 ): AdminResult<'schedules'>['schedules'][number] {
   const { to, kind, cron, everyMs, timeZone } = entry;
+  const nextAt = times.next(now);
   return {
     name,
     to,
