@@ -213,6 +213,28 @@ it('lets only the member that took a request answer it, also after a restart', a
   for (const one of [rosa, omar]) await one[Symbol.asyncDispose]();
 });
 
+it('hands a request that a member has answered and lost to nobody else', async () => {
+  await using broker = await startTestBroker();
+  await using alice = await connect(broker, 'alice');
+  await subscribe(alice);
+  const rosa = await joinGroup(broker, 'rosa', { window: 2 });
+  await deliver(alice, group, 'answered', { kind: 'task' });
+  await deliver(alice, group, 'open', { kind: 'task' });
+  await rosa.next('message', { id: 'open' });
+  await using elsewhere = await connect(broker, 'rosa', 'writer');
+  await deliver(elsewhere, 'alice', 're', { kind: 'reply', correlation_id: 'answered' });
+  await alice.next('message', { correlation_id: 'answered' });
+  await rosa[Symbol.asyncDispose]();
+  await using omar = await joinGroup(broker, 'omar', { window: 2 });
+  await omar.next('message', { id: 'open' });
+  const waiting = async (): Promise<unknown> => {
+    omar.send({ type: 'peek', request_id: 'p', address: group });
+    return (await omar.next('peeked')).messages;
+  };
+  await expect.poll(waiting).toMatchObject([{ id: 'open' }]);
+  expect(idsOf(omar)).toEqual(['open']);
+});
+
 it('acks a request of a group in the commit that stores its reply', async () => {
   await using broker = await startTestBroker();
   await using alice = await connect(broker, 'alice');

@@ -95,6 +95,19 @@ test('signalbox ask is answered by a turn, whose MCP server shows its message, t
   expect(await readdir(runRoot)).toEqual([]);
 });
 
+test('Two members of a group that one command serves take its messages side by side, and each answers what it took.', async () => {
+  const cwd = join(home.path, 'scout');
+  // Both turns run at once, or neither ends.
+  const meet = `touch '${cwd}/'$$.here; while [ "$(ls '${cwd}' | grep -c here)" -lt 2 ]; do sleep 0.02; done`;
+  const args = ['--group', 'role:worker', '--count', '2', ...asOperator()];
+  const { run } = await serve('scout', `${meet}; echo "$SIGNALBOX_AGENT: $(cat)"`, args);
+  await using _run = run;
+  const both = await Promise.all(['a', 'b'].map((text) => walt.request('role:worker', 'ask', text, wait)));
+  const replies = both.flatMap((one) => (one.status === 'completed' ? [one.reply] : []));
+  expect(replies.map(({ from }) => from.agent).sort()).toEqual(['scout-1', 'scout-2']);
+  for (const { from, json } of replies) expect(json).toMatch(new RegExp(`^${from.agent}: [ab]$`));
+});
+
 test('A program under kill -9 gets its message again, as the second attempt.', async () => {
   const { run, cwd } = await serve('killed', hangsOnce(join(home.path, 'killed')), asOperator());
   await using _run = run;

@@ -1,4 +1,4 @@
-import { connectBroker } from '@signalbox/client';
+import { connectBroker, groupAddress } from '@signalbox/client';
 import { replyIdOf } from '@signalbox/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type MailboxStack, startMailboxStack } from '../support/worker/mailbox-client.ts';
@@ -33,7 +33,7 @@ test('A served face shows the messages of its turn and those that wait, takes no
   const { walt, holder, next } = served;
   for (const body of ['now', 'later']) await walt.deliver({ to: 'rosa', kind: 'task', id: body, body });
   const [first] = [await next(), await next()];
-  await using rosa = await stack.mailbox('rosa', 'worker', { turn: [first!.seq!] });
+  await using rosa = await stack.mailbox('rosa', 'worker', { turn: { seqs: [first!.seq!] } });
   const read = await rosa.use('inbox_read');
   expect(read.data).toMatchObject({ turn: [{ id: 'now' }], waiting: [{ id: 'later' }], more: false });
   expect(read.text).toContain('message 1 of 1 of this turn\nfrom: walt-rosa');
@@ -50,12 +50,35 @@ test('A served face shows the messages of its turn and those that wait, takes no
   expect(holder.state.name).toBe('ready');
 });
 
+test('A served face in a turn of a group shows and answers its message, and not those that wait for other members.', async () => {
+  const { url } = stack.broker;
+  const group = 'role:worker';
+  await using walt = await connectBroker({ url, token: await stack.broker.token('wilma'), agent: 'wilma' });
+  await using holder = await connectBroker({
+    url,
+    token: await stack.broker.token('gus'),
+    agent: groupAddress('gus'),
+  });
+  const { messages } = await holder.subscribe({ group });
+  const asked = walt.request(group, 'ask', 'who?', { ...wait, id: 'mine' });
+  const { value } = await messages.next();
+  await walt.deliver({ to: group, kind: 'task', id: 'later', body: 'for anyone' });
+  await using gus = await stack.mailbox('gus', 'worker', { turn: { seqs: [value!.seq!], group } });
+  const read = await gus.use('inbox_read');
+  expect(read.data).toMatchObject({ turn: [{ id: 'mine', group }], waiting: [{ id: 'later' }] });
+  const early = await gus.use('reply', { message_id: 'later', text: 'not mine' });
+  expect(early).toMatchObject({ isError: true, text: expect.stringContaining('not_held') });
+  expect((await gus.use('reply', { message_id: 'mine', text: 'me' })).isError).toBe(false);
+  expect(await asked).toMatchObject({ status: 'completed', reply: { json: 'me', from: { agent: 'gus' } } });
+  expect(await holder.find([{ agent: 'wilma', id: 'mine', reply: replyIdOf('mine') }])).toEqual(['answered']);
+});
+
 test('A reply of a served face is stored at once; the message stays, and the reply of serve after it is not stored.', async () => {
   await using served = await stage('rita');
   const { walt, holder, next } = served;
   const asked = walt.request('rita', 'ask', 'who?', { ...wait, id: 'q1' });
   const { seq, from } = await next();
-  await using rita = await stack.mailbox('rita', 'worker', { turn: [seq!] });
+  await using rita = await stack.mailbox('rita', 'worker', { turn: { seqs: [seq!] } });
   expect((await rita.use('reply', { message_id: 'q1', text: 'me' })).isError).toBe(false);
   expect(await asked).toMatchObject({ status: 'completed', reply: { json: 'me', id: replyIdOf('q1') } });
   expect(await holder.peek()).toHaveLength(1);
@@ -73,7 +96,7 @@ test('A reply of a served face is stored at once; the message stays, and the rep
 test('A served face answers no note, and no message that is not there.', async () => {
   await using served = await stage('rolf');
   await served.walt.deliver({ to: 'rolf', kind: 'note', id: 'n1', body: 'hello' });
-  await using rolf = await stack.mailbox('rolf', 'worker', { turn: [(await served.next()).seq!] });
+  await using rolf = await stack.mailbox('rolf', 'worker', { turn: { seqs: [(await served.next()).seq!] } });
   expect((await rolf.use('reply', { message_id: 'n1', text: 'hi' })).text).toContain('not_a_question');
   expect((await rolf.use('reply', { message_id: 'n2', text: 'hi' })).text).toContain('not_held');
 });
@@ -82,7 +105,7 @@ test('A served agent that asks is told of a question to it, but not of that of i
   await using served = await stage('rune');
   const { walt, next } = served;
   await walt.deliver({ to: 'rune', kind: 'ask', id: 'own', body: 'go' });
-  const turn = [(await next()).seq!];
+  const turn = { seqs: [(await next()).seq!] };
   await using rune = await stack.mailbox('rune', 'worker', { turn, othersAskAfterMs: 0 });
   const asking = rune.use('ask_agent', { to: 'walt-rune', text: 'and you?' });
   const back = walt.request('rune', 'ask', 'you first', { ...wait, id: 'back' });

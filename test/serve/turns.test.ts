@@ -45,6 +45,17 @@ function ends(events: readonly { event: string }[]): unknown[] {
   return events.filter(({ event }) => event === 'turn_ended');
 }
 
+test('A served agent takes messages of a group, each in a turn of its own, and a note waits for no others.', async () => {
+  const group = 'role:worker';
+  const script = 'echo "$SIGNALBOX_TURN_GROUP: $(cat)"';
+  await using rosa = await stage.serve(script, { group, noteWaitMs: 600_000 });
+  await expect.poll(() => rosa.events.length).toBe(1);
+  await stage.walt.deliver({ to: group, kind: 'note', body: 'to whom it may concern' });
+  const outcome = await stage.walt.request(group, 'ask', 'hello', wait);
+  expect(outcome).toMatchObject({ reply: { json: 'role:worker: hello', from: { agent: 'rosa' } } });
+  await expect.poll(() => ends(rosa.events)).toMatchObject([{ outcome: 'done' }, { outcome: 'answered' }]);
+});
+
 test('After five failures the message is a dead letter with what the program wrote last, and the sender is told.', async () => {
   await using rosa = await stage.serve('echo "no more money" >&2; exit 3', { random: () => 0 });
   const outcome = await stage.walt.request('rosa', 'task', 'buy it', wait);

@@ -125,9 +125,15 @@ export function agentOption(text: string): string {
   throw new InvalidArgumentError('An agent id is lower-case, as in writer-1.');
 }
 
+/** Reads a group. */
+export function groupOption(text: string): string {
+  if (/^(group|role):[a-z0-9][a-z0-9_.-]{0,63}$/.test(text)) return text;
+  throw new InvalidArgumentError('A group is role:ROLE or group:NAME, as in role:writer.');
+}
+
 /** Reads an agent id, or a group. */
 export function agentOrGroupOption(text: string): string {
-  return /^(group|role):[a-z0-9][a-z0-9_.-]{0,63}$/.test(text) ? text : agentOption(text);
+  return text.includes(':') ? groupOption(text) : agentOption(text);
 }
 
 /** Reads a role. */

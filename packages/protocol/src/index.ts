@@ -116,6 +116,7 @@ export {
   isAddress,
   isAgentId,
   isGroup,
+  isGroupName,
   isNamedOperator,
   isRecipient,
   isReservedName,

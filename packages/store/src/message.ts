@@ -94,6 +94,8 @@ export interface StoredMessage
   seq: number;
   /** How often a consumer tried it and failed. */
   attempts: number;
+  /** True for a request whose reply is stored, although it is pending. */
+  answered?: true | undefined;
   size: number;
   /** True if the body was damaged on the disk, so that the message has none and can't be handled. */
   damaged?: true | undefined;

@@ -13,6 +13,7 @@ export { type ExecutorOptions, McpProxyExecutor } from './executor/mcp-proxy-exe
 export type { ExecuteOptions, ToolCall, ToolProgress } from './executor/tool-call.ts';
 export { type McpFace, type McpFaceOptions, serveMcpFace } from './face/stdio-face.ts';
 export { type HttpFace, type HttpFaceOptions, serveHttpFace } from './http/http-face.ts';
+export type { TurnRef } from './mailbox/served/turn-messages.ts';
 export { type AgentPlan, type AgentSetup, type MailHookCommand, planAgent } from './runner/agent-plan.ts';
 export { inheritedEnvironment } from './runner/child-environment.ts';
 export type { ChildToken, IssueToken } from './runner/child-token.ts';

@@ -38,6 +38,11 @@ export function isGroup(recipient: string): boolean {
   return recipient.includes(':');
 }
 
+/** Tells whether a text is the address of a group: `group:NAME` or `role:ROLE`. */
+export function isGroupName(text: string): boolean {
+  return groupPattern.test(text);
+}
+
 /** Returns the role whose agents are the members of a group `role:ROLE`. Returns `undefined` for a group of the configuration. */
 export function roleOfGroup(group: string): string | undefined {
   return group.startsWith('role:') ? group.slice('role:'.length) : undefined;

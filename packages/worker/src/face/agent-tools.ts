@@ -5,6 +5,7 @@ import type { MailHint } from '../mailbox/inbox/mail-hint.ts';
 import { mentionMail } from '../mailbox/inbox/mention-mail.ts';
 import type { Mentioned } from '../mailbox/inbox/mentioned.ts';
 import { type Mailbox, type MailboxSettings, mailboxTools } from '../mailbox/mailbox-tools.ts';
+import type { TurnRef } from '../mailbox/served/turn-messages.ts';
 import { searchTools } from '../search/search-tools.ts';
 import { type AgentStatus, createAgentStatus } from '../tools/agent-status.ts';
 import { CallsUnderWay } from '../tools/calls-under-way.ts';
@@ -22,8 +23,8 @@ export interface AgentToolsOptions extends MailboxSettings {
   mailbox?: boolean;
   /** Names the process that reads the inbox to the broker, if that process ends with its agent. */
   consumerId?: string;
-  /** Set if the agent is served: the sequence numbers of the messages of this turn. */
-  turn?: readonly number[];
+  /** Set if the agent is served: the turn for which this process was started. */
+  turn?: TurnRef;
   /** How long a call that waits for a person's decision is waited for; default 45 s, or 10 min if the client follows progress. */
   pendingAfterMs?: number;
   /** Remembers the mail that hints have mentioned; by default for these tools alone. */

@@ -25,7 +25,7 @@ import type { MailboxTool } from './mailbox-tool.ts';
 import { MainConnection } from './main-connection.ts';
 import { sendTool } from './send-tool.ts';
 import { servedInboxTools } from './served/served-inbox-tools.ts';
-import { turnMessages } from './served/turn-messages.ts';
+import { type TurnRef, turnMessages } from './served/turn-messages.ts';
 
 /** Settings of the waits of the mailbox tools, and of the hint at mail. Times in milliseconds. */
 export interface MailboxSettings {
@@ -47,10 +47,10 @@ export interface MailboxOptions extends MailboxSettings {
   /** Names the process that reads the inbox to the broker, if that process ends with its agent. */
   consumerId?: string;
   /**
-   * Set if the agent is served: the sequence numbers of the messages of this turn. Then this mailbox never takes the inbox, which `worker
+   * Set if the agent is served: the turn for which this process was started. Then this mailbox never takes the inbox, which `worker
    * serve` holds.
    */
-  turn?: readonly number[];
+  turn?: TurnRef;
   /** Remembers the mail that hints have mentioned; by default for this mailbox alone. */
   mentioned?: Mentioned;
   log?: Log;
@@ -101,7 +101,7 @@ export function mailboxTools(executor: McpProxyExecutor, options: MailboxOptions
   const readTool = () => readToolOf(executor.mailbox);
   const questions = new WaitingQuestions(client, {
     isWanted: () => readTool() !== undefined && isShown('signalbox_reply'),
-    read: () => turn ?? inbox.held.unacked().map(({ seq }) => seq),
+    read: () => turn?.seqs ?? inbox.held.unacked().map(({ seq }) => seq),
     othersAfterMs: options.othersAskAfterMs ?? defaultOthersAskAfterMs,
     now,
     startTimer,

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { FaceCommand, Injection } from '../agent-clis/injection.ts';
 import { injectionFor, notInjected } from '../agent-clis/injection-table.ts';
+import type { TurnRef } from '../mailbox/served/turn-messages.ts';
 import { agentVariables } from './child-environment.ts';
 
 /** Writes the shell command of a hook that asks a shared face for new mail. */
@@ -39,8 +40,8 @@ export interface AgentSetup {
   approveWorkspaceServers: boolean;
   /** A settings file of the machine's administrator, which ours would replace. */
   systemSettings?: string;
-  /** Set if the process takes one turn of a served agent: the sequence numbers of the messages of the turn. */
-  turn?: readonly number[];
+  /** Set if the process takes one turn of a served agent. */
+  turn?: TurnRef;
 }
 
 /** Everything that one process of an agent is given. */
@@ -66,7 +67,7 @@ export function planAgent(setup: AgentSetup, runDirectory: string): AgentPlan {
     tokenFile,
     faceSocket,
     caFile: authorities?.file,
-    turn: turn && { seqs: turn, messageFile: messageFileIn(runDirectory) },
+    turn: turn && { ...turn, messageFile: messageFileIn(runDirectory) },
   });
   const injection = inject
     ? injectionFor(argv, {

@@ -1,3 +1,5 @@
+import type { TurnRef } from '../mailbox/served/turn-messages.ts';
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Returns the part of our environment that agents inherit: everything but `SIGNALBOX_*`, which says who we are. */
@@ -17,7 +19,7 @@ export function agentVariables(facts: {
   /** The file with the authorities to trust. */
   caFile: string | undefined;
   /** The turn that the process takes, if it takes one: its messages, and the file that holds them. */
-  turn?: { seqs: readonly number[]; messageFile: string } | undefined;
+  turn?: (TurnRef & { messageFile: string }) | undefined;
 }): Record<string, string> {
   return {
     SIGNALBOX_URL: facts.url,
@@ -28,6 +30,7 @@ export function agentVariables(facts: {
     ...(facts.turn && {
       SIGNALBOX_SERVED: '1',
       SIGNALBOX_TURN: facts.turn.seqs.join(','),
+      ...(facts.turn.group !== undefined && { SIGNALBOX_TURN_GROUP: facts.turn.group }),
       SIGNALBOX_MESSAGE_FILE: facts.turn.messageFile,
     }),
   };

@@ -5,8 +5,12 @@ import type { TurnProgram } from './program/turn-program.ts';
  * Plans a turn for a message that stands for any, without side effects. Throws `SignalboxError` `usage` for a command line that can't take
  * turns.
  */
-export function planTurn(setup: AgentSetup, turns: TurnProgram, runDirectory: string): AgentPlan {
-  const plan = planAgent({ ...setup, turn: [0] }, runDirectory);
+export function planTurn(
+  setup: AgentSetup,
+  { turns, group }: { turns: TurnProgram; group?: string | undefined },
+  runDirectory: string,
+): AgentPlan {
+  const plan = planAgent({ ...setup, turn: { seqs: [0], group } }, runDirectory);
   const { agent, cwd } = setup;
   const { argv, env, files } = plan.injection;
   const [prompt, text] = ['PROMPT', 'TEXT'];

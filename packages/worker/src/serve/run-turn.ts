@@ -22,6 +22,8 @@ export interface TurnRunOptions {
   program: string;
   /** How the program takes turns. */
   turns: TurnProgram;
+  /** The group whose messages the agent takes, in place of its own inbox. */
+  group?: string | undefined;
   /** Directories to make run directories in, best first. */
   roots: readonly RunRoot[];
   /** See `AgentRunOptions.records`. */
@@ -72,7 +74,10 @@ export interface TurnEnd {
 export async function runTurn(task: TurnTask, options: TurnRunOptions): Promise<TurnEnd> {
   const { setup, roots, records, cleanup } = options;
   const name = `${setup.agent}#turn-${task.turn}`;
-  const files = await prepareRunFiles({ ...setup, turn: task.seqs }, { roots, records, cleanup, name });
+  const files = await prepareRunFiles(
+    { ...setup, turn: { seqs: task.seqs, group: options.group } },
+    { roots, records, cleanup, name },
+  );
   try {
     const command = await writeTurnFiles(files, task, options);
     const token = await task.issueToken();

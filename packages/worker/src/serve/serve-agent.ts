@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import {
   type BrokerClient,
   connectBroker,
+  groupAddress,
   startTimer as nodeTimer,
   type StartTimer,
 } from '@signalbox/client';
@@ -76,7 +77,7 @@ async function serve(
   stopping: AbortSignal,
   killing: AbortController,
 ): Promise<void> {
-  const { setup, onEvent, graceMs, concurrency, startTimer = nodeTimer } = options;
+  const { setup, onEvent, graceMs, concurrency, group, startTimer = nodeTimer } = options;
   const { agent, url, insecure, authorities, argv } = setup;
   await using token = await openLastingToken(options);
   if (stopping.aborted) return;
@@ -84,7 +85,7 @@ async function serve(
     url,
     insecure,
     ...(authorities && { ca: authorities.pem }),
-    agent,
+    agent: group === undefined ? agent : groupAddress(agent),
     token: token.text,
     renewToken: token.renew,
     ...(options.random && { random: options.random }),
@@ -95,6 +96,7 @@ async function serve(
   let turns = 0;
   const inbox = await openServedInbox(client, {
     concurrency,
+    group,
     noteWaitMs: options.noteWaitMs ?? defaultNoteWaitMs,
     startTimer,
     consumerId: randomBytes(12).toString('base64url'),

@@ -34,7 +34,9 @@ export type TurnResult = { isDone: true; reply?: string } | { isDone: false; rea
 export interface ServedInboxOptions {
   /** The most turns at a time. */
   concurrency: number;
-  /** The longest time that a note waits for others, in milliseconds. */
+  /** The group whose messages are taken, in place of the client's own inbox. The client has an address of `groupAddress` then. */
+  group?: string | undefined;
+  /** The longest time that a note waits for others, in milliseconds. In a group none does: another member may be free. */
   noteWaitMs: number;
   startTimer: StartTimer;
   /** Names this process to the broker. */
@@ -70,12 +72,12 @@ interface Job {
   readonly entries: readonly Entry[];
 }
 
-/** Takes the agent's inbox, all kinds of messages. Rejects as `BrokerClient.serve`. */
+/** Takes the agent's inbox, or messages of a group, of all kinds. Rejects as `BrokerClient.serve`. */
 export async function openServedInbox(
   client: BrokerClient,
   options: ServedInboxOptions,
 ): Promise<ServedInbox> {
-  const { concurrency, noteWaitMs, startTimer, consumerId } = options;
+  const { concurrency, group, noteWaitMs, startTimer, consumerId } = options;
   let isStopping = false;
   const queue = new TurnQueue<Job>(concurrency, (job) => runJob(client, job, options), changed);
   const notes = new NoteBundles<Entry>({ waitMs: noteWaitMs, startTimer, onReady: enqueue });
@@ -99,14 +101,14 @@ export async function openServedInbox(
         if (notes.remove(entry)) changed();
         reject(request.signal.reason);
       });
-      if (isQuestion(request.message.kind)) enqueue([entry]);
+      if (group !== undefined || isQuestion(request.message.kind)) enqueue([entry]);
       else {
         notes.add(entry);
         changed();
       }
       return await promise;
     },
-    { tellsStart: true, consumerId },
+    { tellsStart: true, consumerId, ...(group !== undefined && { group, concurrency }) },
   );
   return {
     pending: loop.subscribed.pending,

@@ -1,4 +1,4 @@
-import { isAgentId, isJsonObject, maxTokenLength, SignalboxError } from '@signalbox/protocol';
+import { isAgentId, isGroupName, isJsonObject, maxTokenLength, SignalboxError } from '@signalbox/protocol';
 import { z } from 'zod';
 
 /** The version of the lines between a shim and a shared face, which are described in `docs/protocol/shared-face.md`. */
@@ -20,7 +20,12 @@ const helloSchema = z.object({
       orchestrator: z.string().refine(isAgentId, 'is no agent id').optional(),
       tools: z.enum(['all', 'search']).optional(),
       timeout_ms: z.int().positive().optional(),
-      turn: z.array(z.int().positive()).max(maxTurnMessages).optional(),
+      turn: z
+        .object({
+          seqs: z.array(z.int().positive()).max(maxTurnMessages).readonly(),
+          group: z.string().refine(isGroupName, 'is no group').optional(),
+        })
+        .optional(),
     })
     .default({}),
 });

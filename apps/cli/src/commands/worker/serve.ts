@@ -1,5 +1,11 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { countOption, timeOption, withConnectionOptions, withExamples } from '../../command-options.ts';
+import {
+  countOption,
+  groupOption,
+  timeOption,
+  withConnectionOptions,
+  withExamples,
+} from '../../command-options.ts';
 import type { WorkerServeFlags } from '../../worker/serve/serve.ts';
 
 /** The most turns at a time: as many messages does the broker hand out ahead. */
@@ -25,6 +31,11 @@ export function serveCommand(): Command {
     .option('--role <role>', 'role of the tokens that are made for the agents (only as the operator)')
     .addOption(timeOption('--ttl <time>', 'how long such a token is valid at most; default 24h'))
     .option('--count <n>', 'serve so many agents: NAME-1, NAME-2, …', countOption, 1)
+    .option(
+      '--group <group>',
+      'take messages of this group in place of the agent’s own inbox: role:ROLE or group:NAME',
+      groupOption,
+    )
     .option('--concurrency <n>', 'turns of one agent at a time, 64 at most', concurrencyOption, 1)
     .addOption(
       new Option(
@@ -66,6 +77,7 @@ export function serveCommand(): Command {
     command,
     'signalbox worker serve --agent rosa --role researcher -- claude -p',
     'signalbox worker serve --agent scout --role researcher --count 4 -- codex exec',
+    'signalbox worker serve --group role:researcher --agent scout --role researcher --count 4 -- codex exec',
     'signalbox worker serve --token-file rosa.token --session none -- ./answer.sh',
   );
   return command.action(async (argv: string[], flags: WorkerServeFlags) => {

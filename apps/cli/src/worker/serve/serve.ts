@@ -16,6 +16,7 @@ import {
   sameToken,
   serveAgent,
   startCleanupProcess,
+  type ThreadSessions,
   type TurnProgram,
   turnProgramOf,
 } from '@signalbox/worker';
@@ -40,6 +41,8 @@ export interface WorkerServeFlags extends Omit<SetupFlags, 'hooks'> {
   /** The most turns of one agent at a time. */
   concurrency: number;
   session: 'thread' | 'none';
+  /** The group whose messages the agents take. */
+  group?: string;
   turnTimeout: number;
   noteWait: number;
   stopTimeout: number;
@@ -55,7 +58,8 @@ export async function serveWorkers(argv: readonly string[], given: WorkerServeFl
   const turns = turnProgramOf(argv);
   const identity = await runIdentity(flags, process.env);
   const setups = runSetups(argv, cwd, identity, flags);
-  const plan = (setup: AgentSetup, runDirectory: string) => planTurn(setup, turns, runDirectory);
+  const { group } = flags;
+  const plan = (setup: AgentSetup, runDirectory: string) => planTurn(setup, { turns, group }, runDirectory);
   for (const setup of setups) plan(setup, '/');
   if (flags.dryRun) {
     printPlans(setups, { json: flags.json === true, plan });
@@ -103,13 +107,16 @@ async function serveAll(
     noteWaitMs: flags.noteWait,
     issueToken,
     concurrency: flags.concurrency,
+    group: flags.group,
     tracing: await ownTracing(),
     onEvent,
   } satisfies Partial<ServeAgentOptions>;
   const agents: ServedAgent[] = [];
+  const ofGroup = flags.group === undefined ? undefined : await sessionsOf(setups[0]!, flags);
   for (const setup of setups) {
-    const { sessionsFile, outputFile } = rememberedFiles(setup);
-    const sessions = flags.session === 'thread' ? await openThreadSessions(sessionsFile) : undefined;
+    const { outputFile } = rememberedFiles(setup, flags.group);
+    // Any member may take the next message of a thread, and one at a time has it.
+    const sessions = ofGroup ?? (await sessionsOf(setup, flags));
     const keepOutput = outputKeeper(outputFile);
     agents.push(
       serveAgent({ ...options, setup: { ...setup, faceSocket: face?.socket }, sessions, keepOutput }),
@@ -122,13 +129,22 @@ async function serveAll(
   }
 }
 
+async function sessionsOf(
+  setup: AgentSetup,
+  { session, group }: Pick<WorkerServeFlags, 'session' | 'group'>,
+): Promise<ThreadSessions | undefined> {
+  return session === 'thread'
+    ? await openThreadSessions(rememberedFiles(setup, group).sessionsFile)
+    : undefined;
+}
+
 /** Names the files of an agent: its sessions, which only the same program in the same directory can resume, and its newest output. */
-function rememberedFiles({ agent, url, cwd, argv }: AgentSetup): {
-  sessionsFile: string;
-  outputFile: string;
-} {
+function rememberedFiles(
+  { agent, url, cwd, argv }: AgentSetup,
+  group: string | undefined,
+): { sessionsFile: string; outputFile: string } {
   const scope = createHash('sha256')
-    .update(JSON.stringify([url, cwd, argv[0]]))
+    .update(JSON.stringify([url, cwd, argv[0], ...(group === undefined ? [] : [group])]))
     .digest('hex')
     .slice(0, 12);
   const stem = join(servedAgentsDirectory(process.env), `${agent}-${scope}`);

@@ -188,7 +188,9 @@ export class GroupDispatcher {
   #handOut(shared: SharedLease, stored: StoredMessage): boolean {
     const { seq, kind } = stored;
     const { pusher } = this.#deps;
-    if (shared.endedSinceRead.has(seq) || !pusher.isWhole(stored)) {
+    // Its reply came from a member that had lost it.
+    const isOver = shared.endedSinceRead.has(seq) || !pusher.isWhole(stored) || pusher.ackIfAnswered(stored);
+    if (isOver) {
       shared.ended(seq);
       return true;
     }

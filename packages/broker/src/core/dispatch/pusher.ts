@@ -45,6 +45,15 @@ export class Pusher {
     return false;
   }
 
+  /** Acks a message that was read, if its reply is stored already. Returns true if so. */
+  ackIfAnswered({ seq, answered, ...stored }: StoredMessage): boolean {
+    if (!answered) return false;
+    const { commits, settler, waiting } = this.#deps;
+    waiting.remove(seq);
+    if (!commits.isSettling(seq)) settler.ackUnheld(seq, headerOf({ seq, ...stored }));
+    return true;
+  }
+
   /** Pushes a message that was read. */
   pushStored(lease: Lease, stored: StoredMessage): Pushed {
     const from = { agent: stored.sender, address: stored.senderAddress, role: stored.senderRole };

@@ -59,8 +59,18 @@ export class Settler {
 
   /** Settles a message to a configured sender, which reads nothing, as if it had been read. */
   discard(seq: number, message: MessageHeader): void {
+    this.ackUnheld(seq, message, 'its recipient reads nothing');
+  }
+
+  /** Settles a message that nobody has as `acked`. */
+  ackUnheld(seq: number, message: MessageHeader, reason?: string): void {
     const { commits, tail, meter } = this.#deps;
-    commits.settle({ inbox: message.inbox, seq, outcome: 'acked', reason: 'its recipient reads nothing' });
+    commits.settle({
+      inbox: message.inbox,
+      seq,
+      outcome: 'acked',
+      ...(reason !== undefined && { reason }),
+    });
     meter.settled(message.kind, 'acked');
     if (tail.isOn) tail.report({ what: 'settled', outcome: 'acked' }, seq, message);
   }

@@ -112,6 +112,7 @@ export function storedMetadataOf(message: LoggedMessage): StoredMetadata {
     seq: message.seq,
     size: message.size,
     attempts: message.attempts,
+    answered: message.answered || undefined,
     damaged: hasLostBody(message) || undefined,
   };
 }

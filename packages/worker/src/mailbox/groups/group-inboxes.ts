@@ -1,4 +1,4 @@
-import { isGroup, isRecipient, SignalboxError } from '@signalbox/protocol';
+import { isGroupName, SignalboxError } from '@signalbox/protocol';
 import type { GroupHold } from './group-holds.ts';
 import type { GroupInbox } from './group-inbox.ts';
 
@@ -28,7 +28,7 @@ export class GroupInboxes implements AsyncDisposable {
    * messages of as many groups as it may.
    */
   of(group: string): GroupInbox {
-    if (!isRecipient(group) || !isGroup(group)) {
+    if (!isGroupName(group)) {
       const message = `'group' must be role:ROLE or group:NAME, and '${group}' is neither; the group of your own role is role:${this.#ownRole()}`;
       throw new SignalboxError('invalid_arguments', message);
     }

@@ -2,6 +2,14 @@ import type { BrokerClient } from '@signalbox/client';
 import { type PeekedMessage, parseJson } from '@signalbox/protocol';
 import { type HeldMessage, heldOf } from '../inbox/held-messages.ts';
 
+/** The turn of a served agent for which a process was started. */
+export interface TurnRef {
+  /** The sequence numbers of its messages. */
+  seqs: readonly number[];
+  /** The group that they were taken from; without it they are in the agent's own inbox. */
+  group?: string | undefined;
+}
+
 /** The most messages of an inbox that are looked at to find one by its id. */
 const maxLooked = 2_000;
 const pageMessages = 200;
@@ -16,31 +24,36 @@ export interface TurnMessages {
   withId(id: string, from: string | undefined): Promise<HeldMessage[]>;
 }
 
-/** `turn`: the sequence numbers of the messages of this turn. `now`: monotonic milliseconds. */
+/** `now`: monotonic milliseconds. */
 export function turnMessages(
   client: Pick<BrokerClient, 'agent' | 'peek'>,
-  turn: readonly number[],
+  { seqs: turn, group }: TurnRef,
   now: () => number,
 ): TurnMessages {
-  const address = client.agent;
+  const address = group ?? client.agent;
+  const ofTurn = async (): Promise<HeldMessage[]> => {
+    const found = await Promise.all(turn.map((seq) => client.peek({ address, after: seq - 1, limit: 1 })));
+    return found
+      .flat()
+      .filter(({ seq }) => turn.includes(seq ?? 0))
+      .map((one) => held(one, now()));
+  };
   return {
-    async ofTurn() {
-      const found = await Promise.all(turn.map((seq) => client.peek({ address, after: seq - 1, limit: 1 })));
-      return found
-        .flat()
-        .filter(({ seq }) => turn.includes(seq ?? 0))
-        .map((one) => held(one, now()));
-    },
+    ofTurn,
     async ofOthers(limit) {
       const peeked = await client.peek({ address, limit: Math.min(pageMessages, limit + turn.length) });
       const others = peeked.filter(({ seq, working }) => !working && !turn.includes(seq ?? 0));
       return others.slice(0, limit).map((one) => held(one, now()));
     },
     async withId(id, from) {
+      const isWanted = (one: { id: string; from: { agent: string } }): boolean =>
+        one.id === id && (from === undefined || one.from.agent === from);
+      // What waits in a group may be taken by any member. Only the one that took it may answer it.
+      if (group !== undefined) return (await ofTurn()).filter(({ message }) => isWanted(message));
       let after = 0;
       for (let looked = 0; looked < maxLooked; looked += pageMessages) {
         const page = await client.peek({ address, after, limit: pageMessages, bodies: false });
-        const found = page.filter((one) => one.id === id && (from === undefined || one.from.agent === from));
+        const found = page.filter(isWanted);
         if (found.length > 0) return found.map((one) => held(one, now()));
         const last = page.at(-1)?.seq;
         if (last === undefined) break;
