@@ -6,6 +6,8 @@ import type { ExpiryClock } from '../time/expiry-clock.ts';
 
 /** The most messages, and bytes of them, that are released by one commit. What others send meanwhile comes between two of them. */
 const atOnce = { messages: 128, bytes: 1024 * 1024 };
+/** What becomes due within this time after a release is released together, so that many messages do not cost a commit each. */
+const pauseMs = 10;
 /** A timer is set only for what is due this soon. {@link Releases.check} finds the rest, also after a step of the clock. */
 const timerMs = 500;
 
@@ -75,7 +77,7 @@ export class Releases {
       await commits.written();
       if (this.#isClosed) return;
     }
-    this.#setTimer();
+    this.#setTimer(pauseMs);
   }
 
   #release(message: NewMessage): void {
@@ -90,12 +92,12 @@ export class Releases {
     if (found !== undefined) this.#nextDueAt = Math.min(this.#nextDueAt, found);
   }
 
-  #setTimer(): void {
+  #setTimer(leastMs = 0): void {
     clearTimeout(this.#timer);
     const { time, onError } = this.#deps;
     const wait = this.#nextDueAt - time.look().earliest;
     if (this.#isClosed || wait > timerMs) return;
-    this.#timer = setTimeout(() => this.check().catch(onError), Math.max(0, Math.ceil(wait)));
+    this.#timer = setTimeout(() => this.check().catch(onError), Math.max(leastMs, Math.ceil(wait)));
   }
 }
 
