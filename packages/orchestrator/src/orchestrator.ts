@@ -13,9 +13,10 @@ import {
 import { ToolDigests } from '@signalbox/tool-calls';
 import { newApprovalId as newIdOfApproval } from './approvals/approval-id.ts';
 import { sendApprovalNotes } from './approvals/approval-notes.ts';
-import { type ApprovalLimits, Approvals, defaultApprovalLimits } from './approvals/approvals.ts';
+import { Approvals } from './approvals/approvals.ts';
 import { type ApprovalPolicy, noApprovals } from './approvals/ask-rules.ts';
 import { maxArgumentBytes } from './approvals/call-digests.ts';
+import { type ApprovalLimits, defaultApprovalLimits } from './approvals/waiting-places.ts';
 import { AuditTrail } from './audit/audit-trail.ts';
 import { auditServerEvents } from './audit/server-events.ts';
 import { auditWithheldHints } from './audit/withheld-hints.ts';
@@ -168,6 +169,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
       newId: newApprovalId,
       ...(options.approvalLimits && { limits: options.approvalLimits }),
       now,
+      monotonic,
       fault,
       log,
     });

@@ -1,4 +1,4 @@
-import { type ToolCallError, toolCallError } from '@signalbox/protocol';
+import { SignalboxError, type ToolCallError, toolCallError } from '@signalbox/protocol';
 import type { ApprovalRecord } from './approval-record.ts';
 
 /** Returns the error for the caller of a call whose approval ended, unless it was approved. None of these calls has run. */
@@ -48,6 +48,30 @@ export function tooManyWait(agent: string, of: 'agent' | 'all', limit: number): 
     retryAfterSeconds: 60,
     hint: 'This call did not run. Wait until some of them are decided, or cancel some.',
   });
+}
+
+/** Returns the error for a call of an agent that asks people too often. */
+export function asksTooOften(agent: string, limit: number, seconds: number): ToolCallError {
+  const message = `calls of '${agent}' asked a person ${limit} times in a minute, the most that they may`;
+  return toolCallError('quota_exceeded', message, {
+    mayHaveRun: false,
+    retryAfterSeconds: seconds,
+    hint: 'This call did not run. Ask less often; a person can approve several calls at once.',
+  });
+}
+
+/** Returns the error for a request that was attached and is aborted: the call itself goes on. `undefined` if the client was closed. */
+export function endOfFollower(
+  { id, tool }: ApprovalRecord,
+  { reason }: AbortSignal,
+): ToolCallError | undefined {
+  const code = reason instanceof SignalboxError ? reason.code : undefined;
+  if (code === 'closed') return undefined;
+  const isOver = code === 'timed_out';
+  const message = isOver
+    ? `the deadline passed before the call of '${tool}' that waits for approval ${id} ended`
+    : `the request was called off; the call of '${tool}' that waits for approval ${id} goes on`;
+  return toolCallError(isOver ? 'approval_expired' : 'cancelled', message, { mayHaveRun: true });
 }
 
 /** Returns the error for arguments that cannot be shown to a person, or not be told apart from others. */

@@ -106,6 +106,16 @@ export function differenceFrom(
   return isChanged ? `the definition of '${bound.tool}' changed` : undefined;
 }
 
+/** Whether two calls are the same but for their requests. */
+export function isSameCall(one: BoundCall, other: BoundCall): boolean {
+  return (
+    one.role === other.role &&
+    one.tool === other.tool &&
+    one.definitionHash === other.definitionHash &&
+    one.argumentsHash === other.argumentsHash
+  );
+}
+
 /** Returns an approval as it is shown; without its arguments to those who may not see them. */
 export function shownApproval(
   record: ApprovalRecord,

@@ -60,6 +60,7 @@ class Stack implements AsyncDisposable {
       newId: () => `id${this.#ids++}`,
       ...(limits && { limits }),
       now: () => this.now,
+      monotonic: () => this.now,
       fault: noFault,
       log: () => {},
     });

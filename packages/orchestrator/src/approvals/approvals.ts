@@ -6,34 +6,26 @@ import {
   type Sender,
   SignalboxError,
   type ToolCallError,
-  toolCallError,
 } from '@signalbox/protocol';
-import { timerMs } from '@signalbox/tool-calls';
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import type { CallKey } from '../journal/call-key.ts';
 import { approvalEvents } from './approval-audit.ts';
-import { errorOfEnd, tooManyWait, unfitArguments, unwrittenApproval } from './approval-errors.ts';
+import { endOfFollower, errorOfEnd, unfitArguments, unwrittenApproval } from './approval-errors.ts';
 import {
-  type ApprovalEnd,
   type ApprovalEvent,
   type ApprovalRecord,
   type BoundCall,
   differenceFrom,
-  endBy,
+  isSameCall,
   type ProposedCall,
   type StandingRecord,
 } from './approval-record.ts';
 import type { ApprovalQuery, ApprovalStore, NumberedApproval } from './approval-store.ts';
 import type { ApprovalPolicy } from './ask-rules.ts';
-
-/** How many calls may wait for decisions: of one agent, and of all. */
-export interface ApprovalLimits {
-  perAgent: number;
-  all: number;
-}
-
-/** The bounds of calls that wait; each of them keeps a place of the inbox's window. */
-export const defaultApprovalLimits: ApprovalLimits = { perAgent: 16, all: 512 };
+import { AwaitedReplies } from './awaited-replies.ts';
+import { type Decided, OpenApproval } from './open-approval.ts';
+import { StandingApprovals } from './standing-approvals.ts';
+import { type ApprovalLimits, defaultApprovalLimits, WaitingPlaces } from './waiting-places.ts';
 
 /** How often it is looked whether callers of calls that wait have called them off while this process was away. */
 const sweepEveryMs = 30_000;
@@ -56,6 +48,8 @@ export interface ApprovalsDeps {
   limits?: ApprovalLimits;
   /** Epoch milliseconds. */
   now: () => number;
+  /** Monotonic milliseconds. */
+  monotonic: () => number;
   fault: Fault;
   log: Log;
 }
@@ -83,46 +77,28 @@ export type Decision =
   | { status: 'answered'; reply: McpReply; of: ApprovalRecord }
   | { status: 'handed_back' };
 
-/** An approval that has not ended. */
-interface Open {
-  record: ApprovalRecord;
-  /** Resolves when the record is on the disk. */
-  written: Promise<void>;
-  /** The change that is being written. */
-  ending: Promise<unknown> | undefined;
-  /** Called with the decision; absent while the request is not here. */
-  resolve: ((decision: Decision) => void) | undefined;
-  timer: NodeJS.Timeout | undefined;
-}
-
-/** The result of {@link Approvals.decide}. `isDone` is false if the approval had ended, or ended for another reason. */
-export interface Decided {
-  record: ApprovalRecord;
-  isDone: boolean;
-}
-
 /**
  * Has calls wait until somebody decides on them. The record of a call is on the disk before its caller hears that it waits, and a decision
  * before the call starts or who decided hears of it. A request whose process died finds its record again by its id.
  */
 export class Approvals implements Disposable {
+  /** The standing approvals. */
+  readonly standing: StandingApprovals;
   readonly #deps: ApprovalsDeps;
-  readonly #limits: ApprovalLimits;
-  readonly #open = new Map<string, Open>();
-  /** The requests that wait here, by agent: those of approvals, and those that are attached to one. */
-  readonly #waiting = new Map<string, number>();
-  /** The replies for which attached requests wait, by approval. */
-  readonly #replies = new Map<string, PromiseWithResolvers<McpReply>>();
-  readonly #standing = new Map<string, StandingRecord>();
-  readonly #closed = Promise.withResolvers<Decision>();
+  readonly #places: WaitingPlaces;
+  readonly #open = new Map<string, OpenApproval>();
+  readonly #replies = new AwaitedReplies();
   readonly #sweeping: NodeJS.Timeout;
+  /** Called with the calls that wait here when this is closed. */
+  readonly #handBack = new Set<() => void>();
+  #isClosed = false;
 
   /** Reads what the store holds. */
   constructor(deps: ApprovalsDeps) {
     this.#deps = deps;
-    this.#limits = deps.limits ?? defaultApprovalLimits;
-    for (const record of deps.store.pending()) this.#add(record, Promise.resolve());
-    for (const standing of deps.store.standing()) this.#standing.set(standing.id, standing);
+    this.#places = new WaitingPlaces(deps.limits ?? defaultApprovalLimits, deps.monotonic);
+    this.standing = new StandingApprovals(deps.store, deps.now);
+    for (const record of deps.store.pending()) this.#add(record);
     this.#sweeping = setInterval(() => void this.#sweep(), sweepEveryMs).unref();
   }
 
@@ -151,20 +127,13 @@ export class Approvals implements Disposable {
     return this.#deps.store.list(query);
   }
 
-  /** Lists the standing approvals that are in force. */
-  standing(): StandingRecord[] {
-    const now = this.#deps.now();
-    return [...this.#standing.values()].filter(({ until }) => until > now);
-  }
-
   /** Waits until somebody decides on the call, or it ends otherwise. Nothing of it runs meanwhile. Never rejects. */
   async ask(call: AskedCall): Promise<Decision> {
     try {
       const known = this.#deps.store.of(call.bound);
-      if (known) return await this.#resume(known, call);
-      return await this.#propose(call);
+      return known ? await this.#resume(known, call) : await this.#propose(call);
     } catch (thrown) {
-      this.#deps.log({ event: 'journal_failed', id: call.bound.requestId, reason: messageOf(thrown) });
+      this.#logFailure(call.bound.requestId, thrown);
       const isFull = thrown instanceof SignalboxError && thrown.code === 'journal_full';
       return { status: 'refused', error: unwrittenApproval(isFull, messageOf(thrown)) };
     }
@@ -187,30 +156,27 @@ export class Approvals implements Disposable {
     await open.written;
     const change = this.#changeOf(open.record);
     if (change !== undefined) {
-      const ended = await this.#end(open, { kind: 'supersede', reason: change });
-      return { record: ended.record, isDone: false };
+      const { record } = await open.end({ kind: 'supersede', reason: change });
+      return { record, isDone: false };
     }
-    if (!open.resolve && !(await this.#isWanted(open))) {
-      const ended = await this.#end(open, { kind: 'cancel', reason: gone });
-      return { record: ended.record, isDone: false };
+    if (!open.onDecided && !(await this.#isWanted(open.record))) {
+      const { record } = await open.end({ kind: 'cancel', reason: gone });
+      return { record, isDone: false };
     }
     this.#deps.fault('orchestrator.approval.deciding');
-    const decided = await this.#end(open, event, standing);
-    if (decided.isDone && standing) this.#standing.set(standing.id, standing);
+    const decided = await open.end(event, standing);
+    if (decided.isDone && standing) this.standing.add(standing);
     return decided;
   }
 
   /** Ends a standing approval. Resolves with it when that is on the disk; `undefined` if there is none with this id. */
   async revokeStanding(id: string, asker: Sender): Promise<StandingRecord | undefined> {
-    const standing = this.#standing.get(id);
-    if (!standing) return undefined;
-    await this.#deps.store.removeStanding(id);
-    this.#standing.delete(id);
-    this.#deps.audit.record(approvalEvents.standingRevoked(standing, asker));
+    const standing = await this.standing.revoke(id);
+    if (standing) this.#deps.audit.record(approvalEvents.standingRevoked(standing, asker));
     return standing;
   }
 
-  /** Why an approved call may not start: it is not the one that was approved; `undefined` if it is. */
+  /** Returns why an approved call may not start: it is not the one that was approved; `undefined` if it is. */
   refusalToStart(record: ApprovalRecord): ToolCallError | undefined {
     const reason = this.#changeOf(record);
     if (reason === undefined) return undefined;
@@ -232,28 +198,28 @@ export class Approvals implements Disposable {
   /** Gives the reply of an approval's call to the requests that are attached to it. */
   answered(request: CallKey, reply: McpReply): void {
     const record = this.#deps.store.of(request);
-    if (record?.requestId !== request.requestId) return;
-    this.#replies.get(record.id)?.resolve(reply);
-    this.#replies.delete(record.id);
+    if (record?.requestId === request.requestId) this.#replies.answered(record.id, reply);
   }
 
   /** Ends the approvals of calls whose tools are no longer those that they were. */
   definitionsChanged(): void {
     for (const open of this.#open.values()) {
       const reason = this.#changeOf(open.record);
-      if (reason !== undefined) this.#endQuietly(open, { kind: 'supersede', reason });
+      if (reason !== undefined) open.endQuietly({ kind: 'supersede', reason });
     }
   }
 
   /** Hands back the calls that wait: their records stay, and the next process on this inbox goes on with them. */
   close(): void {
-    this.#closed.resolve({ status: 'handed_back' });
+    this.#isClosed = true;
+    for (const handBack of this.#handBack) handBack();
+    this.#replies.close();
     this[Symbol.dispose]();
   }
 
   [Symbol.dispose](): void {
     clearInterval(this.#sweeping);
-    for (const { timer } of this.#open.values()) clearTimeout(timer);
+    for (const open of this.#open.values()) open[Symbol.dispose]();
   }
 
   /** Goes on with a request that came again. */
@@ -262,11 +228,11 @@ export class Approvals implements Disposable {
     const open = this.#open.get(record.id);
     const reason = differenceFrom(record, call.bound);
     if (reason === undefined) return open ? await this.#wait(open, call) : decisionOf(record);
-    if (open) await this.#end(open, { kind: 'supersede', reason });
-    const end = open?.record.end ?? { state: 'superseded' as const, endedAt: this.#deps.now(), reason };
+    const ended = open ? (await open.end({ kind: 'supersede', reason })).record : record;
+    const end = ended.end && ended.end.state !== 'approved' ? ended.end : undefined;
     return decisionOf({
       ...record,
-      end: end.state === 'approved' ? { ...end, state: 'superseded', reason } : end,
+      end: end ?? { state: 'superseded', endedAt: this.#deps.now(), reason },
     });
   }
 
@@ -278,17 +244,17 @@ export class Approvals implements Disposable {
       return { status: 'refused', error: unfitArguments(why) };
     }
     if (same) return await this.#attach(same, call);
-    const now = this.#deps.now();
-    const standing = this.#standingFor(bound, now);
-    if (standing) return await this.#passBy(standing, call, now);
-    const full = this.#fullFor(bound.agent);
-    if (full) return { status: 'refused', error: full };
-    const record = this.#recordOf(call, now);
-    const open = this.#add(record, Promise.resolve());
+    const standing = this.standing.for(bound);
+    if (standing) return await this.#passBy(standing, call);
+    const refusal = this.#places.refusalToAsk(bound);
+    if (refusal) return { status: 'refused', error: refusal };
+    const record = this.#recordOf(call);
+    const open = this.#add(record);
     open.written = this.#deps.store.propose(record);
     try {
       await open.written;
     } catch (thrown) {
+      open[Symbol.dispose]();
       this.#remove(open);
       throw thrown;
     }
@@ -299,26 +265,24 @@ export class Approvals implements Disposable {
   }
 
   /** Has a call run at once, by a standing approval. Its record says so. */
-  async #passBy(standing: StandingRecord, call: AskedCall, now: number): Promise<Decision> {
-    const proposed = this.#recordOf(call, now);
+  async #passBy(standing: StandingRecord, call: AskedCall): Promise<Decision> {
+    const proposed = this.#recordOf(call);
     const by = { ...standing.by, standing: standing.id };
-    const record: ApprovalRecord = { ...proposed, end: { state: 'approved', endedAt: now, by } };
+    const record: ApprovalRecord = {
+      ...proposed,
+      end: { state: 'approved', endedAt: proposed.createdAt, by },
+    };
     await this.#deps.store.propose(proposed, record.end);
     this.#deps.audit.record(approvalEvents.proposed(record));
     this.#deps.audit.record(approvalEvents.decided(record));
     return { status: 'approved', record };
   }
 
-  #recordOf(
-    { request, bound, server, idempotencyKey, arguments: args, rule }: AskedCall,
-    now: number,
-  ): ProposedCall {
+  #recordOf({ request, bound, server, idempotencyKey, arguments: args, rule }: AskedCall): ProposedCall {
     const remainingMs = request.remainingMs() ?? Number.POSITIVE_INFINITY;
     // A caller that gives little time hears of the end before its own deadline passes.
-    const lifetimeMs = Math.min(
-      this.#deps.policy().deadlineMs,
-      remainingMs - Math.min(1000, remainingMs / 10),
-    );
+    const most = remainingMs - Math.min(1000, remainingMs / 10);
+    const createdAt = this.#deps.now();
     const { agent, requestId, role, tool, definitionHash, argumentsHash } = bound;
     return {
       id: this.#deps.newId(),
@@ -327,13 +291,13 @@ export class Approvals implements Disposable {
       ...(idempotencyKey !== undefined && { idempotencyKey }),
       arguments: args,
       rule,
-      createdAt: now,
-      deadlineAt: Math.ceil(now + lifetimeMs),
+      createdAt,
+      deadlineAt: Math.ceil(createdAt + Math.min(this.#deps.policy().deadlineMs, most)),
     };
   }
 
   async #attach(record: ApprovalRecord, call: AskedCall): Promise<Decision> {
-    const full = this.#fullFor(call.bound.agent);
+    const full = this.#places.refusalOf(call.bound.agent);
     if (full) return { status: 'refused', error: full };
     return await this.#follow(record, call, async () => {
       await this.#open.get(record.id)?.written;
@@ -347,57 +311,53 @@ export class Approvals implements Disposable {
     { request, bound, onWait }: AskedCall,
     begin?: () => Promise<void>,
   ): Promise<Decision> {
-    const { signal } = request;
-    const aborted = Promise.withResolvers<Decision>();
-    const abort = () => aborted.resolve(endOfFollower(record, signal));
-    this.#count(bound.agent, 1);
+    this.#places.take(bound.agent);
     try {
       await begin?.();
-      const refused = decisionOf(record);
-      if (refused.status === 'refused' && record.end) return refused;
+      const earlier = decisionOf(this.find(record.id) ?? record);
+      if (earlier.status === 'refused') return earlier;
       const known = this.#deps.replyOf(record);
       if (known) return { status: 'answered', reply: known, of: record };
       onWait(record.id);
       tellWaiting(request, record, this.#deps.now());
-      signal.addEventListener('abort', abort, { once: true });
-      if (signal.aborted) abort();
-      const answered = this.#replyTo(record.id).then((reply) => ({
-        status: 'answered' as const,
-        reply,
-        of: record,
-      }));
-      return await Promise.race([answered, aborted.promise, this.#closed.promise]);
+      const reply = await this.#replies.wait(record.id, request.signal);
+      if (reply) return { status: 'answered', reply, of: record };
+      const error = this.#isClosed ? undefined : endOfFollower(record, request.signal);
+      return error ? { status: 'refused', error } : { status: 'handed_back' };
     } finally {
-      this.#count(bound.agent, -1);
-      signal.removeEventListener('abort', abort);
+      this.#places.giveBack(bound.agent);
     }
   }
 
-  async #wait(open: Open, call: AskedCall): Promise<Decision> {
-    const { request, onWait } = call;
-    const decided = Promise.withResolvers<Decision>();
-    open.resolve = decided.resolve;
+  async #wait(open: OpenApproval, { request, onWait }: AskedCall): Promise<Decision> {
+    if (this.#isClosed) return { status: 'handed_back' };
+    const { promise, resolve } = Promise.withResolvers<Decision>();
+    const handBack = () => resolve({ status: 'handed_back' });
+    const { signal } = request;
+    const abort = () => void this.#abort(open, signal).then(resolve);
+    open.onDecided = (record) => resolve(decisionOf(record));
+    this.#handBack.add(handBack);
     onWait(open.record.id);
     tellWaiting(request, open.record, this.#deps.now());
-    const { signal } = request;
-    const abort = () => void this.#abort(open, signal).then(decided.resolve);
     signal.addEventListener('abort', abort, { once: true });
     if (signal.aborted) abort();
+    else if (open.record.end) resolve(decisionOf(open.record));
     try {
-      const decision = await Promise.race([decided.promise, this.#closed.promise]);
+      const decision = await promise;
       if (decision.status === 'approved') {
         const message = `approval ${open.record.id} was given`;
         request.progress({ progress: 0, message, awaiting_approval: false });
       }
       return decision;
     } finally {
-      open.resolve = undefined;
+      open.onDecided = undefined;
+      this.#handBack.delete(handBack);
       signal.removeEventListener('abort', abort);
     }
   }
 
   /** Ends a wait whose request was aborted: called off, over, or left to the next process. */
-  async #abort(open: Open, { reason }: AbortSignal): Promise<Decision> {
+  async #abort(open: OpenApproval, { reason }: AbortSignal): Promise<Decision> {
     const code = reason instanceof SignalboxError ? reason.code : undefined;
     if (code === 'closed') return { status: 'handed_back' };
     const event: ApprovalEvent =
@@ -405,89 +365,33 @@ export class Approvals implements Disposable {
         ? { kind: 'expire', requestIsOver: true }
         : { kind: 'cancel', reason: 'its caller called it off' };
     try {
-      return decisionOf((await this.#end(open, event)).record);
+      return decisionOf((await open.end(event)).record);
     } catch (thrown) {
       // The call does not run. Its record is cancelled when the broker says that the request is over.
-      this.#deps.log({ event: 'journal_failed', id: open.record.requestId, reason: messageOf(thrown) });
-      const end: ApprovalEnd = { state: 'cancelled', endedAt: this.#deps.now() };
-      return decisionOf({ ...open.record, end });
+      this.#logFailure(open.record.requestId, thrown);
+      return decisionOf({ ...open.record, end: { state: 'cancelled', endedAt: this.#deps.now() } });
     }
   }
 
-  /** Writes how an approval ends, one change after the other. Only the first one counts. */
-  async #end(open: Open, event: ApprovalEvent, standing?: StandingRecord): Promise<Decided> {
-    while (open.ending) await open.ending.catch(() => {});
-    const outcome = endBy(open.record, event, this.#deps.now());
-    if (!outcome) return { record: open.record, isDone: false };
-    const { end, isDone } = outcome;
-    const write = async () => {
-      await open.written;
-      const isFirst = await this.#deps.store.end(open.record.id, end, isDone ? standing : undefined);
-      open.record = isFirst
-        ? { ...open.record, end }
-        : (this.#deps.store.find(open.record.id) ?? open.record);
-    };
-    open.ending = write();
-    try {
-      await open.ending;
-    } finally {
-      open.ending = undefined;
-    }
-    const { record, resolve } = open;
-    if (isDone && event.kind === 'approve') this.#deps.fault('orchestrator.approval.decided');
-    this.#remove(open);
-    this.#deps.audit.record(approvalEvents.decided(record));
-    resolve?.(decisionOf(record));
-    return { record, isDone };
-  }
-
-  #endQuietly(open: Open, event: ApprovalEvent): void {
-    this.#end(open, event).catch((thrown) =>
-      this.#deps.log({ event: 'journal_failed', id: open.record.requestId, reason: messageOf(thrown) }),
-    );
-  }
-
-  #add(record: ApprovalRecord, written: Promise<void>): Open {
-    const open: Open = { record, written, ending: undefined, resolve: undefined, timer: undefined };
+  #add(record: ApprovalRecord): OpenApproval {
+    const { store, now, audit, fault } = this.#deps;
+    const open = new OpenApproval(record, {
+      store,
+      now,
+      onEnded: (ended) => {
+        if (ended.record.end?.state === 'approved') fault('orchestrator.approval.decided');
+        this.#remove(ended);
+        audit.record(approvalEvents.decided(ended.record));
+      },
+      onFailed: (failed, thrown) => this.#logFailure(failed.record.requestId, thrown),
+    });
     this.#open.set(record.id, open);
-    this.#count(record.agent, 1);
-    this.#expireInTime(open);
+    this.#places.take(record.agent);
     return open;
   }
 
-  #remove(open: Open): void {
-    if (!this.#open.delete(open.record.id)) return;
-    clearTimeout(open.timer);
-    this.#count(open.record.agent, -1);
-  }
-
-  #expireInTime(open: Open): void {
-    const waitMs = open.record.deadlineAt - this.#deps.now();
-    open.timer = setTimeout(() => {
-      if (this.#deps.now() < open.record.deadlineAt) return this.#expireInTime(open);
-      this.#endQuietly(open, { kind: 'expire' });
-    }, timerMs(waitMs)).unref();
-  }
-
-  #count(agent: string, by: 1 | -1): void {
-    const count = (this.#waiting.get(agent) ?? 0) + by;
-    if (count > 0) this.#waiting.set(agent, count);
-    else this.#waiting.delete(agent);
-  }
-
-  /** Resolves with the reply of an approval's call, when that is answered. */
-  #replyTo(id: string): Promise<McpReply> {
-    const known = this.#replies.get(id) ?? Promise.withResolvers<McpReply>();
-    this.#replies.set(id, known);
-    return known.promise;
-  }
-
-  #fullFor(agent: string): ToolCallError | undefined {
-    const { perAgent, all } = this.#limits;
-    if ((this.#waiting.get(agent) ?? 0) >= perAgent) return tooManyWait(agent, 'agent', perAgent);
-    let waiting = 0;
-    for (const count of this.#waiting.values()) waiting += count;
-    return waiting >= all ? tooManyWait(agent, 'all', all) : undefined;
+  #remove({ record }: OpenApproval): void {
+    if (this.#open.delete(record.id)) this.#places.giveBack(record.agent);
   }
 
   /**
@@ -495,8 +399,8 @@ export class Approvals implements Disposable {
    * or was approved.
    */
   #sameOf({ bound, idempotencyKey }: AskedCall): ApprovalRecord | undefined {
-    for (const { record, ending } of this.#open.values()) {
-      if (record.agent !== bound.agent || ending) continue;
+    for (const { record, isEnding } of this.#open.values()) {
+      if (record.agent !== bound.agent || isEnding) continue;
       const isSame =
         idempotencyKey === undefined ? isSameCall(record, bound) : record.idempotencyKey === idempotencyKey;
       if (isSame) return record;
@@ -506,43 +410,34 @@ export class Approvals implements Disposable {
     return earlier?.end?.state === 'approved' ? earlier : undefined;
   }
 
-  #standingFor({ agent, role, tool, definitionHash }: BoundCall, now: number): StandingRecord | undefined {
-    return [...this.#standing.values()].find(
-      (one) =>
-        one.until > now &&
-        one.agent === agent &&
-        one.role === role &&
-        one.tool === tool &&
-        one.definitionHash === definitionHash,
-    );
-  }
-
   #changeOf(record: ApprovalRecord): string | undefined {
     return differenceFrom(record, { ...record, definitionHash: this.#deps.definitionHash(record.tool) });
   }
 
   /** Asks the broker whether anybody still waits for a call whose request is not here. */
-  async #isWanted({ record }: Open): Promise<boolean> {
-    const [state] = await this.#deps.client.find([{ agent: record.agent, id: record.requestId }]);
+  async #isWanted({ agent, requestId }: ApprovalRecord): Promise<boolean> {
+    const [state] = await this.#deps.client.find([{ agent, id: requestId }]);
     return state === 'open';
   }
 
   /** Ends the approvals of calls that were called off while no orchestrator was there. */
   async #sweep(): Promise<void> {
-    const absent = [...this.#open.values()].filter(({ resolve, ending }) => !resolve && !ending);
+    const absent = [...this.#open.values()].filter(({ onDecided, isEnding }) => !onDecided && !isEnding);
     try {
       for (let at = 0; at < absent.length; at += sweptAtOnce) {
         const some = absent.slice(at, at + sweptAtOnce);
-        const states = await this.#deps.client.find(
-          some.map(({ record }) => ({ agent: record.agent, id: record.requestId })),
-        );
-        for (const [i, open] of some.entries()) {
-          if (states[i] !== 'open' && !open.resolve) this.#endQuietly(open, { kind: 'cancel', reason: gone });
-        }
+        const requests = some.map(({ record }) => ({ agent: record.agent, id: record.requestId }));
+        const states = await this.#deps.client.find(requests);
+        for (const [i, open] of some.entries())
+          if (states[i] !== 'open' && !open.onDecided) open.endQuietly({ kind: 'cancel', reason: gone });
       }
     } catch (thrown) {
       this.#deps.log({ event: 'requests_not_checked', reason: messageOf(thrown) });
     }
+  }
+
+  #logFailure(id: string, thrown: unknown): void {
+    this.#deps.log({ event: 'journal_failed', id, reason: messageOf(thrown) });
   }
 }
 
@@ -553,33 +448,10 @@ function decisionOf(record: ApprovalRecord): Decision {
   return error ? { status: 'refused', error } : { status: 'approved', record };
 }
 
-/** How a request ends that was attached and is aborted: the call itself goes on. */
-function endOfFollower({ id, tool }: ApprovalRecord, { reason }: AbortSignal): Decision {
-  const code = reason instanceof SignalboxError ? reason.code : undefined;
-  if (code === 'closed') return { status: 'handed_back' };
-  const message =
-    code === 'timed_out'
-      ? `the deadline passed before the call of '${tool}' that waits for approval ${id} ended`
-      : `the request was called off; the call of '${tool}' that waits for approval ${id} goes on`;
-  const error = toolCallError(code === 'timed_out' ? 'approval_expired' : 'cancelled', message, {
-    mayHaveRun: true,
-  });
-  return { status: 'refused', error };
-}
-
 function tellWaiting(request: ServedRequest, { id, deadlineAt }: ApprovalRecord, now: number): void {
   request.progress({
     progress: 0,
     message: `waiting for approval ${id} by a person`,
     awaiting_approval: { id, remaining_ms: Math.max(0, deadlineAt - now) },
   });
-}
-
-function isSameCall(record: BoundCall, call: BoundCall): boolean {
-  return (
-    record.role === call.role &&
-    record.tool === call.tool &&
-    record.definitionHash === call.definitionHash &&
-    record.argumentsHash === call.argumentsHash
-  );
 }

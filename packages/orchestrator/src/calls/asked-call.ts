@@ -44,6 +44,7 @@ export async function clearCall(
   const known = approvals.of({ agent, requestId });
   const rule = known?.rule ?? ruleOfCall(read, role);
   if (rule === undefined) return {};
+  if (known) tracked.cleared(known.id);
   const refusal = known ? undefined : judge();
   if (refusal) return { ended: { error: refusal } };
   const shown = shownArguments(read.args);

@@ -91,7 +91,7 @@ function* everyRecord(approvals: Approvals | undefined, cursor: string | undefin
 
 /** Lists the standing approvals that are in force. An approver is shown those of its roles. */
 export function answerStandingApprovals({ approvals }: ApprovalOperationDeps, asker: Sender): McpReply {
-  const standing = approvals?.standing() ?? [];
+  const standing = approvals?.standing.list() ?? [];
   return { data: { standing: standing.filter(({ role }) => seesRole(asker, role)).map(shownStanding) } };
 }
 
@@ -126,7 +126,7 @@ export async function answerDecide(
           by,
           ...why,
         };
-  if (standing && approvals.standing().length >= maxStanding)
+  if (standing && approvals.standing.list().length >= maxStanding)
     return refused('quota_exceeded', `${maxStanding} standing approvals are in force, the most that may be`);
   const decided = await approvals.decide(id, { kind: verdict, by, ...why }, standing);
   if (!decided) return unknownApproval(id);
@@ -144,7 +144,7 @@ export async function answerRevokeStanding(
   asker: Sender,
   { id }: RevokeStandingRequest,
 ): Promise<McpReply> {
-  const standing = approvals?.standing().find((one) => one.id === id);
+  const standing = approvals?.standing.list().find((one) => one.id === id);
   if (!approvals || !standing || !seesRole(asker, standing.role)) {
     return refused(
       'invalid_arguments',

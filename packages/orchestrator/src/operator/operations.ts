@@ -117,6 +117,12 @@ function auditOperation(
     case 'standing_approvals':
       audit.record({ code: 'calls_read', ...who, name: op, detail: op, outcome });
       return;
+    case 'decide':
+    case 'revoke_standing': {
+      const detail = `approval ${request.id}`;
+      if ('error' in reply) audit.record({ code: 'call_refused', ...who, name: op, detail, outcome });
+      return;
+    }
     case 'manifest':
       if (request.as_role === undefined || request.cursor !== undefined) return;
       audit.record({

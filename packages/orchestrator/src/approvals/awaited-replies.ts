@@ -1,0 +1,35 @@
+import type { McpReply } from '@signalbox/protocol';
+
+/** Requests that wait for the replies to calls of other requests, by the approvals of those calls. */
+export class AwaitedReplies {
+  readonly #waiting = new Map<string, Set<(reply: McpReply | undefined) => void>>();
+  #isClosed = false;
+
+  /** Resolves with the reply to the call of an approval; with `undefined` if the signal aborts or this is closed before. */
+  async wait(approval: string, signal: AbortSignal): Promise<McpReply | undefined> {
+    if (this.#isClosed || signal.aborted) return undefined;
+    const { promise, resolve } = Promise.withResolvers<McpReply | undefined>();
+    const abort = () => resolve(undefined);
+    const waiting = this.#waiting.get(approval) ?? new Set();
+    this.#waiting.set(approval, waiting.add(resolve));
+    signal.addEventListener('abort', abort, { once: true });
+    try {
+      return await promise;
+    } finally {
+      signal.removeEventListener('abort', abort);
+      waiting.delete(resolve);
+      if (waiting.size === 0) this.#waiting.delete(approval);
+    }
+  }
+
+  /** Gives the reply to those that wait for it. */
+  answered(approval: string, reply: McpReply): void {
+    for (const resolve of this.#waiting.get(approval) ?? []) resolve(reply);
+  }
+
+  /** Ends every wait. */
+  close(): void {
+    this.#isClosed = true;
+    for (const waiting of this.#waiting.values()) for (const resolve of waiting) resolve(undefined);
+  }
+}

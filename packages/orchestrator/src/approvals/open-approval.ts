@@ -1,0 +1,86 @@
+import { timerMs } from '@signalbox/tool-calls';
+import { type ApprovalEvent, type ApprovalRecord, endBy, type StandingRecord } from './approval-record.ts';
+import type { ApprovalStore } from './approval-store.ts';
+
+/** The dependencies of an {@link OpenApproval}. */
+export interface OpenApprovalDeps {
+  store: Pick<ApprovalStore, 'end' | 'find'>;
+  /** Epoch milliseconds. */
+  now: () => number;
+  /** Called once, when it is on the disk how the approval ended. */
+  onEnded: (approval: OpenApproval) => void;
+  /** Called if an end that nobody waits for can't be written. */
+  onFailed: (approval: OpenApproval, thrown: unknown) => void;
+}
+
+/** The result of an event. `isDone` is false if the approval had ended, or ended for another reason. */
+export interface Decided {
+  record: ApprovalRecord;
+  isDone: boolean;
+}
+
+/** An approval that has not ended. It expires in time unless it ends otherwise before. */
+export class OpenApproval implements Disposable {
+  /** The record as it is on the disk. */
+  record: ApprovalRecord;
+  /** Resolves when the record is on the disk. */
+  written: Promise<void> = Promise.resolve();
+  /** Called when it has ended; absent while its request is not here. */
+  onDecided: ((record: ApprovalRecord) => void) | undefined;
+  readonly #deps: OpenApprovalDeps;
+  #ending: Promise<unknown> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(record: ApprovalRecord, deps: OpenApprovalDeps) {
+    this.record = record;
+    this.#deps = deps;
+    this.#expireInTime();
+  }
+
+  /** True while an end is being written. */
+  get isEnding(): boolean {
+    return this.#ending !== undefined;
+  }
+
+  /** Ends it by an event. Of several at once, one is written after the other, and only the first counts. Rejects if it can't be written. */
+  async end(event: ApprovalEvent, standing?: StandingRecord): Promise<Decided> {
+    while (this.#ending) await this.#ending.catch(() => {});
+    const { store, now, onEnded } = this.#deps;
+    const outcome = endBy(this.record, event, now());
+    if (!outcome) return { record: this.record, isDone: false };
+    const { end, isDone } = outcome;
+    const { id } = this.record;
+    const write = async () => {
+      await this.written;
+      const isFirst = await store.end(id, end, isDone ? standing : undefined);
+      this.record = isFirst ? { ...this.record, end } : (store.find(id) ?? this.record);
+    };
+    this.#ending = write();
+    try {
+      await this.#ending;
+    } finally {
+      this.#ending = undefined;
+    }
+    this[Symbol.dispose]();
+    onEnded(this);
+    this.onDecided?.(this.record);
+    return { record: this.record, isDone };
+  }
+
+  /** Ends it by an event of which nobody waits to hear. */
+  endQuietly(event: ApprovalEvent): void {
+    this.end(event).catch((thrown) => this.#deps.onFailed(this, thrown));
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+  }
+
+  #expireInTime(): void {
+    const waitMs = this.record.deadlineAt - this.#deps.now();
+    this.#timer = setTimeout(() => {
+      if (this.#deps.now() < this.record.deadlineAt) this.#expireInTime();
+      else this.endQuietly({ kind: 'expire' });
+    }, timerMs(waitMs)).unref();
+  }
+}
