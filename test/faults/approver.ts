@@ -1,18 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { connectBroker } from '@signalbox/client';
-import { decideApproval, listApprovals } from '@signalbox/operator';
+import { type OrchestratorQuery, queryOrchestrator } from '@signalbox/operator';
 
 const lookEveryMs = 25;
+/** Who does not answer in this time is dead, and somebody else is asked. */
+const answerMs = 500;
 
 /** An operator who approves every call that waits, whoever dies meanwhile, until it is disposed. */
 export async function startApprover(url: string, token: string): Promise<AsyncDisposable> {
   const client = await connectBroker({ url, token, agent: 'operator#approver', backoff: 'worker' });
   const stop = new AbortController();
   const approveAll = async (): Promise<void> => {
-    const { approvals } = await listApprovals(client, 'orchestrator', { limit: 100 });
-    const decide = ({ id }: { id: string }) =>
-      decideApproval(client, 'orchestrator', id, { verdict: 'approve' });
-    await Promise.all(approvals.map(decide));
+    const ask = <Query extends OrchestratorQuery>(query: Query) =>
+      queryOrchestrator(client, 'orchestrator', query, { timeoutMs: answerMs });
+    const { approvals } = await ask({ op: 'approvals' });
+    await Promise.all(approvals.map(({ id }) => ask({ op: 'decide', id, verdict: 'approve' })));
   };
   const loop = async (): Promise<void> => {
     while (!stop.signal.aborted) {

@@ -6,6 +6,7 @@ import type { McpProxyExecutor } from '@signalbox/worker';
 import { expect, test } from 'vitest';
 import { type AskingStack, startAskingStack } from '../support/approvals/asking-stack.ts';
 import { ask } from '../support/orchestrator/requests.ts';
+import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 
 const count = 'mcp_counter__count';
 const echo = 'mcp_counter__echo';
@@ -345,4 +346,63 @@ test('the audit log tells of a call that it was proposed, decided on, started, e
   const decided = (await facts()).find(({ code }) => code === 'approval_decided');
   expect(decided).toMatchObject({ agent: 'operator', outcome: 'approved' });
   expect(decided?.detail).toMatch(/^approval \w+ of 'rosa' approved by 'operator' with token \S+: fine$/);
+});
+
+test('a call waits on over a restart of its orchestrator, and a call that was called off meanwhile does not', async () => {
+  await using stack = await startAskingStack();
+  const rosa = await stack.executor('rosa');
+  const cancel = new AbortController();
+  const called = rosa.execute({ name: count, arguments: { n: 1 } });
+  const calledOff = rosa.execute({ name: count, arguments: { n: 2 } }, { signal: cancel.signal });
+  const waiting = await stack.waits(2);
+  const idOf = (text: string) => waiting.find(({ arguments: args }) => args === text)!.id;
+  await stack.orchestrator.stop();
+  cancel.abort();
+  expect(await calledOff).toMatchObject({ error: { code: 'cancelled' } });
+  await using _next = await stack.restart();
+  expect(decisionOf(await stack.decide(idOf('{"n":2}'), { verdict: 'approve' }))).toMatchObject({
+    decided: false,
+    approval: { state: 'cancelled' },
+  });
+  expect(decisionOf(await stack.decide(idOf('{"n":1}'), { verdict: 'approve' })).decided).toBe(true);
+  expect(await called).toHaveProperty('result.success', true);
+  expect(runs(stack)).toBe(1);
+});
+
+test('an approved call of a safe tool is made once, too: its start is written, and it is not repeated', async () => {
+  await using stack = await startAskingStack({ roles: { worker: [echo] } });
+  const rosa = await stack.executor('rosa');
+  const called = rosa.execute({ name: echo, arguments: { a: 1 } }, { requestId: 'first' });
+  const [approval] = await stack.waits();
+  await stack.decide(approval!.id, { verdict: 'approve' });
+  expect(await called).toHaveProperty('result.success', true);
+  const key = { agent: 'rosa', requestId: 'first' };
+  expect(stack.journal.find(key)).toMatchObject({ startedAt: expect.any(Number), end: { outcome: 'ok' } });
+  // As a process leaves it that died after the start.
+  const started = { agent: 'rosa', requestId: 'again', role: 'worker', tool: echo };
+  const record = stack.journal.approvals.of(key)!;
+  await stack.journal.approvals.propose({ ...record, id: 'left', requestId: 'again' }, record.end);
+  await stack.journal.start({ ...started, receivedAt: 1, startedAt: 2, inbox: 'i', lifetimeMs: 1000 });
+  expect(await rosa.execute({ name: echo, arguments: { a: 1 } }, { requestId: 'again' })).toMatchObject({
+    error: { code: 'outcome_unknown' },
+  });
+  expect(stack.ran('echo').filter(({ at }) => at === 'start')).toHaveLength(1);
+});
+
+test('a call is approved while its server is down, and says so when it cannot start', async () => {
+  await using stack = await startAskingStack();
+  const rosa = await stack.executor('rosa');
+  const called = rosa.execute({ name: count });
+  const [approval] = await stack.waits();
+  await ask(stack.operator, { op: 'stop', server: 'counter' });
+  expect(decisionOf(await stack.decide(approval!.id, { verdict: 'approve' })).decided).toBe(true);
+  expect(await called).toMatchObject({ error: { code: 'mcp_server_unreachable', may_have_run: false } });
+  expect(runs(stack)).toBe(0);
+});
+
+test('rules that have calls wait are refused where no journal can keep them', async () => {
+  const approvals = { roles: { worker: [count] }, deadlineMs: 1000, notify: [] };
+  await expect(startToolStack({ approvals })).rejects.toMatchObject({ code: 'bad_config' });
+  await using stack = await startToolStack();
+  expect(() => stack.orchestrator.setPolicy({ approvals })).toThrow('roles.worker.ask needs a journal');
 });

@@ -1,11 +1,15 @@
 import { connectBroker } from '@signalbox/client';
+import { decideApproval, listApprovals } from '@signalbox/operator';
 import { readCounter, startChild, startTestBroker, tempDir } from '@signalbox/testing';
 import { McpProxyExecutor } from '@signalbox/worker';
 import { expect, test } from 'vitest';
+import { startApprover } from '../faults/approver.ts';
 import type { OrchestratorSettings } from '../faults/process-messages.ts';
 
 const count = 'mcp_counter__count';
 const echo = 'mcp_counter__echo';
+/** The orchestrator has calls of it wait for a decision. */
+const slow = 'mcp_counter__slow';
 const main = new URL('../faults/orchestrator-main.ts', import.meta.url);
 
 /** A broker, a worker, and an orchestrator in a process that dies at named points. */
@@ -29,6 +33,17 @@ async function startCrashingStack() {
   return {
     broker,
     rosa,
+    /** Denies the first call that waits, when there is one. */
+    async deny() {
+      const operator = { url: broker.url, token: await broker.operatorToken(), agent: 'operator#denies' };
+      await using client = await connectBroker(operator);
+      const waiting = () => listApprovals(client, 'orchestrator', { limit: 1 }).catch(() => undefined);
+      await expect.poll(async () => (await waiting())?.approvals.length).toBe(1);
+      const [approval] = (await waiting())!.approvals;
+      await decideApproval(client, 'orchestrator', approval!.id, { verdict: 'deny', reason: 'no' });
+    },
+    /** Approves every call that waits, until it is disposed. */
+    approve: async () => await startApprover(broker.url, await broker.operatorToken()),
     starts: (label: string) =>
       readCounter(counterFile).filter(({ at, args }) => at === 'start' && args.label === label).length,
     /** The orchestrator dies at the next passing of `point`; another one takes its place. */
@@ -86,4 +101,29 @@ test('a call that is safe to repeat runs again after a crash, and needs no entry
   );
   expect(ended).toHaveProperty('result.structuredContent', { label: 'safe' });
   expect(stack.starts('safe')).toBe(2);
+});
+
+test('wherever the orchestrator dies, a call that waits for a decision runs once at most, and only with one', async () => {
+  await using stack = await startCrashingStack();
+  const proposed = { name: slow, arguments: { ms: 1, label: 'proposed' } };
+  const denied = await stack.crashAt('orchestrator.approval.proposed', async () => {
+    const ended = stack.rosa.execute(proposed);
+    await stack.deny();
+    return await ended;
+  });
+  expect(denied).toMatchObject({ error: { code: 'approval_denied', may_have_run: false } });
+  expect(stack.starts('proposed')).toBe(0);
+  await using _operator = await stack.approve();
+  // The kill campaign strikes at all points; these are the ones at which the outcome changes.
+  for (const [point, outcome, runs] of [
+    ['orchestrator.approval.decided', result, [1]],
+    ['orchestrator.approval.starting', result, [1]],
+    ['orchestrator.journal.started', unknown, [0]],
+    ['orchestrator.call.returned', unknown, [1]],
+  ] as const) {
+    const label = point.replaceAll('.', '_');
+    const call = { name: slow, arguments: { ms: 1, label } };
+    expect(await stack.crashAt(point, () => stack.rosa.execute(call)), point).toMatchObject(outcome);
+    expect(runs, point).toContain(stack.starts(label));
+  }
 });

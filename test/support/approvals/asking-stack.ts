@@ -1,5 +1,5 @@
 import { type BrokerClient, connectBroker } from '@signalbox/client';
-import type { ApprovalPolicy } from '@signalbox/orchestrator';
+import { type ApprovalPolicy, startOrchestrator } from '@signalbox/orchestrator';
 import { type Approval, agentOf, approvalsReplySchema, type McpReply } from '@signalbox/protocol';
 import { expect } from 'vitest';
 import { type JournaledStack, startJournaledStack } from '../orchestrator/journaled-stack.ts';
@@ -19,6 +19,8 @@ export interface AskingStack extends JournaledStack {
   /** Resolves with the approvals as soon as so many wait. */
   waits(count?: number): Promise<Approval[]>;
   decide(id: string, verdict: Verdict, client?: BrokerClient): Promise<McpReply>;
+  /** Starts another orchestrator on the same inbox, with the same journal and host. */
+  restart(): Promise<AsyncDisposable>;
   /** Connects with a token. */
   connect(agent: string, token: string): Promise<BrokerClient>;
   /** Connects with a new token that decides on calls of these roles. */
@@ -61,6 +63,16 @@ export async function startAskingStack(
     },
     decide: (id, verdict, client = operator) => ask(client, { op: 'decide', id, ...verdict }),
     connect,
+    async restart() {
+      await using next = new AsyncDisposableStack();
+      const token = await stack.broker.tokenOf('orchestrator', 'orchestrator');
+      const { url } = stack.broker;
+      const client = next.use(
+        await connectBroker({ url, token, agent: 'orchestrator', backoff: 'orchestrator' }),
+      );
+      next.use(await startOrchestrator({ client, host: stack.host, journal: stack.journal, approvals }));
+      return next.move();
+    },
     async approver(address, approves, role = 'lead') {
       const { token } = await stack.broker.broker.issueToken({ agent: agentOf(address), role, approves });
       return await connect(address, token);

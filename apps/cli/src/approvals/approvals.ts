@@ -5,7 +5,7 @@ import {
   readApproval,
   revokeStandingApproval,
 } from '@signalbox/operator';
-import type { Approval } from '@signalbox/protocol';
+import { type Approval, SignalboxError } from '@signalbox/protocol';
 import { type Session, withSession } from '../connection/client-session.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { stopRequested } from '../process/stop-signals.ts';
@@ -79,13 +79,19 @@ async function watchApprovals(flags: ApprovalsFlags): Promise<void> {
     const seen = new Map<string, Approval>();
     if (!flags.json) printLines('watching the tool calls that wait for a person; Ctrl-C ends it');
     while (!stopped.signal.aborted) {
-      for (const approval of await changesSince(seen, session, flags)) {
+      for (const approval of await changesSince(seen, session, flags).catch(whileAway)) {
         if (flags.json) printJson({ approval });
         else printLines(watchLine(approval, Date.now()));
       }
       await delay(lookEveryMs, undefined, { signal: stopped.signal }).catch(() => {});
     }
   });
+}
+
+/** Goes on while the orchestrator restarts. */
+function whileAway(thrown: unknown): Approval[] {
+  if (thrown instanceof SignalboxError && (thrown.retryable || thrown.code === 'timed_out')) return [];
+  throw thrown;
 }
 
 /** Reads the approvals that are new, and those that have ended, and remembers which wait. */

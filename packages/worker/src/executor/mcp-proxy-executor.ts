@@ -173,7 +173,12 @@ export class McpProxyExecutor implements AsyncDisposable {
     const { mayBeRepeated } = options;
     if (mayBeRepeated && requestId !== undefined) {
       const known = tool ?? unlistedTool(call.name);
-      return this.#repeatable(body, requestOptions, { over: mayBeRepeated, callId: requestId, tool: known });
+      return this.#repeatable(body, requestOptions, {
+        over: mayBeRepeated,
+        callId: requestId,
+        tool: known,
+        onAwaitingApproval,
+      });
     }
     const replied = this.#client.request(this.#orchestrator, 'mcp_request', body, requestOptions);
     // The client sends at the end of this turn of the event loop, so that the call is on its way in the next one.
@@ -187,7 +192,7 @@ export class McpProxyExecutor implements AsyncDisposable {
   async #repeatable(
     body: CallRequest,
     requestOptions: RequestOptions,
-    call: { over: Promise<void>; callId: string; tool: Tool },
+    call: { over: Promise<void>; callId: string; tool: Tool } & Pick<ExecuteOptions, 'onAwaitingApproval'>,
   ): Promise<RoundResult> {
     const { signal } = requestOptions;
     const ended = new AbortController();

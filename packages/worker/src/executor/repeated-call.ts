@@ -9,6 +9,7 @@ import {
 } from '@signalbox/protocol';
 import type { RoundResult } from './call-result.ts';
 import { type Asker, askOrchestrator } from './orchestrator-question.ts';
+import type { ExecuteOptions } from './tool-call.ts';
 
 /** A reply that is on its way comes earlier. */
 const firstAskMs = 1_000;
@@ -26,7 +27,11 @@ const maxUnknown = 5;
  */
 export async function endOfRepeated(
   asker: Asker,
-  { callId, tool }: { callId: string; tool: Tool },
+  {
+    callId,
+    tool,
+    onAwaitingApproval,
+  }: { callId: string; tool: Tool } & Pick<ExecuteOptions, 'onAwaitingApproval'>,
   signal: AbortSignal,
 ): Promise<RoundResult> {
   let unknown = 0;
@@ -37,6 +42,8 @@ export async function endOfRepeated(
     const read = callStatusSchema.safeParse(result);
     if (!read.success) continue;
     if (read.data.state === 'finished') return endedAs(result as Finished, tool);
+    // The process that is dead heard of it, and this one did not.
+    if (read.data.state === 'awaiting_approval') onAwaitingApproval?.(read.data.approval);
     unknown = read.data.state === 'unknown' ? unknown + 1 : 0;
     if (unknown < maxUnknown) continue;
     return { error: lost('the orchestrator knows nothing of the call any more', tool) };
