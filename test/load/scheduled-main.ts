@@ -41,6 +41,7 @@ const problems: string[] = [];
     `after kill -9: ${came} of ${messages} came, ${repeated} of them twice; late by ${p50LateMs} ms (p50), ${p99LateMs} ms (p99), ${mostLateMs} ms at most; the earliest by ${earliestMs} ms`,
   );
   if (came !== messages) problems.push('messages are lost');
+  if (!report.wasReady) problems.push('the first message was due before the broker was back: raise --lead');
   if (earliestMs < 0) problems.push('a message was early');
   if (p99LateMs >= bounds.p99LateMs) problems.push(`p99 is over ${bounds.p99LateMs} ms`);
 }

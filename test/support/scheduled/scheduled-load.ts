@@ -117,6 +117,8 @@ export interface ScheduledReport {
   came: number;
   /** Messages that came more than once. */
   repeated: number;
+  /** Whether everything was stored, and the broker was back, before the first message was due. Only then lateness tells something. */
+  wasReady: boolean;
   earliestMs: number;
   p50LateMs: number;
   p99LateMs: number;
@@ -136,17 +138,17 @@ export async function runScheduled(
     const place = (n: number): number => ((n * 7919) % messages) / messages;
     await sendAll(alice, 'm', messages, (n) => Math.ceil(dueFrom - Date.now() + place(n) * spreadMs));
   }
-  if (Date.now() > dueFrom) throw new Error('the first message was due before the last one was stored');
   await broker.killAndRestart();
   await using bob = await broker.connect('bob');
   const { came: comeAll } = await takeAll(bob);
-  if (Date.now() > dueFrom) throw new Error('the first message was due before the broker was back');
+  const wasReady = Date.now() <= dueFrom;
   const taken = await comeAll(messages);
   const late = taken.map(({ lateMs }) => lateMs).sort((a, b) => a - b);
   const at = (part: number): number => late[Math.min(late.length - 1, Math.floor(late.length * part))]!;
   const came = new Set(taken.map(({ id }) => id)).size;
   const repeated = taken.length - came;
-  return { came, repeated, earliestMs: at(0), p50LateMs: at(0.5), p99LateMs: at(0.99), mostLateMs: at(1) };
+  const lateness = { earliestMs: at(0), p50LateMs: at(0.5), p99LateMs: at(0.99), mostLateMs: at(1) };
+  return { came, repeated, wasReady, ...lateness };
 }
 
 /** Processor time of the broker for one message, in microseconds. */
