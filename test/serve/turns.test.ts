@@ -75,13 +75,24 @@ test('After five failures the message is a dead letter with what the program wro
 
 test('A program that never ends is ended with its whole group when its time is over.', async () => {
   const file = join(stage.directory, 'endless');
+  const timers: { run: () => void; delayMs: number }[] = [];
   await using rosa = await stage.serve(`sleep 600 & echo $! > '${file}.pid'; trap '' TERM; wait; sleep 600`, {
-    turnTimeoutMs: 300,
+    turnTimeoutMs: 1_800_000,
     graceMs: 200,
+    startTimer: (run, delayMs) => {
+      timers.push({ run, delayMs });
+      return () => {};
+    },
   });
   await stage.walt.deliver({ to: 'rosa', kind: 'task', id: 'endless', body: 'go' });
   const pid = await pidOf(file);
-  await expect.poll(() => ends(rosa.events)[0]).toMatchObject({ outcome: 'timed_out' });
+  expect(timers.map(({ delayMs }) => delayMs)).toEqual([1_800_000]);
+  timers[0]!.run();
+  await expect
+    .poll(() => ends(rosa.events)[0])
+    .toMatchObject({
+      ...{ outcome: 'timed_out', reason: 'it took longer than 1800 s and was ended' },
+    });
   expect(isRunning(pid)).toBe(false);
   stage.walt.cancel('rosa', 'endless');
 });
@@ -261,21 +272,21 @@ test('The token with which an inbox is held is renewed when it has expired, and 
   const { broker } = stage.broker;
   const ids: string[] = [];
   const issueToken: ServeAgentOptions['issueToken'] = async (agent) => {
-    const ttlMs = ids.length === 0 ? 500 : 3_600_000;
-    const { id, token } = await broker.issueToken({ agent, role: 'worker', ttlMs });
+    const { id, token } = await broker.issueToken({ agent, role: 'worker' });
+    // The first one has expired, as far as it was told.
+    const expiresAt = Date.now() + (ids.length === 0 ? 0 : 3_600_000);
     ids.push(id);
-    return {
-      text: token,
-      expiresAt: Date.now() + ttlMs,
-      retire: async () => ({ told: false, heldIds: [] }),
-    };
+    return { text: token, expiresAt, retire: async () => ({ told: false, heldIds: [] }) };
   };
+  await using operator = await connectBroker({
+    ...{ url: stage.broker.url, token: await stage.broker.operatorToken(), agent: 'operator#r' },
+  });
   await using rosa = await stage.serve('cat', { issueToken });
+  await expect.poll(() => rosa.events).toHaveLength(1);
+  await operator.admin('token_revoke', { id: ids[0]! });
   await expect.poll(() => ids.length).toBe(2);
   const outcome = await stage.walt.request('rosa', 'ask', 'still here', wait);
   expect(outcome).toMatchObject({ status: 'completed', reply: { json: 'still here' } });
-  const operator = { url: stage.broker.url, token: await stage.broker.operatorToken(), agent: 'operator#r' };
-  await using client = await connectBroker(operator);
-  await client.admin('token_revoke', { id: ids[1]! });
+  await operator.admin('token_revoke', { id: ids[1]! });
   await expect(rosa.agent.ended).rejects.toMatchObject({ code: 'unauthorized' });
 });
