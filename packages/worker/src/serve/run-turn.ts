@@ -47,6 +47,8 @@ export interface TurnTask {
   session: string | undefined;
   /** Returns a token for the process. */
   issueToken: () => Promise<ChildToken>;
+  /** Called before the process is started, which waits for it: it may have an effect from then on. */
+  onStarting: () => Promise<void>;
   /** Called when the process runs. */
   onStarted: (process: { pid: number; tail: OutputTail }) => void;
   onOutput: (tail: OutputTail) => void;
@@ -88,6 +90,8 @@ export async function runTurn(task: TurnTask, options: TurnRunOptions): Promise<
     try {
       task.signal.throwIfAborted();
       await files.writeToken(token.text);
+      await task.onStarting();
+      task.signal.throwIfAborted();
       return await runProcess(files, command, { ...task, options, onExited });
     } finally {
       await token.retire(exit);

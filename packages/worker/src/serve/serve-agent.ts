@@ -210,8 +210,8 @@ async function runProgram(
       seqs: turn.seqs,
       session,
       issueToken: () => tokenWhenPossible(context, signal),
+      onStarting: () => turn.started(),
       onStarted: ({ pid }) => {
-        turn.started();
         const messages = turn.messages.map(({ id, from, kind, attempt }) => ({ id, from, kind, attempt }));
         onEvent({
           event: 'turn_started',

@@ -22,8 +22,8 @@ export interface ServedTurn {
   readonly isQuestion: boolean;
   /** Aborted when nobody wants the turn any more: its messages were withdrawn or expired, or the inbox is lost. */
   readonly signal: AbortSignal;
-  /** Tells the broker that work begins: from now on a loss counts as an attempt. */
-  started(): void;
+  /** Tells the broker that work begins: from now on a loss counts as an attempt. Resolves when the broker knows it, or does not answer. */
+  started(): Promise<void>;
   /** Asks the broker whether the agent has answered the question already. */
   isAnswered(): Promise<boolean>;
 }
@@ -153,8 +153,10 @@ async function runJob(
       seqs: wanted.map(({ request }) => request.message.seq ?? 0),
       isQuestion: isQuestion(message.kind),
       signal: whenAllAborted(wanted.map(({ request }) => request.signal)),
-      started: () => {
+      started: async () => {
         for (const { request } of wanted) request.started();
+        // Frames are handled in their order: with this answer, the broker knows of the one before it.
+        await client.peek({ limit: 1, bodies: false }).catch(() => {});
       },
       isAnswered: async () => {
         const { id, from } = message;
