@@ -237,6 +237,7 @@ export {
   type McpRequest,
   maxStandingMs,
   mcpRequestSchema,
+  minStandingMs,
   type OwnCallsRequest,
   openOps,
   type RevokeStandingRequest,

@@ -1,5 +1,5 @@
 import { decideApproval } from '@signalbox/operator';
-import type { DecideReply } from '@signalbox/protocol';
+import { type DecideReply, maxStandingMs, minStandingMs, SignalboxError } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { formatDuration } from '../terminal/duration.ts';
@@ -15,6 +15,11 @@ export interface DecideFlags extends ToolsFlags {
 /** Decides on a tool call that waits. A decision that comes too late changes nothing, says so, and ends the command with 1. */
 export async function decide(id: string, verdict: 'approve' | 'deny', flags: DecideFlags): Promise<void> {
   const { reason, for: forMs } = flags;
+  if (forMs !== undefined && (forMs < minStandingMs || forMs > maxStandingMs)) {
+    throw new SignalboxError('usage', '--for is a time from 1s to 24h', {
+      details: { hint: 'after it, the next call asks again; approve it then' },
+    });
+  }
   const decision = {
     verdict,
     ...(reason !== undefined && { reason }),

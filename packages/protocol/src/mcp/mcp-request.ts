@@ -5,8 +5,10 @@ import { callRoundSchema } from './call-round.ts';
 
 const cursorSchema = z.string().max(256);
 
-/** The longest time for which a standing approval holds. */
+/** The shortest and the longest time for which a standing approval holds, in milliseconds. */
+export const minStandingMs = 1000;
 export const maxStandingMs = 24 * 60 * 60 * 1000;
+const standingError = `must be ${minStandingMs} to ${maxStandingMs} milliseconds`;
 
 const manifestRequestSchema = z.object({
   op: z.literal('manifest'),
@@ -123,8 +125,8 @@ const decideRequestSchema = z.object({
   reason: reasonSchema.optional().describe('A denial needs one: its caller is told.'),
   for_ms: z
     .int()
-    .min(1000)
-    .max(maxStandingMs)
+    .min(minStandingMs, { error: standingError })
+    .max(maxStandingMs, { error: standingError })
     .optional()
     .describe('With `approve`: later calls of this agent and tool need no decision for so long.'),
 });
