@@ -290,3 +290,12 @@ test('The token with which an inbox is held is renewed when it has expired, and 
   await operator.admin('token_revoke', { id: ids[1]! });
   await expect(rosa.agent.ended).rejects.toMatchObject({ code: 'unauthorized' });
 });
+
+test('An answer that the broker refuses makes its message a dead letter, and the sender is told.', async () => {
+  await using small = await startServeStage({ limits: { message: { bytes: 1000 } } });
+  await using rosa = await small.serve('head -c 2000 /dev/zero | tr "\\0" x');
+  const outcome = await small.walt.request('rosa', 'ask', 'how much?', wait);
+  expect(outcome.status).toBe('undeliverable');
+  const warning = { code: 'answer_refused', message: expect.stringContaining('the body is over 1000 bytes') };
+  await expect.poll(() => rosa.events.filter(({ event }) => event === 'warning')).toMatchObject([warning]);
+});

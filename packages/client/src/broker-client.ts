@@ -346,8 +346,10 @@ export interface ServedReply {
   body: unknown;
   /** The code of the failure that the body reports, if it reports one. Only the handler's span tells it. */
   errorCode?: string | undefined;
-  /** Called once when the reply is stored at the broker, or refused for good. Not called if the client is closed before. */
-  settled?: (how: ReplyEnd) => void;
+  /** The request becomes a dead letter if the reply is refused for good, so that its sender is told. By default it is acked. */
+  deadIfRefused?: boolean | undefined;
+  /** Called once when the reply is stored at the broker, or refused for good, then with the error. Not called if the client is closed before. */
+  settled?: (how: ReplyEnd, error?: SignalboxError) => void;
 }
 
 /** The outcome of a reply: stored for a requester that is there, stored in an inbox that nobody holds (`waits`), or refused. */

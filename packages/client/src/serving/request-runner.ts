@@ -6,7 +6,15 @@ import { PassingMap } from '../requests/passing-map.ts';
 import { RecentMap } from '../requests/recent-map.ts';
 import { AcceptedRequest, type AcceptedRequestDeps } from './accepted-request.ts';
 import { EarlyCancels } from './early-cancels.ts';
-import { type ReplyDeps, sendAck, sendNack, sendProgress, sendReply, sendWorking } from './served-replies.ts';
+import {
+  type ReplyDeps,
+  sendAck,
+  sendDead,
+  sendNack,
+  sendProgress,
+  sendReply,
+  sendWorking,
+} from './served-replies.ts';
 
 function errorCodeOf(answer: ServeAnswer): string | undefined {
   return answer === undefined || answer === handBack ? undefined : answer.errorCode;
@@ -17,7 +25,7 @@ function runHandler(handler: ServeHandler, request: AcceptedRequest): Promise<Se
   return request.span === undefined ? handler(request) : request.span.run(() => handler(request));
 }
 
-export interface RequestRunnerDeps extends Omit<ReplyDeps, 'onReplied'> {
+export interface RequestRunnerDeps extends Omit<ReplyDeps, 'onReplied' | 'onUnanswerable'> {
   deadlines: DeadlineTable;
   /** Takes back a message that was accepted and never started. */
   giveBack: (message: Message) => void;
@@ -66,7 +74,11 @@ export class RequestRunner {
     this.#options = options;
     this.#kinds = new Set(options.kinds);
     this.#earlyCancels = new EarlyCancels(rememberedRequests, deps.clock.now);
-    const replyDeps = { ...deps, onReplied: (request: AcceptedRequest) => this.#settle(request) };
+    const replyDeps = {
+      ...deps,
+      onReplied: (request: AcceptedRequest) => this.#settle(request),
+      onUnanswerable: (request: AcceptedRequest, reason: string) => this.#giveUp(request, reason),
+    };
     this.#deps = replyDeps;
     this.#requestDeps = {
       now: deps.clock.now,
@@ -263,6 +275,11 @@ export class RequestRunner {
       if (request.seq > this.#newestAnswered) this.#newestAnswered = request.seq;
     }
     if (request.settledIn !== request.epoch) sendAck(this.#deps, request);
+    this.#forget(request);
+  }
+
+  #giveUp(request: AcceptedRequest, reason: string): void {
+    if (!request.isOver) sendDead(this.#deps, request, reason.slice(0, maxReasonLength));
     this.#forget(request);
   }
 

@@ -19,8 +19,10 @@ export interface ReplyDeps {
   tracing: Tracing | undefined;
   /** See `InboxSubscription.epoch`. */
   epoch: () => number;
-  /** Called once when the reply to a request is stored or refused for good. */
+  /** Called once when the reply to a request is stored, or when it is refused for good and the request is to be acked. */
   onReplied: (request: AcceptedRequest) => void;
+  /** Called instead if the reply is refused for good and the request is to be a dead letter. */
+  onUnanswerable: (request: AcceptedRequest, reason: string) => void;
 }
 
 /** A reply outlives its request by this much, so that a requester that reconnects late still finds it. */
@@ -94,15 +96,15 @@ class ReplyOwner implements DeliveryOwner {
     if (error.code === 'already_answered') {
       // The requester has its end, and the broker acked the request: there is nothing left to do.
       this.#deps.log({ event: 'already_answered', id: request.message.id });
-      this.#end('refused', error.code);
+      this.#end('refused', error);
       return false;
     }
     if (error.retryable && refusals < maxReplyRefusals && request.remainingMs() !== 0) return true;
-    // The refused reply neither stops the serve loop nor makes the request run again: the request is acked by itself.
+    // The refused reply neither stops the serve loop nor makes the request run again: the request is acked by itself, or a dead letter.
     const { code, message } = error;
     this.#deps.log({ event: 'reply_refused', id: request.message.id, code, message });
     request.settledIn = undefined;
-    this.#end('refused', code);
+    this.#end('refused', error, this.#reply.deadIfRefused);
     return false;
   }
 
@@ -115,10 +117,11 @@ class ReplyOwner implements DeliveryOwner {
     this.#span?.end(code);
   }
 
-  #end(how: ReplyEnd, errorType?: string): void {
-    this.#span?.end(errorType);
-    this.#reply.settled?.(how);
-    this.#deps.onReplied(this.#request);
+  #end(how: ReplyEnd, error?: SignalboxError, isDead = false): void {
+    this.#span?.end(error?.code);
+    this.#reply.settled?.(how, error);
+    if (isDead) this.#deps.onUnanswerable(this.#request, `its reply was refused: ${error?.message}`);
+    else this.#deps.onReplied(this.#request);
   }
 }
 
@@ -151,6 +154,13 @@ export function sendNack(deps: ReplyDeps, { seq, epoch, message }: AcceptedReque
   if (seq === undefined || epoch !== deps.epoch()) return;
   const delay_ms = Math.round(backoffMs(nackPolicy, message.attempt ?? 0, deps.clock.random()));
   deps.outbox.control({ type: 'nack', seqs: [seq], delay_ms, reason });
+}
+
+/** Makes the request a dead letter, of which the broker tells its sender. */
+export function sendDead({ outbox, epoch }: ReplyDeps, request: AcceptedRequest, reason: string): void {
+  const { seq } = request;
+  if (seq !== undefined && request.epoch === epoch())
+    outbox.control({ type: 'nack', seqs: [seq], dead: true, reason });
 }
 
 function jsonOf(body: unknown): string | undefined {

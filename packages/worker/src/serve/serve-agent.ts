@@ -101,6 +101,10 @@ async function serve(
     startTimer,
     consumerId: randomBytes(12).toString('base64url'),
     onChange: (counts) => status.counts(counts),
+    onAnswerRefused: ({ id, from }, why) => {
+      const message = `the answer to ${id} of ${from} was refused, and the message is a dead letter: ${why}`;
+      onEvent({ event: 'warning', agent, code: 'answer_refused', message });
+    },
     runTurn: (turn) => takeTurn(turn, { ...options, turn: ++turns, client, status, killing: killing.signal }),
   });
   onEvent({ event: 'serving', agent, role: client.role, pending: inbox.pending, command });

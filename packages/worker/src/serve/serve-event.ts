@@ -56,4 +56,9 @@ export interface TurnMessage {
 }
 
 /** A reason for a warning of a served agent alone. */
-export type ServeWarning = 'session_lost' | 'session_not_kept' | 'no_token_yet' | 'output_not_kept';
+export type ServeWarning =
+  | 'session_lost'
+  | 'session_not_kept'
+  | 'no_token_yet'
+  | 'output_not_kept'
+  | 'answer_refused';

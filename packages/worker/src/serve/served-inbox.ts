@@ -43,6 +43,8 @@ export interface ServedInboxOptions {
   consumerId: string;
   /** Runs a turn to its end. A rejection gives its messages back. */
   runTurn: (turn: ServedTurn) => Promise<TurnResult>;
+  /** Called when the broker refused the answer to a message, which is a dead letter now. */
+  onAnswerRefused: (message: { id: string; from: string }, why: string) => void;
   /** Called when the number of messages that wait, or of turns that run, has changed. */
   onChange: (counts: { waiting: number; running: number }) => void;
 }
@@ -139,13 +141,14 @@ function entryOf(request: ServedRequest, ends: Pick<Entry, 'settle' | 'fail'>): 
 async function runJob(
   client: BrokerClient,
   { thread, entries }: Job,
-  { runTurn }: ServedInboxOptions,
+  { runTurn, onAnswerRefused }: ServedInboxOptions,
 ): Promise<void> {
   const wanted = entries.filter(({ request }) => !request.signal.aborted);
   const [first] = wanted;
   if (!first) return;
   for (const entry of wanted) entry.isRunning = true;
   const { message } = first.request;
+  const refused = (why: string): void => onAnswerRefused({ id: message.id, from: message.from.agent }, why);
   try {
     const result = await runTurn({
       thread,
@@ -166,11 +169,24 @@ async function runJob(
     });
     for (const { settle, fail } of wanted) {
       if (!result.isDone) fail(new Error(result.reason));
-      else settle(result.reply === undefined ? undefined : { kind: 'reply', body: result.reply });
+      else settle(result.reply === undefined ? undefined : replyOf(result.reply, refused));
     }
   } catch (thrown) {
     for (const { fail } of wanted) fail(new Error(messageOf(thrown), { cause: thrown }));
   }
+}
+
+/** An answer that nobody gets must not look as if it had arrived: its message becomes a dead letter, and the sender is told. */
+function replyOf(body: string, onRefused: (why: string) => void): ServeAnswer {
+  return {
+    kind: 'reply',
+    body,
+    deadIfRefused: true,
+    settled: (how, error) => {
+      // What the agent or the sender has settled before needs no answer.
+      if (how === 'refused' && error && error.code !== 'already_answered') onRefused(error.message);
+    },
+  };
 }
 
 /** Returns the message as the mailbox shows it. */
