@@ -40,6 +40,13 @@ test('Sixteen notes, or large ones, wait no longer, and their timer is cancelled
   expect(timers.map(({ isCancelled }) => isCancelled)).toEqual([true, true]);
 });
 
+test('Of notes of many threads the oldest wait no longer when there are 32.', () => {
+  const { bundles, ready, note } = setUp();
+  for (let at = 0; at < 33; at++) bundles.add(note(`${at}`, `t${at}`));
+  expect(ready).toEqual([['0'], ['1']]);
+  expect(bundles.count).toBe(31);
+});
+
 test('A note that was taken out is in no bundle, and the last one takes the timer with it.', () => {
   const { bundles, timers, note } = setUp();
   const only = note('a');

@@ -3,6 +3,8 @@ import { longestTimerMs } from './longest-timer.ts';
 
 /** The most messages of one bundle. */
 const maxNotes = 16;
+/** The most messages of all bundles. The broker hands out 64 ahead of their ends: questions must find room among them. */
+const maxNotesInAll = 32;
 /** The size of the bodies from which on a bundle waits no longer. */
 const maxBytes = 48 * 1024;
 
@@ -17,7 +19,10 @@ interface Bundle<N> {
   cancelTimer: () => void;
 }
 
-/** Gathers notes of one thread, so that many of them cost one turn. The first of them waits `waitMs` at most. */
+/**
+ * Gathers notes of one thread, so that many of them cost one turn. The first of them waits `waitMs` at most, and the oldest bundle no
+ * longer once there are many notes in all.
+ */
 export class NoteBundles<N extends Note> {
   readonly #options: { waitMs: number; startTimer: StartTimer; onReady: (notes: N[]) => void };
   readonly #bundles = new Map<string | undefined, Bundle<N>>();
@@ -41,6 +46,8 @@ export class NoteBundles<N extends Note> {
     bundle.notes.push(note);
     const bytes = bundle.notes.reduce((sum, one) => sum + one.bytes, 0);
     if (bundle.notes.length >= maxNotes || bytes >= maxBytes) this.#ready(thread);
+    const [oldest] = this.#bundles.keys();
+    if (this.count >= maxNotesInAll) this.#ready(oldest);
   }
 
   /** Takes a note out that waits. Returns false if it does not. */

@@ -1,13 +1,16 @@
-import { readFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { z } from 'zod';
+import { sessionIdSchema } from './program/told-session.ts';
 import { writeWhole } from './write-whole.ts';
 
 /** The most threads that are remembered for one agent. Those that had no turn for the longest time are forgotten. */
 export const maxThreads = 1000;
-const maxSessionLength = 256;
+/** The largest file that is read. One with all threads has less than a third of it. */
+const maxFileBytes = 1024 * 1024;
 
 const fileSchema = z.object({
-  sessions: z.array(z.object({ thread: z.string(), session: z.string() })),
+  sessions: z.array(z.object({ thread: z.string(), session: sessionIdSchema })).max(maxThreads),
 });
 
 type Entry = z.infer<typeof fileSchema>['sessions'][number];
@@ -28,9 +31,10 @@ export async function openThreadSessions(path: string): Promise<ThreadSessions> 
     get: (thread) => find(thread)?.session,
     set(thread, session) {
       const known = find(thread);
-      const isUsable = session !== undefined && session.length <= maxSessionLength;
+      const usable = sessionIdSchema.safeParse(session).data;
       const others = entries.filter((entry) => entry !== known);
-      entries = (isUsable ? [...others, { thread, session }] : others).slice(-maxThreads);
+      const added = usable === undefined ? [] : [{ thread, session: usable }];
+      entries = [...others, ...added].slice(-maxThreads);
       writing = writing
         .catch(() => {})
         .then(() => writeWhole(path, `${JSON.stringify({ sessions: entries })}\n`));
@@ -41,9 +45,17 @@ export async function openThreadSessions(path: string): Promise<ThreadSessions> 
 
 async function readEntries(path: string): Promise<Entry[]> {
   try {
-    return fileSchema.parse(JSON.parse(await readFile(path, 'utf8'))).sessions;
+    return fileSchema.parse(JSON.parse(await readRegular(path))).sessions;
   } catch {
     // No file, or a broken one: each thread begins a new session.
     return [];
   }
+}
+
+/** Reads a regular file. Opening a pipe would wait for somebody to write, and a device may have no end. */
+async function readRegular(path: string): Promise<string> {
+  await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const facts = await file.stat();
+  if (!facts.isFile() || facts.size > maxFileBytes) throw new Error(`${path} is no file of sessions`);
+  return await file.readFile('utf8');
 }
