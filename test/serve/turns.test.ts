@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -298,4 +299,10 @@ test('An answer that the broker refuses makes its message a dead letter, and the
   expect(outcome.status).toBe('undeliverable');
   const warning = { code: 'answer_refused', message: expect.stringContaining('the body is over 1000 bytes') };
   await expect.poll(() => rosa.events.filter(({ event }) => event === 'warning')).toMatchObject([warning]);
+});
+
+test('A pipe in place of the file of sessions is not waited for.', async () => {
+  const path = join(stage.directory, 'pipe.json');
+  execFileSync('mkfifo', [path]);
+  expect((await openThreadSessions(path)).get('any')).toBeUndefined();
 });
