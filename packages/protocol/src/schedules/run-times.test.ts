@@ -67,6 +67,7 @@ test.each<[Timetable, string, RegExp]>([
   ],
   [{ cron: '0 9 * *' }, 'cron', /five fields/],
   [{ cron: '0 0 9 * * *' }, 'cron', /five fields/],
+  [{ cron: '2026-12-01T09:00:00' }, 'cron', /five fields/],
   [{ cron: '0 9 31 2 *' }, 'cron', /never comes/],
   [
     { cron: '0 9 * * *', timeZone: 'Europe/Olso' },

@@ -52,6 +52,9 @@ function everyTimes(everyMs: number, timeZone: string | undefined): RunTimes | T
   };
 }
 
+/** The parser takes other forms, too: a date, for a single run. */
+const cronForm = /^\s*(@[a-z]+|\S+(\s+\S+){4})\s*$/i;
+
 function cronTimes(cron: string, timeZone: string): RunTimes | TimetableProblem {
   if (!isTimeZone(timeZone)) {
     const near = suggestion(timeZone, Intl.supportedValuesOf('timeZone'));
@@ -60,6 +63,7 @@ function cronTimes(cron: string, timeZone: string): RunTimes | TimetableProblem 
       problem: `'${timeZone}' is no time zone${near}; write it like Europe/Oslo or UTC`,
     };
   }
+  if (!cronForm.test(cron)) return { field: 'cron', problem: `'${cron}' is no cron expression of ${fields}` };
   let pattern: Cron;
   try {
     pattern = new Cron(cron, { paused: true, timezone: timeZone, mode: '5-part' });
