@@ -61,7 +61,7 @@ export async function sendAll(
   for (let from = 0; from < messages; from += 100) {
     let text = '';
     for (let n = from; n < Math.min(from + 100, messages); n++) {
-      const fields = notBeforeMs && { not_before_ms: notBeforeMs(n) };
+      const fields = notBeforeMs && { not_before_ms: Math.max(1, notBeforeMs(n)) };
       const frame = { type: 'deliver', to: 'bob', id: `${prefix}-${n}`, kind: 'note', ...fields, body: true };
       text += `${JSON.stringify(frame)}\n${body}\n`;
     }
