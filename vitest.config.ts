@@ -16,8 +16,8 @@ export default defineConfig({
       'test/**/*.test.ts',
       'bench/**/*.test.ts',
     ],
-    // They need programs that are not everywhere: npm run test:ops.
-    exclude: ['test/ops/**'],
+    // They need programs that are not everywhere, or take long: npm run test:ops, npm run test:browser.
+    exclude: ['test/ops/**', 'test/browser/**'],
     pool: 'forks',
     // Nothing here keeps state in modules, so that files can share a process and load them once.
     isolate: false,

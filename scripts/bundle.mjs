@@ -2,10 +2,11 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { bundledFiles } from './bundling/bundled-files.mjs';
+import { pageFiles } from './bundling/page-files.mjs';
 import { publishBuild } from './bundling/publish-build.mjs';
 
 /**
- * Bundles the command signalbox from its sources: node scripts/bundle.mjs [--to DIR]
+ * Bundles the command signalbox and the page of its dashboard from their sources: node scripts/bundle.mjs [--to DIR]
  *
  * Each build has a folder of its own, and `main.js` beside the folders loads the newest build. A process that still runs
  * when the next build is made loads its later parts from its own build.
@@ -22,7 +23,11 @@ const input = {
   'cleanup-main': 'packages/worker/src/runner/cleanup/cleanup-main.ts',
 };
 
-const files = await bundledFiles({ root, input, dir: join(bundles, 'build') });
+const [program, page] = await Promise.all([
+  bundledFiles({ root, input, dir: join(bundles, 'build') }),
+  pageFiles(join(root, 'apps/dashboard')),
+]);
+const files = [...program, ...page.map(({ name, content }) => ({ name: `ui/${name}`, content }))];
 publishBuild(resolve(values.to), files, {
   name: 'main.js',
   contentFor: (build) => `import './${build}/main.js';\n`,

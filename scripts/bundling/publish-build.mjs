@@ -11,7 +11,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 const keptBuilds = 3;
 
@@ -40,7 +40,10 @@ function contentHash(files) {
 /** Writes a build whole or not at all. */
 function writeBuild(folder, build, files) {
   const written = mkdtempSync(join(folder, '.new-'));
-  for (const { name, content } of files) writeFileSync(join(written, name), content);
+  for (const { name, content } of files) {
+    mkdirSync(dirname(join(written, name)), { recursive: true });
+    writeFileSync(join(written, name), content);
+  }
   // Others may run it, as they may run what they find in the rest of the checkout.
   chmodSync(written, 0o777 & ~process.umask());
   try {

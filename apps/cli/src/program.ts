@@ -19,6 +19,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   inbox: async () => (await import('./commands/inbox.ts')).inboxCommand(),
   doctor: async () => (await import('./commands/doctor.ts')).doctorCommand(),
   status: async () => (await import('./commands/status.ts')).statusCommand(),
+  dashboard: async () => (await import('./commands/dashboard.ts')).dashboardCommand(),
   agents: async () => (await import('./commands/agents.ts')).agentsCommand(),
   tail: async () => (await import('./commands/tail.ts')).tailCommand(),
   history: async () => (await import('./commands/history.ts')).historyCommand(),

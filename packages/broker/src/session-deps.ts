@@ -3,6 +3,7 @@ import { nanoid } from 'nanoid';
 import { Groups } from './auth/groups.ts';
 import { KnownAgents } from './auth/known-agents.ts';
 import { MintingLimits } from './auth/minting-limits.ts';
+import { SignInCodes } from './auth/sign-in-codes.ts';
 import { newTokenId } from './auth/token-id.ts';
 import { TokenRegistry } from './auth/token-registry.ts';
 import { Backups } from './backup/backups.ts';
@@ -15,6 +16,7 @@ import type { BrokerHealth } from './health/broker-health.ts';
 import { ownVersion } from './health/own-version.ts';
 import { AgentBudgets } from './limits/agent-budgets.ts';
 import { RateLimit } from './limits/rate-limit.ts';
+import type { ReachedAt } from './listener/reached-at.ts';
 import { MessageMeter } from './metrics/message-meter.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { OrchestratorReports } from './metrics/orchestrator-reports.ts';
@@ -57,6 +59,7 @@ export async function createSessionDeps(
   const tokens = await TokenRegistry.load(tokenStore, time, newTokenId);
   const followers = new TailFollowers(now);
   const agents = await KnownAgents.load(tokenStore, tokens);
+  const reachedAt: ReachedAt = { origins: [] };
   const meter = new MessageMeter();
   const delivery = new Delivery({
     store,
@@ -80,9 +83,11 @@ export async function createSessionDeps(
     tokens,
     agents,
     groups: new Groups(tokens, roles, groups),
-    webhooks: new Webhooks(hooks),
     // What was due since the broker before had reached this time was missed.
     schedules: new Schedules(schedules, reached?.earliest ?? now()),
+    webhooks: new Webhooks(hooks, reachedAt),
+    reachedAt,
+    signIns: new SignInCodes(monotonic),
     policies,
     minting: new MintingLimits(limits, tokens),
     budgets: new AgentBudgets(limits, monotonic),

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Duplex } from 'node:stream';
 import {
   failuresOf,
   isGroup,
@@ -10,6 +11,7 @@ import {
 import type { InboxStore, TokenRecord } from '@signalbox/store';
 import { nameFor, type TlsPair } from '@signalbox/tls';
 import { auditEvent } from './audit-event.ts';
+import { type BrowserSession, sessionOf, signIn, signOut } from './auth/browser-sessions.ts';
 import type { GroupSettings } from './auth/groups.ts';
 import type { IdentityProvider } from './auth/identity-provider.ts';
 import { nearestNames } from './auth/nearest-names.ts';
@@ -20,6 +22,7 @@ import { type BrokerOptions, type BrokerSettings, settingsOf } from './broker-op
 import { startChores } from './chores/chores.ts';
 import { describeIssued } from './frames/admin/tokens.ts';
 import { BrokerHealth } from './health/broker-health.ts';
+import type { HttpPages } from './listener/http-pages.ts';
 import { Listener } from './listener/listener.ts';
 import { openSocketFile } from './listener/socket-file.ts';
 import type { Log } from './log.ts';
@@ -57,6 +60,18 @@ export interface Broker extends AsyncDisposable {
    * of the one before connect again, and are judged anew.
    */
   setIdentityProvider(provider: IdentityProvider | undefined): void;
+  /** Has pages of this program answer the HTTP requests that they cover. The broker stops them when it stops. */
+  servePages(pages: HttpPages): void;
+  /** The origins of those pages: those that the broker trusts, then its own. */
+  readonly origins: readonly string[];
+  /** Opens a connection of this process: a stream in place of a socket. */
+  openConnection(): Duplex;
+  /** Begins a session of a browser for a code of `sign_in_link`. Resolves with `undefined` if the code is not good. */
+  signIn(code: string): Promise<BrowserSession | undefined>;
+  /** Returns the session of a browser that a token belongs to, if it has not ended. */
+  sessionOf(token: string): BrowserSession | undefined;
+  /** Ends the session of a browser that a token belongs to. */
+  signOut(token: string): Promise<void>;
   /** Resolves with the error if the store has failed for good. The broker then stops by itself. */
   readonly failed: Promise<unknown>;
   /**
@@ -124,7 +139,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const socket = settings.socket ? await openSocket(listener, settings, opened) : undefined;
   const { port } = listener;
   const url = urlOf(settings, port);
-  deps.webhooks.setOrigins([...settings.trustedOrigins, url.replace(/^ws/, 'http')]);
+  deps.reachedAt.origins = [...settings.trustedOrigins, url.replace(/^ws/, 'http')];
   opened.defer(() => removeFile(files.facts));
   const facts: BrokerFacts = {
     pid: process.pid,
@@ -178,6 +193,12 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
       deps.audit.record(auditEvent('auth_applied', { at: now(), detail: providerText(provider) }));
       listener.setIdentityProvider(provider);
     },
+    servePages: (pages) => listener.setPages(pages),
+    origins: deps.reachedAt.origins,
+    openConnection: () => listener.openConnection(),
+    signIn: (code) => signIn(code, deps),
+    sessionOf: (token) => sessionOf(token, deps),
+    signOut: (token) => signOut(token, deps),
     issueToken: (request) => issueToken(deps.tokens, request, announce),
     failed: storeFailed.promise,
     stop,

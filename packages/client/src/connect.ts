@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import { isAddress, memberAddress, parseBrokerAddress } from '@signalbox/protocol';
 import type { Tracing } from '@signalbox/tracing';
 import { nanoid } from 'nanoid';
@@ -19,6 +20,8 @@ export interface ConnectOptions {
    * trusts; only these are trusted if it is given.
    */
   ca?: string;
+  /** Opens each connection to the broker in place of a socket, for a broker in this process. `url` then only names it. */
+  openSocket?: () => Duplex;
   /** The agent's token. */
   token: string;
   /**
@@ -73,6 +76,7 @@ export async function connectBroker(options: ConnectOptions): Promise<BrokerClie
   const client = new Client({
     broker: parseBrokerAddress(url, { insecure }),
     ca,
+    openSocket: options.openSocket,
     token,
     renewToken: options.renewToken,
     address: agent,

@@ -1,5 +1,7 @@
 // Requests of an operator, over a connection of `connectBroker`. The answers are checked; a wrong one rejects.
 
+export { type AgentSummary, agentSummaries } from './agents/agent-summaries.ts';
+export { listAgentSummaries } from './agents/list-agents.ts';
 export { addJournal, type BackupJournal, type BegunBackup, beginBackup, finishBackup } from './backup.ts';
 export { type BrokerStats, readStats } from './broker-stats.ts';
 export { acceptClock, type ClockHold, readClock } from './clock.ts';
@@ -41,6 +43,8 @@ export {
   sendOrchestratorRequest,
 } from './orchestrator/orchestrator-request.ts';
 export { listSchedules, type ScheduleReport } from './schedules.ts';
+export { makeSignInLink } from './sign-in-link.ts';
+export { type OrchestratorStatus, readStatus, type Status } from './status/read-status.ts';
 export { followTail, type Tail, type TailOptions } from './tail/follow-tail.ts';
 export type { TailEvent } from './tail/tail-event.ts';
 export {

@@ -285,6 +285,7 @@ export { type TurnReader, Turns, unitsPerTurn } from './turns.ts';
 
 export { type Fault, faultAt, faultPoints, faultVariable, noFault } from './faults.ts';
 export {
+  dashboardPath,
   figuresAccessPath,
   isPermitted,
   listPermissions,

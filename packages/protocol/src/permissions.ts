@@ -36,6 +36,7 @@ export const operationPermissions = {
     stats: readers,
     hooks: readers,
     schedules: readers,
+    sign_in_link: readers,
     tail: readers,
     clock: readers,
     clock_accept: operator,
@@ -92,3 +93,6 @@ export function listPermissions(needs: readonly Permission[]): string {
 
 /** The path of a broker's HTTP listener that answers 200 to a token that may see figures, 401 or 403 to any other. */
 export const figuresAccessPath = '/metrics/access';
+
+/** The path of a broker's HTTP listener where the page of the dashboard is. */
+export const dashboardPath = '/ui/';

@@ -1,9 +1,8 @@
-import type { WaitingAgent } from '@signalbox/operator';
-import { type ConnectedAgent, isGroup } from '@signalbox/protocol';
+import { type AgentSummary, agentSummaries, type WaitingAgent } from '@signalbox/operator';
+import type { ConnectedAgent } from '@signalbox/protocol';
 import { bodyText } from '../messages/message-text.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { oneLine } from '../terminal/output.ts';
-import { type WorkerStatus, workerStatus } from './worker-status.ts';
 
 /** The last columns that a narrow terminal does without. */
 export const optionalColumns = 2;
@@ -22,90 +21,45 @@ export function agentRows(
   offline: readonly WaitingAgent[],
   now: number,
 ): string[][] {
-  const byAgent = new Map<string, ConnectedAgent[]>();
-  for (const connection of connections) {
-    const known = byAgent.get(connection.agent);
-    if (known) known.push(connection);
-    else byAgent.set(connection.agent, [connection]);
-  }
-  const rows = [
-    ...[...byAgent].map(([agent, ofAgent]) => connectedRow(agent, ofAgent, now)),
-    ...offline.filter(({ agent }) => !byAgent.has(agent)).map((one) => offlineRow(one, now)),
-  ];
-  // Names of one run end in numbers: w-2 stands before w-10.
-  const names = new Intl.Collator('en', { numeric: true });
-  return rows.sort(([a = ''], [b = '']) => names.compare(a, b));
+  return agentSummaries(connections, offline).map((summary) =>
+    summary.connected_at === undefined
+      ? offlineRow(summary, now)
+      : connectedRow(summary, summary.connected_at, now),
+  );
 }
 
-function offlineRow({ agent, roles, pending, oldest_at }: WaitingAgent, now: number): string[] {
-  const mail = `${pending} (${formatDuration(now - oldest_at)})`;
-  const [none, state] = isGroup(agent) ? ['no role', 'group'] : ['no token', 'offline'];
-  return [agent, roles.join(', ') || none, state, '-', mail, '-', '-'];
+function offlineRow({ agent, roles, state, mail, oldest_at = 0 }: AgentSummary, now: number): string[] {
+  const waiting = `${mail?.unread} (${formatDuration(now - oldest_at)})`;
+  const none = state === 'group' ? 'no role' : 'no token';
+  return [agent, roles.join(', ') || none, state, '-', waiting, '-', '-'];
 }
 
-function connectedRow(agent: string, connections: readonly ConnectedAgent[], now: number): string[] {
-  const statuses = connections.flatMap(({ status }) => workerStatus(status) ?? []);
-  const inbox = connections.find((one) => one.inbox)?.inbox;
+function connectedRow(summary: AgentSummary, connectedAt: number, now: number): string[] {
+  const { agent, roles, mail, clients } = summary;
   return [
     agent,
-    joinDistinct(connections.map(({ role }) => role)),
-    state(statuses),
-    formatDuration(now - Math.min(...connections.map((one) => one.connected_at))),
-    inbox ? mail(inbox) : '?',
-    client(statuses),
-    lastOutput(statuses, now) ?? otherStatus(connections) ?? '-',
+    roles.join(', '),
+    stateText(summary),
+    formatDuration(now - connectedAt),
+    mail ? mailText(mail) : '?',
+    clients.join(', ') || '-',
+    outputText(summary, now),
   ];
 }
 
-function mail({ unread, held }: NonNullable<ConnectedAgent['inbox']>): string {
+function mailText({ unread, held }: NonNullable<AgentSummary['mail']>): string {
   if (unread === 0) return '-';
   return held === 0 ? `${unread}` : `${unread} (${held} held)`;
 }
 
-function state(statuses: readonly WorkerStatus[]): string {
-  if (statuses.length === 0) return 'connected';
-  if (statuses.some((status) => status.worker === 'run' && status.tools_lost)) return 'tools lost';
-  const served = statuses.filter(({ worker }) => worker === 'serve');
-  // The calls of a served agent are part of its turns.
-  const counted = served.length > 0 ? served : statuses;
-  const running = counted.reduce((sum, status) => sum + runningCalls(status), 0);
-  return running === 0 ? 'idle' : `working ${running}`;
+function stateText({ state, running }: AgentSummary): string {
+  if (state === 'working') return `working ${running}`;
+  return state === 'tools_lost' ? 'tools lost' : state;
 }
 
-function runningCalls(status: WorkerStatus): number {
-  if (status.worker === 'mcp') return status.calls;
-  if (status.worker === 'serve') return status.turns;
-  return status.worker === 'echo' && status.state === 'working' ? 1 : 0;
-}
-
-/** Names the MCP client; until it is connected, the command that was started for it. */
-function client(statuses: readonly WorkerStatus[]): string {
-  const clients = statuses.flatMap((status) => {
-    if (status.worker === 'echo') return 'echo';
-    return status.worker === 'mcp' ? (status.client ?? []) : [];
-  });
-  const commands = statuses.flatMap((status) => ('command' in status ? status.command : []));
-  return joinDistinct(clients) || joinDistinct(commands) || '-';
-}
-
-function lastOutput(statuses: readonly WorkerStatus[], now: number): string | undefined {
-  let latest: { at: number; text: string } | undefined;
-  for (const status of statuses) {
-    if (!('last_output' in status) || status.last_output === undefined) continue;
-    const at = status.last_output_at ?? now;
-    if (!latest || at > latest.at) latest = { at, text: status.last_output };
-  }
-  return latest && `${formatDuration(now - latest.at)} ago: ${oneLine(latest.text, outputLength)}`;
-}
-
-/** Writes the status that another program announced, as it is. */
-function otherStatus(connections: readonly ConnectedAgent[]): string | undefined {
-  const own = connections.filter(({ status }) => status !== undefined && !workerStatus(status));
-  return own.length === 0
-    ? undefined
-    : joinDistinct(own.map(({ status }) => oneLine(bodyText(status), outputLength)));
-}
-
-function joinDistinct(texts: readonly string[]): string {
-  return [...new Set(texts)].join(', ');
+/** Writes the last output of a worker, or the status that another program announced, as it is. */
+function outputText({ last_output: output, announced }: AgentSummary, now: number): string {
+  if (output) return `${formatDuration(now - (output.at ?? now))} ago: ${oneLine(output.text, outputLength)}`;
+  const texts = announced.map((status) => oneLine(bodyText(status), outputLength));
+  return [...new Set(texts)].join(', ') || '-';
 }

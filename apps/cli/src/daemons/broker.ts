@@ -9,6 +9,7 @@ import { firstEnd, stopRequested } from '../process/stop-signals.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { announceReady } from './announce-ready.ts';
 import { listenOption } from './listen-option.ts';
+import { pageDirectory } from './page-directory.ts';
 
 /** The options of `signalbox broker`. */
 export interface BrokerFlags {
@@ -37,6 +38,7 @@ export async function brokerProcess(flags: BrokerFlags): Promise<void> {
   const found = findConfig(flags.config, { search: !isSupervised() });
   const config = await loadParts(found);
   const listen = listenOption(flags.listen);
+  const page = pageDirectory();
   const log = await openLog('broker', 'info');
   let onHangup = (): void | Promise<void> => {};
   const stop = stopRequested({ onHangup: () => void onHangup() });
@@ -49,6 +51,7 @@ export async function brokerProcess(flags: BrokerFlags): Promise<void> {
     acceptLoss: flags.acceptLoss ?? false,
     ...(isSupervised() && { supervisorPid: process.ppid }),
     fault,
+    ...(page !== undefined && { pageDirectory: page }),
     log: logInto(log),
   });
   onHangup = async () => {

@@ -265,6 +265,8 @@ function nextLines({ roles, url }: OrchestratorReport, where: readonly string[])
     'Next, in another terminal: give an agent a token and see its tools',
     `  ${shellWords('signalbox', ...issue, ...where)}${insecure}`,
     `  signalbox tools list --token-file ${agent}.token${insecure}`,
+    'See in a browser what it does and what needs you',
+    `  ${shellWords('signalbox', 'dashboard', ...where)}${insecure}`,
     'Ctrl-C stops everything.',
   ];
 }

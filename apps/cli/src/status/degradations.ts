@@ -1,6 +1,6 @@
+import type { OrchestratorStatus, Status } from '@signalbox/operator';
 import type { ServerReport } from '@signalbox/protocol';
 import { formatDuration } from '../terminal/duration.ts';
-import type { GatheredStatus, OrchestratorStatus } from './gathered-status.ts';
 
 /** The share of the store's cap from which on a status warns. */
 const fullShare = 0.9;
@@ -8,7 +8,7 @@ const fullShare = 0.9;
 const littleRoomBytes = 512 * 1024 * 1024;
 
 /** Lists what does not work as it should, one sentence each with the command that shows more; none if all is fine. */
-export function degradations({ broker, hold, orchestrator }: GatheredStatus): string[] {
+export function degradations({ broker, hold, orchestrator }: Status): string[] {
   const found = [...orchestratorProblems(orchestrator), ...orchestrator.servers.flatMap(serverProblem)];
   // A broker that was down for a while finds its clock ahead at every start.
   if (hold && (!hold.at_start || hold.requests + hold.messages > 0))

@@ -1,10 +1,13 @@
+import type { Status } from '@signalbox/operator';
 import { byteSize } from '../terminal/byte-size.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { count, tableLines } from '../terminal/output.ts';
-import type { GatheredStatus } from './gathered-status.ts';
+
+/** A status, and the address of the broker that it is about. */
+export type LocatedStatus = Status & { url: string };
 
 /** Writes a status for people, on one screen. `now` in epoch milliseconds. */
-export function statusLines(status: GatheredStatus, problems: readonly string[], now: number): string[] {
+export function statusLines(status: LocatedStatus, problems: readonly string[], now: number): string[] {
   const { servers } = status.orchestrator;
   const rows = servers.map(({ name, state, tool_count, last_error }) => [
     name,
@@ -20,7 +23,7 @@ export function statusLines(status: GatheredStatus, problems: readonly string[],
   ];
 }
 
-function facts({ url, broker, hold, agents, orchestrator }: GatheredStatus, now: number): [string, string][] {
+function facts({ url, broker, hold, agents, orchestrator }: LocatedStatus, now: number): [string, string][] {
   const { version, started_at, receipt_means, pending, oldest_pending_at, dead_letters, scheduled } = broker;
   const { servers } = orchestrator;
   const oldest =
@@ -48,7 +51,7 @@ function facts({ url, broker, hold, agents, orchestrator }: GatheredStatus, now:
   ];
 }
 
-function clockText(hold: GatheredStatus['hold']): string {
+function clockText(hold: LocatedStatus['hold']): string {
   if (!hold) return 'believed';
   const leap = formatDuration(hold.to - hold.from);
   return hold.at_start
@@ -56,7 +59,7 @@ function clockText(hold: GatheredStatus['hold']): string {
     : `leapt by ${leap}`;
 }
 
-function orchestratorText({ name, state, servers }: GatheredStatus['orchestrator']): string {
+function orchestratorText({ name, state, servers }: LocatedStatus['orchestrator']): string {
   if (state === 'not_connected') return `none named '${name}' is connected`;
   if (state === 'silent') return `'${name}' is connected and does not answer`;
   return `ready: ${count(sum(servers, 'in_flight'), 'call')} running, ${sum(servers, 'waiting')} waiting`;

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { degradations } from './degradations.ts';
-import type { GatheredStatus } from './gathered-status.ts';
+import type { LocatedStatus } from './status-lines.ts';
 import { statusLines } from './status-lines.ts';
 
 const now = 1_000_000_000;
 const hold = { from: now - 900_000, to: now, at_start: false, left_ms: 120_000, requests: 0, messages: 0 };
 
-function status(change: Partial<GatheredStatus> = {}): GatheredStatus {
+function status(change: Partial<LocatedStatus> = {}): LocatedStatus {
   return {
     url: 'unix:/state/broker.sock',
     broker: {
@@ -30,7 +30,7 @@ function status(change: Partial<GatheredStatus> = {}): GatheredStatus {
   };
 }
 
-type Server = GatheredStatus['orchestrator']['servers'][number];
+type Server = LocatedStatus['orchestrator']['servers'][number];
 
 function server(name: string, change: Partial<Server>): Server {
   return {
@@ -59,7 +59,7 @@ test('A status in which all is fine says so, and where what is.', () => {
   ]);
 });
 
-test.each<[string, Partial<GatheredStatus>, string]>([
+test.each<[string, Partial<LocatedStatus>, string]>([
   [
     'a server that was ejected',
     { orchestrator: of(server('a', { state: 'ejected' })) },
@@ -92,6 +92,6 @@ test('Servers that wait for their first call, start, or were stopped are as they
   expect(degradations(status({ orchestrator: of(...servers) }))).toEqual([]);
 });
 
-function of(...servers: Server[]): GatheredStatus['orchestrator'] {
+function of(...servers: Server[]): LocatedStatus['orchestrator'] {
   return { name: 'tools-1', state: 'ready', servers };
 }

@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import { brokerKeeper } from '@signalbox/daemon/data-directory';
+import { readStatus } from '@signalbox/operator';
 import { parseBrokerAddress, SignalboxError } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
@@ -7,7 +8,6 @@ import { type OrchestratorFlag, orchestratorOf } from '../connection/orchestrato
 import { type ExitCode, exitCodes } from '../terminal/exit-codes.ts';
 import { printJson, printLines } from '../terminal/output.ts';
 import { degradations } from './degradations.ts';
-import { gatherStatus } from './gathered-status.ts';
 import { statusLines } from './status-lines.ts';
 
 /** The options of `signalbox status`. */
@@ -17,9 +17,10 @@ export interface StatusFlags extends ConnectionFlags, OrchestratorFlag {
 
 /** Prints how broker, orchestrator and servers are doing. Returns the exit code: 1 if something does not work as it should. */
 export async function printStatus(flags: StatusFlags): Promise<ExitCode> {
-  const status = await withSession(flags, (session) =>
-    gatherStatus(session, orchestratorOf(session, flags)),
-  ).catch((error) => {
+  const status = await withSession(flags, async (session) => ({
+    url: session.connection.url,
+    ...(await readStatus(session.client, orchestratorOf(session, flags))),
+  })).catch((error) => {
     throw withProcess(error);
   });
   const problems = degradations(status);

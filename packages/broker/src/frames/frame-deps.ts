@@ -3,6 +3,7 @@ import type { Groups } from '../auth/groups.ts';
 import type { KnownAgents } from '../auth/known-agents.ts';
 import type { MintingLimits } from '../auth/minting-limits.ts';
 import type { RolePolicy } from '../auth/role-policy.ts';
+import type { SignInCodes } from '../auth/sign-in-codes.ts';
 import type { TokenRegistry } from '../auth/token-registry.ts';
 import type { Backups } from '../backup/backups.ts';
 import type { Delivery } from '../core/delivery.ts';
@@ -10,6 +11,7 @@ import type { ExpiryClock } from '../core/time/expiry-clock.ts';
 import type { AgentBudgets } from '../limits/agent-budgets.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import type { RoleLimits } from '../limits/role-limits.ts';
+import type { ReachedAt } from '../listener/reached-at.ts';
 import type { Log } from '../log.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { OrchestratorReports } from '../metrics/orchestrator-reports.ts';
@@ -52,6 +54,8 @@ export interface FrameDeps {
   groups: Groups;
   webhooks: Webhooks;
   schedules: Schedules;
+  reachedAt: ReachedAt;
+  signIns: SignInCodes;
   /** What each agent may still use. */
   budgets: AgentBudgets;
   /** The rules of each role that differ from the default, by role. */

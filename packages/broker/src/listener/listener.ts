@@ -5,7 +5,7 @@ import {
   type ListenOptions,
   type Server as NetServer,
 } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { type Duplex, duplexPair } from 'node:stream';
 import { bearerOf, refusal as refuseRequest, type StatusRequests, send } from '@signalbox/monitoring';
 import { frameCosts, subprotocol, Turns } from '@signalbox/protocol';
 import { TlsFront, type TlsPair } from '@signalbox/tls';
@@ -20,6 +20,7 @@ import { hookPath } from '../webhooks/webhooks.ts';
 import { Connection, checksPerHeartbeat, type Greeting } from './connection.ts';
 import { DescriptorWatch } from './descriptor-watch.ts';
 import { FrequentEvent } from './frequent-event.ts';
+import type { HttpPages } from './http-pages.ts';
 import { statusRequests } from './http-requests.ts';
 import { UnauthenticatedConnections } from './unauthenticated-connections.ts';
 import { refuseForeign, refuseOrigin, refuseUpgrade, type UpgradeRefusal } from './upgrade-check.ts';
@@ -70,6 +71,9 @@ export class Listener {
   readonly #authentication: Authentication;
   readonly #requests: StatusRequests;
   readonly #hooks: WebhookRequests;
+  /** Takes the connections of this process. It listens nowhere. */
+  readonly #inProcess: Server;
+  #pages: HttpPages | undefined;
   #port = 0;
   #heartbeats: NodeJS.Timeout | undefined;
   #watch: NodeJS.Timeout | undefined;
@@ -99,6 +103,7 @@ export class Listener {
       tls: () => this.#tls,
     });
     this.#hooks = new WebhookRequests(options.deps, this.#strangers);
+    this.#inProcess = this.#createServer();
     this.#webSockets = new WebSocketServer({
       noServer: true,
       maxPayload: message.frameBytes,
@@ -147,6 +152,18 @@ export class Listener {
       connection.sayGoingAway(0);
       connection.close(1001, 'going_away');
     }
+  }
+
+  /** Has pages answer the requests that they cover. */
+  setPages(pages: HttpPages): void {
+    this.#pages = pages;
+  }
+
+  /** Opens a connection of this process: a stream for a WebSocket. */
+  openConnection(): Duplex {
+    const [near, far] = duplexPair();
+    this.#inProcess.emit('connection', far);
+    return near;
   }
 
   /** Listens on a Unix socket, too. Rejects with the error of the socket. Its file is removed when the listener stops. */
@@ -229,6 +246,7 @@ export class Listener {
   /** Closes every connection after {@link sayGoingAway}. Resolves when all are closed. */
   async close(): Promise<void> {
     for (const connection of this.#connections) connection.close(1001, 'going_away');
+    this.#pages?.stop();
     this.#unauthenticated.endPlain();
     const timeout = setTimeout(() => {
       for (const connection of this.#connections) connection.terminate();
@@ -242,13 +260,18 @@ export class Listener {
     this.#strangers.spend(frameCosts.hello);
     const { host, trustedOrigins } = this.#options;
     const isForHook = request.url?.startsWith(hookPath) === true;
-    const own = { host, port: this.port, trustedOrigins };
+    const pages = this.#pages?.covers(request.url?.split('?', 1)[0] ?? '') ? this.#pages : undefined;
+    const { origins } = this.#options.deps.reachedAt;
+    const own = { host, port: this.port, trustedOrigins: pages ? origins : trustedOrigins };
     // A webhook's sender names whatever host its operator gave it, and proves itself. Pages of other sites name their origin.
     const refusal = isForHook ? refuseOrigin(request.headers, own) : refuseForeign(request.headers, own);
     if (refusal) {
       this.#noteRefusal(refusal);
       const { code, message } = refusal;
       send(response, refuseRequest(request, 403, { code, message }));
+    } else if (pages) {
+      const { socket } = request;
+      void pages.handle(request, response, () => this.#unauthenticated.remove(socket));
     } else void (isForHook ? this.#hooks : this.#requests).handle(request, response);
   }
 

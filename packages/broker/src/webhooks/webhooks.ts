@@ -5,6 +5,7 @@ import {
   type Sender,
   SignalboxError,
 } from '@signalbox/protocol';
+import type { ReachedAt } from '../listener/reached-at.ts';
 import type { HookEntry, HookSettings } from './hook-settings.ts';
 
 /** What came to a webhook since the broker started. Times are in epoch milliseconds. */
@@ -35,11 +36,12 @@ export const hookPath = '/hooks/';
 /** Keeps the webhooks of the configuration, and what came to each. */
 export class Webhooks {
   #hooks: ReadonlyMap<string, Hook>;
-  #origins: readonly string[] = [];
+  readonly #reached: ReachedAt;
 
   /** Throws `bad_config` for a secret that can't be used. */
-  constructor(settings: HookSettings) {
+  constructor(settings: HookSettings, reached: ReachedAt) {
     this.#hooks = hooksOf(settings, new Map());
+    this.#reached = reached;
   }
 
   /** Puts other webhooks in place of these. Those of the same name keep their counts. Throws `bad_config`, and then changes nothing. */
@@ -52,14 +54,9 @@ export class Webhooks {
     return this.#hooks.get(name);
   }
 
-  /** Notes the origins under which the broker is reached, such as `https://signalbox.example.com`. */
-  setOrigins(origins: readonly string[]): void {
-    this.#origins = origins;
-  }
-
   /** Returns the addresses of a webhook, one for each origin. */
   urlsOf({ name }: Hook): string[] {
-    return this.#origins.map((origin) => `${origin}${hookPath}${name}`);
+    return this.#reached.origins.map((origin) => `${origin}${hookPath}${name}`);
   }
 
   /** Yields all webhooks. */

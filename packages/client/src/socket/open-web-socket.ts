@@ -1,6 +1,7 @@
 import { realpathSync, statSync } from 'node:fs';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { basename, dirname, join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { type BrokerAddress, subprotocol, untrustedDirectory } from '@signalbox/protocol';
 import { WebSocket } from 'ws';
 import { clientError, otherUserHint, unreachable } from '../errors.ts';
@@ -10,8 +11,13 @@ const options = { perMessageDeflate: false, maxPayload: 64 * 1024 * 1024 };
 /**
  * Begins to open a WebSocket to a broker. Throws `untrusted_socket` if another user could have put the Unix socket there, and
  * `unreachable` if its directory is missing. `ca` holds the certificates of the only authorities to trust, as PEM text.
+ * `openSocket` opens the connection in place of a socket.
  */
-export function openWebSocket({ url, socketPath }: BrokerAddress, ca?: string): WebSocket {
+export function openWebSocket(
+  { url, socketPath }: BrokerAddress,
+  { ca, openSocket }: { ca?: string | undefined; openSocket?: (() => Duplex) | undefined } = {},
+): WebSocket {
+  if (openSocket) return overStream(openSocket);
   if (socketPath === undefined) {
     return new WebSocket(url, subprotocol, {
       ...options,
@@ -20,7 +26,14 @@ export function openWebSocket({ url, socketPath }: BrokerAddress, ca?: string): 
     });
   }
   const path = trustedPath(url, socketPath);
-  return new WebSocket('ws://localhost/', subprotocol, { ...options, createConnection: () => connect(path) });
+  return overStream(() => connect(path));
+}
+
+function overStream(open: () => Duplex): WebSocket {
+  return new WebSocket('ws://localhost/', subprotocol, {
+    ...options,
+    createConnection: open as () => Socket,
+  });
 }
 
 /** Returns the path without symbolic links in its directory, so that the directory that was checked is the one that is used. */

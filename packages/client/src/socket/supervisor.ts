@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import {
   type BrokerAddress,
   type BrokerFrame,
@@ -17,6 +18,8 @@ export interface SupervisorOptions {
   broker: BrokerAddress;
   /** The certificates of the only authorities to trust, as PEM text. */
   ca: string | undefined;
+  /** Opens the connection in place of a socket. */
+  openSocket: (() => Duplex) | undefined;
   token: string;
   renewToken: (() => Promise<string | undefined>) | undefined;
   address: string;
@@ -100,10 +103,19 @@ export class Supervisor {
   }
 
   #dial(): void {
-    const { broker, ca, address, connectTimeoutMs: timeoutMs, clock, log, onFrame } = this.#options;
+    const {
+      broker,
+      ca,
+      openSocket,
+      address,
+      connectTimeoutMs: timeoutMs,
+      clock,
+      log,
+      onFrame,
+    } = this.#options;
     let socket: WebSocket;
     try {
-      socket = openWebSocket(broker, ca);
+      socket = openWebSocket(broker, { ca, openSocket });
     } catch (error) {
       if (!(error instanceof SignalboxError)) throw error;
       this.#lost({ error, final: !error.retryable, uptimeMs: 0, reconnectAfterMs: 0 });

@@ -6,6 +6,7 @@ import { checkDataDirectory, dataDirectory, orchestratorFiles } from '../data-di
 import type { Log } from '../log.ts';
 import { namedRoles, roleLimits, sendPolicies } from '../policy/broker-policies.ts';
 import type { TlsFiles, TlsFilesOptions } from '../tls/index.ts';
+import { dashboardOf } from './dashboard-of.ts';
 
 /** The configuration that a broker runs with. The other options replace or add to parts of it. */
 export interface RunBrokerOptions {
@@ -22,6 +23,8 @@ export interface RunBrokerOptions {
   acceptLoss?: boolean;
   /** The process that starts this one again when it dies. `broker.json` names it. */
   supervisorPid?: number;
+  /** The directory with the built page of the dashboard. Without it the broker serves none. */
+  pageDirectory?: string;
   log?: Log;
   /** Called at the named points at which tests let a process die. */
   fault?: Fault;
@@ -93,6 +96,10 @@ export async function runBroker(options: RunBrokerOptions): Promise<RunningBroke
     log,
     ...(fault && { fault }),
   });
+  if (options.pageDirectory !== undefined) {
+    const orchestrator = config.orchestrator.id;
+    broker.servePages(dashboardOf(broker, { orchestrator, directory: options.pageDirectory, log }));
+  }
   if (!isLoopback(host) && !files) {
     log({
       event: 'unencrypted_listen',

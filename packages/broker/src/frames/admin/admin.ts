@@ -19,6 +19,7 @@ import { listHooks } from './hooks.ts';
 import type { Operation, OperationOutcome } from './operation.ts';
 import { audit, auditChain, history, stats, waiting } from './reports.ts';
 import { listSchedules } from './schedules.ts';
+import { signInLink } from './sign-in.ts';
 import { tail } from './tail.ts';
 import { issueToken, listTokens, revokeAgentTokens, revokeToken } from './tokens.ts';
 
@@ -38,6 +39,7 @@ const operations: { [Op in AdminOp]: Operation<Op> } = {
   stats,
   hooks: listHooks,
   schedules: listSchedules,
+  sign_in_link: signInLink,
   tail,
   clock: showClock,
   clock_accept: acceptClock,

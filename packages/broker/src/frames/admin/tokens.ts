@@ -10,11 +10,10 @@ import { issuersOf, refuseChild, refuseOperator, refuseToken } from '../../auth/
 import { auditCaller, type Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { OperationOutcome } from './operation.ts';
+import { removeToken, revokedToken } from './remove-token.ts';
 import { tellWorkerExit, type WorkerExit, type WorkerExitDeps } from './worker-exit.ts';
 
 type RevokeDeps = WorkerExitDeps & Pick<FrameDeps, 'tokens' | 'connected' | 'audit' | 'log'>;
-
-const revokedToken = (): string => 'the token of this connection was revoked';
 
 const auditFull = {
   code: 'storage_full',
@@ -157,23 +156,6 @@ export async function revokeAgentTokens(
     ids.push(...(await removeToken(record, deps, caller)));
   }
   return { result: { agent, ids } };
-}
-
-/** Removes a token and its child tokens, ends their connections and gives up their requests. Returns the ids of those removed. */
-async function removeToken(record: TokenRecord, deps: RevokeDeps, caller: Caller): Promise<string[]> {
-  const { id, agent, role } = record;
-  const announce = (count: number): void => {
-    const children = count > 1 ? `, and ${count - 1} that it issued` : '';
-    const detail = `token ${id} of '${agent}' with role '${role}'${children}`;
-    auditCaller(caller, 'token_revoked', { detail, name: agent }, deps);
-  };
-  const removed = await deps.tokens.revoke(id, announce);
-  const gone = new Set(removed);
-  deps.connected.endWhere(({ token }) => gone.has(token.id), revokedToken);
-  for (const tokenId of removed) {
-    await deps.delivery.cancellations.cancelSentWith(tokenId, 'the token it was sent with was revoked');
-  }
-  return removed;
 }
 
 /** Ends the worker's connections and tells of its exit. If that fails, it is logged and the revocation goes on. */

@@ -5,6 +5,7 @@ import { deadLetterOperations } from './dead-letters.ts';
 import { hookOperation } from './hooks.ts';
 import { reportOperations } from './reports.ts';
 import { scheduleOperation } from './schedules.ts';
+import { signInOperation } from './sign-in.ts';
 import { tailOperation } from './tail.ts';
 import { tokenOperations } from './tokens.ts';
 
@@ -18,6 +19,7 @@ function describeOperations() {
     ...backupOperations(),
     ...hookOperation(),
     ...scheduleOperation(),
+    ...signInOperation(),
   };
 }
 

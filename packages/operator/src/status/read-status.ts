@@ -1,13 +1,9 @@
-import {
-  type BrokerStats,
-  type ClockHold,
-  listOfflineWithMail,
-  queryOrchestrator,
-  readClock,
-  readStats,
-} from '@signalbox/operator';
+import type { BrokerClient } from '@signalbox/client';
 import { type ConnectedAgent, type ServerReport, SignalboxError } from '@signalbox/protocol';
-import type { Session } from '../connection/client-session.ts';
+import { type BrokerStats, readStats } from '../broker-stats.ts';
+import { type ClockHold, readClock } from '../clock.ts';
+import { queryOrchestrator } from '../orchestrator/orchestrator-request.ts';
+import { listOfflineWithMail } from '../waiting-agents.ts';
 
 /** The time to wait for the orchestrator, in milliseconds: the rest of a status is worth more than a complete one. */
 const orchestratorTimeoutMs = 5000;
@@ -15,8 +11,7 @@ const orchestratorTimeoutMs = 5000;
 const maxOffline = 1000;
 
 /** The facts of a status: the broker, its clock, the agents, and the orchestrator with its servers. */
-export interface GatheredStatus {
-  url: string;
+export interface Status {
   broker: BrokerStats;
   hold: ClockHold | undefined;
   /** Connected agents but the orchestrator, how many of them have unread mail, and how many others are not connected and have some. */
@@ -34,10 +29,7 @@ export interface OrchestratorStatus {
 }
 
 /** Asks the broker and the orchestrator for everything that a status shows. */
-export async function gatherStatus(
-  { client, connection }: Session,
-  orchestrator: string,
-): Promise<GatheredStatus> {
+export async function readStatus(client: BrokerClient, orchestrator: string): Promise<Status> {
   const broker = await readStats(client);
   const hold = await readClock(client);
   const connected = (await client.listConnected({ withStatus: true })).filter(
@@ -46,7 +38,6 @@ export async function gatherStatus(
   const offline = await listOfflineWithMail(client, { limit: maxOffline });
   const isThere = connected.some(({ address }) => address === orchestrator);
   return {
-    url: connection.url,
     broker,
     hold,
     agents: {
@@ -54,15 +45,12 @@ export async function gatherStatus(
       offlineWithMail: offline.agents.length,
     },
     orchestrator: isThere
-      ? await askOrchestrator({ client }, orchestrator)
+      ? await askOrchestrator(client, orchestrator)
       : { name: orchestrator, state: 'not_connected', servers: [] },
   };
 }
 
-async function askOrchestrator(
-  { client }: Pick<Session, 'client'>,
-  name: string,
-): Promise<OrchestratorStatus> {
+async function askOrchestrator(client: BrokerClient, name: string): Promise<OrchestratorStatus> {
   try {
     const options = { timeoutMs: orchestratorTimeoutMs };
     const { servers } = await queryOrchestrator(client, name, { op: 'servers' }, options);
@@ -73,9 +61,7 @@ async function askOrchestrator(
   }
 }
 
-function countAgents(
-  connections: readonly ConnectedAgent[],
-): Omit<GatheredStatus['agents'], 'offlineWithMail'> {
+function countAgents(connections: readonly ConnectedAgent[]): Omit<Status['agents'], 'offlineWithMail'> {
   const byAgent = Map.groupBy(connections, ({ agent }) => agent);
   const withMail = [...byAgent.values()].filter((of) => of.some(({ inbox }) => (inbox?.unread ?? 0) > 0));
   return { connected: byAgent.size, withMail: withMail.length };

@@ -1,0 +1,79 @@
+/** An error that the API answered, or that kept a request from it. */
+export class ApiFailure extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly hint: string | undefined;
+
+  constructor(status: number, { code, message, hint }: { code: string; message: string; hint?: string }) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.hint = hint;
+  }
+}
+
+const keyName = 'signalbox-key';
+
+/** Keeps this page's part of the session's token. Only pages of this host and port can read it. */
+export const sessionKey = {
+  get: (): string | null => localStorage.getItem(keyName),
+  set: (key: string): void => localStorage.setItem(keyName, key),
+  remove: (): void => localStorage.removeItem(keyName),
+};
+
+/** Returns the headers that every request of the session has. */
+export function sessionHeaders(): Record<string, string> {
+  const key = sessionKey.get();
+  return key === null ? {} : { 'x-signalbox-key': key };
+}
+
+/** Reads from the API. Parameters that are empty are left out. */
+export async function read<Answer>(
+  path: string,
+  params: Readonly<Record<string, string | number | undefined>> = {},
+  signal?: AbortSignal,
+): Promise<Answer> {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(params))
+    if (value !== undefined && value !== '') query.set(name, String(value));
+  const text = query.toString();
+  const url = `/api/${path}${text === '' ? '' : `?${text}`}`;
+  return await ask<Answer>(url, { headers: sessionHeaders(), ...(signal && { signal }) });
+}
+
+/** Sends a command to the API. It runs once, also if the connection breaks and it is sent again. */
+export async function command<Answer>(path: string, params: unknown): Promise<Answer> {
+  const headers = {
+    ...sessionHeaders(),
+    'content-type': 'application/json',
+    'idempotency-key': crypto.randomUUID?.() ?? randomKey(),
+  };
+  const request = { method: 'POST', headers, body: JSON.stringify(params) };
+  try {
+    return await ask<Answer>(`/api/${path}`, request);
+  } catch (error) {
+    if (!(error instanceof ApiFailure) || error.code !== 'unreachable') throw error;
+    return await ask<Answer>(`/api/${path}`, request);
+  }
+}
+
+/** Pages over plain HTTP on another machine have no `randomUUID`. */
+function randomKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, '0'),
+  ).join('');
+}
+
+async function ask<Answer>(url: string, init: RequestInit): Promise<Answer> {
+  let response: Response;
+  try {
+    response = await fetch(url, { ...init, credentials: 'same-origin', cache: 'no-store' });
+  } catch (cause) {
+    if (cause instanceof DOMException && cause.name === 'AbortError') throw cause;
+    throw new ApiFailure(0, { code: 'unreachable', message: 'The broker does not answer.' });
+  }
+  const body = await response.json().catch(() => undefined);
+  if (response.ok) return body as Answer;
+  const error = body?.error ?? { code: 'internal', message: `The broker answered ${response.status}.` };
+  throw new ApiFailure(response.status, error);
+}

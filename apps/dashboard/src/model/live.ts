@@ -1,0 +1,62 @@
+import { signal } from '@preact/signals';
+import type { TailEvent } from '@signalbox/operator';
+import { sessionHeaders } from '../api/request.ts';
+import { SentEventReader } from '../api/server-sent-events.ts';
+
+/** Whether the page hears what happens: `lost` tries again, `ended` does not. */
+export type LiveState = 'connecting' | 'open' | 'lost' | 'ended';
+
+export const liveState = signal<LiveState>('connecting');
+/** Counts the batches of events. Whoever shows what they may have changed reads again. */
+export const pulse = signal(0);
+/** The newest events that came by the stream, and how many the page was not sent. */
+export const lastBatch = signal<{ events: TailEvent[]; missed: number }>({ events: [], missed: 0 });
+
+const retryMs = { first: 500, most: 5000 };
+
+/** Follows the stream of events until it is ended for good. `onEnded` is called when the session is over. */
+export async function followEvents(onEnded: () => void): Promise<void> {
+  let lastId: string | undefined;
+  for (let waitMs = retryMs.first; liveState.value !== 'ended'; ) {
+    try {
+      const headers = { ...sessionHeaders(), ...(lastId !== undefined && { 'last-event-id': lastId }) };
+      const response = await fetch('/api/events', { headers, cache: 'no-store' });
+      if (response.status === 401) return onEnded();
+      if (response.ok && response.body) {
+        waitMs = retryMs.first;
+        for await (const event of eventsOf(response.body)) {
+          lastId = event.id ?? lastId;
+          if (event.name === 'end') break;
+          take(event.name, JSON.parse(event.data));
+        }
+      }
+    } catch {
+      // The broker is away: it is tried again below.
+    }
+    liveState.value = 'lost';
+    await new Promise((resolve) => setTimeout(resolve, waitMs));
+    waitMs = Math.min(retryMs.most, waitMs * 2);
+  }
+}
+
+function take(name: string, data: { events?: TailEvent[]; missed?: number }): void {
+  liveState.value = 'open';
+  if (name === 'batch') lastBatch.value = { events: data.events ?? [], missed: data.missed ?? 0 };
+  pulse.value++;
+}
+
+async function* eventsOf(body: ReadableStream<Uint8Array>) {
+  const sent = new SentEventReader();
+  const reader = body
+    .pipeThrough(new TextDecoderStream() as never)
+    .getReader() as ReadableStreamDefaultReader<string>;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield* sent.read(value);
+    }
+  } finally {
+    void reader.cancel();
+  }
+}

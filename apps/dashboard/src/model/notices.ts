@@ -1,0 +1,47 @@
+import { signal } from '@preact/signals';
+import { ApiFailure, command } from '../api/request.ts';
+import { pulse } from './live.ts';
+
+/** What became of a command, shown for some seconds. */
+export interface Notice {
+  id: number;
+  tone: 'good' | 'bad';
+  text: string;
+  /** The address of a view that shows more. */
+  href?: string;
+}
+
+const shownMs = { good: 6000, bad: 15_000 };
+
+export const notices = signal<readonly Notice[]>([]);
+let lastId = 0;
+
+/** Shows a notice for some seconds. */
+export function notify(notice: Omit<Notice, 'id'>): void {
+  const id = ++lastId;
+  notices.value = [...notices.value.slice(-3), { ...notice, id }];
+  setTimeout(() => dismiss(id), shownMs[notice.tone]);
+}
+
+/** Takes a notice away. */
+export function dismiss(id: number): void {
+  notices.value = notices.value.filter((one) => one.id !== id);
+}
+
+/** Sends a command, and says what became of it. Resolves with its answer, or `undefined` if it failed. */
+export async function act<Answer>(
+  path: string,
+  params: unknown,
+  done: (answer: Answer) => Omit<Notice, 'id' | 'tone'> & { tone?: Notice['tone'] },
+): Promise<Answer | undefined> {
+  try {
+    const answer = await command<Answer>(path, params);
+    notify({ tone: 'good', ...done(answer) });
+    pulse.value++;
+    return answer;
+  } catch (error) {
+    const hint = error instanceof ApiFailure && error.hint !== undefined ? ` ${error.hint}` : '';
+    notify({ tone: 'bad', text: `Not done: ${error instanceof Error ? error.message : error}${hint}` });
+    return undefined;
+  }
+}

@@ -1,0 +1,74 @@
+import { signal } from '@preact/signals';
+import { useEffect, useMemo } from 'preact/hooks';
+import { ApiFailure, read } from '../api/request.ts';
+import { serverTime } from './clock.ts';
+import { pulse } from './live.ts';
+import { sessionEnded } from './session.ts';
+
+/** Something that the page reads again and again. What was read last stays while it is read again, or can't be. */
+export interface Resource<Answer> {
+  data: Answer | undefined;
+  /** Why it could not be read the last time. */
+  error: string | undefined;
+  /** When `data` was read, in epoch milliseconds of the broker's machine. */
+  at: number;
+}
+
+/** How often something is read again: soon after events, and now and then without. In milliseconds. */
+const paceMs = { afterEvents: 1500, idle: 10_000 };
+
+/** Reads a path of the API while the component is shown and the page is visible. */
+export function useResource<Answer>(
+  path: string,
+  params: Readonly<Record<string, string | number | undefined>> = {},
+  { follows = true }: { follows?: boolean } = {},
+) {
+  const question = JSON.stringify([path, params]);
+  const state = useMemo(() => signal<Resource<Answer>>({ data: undefined, error: undefined, at: 0 }), [path]);
+  const again = useMemo(() => ({ now: (): void => {} }), []);
+  useEffect(() => {
+    const abort = new AbortController();
+    let timer = 0;
+    let readAt = 0;
+    let isReading = false;
+    const run = async (): Promise<void> => {
+      clearTimeout(timer);
+      if (isReading || abort.signal.aborted) return;
+      isReading = true;
+      readAt = performance.now();
+      try {
+        const data = await read<Answer>(path, params, abort.signal);
+        state.value = { data, error: undefined, at: serverTime() };
+      } catch (error) {
+        if (abort.signal.aborted) return;
+        if (error instanceof ApiFailure && error.status === 401) return sessionEnded();
+        state.value = { ...state.value, error: error instanceof Error ? error.message : String(error) };
+      } finally {
+        isReading = false;
+      }
+      plan(paceMs.idle);
+    };
+    const plan = (ms: number): void => {
+      clearTimeout(timer);
+      if (!abort.signal.aborted && document.visibilityState === 'visible')
+        timer = window.setTimeout(() => void run(), Math.max(0, ms - (performance.now() - readAt)));
+    };
+    const onVisible = (): void => plan(paceMs.afterEvents);
+    document.addEventListener('visibilitychange', onVisible);
+    const stopPulse = pulse.subscribe(() => {
+      if (follows && readAt > 0) plan(paceMs.afterEvents);
+    });
+    again.now = () => {
+      readAt = 0;
+      plan(0);
+    };
+    void run();
+    return () => {
+      abort.abort();
+      clearTimeout(timer);
+      stopPulse();
+      document.removeEventListener('visibilitychange', onVisible);
+    };
+  }, [question]);
+  return { ...state.value, readAgain: () => again.now() };
+}

@@ -1,0 +1,72 @@
+import { computed, signal } from '@preact/signals';
+import type { SessionFacts } from '@signalbox/dashboard';
+import { ApiFailure, command, read, sessionKey } from '../api/request.ts';
+import { setServerTime } from './clock.ts';
+import { followEvents, liveState } from './live.ts';
+
+/** Whether somebody is signed in. `reason` says why not. */
+export type SignIn =
+  | { state: 'checking' }
+  | { state: 'in'; facts: SessionFacts }
+  | { state: 'out'; reason: string };
+
+export const signIn = signal<SignIn>({ state: 'checking' });
+
+/** True if the session may do more than look. */
+export const canAct = computed(() => signIn.value.state === 'in' && signIn.value.facts.can_act);
+
+const retryMs = 1000;
+
+/** Signs in with the code in the address, which is removed at once, or goes on with the session that there is. */
+export async function startSession(): Promise<void> {
+  const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
+  if (code !== undefined) {
+    history.replaceState(null, '', location.pathname);
+    try {
+      sessionKey.set((await command<{ key: string }>('session', { code })).key);
+    } catch (error) {
+      signIn.value = { state: 'out', reason: textOf(error) };
+      return;
+    }
+  }
+  if (sessionKey.get() === null) {
+    signIn.value = { state: 'out', reason: '' };
+    return;
+  }
+  await resume();
+}
+
+async function resume(): Promise<void> {
+  for (;;) {
+    try {
+      const facts = await read<SessionFacts>('session');
+      setServerTime(facts.now);
+      signIn.value = { state: 'in', facts };
+      void followEvents(sessionEnded);
+      return;
+    } catch (error) {
+      if (error instanceof ApiFailure && error.status === 401) return sessionEnded();
+      liveState.value = 'lost';
+      await new Promise((resolve) => setTimeout(resolve, retryMs));
+    }
+  }
+}
+
+/** Called when the broker no longer knows the session: its token expired or was revoked. */
+export function sessionEnded(): void {
+  sessionKey.remove();
+  liveState.value = 'ended';
+  if (signIn.value.state !== 'out') signIn.value = { state: 'out', reason: 'Your session has ended.' };
+}
+
+/** Ends the session. */
+export async function signOut(): Promise<void> {
+  await command('session/end', {}).catch(() => {});
+  sessionKey.remove();
+  liveState.value = 'ended';
+  signIn.value = { state: 'out', reason: 'You have signed out.' };
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,60 @@
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+
+interface Props {
+  label: string;
+  /** What is asked before it is done; without it, it is done at once. */
+  question?: string;
+  isDangerous?: boolean;
+  onConfirm: () => Promise<unknown>;
+}
+
+/** A button that asks first where that is wanted, and can't be pressed while its work is being done. */
+export function ConfirmButton({ label, question, isDangerous = false, onConfirm }: Props) {
+  const [state, setState] = useState<'idle' | 'asking' | 'doing'>('idle');
+  const first = useRef<HTMLButtonElement>(null);
+  // A key that is held down must not confirm what it has just asked for.
+  useLayoutEffect(() => {
+    if (state === 'asking') first.current?.focus();
+  }, [state]);
+  const run = async (): Promise<void> => {
+    setState('doing');
+    try {
+      await onConfirm();
+    } finally {
+      setState('idle');
+    }
+  };
+  const look = isDangerous ? 'button danger' : 'button';
+  if (state === 'asking')
+    return (
+      // biome-ignore lint/a11y/useSemanticElements: a fieldset can't stand in a row of buttons.
+      <span
+        class="asking"
+        role="group"
+        aria-label={question}
+        onKeyDown={(event) => {
+          if (event.key !== 'Escape') return;
+          event.stopPropagation();
+          setState('idle');
+        }}
+      >
+        <span class="question">{question}</span>
+        <button type="button" class={look} onClick={() => void run()}>
+          {label}
+        </button>
+        <button type="button" class="button plain" ref={first} onClick={() => setState('idle')}>
+          Cancel
+        </button>
+      </span>
+    );
+  return (
+    <button
+      type="button"
+      class={look}
+      disabled={state === 'doing'}
+      onClick={() => (question === undefined ? void run() : setState('asking'))}
+    >
+      {state === 'doing' ? '…' : question === undefined ? label : `${label}…`}
+    </button>
+  );
+}

@@ -1,0 +1,49 @@
+const units = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1000],
+] as const;
+
+/** Writes a duration with one unit, as the CLI does: `2 h`. */
+export function duration(ms: number): string {
+  for (const [unit, size] of units) {
+    const count = Math.floor(ms / size);
+    if (count >= (unit === 's' ? 1 : unit === 'min' ? 2 : 2)) return `${count} ${unit}`;
+  }
+  return ms >= 1000 ? `${Math.floor(ms / 1000)} s` : `${Math.max(0, Math.round(ms))} ms`;
+}
+
+/** Writes how long ago something was; `unknown` without a time. */
+export function age(at: number | undefined, now: number): string {
+  if (at === undefined) return 'unknown';
+  return now - at < 1000 ? 'now' : duration(now - at);
+}
+
+/** Writes a number of bytes. */
+export function bytes(count: number): string {
+  const names = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let [size, at] = [count, 0];
+  while (size >= 1024 && at < names.length - 1) [size, at] = [size / 1024, at + 1];
+  return `${at === 0 || size >= 100 ? Math.round(size) : size.toFixed(1)} ${names[at]}`;
+}
+
+/** Writes a number; `unknown` where nobody knows it. */
+export function figure(count: number | null | undefined): string {
+  return count === null || count === undefined ? 'unknown' : count.toLocaleString('en');
+}
+
+/** Writes a number and its noun: `1 call`, `2 calls`. */
+export function counted(count: number, noun: string): string {
+  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** Writes a time of day with its date. */
+export function timeOf(at: number): string {
+  return new Date(at).toLocaleString('sv', { dateStyle: 'short', timeStyle: 'medium' });
+}
+
+/** Writes a time of day. */
+export function clockTime(at: number): string {
+  return new Date(at).toLocaleTimeString('sv');
+}

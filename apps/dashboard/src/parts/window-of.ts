@@ -1,0 +1,18 @@
+/** The rows of a long list that are shown, from `first` to before `end`. */
+export interface ShownRows {
+  first: number;
+  end: number;
+}
+
+/** Rows beyond the edges that are shown too, so that scrolling shows no gaps. */
+const overscan = 12;
+
+/** Decides which rows of a list are shown: those in sight, and some beyond. Sizes in pixels. */
+export function windowOf(
+  count: number,
+  { rowHeight, scrollTop, height }: { rowHeight: number; scrollTop: number; height: number },
+): ShownRows {
+  const first = Math.max(0, Math.floor(scrollTop / rowHeight) - overscan);
+  const end = Math.min(count, Math.ceil((scrollTop + height) / rowHeight) + overscan);
+  return { first: Math.min(first, Math.max(0, end - 1)), end };
+}

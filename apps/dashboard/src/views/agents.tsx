@@ -1,0 +1,190 @@
+import type { Missing } from '@signalbox/dashboard';
+import type { AgentSummary } from '@signalbox/operator';
+import type { CallRecord } from '@signalbox/protocol';
+import { useState } from 'preact/hooks';
+import { act } from '../model/notices.ts';
+import { useResource } from '../model/resource.ts';
+import { hrefOf, route, setParams } from '../model/route.ts';
+import { canAct } from '../model/session.ts';
+import { Age } from '../parts/age.tsx';
+import { ConfirmButton } from '../parts/confirm-button.tsx';
+import { Drawer, Facts } from '../parts/drawer.tsx';
+import { counted } from '../parts/numbers.ts';
+import { StateMark, type Tone } from '../parts/state-mark.tsx';
+import { Table } from '../parts/table.tsx';
+import { Block, Name, Text } from '../parts/text.tsx';
+import { Filter, MissingNote, View } from '../parts/view.tsx';
+
+interface Answer {
+  agents: AgentSummary[];
+  more: boolean;
+  calls: CallRecord[] | Missing;
+}
+
+const states: Readonly<Record<AgentSummary['state'], { tone: Tone; word: string }>> = {
+  working: { tone: 'busy', word: 'working' },
+  idle: { tone: 'good', word: 'idle' },
+  connected: { tone: 'good', word: 'connected' },
+  tools_lost: { tone: 'bad', word: 'tools lost' },
+  offline: { tone: 'quiet', word: 'offline' },
+  group: { tone: 'quiet', word: 'group' },
+};
+
+/** All agents that are connected, and those with mail. */
+export function AgentsView() {
+  const resource = useResource<Answer>('agents');
+  const { agent, filter = '' } = route.value.params;
+  const all = resource.data?.agents ?? [];
+  const calls = resource.data?.calls ?? [];
+  const running = Map.groupBy(Array.isArray(calls) ? calls : [], (call) => call.agent);
+  const wanted = filter.toLowerCase();
+  const rows = all.filter(({ agent: id, roles, state }) =>
+    [id, ...roles, states[state].word].some((text) => text.toLowerCase().includes(wanted)),
+  );
+  const chosen = all.find((one) => one.agent === agent);
+  return (
+    <View title="Agents" summary={<Summary agents={all} more={resource.data?.more} />} resource={resource}>
+      <div class="filters">
+        <Filter label="Name, role or state" value={filter} onChange={(text) => setParams({ filter: text })} />
+      </div>
+      {!Array.isArray(calls) && <MissingNote message={calls.missing.message} />}
+      <div class="split">
+        <Table
+          label="Agents"
+          rows={rows}
+          keyOf={(one) => one.agent}
+          selected={agent}
+          onSelect={(one) => setParams({ agent: one.agent })}
+          empty={all.length === 0 ? 'No agent is connected, and no mail waits.' : 'No agent matches.'}
+          columns={[
+            { title: 'Agent', width: '22%', cell: (one) => <Name>{one.agent}</Name> },
+            { title: 'State', width: '9rem', cell: (one) => <State of={one} /> },
+            {
+              title: 'Role',
+              width: '8rem',
+              isOptional: true,
+              cell: (one) => <Name>{one.roles.join(', ') || '–'}</Name>,
+            },
+            { title: 'Mail', width: '8rem', isNumber: true, cell: (one) => <Mail of={one} /> },
+            {
+              title: 'For',
+              width: '5rem',
+              isNumber: true,
+              isOptional: true,
+              cell: (one) => (one.connected_at === undefined ? '–' : <Age at={one.connected_at} />),
+            },
+            { title: 'Now', cell: (one) => <Doing of={one} calls={running.get(one.agent) ?? []} /> },
+          ]}
+        />
+        {chosen && <Details of={chosen} calls={running.get(chosen.agent) ?? []} />}
+      </div>
+    </View>
+  );
+}
+
+function Summary({ agents, more }: { agents: readonly AgentSummary[]; more?: boolean | undefined }) {
+  const connected = agents.filter(({ connected_at }) => connected_at !== undefined);
+  const working = connected.filter(({ state }) => state === 'working').length;
+  return (
+    <>
+      {counted(connected.length, 'agent')} connected, {working} working{more ? '; more have mail' : ''}
+    </>
+  );
+}
+
+function State({ of: { state, running } }: { of: AgentSummary }) {
+  const { tone, word } = states[state];
+  return (
+    <StateMark tone={tone}>{state === 'working' && running > 1 ? `${word} ${running}` : word}</StateMark>
+  );
+}
+
+function Mail({ of: { mail, oldest_at } }: { of: AgentSummary }) {
+  if (!mail) return <span class="unknown">unknown</span>;
+  if (mail.unread === 0) return <>–</>;
+  return (
+    <>
+      {mail.unread.toLocaleString('en')}
+      {oldest_at !== undefined && (
+        <span class="beside">
+          <Age at={oldest_at} />
+        </span>
+      )}
+    </>
+  );
+}
+
+function Doing({ of: { last_output }, calls }: { of: AgentSummary; calls: readonly CallRecord[] }) {
+  const [call] = calls;
+  if (call)
+    return (
+      <span class="name">
+        <Text>{call.tool}</Text> <Age at={call.started_at ?? call.received_at} />
+        {calls.length > 1 && ` and ${calls.length - 1} more`}
+      </span>
+    );
+  return last_output ? <Name>{last_output.text}</Name> : <>–</>;
+}
+
+function Details({ of, calls }: { of: AgentSummary; calls: readonly CallRecord[] }) {
+  const { agent, roles, clients, connected_at, mail, oldest_at, last_output, announced } = of;
+  const output = last_output?.text ?? (announced.length > 0 ? JSON.stringify(announced, null, 2) : undefined);
+  return (
+    <Drawer title={agent} onClose={() => setParams({ agent: undefined })}>
+      <Facts
+        of={[
+          ['State', <State key="state" of={of} />],
+          ['Role', <Text key="roles">{roles.join(', ') || 'none'}</Text>],
+          ['Connected', connected_at === undefined ? 'no' : <Age key="age" at={connected_at} />],
+          ['Runs', clients.length === 0 ? undefined : <Text key="clients">{clients.join(', ')}</Text>],
+          ['Mail', mail ? `${mail.unread} unread, ${mail.held} handed out` : 'unknown'],
+          ['Oldest mail', oldest_at === undefined ? undefined : <Age key="oldest" at={oldest_at} />],
+          ...calls.map((call) => ['Calls', <Text key={call.request_id}>{call.tool}</Text>] as const),
+        ]}
+      />
+      {output !== undefined && <Block label="Last output">{output}</Block>}
+      <div class="actions">
+        <a class="button" href={hrefOf('timeline', { agent })}>
+          Timeline
+        </a>
+        <a class="button" href={hrefOf('dead', { inbox: agent })}>
+          Dead letters
+        </a>
+      </div>
+      {canAct.value && <Note to={agent} />}
+      {canAct.value && of.state !== 'group' && (
+        <div class="actions">
+          <ConfirmButton
+            label="Revoke its tokens"
+            question={`End every connection of ${agent}, for good?`}
+            isDangerous
+            onConfirm={() =>
+              act<{ ids: string[] }>('agents/revoke', { agent }, ({ ids }) => ({
+                text: `${counted(ids.length, 'token')} of ${agent} revoked`,
+              }))
+            }
+          />
+        </div>
+      )}
+    </Drawer>
+  );
+}
+
+/** Sends a note to an agent. */
+function Note({ to }: { to: string }) {
+  const [text, setText] = useState('');
+  const send = (): Promise<unknown> =>
+    act<{ id: string }>('messages/send', { to, text }, ({ id }) => {
+      setText('');
+      return { text: `The note for ${to} is on disk`, href: hrefOf('timeline', { text: id }) };
+    });
+  return (
+    <div class="note">
+      <label>
+        <span>Send a note</span>
+        <textarea rows={3} value={text} onInput={(event) => setText(event.currentTarget.value)} />
+      </label>
+      {text.trim() !== '' && <ConfirmButton label="Send" onConfirm={send} />}
+    </div>
+  );
+}

@@ -1,0 +1,18 @@
+import { StateMark, type Tone } from '../parts/state-mark.tsx';
+
+const tones: Readonly<Record<string, Tone>> = {
+  ok: 'good',
+  acked: 'good',
+  running: 'busy',
+  waiting: 'quiet',
+  queued: 'quiet',
+  input_required: 'quiet',
+  cancelled: 'quiet',
+  expired: 'soon',
+};
+
+/** Shows how a message or a call ended, or that it has not. One that may have run stands out. */
+export function Outcome({ of }: { of: string }) {
+  const tone = tones[of] ?? 'bad';
+  return <StateMark tone={tone}>{of.replaceAll('_', ' ')}</StateMark>;
+}

@@ -1,0 +1,70 @@
+import { permissionsOfRole } from '@signalbox/protocol';
+import type { TokenRecord } from '@signalbox/store';
+import { removeToken } from '../frames/admin/remove-token.ts';
+import { describeIssued } from '../frames/admin/tokens.ts';
+import { auditCaller, type Caller } from '../frames/caller.ts';
+import type { FrameDeps } from '../frames/frame-deps.ts';
+
+/** How long a session of a browser lasts at most, in milliseconds. */
+const sessionMs = 12 * 60 * 60 * 1000;
+
+/** The most sessions under one token. The oldest ends when there is another one. */
+const maxSessions = 16;
+
+/** A session of a browser. Its token is a child of that of the person who signed in, so that it ends with it. */
+export interface BrowserSession {
+  token: string;
+  agent: string;
+  role: string;
+  /** Epoch milliseconds. */
+  expiresAt: number;
+}
+
+type Deps = Pick<FrameDeps, 'signIns' | 'tokens' | 'connected' | 'delivery' | 'audit' | 'now'>;
+
+/** Begins a session for a code. Resolves with `undefined` if the code, or the token that it stands for, is not good. */
+export async function signIn(code: string, deps: Deps): Promise<BrowserSession | undefined> {
+  const id = deps.signIns.take(code);
+  const parent = id === undefined ? undefined : deps.tokens.get(id);
+  if (!parent || !deps.tokens.isLive(parent)) return undefined;
+  await endOldest(parent, deps);
+  const { agent, role, expiresAt: parentEnd = Number.POSITIVE_INFINITY } = parent;
+  const expiresAt = Math.min(deps.now() + sessionMs, parentEnd);
+  const announce = (record: TokenRecord): void => {
+    const { detail, name } = describeIssued(record);
+    auditCaller(callerOf(parent), 'token_issued', { detail: `${detail}, for the dashboard`, name }, deps);
+  };
+  const request = { agent, role, ttlMs: expiresAt - deps.now() };
+  // Whoever issued the token of the person is no more entitled to decide with a session of it than with the token.
+  const { issuers } = parent;
+  const { token } = await deps.tokens.issue(request, announce, { parent, issuers });
+  return { token, agent, role, expiresAt };
+}
+
+/** Returns the session that a token belongs to. `undefined` if it has ended, or the token is that of no session. */
+export function sessionOf(token: string, { tokens }: Pick<FrameDeps, 'tokens'>): BrowserSession | undefined {
+  const record = tokens.authenticate(token);
+  if (typeof record === 'string' || 'expired' in record) return undefined;
+  const { agent, role, parentId, expiresAt } = record;
+  const isSession = parentId !== undefined && permissionsOfRole(role).length > 0;
+  return isSession && expiresAt !== undefined ? { token, agent, role, expiresAt } : undefined;
+}
+
+/** Ends the session that a token belongs to. Any other token is left alone. */
+export async function signOut(token: string, deps: Deps): Promise<void> {
+  const record = deps.tokens.authenticate(token);
+  if (typeof record === 'string' || 'expired' in record || !sessionOf(token, deps)) return;
+  await removeToken(record, deps, callerOf(record));
+}
+
+async function endOldest(parent: TokenRecord, deps: Deps): Promise<void> {
+  const sessions = deps.tokens.list().filter(({ parentId }) => parentId === parent.id);
+  sessions.sort((a, b) => a.createdAt - b.createdAt);
+  for (const record of sessions.slice(0, Math.max(0, sessions.length - maxSessions + 1)))
+    await removeToken(record, deps, callerOf(record));
+}
+
+function callerOf(token: TokenRecord): Pick<Caller, 'token' | 'sender'> {
+  const { agent, role } = token;
+  return { token, sender: { agent, address: agent, role } };
+}

@@ -1,0 +1,27 @@
+import type { TokenRecord } from '@signalbox/store';
+import { auditCaller, type Caller } from '../caller.ts';
+import type { FrameDeps } from '../frame-deps.ts';
+
+/** Tells a connection why it ends. */
+export const revokedToken = (): string => 'the token of this connection was revoked';
+
+/** Removes a token and its child tokens, ends their connections and gives up their requests. Returns the ids of those removed. */
+export async function removeToken(
+  record: TokenRecord,
+  deps: Pick<FrameDeps, 'tokens' | 'connected' | 'delivery' | 'audit' | 'now'>,
+  caller: Pick<Caller, 'token' | 'sender'>,
+): Promise<string[]> {
+  const { id, agent, role } = record;
+  const announce = (count: number): void => {
+    const children = count > 1 ? `, and ${count - 1} that it issued` : '';
+    const detail = `token ${id} of '${agent}' with role '${role}'${children}`;
+    auditCaller(caller, 'token_revoked', { detail, name: agent }, deps);
+  };
+  const removed = await deps.tokens.revoke(id, announce);
+  const gone = new Set(removed);
+  deps.connected.endWhere(({ token }) => gone.has(token.id), revokedToken);
+  for (const tokenId of removed) {
+    await deps.delivery.cancellations.cancelSentWith(tokenId, 'the token it was sent with was revoked');
+  }
+  return removed;
+}

@@ -1,0 +1,15 @@
+import { type AdminParams, dashboardPath } from '@signalbox/protocol';
+import { signInCodeMs } from '../../auth/sign-in-codes.ts';
+import type { Caller } from '../caller.ts';
+import type { FrameDeps } from '../frame-deps.ts';
+import type { OperationOutcome } from './operation.ts';
+
+/** Runs `sign_in_link`: makes a code for a session with the rights of the caller's token. */
+export async function signInLink(
+  _params: AdminParams<'sign_in_link'>,
+  { signIns, reachedAt }: Pick<FrameDeps, 'signIns' | 'reachedAt'>,
+  { token }: Caller,
+): OperationOutcome<'sign_in_link'> {
+  const urls = reachedAt.origins.map((origin) => `${origin}${dashboardPath}`);
+  return { result: { code: signIns.issue(token), expires_in_ms: signInCodeMs, urls } };
+}

@@ -1,0 +1,11 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/** Answers the HTTP requests for pages of a program that runs a broker. */
+export interface HttpPages {
+  /** Tells whether it answers requests for a path. */
+  covers(path: string): boolean;
+  /** Answers one request. `admit` says that the caller proved who it is, so that strangers can't displace the connection. Never rejects. */
+  handle(request: IncomingMessage, response: ServerResponse, admit: () => void): Promise<void>;
+  /** Ends what it still sends. The broker stops. */
+  stop(): void;
+}

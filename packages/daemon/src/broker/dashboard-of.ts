@@ -1,0 +1,53 @@
+import type { Broker, HttpPages } from '@signalbox/broker';
+import type { BrokerAccess, Dashboard } from '@signalbox/dashboard';
+import type { Log } from '../log.ts';
+
+/** What a dashboard is made of, beside its broker. */
+interface DashboardParts {
+  /** The agent id of the orchestrator. */
+  orchestrator: string;
+  /** The directory with the built page. */
+  directory: string;
+  log: Log;
+}
+
+/** Makes the dashboard of a broker. Its code is loaded when the first browser comes. */
+export function dashboardOf(broker: Broker, parts: DashboardParts): HttpPages {
+  let opening: Promise<Dashboard> | undefined;
+  return {
+    covers: (path) => path === '/ui' || path.startsWith('/ui/') || path.startsWith('/api/'),
+    handle: async (...request) => {
+      opening ??= open(broker, parts);
+      await (await opening).handle(...request);
+    },
+    stop: () => void opening?.then((dashboard) => dashboard.stop()),
+  };
+}
+
+async function open(broker: Broker, { orchestrator, directory, log }: DashboardParts): Promise<Dashboard> {
+  const [{ Dashboard, readPageFiles }, { connectBroker, requestAddress }] = await Promise.all([
+    import('@signalbox/dashboard'),
+    import('@signalbox/client'),
+  ]);
+  const access: BrokerAccess = {
+    origins: () => broker.origins,
+    signIn: (code) => broker.signIn(code),
+    signOut: (token) => broker.signOut(token),
+    sessionOf: (token) => broker.sessionOf(token),
+    connect: ({ token, agent }) =>
+      connectBroker({
+        url: broker.url,
+        insecure: true,
+        openSocket: () => broker.openConnection(),
+        token,
+        agent: requestAddress(agent),
+      }),
+  };
+  return new Dashboard({
+    access,
+    files: () => readPageFiles(directory),
+    orchestrator,
+    log: ({ event, level, error }) =>
+      log({ event, level, error, message: 'a request of the dashboard failed' }),
+  });
+}

@@ -1,0 +1,24 @@
+import type { BrokerClient } from '@signalbox/client';
+
+/** A session of a browser that signed in. */
+export interface SignedIn {
+  token: string;
+  agent: string;
+  role: string;
+  /** Epoch milliseconds. */
+  expiresAt: number;
+}
+
+/** The broker, as the dashboard needs it. */
+export interface BrokerAccess {
+  /** The origins under which the page is reached. */
+  origins(): readonly string[];
+  /** Begins a session for a code. Resolves with `undefined` if the code is not good. */
+  signIn(code: string): Promise<SignedIn | undefined>;
+  /** Ends a session. */
+  signOut(token: string): Promise<void>;
+  /** Returns the session that a token belongs to, if it is still good. */
+  sessionOf(token: string): Omit<SignedIn, 'token'> | undefined;
+  /** Connects to the broker with the token of a session. */
+  connect(session: SignedIn): Promise<BrokerClient>;
+}

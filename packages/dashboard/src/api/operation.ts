@@ -1,0 +1,45 @@
+import type { BrokerClient } from '@signalbox/client';
+import { type Permission, SignalboxError } from '@signalbox/protocol';
+import type { z } from 'zod';
+import type { SignedIn } from '../access.ts';
+
+/** Who asks, and whom the answer comes from. */
+export interface ApiContext {
+  client: BrokerClient;
+  /** The agent id of the orchestrator. */
+  orchestrator: string;
+  signedIn: Omit<SignedIn, 'token'>;
+  /** The `Idempotency-Key` of a command. */
+  key: string | undefined;
+  /** Returns epoch milliseconds. */
+  now: () => number;
+}
+
+/** One path of the API: a read with `GET`, whose parameters stand in the query, or a command with `POST`, whose parameters are JSON. */
+export interface ApiOperation<Params = never> {
+  method: 'GET' | 'POST';
+  /** The permissions of which a session needs one. */
+  needs: readonly Permission[];
+  meaning: string;
+  params: z.ZodType<Params>;
+  run(context: ApiContext, params: Params): Promise<unknown>;
+}
+
+/** Makes an operation whose parameters have the type that their schema reads. */
+export function operation<Schema extends z.ZodType>(
+  described: Omit<ApiOperation<z.infer<Schema>>, 'params' | 'run'> & {
+    params: Schema;
+    run(context: ApiContext, params: z.infer<Schema>): Promise<unknown>;
+  },
+): ApiOperation {
+  return described as unknown as ApiOperation;
+}
+
+/** Reads parameters. Throws `bad_request`, which names the parameter. */
+export function readParams(schema: z.ZodType, given: unknown): unknown {
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  const { path, message } = parsed.error.issues[0]!;
+  const name = path.length === 0 ? 'the parameters' : `'${path.join('.')}'`;
+  throw new SignalboxError('bad_request', `${name}: ${message}`);
+}

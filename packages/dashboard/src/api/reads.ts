@@ -1,0 +1,121 @@
+import {
+  listAgentSummaries,
+  listCalls,
+  listDeadLetters,
+  listTokens,
+  listWebhooks,
+  queryOrchestrator,
+  readAudit,
+  readDeadLetter,
+  readStatus,
+} from '@signalbox/operator';
+import { operationPermissions } from '@signalbox/protocol';
+import { z } from 'zod';
+import { readAttention } from '../attention/read-attention.ts';
+import { type ApiOperation, operation } from './operation.ts';
+import { orMissing } from './or-missing.ts';
+import { searchTimeline, timelineQuery } from './timeline.ts';
+
+const { admin, request } = operationPermissions;
+
+const none = z.object({});
+const text = z.string().max(256);
+const count = (most: number, usual: number) => z.coerce.number().int().min(1).max(most).default(usual);
+
+/** The reads of the API by path. Each shows what a command of the CLI shows, from the same source. */
+export const reads: Readonly<Record<string, ApiOperation>> = {
+  attention: operation({
+    method: 'GET',
+    needs: admin.stats,
+    meaning: 'What needs a person, the most urgent first, and what was looked at.',
+    params: none,
+    run: readAttention,
+  }),
+  status: operation({
+    method: 'GET',
+    needs: admin.stats,
+    meaning: 'What `signalbox status` shows: broker, clock, agents, orchestrator and servers.',
+    params: none,
+    run: ({ client, orchestrator }) => readStatus(client, orchestrator),
+  }),
+  agents: operation({
+    method: 'GET',
+    needs: admin.waiting,
+    meaning:
+      'What `signalbox agents` shows: connected agents, and groups and others with mail. `calls` are the running ones, if the orchestrator answers.',
+    params: none,
+    run: async ({ client, orchestrator }) => ({
+      ...(await listAgentSummaries(client, client.address)),
+      calls: await orMissing(listCalls(client, orchestrator, { running: true })),
+    }),
+  }),
+  timeline: operation({
+    method: 'GET',
+    needs: admin.history,
+    meaning: 'Messages and tool calls by request, the newest first. `since` is in epoch milliseconds.',
+    params: timelineQuery,
+    run: ({ client, orchestrator, now }, query) => searchTimeline(client, orchestrator, query, now()),
+  }),
+  calls: operation({
+    method: 'GET',
+    needs: request.calls,
+    meaning: 'The tool calls that the orchestrator knows of, if it answers.',
+    params: z.object({ limit: count(1000, 500) }),
+    run: async ({ client, orchestrator }, { limit }) => ({
+      calls: await orMissing(listCalls(client, orchestrator, { limit })),
+    }),
+  }),
+  'dead-letters': operation({
+    method: 'GET',
+    needs: admin.dead_list,
+    meaning: 'What `signalbox dead list` shows, from a sequence number on, without bodies.',
+    params: z.object({
+      after: z.coerce.number().int().min(0).optional(),
+      inbox: text.optional(),
+      limit: count(1000, 1000),
+    }),
+    run: ({ client }, { after, inbox, limit }) =>
+      listDeadLetters(client, {
+        limit,
+        ...(after !== undefined && { after }),
+        ...(inbox !== undefined && { inbox }),
+      }),
+  }),
+  'dead-letters/show': operation({
+    method: 'GET',
+    needs: admin.dead_show,
+    meaning: 'One dead letter with its body.',
+    params: z.object({ seq: z.coerce.number().int().min(1) }),
+    run: ({ client }, { seq }) => readDeadLetter(client, seq),
+  }),
+  explain: operation({
+    method: 'GET',
+    needs: request.explain,
+    meaning: 'What `signalbox tools explain` shows: whether a role may call a tool, and by which rule.',
+    params: z.object({ role: text.min(1), tool: text.min(1) }),
+    run: ({ client, orchestrator }, { role, tool }) =>
+      queryOrchestrator(client, orchestrator, { op: 'explain', role, tool }),
+  }),
+  webhooks: operation({
+    method: 'GET',
+    needs: admin.hooks,
+    meaning: 'What `signalbox hooks list` shows.',
+    params: none,
+    run: async ({ client }) => ({ hooks: await listWebhooks(client) }),
+  }),
+  tokens: operation({
+    method: 'GET',
+    needs: admin.token_list,
+    meaning: 'What `signalbox token list` shows. Sessions of the dashboard have a `parent_id`.',
+    params: none,
+    run: async ({ client }) => ({ tokens: await listTokens(client) }),
+  }),
+  audit: operation({
+    method: 'GET',
+    needs: admin.audit,
+    meaning: 'Entries of the audit log since a time in epoch milliseconds, oldest first.',
+    params: z.object({ since: z.coerce.number().int().min(0), limit: count(1000, 200) }),
+    run: ({ client }, { since, limit }) =>
+      readAudit(client, { since, limit, kinds: ['change', 'refusal', 'loss'] }),
+  }),
+};

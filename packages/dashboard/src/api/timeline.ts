@@ -1,0 +1,87 @@
+import type { BrokerClient } from '@signalbox/client';
+import { readTimeline, type Timeline, type TimelineEntry, type TimelineGroup } from '@signalbox/operator';
+import { z } from 'zod';
+
+/** The most messages that are read at a time, and the most groups that are shown. */
+const most = { messages: 2000, groups: 200 };
+
+/** The times that are looked back in turn, in milliseconds, until there is enough to show. */
+const lookBackMs = [10_000, 60_000, 600_000, 3_600_000, 86_400_000];
+
+const word = z.string().max(256).optional();
+
+/** The parameters of a search in the timeline. */
+export const timelineQuery = z.object({
+  since: z.coerce.number().int().min(0),
+  id: word.describe('The request with this id, and its answers.'),
+  agent: word,
+  tool: word.describe('A part of the name of a tool.'),
+  outcome: word.describe('A part of an outcome, an error code or a reason.'),
+  text: word.describe('A part of any id, name, kind, thread or reason.'),
+});
+
+/** Selects entries of the timeline. `since` is in epoch milliseconds. */
+export type TimelineSearch = z.infer<typeof timelineQuery>;
+
+/** What a search found, the newest first. */
+export interface FoundTimeline {
+  groups: TimelineGroup[];
+  /** The time from which on everything was looked at, in epoch milliseconds. */
+  since: number;
+  /** True if there was too much since the time that was asked for. Then `since` is later. */
+  cut: boolean;
+  callsMissing?: NonNullable<Timeline['callsMissing']>;
+}
+
+/** Reads the newest messages and calls since a time. Where there are too many it looks back less far, and says so. */
+export async function searchTimeline(
+  client: BrokerClient,
+  orchestrator: string,
+  { since: asked, id, agent, ...filter }: TimelineSearch,
+  now: number,
+): Promise<FoundTimeline> {
+  const query = {
+    limit: most.messages,
+    ...(agent ? { agent } : {}),
+    ...(id ? { correlationId: id } : {}),
+  };
+  const times = [...lookBackMs.map((ms) => now - ms).filter((time) => time > asked), asked];
+  let found: FoundTimeline | undefined;
+  // The request of an id, and its answers, are few.
+  for (const since of id ? [asked] : times) {
+    const { groups, more, callsMissing } = await readTimeline(client, orchestrator, { ...query, since });
+    // A shorter time was read whole: what is more than that is older.
+    if (more && found) return { ...found, cut: true };
+    const matching = groups.filter((group) => matches(group, filter)).reverse();
+    const shown = matching.slice(0, most.groups);
+    const isCut = more || matching.length > shown.length;
+    found = { groups: shown, since, cut: isCut, ...(callsMissing && { callsMissing }) };
+    if (isCut) return { ...found, cut: true };
+  }
+  return found!;
+}
+
+/** Tells whether an entry of a group has all that is searched for. */
+export function matches(
+  { correlation_id, entries }: TimelineGroup,
+  { tool, outcome, text }: Pick<TimelineSearch, 'tool' | 'outcome' | 'text'>,
+): boolean {
+  const some = (wanted: string | undefined, texts: (entry: TimelineEntry) => (string | undefined)[]) =>
+    !wanted || entries.some((entry) => texts(entry).some((one) => includes(one, wanted)));
+  return (
+    some(tool, (entry) => [entry.what === 'call' ? entry.tool : undefined]) &&
+    some(outcome, (entry) => [entry.outcome, entry.what === 'message' ? entry.reason : undefined]) &&
+    (includes(correlation_id, text ?? '') || some(text, metadata))
+  );
+}
+
+function metadata(entry: TimelineEntry): (string | undefined)[] {
+  if (entry.what === 'call')
+    return [entry.request_id, entry.agent, entry.role, entry.tool, entry.server, entry.outcome];
+  const { id, inbox, from_agent, kind, thread, outcome, reason } = entry;
+  return [id, inbox, from_agent, kind, thread, outcome, reason];
+}
+
+function includes(text: string | undefined, wanted: string): boolean {
+  return text?.toLowerCase().includes(wanted.toLowerCase()) === true;
+}

@@ -1,0 +1,165 @@
+import type { AgentSummary } from '@signalbox/operator';
+import type { CallRecord, ServerReport } from '@signalbox/protocol';
+import { expect, test } from 'vitest';
+import { type AttentionFacts, attentionOf } from './attention.ts';
+
+const now = 1_000_000_000;
+const minute = 60_000;
+
+function facts(change: Partial<AttentionFacts> = {}): AttentionFacts {
+  return {
+    broker: {
+      version: '0.1.0',
+      started_at: 0,
+      connections: 1,
+      leases: 0,
+      pending: 0,
+      dead_letters: 0,
+      scheduled: 0,
+      used_bytes: 1,
+      max_bytes: 100,
+      free_bytes: 1024 ** 4,
+      receipt_means: 'fsynced',
+    },
+    hold: undefined,
+    agents: [],
+    deadLetters: { messages: [], more: false },
+    tokens: [],
+    hooks: [],
+    orchestrator: { name: 'orchestrator', state: 'ready', servers: [] },
+    calls: [],
+    ...change,
+  };
+}
+
+function agent(change: Partial<AgentSummary>): AgentSummary {
+  return {
+    ...{ agent: 'rosa', roles: ['worker'], state: 'idle', running: 0, connected_at: 0 },
+    ...{ clients: [], announced: [], mail: { unread: 2, held: 0 } },
+    ...change,
+  } as AgentSummary;
+}
+
+function server(change: Partial<ServerReport>): AttentionFacts['orchestrator'] {
+  const report = { name: 'files', state: 'ready', circuit: 'closed', tool_problems: [], ...change };
+  return { name: 'orchestrator', state: 'ready', servers: [report as unknown as ServerReport] };
+}
+
+function call(change: Partial<CallRecord>): CallRecord {
+  const base = {
+    request_id: 'r1',
+    agent: 'rosa',
+    role: 'worker',
+    tool: 'mcp_a__b',
+    state: 'running',
+  } as const;
+  return { ...base, received_at: now - 11 * minute, started_at: now - 11 * minute, ...change };
+}
+
+test('Where all is fine, nothing needs a person.', () => {
+  const quiet = facts({
+    agents: [agent({ oldest_at: now - 9 * minute }), agent({ mail: { unread: 0, held: 0 } })],
+    calls: [
+      call({ started_at: now - minute, received_at: now - minute }),
+      call({ state: 'finished', outcome: 'ok' }),
+    ],
+    orchestrator: server({ state: 'idle' }),
+  });
+  expect(attentionOf(quiet, now)).toEqual([]);
+});
+
+test.each<[string, Partial<AttentionFacts>, string, 'now' | 'soon']>([
+  [
+    'an orchestrator that is away',
+    { orchestrator: { name: 'o', state: 'not_connected', servers: [] } },
+    'No orchestrator',
+    'now',
+  ],
+  ['a server that was ejected', { orchestrator: server({ state: 'ejected' }) }, 'not started again', 'now'],
+  ['an open circuit', { orchestrator: server({ circuit: 'open' }) }, 'gets no calls', 'now'],
+  ['a server that needs a sign-in', { orchestrator: server({ state: 'needs_auth' }) }, 'sign in', 'now'],
+  [
+    'a tool that changed',
+    { orchestrator: server({ tool_problems: [{ message: 'x' }] }) },
+    '1 tool left out',
+    'soon',
+  ],
+  ['a full store', { broker: { ...facts().broker, used_bytes: 95 } }, '95 % full', 'now'],
+  ['a full disk', { broker: { ...facts().broker, free_bytes: 1 } }, 'disk', 'now'],
+  ['an agent without tools', { agents: [agent({ state: 'tools_lost' })] }, 'lost its tools', 'now'],
+  [
+    'old mail of a connected agent',
+    { agents: [agent({ oldest_at: now - 11 * minute })] },
+    '2 messages unread',
+    'now',
+  ],
+  [
+    'old mail of an agent that is away',
+    { agents: [agent({ state: 'offline', oldest_at: now - 11 * minute })] },
+    'not connected',
+    'soon',
+  ],
+  [
+    'new mail of a person',
+    { agents: [agent({ roles: ['operator'], oldest_at: now })] },
+    '2 messages for a person',
+    'now',
+  ],
+  ['a call that runs for long', { calls: [call({})] }, 'has no result', 'now'],
+  [
+    'a call that may have run',
+    { calls: [call({ state: 'finished', outcome: 'outcome_unknown', finished_at: now - 1 })] },
+    'may have run',
+    'now',
+  ],
+  [
+    'a webhook that refused',
+    { hooks: [{ name: 'ci', last_refusal: { at: now - 1, reason: 'no' } } as never] },
+    'refused: no',
+    'soon',
+  ],
+])('%s needs a person.', (_, change, text, level) => {
+  expect(attentionOf(facts(change), now)).toMatchObject([{ level, what: expect.stringContaining(text) }]);
+});
+
+test('Dead letters are one item for each inbox and reason, with an action that retries just these.', () => {
+  const letter = (seq: number, reason: string) =>
+    ({ seq, inbox: 'walt', reason, dead_at: now - seq }) as never;
+  const messages = [letter(1, 'locked'), letter(2, 'locked'), letter(3, '<b>')];
+  const items = attentionOf(facts({ deadLetters: { messages, more: false } }), now);
+  expect(items.map(({ what, action }) => [what, action?.params])).toEqual([
+    ['1 message given up: <b>', { seqs: [3] }],
+    ['2 messages given up: locked', { seqs: [1, 2] }],
+  ]);
+  const many = facts({
+    deadLetters: { messages, more: true },
+    broker: { ...facts().broker, dead_letters: 900 },
+  });
+  expect(attentionOf(many, now)).toMatchObject([{ what: expect.stringContaining('900 messages') }]);
+});
+
+test('A token near its end is told, and a session of the dashboard, which ends by itself, is not.', () => {
+  const token = {
+    id: 't',
+    agent: 'rosa',
+    role: 'worker',
+    permissions: [],
+    created_at: 0,
+    expires_at: now + minute,
+  };
+  expect(attentionOf(facts({ tokens: [token as never] }), now)).toMatchObject([
+    { who: 'rosa', level: 'soon' },
+  ]);
+  expect(attentionOf(facts({ tokens: [{ ...token, parent_id: 'p' } as never] }), now)).toEqual([]);
+});
+
+test('What does not work stands before what can wait, and in each the oldest first.', () => {
+  const all = facts({
+    agents: [
+      agent({ agent: 'b', oldest_at: now - 12 * minute }),
+      agent({ agent: 'a', oldest_at: now - 20 * minute }),
+    ],
+    deadLetters: { messages: [{ seq: 1, inbox: 'z', reason: 'x', dead_at: 1 } as never], more: false },
+  });
+  expect(attentionOf(all, now).map(({ who }) => who)).toEqual(['a', 'b', 'z']);
+});

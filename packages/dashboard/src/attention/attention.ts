@@ -1,0 +1,230 @@
+import type {
+  AgentSummary,
+  BrokerStats,
+  ClockHold,
+  DeadLetter,
+  ListedToken,
+  OrchestratorStatus,
+  WebhookReport,
+} from '@signalbox/operator';
+import { type CallRecord, endsSoon, type ServerReport } from '@signalbox/protocol';
+
+/** What a person may do about an item with one click: a command of the API with its parameters. */
+export interface AttentionAction {
+  label: string;
+  command: string;
+  params: Record<string, unknown>;
+}
+
+/** Something that needs a person. The texts may hold names that somebody else chose. */
+export interface AttentionItem {
+  /** Stays the same while it is about the same thing. */
+  id: string;
+  /** `now`: something does not work, or somebody waits. `soon`: it will, or it is worth a look. */
+  level: 'now' | 'soon';
+  /** What it is about, as in the name of an agent or a server. */
+  who: string;
+  what: string;
+  /** Since when, in epoch milliseconds. Absent if nobody knows. */
+  since?: number;
+  /** The view that shows more, as the part of the page's address behind `#`. */
+  link: string;
+  /** Absent if a look is what it needs, or nothing can be done here. */
+  action?: AttentionAction;
+}
+
+/** What is looked at. Times are epoch milliseconds. */
+export interface AttentionFacts {
+  broker: BrokerStats;
+  hold: ClockHold | undefined;
+  agents: readonly AgentSummary[];
+  deadLetters: { messages: readonly DeadLetter[]; more: boolean };
+  tokens: readonly ListedToken[];
+  hooks: readonly WebhookReport[];
+  orchestrator: OrchestratorStatus;
+  /** Absent if the orchestrator did not answer. */
+  calls?: readonly CallRecord[];
+}
+
+const minute = 60_000;
+
+/** What is too long, in milliseconds, and what is too full. */
+export const attentionLimits = {
+  mailMs: 10 * minute,
+  callMs: 10 * minute,
+  unknownOutcomeMs: 60 * minute,
+  fullShare: 0.9,
+  freeBytes: 512 * 1024 * 1024,
+} as const;
+
+/** Lists what needs a person: what does not work before what can wait, the oldest first. */
+export function attentionOf(facts: AttentionFacts, now: number): AttentionItem[] {
+  const items = [
+    ...orchestratorItems(facts.orchestrator),
+    ...facts.orchestrator.servers.flatMap(serverItem),
+    ...spaceItems(facts.broker),
+    ...clockItems(facts.hold),
+    ...facts.agents.flatMap((agent) => agentItems(agent, now)),
+    ...(facts.calls ?? []).flatMap((call) => runningItem(call, now)),
+    ...unknownOutcomes(facts.calls ?? [], now),
+    ...deadLetterItems(facts.deadLetters, facts.broker),
+    ...facts.tokens.flatMap((token) => tokenItem(token, now)),
+    ...facts.hooks.flatMap((hook) => hookItem(hook, now)),
+  ];
+  const rank = ({ level }: AttentionItem): number => (level === 'now' ? 0 : 1);
+  const age = ({ since }: AttentionItem): number => since ?? 0;
+  return items.sort((a, b) => rank(a) - rank(b) || age(a) - age(b));
+}
+
+function orchestratorItems({ name, state, reason }: OrchestratorStatus): AttentionItem[] {
+  if (state === 'ready') return [];
+  const what =
+    state === 'silent'
+      ? `The orchestrator is connected and does not answer: ${reason}`
+      : 'No orchestrator is connected, so that no tool can be called.';
+  return [{ id: 'orchestrator', level: 'now', who: name, what, link: '/servers' }];
+}
+
+/** The states in which a server does not work as it should, in words, and whether starting it again may help. */
+const troubles: Partial<Record<ServerReport['state'], { what: string; reload: boolean }>> = {
+  backing_off: { what: 'The server failed and will be started again.', reload: true },
+  ejected: { what: 'The server kept failing and is not started again by itself.', reload: true },
+  refused: { what: 'The server is a worker of Signalbox and is not served.', reload: false },
+  needs_auth: { what: 'Somebody has to sign in to the server.', reload: false },
+};
+
+function serverItem({ name, state, circuit, last_error, tool_problems }: ServerReport): AttentionItem[] {
+  const about = { who: name, link: `/servers?server=${encodeURIComponent(name)}` };
+  const error = last_error === undefined ? '' : ` Last error: ${last_error}`;
+  const reload = { label: 'Reload', command: 'servers/reload', params: { server: name } };
+  const trouble = troubles[state];
+  if (trouble) {
+    const what = `${trouble.what}${error}`;
+    return [
+      { id: `server ${name}`, level: 'now', what, ...about, ...(trouble.reload && { action: reload }) },
+    ];
+  }
+  if (circuit === 'open') {
+    const what = `The server gets no calls, because too many of them failed.${error}`;
+    return [{ id: `server ${name}`, level: 'now', what, ...about, action: reload }];
+  }
+  if (tool_problems.length === 0) return [];
+  const what = `${counted(tool_problems.length, 'tool')} left out, or not offered as the server describes.`;
+  return [{ id: `tools ${name}`, level: 'soon', what, ...about }];
+}
+
+function spaceItems({ used_bytes, max_bytes, free_bytes }: BrokerStats): AttentionItem[] {
+  const items: AttentionItem[] = [];
+  const about = { level: 'now', link: '/system' } as const;
+  if (used_bytes >= attentionLimits.fullShare * max_bytes) {
+    const percent = Math.floor((100 * used_bytes) / max_bytes);
+    const what = `The store is ${percent} % full. When it is full, messages are refused.`;
+    items.push({ id: 'store', who: 'store', what, ...about });
+  }
+  if (free_bytes < attentionLimits.freeBytes) {
+    const what = 'The disk of the data directory is nearly full.';
+    items.push({ id: 'disk', who: 'disk', what, ...about });
+  }
+  return items;
+}
+
+function clockItems(hold: ClockHold | undefined): AttentionItem[] {
+  // A broker that was down for a while finds its clock ahead at every start.
+  if (!hold || (hold.at_start && hold.requests + hold.messages === 0)) return [];
+  const what = `The clock leapt, and the broker does not believe it yet. It holds back ${hold.requests + hold.messages} messages.`;
+  const action = { label: 'Believe it', command: 'clock/accept', params: {} };
+  return [{ id: 'clock', level: 'now', who: 'clock', what, since: hold.to, link: '/system', action }];
+}
+
+function agentItems(agent: AgentSummary, now: number): AttentionItem[] {
+  const { agent: who, state, roles, mail, oldest_at: since } = agent;
+  const link = `/agents?agent=${encodeURIComponent(who)}`;
+  if (state === 'tools_lost') {
+    const what = 'The agent lost its tools, and goes on without them.';
+    return [{ id: `tools of ${who}`, level: 'now', who, what, link }];
+  }
+  const isPerson = roles.includes('operator');
+  // A person reads mail when somebody says that it is there.
+  const patienceMs = isPerson ? 0 : attentionLimits.mailMs;
+  if (since === undefined || !mail || mail.unread === 0 || now - since < patienceMs) return [];
+  const messages = `${counted(mail.unread, 'message')}`;
+  const what = isPerson
+    ? `${messages} for a person; signalbox inbox shows what.`
+    : ({
+        offline: `${messages} unread, and the agent is not connected.`,
+        group: `${messages} that no member has taken.`,
+      }[state as string] ?? `${messages} unread by an agent that is connected.`);
+  const level = isPerson || state !== 'offline' ? 'now' : 'soon';
+  return [{ id: `mail of ${who}`, level, who, what, since, link }];
+}
+
+function runningItem(call: CallRecord, now: number): AttentionItem[] {
+  const { request_id: id, agent: who, tool, state, started_at, received_at } = call;
+  const since = started_at ?? received_at;
+  if (state === 'finished' || now - since < attentionLimits.callMs) return [];
+  const what = state === 'running' ? `${tool} runs and has no result.` : `${tool} waits for its turn.`;
+  return [
+    { id: `call ${id}`, level: 'now', who, what, since, link: `/timeline?id=${encodeURIComponent(id)}` },
+  ];
+}
+
+function unknownOutcomes(calls: readonly CallRecord[], now: number): AttentionItem[] {
+  const unknown = calls.filter(
+    ({ outcome, finished_at = 0 }) =>
+      outcome === 'outcome_unknown' && now - finished_at < attentionLimits.unknownOutcomeMs,
+  );
+  return [...Map.groupBy(unknown, ({ tool }) => tool)].map(([tool, of]) => ({
+    id: `unknown ${tool}`,
+    level: 'now',
+    who: tool,
+    what: `${counted(of.length, 'call')} may have run, and nobody knows: look whether they took effect.`,
+    since: Math.min(...of.map(({ finished_at = now }) => finished_at)),
+    link: `/calls?outcome=outcome_unknown`,
+  }));
+}
+
+function deadLetterItems(
+  { messages, more }: AttentionFacts['deadLetters'],
+  { dead_letters }: BrokerStats,
+): AttentionItem[] {
+  if (more) {
+    const what = `${counted(dead_letters, 'message')} given up, for several reasons.`;
+    return [{ id: 'dead letters', level: 'soon', who: 'dead letters', what, link: '/dead' }];
+  }
+  const groups = Map.groupBy(messages, ({ inbox, reason }) => JSON.stringify([inbox, reason]));
+  return [...groups].map(([key, of]) => {
+    const { inbox, reason } = of[0]!;
+    return {
+      id: `dead ${key}`,
+      level: 'soon',
+      who: inbox,
+      what: `${counted(of.length, 'message')} given up: ${reason}`,
+      since: Math.min(...of.map(({ dead_at }) => dead_at)),
+      link: `/dead?inbox=${encodeURIComponent(inbox)}&reason=${encodeURIComponent(reason)}`,
+      action: {
+        label: of.length === 1 ? 'Retry' : `Retry ${of.length}`,
+        command: 'dead-letters/retry',
+        params: { seqs: of.map(({ seq }) => seq) },
+      },
+    };
+  });
+}
+
+function tokenItem(token: ListedToken, now: number): AttentionItem[] {
+  const { id, agent, role, expires_at, parent_id } = token;
+  // Tokens that another one issued are renewed by its holder.
+  if (parent_id !== undefined || expires_at === undefined || !endsSoon(token, now)) return [];
+  const what = `A token with role ${role} ${expires_at > now ? 'expires soon' : 'has expired'}.`;
+  return [{ id: `token ${id}`, level: 'soon', who: agent, what, since: expires_at, link: '/system' }];
+}
+
+function hookItem({ name, last_refusal }: WebhookReport, now: number): AttentionItem[] {
+  if (!last_refusal || now - last_refusal.at > attentionLimits.unknownOutcomeMs) return [];
+  const what = `A delivery was refused: ${last_refusal.reason}`;
+  const since = last_refusal.at;
+  return [{ id: `hook ${name}`, level: 'soon', who: `webhook ${name}`, what, since, link: '/system' }];
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,233 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isPermitted, permissionsOfRole, SignalboxError } from '@signalbox/protocol';
+import { z } from 'zod';
+import type { BrokerAccess } from './access.ts';
+import { commands } from './api/commands.ts';
+import { type ApiOperation, readParams } from './api/operation.ts';
+import { reads } from './api/reads.ts';
+import { EventStream } from './events/event-stream.ts';
+import { apiErrorOf, beginAnswer, sendError, sendJson } from './http/answers.ts';
+import type { PageFiles } from './http/page-files.ts';
+import { readJson } from './http/read-json.ts';
+import { refuseRequest } from './http/request-check.ts';
+import { keyHeader, readCookie, setCookie } from './sessions/session-cookie.ts';
+import { type OpenSession, Sessions } from './sessions/sessions.ts';
+import { joinToken, splitToken } from './sessions/split-token.ts';
+
+/** The dependencies of a {@link Dashboard}. */
+export interface DashboardOptions {
+  access: BrokerAccess;
+  /** Returns the files of the page. Called when the first browser asks for one. */
+  files: () => PageFiles;
+  /** The agent id of the orchestrator. */
+  orchestrator: string;
+  log: (event: { event: string; level: 'error'; error: unknown }) => void;
+  /** Returns epoch milliseconds. */
+  now?: () => number;
+  /** Returns monotonic milliseconds. */
+  monotonic?: () => number;
+}
+
+const pagePath = '/ui';
+const apiPath = '/api/';
+
+/** The time that a browser has to read a part of its answer, in milliseconds. */
+const readMs = 10_000;
+
+/** An `Idempotency-Key`: it may become the id of a message. */
+const keyPattern = /^[\w.:-]{8,64}$/;
+
+const signInParams = z.object({ code: z.string().min(1).max(256) });
+
+/** Serves the page of the dashboard at `/ui/`, and its API below `/api/`, to browsers that signed in. */
+export class Dashboard {
+  readonly #options: DashboardOptions;
+  readonly #sessions: Sessions;
+  readonly #now: () => number;
+  readonly #streams = new Set<EventStream>();
+  #files: PageFiles | undefined;
+
+  constructor(options: DashboardOptions) {
+    const { access, orchestrator, now = Date.now, monotonic = () => performance.now() } = options;
+    this.#options = options;
+    this.#now = now;
+    this.#sessions = new Sessions(access, orchestrator, monotonic);
+  }
+
+  /** Ends all streams, and closes the connections of all sessions. The sessions themselves go on. */
+  stop(): void {
+    for (const stream of this.#streams) stream[Symbol.dispose]();
+    this.#sessions.closeAll();
+  }
+
+  /** Answers one request. `admit` is called when its caller has proved who it is. Never rejects. */
+  async handle(request: IncomingMessage, response: ServerResponse, admit: () => void): Promise<void> {
+    response.on('error', () => {});
+    try {
+      const refusal = refuseRequest(request, this.#options.access.origins());
+      if (refusal) return sendError(response, refusal.status, refusal);
+      const url = new URL(request.url ?? '', 'http://localhost');
+      if (!url.pathname.startsWith(apiPath)) {
+        response.setTimeout(readMs, () => request.socket.destroy());
+        return this.#page(request, response, url);
+      }
+      await this.#api(request, response, url, admit);
+    } catch (thrown) {
+      const { status, error } = apiErrorOf(thrown);
+      if (status === 500) this.#options.log({ event: 'dashboard_failed', level: 'error', error: thrown });
+      if (response.headersSent) response.destroy();
+      else sendError(response, status, error);
+    }
+  }
+
+  #page(request: IncomingMessage, response: ServerResponse, { pathname }: URL): void {
+    if (request.method !== 'GET' && request.method !== 'HEAD') throw notFound();
+    if (pathname === pagePath) {
+      beginAnswer(response, 308, { location: `${pagePath}/` });
+      response.end();
+      return;
+    }
+    this.#files ??= this.#options.files();
+    const file = this.#files.get(pathname.slice(pagePath.length + 1));
+    if (!file) throw notFound();
+    beginAnswer(response, 200, {
+      'content-type': file.type,
+      'content-length': String(file.content.length),
+      ...(file.isLasting && { 'cache-control': 'public, max-age=31536000, immutable' }),
+    });
+    response.end(request.method === 'HEAD' ? undefined : file.content);
+  }
+
+  async #api(request: IncomingMessage, response: ServerResponse, url: URL, admit: () => void): Promise<void> {
+    const path = url.pathname.slice(apiPath.length);
+    if (path === 'session' && request.method === 'POST') return await this.#signIn(request, response);
+    const token = tokenOf(request);
+    using session = await this.#sessions.use(token);
+    admit();
+    if (path === 'events' && request.method === 'GET') return await this.#follow(request, response, session);
+    using _place = session.limits.request();
+    response.setTimeout(readMs, () => request.socket.destroy());
+    if (path === 'session' && request.method === 'GET')
+      return sendJson(response, 200, this.#describe(session));
+    if (path === 'session/end' && request.method === 'POST') {
+      await this.#options.access.signOut(token);
+      const cookie = setCookie(portOf(request), '', { maxAgeSeconds: 0, isSecure: false });
+      return sendJson(response, 200, {}, { 'set-cookie': cookie });
+    }
+    sendJson(response, 200, (await this.#run(request, url, path, session)) ?? {});
+  }
+
+  async #signIn(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { code } = readParams(signInParams, await readJson(request)) as z.infer<typeof signInParams>;
+    const signedIn = await this.#options.access.signIn(code);
+    if (!signedIn) {
+      const message =
+        'this link was used already, or is older than a minute: signalbox dashboard prints another';
+      throw new SignalboxError('unauthorized', message);
+    }
+    const { cookie, key } = splitToken(signedIn.token, randomBytes);
+    const header = setCookie(portOf(request), cookie, {
+      maxAgeSeconds: Math.ceil((signedIn.expiresAt - this.#now()) / 1000),
+      isSecure: request.headers.origin?.startsWith('https:') === true,
+    });
+    sendJson(response, 200, { key }, { 'set-cookie': header });
+  }
+
+  #describe({ signedIn: { agent, role, expiresAt } }: OpenSession): SessionFacts {
+    const { orchestrator } = this.#options;
+    const canAct = isPermitted(['operator'], permissionsOfRole(role));
+    return { agent, role, can_act: canAct, expires_at: expiresAt, orchestrator, now: this.#now() };
+  }
+
+  async #run(request: IncomingMessage, url: URL, path: string, session: OpenSession): Promise<unknown> {
+    const operation = operationAt(path, request.method);
+    const { signedIn, client, results } = session;
+    if (!isPermitted(operation.needs, permissionsOfRole(signedIn.role))) {
+      const message = `'${path}' needs a token of an operator, and that of '${signedIn.agent}' only looks`;
+      throw new SignalboxError('forbidden', message);
+    }
+    const { orchestrator } = this.#options;
+    const key = request.headers['idempotency-key'];
+    const context = {
+      client,
+      orchestrator,
+      signedIn,
+      key: typeof key === 'string' ? key : undefined,
+      now: this.#now,
+    };
+    if (operation.method === 'GET') {
+      const params = readParams(operation.params, Object.fromEntries(url.searchParams));
+      return await operation.run(context, params as never);
+    }
+    const given = await readJson(request);
+    const params = readParams(operation.params, given);
+    if (context.key === undefined || !keyPattern.test(context.key)) {
+      const message = 'a command needs a header Idempotency-Key of 8 to 64 letters, digits and _.:-';
+      throw new SignalboxError('bad_request', message);
+    }
+    const command = `${path} ${JSON.stringify(params)}`;
+    return await results.once(context.key, command, () => operation.run(context, params as never));
+  }
+
+  /** Streams events until the page goes, the session ends or the broker stops. */
+  async #follow(request: IncomingMessage, response: ServerResponse, session: OpenSession): Promise<void> {
+    using _place = session.limits.stream();
+    const lastId = request.headers['last-event-id'];
+    using stream = new EventStream(response);
+    this.#streams.add(stream);
+    try {
+      const { events, ended } = session;
+      const reader = {
+        take: ({ id, ...batch }: { id: string; events: unknown; missed: number }) =>
+          stream.send('batch', batch, id),
+      };
+      using following = await events.follow(reader, typeof lastId === 'string' ? lastId : undefined);
+      stream.send('hello', { resumed: following.resumed }, following.resumed ? undefined : events.lastId);
+      await firstAbort(stream.ended, ended);
+      if (ended.aborted) stream.send('end', apiErrorOf(ended.reason).error);
+    } finally {
+      this.#streams.delete(stream);
+    }
+  }
+}
+
+/** What the page shows of its session. Times are epoch milliseconds. */
+export interface SessionFacts {
+  agent: string;
+  role: string;
+  /** True if the session may do more than look. */
+  can_act: boolean;
+  expires_at: number;
+  orchestrator: string;
+  /** The time of the broker's machine, by which ages are shown. */
+  now: number;
+}
+
+function operationAt(path: string, method: string | undefined): ApiOperation {
+  const table = method === 'POST' ? commands : reads;
+  const operation = Object.hasOwn(table, path) ? table[path] : undefined;
+  if (!operation || (operation.method === 'POST') !== (method === 'POST')) throw notFound();
+  return operation;
+}
+
+function notFound(): SignalboxError {
+  return new SignalboxError('not_found', 'there is nothing here; docs/dashboard-api.md lists what is');
+}
+
+function tokenOf(request: IncomingMessage): string {
+  const cookie = readCookie(portOf(request), request.headers.cookie);
+  const key = request.headers[keyHeader];
+  return cookie === undefined || typeof key !== 'string' ? '' : joinToken({ cookie, key });
+}
+
+/** The port of the page, which the name of the cookie holds: that of the address in the browser, also behind a proxy. */
+function portOf({ headers: { host = '' } }: IncomingMessage): number {
+  return Number(/:(\d+)$/.exec(host)?.[1] ?? 0);
+}
+
+async function firstAbort(...signals: AbortSignal[]): Promise<void> {
+  const any = AbortSignal.any(signals);
+  if (any.aborted) return;
+  await new Promise<void>((resolve) => any.addEventListener('abort', () => resolve(), { once: true }));
+}

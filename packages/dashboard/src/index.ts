@@ -1,0 +1,10 @@
+export type { BrokerAccess, SignedIn } from './access.ts';
+export { commands } from './api/commands.ts';
+export type { ApiOperation } from './api/operation.ts';
+export type { Missing } from './api/or-missing.ts';
+export { reads } from './api/reads.ts';
+export type { FoundTimeline } from './api/timeline.ts';
+export type { AttentionAction, AttentionItem } from './attention/attention.ts';
+export type { Attention } from './attention/read-attention.ts';
+export { Dashboard, type DashboardOptions, type SessionFacts } from './dashboard.ts';
+export { type PageFile, type PageFiles, readPageFiles } from './http/page-files.ts';

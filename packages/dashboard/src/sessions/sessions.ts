@@ -1,0 +1,116 @@
+import type { BrokerClient } from '@signalbox/client';
+import { SignalboxError } from '@signalbox/protocol';
+import type { BrokerAccess, SignedIn } from '../access.ts';
+import { LiveEvents } from '../events/live-events.ts';
+import { CallerLimits } from './caller-limits.ts';
+import { IdempotentResults } from './idempotent-results.ts';
+
+/** How long the connection of a session stays open when nobody asks anything, in milliseconds. */
+const idleMs = 60_000;
+
+/** The most sessions with a connection at a time. */
+const maxOpen = 64;
+
+/** The session of one browser, with its connection to the broker while it is used. */
+export interface OpenSession {
+  readonly signedIn: SignedIn;
+  readonly client: BrokerClient;
+  readonly limits: CallerLimits;
+  readonly results: IdempotentResults;
+  readonly events: LiveEvents;
+  /** Aborted when the session or its connection has ended. */
+  readonly ended: AbortSignal;
+}
+
+interface Entry {
+  opening: Promise<OpenSession>;
+  /** The requests and streams that use it now. */
+  users: number;
+  idle: NodeJS.Timeout | undefined;
+}
+
+/**
+ * Keeps one connection to the broker for each session that is used. Its rights, its limits and its end are those of the session's token:
+ * the broker checks every frame. Without a page that asks, there is no connection.
+ */
+export class Sessions {
+  readonly #entries = new Map<string, Entry>();
+  readonly #access: BrokerAccess;
+  readonly #orchestrator: string;
+  readonly #monotonic: () => number;
+
+  constructor(access: BrokerAccess, orchestrator: string, monotonic: () => number) {
+    this.#access = access;
+    this.#orchestrator = orchestrator;
+    this.#monotonic = monotonic;
+  }
+
+  /** Uses a session until the result is disposed. Rejects with `unauthorized` if its token is not good. */
+  async use(token: string): Promise<OpenSession & Disposable> {
+    const known = token === '' ? undefined : this.#access.sessionOf(token);
+    if (!known) throw new SignalboxError('unauthorized', 'sign in first: signalbox dashboard prints a link');
+    let entry = this.#entries.get(token);
+    if (!entry) {
+      if (this.#entries.size >= maxOpen)
+        throw new SignalboxError('rate_limited', `${maxOpen} browsers use the dashboard already; close some`);
+      entry = { opening: this.#open({ token, ...known }), users: 0, idle: undefined };
+      this.#entries.set(token, entry);
+    }
+    const used = entry;
+    clearTimeout(used.idle);
+    used.users++;
+    try {
+      const session = await used.opening;
+      return { ...session, [Symbol.dispose]: () => this.#release(token, used) };
+    } catch (error) {
+      this.#forget(token, used);
+      throw error;
+    }
+  }
+
+  /** Closes the connections of all sessions. The sessions themselves go on. */
+  closeAll(): void {
+    for (const [token, entry] of this.#entries) this.#close(token, entry);
+  }
+
+  async #open(signedIn: SignedIn): Promise<OpenSession> {
+    const client = await this.#access.connect(signedIn);
+    const ended = new AbortController();
+    const events = new LiveEvents(client, this.#orchestrator);
+    void client.closed.then((reason) => {
+      this.#forget(signedIn.token, undefined);
+      events[Symbol.dispose]();
+      ended.abort(reason);
+    });
+    return {
+      signedIn,
+      client,
+      limits: new CallerLimits(this.#monotonic),
+      results: new IdempotentResults(),
+      events,
+      ended: ended.signal,
+    };
+  }
+
+  #release(token: string, entry: Entry): void {
+    entry.users--;
+    if (entry.users > 0) return;
+    entry.idle = setTimeout(() => this.#close(token, entry), idleMs);
+    entry.idle.unref();
+  }
+
+  #close(token: string, entry: Entry): void {
+    this.#forget(token, entry);
+    void entry.opening.then(
+      ({ client }) => client.close(),
+      () => {},
+    );
+  }
+
+  #forget(token: string, entry: Entry | undefined): void {
+    const known = this.#entries.get(token);
+    if (!known || (entry && known !== entry)) return;
+    clearTimeout(known.idle);
+    this.#entries.delete(token);
+  }
+}

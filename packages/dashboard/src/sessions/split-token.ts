@@ -1,0 +1,24 @@
+/** The two parts of a session's token. Each of them alone is a random text that proves nothing. */
+export interface TokenParts {
+  /** Goes into a cookie, which scripts can't read but which a browser also sends to other ports of the same host. */
+  cookie: string;
+  /** Goes to the page, which keeps it for its origin only: host and port. */
+  key: string;
+}
+
+/** Splits a token into two parts. `random` returns that many random bytes. */
+export function splitToken(token: string, random: (bytes: number) => Buffer): TokenParts {
+  const text = Buffer.from(token);
+  const pad = random(text.length);
+  return { cookie: pad.toString('base64url'), key: xor(text, pad).toString('base64url') };
+}
+
+/** Puts a token together from its parts. Parts that don't belong together give a text that is no token. */
+export function joinToken({ cookie, key }: TokenParts): string {
+  const [pad, masked] = [Buffer.from(cookie, 'base64url'), Buffer.from(key, 'base64url')];
+  return pad.length === masked.length ? xor(masked, pad).toString() : '';
+}
+
+function xor(bytes: Buffer, pad: Buffer): Buffer {
+  return Buffer.from(bytes.map((byte, index) => byte ^ pad[index]!));
+}

@@ -1,0 +1,126 @@
+import { type ConnectedAgent, isGroup } from '@signalbox/protocol';
+import type { WaitingAgent } from '../waiting-agents.ts';
+import { type WorkerStatus, workerStatus } from './worker-status.ts';
+
+/** One agent with all its connections, or a group with mail. Times are epoch milliseconds. */
+export interface AgentSummary {
+  agent: string;
+  roles: string[];
+  /** `connected`: it announces nothing that says more. `group`: agents that share an inbox. */
+  state: 'working' | 'idle' | 'tools_lost' | 'connected' | 'offline' | 'group';
+  /** The calls that it waits for, or the messages that it works on. */
+  running: number;
+  /** When its oldest connection began. Absent if it is not connected. */
+  connected_at?: number;
+  /** The messages that wait in its own inbox, and those of them that it was handed. Absent if nobody knows. */
+  mail?: { unread: number; held: number };
+  /** When the oldest message in its own inbox was created. Absent if that is not known, or none waits. */
+  oldest_at?: number;
+  /** The MCP clients that it runs, or the commands that were started for it. */
+  clients: string[];
+  last_output?: { at?: number; text: string };
+  /** What programs other than workers of Signalbox announced. */
+  announced: unknown[];
+}
+
+/**
+ * Makes one summary for each agent with all its connections, and one for each group and each other agent that has mail, in the order of
+ * names.
+ */
+export function agentSummaries(
+  connections: readonly ConnectedAgent[],
+  waiting: readonly WaitingAgent[],
+): AgentSummary[] {
+  const mail = new Map(waiting.map((one) => [one.agent, one]));
+  const byAgent = Map.groupBy(connections, ({ agent }) => agent);
+  const summaries = [
+    ...[...byAgent].map(([agent, of]) => connectedSummary(agent, of, mail.get(agent))),
+    ...waiting.filter(({ agent }) => !byAgent.has(agent)).map(offlineSummary),
+  ];
+  // Names of one run end in numbers: w-2 stands before w-10.
+  const names = new Intl.Collator('en', { numeric: true });
+  return summaries.sort((a, b) => names.compare(a.agent, b.agent));
+}
+
+function offlineSummary({ agent, roles, pending, oldest_at }: WaitingAgent): AgentSummary {
+  return {
+    agent,
+    roles,
+    state: isGroup(agent) ? 'group' : 'offline',
+    running: 0,
+    mail: { unread: pending, held: 0 },
+    oldest_at,
+    clients: [],
+    announced: [],
+  };
+}
+
+function connectedSummary(
+  agent: string,
+  connections: readonly ConnectedAgent[],
+  waiting: WaitingAgent | undefined,
+): AgentSummary {
+  const statuses = connections.flatMap(({ status }) => workerStatus(status) ?? []);
+  const inbox = connections.find((one) => one.inbox)?.inbox;
+  const served = statuses.filter(({ worker }) => worker === 'serve');
+  // The calls of a served agent are part of its turns.
+  const counted = served.length > 0 ? served : statuses;
+  const running = counted.reduce((sum, status) => sum + runningCalls(status), 0);
+  const output = lastOutput(statuses);
+  return {
+    agent,
+    roles: distinct(connections.map(({ role }) => role)),
+    state: stateOf(statuses, running),
+    running,
+    connected_at: Math.min(...connections.map((one) => one.connected_at)),
+    ...(inbox && { mail: inbox }),
+    ...(waiting && { oldest_at: waiting.oldest_at }),
+    clients: clientsOf(statuses),
+    ...(output && { last_output: output }),
+    announced: connections.flatMap(({ status }) =>
+      status !== undefined && !workerStatus(status) ? [status] : [],
+    ),
+  };
+}
+
+function stateOf(statuses: readonly WorkerStatus[], running: number): AgentSummary['state'] {
+  if (statuses.length === 0) return 'connected';
+  if (statuses.some((status) => status.worker === 'run' && status.tools_lost)) return 'tools_lost';
+  return running === 0 ? 'idle' : 'working';
+}
+
+function runningCalls(status: WorkerStatus): number {
+  if (status.worker === 'mcp') return status.calls;
+  if (status.worker === 'serve') return status.turns;
+  return status.worker === 'echo' && status.state === 'working' ? 1 : 0;
+}
+
+/** Names the MCP clients; until one is connected, the commands that were started. */
+function clientsOf(statuses: readonly WorkerStatus[]): string[] {
+  const clients = statuses.flatMap((status) => {
+    if (status.worker === 'echo') return 'echo';
+    return status.worker === 'mcp' ? (status.client ?? []) : [];
+  });
+  if (clients.length > 0) return distinct(clients);
+  return distinct(statuses.flatMap((status) => ('command' in status ? status.command : [])));
+}
+
+/** Returns the latest output. One without a time counts as the latest. */
+function lastOutput(statuses: readonly WorkerStatus[]): AgentSummary['last_output'] {
+  let latest: AgentSummary['last_output'];
+  for (const status of statuses) {
+    if (!('last_output' in status) || status.last_output === undefined) continue;
+    const { last_output: text, last_output_at: at } = status;
+    if (latest && timeOf(at) <= timeOf(latest.at)) continue;
+    latest = { text, ...(at !== undefined && { at }) };
+  }
+  return latest;
+}
+
+function timeOf(at: number | undefined): number {
+  return at ?? Number.POSITIVE_INFINITY;
+}
+
+function distinct(texts: readonly string[]): string[] {
+  return [...new Set(texts)];
+}

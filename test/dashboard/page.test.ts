@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { chromiumPath, openPage, startBrowser } from '../support/browser/chromium.ts';
+import { startDashboardStack } from '../support/dashboard/dashboard-stack.ts';
+import { hostileText, sendHostileTexts, shownHostileText } from '../support/dashboard/hostile.ts';
+
+test.runIf(chromiumPath !== undefined || process.platform === 'linux')(
+  'A person signs in by the link, and sees hostile texts of agents as texts, in every view.',
+  async () => {
+    await using here = await startDashboardStack({ counter: false });
+    await sendHostileTexts(here.stack);
+    await using browser = await startBrowser();
+    await using opened = await openPage(browser);
+    const { page, problems } = opened;
+    await page.goto(await here.link());
+    await page.getByRole('heading', { name: 'Needs attention' }).waitFor();
+    // The code is gone from the address before anybody could copy it.
+    expect(page.url()).toBe(`${here.origin}/ui/`);
+    const views = [
+      '',
+      'agents?agent=mallory',
+      'agents?agent=victim',
+      'timeline?text=mallory',
+      'dead',
+      'calls',
+      'system',
+    ];
+    for (const view of views) {
+      await page.goto(`${here.origin}/ui/#/${view}`);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      await expect.poll(() => page.getByText('Reading …').count()).toBe(0);
+      if (view.startsWith('timeline')) await page.locator('.line').first().click();
+      if (view === 'dead') await page.getByRole('row').filter({ hasText: 'victim' }).click();
+      if (view !== 'calls' && view !== 'system')
+        await expect.poll(() => page.locator('body').textContent()).toContain(shownHostileText);
+      expect(await page.evaluate('window.hacked'), view).toBeUndefined();
+      expect(await page.locator('.place img, .place script').count(), view).toBe(0);
+    }
+    expect(problems).toEqual([]);
+    expect(hostileText).not.toContain(shownHostileText);
+  },
+);

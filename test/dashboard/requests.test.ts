@@ -1,0 +1,137 @@
+import { readFileSync } from 'node:fs';
+import { commands, reads } from '@signalbox/dashboard';
+import { expect, test } from 'vitest';
+import { jsonOf, session } from '../support/dashboard/api-session.ts';
+import { startDashboardStack } from '../support/dashboard/dashboard-stack.ts';
+import { ask } from '../support/http/ask.ts';
+
+test('What another page asks for is refused, and so is a name that was rebound to this machine.', async () => {
+  await using here = await startDashboardStack({ counter: false });
+  const mine = await session(here);
+  const note = { to: 'operator', text: 'hello' };
+  const codeOf = (answer: { body: string }) => JSON.parse(answer.body).error.code;
+  for (const origin of ['http://evil.example', 'http://127.0.0.1:1', 'null'])
+    expect(codeOf(await mine.post('messages/send', note, { origin })), origin).toBe('forbidden_origin');
+  const site = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' };
+  expect(codeOf(await mine.get('session', site))).toBe('forbidden_origin');
+  expect(codeOf(await mine.post('messages/send', note, { ...site, origin: here.origin }))).toBe(
+    'forbidden_origin',
+  );
+  expect(codeOf(await mine.get('session', { host: 'evil.example' }))).toBe('forbidden_host');
+  const form = await mine.post('messages/send', note, { 'content-type': 'text/plain' });
+  expect(form).toMatchObject({ status: 400, body: expect.stringContaining('must be JSON') });
+  expect((await mine.post('messages/send', note)).status).toBe(200);
+});
+
+test('The page is shown in no frame, and runs no script but its own.', async () => {
+  await using here = await startDashboardStack({ counter: false });
+  const port = { port: here.stack.broker.port };
+  const page = await ask(port, '/ui/');
+  expect(page.headers).toMatchObject({
+    'x-frame-options': 'DENY',
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'cache-control': 'no-store',
+  });
+  const policy = page.headers['content-security-policy'] as string;
+  expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'");
+  expect(policy).toContain("frame-ancestors 'none'");
+  expect(policy).not.toContain('unsafe');
+  expect(page.body).not.toMatch(/<script(?![^>]*src=)|<style|style=|onload=/);
+  const script = /src="\.\/(assets\/[^"]+\.js)"/.exec(page.body)![1]!;
+  expect(await ask(port, `/ui/${script}`)).toMatchObject({
+    status: 200,
+    headers: { 'cache-control': expect.stringContaining('immutable') },
+  });
+  expect(await ask(port, '/ui')).toMatchObject({ status: 308, headers: { location: '/ui/' } });
+  for (const path of ['/ui/../package.json', '/ui/%2e%2e/package.json', '/ui/assets', '/api/nothing', '/uix'])
+    expect((await ask(port, path)).status, path).toBeGreaterThanOrEqual(401);
+});
+
+test('A command needs a key, runs once under it, and says what is wrong with its parameters.', async () => {
+  await using here = await startDashboardStack({ counter: false });
+  const mine = await session(here);
+  const ann = await here.stack.clientAt('ann');
+  await using inbox = await ann.subscribe();
+  const note = { to: 'ann', text: 'hello' };
+  expect(await mine.post('messages/send', note, { 'idempotency-key': '' })).toMatchObject({ status: 400 });
+  const once = { 'idempotency-key': 'the-same-key' };
+  const [first, second] = [
+    await mine.post('messages/send', note, once),
+    await mine.post('messages/send', note, once),
+  ];
+  expect([jsonOf(first).id, jsonOf(second).id]).toEqual(['the-same-key', 'the-same-key']);
+  expect((await inbox.messages.next()).value).toMatchObject({ body: '"hello"', from: { role: 'operator' } });
+  expect(await ann.peek()).toHaveLength(1);
+  const other = await mine.post('messages/send', { to: 'ann', text: 'other' }, once);
+  expect(other).toMatchObject({ status: 409, body: expect.stringContaining('key_reused') });
+  const wrong = await mine.post('dead-letters/retry', { seqs: [] });
+  expect(wrong).toMatchObject({ status: 400, body: expect.stringContaining("'seqs'") });
+  const nobody = await mine.post('messages/send', { to: 'nobody', text: 'x' });
+  expect(nobody).toMatchObject({ status: 404, body: expect.stringContaining('unknown_recipient') });
+});
+
+test('Every read answers, and what only the orchestrator knows is missing without it, and not empty.', async () => {
+  await using here = await startDashboardStack({ counter: false });
+  const mine = await session(here);
+  const queries: Record<string, string> = { timeline: '?since=0', audit: '?since=0' };
+  const plain = Object.keys(reads).filter((path) => !['explain', 'dead-letters/show'].includes(path));
+  for (const path of plain) expect((await mine.get(path + (queries[path] ?? ''))).status, path).toBe(200);
+  expect((await mine.get('explain?role=builder&tool=mcp_counter__echo')).status).toBe(200);
+  expect(jsonOf(await mine.get('calls'))).toEqual({ calls: [] });
+  await here.stack.orchestrator[Symbol.asyncDispose]();
+  await here.restart();
+  expect(jsonOf(await mine.get('calls'))).toMatchObject({ calls: { missing: { code: 'no_consumer' } } });
+  const { items, checked } = jsonOf(await mine.get('attention'));
+  expect(items).toMatchObject([{ id: 'orchestrator', level: 'now' }]);
+  expect(checked).toContainEqual({ what: 'calls', count: null });
+});
+
+test('The events of a session are streamed with ids, and a stream that broke off goes on behind the last one.', async () => {
+  await using here = await startDashboardStack({ counter: false });
+  const mine = await session(here);
+  const headers = { cookie: mine.cookie, 'x-signalbox-key': mine.key };
+  const open = async (lastId?: string) => {
+    const abort = new AbortController();
+    const response = await fetch(`${here.origin}/api/events`, {
+      headers: { ...headers, ...(lastId !== undefined && { 'last-event-id': lastId }) },
+      signal: abort.signal,
+    });
+    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+    let text = '';
+    const until = async (pattern: RegExp) => {
+      for (;;) {
+        const found = pattern.exec(text);
+        if (found) return found;
+        text += (await reader.read()).value;
+      }
+    };
+    return { until, close: () => abort.abort() };
+  };
+  const sender = await here.stack.client('ann');
+  const first = await open();
+  await first.until(/"resumed":false/);
+  await sender.deliver({ to: 'operator', kind: 'note', id: 'n1' });
+  const [, lastId] = await first.until(/id: (\S+)\nevent: batch\n.*"id":"n1"/);
+  expect(lastId).toMatch(/^[\w-]+\.\d+$/);
+  first.close();
+  await sender.deliver({ to: 'operator', kind: 'note', id: 'n2' });
+  const second = await open(lastId);
+  await second.until(/"id":"n2"/);
+  await second.until(/"resumed":true/);
+  second.close();
+  const third = await open('other.5');
+  await third.until(/"resumed":false/);
+  third.close();
+});
+
+test('The document of the API lists each of its paths, and nothing else.', () => {
+  const page = readFileSync(new URL('../../docs/dashboard-api.md', import.meta.url), 'utf8');
+  const rows = [...Object.entries(reads), ...Object.entries(commands)].map(
+    ([path, { method, needs, meaning }]) =>
+      `| \`${method} /api/${path}\` | ${needs.join(', ')} | ${meaning} |`,
+  );
+  expect(page.split('\n').filter((line) => /^\| `(GET|POST) \/api\/(?!session|events)/.test(line))).toEqual(
+    rows,
+  );
+});

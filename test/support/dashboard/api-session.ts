@@ -1,0 +1,56 @@
+import { type Response as Answer, ask } from '../http/ask.ts';
+import type { DashboardStack } from './dashboard-stack.ts';
+
+/** A browser that signed in, as the broker's HTTP listener sees it. */
+export interface ApiSession {
+  readonly cookie: string;
+  readonly key: string;
+  /** The header `Set-Cookie` of the answer to the sign-in. */
+  readonly setCookie: string;
+  get(path: string, headers?: Record<string, string>): Promise<Answer>;
+  post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answer>;
+}
+
+let keys = 0;
+
+/** Trades the code of a link for a session. Returns the refusal if it is refused. */
+export async function signIn(here: DashboardStack, link: string): Promise<ApiSession | Answer> {
+  const to = { port: here.stack.broker.port };
+  const own = { host: new URL(here.origin).host };
+  const changing = { ...own, origin: here.origin, 'content-type': 'application/json' };
+  const code = link.split('#code=')[1]!;
+  const answer = await ask(to, '/api/session', {
+    method: 'POST',
+    headers: changing,
+    body: JSON.stringify({ code }),
+  });
+  if (answer.status !== 200) return answer;
+  const [setCookie] = answer.headers['set-cookie'] as string[];
+  const cookie = setCookie!.split(';')[0]!;
+  const { key } = JSON.parse(answer.body);
+  const session = { cookie, 'x-signalbox-key': key };
+  return {
+    cookie,
+    key,
+    setCookie: setCookie!,
+    get: (path, headers = {}) => ask(to, `/api/${path}`, { headers: { ...own, ...session, ...headers } }),
+    post: (path, body, headers = {}) =>
+      ask(to, `/api/${path}`, {
+        method: 'POST',
+        headers: { ...changing, ...session, 'idempotency-key': `test-key-${++keys}`, ...headers },
+        body: JSON.stringify(body),
+      }),
+  };
+}
+
+/** Signs in; throws if that is refused. */
+export async function session(here: DashboardStack, token?: string): Promise<ApiSession> {
+  const signedIn = await signIn(here, await here.link(token));
+  if ('get' in signedIn) return signedIn;
+  throw new Error(`refused: ${signedIn.status} ${signedIn.body}`);
+}
+
+/** Reads the JSON of an answer. */
+export function jsonOf(answer: Answer) {
+  return JSON.parse(answer.body);
+}

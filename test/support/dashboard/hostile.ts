@@ -1,0 +1,38 @@
+import type { ToolStack } from '../orchestrator/tool-stack.ts';
+
+/** Texts that would do harm where one of them became part of the page, and characters that nobody sees. */
+export const hostileText =
+  '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>\u202Egnp.exe\u200B"\'`&#60;\u0007 javascript:hacked()';
+
+/** What a person must see in place of it. */
+export const shownHostileText = '\\u202egnp.exe\\u200b';
+
+/** Puts hostile texts into every field that an agent can write: ids, threads, bodies, reasons and statuses. */
+export async function sendHostileTexts(stack: ToolStack): Promise<void> {
+  const mallory = await stack.clientAt('mallory');
+  const victim = await stack.clientAt('victim');
+  const text = hostileText;
+  mallory.announce({ worker: 'run', command: text, last_output: text, last_output_at: Date.now() });
+  victim.announce({ text });
+  await using inbox = await victim.subscribe();
+  await mallory.deliver({
+    to: 'victim',
+    kind: 'task',
+    body: { text },
+    id: '<b>"id\'</b>',
+    thread: '<i>&"thread',
+  });
+  const { value } = await inbox.messages.next();
+  await victim.nack([value!.seq!], { dead: true, reason: text });
+}
+
+/** Makes a dead letter for an agent, and returns its id. */
+export async function makeDeadLetter(stack: ToolStack, reason: string, id: string): Promise<string> {
+  const sender = await stack.client('ann');
+  const receiver = await stack.clientAt('walt');
+  await using inbox = await receiver.subscribe();
+  await sender.deliver({ to: 'walt', kind: 'task', body: { chapter: 1 }, id });
+  const { value } = await inbox.messages.next();
+  await receiver.nack([value!.seq!], { dead: true, reason });
+  return id;
+}

@@ -1,0 +1,14 @@
+import { defineConfig } from 'vitest/config';
+import config from './vitest.config.ts';
+
+/** These tests need a Chromium. Where there is none, they fail on Linux x64, and are skipped and counted elsewhere. */
+export default defineConfig({
+  ...config,
+  test: {
+    ...config.test,
+    include: ['test/browser/**/*.test.ts'],
+    exclude: [],
+    maxWorkers: 2,
+    reporters: ['default'],
+  },
+});
