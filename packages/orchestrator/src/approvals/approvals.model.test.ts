@@ -2,10 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ServedRequest } from '@signalbox/client';
-import { noFault } from '@signalbox/protocol';
+import { approvalsReplySchema, type FoundState, noFault, type Sender } from '@signalbox/protocol';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { openSqliteJournal } from '../journal/sqlite/sqlite-journal.ts';
+import { openSqliteJournal, type SqliteJournalOptions } from '../journal/sqlite/sqlite-journal.ts';
+import { answerApprovals } from '../operator/approval-operations.ts';
 import { Approvals, type ApprovalsDeps, type AskedCall, type Decision } from './approvals.ts';
 
 const deadlineMs = 1_000_000;
@@ -31,6 +32,8 @@ const ops: fc.Arbitrary<Op[]> = fc.array(
 class Stack implements AsyncDisposable {
   now = 1_000;
   definition = 'd1';
+  /** The broker's word on every request. */
+  requestState: FoundState = 'open';
   readonly #directory: string;
   #journal: Awaited<ReturnType<typeof openSqliteJournal>>;
   approvals: Approvals;
@@ -43,34 +46,34 @@ class Stack implements AsyncDisposable {
     this.approvals = this.#open();
   }
 
-  static async start(): Promise<Stack> {
+  static async start(options: Partial<SqliteJournalOptions> = {}): Promise<Stack> {
     const directory = await mkdtemp(join(tmpdir(), 'approvals-'));
-    return new Stack(directory, await openSqliteJournal({ file: join(directory, 'journal.db') }));
+    return new Stack(directory, await openSqliteJournal({ file: join(directory, 'journal.db'), ...options }));
   }
 
-  #open(limits?: ApprovalsDeps['limits']): Approvals {
+  #open(settings: Partial<ApprovalsDeps> = {}): Approvals {
     return new Approvals({
       store: this.#journal.approvals,
-      client: { find: async (requests) => requests.map(() => 'open' as const) },
+      client: { find: async (requests) => requests.map(() => this.requestState) },
       policy: () => ({ roles: {}, deadlineMs, notify: [] }),
       definitionHash: () => this.definition,
       replyOf: () => undefined,
       notify: () => {},
       audit: { record: () => {} },
       newId: () => `id${this.#ids++}`,
-      ...(limits && { limits }),
       now: () => this.now,
       monotonic: () => this.now,
       fault: noFault,
       log: () => {},
+      ...settings,
     });
   }
 
-  async crash(limits?: ApprovalsDeps['limits']): Promise<void> {
+  async crash(settings: Partial<ApprovalsDeps> = {}): Promise<void> {
     this.approvals.close();
     await this.#journal[Symbol.asyncDispose]();
     this.#journal = await openSqliteJournal({ file: join(this.#directory, 'journal.db') });
-    this.approvals = this.#open(limits);
+    this.approvals = this.#open(settings);
     this.#cancels = new Map();
   }
 
@@ -258,15 +261,43 @@ test('of 513 calls that would wait the last is refused, and 16 of one agent may 
   await expect.poll(() => stack.approvals.pending().length).toBe(512);
 });
 
-test('10,000 approvals that were decided are listed in pages, newest first, each once', async () => {
+test('10,000 approvals that were decided are listed in pages, newest first, each once, and to an approver those of its roles', async () => {
   await using stack = await Stack.start();
   await stack.fill(10_000);
+  const all = Array.from({ length: 10_000 }, (_, n) => `old${9_999 - n}`);
+  expect(listedTo(stack, { agent: 'operator', address: 'operator', role: 'operator' })).toEqual(all);
+  const approver = { agent: 'lead', address: 'lead', role: 'lead' };
+  expect(listedTo(stack, { ...approver, token: { id: 't', approves: ['work*'] } })).toEqual(all);
+  expect(listedTo(stack, { ...approver, token: { id: 't', approves: ['reader'] } })).toEqual([]);
+});
+
+/** Reads all pages that an asker is shown. */
+function listedTo({ approvals }: Stack, asker: Sender): string[] {
+  const deps = { approvals, newApprovalId: () => 'x', now: () => 0 };
   const seen: string[] = [];
-  for (let before: number | undefined; ; ) {
-    const page = stack.list(before, 100);
-    seen.push(...page.map(({ record }) => record.id));
-    if (page.length < 100) break;
-    before = page.at(-1)!.number;
+  for (let cursor: string | undefined; ; ) {
+    const reply = answerApprovals(deps, asker, { op: 'approvals', all: true, limit: 200, cursor });
+    const page = approvalsReplySchema.parse('data' in reply ? reply.data : reply);
+    seen.push(...page.approvals.map(({ id }) => id));
+    cursor = page.cursor;
+    if (cursor === undefined) return seen;
   }
-  expect(seen).toEqual(Array.from({ length: 10_000 }, (_, n) => `old${9_999 - n}`));
+}
+
+test('the approval of a call that was called off while no orchestrator was there ends by itself', async () => {
+  await using stack = await Stack.start();
+  void stack.ask(0);
+  await expect.poll(() => stack.stateOf(0)).toBe('pending');
+  stack.requestState = 'settled';
+  await stack.crash({ sweepEveryMs: 5 });
+  await expect.poll(() => stack.stateOf(0)).toBe('cancelled');
+});
+
+test('of approvals that have ended the newest are kept, and one that waits stays', async () => {
+  await using stack = await Stack.start({ limits: { approvals: 5 }, pruneEveryMs: 5 });
+  void stack.ask(0);
+  await expect.poll(() => stack.stateOf(0)).toBe('pending');
+  await stack.fill(20);
+  const kept = ['old19', 'old18', 'old17', 'old16', 'old15', stack.idOf(0)];
+  await expect.poll(() => stack.list(undefined, 100).map(({ record }) => record.id)).toEqual(kept);
 });

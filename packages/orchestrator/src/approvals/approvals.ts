@@ -28,7 +28,7 @@ import { StandingApprovals } from './standing-approvals.ts';
 import { type ApprovalLimits, defaultApprovalLimits, WaitingPlaces } from './waiting-places.ts';
 
 /** How often it is looked whether callers of calls that wait have called them off while this process was away. */
-const sweepEveryMs = 30_000;
+const defaultSweepEveryMs = 30_000;
 /** The most calls that one question to the broker is about. */
 const sweptAtOnce = 64;
 
@@ -46,6 +46,8 @@ export interface ApprovalsDeps {
   audit: Pick<AuditTrail, 'record'>;
   newId: () => string;
   limits?: ApprovalLimits;
+  /** How often the broker is asked about calls whose requests are not here; default 30 s. */
+  sweepEveryMs?: number;
   /** Epoch milliseconds. */
   now: () => number;
   /** Monotonic milliseconds. */
@@ -99,7 +101,7 @@ export class Approvals implements Disposable {
     this.#places = new WaitingPlaces(deps.limits ?? defaultApprovalLimits, deps.monotonic);
     this.standing = new StandingApprovals(deps.store, deps.now);
     for (const record of deps.store.pending()) this.#add(record);
-    this.#sweeping = setInterval(() => void this.#sweep(), sweepEveryMs).unref();
+    this.#sweeping = setInterval(() => void this.#sweep(), deps.sweepEveryMs ?? defaultSweepEveryMs).unref();
   }
 
   /** Returns a hash of the present definition of a tool; `undefined` if no tool has this name now. */
