@@ -2,7 +2,9 @@ import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import type { OutgoingHttpHeaders } from 'node:http';
 import { connect as connectSocket, type Socket } from 'node:net';
+import { join } from 'node:path';
 import type { BrokerOptions, HookSettings } from '@signalbox/broker';
+import { openSqliteInboxStore } from '@signalbox/store';
 import {
   connectWire,
   lastingPort,
@@ -388,5 +390,61 @@ test('Hundreds of slow senders slow no message down, and take no more than the p
   for (const socket of slow) socket.destroy();
   await vi.waitFor(async () =>
     expect((await post(broker, 'ci', { body: 'x', headers: bearer })).status).toBe(202),
+  );
+});
+
+test('A flood of requests that prove nothing is refused, and neither messages nor proven deliveries wait for it.', async () => {
+  await using setup = await startWithReader();
+  const { broker, rosa } = setup;
+  const refused = { authorization: 'Bearer wrong', 'x-forwarded-for': '10.0.0.1' };
+  const flood = Array.from({ length: 400 }, () => post(broker, 'ci', { body: 'x', headers: refused }));
+  for (let i = 0; i < 20; i++) await deliver(rosa, 'rosa', `beside-${i}`, { kind: 'note' });
+  const proven = { ...sign('{}', 'guid'), 'x-forwarded-for': '10.1.0.1' };
+  expect((await post(broker, 'github', { body: '{}', headers: proven })).status).toBe(202);
+  const statuses = (await Promise.all(flood)).map(({ status }) => status);
+  expect([...new Set(statuses)].sort()).toEqual([401, 429]);
+  const { body } = await ask(broker, '/metrics', {
+    headers: { authorization: `Bearer ${await broker.operatorToken()}` },
+  });
+  const metric = 'signalbox_webhook_deliveries_total';
+  expect(body).toContain(`${metric}{webhook="github",result="stored"} 1`);
+  expect(body).toContain(`${metric}{webhook="mail",result="stored"} 0`);
+  expect(body).toContain(
+    `${metric}{webhook="ci",result="unauthorized"} ${statuses.filter((status) => status === 401).length}`,
+  );
+});
+
+test('What was stored for a webhook when the broker was killed is discarded at its next start, and nothing else is.', async () => {
+  await using setup = await startWithReader();
+  const { broker } = setup;
+  const { id } = JSON.parse((await push(broker, 'guid')).body);
+  await broker.broker.stop();
+  {
+    const file = join(broker.dataDir, 'messages.db');
+    await using store = await openSqliteInboxStore({
+      ...{ file, durability: 'process', now: Date.now, monotonic: () => performance.now() },
+    });
+    const left = { id: 'left', sender: 'rosa', senderAddress: 'rosa', senderRole: 'worker', kind: 'note' };
+    const [createdAt, expiresAt] = [Date.now(), Date.now() + 600_000];
+    const messages = ['hook.github', 'hook.gone', 'hooker'].map((inbox) => ({
+      ...left,
+      inbox,
+      createdAt,
+      expiresAt,
+    }));
+    await store.commit({ messages, attempts: [], settlements: [] });
+  }
+  await broker.restart();
+  await using operator = await connectOperator(broker);
+  await expect.poll(() => admin(operator, 'stats')).toMatchObject({ pending: 2 });
+  const { messages } = await admin<{ messages: Record<string, unknown>[] }>(operator, 'history', {
+    since: 0,
+  });
+  expect(messages).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ id, inbox: 'rosa' }),
+      expect.objectContaining({ inbox: 'hook.github', outcome: 'acked' }),
+      expect.objectContaining({ inbox: 'hook.gone', outcome: 'acked' }),
+    ]),
   );
 });

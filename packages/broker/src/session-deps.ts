@@ -77,6 +77,7 @@ export async function createSessionDeps(
   const self = { version: await ownVersion(), startedAt: now(), freeBytes: () => freeBytes(dataDir) };
   const reports = new OrchestratorReports({ monotonic, log });
   const pending = new PendingByRole({ store, rolesOf: (agent) => tokens.rolesOf(agent), now });
+  const webhooks = new Webhooks(hooks, reachedAt);
   return {
     delivery,
     store,
@@ -85,7 +86,7 @@ export async function createSessionDeps(
     groups: new Groups(tokens, roles, groups),
     // What was due since the broker before had reached this time was missed.
     schedules: new Schedules(schedules, reached?.earliest ?? now()),
-    webhooks: new Webhooks(hooks, reachedAt),
+    webhooks,
     reachedAt,
     signIns: new SignInCodes(monotonic),
     policies,
@@ -117,6 +118,7 @@ export async function createSessionDeps(
       delivery,
       store,
       limits,
+      webhooks,
       self,
       codes: refusalCodes,
       monotonic,

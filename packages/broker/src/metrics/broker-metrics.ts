@@ -1,8 +1,8 @@
 import type { MetricInfo } from '@signalbox/monitoring';
 
 /**
- * Every metric of a broker. The guide's table and the alerts are held to these names. Labels are roles, kinds and codes, never an agent,
- * an inbox or an id.
+ * Every metric of a broker. The guide's table and the alerts are held to these names. Labels are roles, kinds, codes and names of the
+ * configuration, never an agent, an inbox or an id.
  */
 export const brokerMetrics = {
   ready: {
@@ -81,6 +81,11 @@ export const brokerMetrics = {
     name: 'signalbox_refusals_total',
     help: 'Frames and connections that were refused, by the code of the error.',
     labels: ['code'],
+  },
+  deliveries: {
+    name: 'signalbox_webhook_deliveries_total',
+    help: 'Deliveries to the webhooks of the configuration, by what became of them: stored, repeated, or the code of the refusal.',
+    labels: ['webhook', 'result'],
   },
   commits: { name: 'signalbox_store_commit_seconds', help: 'Time to write a commit to the store.' },
   syncs: { name: 'signalbox_store_sync_seconds', help: 'Time to sync what was written to the disk.' },

@@ -4,6 +4,7 @@ import type { Delivery } from '../core/delivery.ts';
 import type { ConnectedCallers } from '../frames/connected-callers.ts';
 import type { BrokerHealth } from '../health/broker-health.ts';
 import type { RoleLimits } from '../limits/role-limits.ts';
+import type { Webhooks } from '../webhooks/webhooks.ts';
 import { brokerMetrics } from './broker-metrics.ts';
 import type { MessageMeter } from './message-meter.ts';
 import type { OrchestratorReports } from './orchestrator-reports.ts';
@@ -19,6 +20,7 @@ export interface MetricsDeps {
   delivery: Pick<Delivery, 'leaseCount'>;
   store: Pick<InboxStore, 'usage' | 'dead' | 'scheduled'>;
   limits: RoleLimits;
+  webhooks: Pick<Webhooks, 'all'>;
   /** The version of the broker, and when it started in epoch milliseconds. */
   self: { version: string; startedAt: number };
   /** The codes that refusals may have. */
@@ -48,7 +50,8 @@ export class Metrics implements Disposable {
 
   /** Returns all figures. `strangers` are the connections that have not said `hello`. */
   async collect(strangers: number): Promise<MetricFamily[]> {
-    const { meter, pending, reports, health, connected, delivery, store, limits, self } = this.#deps;
+    const { meter, pending, reports, health, connected, delivery, store, limits, webhooks, self } =
+      this.#deps;
     const { ready } = await health.ready();
     const { usedBytes, maxBytes } = await store.usage();
     const roles = Array.from(connected.roles(), ([role, count]): Sample => [[role], count]);
@@ -65,6 +68,7 @@ export class Metrics implements Disposable {
       gauge(brokerMetrics.deadLetters, await store.dead.count()),
       ...meter.collect(),
       this.#refusals.collect(),
+      { ...brokerMetrics.deliveries, type: 'counter', samples: deliveriesOf(webhooks) },
       gauge(brokerMetrics.storeBytes, usedBytes),
       gauge(brokerMetrics.storeLimit, maxBytes),
       this.#loopDelay.collect(),
@@ -76,4 +80,13 @@ export class Metrics implements Disposable {
   [Symbol.dispose](): void {
     this.#loopDelay[Symbol.dispose]();
   }
+}
+
+/** Counts what came to each webhook. Each has a series of what was stored from the start, so that the first one is a change. */
+function deliveriesOf(webhooks: Pick<Webhooks, 'all'>): Sample[] {
+  return Array.from(webhooks.all(), ({ name, counts }): Sample[] => [
+    [[name, 'stored'], counts.stored],
+    [[name, 'repeated'], counts.repeated],
+    ...Array.from(counts.refused, ([code, count]): Sample => [[name, code], count]),
+  ]).flat();
 }

@@ -201,7 +201,7 @@ export class WebhookRequests {
   #note({ name, sender: { agent, role }, counts }: Hook, code: ErrorCode, detail: string): void {
     const { metrics, audit, now } = this.#deps;
     metrics.refused(code);
-    counts.refused++;
+    counts.refused.set(code, (counts.refused.get(code) ?? 0) + 1);
     counts.lastRefusal = { at: now(), reason: detail };
     audit.record(auditEvent(code, { at: now(), agent, role, name, detail }));
   }

@@ -13,7 +13,8 @@ export interface HookCounts {
   stored: number;
   /** Deliveries that were stored before. */
   repeated: number;
-  refused: number;
+  /** The number of refusals with each code. */
+  readonly refused: Map<string, number>;
   /** The time at which a delivery was last stored or repeated, in epoch milliseconds. */
   deliveredAt: number | undefined;
   lastRefusal: { at: number; reason: string } | undefined;
@@ -78,5 +79,5 @@ function hookOf(name: string, { to, kind, secret, signature }: HookEntry, counts
 }
 
 function noCounts(): HookCounts {
-  return { stored: 0, repeated: 0, refused: 0, deliveredAt: undefined, lastRefusal: undefined };
+  return { stored: 0, repeated: 0, refused: new Map(), deliveredAt: undefined, lastRefusal: undefined };
 }

@@ -25,7 +25,7 @@ function describeHook(
     urls,
     stored,
     repeated,
-    refused,
+    refused: [...refused.values()].reduce((sum, count) => sum + count, 0),
     ...(deliveredAt !== undefined && { delivered_at: deliveredAt }),
     ...(lastRefusal && { last_refusal: lastRefusal }),
   };
