@@ -13,5 +13,7 @@ export default defineConfig({
     // No script may stand in the page itself, and no file in an address.
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
+    // On a busy machine a build is slow, which is nobody's fault.
+    rolldownOptions: { checks: { pluginTimings: false } },
   },
 });
