@@ -1,31 +1,28 @@
 import { StringDecoder } from 'node:string_decoder';
+import { KeptEnd } from '../runner/output/kept-end.ts';
 import type { OutputWriter } from '../runner/output/output-writer.ts';
 
 /** How much of the beginning of a stream is kept, in bytes. */
 export const keptHeadBytes = 65_536;
 /** How much of the end of a stream is kept, in bytes. An answer is no longer. */
 export const keptEndBytes = 262_144;
+/** The most pieces of the beginning. */
+const maxPieces = 64;
 
 /** Keeps the beginning and the end of an output stream, however much is written. */
 export class TurnStream implements OutputWriter {
-  readonly #head: Buffer[] = [];
-  readonly #end: Buffer[] = [];
+  readonly #end = new KeptEnd(keptEndBytes);
+  #head: Buffer[] = [];
   #headBytes = 0;
-  #endBytes = 0;
-  #total = 0;
 
   async write(chunk: Buffer): Promise<void> {
-    this.#total += chunk.length;
-    if (this.#headBytes < keptHeadBytes) {
-      const part = chunk.subarray(0, keptHeadBytes - this.#headBytes);
-      this.#head.push(part);
-      this.#headBytes += part.length;
-    }
-    this.#end.push(chunk);
-    this.#endBytes += chunk.length;
-    while (this.#endBytes - (this.#end[0]?.length ?? 0) >= keptEndBytes) {
-      this.#endBytes -= this.#end.shift()!.length;
-    }
+    this.#end.add(chunk);
+    if (this.#headBytes >= keptHeadBytes) return;
+    const part = chunk.subarray(0, keptHeadBytes - this.#headBytes);
+    this.#head.push(part);
+    this.#headBytes += part.length;
+    // Many small pieces would take more memory than their bytes.
+    if (this.#head.length >= maxPieces) this.#head = [Buffer.concat(this.#head)];
   }
 
   async end(): Promise<void> {}
@@ -37,15 +34,14 @@ export class TurnStream implements OutputWriter {
 
   /** Returns the whole stream, or its end from the beginning of a line on, and how many bytes are missing before that. */
   text(): { text: string; cutBytes: number } {
-    const all = Buffer.concat(this.#end);
-    if (this.#total <= keptEndBytes) return { text: new StringDecoder('utf8').write(all), cutBytes: 0 };
-    const end = all.subarray(-keptEndBytes);
+    const end = this.#end.bytes();
+    if (this.#end.total <= keptEndBytes) return { text: new StringDecoder('utf8').write(end), cutBytes: 0 };
     const line = end.indexOf(0x0a);
     // One line that is longer than all that is kept is cut in its middle, between two characters.
     const from = line >= 0 && line < end.length - 1 ? line + 1 : firstCharacter(end);
     return {
       text: new StringDecoder('utf8').write(end.subarray(from)),
-      cutBytes: this.#total - end.length + from,
+      cutBytes: this.#end.total - end.length + from,
     };
   }
 }

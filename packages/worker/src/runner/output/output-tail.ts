@@ -1,6 +1,7 @@
 import { StringDecoder } from 'node:string_decoder';
 import { stripVTControlCharacters } from 'node:util';
 import { maxTokenLength, withoutTokens } from '@signalbox/protocol';
+import { KeptEnd } from './kept-end.ts';
 
 /** How much of an agent's output is kept, in bytes. */
 export const keptOutputBytes = 65_536;
@@ -9,26 +10,18 @@ const cutWord = new RegExp(String.raw`^[\w.*~-]{1,${maxTokenLength}}`);
 
 /** Keeps the end of the output of a process. */
 export class OutputTail {
-  readonly #chunks: Buffer[] = [];
-  #bytes = 0;
-  #isCut = false;
+  readonly #end = new KeptEnd(keptOutputBytes);
 
   /** Adds a chunk of output. */
   add(chunk: Buffer): void {
-    this.#chunks.push(chunk);
-    this.#bytes += chunk.length;
-    if (this.#bytes > keptOutputBytes) this.#isCut = true;
-    while (this.#bytes - (this.#chunks[0]?.length ?? 0) >= keptOutputBytes) {
-      this.#bytes -= this.#chunks.shift()!.length;
-    }
+    this.#end.add(chunk);
   }
 
   /** Returns at most {@link keptOutputBytes}, with tokens replaced. */
   text(): string {
-    const all = Buffer.concat(this.#chunks);
-    const text = new StringDecoder('utf8').write(all.subarray(-keptOutputBytes));
+    const text = new StringDecoder('utf8').write(this.#end.bytes());
     // The cut may have removed the beginning of a token, so that the rest would not be recognized.
-    const whole = this.#isCut ? text.replace(cutWord, '') : text;
+    const whole = this.#end.total > keptOutputBytes ? text.replace(cutWord, '') : text;
     return withoutTokens(whole);
   }
 
