@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { matchesPattern } from '@signalbox/protocol';
 
 /**
- * Patterns for argument values, by the name of the argument. A name with dots leads into objects, as in `target.path`. `*` stands for any
+ * Patterns for argument values, by the name of the argument. A name with dots leads into objects, and into those of lists, as in `target.path`. `*` stands for any
  * run of characters, `/` included.
  */
 export type ArgumentPatterns = Readonly<Record<string, string | readonly string[]>>;
@@ -25,20 +25,22 @@ export function matchesArguments(
 function valuesAt(args: Readonly<Record<string, unknown>>, name: string): string[] {
   const texts: string[] = [];
   const reached: unknown[] = Object.hasOwn(args, name) ? [args[name]] : [];
-  let inner: unknown = args;
-  for (const key of name.split('.')) {
-    inner =
-      typeof inner === 'object' && inner !== null && Object.hasOwn(inner, key)
-        ? Reflect.get(inner, key)
-        : undefined;
-  }
-  if (inner !== undefined) reached.push(inner);
+  reached.push(
+    ...name.split('.').reduce<unknown[]>((inner, key) => inner.flatMap((one) => fieldsOf(one, key)), [args]),
+  );
   while (reached.length > 0) {
     const value = reached.pop();
     if (typeof value === 'object' && value !== null) reached.push(...Object.values(value));
     else texts.push(String(value));
   }
   return texts;
+}
+
+/** Returns the field of an object; of a list, the fields of all objects in it. */
+function fieldsOf(value: unknown, key: string): unknown[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const own = Object.hasOwn(value, key) ? [Reflect.get(value, key)] : [];
+  return Array.isArray(value) ? [...own, ...value.flatMap((one) => fieldsOf(one, key))] : own;
 }
 
 function matchesValue(pattern: string, value: string): boolean {

@@ -59,6 +59,10 @@ test('every argument that a rule names must match, with one of its patterns, and
   const rule: AskRule[] = [{ tool: '*', when: { 'target.env': ['prod', 'live-*'], force: 'true' } }];
   expect(ruleFor(rule, { target: { env: 'live-2' }, force: true })).toBe('roles.builder.ask[0]');
   expect(ruleFor(rule, { 'target.env': 'prod', force: 'true' })).toBe('roles.builder.ask[0]');
+  expect(ruleFor(rule, { target: [{ env: 'test' }, [{ env: 'prod' }]], force: true })).toBe(
+    'roles.builder.ask[0]',
+  );
+  expect(ruleFor(rule, { target: [{ env: 'test' }], force: true })).toBeUndefined();
   expect(ruleFor(rule, { target: { env: 'live-2' } })).toBeUndefined();
   expect(ruleFor(rule, { target: { env: 'test' }, force: true })).toBeUndefined();
 });
