@@ -29,13 +29,14 @@ export function shownArguments(
   return { hash, text: JSON.stringify(withTexts(withoutSecrets(args), withoutTokens)) };
 }
 
-function withoutSecrets(value: unknown): unknown {
+function withoutSecrets(value: unknown, isSecret = false): unknown {
+  if (typeof value === 'string') return isSecret ? '[redacted]' : value;
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(withoutSecrets);
+  if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, isSecret));
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => [
       name,
-      isSecretName(name) && typeof inner === 'string' ? '[redacted]' : withoutSecrets(inner),
+      withoutSecrets(inner, isSecret || isSecretName(name)),
     ]),
   );
 }
