@@ -296,12 +296,13 @@ async function answerRequest(
   return answerOf(boundedReply(reply, operationDeps.maxReplyBytes()).reply);
 }
 
-/** Whether a call with this message may have run before, here or in another orchestrator. */
+/** Whether a call with this message may have run before, here or in another orchestrator, or has waited for a decision. */
 function mayHaveStarted(
-  { journal, ownership }: CallDeps,
+  { journal, ownership, approvals }: CallDeps,
   { id, from, seq }: ServedRequest['message'],
 ): boolean {
-  const isKnown = journal?.find({ agent: from.agent, requestId: id }) !== undefined;
+  const key = { agent: from.agent, requestId: id };
+  const isKnown = journal?.find(key) !== undefined || approvals?.of(key) !== undefined;
   return isKnown || ownership.mayHaveStartedElsewhere(seq);
 }
 

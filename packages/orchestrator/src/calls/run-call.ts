@@ -174,7 +174,11 @@ async function callHost(
     round: body.round && fromWireRound(body.round),
     traceparent: request.traceparent,
     meta: forwardedMeta(body.meta),
-    beforeSend: repeatable ? undefined : () => writeStart(deps, call, server),
+    // The server may have started anew meanwhile, with another definition of the tool.
+    beforeSend: repeatable
+      ? undefined
+      : async () =>
+          (approval && deps.approvals?.refusalToStart(approval)) ?? (await writeStart(deps, call, server)),
     onSent: deps.fault === noFault ? undefined : () => deps.fault('orchestrator.call.sent'),
     onProgress: body.options?.progress
       ? (progress: ToolProgress) => request.progress(withoutTokensIn(progress))
