@@ -1,7 +1,9 @@
 import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { BrokerClient } from '@signalbox/client';
-import { RoleToolAllowlist } from '@signalbox/orchestrator';
+import { openSqliteJournal, RoleToolAllowlist } from '@signalbox/orchestrator';
 import { type Approval, type AuditEntry, decideReplySchema, type McpReply } from '@signalbox/protocol';
+import { tempDir } from '@signalbox/testing';
 import type { McpProxyExecutor } from '@signalbox/worker';
 import { expect, test } from 'vitest';
 import { type AskingStack, startAskingStack } from '../support/approvals/asking-stack.ts';
@@ -405,4 +407,55 @@ test('rules that have calls wait are refused where no journal can keep them', as
   await expect(startToolStack({ approvals })).rejects.toMatchObject({ code: 'bad_config' });
   await using stack = await startToolStack();
   expect(() => stack.orchestrator.setPolicy({ approvals })).toThrow('roles.worker.ask needs a journal');
+});
+
+test('an approval holds for one call: its request, sent again when journal and broker have forgotten the call, does not run', async () => {
+  await using directory = await tempDir();
+  const limits = { keptPerAgent: 0, calls: 0 };
+  await using journal = await openSqliteJournal({
+    file: join(directory.path, 'journal.db'),
+    limits,
+    pruneEveryMs: 20,
+  });
+  await using stack = await startAskingStack({}, { journal });
+  const rosa = await stack.client('rosa');
+  const call = async () => {
+    const body = { op: 'call', tool: count, options: { idempotency_key: 'k' } };
+    return await rosa.request('orchestrator', 'mcp_request', body, {
+      id: 'r1',
+      ephemeral: true,
+      timeoutMs: 20_000,
+    });
+  };
+  const first = call();
+  const [approval] = await stack.waits();
+  await stack.decide(approval!.id, { verdict: 'approve' });
+  expect(await first).toHaveProperty('reply.json.result.success', true);
+  await expect.poll(() => journal.find({ agent: 'rosa', requestId: 'r1' })).toBeUndefined();
+  expect(await call()).toMatchObject({ reply: { json: { error: { code: 'outcome_unknown' } } } });
+  // Its key holds for no second call either, and its result is gone.
+  const body = { op: 'call', tool: count, options: { idempotency_key: 'k' } };
+  expect(await stack.ask(rosa, body)).toMatchObject({
+    error: { code: 'outcome_unknown', message: expect.stringContaining('no longer kept') },
+  });
+  expect(runs(stack)).toBe(1);
+});
+
+test('calls that are attached to one that was called off while no orchestrator was there hear of its end', async () => {
+  await using stack = await startAskingStack();
+  const rosa = await stack.executor('rosa');
+  const cancel = new AbortController();
+  const first = rosa.execute({ name: count }, { signal: cancel.signal, requestId: 'first' });
+  const [approval] = await stack.waits();
+  const second = rosa.execute({ name: count }, { requestId: 'second' });
+  const stateOf = () => ask(rosa.client, { op: 'status', request_id: 'second' });
+  await expect.poll(stateOf).toMatchObject({ data: { state: 'awaiting_approval' } });
+  await stack.orchestrator.stop();
+  cancel.abort();
+  await first;
+  await using _next = await stack.restart();
+  await expect.poll(stateOf).toMatchObject({ data: { state: 'awaiting_approval' } });
+  await stack.decide(approval!.id, { verdict: 'approve' });
+  expect(await second).toMatchObject({ error: { code: 'cancelled', may_have_run: false } });
+  expect(runs(stack)).toBe(0);
 });

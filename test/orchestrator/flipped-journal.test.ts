@@ -41,6 +41,7 @@ async function addApprovals(approvals: Journal['approvals']): Promise<void> {
     const standing = { ...bound, id: `s${n}`, createdAt: 300, until: 400, by };
     const end = { state: n % 2 === 0 ? 'approved' : 'denied', endedAt: 300, by, reason: 'so' } as const;
     await approvals.end(`a${n}`, end, n % 5 === 0 ? standing : undefined);
+    if (n % 4 === 2) await approvals.use({ agent: 'walt', requestId: `r${n}` });
   }
 }
 
@@ -57,6 +58,7 @@ function answersOf(file: string): string {
       'SELECT * FROM generation',
       'SELECT * FROM approval',
       'SELECT * FROM approval_end',
+      'SELECT * FROM approval_use',
       'SELECT * FROM approval_attachment',
       'SELECT * FROM standing_approval',
       'SELECT * FROM sqlite_schema',

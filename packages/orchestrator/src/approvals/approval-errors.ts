@@ -40,6 +40,18 @@ export function errorOfEnd({ id, tool, end }: ApprovalRecord): ToolCallError | u
   }
 }
 
+/** Returns the error for a call whose approval is used up, and whose reply is no longer kept. */
+export function usedApproval({ id, tool }: ApprovalRecord): ToolCallError {
+  return toolCallError(
+    'outcome_unknown',
+    `this call of '${tool}' has ended already, and its result is no longer kept (approval ${id} held for one call)`,
+    {
+      mayHaveRun: true,
+      hint: 'It is not made again. Check what the tool changed; a new call, with another id or idempotency_key, asks a person anew.',
+    },
+  );
+}
+
 /** Returns the error for a call that may not wait, because too many do. */
 export function tooManyWait(agent: string, of: 'agent' | 'all', limit: number): ToolCallError {
   const whose = of === 'agent' ? `calls of '${agent}'` : 'calls of all agents';

@@ -40,9 +40,10 @@ export interface ApprovalEnd {
   reason?: string;
 }
 
-/** An approval as it is stored. Without `end` it is pending. */
+/** An approval as it is stored. Without `end` it is pending. `isUsed` stands where its call was made, or has ended. */
 export interface ApprovalRecord extends ProposedCall {
   end?: ApprovalEnd;
+  isUsed?: true;
 }
 
 /** Calls of one agent and tool that need no decision until `until`, as long as role and definition stay. Times are epoch milliseconds. */

@@ -25,6 +25,11 @@ export interface ApprovalStore {
    * already: the first end counts.
    */
   end(id: string, end: ApprovalEnd, standing?: StandingRecord): Promise<boolean>;
+  /**
+   * Notes that the call of a request has ended, so that its approval holds for nothing more. The start of the call notes that, too, in the
+   * commit of the journal's own entry.
+   */
+  use(request: CallKey): Promise<void>;
   /** Notes that a further request gets the reply of the call that an approval is about. */
   attach(id: string, request: CallKey): Promise<void>;
   /** Returns the approval of a request, its own or the one that it is attached to. Asking is cheap, also for a request without any. */

@@ -10,7 +10,13 @@ import {
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import type { CallKey } from '../journal/call-key.ts';
 import { approvalEvents } from './approval-audit.ts';
-import { endOfFollower, errorOfEnd, unfitArguments, unwrittenApproval } from './approval-errors.ts';
+import {
+  endOfFollower,
+  errorOfEnd,
+  unfitArguments,
+  unwrittenApproval,
+  usedApproval,
+} from './approval-errors.ts';
 import {
   type ApprovalEvent,
   type ApprovalRecord,
@@ -91,6 +97,8 @@ export class Approvals implements Disposable {
   readonly #open = new Map<string, OpenApproval>();
   readonly #replies = new AwaitedReplies();
   readonly #sweeping: NodeJS.Timeout;
+  /** The approvals whose requests are here and have no reply yet. */
+  readonly #underWay = new Set<string>();
   /** Called with the calls that wait here when this is closed. */
   readonly #handBack = new Set<() => void>();
   #isClosed = false;
@@ -200,7 +208,15 @@ export class Approvals implements Disposable {
   /** Gives the reply of an approval's call to the requests that are attached to it. */
   answered(request: CallKey, reply: McpReply): void {
     const record = this.#deps.store.of(request);
-    if (record?.requestId === request.requestId) this.#replies.answered(record.id, reply);
+    if (record?.requestId !== request.requestId) return;
+    this.#underWay.delete(record.id);
+    this.#replies.answered(record.id, reply);
+  }
+
+  /** Notes that a call that waited has ended: its request, if it comes again, is not made by the same approval. */
+  ended(request: CallKey): void {
+    if (!this.#deps.store.of(request)) return;
+    this.#deps.store.use(request).catch((thrown) => this.#logFailure(request.requestId, thrown));
   }
 
   /** Ends the approvals of calls whose tools are no longer those that they were. */
@@ -229,7 +245,13 @@ export class Approvals implements Disposable {
     if (record.requestId !== call.bound.requestId) return await this.#follow(record, call);
     const open = this.#open.get(record.id);
     const reason = differenceFrom(record, call.bound);
-    if (reason === undefined) return open ? await this.#wait(open, call) : decisionOf(record);
+    if (reason === undefined && open) return await this.#wait(open, call);
+    if (reason === undefined) {
+      if (record.isUsed && record.end?.state === 'approved')
+        return { status: 'refused', error: usedApproval(record) };
+      this.#underWay.add(record.id);
+      return decisionOf(record);
+    }
     const ended = open ? (await open.end({ kind: 'supersede', reason })).record : record;
     const end = ended.end && ended.end.state !== 'approved' ? ended.end : undefined;
     return decisionOf({
@@ -277,6 +299,7 @@ export class Approvals implements Disposable {
     await this.#deps.store.propose(proposed, record.end);
     this.#deps.audit.record(approvalEvents.proposed(record));
     this.#deps.audit.record(approvalEvents.decided(record));
+    this.#underWay.add(record.id);
     return { status: 'approved', record };
   }
 
@@ -299,8 +322,10 @@ export class Approvals implements Disposable {
   }
 
   async #attach(record: ApprovalRecord, call: AskedCall): Promise<Decision> {
-    const full = this.#places.refusalOf(call.bound.agent);
-    if (full) return { status: 'refused', error: full };
+    const reply = record.end && this.#deps.replyOf(record);
+    if (reply) return { status: 'answered', reply, of: record };
+    const refusal = this.#places.refusalToAsk(call.bound);
+    if (refusal) return { status: 'refused', error: refusal };
     return await this.#follow(record, call, async () => {
       await this.#open.get(record.id)?.written;
       await this.#deps.store.attach(record.id, call.bound);
@@ -322,7 +347,16 @@ export class Approvals implements Disposable {
       if (known) return { status: 'answered', reply: known, of: record };
       onWait(record.id);
       tellWaiting(request, record, this.#deps.now());
-      const reply = await this.#replies.wait(record.id, request.signal);
+      const over = new AbortController();
+      const waiting = this.#replies.wait(record.id, AbortSignal.any([request.signal, over.signal]));
+      if (await this.#isOver(record)) {
+        over.abort();
+        const late = this.#deps.replyOf(record);
+        return late
+          ? { status: 'answered', reply: late, of: record }
+          : { status: 'refused', error: usedApproval(record) };
+      }
+      const reply = await waiting;
       if (reply) return { status: 'answered', reply, of: record };
       const error = this.#isClosed ? undefined : endOfFollower(record, request.signal);
       return error ? { status: 'refused', error } : { status: 'handed_back' };
@@ -333,6 +367,7 @@ export class Approvals implements Disposable {
 
   async #wait(open: OpenApproval, { request, onWait }: AskedCall): Promise<Decision> {
     if (this.#isClosed) return { status: 'handed_back' };
+    this.#underWay.add(open.record.id);
     const { promise, resolve } = Promise.withResolvers<Decision>();
     const handBack = () => resolve({ status: 'handed_back' });
     const { signal } = request;
@@ -383,6 +418,9 @@ export class Approvals implements Disposable {
       onEnded: (ended) => {
         if (ended.record.end?.state === 'approved') fault('orchestrator.approval.decided');
         this.#remove(ended);
+        // Its own request may be gone, and others that are attached to it still wait.
+        const error = errorOfEnd(ended.record);
+        if (error) this.#replies.answered(ended.record.id, { error });
         audit.record(approvalEvents.decided(ended.record));
       },
       onFailed: (failed, thrown) => this.#logFailure(failed.record.requestId, thrown),
@@ -414,6 +452,12 @@ export class Approvals implements Disposable {
 
   #changeOf(record: ApprovalRecord): string | undefined {
     return differenceFrom(record, { ...record, definitionHash: this.#deps.definitionHash(record.tool) });
+  }
+
+  /** Whether the call of an approval has ended, so that no reply to it will come. Where that can't be found out, it counts as under way. */
+  async #isOver({ id, ...record }: ApprovalRecord): Promise<boolean> {
+    if (this.#open.has(id) || this.#underWay.has(id)) return false;
+    return !(await this.#isWanted({ id, ...record }).catch(() => true));
   }
 
   /** Asks the broker whether anybody still waits for a call whose request is not here. */

@@ -113,7 +113,10 @@ export async function serveCall(
       deps.log({ event: 'journal_failed', id, reason: messageOf(thrown) });
     }
   }
-  if (wasAsked) deps.approvals?.answered(name, reply);
+  if (wasAsked) {
+    if (!wasInterrupted(request.signal, result)) deps.approvals?.ended(name);
+    deps.approvals?.answered(name, reply);
+  }
   const endTurn = text.length > largeLength ? await deps.replies.next() : undefined;
   return answer(fault, reply, (how) => {
     endTurn?.();

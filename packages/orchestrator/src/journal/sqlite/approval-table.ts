@@ -38,6 +38,12 @@ interface ApprovalRow {
   standing: string | null;
   reason: string | null;
   endChecksum: number | null;
+  useChecksum: number | null;
+}
+
+interface UseRow {
+  id: string;
+  checksum: number;
 }
 
 interface AttachmentRow extends CallKey {
@@ -61,13 +67,15 @@ const joined = `SELECT a.number, a.id, a.agent, a.request_id AS requestId, a.rol
     a.definition_hash AS definitionHash, a.arguments_hash AS argumentsHash, a.arguments, a.rule,
     a.idempotency_key AS idempotencyKey, a.created_at AS createdAt, a.deadline_at AS deadlineAt, a.checksum,
     e.state, e.ended_at AS endedAt, e.token_id AS tokenId, e.by_agent AS byAgent, e.standing, e.reason,
-    e.checksum AS endChecksum
-  FROM approval a LEFT JOIN approval_end e ON e.id = a.id`;
+    e.checksum AS endChecksum, u.checksum AS useChecksum
+  FROM approval a LEFT JOIN approval_end e ON e.id = a.id LEFT JOIN approval_use u ON u.id = a.id`;
 
 /** Reads and writes the tables of approvals. The caller provides the transactions. */
 export class ApprovalTable {
   readonly #insert: Statement<Value[]>;
   readonly #insertEnd: Statement<Value[]>;
+  readonly #use: Statement<Value[]>;
+  readonly #uses: Statement<[], UseRow>;
   readonly #attach: Statement<Value[]>;
   readonly #find: Statement<[string], ApprovalRow>;
   readonly #withKey: Statement<[agent: string, key: string], ApprovalRow>;
@@ -91,6 +99,8 @@ export class ApprovalTable {
       `INSERT INTO approval_end (id, state, ended_at, token_id, by_agent, standing, reason, checksum)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
     );
+    this.#use = db.prepare('INSERT INTO approval_use (id, checksum) VALUES (?, ?) ON CONFLICT DO NOTHING');
+    this.#uses = db.prepare('SELECT id, checksum FROM approval_use');
     this.#attach = db.prepare(
       'INSERT OR REPLACE INTO approval_attachment (agent, request_id, id, checksum) VALUES (?, ?, ?, ?)',
     );
@@ -122,7 +132,7 @@ export class ApprovalTable {
       `SELECT a.id, LENGTH(a.arguments) AS bytes FROM approval a JOIN approval_end e ON e.id = a.id
        ORDER BY a.number LIMIT ?`,
     );
-    this.#delete = ['approval', 'approval_end', 'approval_attachment'].map((table) =>
+    this.#delete = ['approval', 'approval_end', 'approval_use', 'approval_attachment'].map((table) =>
       db.prepare(`DELETE FROM ${table} WHERE id = ?`),
     );
   }
@@ -136,6 +146,11 @@ export class ApprovalTable {
   end(id: string, end: ApprovalEnd): boolean {
     const values = endValues(id, end);
     return this.#insertEnd.run(...values, rowChecksum(...values)).changes > 0;
+  }
+
+  /** Notes that the call of an approval was made, or has ended. */
+  use(id: string): void {
+    this.#use.run(id, rowChecksum(id));
   }
 
   attach(id: string, { agent, requestId }: CallKey): void {
@@ -189,8 +204,9 @@ export class ApprovalTable {
   countDamaged(): number {
     const isDamaged = (row: ApprovalRow) => !isSound(row);
     const rows = this.#all.all().filter(isDamaged).length;
+    const uses = this.#uses.all().filter(({ id, checksum }) => checksum !== rowChecksum(id)).length;
     const attachments = this.#attachments.all().filter((row) => !isAttachmentSound(row)).length;
-    return rows + attachments + this.#standing.all().filter((row) => !isStandingSound(row)).length;
+    return rows + uses + attachments + this.#standing.all().filter((row) => !isStandingSound(row)).length;
   }
 
   /** Deletes one small batch of the oldest approvals that have ended. Returns their ids; fewer than a batch if there are no more to delete. */
@@ -243,6 +259,7 @@ function toRecord(row: ApprovalRow): ApprovalRecord {
     ...(idempotencyKey !== null && { idempotencyKey }),
     createdAt: row.createdAt,
     deadlineAt: row.deadlineAt,
+    ...(row.useChecksum !== null && { isUsed: true as const }),
   };
   if (!isSound(row)) {
     const end: ApprovalEnd = {

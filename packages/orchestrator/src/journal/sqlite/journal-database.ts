@@ -4,7 +4,7 @@ import { messageOf, SignalboxError } from '@signalbox/protocol';
 import Database from 'better-sqlite3';
 
 /** The version of the schema, another one after each change of the tables. A journal of another version is refused. */
-export const schemaVersion = 4;
+export const schemaVersion = 5;
 
 // over_at and settled_at are in running_ms: the time for which the journal was open, in all processes together.
 // Times of approvals are epoch milliseconds: a person decides by them.
@@ -66,6 +66,7 @@ export const schema = `
     reason TEXT,
     checksum INTEGER NOT NULL
   ) WITHOUT ROWID;
+  CREATE TABLE approval_use (id TEXT PRIMARY KEY, checksum INTEGER NOT NULL) WITHOUT ROWID;
   CREATE TABLE approval_attachment (
     agent TEXT NOT NULL,
     request_id TEXT NOT NULL,

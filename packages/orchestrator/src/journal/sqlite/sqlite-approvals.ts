@@ -44,6 +44,17 @@ export class SqliteApprovals implements ApprovalStore {
     return isFirst;
   }
 
+  async use(request: CallKey): Promise<void> {
+    await this.#commits.write(() => this.useNow(request), { sync: false });
+  }
+
+  /** Does what `use` does within a transaction of the caller. A request that is attached to an approval does not use it. */
+  useNow(request: CallKey): void {
+    const id = this.#ids.get(textOf(request));
+    const record = id === undefined ? undefined : this.#table.find(id);
+    if (record?.requestId === request.requestId) this.#table.use(record.id);
+  }
+
   async attach(id: string, request: CallKey): Promise<void> {
     await this.#commits.write(() => this.#table.attach(id, request), { sync: true });
     this.#ids.set(textOf(request), id);

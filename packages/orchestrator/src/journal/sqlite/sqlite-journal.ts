@@ -115,7 +115,11 @@ class SqliteJournal implements Journal {
     const now = this.#runningMs();
     this.#running.add(textOf(call));
     this.#newest.add(call.agent, call.requestId);
-    return this.#commits.write(() => this.#calls.start(call, now), { sync: true });
+    const start = () => {
+      this.#calls.start(call, now);
+      this.approvals.useNow(call);
+    };
+    return this.#commits.write(start, { sync: true });
   }
 
   finish(key: CallKey, end: CallEnd): Promise<void> {
