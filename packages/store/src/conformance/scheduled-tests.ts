@@ -159,6 +159,28 @@ export function scheduledTests(open: OpenStore): void {
     const { messages } = await store.scheduled.list({ sender: 'bob', limit: 9 });
     expect(messages).toMatchObject([{ id: 'a', sentAt, createdAt: sentAt + 10, size: 6, kind: 'note' }]);
   });
+
+  it('lists the messages of a sender with thousands, in which case a page looks at so many of all senders', async () => {
+    await using setup = await open();
+    const { store } = setup;
+    const many = (sender: string, count: number) =>
+      Array.from({ length: count }, (_, at) => later({ id: `${sender}-${at}`, sender }, at + 1));
+    await append(store, [
+      ...many('bob', 2500),
+      ...many('ann', 2500),
+      later({ id: 'last', sender: 'ann' }, 9000),
+    ]);
+    const found: string[] = [];
+    let pages = 0;
+    for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
+      const page = await store.scheduled.list({ sender: 'ann', limit: 1500, cursor });
+      found.push(...page.messages.map(({ id }) => id));
+      cursor = page.cursor;
+      pages++;
+    }
+    expect(found).toEqual([...many('ann', 2500).map(({ id }) => id), 'last']);
+    expect(pages).toBe(3);
+  });
 }
 
 /** A message that is due some milliseconds after it was sent. */

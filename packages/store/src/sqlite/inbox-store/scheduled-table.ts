@@ -105,6 +105,8 @@ export class ScheduledTable {
   readonly #onDamage: (damage: Damage) => void;
   readonly #encoder = new RecordEncoder();
   readonly #inboxes = new Map<string, Scheduled>();
+  /** The messages of each sender. */
+  readonly #senders = new Map<string, number>();
   #count = 0;
   /** Ids, those included whose messages are gone. */
   #idCount = 0;
@@ -154,6 +156,7 @@ export class ScheduledTable {
   /** Counts what is there, at the start, and after a rollback once the usage was cleared. */
   reload(): void {
     this.#inboxes.clear();
+    this.#senders.clear();
     this.#count = 0;
     this.#idCount = this.#countIds.get() ?? 0;
     for (const { messages, bytes, isCounted, ...facts } of this.#sums.iterate())
@@ -249,17 +252,24 @@ export class ScheduledTable {
 
   list({ sender, inbox, limit, cursor }: ScheduledQuery): ScheduledPage {
     const page = { ...placeOf(cursor), limit: rowsPerPage };
-    const rows = sender === undefined ? this.#page.all(page) : this.#pageOfSender.all({ ...page, sender });
+    // The rows of a sender have to be sorted. Of one with many, sorting them for each page would keep everybody else waiting.
+    const isFew = sender !== undefined && (this.#senders.get(sender) ?? 0) <= rowsPerPage;
+    const rows = isFew ? this.#pageOfSender.iterate({ ...page, sender }) : this.#page.iterate(page);
     const messages: ScheduledMessage[] = [];
     let last: Row | undefined;
+    let looked = 0;
+    let isFull = false;
     for (const row of rows) {
-      if (messages.length === limit) break;
+      isFull = messages.length === limit;
+      if (isFull) break;
       last = row;
+      looked++;
       if (inbox !== undefined && row.inbox !== inbox) continue;
+      if (sender !== undefined && row.sender !== sender) continue;
       const message = messageOf(row);
       if (message) messages.push(listed(message, row.sentAt));
     }
-    const isAll = rows.length < rowsPerPage && last === rows.at(-1);
+    const isAll = !isFull && looked < rowsPerPage;
     return { messages, ...(!isAll && last && { cursor: `${last.due}.${last.number}` }) };
   }
 
@@ -323,6 +333,9 @@ export class ScheduledTable {
     else known.senders.delete(sender);
     if (known.messages > 0) this.#inboxes.set(inbox, known);
     else this.#inboxes.delete(inbox);
+    const ofAll = (this.#senders.get(sender) ?? 0) + messages;
+    if (ofAll > 0) this.#senders.set(sender, ofAll);
+    else this.#senders.delete(sender);
     this.#count += messages;
     this.#usage.countScheduled(agentOf(inbox), { sender, isCounted }, messages, bytes);
   }
