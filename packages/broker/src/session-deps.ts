@@ -14,6 +14,7 @@ import { ConnectedCallers } from './frames/connected-callers.ts';
 import { TailFollowers } from './frames/tail-followers.ts';
 import type { BrokerHealth } from './health/broker-health.ts';
 import { ownVersion } from './health/own-version.ts';
+import { Holds } from './holds/holds.ts';
 import { AgentBudgets } from './limits/agent-budgets.ts';
 import { RateLimit } from './limits/rate-limit.ts';
 import type { ReachedAt } from './listener/reached-at.ts';
@@ -60,12 +61,14 @@ export async function createSessionDeps(
   const followers = new TailFollowers(now);
   const agents = await KnownAgents.load(tokenStore, tokens);
   const reachedAt: ReachedAt = { origins: [] };
+  const holds = await Holds.load({ store: tokenStore, tokens, time, newId: newTokenId });
   const meter = new MessageMeter();
   const delivery = new Delivery({
     store,
     time,
     monotonic,
     newLeaseId: () => nanoid(12),
+    isOnHold: (holder) => holds.on(holder) !== undefined,
     maxDeliver: limits.forAll.message.attempts,
     onError: (error) => log({ level: 'error', event: 'delivery_failed', error }),
     onStoreFailed,
@@ -73,6 +76,7 @@ export async function createSessionDeps(
     tail: followers,
     meter,
   });
+  holds.onChange(() => delivery.subscriptions.holdsChanged());
   const connected = new ConnectedCallers({ now, monotonic }, () => nanoid(8));
   const self = { version: await ownVersion(), startedAt: now(), freeBytes: () => freeBytes(dataDir) };
   const reports = new OrchestratorReports({ monotonic, log });
@@ -89,6 +93,7 @@ export async function createSessionDeps(
     webhooks,
     reachedAt,
     signIns: new SignInCodes(monotonic),
+    holds,
     policies,
     minting: new MintingLimits(limits, tokens),
     budgets: new AgentBudgets(limits, monotonic),
@@ -117,6 +122,7 @@ export async function createSessionDeps(
       connected,
       delivery,
       store,
+      holds,
       limits,
       webhooks,
       self,

@@ -15,6 +15,7 @@ import type {
   SubscribedFrame,
   WelcomeFrame,
 } from '@signalbox/protocol';
+import type { HoldsListener } from './socket/holds-follower.ts';
 
 /**
  * One agent's connection to the broker. A supervisor keeps it up, and every method works across reconnects. Once the client is
@@ -99,6 +100,11 @@ export interface BrokerClient extends AsyncDisposable {
    * orchestrators. Without a connection the report is forgotten.
    */
   reportMetrics(problems: readonly string[], figures: OrchestratorFigures): void;
+  /**
+   * Calls the listener with all holds that stand: at first, after each change, and again after a reconnect, before any message comes. Only
+   * for orchestrators. Returns a function that ends it.
+   */
+  onHolds(listener: HoldsListener): () => void;
   /** Runs an operation of the operator; needs the operator's permission. Rejects with `internal` if the result can't be read. */
   admin<Op extends AdminOp>(op: Op, params: AdminParams<Op>): Promise<AdminResult<Op>>;
   /** Sends what is waiting, aborts what is being served, and ends the connection for good. */
@@ -333,6 +339,8 @@ export interface ServedRequest {
    * handler, unless it serves with `tellsStart`.
    */
   started(): void;
+  /** Aborts the signal, although the requester waits on. The handler still answers. */
+  stop(): void;
 }
 
 /** The answer of a handler: a reply; `undefined` to ack the request without one; {@link handBack} to leave it un-acked. */

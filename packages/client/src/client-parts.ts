@@ -17,6 +17,7 @@ import { EarlyReplies } from './serving/early-replies.ts';
 import { InboxSubscription } from './serving/inbox-subscription.ts';
 import { MessageRouter } from './serving/message-router.ts';
 import { Announcer } from './socket/announcer.ts';
+import { HoldsFollower } from './socket/holds-follower.ts';
 import { Outbox } from './socket/outbox.ts';
 import { Supervisor, type SupervisorOptions } from './socket/supervisor.ts';
 
@@ -48,6 +49,7 @@ export class ClientParts {
   readonly subscription: InboxSubscription;
   readonly router: MessageRouter;
   readonly announcer: Announcer;
+  readonly holds: HoldsFollower;
   readonly #address: string;
 
   constructor(options: ClientPartsOptions) {
@@ -61,6 +63,7 @@ export class ClientParts {
     this.deliveries = new DeliveryTable(deps);
     this.calls = new BrokerCalls(deps);
     this.announcer = new Announcer(deps);
+    this.holds = new HoldsFollower((frame) => this.outbox.control(frame));
     const { tracing } = options;
     this.requests = new RequestTable({ ...deps, deliveries: this.deliveries, address, tracing });
     const early = options.resumes ? new EarlyReplies(deps) : undefined;
@@ -106,6 +109,8 @@ export class ClientParts {
 
   #connected(send: (text: string) => void): void {
     this.outbox.attach(send);
+    // The holds come before the messages on which they are.
+    this.holds.connected();
     this.calls.connected();
     this.announcer.connected();
     if (!this.subscription.connected()) this.deliveries.resume();
@@ -113,6 +118,7 @@ export class ClientParts {
 
   #disconnected(): void {
     this.outbox.detach();
+    this.holds.disconnected();
     this.subscription.disconnected();
     this.calls.disconnected();
     this.deliveries.disconnected();
@@ -150,6 +156,9 @@ export class ClientParts {
         break;
       case 'cancel':
         this.router.cancel(frame);
+        break;
+      case 'holds':
+        this.holds.received(frame);
         break;
       case 'lease_lost':
         this.#leaseLost(frame.reason);

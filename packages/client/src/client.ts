@@ -49,6 +49,7 @@ import { awaitReceipt } from './requests/receipt.ts';
 import { defaultAckDeadlineMs } from './serving/inbox-subscription.ts';
 import { MessageStream } from './serving/message-stream.ts';
 import { RequestRunner } from './serving/request-runner.ts';
+import type { HoldsListener } from './socket/holds-follower.ts';
 import { chunks } from './socket/outbox.ts';
 
 const defaultConcurrency = 64;
@@ -349,6 +350,11 @@ export class Client implements BrokerClient {
 
   reportMetrics(problems: readonly string[], figures: OrchestratorFigures): void {
     this.#parts.outbox.control({ type: 'metrics', problems: [...problems] }, JSON.stringify(figures));
+  }
+
+  onHolds(listener: HoldsListener): () => void {
+    this.#parts.requireOpen();
+    return this.#parts.holds.add(listener);
   }
 
   async admin<Op extends AdminOp>(op: Op, params: AdminParams<Op>): Promise<AdminResult<Op>> {

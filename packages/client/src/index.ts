@@ -27,3 +27,4 @@ export { type ClientErrorCode, clientErrorCodes } from './errors.ts';
 export { toolErrorCodeOf } from './refused-call.ts';
 export { newMessageId } from './requests/message-id.ts';
 export { type BackoffPolicy, backoffMs, backoffPolicies } from './socket/backoff.ts';
+export type { HoldsListener } from './socket/holds-follower.ts';

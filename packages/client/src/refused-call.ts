@@ -7,6 +7,7 @@ const toolCodes: Readonly<Record<ErrorCode | ClientErrorCode, ToolErrorCode>> = 
   rate_limited: 'quota_exceeded',
   inbox_full: 'quota_exceeded',
   storage_full: 'storage_full',
+  held: 'held',
   forbidden: 'permission_denied',
   unauthorized: 'permission_denied',
   forged_sender: 'permission_denied',
@@ -39,6 +40,7 @@ const toolCodes: Readonly<Record<ErrorCode | ClientErrorCode, ToolErrorCode>> = 
   id_conflict: 'internal',
   unknown_token: 'internal',
   unknown_op: 'internal',
+  unknown_hold: 'internal',
   backup_failed: 'internal',
   internal: 'internal',
 };

@@ -9,6 +9,7 @@ import {
   messageOf,
   noFault,
   type OrchestratorFigures,
+  SignalboxError,
 } from '@signalbox/protocol';
 import { ToolDigests } from '@signalbox/tool-calls';
 import { newApprovalId as newIdOfApproval } from './approvals/approval-id.ts';
@@ -31,6 +32,7 @@ import { type CallDeps, serveCall } from './calls/serve-call.ts';
 import { ackUnexpectedMessages } from './calls/unexpected-messages.ts';
 import type { MailboxRules } from './catalog/catalog.ts';
 import { trackCatalog } from './catalog/catalog-tracker.ts';
+import { defaultHeldCallLimits, type HeldCallLimits, HeldCalls } from './holds/held-calls.ts';
 import type { CallKey } from './journal/call-key.ts';
 import { trackInboxOwnership } from './journal/inbox-ownership.ts';
 import type { Journal } from './journal/journal.ts';
@@ -81,6 +83,8 @@ export interface OrchestratorOptions {
   approvals?: ApprovalPolicy;
   /** How many calls may wait for decisions; by default {@link defaultApprovalLimits}. */
   approvalLimits?: ApprovalLimits;
+  /** What the calls that are held may take; by default {@link defaultHeldCallLimits}. */
+  heldCallLimits?: HeldCallLimits;
   /** How often the broker is asked which requests of the journal are settled; default a minute. */
   askSettledEveryMs?: number;
   /** The time between two reports of figures to the broker; default 5 s. */
@@ -177,6 +181,9 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     starting.use(approvals);
     starting.defer(host.onInventoryChanged(() => setImmediate(() => approvals.definitionsChanged())));
   }
+  const heldLimits = options.heldCallLimits ?? defaultHeldCallLimits;
+  const holds = new HeldCalls(heldLimits);
+  starting.defer(client.onHolds(holds.set));
   const pages = { now: monotonic, maxReplyBytes };
   const operationDeps: OperationDeps = {
     host,
@@ -185,6 +192,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     manifests: new ManifestPages(pages),
     discoveries: new DiscoveryPages(pages),
     registry,
+    holds,
     journal,
     inbox: ownership.inbox,
     maxReplyBytes,
@@ -201,6 +209,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     catalog: catalogs.current,
     budgets: ledger,
     approvals,
+    holds,
     callTimeoutMs: options.callTimeoutMs ?? defaultCallTimeoutMs,
     registry,
     journal,
@@ -216,11 +225,16 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     log,
   };
 
-  // Calls that wait for a decision have places of their own, so that others are not held up by them.
+  // Calls that wait for a decision or a release have places of their own, so that others are not held up by them.
   const { all: calls } = options.approvalLimits ?? defaultApprovalLimits;
-  const mayWait = { calls, bytes: calls * maxArgumentBytes };
+  const mayWait = {
+    calls: calls + heldLimits.calls,
+    bytes: calls * maxArgumentBytes + heldLimits.bytes,
+  };
   if (options.rules !== undefined)
     await audit.recordBefore({ code: 'config_applied', detail: options.rules });
+  // No call starts before it is known which of them are held.
+  await Promise.race([holds.known, client.closed.then(refuseClosed)]);
   const requests = starting.use(
     await client.serve(
       ['mcp_request'],
@@ -247,6 +261,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   void ackUnexpectedMessages(client, otherMessages, log);
   // Runs before the requests are disposed: waiting calls are handed back, and only running ones are waited for.
   starting.defer(scheduler.close);
+  starting.defer(() => holds.close());
   if (approvals) starting.defer(() => approvals.close());
   catalogs.current().catch((thrown) => log({ event: 'inventory_failed', reason: messageOf(thrown) }));
 
@@ -275,6 +290,10 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     },
     [Symbol.asyncDispose]: stop,
   };
+}
+
+function refuseClosed(reason: SignalboxError | undefined): never {
+  throw reason ?? new SignalboxError('closed', 'the client was closed before the orchestrator had started');
 }
 
 async function answerRequest(

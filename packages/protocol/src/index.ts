@@ -2,6 +2,7 @@
 
 export { type HookSignature, hookSecret, hookSignatures } from './webhooks/hook-secret.ts';
 export { type BackupManifest, backupFiles, backupManifestSchema } from './wire/admin/backups.ts';
+export { type Hold, holdSubjects, maxHolds } from './wire/admin/holds.ts';
 export {
   type AdminOp,
   type AdminParams,
@@ -29,6 +30,7 @@ export {
   type ErrorFrame,
   type FoundState,
   foundStates,
+  type HoldsFrame,
   type MessageFrame,
   type RefusedMember,
   type ScheduledMessageInfo,
@@ -45,6 +47,7 @@ export {
   clientFrameSchemas,
   type DeliverFrame,
   type FindFrame,
+  type FollowHoldsFrame,
   type HelloFrame,
   type ListConnectedFrame,
   type ListScheduledFrame,
@@ -284,6 +287,7 @@ export { type TurnReader, Turns, unitsPerTurn } from './turns.ts';
 // Errors, faults and texts that every package uses.
 
 export { type Fault, faultAt, faultPoints, faultVariable, noFault } from './faults.ts';
+export { holdSubject, holdText, isOnAgent } from './holds.ts';
 export {
   dashboardPath,
   figuresAccessPath,

@@ -43,6 +43,9 @@ export const operationPermissions = {
     backup_begin: operator,
     backup_wait: operator,
     backup_finish: operator,
+    hold: operator,
+    release: operator,
+    holds: approvalReaders,
   },
   request: {
     calls: readers,

@@ -11,6 +11,7 @@ export interface Damage {
     | 'dead_letter'
     | 'token'
     | 'agent'
+    | 'hold'
     | 'audit'
     | 'count'
     | 'request'

@@ -66,4 +66,4 @@ export {
   verifyTokenStore,
 } from './sqlite/token-store.ts';
 export { isFinalFailure, StoreError, type StoreErrorCode } from './store-error.ts';
-export type { Permission, TokenRecord, TokenStore } from './token-store.ts';
+export type { HoldRecord, Permission, TokenRecord, TokenStore } from './token-store.ts';

@@ -27,12 +27,36 @@ export interface TokenRecord {
   damaged?: true;
 }
 
-/** Keeps the tokens, and the agents that ever connected. Changes are durable when they resolve. */
+/** A hold as it is stored. Times are epoch milliseconds. */
+export interface HoldRecord {
+  id: string;
+  on: 'agent' | 'role' | 'tool' | 'all';
+  /** The agent, the role or the pattern of tools; empty for `all`. */
+  name: string;
+  reason: string;
+  /** The agent that placed it, and its token. */
+  by: string;
+  tokenId: string;
+  createdAt: number;
+  /** Absent for a hold that stands until its release. */
+  until?: number;
+  /** True if calls that run are cancelled, too. */
+  cancelsRunning: boolean;
+  /** True if the row was damaged on the disk. Only its id can be relied on, and that it was placed. */
+  damaged?: true;
+}
+
+/** Keeps the tokens, the holds, and the agents that ever connected. Changes are durable when they resolve. */
 export interface TokenStore extends AsyncDisposable {
   all(): Promise<TokenRecord[]>;
   add(record: TokenRecord): Promise<void>;
   /** Removes a token; false if there was none. */
   remove(id: string): Promise<boolean>;
+  /** Holds that stand, the oldest first. */
+  holds(): Promise<HoldRecord[]>;
+  addHold(record: HoldRecord): Promise<void>;
+  /** Removes a hold; false if there was none. */
+  removeHold(id: string): Promise<boolean>;
   /** Agents that connected at least once, even if their tokens are gone. */
   agents(): Promise<string[]>;
   /** Remembers agents, up to the 100,000 newest. */

@@ -12,11 +12,16 @@ export async function callResult(requestId: string, flags: ToolsFlags): Promise<
   if (status.state === 'finished') return printFinished(status, flags);
   process.exitCode = status.state === 'unknown' ? exitCodes.failed : exitCodes.retryable;
   if (flags.json) return printJson(status);
-  printLines(status.state === 'awaiting_approval' ? awaiting(status.approval) : words[status.state]);
+  if (status.state === 'awaiting_approval') printLines(awaiting(status.approval));
+  else printLines(status.state === 'held' ? held(status.hold) : words[status.state]);
 }
 
 function awaiting(approval: string): string {
   return `waiting: a person has to decide on the call (approval ${approval}); it has not run yet`;
+}
+
+function held(hold: string): string {
+  return `held: ${hold}; it has not run yet`;
 }
 
 const words = {

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { isAgentId, tokenText } from '@signalbox/protocol';
+import { isAgentId, isPermitted, operationPermissions, tokenText } from '@signalbox/protocol';
 import { hasExpired, type TokenRecord, type TokenStore } from '@signalbox/store';
 import type { ExpiryClock } from '../core/time/expiry-clock.ts';
 import { providerTokenPrefix } from './identity-provider.ts';
@@ -8,6 +8,9 @@ import { hashToken, newSecret } from './token-secret.ts';
 
 /** The tokens of the identity provider that are known at a time, of one agent and of all. */
 const mostOfProvider = { agent: 64, all: 16_384 };
+
+/** Whoever may decide on calls, or end a hold, is never held. */
+const neverHeld = operationPermissions.request.decide;
 
 function isOfProvider({ id }: TokenRecord): boolean {
   return id.startsWith(providerTokenPrefix);
@@ -121,6 +124,22 @@ export class TokenRegistry {
   hasLive(agent: string): boolean {
     for (const record of this.#byAgent.get(agent) ?? []) if (this.isLive(record)) return true;
     return false;
+  }
+
+  /** True if a live token makes this agent an operator or an approver. */
+  isNeverHeld(agent: string): boolean {
+    for (const record of this.#byAgent.get(agent) ?? [])
+      if (isPermitted(neverHeld, record.permissions) && this.isLive(record)) return true;
+    return false;
+  }
+
+  /** Returns the agents that live tokens make operators or approvers. */
+  neverHeld(): Set<string> {
+    const agents = new Set<string>();
+    for (const record of this.#byId.values())
+      if (isPermitted(neverHeld, record.permissions) && !record.damaged && this.isLive(record))
+        agents.add(record.agent);
+    return agents;
   }
 
   /** Yields the agent of each live token with this role that is no minting token: an agent with several comes several times. */

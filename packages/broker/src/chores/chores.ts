@@ -1,4 +1,6 @@
+import { holdSubject } from '@signalbox/protocol';
 import { type AuditLog, type InboxStore, isFinalFailure } from '@signalbox/store';
+import { auditEvent } from '../audit-event.ts';
 import type { KnownAgents } from '../auth/known-agents.ts';
 import type { TokenRegistry } from '../auth/token-registry.ts';
 import { describeExpired } from '../auth/token-rules.ts';
@@ -6,6 +8,7 @@ import type { Delivery } from '../core/delivery.ts';
 import type { ExpiryClock } from '../core/time/expiry-clock.ts';
 import type { ConnectedCallers } from '../frames/connected-callers.ts';
 import type { TailFollowers } from '../frames/tail-followers.ts';
+import type { Holds } from '../holds/holds.ts';
 import type { AgentBudgets } from '../limits/agent-budgets.ts';
 import type { Log } from '../log.ts';
 import type { PendingByRole } from '../metrics/pending-by-role.ts';
@@ -25,6 +28,7 @@ export interface ChoreDeps {
   tokens: TokenRegistry;
   agents: KnownAgents;
   budgets: AgentBudgets;
+  holds: Holds;
   connected: ConnectedCallers;
   followers: TailFollowers;
   pending: PendingByRole;
@@ -56,6 +60,7 @@ export function startChores(deps: ChoreDeps): AsyncDisposable[] {
     repeat(1000, () => deps.pending.step(), onError),
     repeat(500, () => endExpiredTokens(deps), onError),
     repeat(1000, () => housekeeping.step(), onError),
+    repeat(500, () => endExpiredHolds(deps), onError),
     repeat(1000, () => agents.save(), onError),
     repeat(1000, async () => budgets.prune(), onError),
     repeat(60_000, async () => auditWatch.check(), onError),
@@ -74,4 +79,14 @@ async function endExpiredTokens({ connected, tokens, delivery }: ChoreDeps): Pro
   }
   await tokens.dropExpiredOfProvider();
   await tokens.removeExpiredChildren(expiredTokenMs, expiredTokensPerStep);
+}
+
+/** Ends the holds whose time is over, and has the others be on whom they are on now that tokens may have changed. */
+async function endExpiredHolds({ holds, audit, now }: ChoreDeps): Promise<void> {
+  for (const hold of holds.expired()) {
+    const detail = `hold ${hold.id} on ${holdSubject(hold)}: its time is over`;
+    const name = hold.name === undefined ? {} : { name: hold.name };
+    await holds.end(hold, () => audit.record(auditEvent('hold_ended', { at: now(), detail, ...name })));
+  }
+  holds.tokensMayHaveChanged();
 }

@@ -10,14 +10,14 @@ import { Deadlines } from './endings/deadlines.ts';
 import { HeldMessages } from './held-messages.ts';
 import type { InFlightMessage, Lease } from './leases/lease.ts';
 import { LeaseTable } from './leases/lease-table.ts';
-import { headerOfNew } from './message-header.ts';
+import { headerOfNew, isAnswer } from './message-header.ts';
 import type { Meter } from './meter.ts';
 import type { DeliverResult, Producer } from './producer.ts';
 import { Releases } from './scheduled/releases.ts';
 import { Discards } from './settling/discards.ts';
 import { Settler } from './settling/settler.ts';
 import { WaitingRequests } from './settling/waiting-requests.ts';
-import { Subscriptions } from './subscriptions.ts';
+import { Subscriptions, type SubscriptionsDeps } from './subscriptions.ts';
 import type { Tail } from './tail.ts';
 import type { ExpiryClock } from './time/expiry-clock.ts';
 
@@ -29,6 +29,8 @@ export interface DeliveryDeps {
   monotonic: () => number;
   /** Returns a new id for a lease. */
   newLeaseId: () => string;
+  /** Tells whether an operator holds an agent under a role. By default nobody is held. */
+  isOnHold?: SubscriptionsDeps['isOnHold'];
   /** The number of failed attempts after which a message becomes a dead letter. */
   maxDeliver: number;
   /** Called if background work fails. */
@@ -147,6 +149,7 @@ export class Delivery {
       now,
       fault,
       newLeaseId: deps.newLeaseId,
+      isOnHold: deps.isOnHold ?? (() => false),
     });
     this.held = new HeldMessages({ store, commits, leases, histories });
     this.cancellations = new Cancellations({
@@ -194,7 +197,7 @@ export class Delivery {
   /** Pushes a message to the holder of its inbox without storing it. Returns false if nobody holds the inbox. */
   deliverEphemeral(frame: MessageFrame, body: string | undefined): boolean {
     const lease = this.#leases.at(frame.to);
-    if (!lease?.started) return false;
+    if (!lease?.started || (lease.isOnHold && !isAnswer(frame.kind))) return false;
     lease.consumer.pushEphemeral(frame, body);
     return true;
   }

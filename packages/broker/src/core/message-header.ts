@@ -36,6 +36,13 @@ export function headerOfNew(message: NewMessage): MessageHeader {
 
 const requestKinds = new Set(['ask', 'task', 'mcp_request']);
 
+const answerKinds = new Set(['reply', 'mcp_reply', 'progress', 'undeliverable']);
+
+/** Tells whether messages of this kind answer a request of their recipient. */
+export function isAnswer(kind: string): boolean {
+  return answerKinds.has(kind);
+}
+
 /** A reply may come this long after the deadline of its request, if the request was acked in time. In milliseconds. */
 const answerGraceMs = 5 * 60_000;
 

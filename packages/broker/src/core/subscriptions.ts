@@ -4,7 +4,7 @@ import type { CommitQueue } from './commits/commit-queue.ts';
 import type { Consumer } from './consumer.ts';
 import type { Dispatcher } from './dispatch/dispatcher.ts';
 import type { Attempts, Unfinished } from './endings/attempts.ts';
-import { Lease, type LeaseOptions } from './leases/lease.ts';
+import { Lease, type LeaseOptions, type Member } from './leases/lease.ts';
 import type { LeaseTable } from './leases/lease-table.ts';
 import { isRequest } from './message-header.ts';
 import type { Settler } from './settling/settler.ts';
@@ -41,6 +41,8 @@ export interface SubscriptionsDeps {
   fault: Fault;
   /** Returns a new id for a lease. */
   newLeaseId: () => string;
+  /** Tells whether an operator holds an agent under a role. */
+  isOnHold: (holder: Member) => boolean;
 }
 
 /** Grants leases on inboxes to consumers, and ends them. The newest subscriber of an inbox gets its lease. */
@@ -87,7 +89,8 @@ export class Subscriptions {
   }
 
   async #grant(lease: Lease, journal: JournalClaim | undefined): Promise<Subscription | undefined> {
-    const { leases } = this.#deps;
+    const { leases, isOnHold } = this.#deps;
+    lease.isOnHold = lease.holder !== undefined && isOnHold(lease.holder);
     leases.add(lease);
     try {
       return await this.#describe(lease, journal);
@@ -135,6 +138,15 @@ export class Subscriptions {
     }
     const unfinished = this.#endLease(lease);
     if (unfinished.length > 0) attempts.leftUnfinished(lease.address, lease, unfinished);
+  }
+
+  /** Has the leases follow the holds as they stand now. */
+  holdsChanged(): void {
+    const { leases, dispatcher, isOnHold } = this.#deps;
+    for (const lease of [...leases.all()]) {
+      const isHeld = lease.holder !== undefined && isOnHold(lease.holder);
+      if (isHeld !== lease.isOnHold) dispatcher.setOnHold(lease, isHeld);
+    }
   }
 
   /** Notes that the process with this token has ended. Its consumers have no leases any more, and what they worked on was tried. */

@@ -8,6 +8,7 @@ import type { TokenRegistry } from '../auth/token-registry.ts';
 import type { Backups } from '../backup/backups.ts';
 import type { Delivery } from '../core/delivery.ts';
 import type { ExpiryClock } from '../core/time/expiry-clock.ts';
+import type { Holds } from '../holds/holds.ts';
 import type { AgentBudgets } from '../limits/agent-budgets.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import type { RoleLimits } from '../limits/role-limits.ts';
@@ -52,6 +53,7 @@ export interface FrameDeps {
   minting: MintingLimits;
   agents: KnownAgents;
   groups: Groups;
+  holds: Holds;
   webhooks: Webhooks;
   schedules: Schedules;
   reachedAt: ReachedAt;

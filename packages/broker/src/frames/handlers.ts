@@ -5,6 +5,7 @@ import type { Caller } from './caller.ts';
 import { cancel } from './cancel.ts';
 import { deliver } from './deliver/deliver.ts';
 import { find } from './find.ts';
+import { followHolds } from './follow-holds.ts';
 import type { FrameDeps } from './frame-deps.ts';
 import { listScheduled } from './list-scheduled.ts';
 import { metrics } from './metrics.ts';
@@ -39,6 +40,7 @@ const handlers: { [T in ClientFrame['type']]: FrameHandler<Extract<ClientFrame, 
   find,
   audit,
   metrics,
+  follow_holds: followHolds,
   admin,
 };
 

@@ -8,6 +8,7 @@ import {
   type PeekFrame,
 } from '@signalbox/protocol';
 import { type ExpiryTime, presentFor, type StoredMessage } from '@signalbox/store';
+import { isAnswer } from '../core/message-header.ts';
 import { auditCaller, type Caller, mayDo } from './caller.ts';
 import type { FrameDeps } from './frame-deps.ts';
 import type { Outcome } from './outcome.ts';
@@ -19,7 +20,7 @@ const peekBytes = 1024 * 1024;
 export async function peek(
   frame: PeekFrame,
   caller: Caller,
-  deps: Pick<FrameDeps, 'store' | 'time' | 'audit' | 'now' | 'delivery' | 'groups'>,
+  deps: Pick<FrameDeps, 'store' | 'time' | 'audit' | 'now' | 'delivery' | 'groups' | 'holds'>,
 ): Promise<Outcome> {
   const { sender, budget } = caller;
   const address = frame.address ?? sender.address;
@@ -42,12 +43,14 @@ export async function peek(
   if (!isOwn) auditCaller(caller, 'inbox_read', { detail: `${stored.length} messages`, name: address }, deps);
   time.look();
   // A damaged message is no message any more. It becomes a dead letter when it is given out, or by housekeeping.
-  const messages = stored
-    .filter(({ damaged }) => !damaged)
-    .map((message) => ({
-      ...asMessage(message, withBodies, time),
-      ...(delivery.held.isWorkedOn(address, message.seq) && { working: true as const }),
-    }));
+  const isOnHold = deps.holds.on(sender) !== undefined;
+  // Whoever is held sees no mail that it was not handed before.
+  const isShown = ({ damaged, kind, seq }: StoredMessage): boolean =>
+    !damaged && (!isOnHold || isAnswer(kind) || delivery.held.has(address, seq));
+  const messages = stored.filter(isShown).map((message) => ({
+    ...asMessage(message, withBodies, time),
+    ...(delivery.held.isWorkedOn(address, message.seq) && { working: true as const }),
+  }));
   return { answer: { type: 'peeked', request_id: frame.request_id, messages } };
 }
 

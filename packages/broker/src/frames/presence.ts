@@ -2,6 +2,7 @@ import {
   type AnnounceFrame,
   type ConnectedAgent,
   furtherCosts,
+  holdText,
   type ListConnectedFrame,
   operationPermissions,
 } from '@signalbox/protocol';
@@ -28,7 +29,7 @@ export function announce(
 export function listConnected(
   frame: ListConnectedFrame,
   caller: Caller,
-  deps: Pick<FrameDeps, 'connected' | 'store' | 'delivery'>,
+  deps: Pick<FrameDeps, 'connected' | 'store' | 'delivery' | 'holds'>,
 ): Outcome | Promise<Outcome> {
   caller.budget.spendFrames(deps.connected.size * furtherCosts.connection);
   const { connected, cursor } = deps.connected.page(frame.cursor ?? '', pageSize);
@@ -41,7 +42,7 @@ export function listConnected(
       ...(cursor !== undefined && { cursor }),
     },
   });
-  if (!frame.with_status) return answer(shown.map(describe));
+  if (!frame.with_status) return answer(shown.map((one) => describe(one, deps)));
   return describeWithStatus(shown, caller, deps).then(answer);
 }
 
@@ -55,16 +56,20 @@ function seesAll(asker: Caller): boolean {
   return mayDo(asker, operationPermissions.frame.list_connected);
 }
 
-function describe({ caller, connectedAt }: ConnectedCaller): ConnectedAgent {
+function describe(
+  { caller, connectedAt }: ConnectedCaller,
+  { holds }: Pick<FrameDeps, 'holds'>,
+): ConnectedAgent {
   const { agent, address, role } = caller.sender;
-  return { agent, address, role, connected_at: connectedAt };
+  const hold = holds.on(caller.sender);
+  return { agent, address, role, connected_at: connectedAt, ...(hold && { on_hold: holdText(hold) }) };
 }
 
 /** Describes agents with their status. The counts of an inbox are only for its agent and for operators. */
 async function describeWithStatus(
   shown: readonly ConnectedCaller[],
   asker: Caller,
-  deps: Pick<FrameDeps, 'store' | 'delivery'>,
+  deps: Pick<FrameDeps, 'store' | 'delivery' | 'holds'>,
 ): Promise<ConnectedAgent[]> {
   const inboxes = new Map<string, Inbox>();
   for (const agent of new Set(shown.map(({ caller }) => caller.sender.agent))) {
@@ -73,7 +78,7 @@ async function describeWithStatus(
   return shown.map((connected) => {
     const { status, caller } = connected;
     const inbox = inboxes.get(caller.sender.agent);
-    return { ...describe(connected), ...(status !== undefined && { status }), ...(inbox && { inbox }) };
+    return { ...describe(connected, deps), ...(status !== undefined && { status }), ...(inbox && { inbox }) };
   });
 }
 

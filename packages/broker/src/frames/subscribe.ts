@@ -18,6 +18,7 @@ export async function subscribe(frame: SubscribeFrame, caller: Caller, deps: Dep
     windowBytes: frame.window_bytes ?? frameDefaults.windowBytes,
     ...(frame.journal && { journal: frame.journal }),
     tokenId: caller.token.id,
+    holder: { agent: caller.sender.agent, role: caller.sender.role },
     ...(frame.consumer_id !== undefined && { consumerId: frame.consumer_id }),
     ...(frame.ack_deadline_ms !== undefined && { ackDeadlineMs: frame.ack_deadline_ms }),
   });

@@ -51,6 +51,11 @@ export const brokerMetrics = {
     name: 'signalbox_scheduled_late_seconds',
     help: 'Time from the moment when a scheduled message was due until it was in its inbox.',
   },
+  holds: {
+    name: 'signalbox_holds',
+    help: 'Holds that stand, by what they are on.',
+    labels: ['on'],
+  },
   deadLetters: { name: 'signalbox_dead_letters', help: 'Dead letters that are kept.' },
   stored: {
     name: 'signalbox_messages_stored_total',

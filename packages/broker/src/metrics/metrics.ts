@@ -1,8 +1,10 @@
 import { Counter, gauge, LoopDelay, type MetricFamily, type Sample } from '@signalbox/monitoring';
+import { holdSubjects } from '@signalbox/protocol';
 import type { InboxStore } from '@signalbox/store';
 import type { Delivery } from '../core/delivery.ts';
 import type { ConnectedCallers } from '../frames/connected-callers.ts';
 import type { BrokerHealth } from '../health/broker-health.ts';
+import type { Holds } from '../holds/holds.ts';
 import type { RoleLimits } from '../limits/role-limits.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import { brokerMetrics } from './broker-metrics.ts';
@@ -19,6 +21,7 @@ export interface MetricsDeps {
   connected: ConnectedCallers;
   delivery: Pick<Delivery, 'leaseCount'>;
   store: Pick<InboxStore, 'usage' | 'dead' | 'scheduled'>;
+  holds: Pick<Holds, 'all'>;
   limits: RoleLimits;
   webhooks: Pick<Webhooks, 'all'>;
   /** The version of the broker, and when it started in epoch milliseconds. */
@@ -50,7 +53,7 @@ export class Metrics implements Disposable {
 
   /** Returns all figures. `strangers` are the connections that have not said `hello`. */
   async collect(strangers: number): Promise<MetricFamily[]> {
-    const { meter, pending, reports, health, connected, delivery, store, limits, webhooks, self } =
+    const { meter, pending, reports, health, connected, delivery, store, holds, limits, webhooks, self } =
       this.#deps;
     const { ready } = await health.ready();
     const { usedBytes, maxBytes } = await store.usage();
@@ -65,6 +68,10 @@ export class Metrics implements Disposable {
       gauge(brokerMetrics.leases, delivery.leaseCount),
       ...pending.collect(),
       gauge(brokerMetrics.scheduled, await store.scheduled.count()),
+      gauge(
+        brokerMetrics.holds,
+        holdSubjects.map((on): Sample => [[on], holds.all.filter((hold) => hold.on === on).length]),
+      ),
       gauge(brokerMetrics.deadLetters, await store.dead.count()),
       ...meter.collect(),
       this.#refusals.collect(),

@@ -173,11 +173,12 @@ export class Session {
     this.#sockets.transport.off('data', this.#partArrived);
     budget.turns.remove(this);
     budget.giveBack();
-    const { delivery, connected, followers, backups, reports } = this.#deps;
+    const { delivery, connected, followers, backups, reports, holds } = this.#deps;
     delivery.subscriptions.end(this.#outbox);
     connected.remove(this.caller);
     reports.remove(this.caller);
     followers.remove(this.#outbox);
+    holds.unfollow(this.#outbox);
     backups.abandon(this.#outbox);
   }
 

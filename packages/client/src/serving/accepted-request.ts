@@ -15,7 +15,7 @@ export interface AcceptedRequestDeps {
 }
 
 /** Why a handler's signal was aborted. */
-export type AbortCause = 'cancelled' | 'expired' | 'closed';
+export type AbortCause = 'cancelled' | 'expired' | 'closed' | 'stopped';
 
 /** One request that a runner has accepted: it waits, runs, or is answered and the reply has no receipt yet. */
 export class AcceptedRequest implements ServedRequest {
@@ -81,6 +81,10 @@ export class AcceptedRequest implements ServedRequest {
     return () => this.start();
   }
 
+  stop(): void {
+    this.abort('stopped');
+  }
+
   /** Tells the broker, once, that work begins. */
   start(): void {
     if (this.isStarted) return;
@@ -110,5 +114,6 @@ export class AcceptedRequest implements ServedRequest {
 function abortReason(by: AbortCause): Error {
   if (by === 'expired') return clientError('timed_out', 'the deadline of the request passed');
   if (by === 'closed') return clientError('closed', 'the client was closed');
+  if (by === 'stopped') return clientError('aborted', 'the request was stopped by the one that serves it');
   return clientError('aborted', 'the requester cancelled');
 }

@@ -33,7 +33,8 @@ export class CallRegistry {
   status(key: CallKey): CallStatus | undefined {
     for (const call of this.#active) {
       if (!call.hasKey(key)) continue;
-      const { state, approval = '' } = call;
+      const { state, approval = '', hold = '' } = call;
+      if (state === 'held') return { state, hold };
       return state === 'awaiting_approval' ? { state, approval } : { state };
     }
     const ended = this.#ended.newestFirst().find((call) => call.hasKey(key));

@@ -18,6 +18,8 @@ import type { Approvals } from '../approvals/approvals.ts';
 import { mayAsk } from '../approvals/ask-rules.ts';
 import type { BudgetLedger } from '../budgets/budget-ledger.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { CallSubject, HeldCalls } from '../holds/held-calls.ts';
+import { stoppedByHold } from '../holds/hold-errors.ts';
 import type { CallScheduler } from '../scheduling/call-scheduler.ts';
 import { queueRefusal } from '../scheduling/queue-refusal.ts';
 import { askedMeanwhile, clearCall, ruleOfCall } from './asked-call.ts';
@@ -34,6 +36,8 @@ export interface RunCallDeps {
   budgets: BudgetLedger;
   /** Has calls wait for decisions; `undefined` without a journal. */
   approvals: Approvals | undefined;
+  /** Has calls wait on which a hold is. */
+  holds: HeldCalls;
   /** Bounds the run of a call that names no timeout of its own. */
   callTimeoutMs: number;
   /** Names the broker and the inbox through which requests come. */
@@ -43,23 +47,55 @@ export interface RunCallDeps {
   fault: Fault;
 }
 
+/** A call that may not start now, because a hold is on it. */
+interface OnHold {
+  onHold: CallSubject;
+}
+
 /**
- * Runs one call in these steps: allowlist, decision of a person if a rule wants one, budget, reading of the arguments, queue,
- * allowlist and approval again with the catalog of that moment, host. The host goes on with the check against the tool's schema; see `ServerCalls` of mcp-host. The wait
- * in the queue counts against the caller's deadline only. Resolves with `handBack` if the scheduler is closed before
- * the call starts.
+ * Runs one call in these steps: allowlist, wait for the release if a hold is on it, decision of a person if a rule wants one, budget,
+ * reading of the arguments, queue, allowlist, hold and approval again with the catalog of that moment, host. The host goes on with the
+ * check against the tool's schema; see `ServerCalls` of mcp-host. The wait in the queue and for a release counts against the caller's
+ * deadline only. Resolves with `handBack` if the scheduler is closed before the call starts.
  */
 export async function runCall(
   deps: RunCallDeps,
   call: IncomingCall,
 ): Promise<ToolCallResult | typeof handBack> {
+  const { request, place, tracked } = call;
+  const arrived = momentOf(deps, request);
+  for (;;) {
+    const result = await tryCall(deps, call, arrived);
+    if (typeof result === 'symbol' || !('onHold' in result)) return result;
+    // What waits is bounded by limits of its own, and takes no room of others.
+    place[Symbol.dispose]();
+    const onHold = (hold: string): void => tracked.held(hold);
+    const end = await deps.holds.wait({ request, subject: result.onHold, onHold });
+    tracked.held(undefined);
+    if (end.status === 'handed_back') return handBack;
+    if (end.status === 'refused') return { error: end.error };
+    const full = place.take(request.message.body ?? '');
+    if (full) return { error: full };
+  }
+}
+
+/** Runs a call, unless a hold is on it. */
+async function tryCall(
+  deps: RunCallDeps,
+  call: IncomingCall,
+  arrived: Moment,
+): Promise<ToolCallResult | typeof handBack | OnHold> {
   const { request, body, place } = call;
   const { from, id, seq } = request.message;
-  const arrived = momentOf(deps, request);
   const { agent, role } = from;
   const catalog = await deps.catalog();
   const admission = admit(catalog, role, body.tool);
   const route = deps.host.route(body.tool);
+  // A call that waited for a decision, or has one, goes there first: its hold is looked at when it starts.
+  if (admission.tool && deps.approvals?.of({ agent, requestId: id }) === undefined) {
+    const subject = subjectOf(call, catalog);
+    if (deps.holds.on(subject)) return { onHold: subject };
+  }
   let approval: ApprovalRecord | undefined;
   if (deps.approvals && mayWait(deps.approvals, call, { catalog, tool: admission.tool })) {
     if (admission.refusal?.code === 'permission_denied') return { error: admission.refusal };
@@ -87,18 +123,29 @@ export async function runCall(
   if (problem !== undefined) return { error: unreadable(problem) };
 
   const queued = { worker: agent, server: route.server ?? body.tool };
-  const turn = await deps.scheduler.run(queued, request.signal, async () => {
-    request.started();
+  const turn = await deps.scheduler.run<ToolCallResult | OnHold>(queued, request.signal, async () => {
     const now = await deps.catalog();
     const isSame = now === catalog && approval === undefined && admission.tool !== undefined;
     const { tool, refusal } = isSame ? admission : admit(now, role, body.tool);
     if (refusal) return { error: refusal };
+    const subject = subjectOf(call, now);
+    if (deps.holds.on(subject)) return { onHold: subject };
+    request.started();
     const isBarred = isSame ? undefined : barredMeanwhile(deps, call, { catalog: now, tool, args, approval });
     if (isBarred) return { error: isBarred };
     if (endedInLeap(arrived, momentOf(deps, request))) return { error: endedWhileWaiting() };
-    return callHost(deps, call, { route: isSame ? route : deps.host.route(body.tool), tool, args, approval });
+    deps.holds.runs(request, subject);
+    try {
+      const target = { route: isSame ? route : deps.host.route(body.tool), tool, args, approval };
+      return withHold(deps, request, await callHost(deps, call, target));
+    } finally {
+      deps.holds.ended(request);
+    }
   });
-  if (turn.status === 'ran') return turn.value;
+  if (turn.status === 'ran') {
+    if ('onHold' in turn.value) takeBack();
+    return turn.value;
+  }
   takeBack();
   switch (turn.status) {
     case 'handed_back':
@@ -108,6 +155,18 @@ export async function runCall(
     case 'aborted':
       return { error: neverStarted(request) };
   }
+}
+
+function subjectOf({ request, body }: IncomingCall, { inventory }: Catalog): CallSubject {
+  const { agent, role } = request.message.from;
+  return { agent, role, tool: body.tool, origin: inventory.origins.get(body.tool) };
+}
+
+/** Returns how a call ended, with the words of the hold if one cancelled it. */
+function withHold({ holds }: RunCallDeps, request: ServedRequest, ended: ToolCallResult): ToolCallResult {
+  if (!('error' in ended) || ended.error.code !== 'cancelled') return ended;
+  const hold = holds.stoppedBy(request);
+  return hold ? { error: stoppedByHold(hold, ended.error.may_have_run) } : ended;
 }
 
 /** Whether the call may have to wait for a decision, or waited before. For nearly all calls, this is two look-ups. */

@@ -26,6 +26,8 @@ export class TrackedCall {
   #server: string | undefined;
   #isRunning = false;
   #isAwaited = false;
+  /** Who holds the call, since when and why; `undefined` if nobody does. */
+  hold: string | undefined;
   /** The id of the approval that the call waits for, or waited for. */
   approval: string | undefined;
   #finishedAt: number | undefined;
@@ -60,6 +62,11 @@ export class TrackedCall {
     this.#isAwaited = false;
   }
 
+  /** Marks the call as held, or as held no more. */
+  held(hold: string | undefined): void {
+    this.hold = hold;
+  }
+
   /** Marks the call as running on `server`. */
   running(server: string | undefined): void {
     this.#isRunning = true;
@@ -81,7 +88,8 @@ export class TrackedCall {
   }
 
   /** The state of a call that has not ended. */
-  get state(): 'queued' | 'awaiting_approval' | 'running' {
+  get state(): 'queued' | 'held' | 'awaiting_approval' | 'running' {
+    if (this.hold !== undefined) return 'held';
     if (this.#isAwaited) return 'awaiting_approval';
     return this.#isRunning ? 'running' : 'queued';
   }
@@ -97,6 +105,7 @@ export class TrackedCall {
       tool,
       state: outcome === undefined ? this.state : 'finished',
       ...(this.approval !== undefined && { approval: this.approval }),
+      ...(this.hold !== undefined && { hold: this.hold }),
       received_at: this.receivedAt,
       ...(this.#startedAt !== undefined && { started_at: this.#startedAt }),
       ...(this.#server && { server: this.#server }),

@@ -1,15 +1,27 @@
 import type { McpHost } from '@signalbox/mcp-host';
-import { type ExplainRequest, type Explanation, type McpReply, toolCallError } from '@signalbox/protocol';
+import {
+  type ExplainRequest,
+  type Explanation,
+  holdText,
+  type McpReply,
+  toolCallError,
+} from '@signalbox/protocol';
 import { explainAsk } from '../approvals/ask-rules.ts';
 import { parseArguments } from '../calls/call-arguments.ts';
 import { nearestTool } from '../calls/tool-refusals.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
+import type { HeldCalls } from '../holds/held-calls.ts';
 import { explainRepeat } from '../roles/repeat-lists.ts';
 import type { CallScheduler } from '../scheduling/call-scheduler.ts';
 
 /** Says whether `role` may call `tool` now and whether a person must approve it, which rules decide that, and in which state the tool's server is. */
 export async function explainTool(
-  { host, scheduler, catalogs }: { host: McpHost; scheduler: CallScheduler; catalogs: CatalogTracker },
+  {
+    host,
+    scheduler,
+    catalogs,
+    holds,
+  }: { host: McpHost; scheduler: CallScheduler; catalogs: CatalogTracker; holds: HeldCalls },
   { role, tool: name, arguments: given }: ExplainRequest,
 ): Promise<McpReply> {
   const read = given === undefined ? undefined : parseArguments(given);
@@ -25,6 +37,7 @@ export async function explainTool(
   const target = tool && host.route(name).target;
   const server = target?.server;
   const status = host.servers().find((one) => one.name === server);
+  const hold = holds.onEvery({ role, tool: name, origin });
   const explanation: Explanation = {
     tool: name,
     role,
@@ -33,6 +46,7 @@ export async function explainTool(
     ...(tool
       ? explainAsk(catalog.approvals, role, { tool, origin }, read?.arguments)
       : { ask: 'no' as const }),
+    ...(hold && { held: holdText(hold) }),
     exists: tool !== undefined,
     hidden: tool !== undefined && !isListed,
     ...(server !== undefined && {

@@ -18,6 +18,7 @@ import type { AuditTrail } from '../audit/audit-trail.ts';
 import type { RoleView } from '../catalog/catalog.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 import { missingServersOf } from '../catalog/missing-servers.ts';
+import type { HeldCalls } from '../holds/held-calls.ts';
 import type { ManifestPages } from '../pages/manifest-pages.ts';
 import {
   type ApprovalOperationDeps,
@@ -49,6 +50,7 @@ export interface OperationDeps
   /** Reports to the audit log what operators ask for. */
   audit: Pick<AuditTrail, 'record'>;
   catalogs: CatalogTracker;
+  holds: HeldCalls;
   manifests: ManifestPages;
 }
 

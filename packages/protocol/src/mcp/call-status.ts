@@ -14,6 +14,10 @@ export const callStatusSchema = z.discriminatedUnion('state', [
     state: z.literal('awaiting_approval'),
     approval: z.string().describe('The id of the approval that it waits for.'),
   }),
+  z.object({
+    state: z.literal('held'),
+    hold: z.string().describe('Who holds the agent, its role or the tool, since when and why.'),
+  }),
   z.object({ state: z.literal('finished'), outcome: outcomeSchema, reply: mcpReplySchema.optional() }),
 ]);
 /**
@@ -29,8 +33,9 @@ export const callRecordSchema = z.object({
   role: z.string(),
   tool: z.string(),
   server: z.string().optional(),
-  state: z.enum(['queued', 'awaiting_approval', 'running', 'finished']),
+  state: z.enum(['queued', 'held', 'awaiting_approval', 'running', 'finished']),
   approval: z.string().optional().describe('The id of the approval that it waits for, or waited for.'),
+  hold: z.string().optional().describe('Of a call that is held: who holds it, since when and why.'),
   received_at: z.number(),
   started_at: z.number().optional(),
   finished_at: z.number().optional(),

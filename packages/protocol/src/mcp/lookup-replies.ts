@@ -18,6 +18,10 @@ export const explanationSchema = z.object({
       'Whether a call waits for a decision. `by_arguments`: a rule is about argument values, and the question gave none.',
     ),
   ask_rule: z.string().optional().describe('The rule that has it wait: `roles.builder.ask[0]`.'),
+  held: z
+    .string()
+    .optional()
+    .describe('Who holds the role or the tool, since when and why. A call waits until the release.'),
   exists: z.boolean(),
   hidden: z.boolean().describe('The tool can be called by its exact name, but no manifest lists it.'),
   server: z.string().optional(),

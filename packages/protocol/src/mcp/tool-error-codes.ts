@@ -62,6 +62,12 @@ export const toolErrorCodes = {
     meaning:
       'The tool or the rules changed while the call waited for a decision, so that it was not made. A new call asks anew.',
   },
+  held: {
+    category: 'transient',
+    retryable: true,
+    meaning:
+      'An operator holds the agent, its role or the tool, and the deadline passed before the release; `message` says who does, since when and why. The call was not made.',
+  },
   cancelled: { category: 'permanent', retryable: false, meaning: 'The caller called it off.' },
   result_too_large: {
     category: 'permanent',

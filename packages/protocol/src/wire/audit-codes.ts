@@ -29,6 +29,9 @@ const codes = {
   dead_letters_retried: { kind: 'change', meaning: 'Dead letters were stored again.' },
   dead_letters_dropped: { kind: 'change', meaning: 'Dead letters were dropped.' },
   clock_accepted: { kind: 'change', meaning: 'A leap of the clock was believed.' },
+  hold_placed: { kind: 'change', meaning: 'An operator placed a hold; `detail` says on what, and why.' },
+  hold_released: { kind: 'change', meaning: 'An operator released a hold.' },
+  hold_ended: { kind: 'change', meaning: 'A hold ended by itself, at its time.' },
   backup_began: { kind: 'change', meaning: 'A backup was begun.' },
   backup_restored: {
     kind: 'change',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { holdSchema } from './admin/holds.ts';
 import { frameSchema } from './frame-schema.ts';
 import { journalBindingSchema } from './journal.ts';
 import { type LimitEntry, type LimitOverrides, limitTable } from './limits.ts';
@@ -36,6 +37,10 @@ const connectedAgentSchema = z
     connected_at: z.number(),
     status: z.unknown().optional(),
     inbox: z.object({ unread: z.int().min(0), held: z.int().min(0) }).optional(),
+    on_hold: z
+      .string()
+      .optional()
+      .describe('Who holds the agent, since when and why. Absent if nobody does.'),
   })
   .meta({ id: 'ConnectedAgent', title: 'connected agent', description: 'One connection of an agent.' });
 
@@ -211,6 +216,13 @@ export const brokerFrameSchemas = {
     result: z.unknown(),
   }),
 
+  holds: frameSchema('holds', 'Tells an orchestrator all holds that stand, in place of those before.', {
+    holds: z.array(holdSchema),
+    approvers: z
+      .array(z.string())
+      .describe('Agents that are never held, because they have tokens of operators or approvers.'),
+  }),
+
   lease_lost: frameSchema('lease_lost', 'Tells a connection that it no longer holds its inbox.', {
     reason: z
       .string()
@@ -246,6 +258,8 @@ export type MessageFrame = FrameOf<'message'>;
 export type SubscribedFrame = FrameOf<'subscribed'>;
 /** The frame `cancel` as the broker sends it to the holder of a request. A client's own `cancel` is a `CancelFrame`. */
 export type CancelNotice = FrameOf<'cancel'>;
+/** The frame `holds`, which tells an orchestrator all holds that stand. */
+export type HoldsFrame = FrameOf<'holds'>;
 /** A message that is not due, as `list_scheduled` shows it. Times are epoch milliseconds of the broker's clock. */
 export type ScheduledMessageInfo = z.infer<typeof scheduledMessageSchema>;
 /** The frame `delivered`, the receipt of a message. */

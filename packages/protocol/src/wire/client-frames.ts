@@ -307,6 +307,12 @@ export const clientFrameSchemas = {
     },
   ),
 
+  follow_holds: frameSchema(
+    'follow_holds',
+    'Asks for the holds that stand, now and after each change. Only for orchestrators. Answer: `holds`.',
+    {},
+  ),
+
   admin: frameSchema('admin', 'Asks for an operation of section 9. Answer: `admin_result`.', {
     request_id: requestId,
     op: z.string().min(1).max(frameLimits.opLength),
@@ -346,6 +352,8 @@ export type FindFrame = FrameOf<'find'>;
 export type AuditFrame = FrameOf<'audit'>;
 /** The frame `metrics`, which reports the figures of an orchestrator. */
 export type MetricsFrame = FrameOf<'metrics'>;
+/** The frame `follow_holds`, which asks for the holds, now and after each change. */
+export type FollowHoldsFrame = FrameOf<'follow_holds'>;
 /** The frame `admin`, which asks for an administrative operation. */
 export type AdminFrame = FrameOf<'admin'>;
 

@@ -24,6 +24,11 @@ export const errorCodes = {
   },
   forged_sender: { retryable: false, closes: 4403, meaning: 'A claimed agent or role is not the token’s.' },
   forbidden: { retryable: false, meaning: 'The policy of the sender’s role does not allow it.' },
+  held: {
+    retryable: true,
+    meaning: 'An operator holds the sender; the message says who does, since when and why.',
+  },
+  unknown_hold: { retryable: false, meaning: 'No hold, agent or role has this name.' },
   no_lease: { retryable: false, meaning: 'The connection does not hold its inbox; `subscribe` first.' },
   not_yours: { retryable: false, meaning: 'The inbox belongs to another agent.' },
   already_answered: {

@@ -16,6 +16,7 @@ export const frameCosts = {
   find: 20,
   audit: 20,
   metrics: 20,
+  follow_holds: 20,
   admin: 20,
 } as const satisfies Record<ClientFrame['type'], number>;
 
@@ -35,6 +36,8 @@ export const furtherCosts = {
   waitingAgent: 2,
   /** A token that is issued or revoked: its change is synced to the disk while everybody waits. */
   tokenChange: 300,
+  /** A hold that is placed or released: its change is synced to the disk while everybody waits. */
+  holdChange: 300,
   /** A token of an identity provider whose signature has to be checked. */
   providerToken: 50,
   /** A byte of the bodies that `peek` returns. */

@@ -377,6 +377,7 @@ export const frameLimits = {
   /** Entries of one page of an `admin` operation, and sequence numbers that one names. */
   adminItems: 1000,
   adminTextLength: 256,
+  holdReasonLength: 500,
   /** A path that an `admin` operation names. */
   pathLength: 4096,
 } as const;

@@ -1,8 +1,9 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { Damage } from '../damage.ts';
-import type { Permission, TokenRecord, TokenStore } from '../token-store.ts';
+import type { HoldRecord, Permission, TokenRecord, TokenStore } from '../token-store.ts';
 import { readDatabase } from './backup/read-database.ts';
 import { closeDatabase, emptyLog, formatVersion, openDatabase, toStoreError } from './database.ts';
+import { allHolds, type HoldRow, holdColumns, holdSchema, isSoundHold, toHold } from './hold-table.ts';
 import { rowChecksum } from './row-checksum.ts';
 
 /** The tables of the token store. */
@@ -21,6 +22,7 @@ export const tokenSchema = `
     parent_id TEXT,
     checksum INTEGER NOT NULL
   );
+  ${holdSchema}
   CREATE TABLE agent (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, checksum INTEGER NOT NULL);
 `;
 
@@ -36,8 +38,8 @@ export interface SqliteTokenStoreOptions {
 }
 
 /**
- * Opens the token store; each change is fsynced. Tokens that were added or removed do not stay in the log of SQLite, which ends
- * silently where it was cut: a removed token would be valid again. Rejects with a `StoreError`, `add` also for an id or hash in use.
+ * Opens the token store; each change is fsynced. Tokens and holds that were added or removed do not stay in the log of SQLite, which ends
+ * silently where it was cut: a removed token would be valid again, and a hold would be gone. Rejects with a `StoreError`, `add` also for an id or hash in use.
  */
 export async function openSqliteTokenStore(options: SqliteTokenStoreOptions): Promise<TokenStore> {
   const { file, onDamage = () => {} } = options;
@@ -74,6 +76,9 @@ class SqliteTokenStore implements TokenStore {
   readonly #agents: Statement<[], { name: string; checksum: number }>;
   readonly #addAgent: Statement<[name: string, checksum: number]>;
   readonly #dropAgents: Statement<[]>;
+  readonly #holds: Statement<[], HoldRow>;
+  readonly #addHold: Statement<(string | number | null)[]>;
+  readonly #removeHold: Statement<[id: string]>;
   #emptyAgain: NodeJS.Timeout | undefined;
 
   constructor(db: Database, file: string) {
@@ -91,6 +96,9 @@ class SqliteTokenStore implements TokenStore {
     this.#dropAgents = db.prepare(
       `DELETE FROM agent WHERE number <= (SELECT max(number) FROM agent) - ${maxAgents}`,
     );
+    this.#holds = db.prepare(allHolds);
+    this.#addHold = db.prepare('INSERT INTO hold VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
+    this.#removeHold = db.prepare('DELETE FROM hold WHERE id = ?');
   }
 
   /**
@@ -100,13 +108,19 @@ class SqliteTokenStore implements TokenStore {
   findDamage(report: (damage: Damage) => void): void {
     const tokens = this.#all.all().filter((row) => !isSoundToken(row));
     const agents = this.#agents.all().filter((row) => !isSoundAgent(row));
-    if (tokens.length + agents.length === 0) return;
+    const holds = this.#holds.all().filter((row) => !isSoundHold(row));
+    if (tokens.length + agents.length + holds.length === 0) return;
     this.#db.exec('REINDEX');
     for (const { name } of agents) this.#db.prepare('DELETE FROM agent WHERE name = ?').run(name);
     for (const { id } of tokens)
       report({
         what: 'token',
         detail: `the row of token '${id}' is damaged: it authenticates nobody any more`,
+      });
+    for (const { id } of holds)
+      report({
+        what: 'hold',
+        detail: `the row of hold '${id}' is damaged: it counts as a hold on everything until it is released`,
       });
     if (agents.length > 0)
       report({ what: 'agent', detail: `${agents.length} rows of known agents were damaged` });
@@ -146,6 +160,25 @@ class SqliteTokenStore implements TokenStore {
   async remove(id: string): Promise<boolean> {
     return this.#attempt(() => {
       const isRemoved = this.#remove.run(id).changes > 0;
+      if (isRemoved) this.#emptyLog();
+      return isRemoved;
+    });
+  }
+
+  async holds(): Promise<HoldRecord[]> {
+    return this.#attempt(() => this.#holds.all().map(toHold));
+  }
+
+  async addHold(record: HoldRecord): Promise<void> {
+    this.#attempt(() => {
+      this.#addHold.run(...holdColumns(record));
+      this.#emptyLog();
+    });
+  }
+
+  async removeHold(id: string): Promise<boolean> {
+    return this.#attempt(() => {
+      const isRemoved = this.#removeHold.run(id).changes > 0;
       if (isRemoved) this.#emptyLog();
       return isRemoved;
     });
@@ -242,6 +275,8 @@ export function verifyTokenStore(file: string): VerifiedTokens {
     const agents = db.prepare<[], { name: string; checksum: number }>(allAgents).all();
     for (const row of tokens)
       if (!isSoundToken(row)) problems.push(`the row of token '${row.id}' is damaged`);
+    for (const row of db.prepare<[], HoldRow>(allHolds).all())
+      if (!isSoundHold(row)) problems.push(`the row of hold '${row.id}' is damaged`);
     for (const row of agents)
       if (!isSoundAgent(row)) problems.push(`the row of agent '${row.name}' is damaged`);
     return { problems, tokens: tokens.length, agents: agents.length };

@@ -132,6 +132,17 @@ export class Dispatcher {
     this.#heldBack.release();
   }
 
+  /** Notes that an operator holds the agent of a lease now, or does no more: it then gets what came meanwhile, in order. */
+  setOnHold(lease: Lease, isOnHold: boolean): void {
+    lease.isOnHold = isOnHold;
+    if (!isOnHold && !lease.isShared) {
+      for (const seq of lease.heldBack.splice(0)) lease.retries.push(seq);
+      lease.behind = true;
+      if (lease.reading) lease.missed = true;
+    }
+    this.pump(lease);
+  }
+
   /** Ends every lease. Nothing is pushed afterwards. */
   close(): void {
     this.redeliveries.close();
@@ -159,7 +170,7 @@ export class Dispatcher {
     const limit = Math.min(room.messages, readBatch);
     const bytes = Math.min(room.bytes, readBytes);
     const messages = await this.#deps.store.read(lease.address, lease.cursor, limit, bytes);
-    if (lease.ended) return 0;
+    if (lease.ended || lease.isPaused) return 0;
     if (messages.length === 0) lease.behind = lease.missed;
     this.#deps.time.look();
     for (const message of messages) {
@@ -177,7 +188,7 @@ export class Dispatcher {
     lease.settledSinceRead.clear();
     await commits.written();
     const [message] = await store.read(lease.address, seq - 1, 1, 1);
-    if (lease.ended) return 0;
+    if (lease.ended || lease.isPaused) return 0;
     const isThere = message?.seq === seq && !lease.inFlight.has(seq);
     if (isThere && !lease.fitsBytes(message.size)) return message.size;
     lease.retries.shift();

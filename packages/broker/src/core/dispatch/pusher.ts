@@ -3,7 +3,7 @@ import { hasExpired, type NewMessage, presentFor, type StoredMessage } from '@si
 import type { CommitQueue } from '../commits/commit-queue.ts';
 import type { AttemptHistories } from '../endings/attempt-histories.ts';
 import type { InFlightMessage, Lease } from '../leases/lease.ts';
-import { headerOf, isRequest } from '../message-header.ts';
+import { headerOf, isAnswer, isRequest } from '../message-header.ts';
 import type { Meter } from '../meter.ts';
 import { damaged, type Settler } from '../settling/settler.ts';
 import type { WaitingRequests } from '../settling/waiting-requests.ts';
@@ -26,7 +26,7 @@ export interface PusherDeps {
   meter: Meter;
 }
 
-/** What became of a message that was to be pushed. It is `over` if it is not pending any more, and may be `held_back` during a leap. */
+/** What became of a message that was to be pushed. It is `over` if it is not pending any more, and may be `held_back` during a leap or a hold. */
 export type Pushed = 'pushed' | 'over' | 'held_back';
 
 /** Pushes messages to consumers, unless they are over. */
@@ -71,6 +71,10 @@ export class Pusher {
       settler.expire(seq, message);
       return 'over';
     }
+    if (lease.isOnHold && !isAnswer(message.kind)) {
+      this.#holdBack(lease, seq, message);
+      return 'held_back';
+    }
     if (isRequest(message.kind)) {
       if (time.isInLeap(message.expiresAt)) {
         heldBack.add(lease.address, seq);
@@ -90,6 +94,13 @@ export class Pusher {
     meter.pushed(message.kind, message.attempts);
     if (tail.isOn) tail.report({ what: 'delivered', attempt: message.attempts + 1 }, seq, message);
     return 'pushed';
+  }
+
+  /** Keeps a message from an agent that an operator holds. If it is a request, its end comes on time. */
+  #holdBack(lease: Lease, seq: number, { inbox, kind, createdAt, expiresAt }: InFlightMessage): void {
+    const { waiting, time } = this.#deps;
+    lease.heldBack.push(seq);
+    if (isRequest(kind)) waiting.add({ inbox, seq, createdAt, expiresAt, wasPushed: false }, time.now());
   }
 
   /** Puts into the frame what is known of the consumers that worked on its message before. */

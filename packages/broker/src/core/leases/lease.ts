@@ -1,3 +1,4 @@
+import { isSubInbox } from '@signalbox/protocol';
 import type { Consumer } from '../consumer.ts';
 import type { MessageHeader } from '../message-header.ts';
 
@@ -29,11 +30,13 @@ export interface LeaseOptions {
   tokenId?: string;
   /** A name that the consumer chose for itself and keeps over its connections. */
   consumerId?: string;
+  /** The agent of the consumer and its role. Without it, the lease is never on hold. */
+  holder?: Member;
   /** The agent of the consumer and its role, if the inbox is that of a group, whose members share it. */
   member?: Member;
 }
 
-/** An agent that takes messages of a group. */
+/** An agent under the role of its token. */
 export interface Member {
   readonly agent: string;
   readonly role: string;
@@ -67,12 +70,18 @@ export class Lease {
   ended = false;
   /** True for a member of a group that missed an ack deadline and has said nothing of its messages since. */
   isSilent = false;
+  /** True while an operator holds the agent: only answers to what it asked are pushed, and to its main inbox and as a member nothing. */
+  isOnHold = false;
+  /** Sequence numbers up to the cursor that were passed over because of a hold, ascending. */
+  readonly heldBack: number[] = [];
   /** {@link LeaseOptions.ackDeadlineMs} */
   readonly ackDeadlineMs: number | undefined;
   /** {@link LeaseOptions.tokenId} */
   readonly tokenId: string | undefined;
   /** {@link LeaseOptions.consumerId} */
   readonly consumerId: string | undefined;
+  /** {@link LeaseOptions.holder} */
+  readonly holder: Member | undefined;
   /** {@link LeaseOptions.member} */
   readonly member: Member | undefined;
   #window: number;
@@ -87,9 +96,15 @@ export class Lease {
     this.ackDeadlineMs = options.ackDeadlineMs;
     this.tokenId = options.tokenId;
     this.consumerId = options.consumerId;
+    this.holder = options.holder ?? options.member;
     this.member = options.member;
     this.#window = options.window;
     this.#windowBytes = options.windowBytes;
+  }
+
+  /** True while nothing is pushed because of a hold. A sub-inbox goes on: it is there for answers. */
+  get isPaused(): boolean {
+    return this.isOnHold && (this.isShared || !isSubInbox(this.address));
   }
 
   /** True for a member of a group. */
@@ -105,13 +120,16 @@ export class Lease {
 
   /** Returns how much more may be pushed. A message that is larger than the whole window is still pushed alone. */
   room(): { messages: number; bytes: number } {
-    if (!this.consumer.writable || this.#bytes >= this.#windowBytes) return { messages: 0, bytes: 0 };
+    if (!this.consumer.writable || this.#bytes >= this.#windowBytes || this.isPaused)
+      return { messages: 0, bytes: 0 };
     return { messages: this.#window - this.inFlight.size, bytes: this.#windowBytes - this.#bytes };
   }
 
   /** True if a message of this size may be pushed now. */
   fits(size: number): boolean {
-    return this.consumer.writable && this.inFlight.size < this.#window && this.fitsBytes(size);
+    return (
+      this.consumer.writable && this.inFlight.size < this.#window && this.fitsBytes(size) && !this.isPaused
+    );
   }
 
   /** True if the bytes of a message fit beside those in flight. A message that is larger than the whole window fits alone. */

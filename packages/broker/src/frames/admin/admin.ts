@@ -15,6 +15,7 @@ import type { Outcome, Refusal } from '../outcome.ts';
 import { beginBackup, finishBackup, waitForBackup } from './backups.ts';
 import { acceptClock, showClock } from './clock.ts';
 import { dropDead, listDead, retryDead, showDead } from './dead-letters.ts';
+import { listHolds, placeHold, releaseHolds } from './holds.ts';
 import { listHooks } from './hooks.ts';
 import type { Operation, OperationOutcome } from './operation.ts';
 import { audit, auditChain, history, stats, waiting } from './reports.ts';
@@ -46,6 +47,9 @@ const operations: { [Op in AdminOp]: Operation<Op> } = {
   backup_begin: beginBackup,
   backup_wait: waitForBackup,
   backup_finish: finishBackup,
+  hold: placeHold,
+  release: releaseHolds,
+  holds: listHolds,
 };
 
 /** The operations that read what others did, by the code of the audit log. Those that change something record it themselves. */

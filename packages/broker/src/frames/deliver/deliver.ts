@@ -2,6 +2,8 @@ import {
   agentOf,
   type DeliverFrame,
   furtherCosts,
+  type Hold,
+  holdText,
   isConfiguredSender,
   isGroup,
   isPermitted,
@@ -41,7 +43,16 @@ import {
 
 type Deps = Pick<
   FrameDeps,
-  'delivery' | 'store' | 'tokens' | 'agents' | 'groups' | 'suggestions' | 'limits' | 'now' | 'monotonic'
+  | 'delivery'
+  | 'store'
+  | 'tokens'
+  | 'agents'
+  | 'groups'
+  | 'suggestions'
+  | 'holds'
+  | 'limits'
+  | 'now'
+  | 'monotonic'
 >;
 
 /** Handles `deliver`: checks the frame and gives its message to the core. Returns a promise if the store must be read first, or does not keep up. */
@@ -64,6 +75,9 @@ export function deliver(
   if (typeof verdict === 'object') return { refusal: { code: 'forbidden', message: verdict.refusal } };
   const excess = caller.budget.takeMessage(monotonic(), deps.limits);
   if (excess) return tooFast(excess);
+  const hold = deps.holds.on(caller.sender);
+  // Who is held may still answer what it was asked, and ask for tool calls, which wait in the orchestrator.
+  if (hold && verdict === 'allowed' && frame.kind !== 'mcp_request') return heldBack(hold, deps.now());
   if (verdict === 'only_as_reply') {
     // The store checks that the request is open, in the commit that stores the reply.
     if (frame.correlation_id === undefined) return { refusal: notAnAnswer(frame.kind) };
@@ -105,6 +119,12 @@ function submitToAll(
     return { refusal: { code: 'message_too_large', message, field: 'all' } };
   }
   return submit(frame, caller, deps, body, { copies: { agents, partial: frame.partial ?? false } });
+}
+
+/** Refuses a message of an agent that an operator holds. */
+function heldBack(hold: Hold, now: number): Outcome {
+  const refusal = { code: 'held', message: `${holdText(hold)}; send it again after the release` } as const;
+  return hold.until === undefined ? { refusal } : { refusal, retryAfterMs: Math.max(0, hold.until - now) };
 }
 
 /** Refuses a message above the rate, and pauses the connection, because refusing a flood frame by frame would slow down other callers. */

@@ -80,7 +80,8 @@ export function unknownRecipient(
   return `no agent '${agent}' has a token or ever connected${didYouMean(near)}`;
 }
 
-function didYouMean(near: readonly string[]): string {
+/** Says which names are similar, if any are. */
+export function didYouMean(near: readonly string[]): string {
   return near.length > 0 ? `; did you mean ${near.map((name) => `'${name}'`).join(' or ')}?` : '';
 }
 

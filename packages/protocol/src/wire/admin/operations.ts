@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { backupOperations } from './backups.ts';
 import { clockOperations } from './clock.ts';
 import { deadLetterOperations } from './dead-letters.ts';
+import { holdOperations } from './holds.ts';
 import { hookOperation } from './hooks.ts';
 import { reportOperations } from './reports.ts';
 import { scheduleOperation } from './schedules.ts';
@@ -20,6 +21,7 @@ function describeOperations() {
     ...hookOperation(),
     ...scheduleOperation(),
     ...signInOperation(),
+    ...holdOperations(),
   };
 }
 

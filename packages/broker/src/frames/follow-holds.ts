@@ -1,0 +1,15 @@
+import type { FollowHoldsFrame } from '@signalbox/protocol';
+import type { Caller } from './caller.ts';
+import type { FrameDeps } from './frame-deps.ts';
+import type { Outcome } from './outcome.ts';
+
+/** Handles `follow_holds`: tells an orchestrator the holds that stand, now and after each change. */
+export function followHolds(
+  _frame: FollowHoldsFrame,
+  { sender, consumer }: Caller,
+  { holds }: Pick<FrameDeps, 'holds'>,
+): Outcome {
+  if (sender.role === 'orchestrator') return { answer: holds.follow(consumer) };
+  const message = `'follow_holds' is for orchestrators, and your role is '${sender.role}'`;
+  return { refusal: { code: 'forbidden', message, field: 'type' } };
+}

@@ -1,0 +1,153 @@
+import { type Hold, type HoldsFrame, isOnAgent, isPrivileged } from '@signalbox/protocol';
+import { type HoldRecord, hasExpired, type TokenStore } from '@signalbox/store';
+import type { TokenRegistry } from '../auth/token-registry.ts';
+import type { ExpiryClock } from '../core/time/expiry-clock.ts';
+
+/** An agent under the role of one of its tokens. */
+export interface Holder {
+  readonly agent: string;
+  readonly role: string;
+}
+
+/** A connection that is told of the holds. */
+export interface HoldsFollower {
+  send(frame: HoldsFrame): void;
+}
+
+/** The dependencies of {@link Holds}. */
+export interface HoldsDeps {
+  store: Pick<TokenStore, 'holds' | 'addHold' | 'removeHold'>;
+  tokens: Pick<TokenRegistry, 'isNeverHeld' | 'neverHeld'>;
+  time: ExpiryClock;
+  newId: () => string;
+}
+
+/** A hold that somebody asks for. `until` in epoch milliseconds. */
+export type NewHold = Pick<
+  HoldRecord,
+  'on' | 'name' | 'reason' | 'by' | 'tokenId' | 'until' | 'cancelsRunning'
+>;
+
+/**
+ * Keeps the holds that stand, in step with the store: a change is on disk before anybody hears of it. Operators, approvers and
+ * orchestrators are never held.
+ */
+export class Holds {
+  readonly #deps: HoldsDeps;
+  readonly #holds: Hold[] = [];
+  readonly #listeners = new Set<() => void>();
+  readonly #followers = new Set<HoldsFollower>();
+  /** The agents that are never held, as the followers were told last. */
+  #toldNeverHeld = '';
+
+  private constructor(deps: HoldsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Loads the holds from the store. */
+  static async load(deps: HoldsDeps): Promise<Holds> {
+    const holds = new Holds(deps);
+    for (const record of await deps.store.holds()) holds.#holds.push(toHold(record));
+    return holds;
+  }
+
+  /** The holds that stand, the oldest first. */
+  get all(): readonly Hold[] {
+    return this.#holds;
+  }
+
+  /** Returns the oldest hold that is on an agent under a role. */
+  on(holder: Holder): Hold | undefined {
+    if (this.#holds.length === 0) return undefined;
+    const hold = this.#holds.find((one) => isOnAgent(one, holder));
+    return hold === undefined || this.isNeverHeld(holder) ? undefined : hold;
+  }
+
+  /** Tells whether no hold is ever on an agent under a role. */
+  isNeverHeld({ agent, role }: Holder): boolean {
+    return isPrivileged(role) || this.#deps.tokens.isNeverHeld(agent);
+  }
+
+  /** Places a hold. Resolves when it is on disk and in force. */
+  async place(asked: NewHold, announce: (hold: Hold) => void): Promise<Hold> {
+    const { store, time, newId } = this.#deps;
+    const record: HoldRecord = { ...asked, id: newId(), createdAt: time.now() };
+    const hold = toHold(record);
+    announce(hold);
+    await store.addHold(record);
+    this.#holds.push(hold);
+    this.#changed();
+    return hold;
+  }
+
+  /** Ends a hold. Resolves when that is on disk and in force, with false if the hold has ended before. */
+  async end(hold: Hold, announce: () => void): Promise<boolean> {
+    if (!this.#holds.includes(hold)) return false;
+    announce();
+    await this.#deps.store.removeHold(hold.id);
+    const at = this.#holds.indexOf(hold);
+    if (at < 0) return false;
+    this.#holds.splice(at, 1);
+    this.#changed();
+    return true;
+  }
+
+  /** Returns the holds whose time is over. */
+  expired(): Hold[] {
+    const time = this.#deps.time.look();
+    return this.#holds.filter(
+      ({ created_at: createdAt, until }) =>
+        until !== undefined && hasExpired({ createdAt, expiresAt: until }, time),
+    );
+  }
+
+  /** Calls a function after each change of the holds. */
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
+  /** Tells a connection of the holds after each change from now on. Returns what it is told first. */
+  follow(follower: HoldsFollower): HoldsFrame {
+    this.#followers.add(follower);
+    return this.#frame();
+  }
+
+  /** Stops telling a connection. */
+  unfollow(follower: HoldsFollower): void {
+    this.#followers.delete(follower);
+  }
+
+  /** Notes that tokens may have been issued, revoked or expired: other agents may be held now. It is called repeatedly. */
+  tokensMayHaveChanged(): void {
+    if (this.#holds.length > 0 && this.#neverHeld().join() !== this.#toldNeverHeld) this.#changed();
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener();
+    const frame = this.#frame();
+    for (const follower of this.#followers) follower.send(frame);
+  }
+
+  #frame(): HoldsFrame {
+    const approvers = this.#holds.length > 0 ? this.#neverHeld() : [];
+    this.#toldNeverHeld = approvers.join();
+    return { type: 'holds', holds: [...this.#holds], approvers };
+  }
+
+  #neverHeld(): string[] {
+    return [...this.#deps.tokens.neverHeld()].sort();
+  }
+}
+
+/** Nothing in a damaged row can be relied on. It counts as a hold on everything. */
+function toHold(record: HoldRecord): Hold {
+  const { id, on, name, reason, by, tokenId, createdAt, until, cancelsRunning, damaged } = record;
+  if (damaged)
+    return { id, on: 'all', reason: 'unknown', by: 'unknown', token_id: '', created_at: 0, damaged };
+  return {
+    ...{ id, on, reason, by, token_id: tokenId, created_at: createdAt },
+    ...(on !== 'all' && { name }),
+    ...(until !== undefined && { until }),
+    ...(cancelsRunning && { cancel_running: true as const }),
+  };
+}

@@ -1,0 +1,42 @@
+import type { FollowHoldsFrame, HoldsFrame } from '@signalbox/protocol';
+
+/** Called with all holds that stand: when they are asked for, after each change, and again after a reconnect. */
+export type HoldsListener = (holds: Pick<HoldsFrame, 'holds' | 'approvers'>) => void;
+
+/** Asks the broker for the holds, on each connection anew, once somebody listens. */
+export class HoldsFollower {
+  readonly #send: (frame: FollowHoldsFrame) => void;
+  readonly #listeners = new Set<HoldsListener>();
+  #isConnected = false;
+
+  constructor(send: (frame: FollowHoldsFrame) => void) {
+    this.#send = send;
+  }
+
+  /** Adds a listener; returns a function that removes it. */
+  add(listener: HoldsListener): () => void {
+    this.#listeners.add(listener);
+    if (this.#isConnected) this.#ask();
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Asks on a new connection. */
+  connected(): void {
+    this.#isConnected = true;
+    if (this.#listeners.size > 0) this.#ask();
+  }
+
+  /** Notes that the connection is gone. */
+  disconnected(): void {
+    this.#isConnected = false;
+  }
+
+  /** Passes on what the broker tells. */
+  received({ holds, approvers }: HoldsFrame): void {
+    for (const listener of this.#listeners) listener({ holds, approvers });
+  }
+
+  #ask(): void {
+    this.#send({ type: 'follow_holds' });
+  }
+}

@@ -1,0 +1,215 @@
+import type { HoldsListener, ServedRequest } from '@signalbox/client';
+import type { ToolOrigin } from '@signalbox/mcp-host';
+import {
+  type Hold,
+  holdText,
+  isOnAgent,
+  isPrivileged,
+  SharedRoom,
+  SignalboxError,
+  type ToolCallError,
+} from '@signalbox/protocol';
+import { timerMs } from '@signalbox/tool-calls';
+import { matchesTool } from '../roles/tool-pattern.ts';
+import { cancelledWhileHeld, heldTooLong, tooManyHeld } from './hold-errors.ts';
+
+/** What the calls that are held may take: those of one agent, and all together. `bytes` are those of their requests. */
+export interface HeldCallLimits {
+  callsPerAgent: number;
+  calls: number;
+  bytesPerAgent: number;
+  bytes: number;
+}
+
+const MiB = 1024 * 1024;
+
+/** The bounds of calls that are held; each of them keeps a place of the inbox's window. */
+export const defaultHeldCallLimits: HeldCallLimits = {
+  callsPerAgent: 16,
+  calls: 512,
+  bytesPerAgent: MiB,
+  bytes: 16 * MiB,
+};
+
+/** What a hold may be on: a call of a tool by an agent. */
+export interface CallSubject {
+  readonly agent: string;
+  readonly role: string;
+  readonly tool: string;
+  readonly origin: ToolOrigin | undefined;
+}
+
+/** How the wait of a held call ended. `handed_back`: this process ends before the release. */
+export type HoldEnd =
+  | { status: 'released' }
+  | { status: 'refused'; error: ToolCallError }
+  | { status: 'handed_back' };
+
+type Told = Parameters<HoldsListener>[0];
+type RunningRequest = Pick<ServedRequest, 'stop'>;
+
+/** A call that waits. */
+interface Waiting {
+  /** Looks again whether a hold is on the call. */
+  lookAgain: () => void;
+  end: (end: HoldEnd) => void;
+}
+
+/** A call that is held. `onHold` is called with the hold when it begins to wait. */
+export interface HeldCall {
+  request: Pick<ServedRequest, 'message' | 'signal' | 'remainingMs' | 'progress'>;
+  subject: CallSubject;
+  onHold: (hold: string) => void;
+}
+
+/** Knows the holds that stand, has the calls wait on which they are, and cancels those that run where a hold says so. */
+export class HeldCalls {
+  readonly #room: SharedRoom<'calls' | 'bytes'>;
+  #holds: readonly Hold[] = [];
+  #neverHeld: ReadonlySet<string> = new Set();
+  readonly #told = Promise.withResolvers<void>();
+  /** The calls that wait, in the order in which they came. */
+  readonly #waiting = new Set<Waiting>();
+  readonly #running = new Map<RunningRequest, CallSubject>();
+  readonly #stopped = new WeakMap<RunningRequest, Hold>();
+  #isClosed = false;
+
+  constructor(limits: HeldCallLimits = defaultHeldCallLimits) {
+    const { callsPerAgent, calls, bytesPerAgent, bytes } = limits;
+    this.#room = new SharedRoom({
+      calls: { each: callsPerAgent, all: calls },
+      bytes: { each: bytesPerAgent, all: bytes },
+    });
+  }
+
+  /** Resolves when the holds are known for the first time. */
+  get known(): Promise<void> {
+    return this.#told.promise;
+  }
+
+  /** The number of calls that are held. */
+  get count(): number {
+    return this.#room.held('calls');
+  }
+
+  /** Takes the holds that stand now, in place of those before. */
+  readonly set = ({ holds, approvers }: Told): void => {
+    this.#holds = holds;
+    this.#neverHeld = new Set(approvers);
+    this.#told.resolve();
+    for (const waiting of [...this.#waiting]) waiting.lookAgain();
+    if (holds.some((hold) => hold.cancel_running)) this.#stopRunning();
+  };
+
+  /** Returns the oldest hold that is on a call. */
+  on(call: CallSubject): Hold | undefined {
+    if (this.#holds.length === 0 || this.#isNeverHeld(call)) return undefined;
+    return this.#holds.find((hold) => isOnCall(hold, call));
+  }
+
+  /** Returns the oldest hold that is on every agent's calls of a tool, or on every call by a role. */
+  onEvery({ role, tool, origin }: Omit<CallSubject, 'agent'>): Hold | undefined {
+    if (isPrivileged(role)) return undefined;
+    return this.#holds.find(
+      (hold) => hold.on !== 'agent' && isOnCall(hold, { agent: '', role, tool, origin }),
+    );
+  }
+
+  /** Remembers a call as one that runs, so that a hold can cancel it, until {@link ended}. */
+  runs(request: RunningRequest, call: CallSubject): void {
+    this.#running.set(request, call);
+  }
+
+  /** Forgets a call that ran. */
+  ended(request: RunningRequest): void {
+    this.#running.delete(request);
+  }
+
+  /** Returns the hold that cancelled a call which ran. */
+  stoppedBy(request: RunningRequest): Hold | undefined {
+    return this.#stopped.get(request);
+  }
+
+  /** Has a call wait until no hold is on it any more, or until shortly before its deadline. Never rejects. */
+  async wait({ request, subject, onHold }: HeldCall): Promise<HoldEnd> {
+    const hold = this.on(subject);
+    if (!hold) return { status: 'released' };
+    if (this.#isClosed) return { status: 'handed_back' };
+    const { agent } = subject;
+    const amounts = { calls: 1, bytes: Buffer.byteLength(request.message.body ?? '') };
+    const shortage = this.#room.take(agent, amounts);
+    if (shortage) return { status: 'refused', error: tooManyHeld(agent, hold, shortage) };
+    onHold(holdText(hold));
+    request.progress({ progress: 0, message: `the call waits: ${holdText(hold)}` });
+    try {
+      return await this.#end(request, subject, hold);
+    } finally {
+      this.#room.giveBack(agent, amounts);
+    }
+  }
+
+  /** Hands back the calls that wait, and all that come later: the next process on this inbox goes on with them. */
+  close(): void {
+    this.#isClosed = true;
+    for (const { end } of this.#waiting) end({ status: 'handed_back' });
+  }
+
+  async #end(
+    { signal, remainingMs }: HeldCall['request'],
+    subject: CallSubject,
+    hold: Hold,
+  ): Promise<HoldEnd> {
+    const { promise, resolve: end } = Promise.withResolvers<HoldEnd>();
+    let last = hold;
+    const lookAgain = (): void => {
+      const now = this.on(subject);
+      if (now) last = now;
+      else end({ status: 'released' });
+    };
+    const abort = (): void => end(endOfAborted(signal, last));
+    const timer = startTimer(remainingMs(), () =>
+      end({ status: 'refused', error: heldTooLong(last) }),
+    );
+    const waiting: Waiting = { lookAgain, end };
+    this.#waiting.add(waiting);
+    signal.addEventListener('abort', abort, { once: true });
+    if (signal.aborted) abort();
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      this.#waiting.delete(waiting);
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  #stopRunning(): void {
+    for (const [request, call] of this.#running) {
+      if (this.#isNeverHeld(call)) continue;
+      const hold = this.#holds.find((one) => one.cancel_running && isOnCall(one, call));
+      if (!hold) continue;
+      this.#stopped.set(request, hold);
+      request.stop();
+    }
+  }
+
+  #isNeverHeld({ agent, role }: CallSubject): boolean {
+    return isPrivileged(role) || this.#neverHeld.has(agent);
+  }
+}
+
+function isOnCall(hold: Hold, { agent, role, tool, origin }: CallSubject): boolean {
+  return hold.on === 'tool' ? matchesTool(hold.name ?? '', tool, origin) : isOnAgent(hold, { agent, role });
+}
+
+/** The caller hears of the end before its own deadline passes. */
+function startTimer(remainingMs: number | undefined, end: () => void): NodeJS.Timeout | undefined {
+  if (remainingMs === undefined) return undefined;
+  return setTimeout(end, timerMs(remainingMs - Math.min(1000, remainingMs / 10))).unref();
+}
+
+function endOfAborted({ reason }: AbortSignal, hold: Hold): HoldEnd {
+  const code = reason instanceof SignalboxError ? reason.code : undefined;
+  if (code === 'closed') return { status: 'handed_back' };
+  return { status: 'refused', error: code === 'timed_out' ? heldTooLong(hold) : cancelledWhileHeld(hold) };
+}
