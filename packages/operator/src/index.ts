@@ -24,6 +24,7 @@ export {
 } from './history/audit.ts';
 export { type HistoryMessage, readHistory } from './history/history.ts';
 export { readTimeline, type Timeline, type TimelineEntry, type TimelineGroup } from './history/timeline.ts';
+export { checkToolPattern, type HoldTarget, listHolds, placeHold, releaseHolds } from './holds.ts';
 export { listWebhooks, type WebhookReport } from './hooks.ts';
 export {
   decideApproval,

@@ -41,6 +41,7 @@ export interface ToolStackOptions
       | 'callTimeoutMs'
       | 'concurrency'
       | 'drainMs'
+      | 'heldCallLimits'
       | 'journal'
       | 'monotonic'
       | 'now'

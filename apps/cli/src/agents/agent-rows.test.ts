@@ -100,3 +100,12 @@ test('A group with mail is a row of its own, with the roles of its members.', ()
     ['role:writer', 'writer', 'group', '-', '3 (60 s)', '-', '-'],
   ]);
 });
+
+test('An agent that an operator holds is shown as held.', () => {
+  const [row] = agentRows(
+    [connection('rosa', { on_hold: 'operator holds everything', status: face })],
+    [],
+    now,
+  );
+  expect(row?.[2]).toBe('held, idle');
+});

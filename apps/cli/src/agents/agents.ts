@@ -36,6 +36,8 @@ export async function listAgents(flags: AgentsFlags): Promise<void> {
   const rows = agentRows(connections, offline?.agents ?? [], Date.now());
   if (rows.length === 0) return printLines('no agents are connected');
   printLines(tableLines(agentHeadings, rows, { optionalColumns }));
+  const holds = new Set(connections.flatMap(({ on_hold }) => on_hold ?? []));
+  if (holds.size > 0) printLines('', ...holds);
   if (offline?.more)
     printNotes(`More than ${maxOffline} agents are offline and have mail; the first are shown.`);
 }

@@ -34,6 +34,7 @@ function explanationLines(explanation: Explanation): string[] {
   const lack = nearest === undefined ? 'no tool has that name' : `no tool has that name; nearest: ${nearest}`;
   const facts: [string, string | undefined][] = [
     ['rule', rule],
+    ['held', explanation.held],
     ['asks', askText(explanation)],
     ['tool', exists ? (hidden ? 'callable by this name, but in no list' : undefined) : lack],
     ['server', serverText(explanation)],

@@ -10,13 +10,13 @@ export interface ToolsStatusFlags extends ToolsFlags {
 
 /** Prints the state of the hosted MCP servers, or all facts about one. */
 export async function toolsStatus(name: string | undefined, flags: ToolsStatusFlags): Promise<void> {
-  const { servers } = await askOrchestrator(flags, { op: 'servers' });
+  const { servers, holds = [] } = await askOrchestrator(flags, { op: 'servers' });
   if (name !== undefined) return printOne(servers, name, flags);
-  if (flags.json) return printJson({ servers });
+  if (flags.json) return printJson({ servers, holds });
   if (servers.length === 0)
     return printLines('no MCP servers are configured; add some under mcpServers in signalbox.yaml');
   if (flags.verbose) return printLines(...servers.flatMap((server) => [...serverDetails(server), '']));
-  printLines(statusTable(servers), '', summary(servers), ...problemLines(servers));
+  printLines(statusTable(servers), '', summary(servers), ...problemLines(servers), ...holds);
 }
 
 function printOne(servers: readonly ServerReport[], name: string, { json }: ToolsStatusFlags): void {

@@ -101,6 +101,11 @@ export class HeldCalls {
     if (holds.some((hold) => hold.cancel_running)) this.#stopRunning();
   };
 
+  /** The holds that stand, the oldest first. */
+  get all(): readonly Hold[] {
+    return this.#holds;
+  }
+
   /** Returns the oldest hold that is on a call. */
   on(call: CallSubject): Hold | undefined {
     if (this.#holds.length === 0 || this.#isNeverHeld(call)) return undefined;
@@ -167,9 +172,7 @@ export class HeldCalls {
       else end({ status: 'released' });
     };
     const abort = (): void => end(endOfAborted(signal, last));
-    const timer = startTimer(remainingMs(), () =>
-      end({ status: 'refused', error: heldTooLong(last) }),
-    );
+    const timer = startTimer(remainingMs(), () => end({ status: 'refused', error: heldTooLong(last) }));
     const waiting: Waiting = { lookAgain, end };
     this.#waiting.add(waiting);
     signal.addEventListener('abort', abort, { once: true });

@@ -1,6 +1,7 @@
 import type { BrokerClient } from '@signalbox/client';
 import { LoopDelay } from '@signalbox/monitoring';
 import { type OrchestratorFigures, orchestratorMetrics } from '@signalbox/protocol';
+import type { HeldCalls } from '../holds/held-calls.ts';
 import type { CallMeter } from './call-meter.ts';
 import type { ServerFigures } from './server-figures.ts';
 
@@ -11,6 +12,7 @@ export interface MetricsReportsDeps {
   client: Pick<BrokerClient, 'reportMetrics' | 'onState'>;
   calls: CallMeter;
   servers: ServerFigures;
+  holds: Pick<HeldCalls, 'count'>;
   /** The time between two reports; default 5 s. */
   everyMs?: number | undefined;
   /** Returns monotonic milliseconds. */
@@ -38,9 +40,10 @@ export class MetricsReports implements Disposable {
 
   /** Returns all figures of this orchestrator, and sentences about what does not work. */
   collect(): { figures: OrchestratorFigures; problems: string[] } {
-    const { calls, servers } = this.#deps;
+    const { calls, servers, holds } = this.#deps;
     const { figures, problems } = servers.collect();
     const own: OrchestratorFigures = {
+      held: [[[], holds.count]],
       loopDelay: this.#loopDelay.collect().samples,
       memory: [[[], process.memoryUsage.rss()]],
     };

@@ -4,6 +4,7 @@ import {
   type Explanation,
   holdText,
   type McpReply,
+  permissionsOfRole,
   toolCallError,
 } from '@signalbox/protocol';
 import { explainAsk } from '../approvals/ask-rules.ts';
@@ -12,6 +13,7 @@ import { nearestTool } from '../calls/tool-refusals.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 import type { HeldCalls } from '../holds/held-calls.ts';
 import { explainRepeat } from '../roles/repeat-lists.ts';
+import { matchesTool } from '../roles/tool-pattern.ts';
 import type { CallScheduler } from '../scheduling/call-scheduler.ts';
 
 /** Says whether `role` may call `tool` now and whether a person must approve it, which rules decide that, and in which state the tool's server is. */
@@ -29,10 +31,14 @@ export async function explainTool(
     return { error: toolCallError('invalid_arguments', read.problem, { mayHaveRun: false }) };
   const catalog = await catalogs.current();
   const tool = catalog.tool(name);
-  const origin = catalog.inventory.origins.get(name);
-  const isListed = catalog.everything().find(name) !== undefined;
+  const { origins } = catalog.inventory;
+  const origin = origins.get(name);
+  const all = catalog.everything();
+  const isListed = all.find(name) !== undefined;
   const { allowed, rule } = catalog.allowlist.explain(role, name, origin);
-  const nearest = tool && allowed ? undefined : nearestTool(catalog.view(role), name);
+  const matches = all.tools.filter((one) => matchesTool(name, one.name, origins.get(one.name))).length;
+  const seen = permissionsOfRole(role).length > 0 ? all : catalog.view(role);
+  const nearest = tool && allowed ? undefined : nearestTool(seen, name);
   const changedAt = catalogs.changedAt(name);
   const target = tool && host.route(name).target;
   const server = target?.server;
@@ -57,6 +63,8 @@ export async function explainTool(
     ...(tool ? explainRepeat(catalogs.policy.repeat, tool, origin) : { repeat: 'unsafe' }),
     ...(target?.withheld && { withheld: [...target.withheld] }),
     ...(changedAt !== undefined && { changed_at: changedAt }),
+    // A tool that is in no list has a name all the same.
+    matches: Math.max(matches, tool ? 1 : 0),
     ...(nearest !== undefined && { nearest }),
   };
   return { data: explanation };

@@ -2,6 +2,7 @@ import type { Log } from '@signalbox/client';
 import type { McpHost, ServerStatus } from '@signalbox/mcp-host';
 import {
   type DiscoverRequest,
+  holdText,
   type McpReply,
   nearestName,
   type Sender,
@@ -12,6 +13,7 @@ import {
   SignalboxError,
   toolCallError,
 } from '@signalbox/protocol';
+import type { HeldCalls } from '../holds/held-calls.ts';
 import type { DiscoveryPages } from '../pages/discovery-pages.ts';
 import type { CallScheduler } from '../scheduling/call-scheduler.ts';
 
@@ -26,6 +28,7 @@ export interface ServerOperationDeps {
   scheduler: CallScheduler;
   log: Log;
   discoveries: DiscoveryPages;
+  holds: Pick<HeldCalls, 'all'>;
   /** The longest reply that can be delivered, in bytes. */
   maxReplyBytes: () => number;
 }
@@ -35,7 +38,8 @@ export function answerServers(deps: ServerOperationDeps, asker: Sender): McpRepl
   const statuses = deps.host.servers();
   const reports = statuses.map((status) => reportOf(deps, status, statuses.length));
   const servers = asker.role === 'operator' ? reports : reports.map(withoutDetails);
-  const data: ServersReply = { servers };
+  const { all } = deps.holds;
+  const data: ServersReply = { servers, ...(all.length > 0 && { holds: all.map(holdText) }) };
   return { data };
 }
 

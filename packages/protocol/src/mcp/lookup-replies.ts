@@ -46,6 +46,9 @@ export const explanationSchema = z.object({
     .describe(
       'The time of the last change of its definition while this orchestrator ran, in epoch milliseconds.',
     ),
+  matches: z
+    .number()
+    .describe('The number of tools that the name means if it is read as a pattern, as a hold has it.'),
   nearest: z.string().optional().describe('The most similar tool that the role may call.'),
 });
 /** The answer to op `explain`, in `data`: whether this role could call this tool now, and the rules that decide it. */

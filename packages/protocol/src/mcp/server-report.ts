@@ -63,7 +63,13 @@ export const serverReportSchema = z.object({
 export type ServerReport = z.infer<typeof serverReportSchema>;
 
 /** Accepts the answer to op `servers`. */
-export const serversReplySchema = z.object({ servers: z.array(serverReportSchema) });
+export const serversReplySchema = z.object({
+  servers: z.array(serverReportSchema),
+  holds: z
+    .array(z.string())
+    .optional()
+    .describe('The holds that stand: who holds what, since when and why. Absent if there are none.'),
+});
 /** The answer to op `servers`, in `data`. */
 export type ServersReply = z.infer<typeof serversReplySchema>;
 

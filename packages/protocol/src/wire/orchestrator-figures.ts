@@ -56,6 +56,12 @@ export const orchestratorMetrics = {
     help: 'Calls that wait for their turn, by server.',
     labels: ['server'],
   },
+  held: {
+    type: 'gauge',
+    name: 'signalbox_calls_held',
+    help: 'Calls that wait because an operator holds their agent, its role or their tool.',
+    labels: [],
+  },
   servers: {
     type: 'gauge',
     name: 'signalbox_server_state',

@@ -1,0 +1,116 @@
+import { checkToolPattern, listHolds, placeHold, releaseHolds } from '@signalbox/operator';
+import { type Hold, holdSubject, holdText, parseInstant, SignalboxError } from '@signalbox/protocol';
+import { parseDuration } from '@signalbox/protocol/duration';
+import { type Session, withSession } from '../connection/client-session.ts';
+import type { ConnectionFlags } from '../connection/connection.ts';
+import { type OrchestratorFlag, orchestratorOf } from '../connection/orchestrator-request.ts';
+import { formatDuration } from '../terminal/duration.ts';
+import { count, oneLine, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
+import { type HoldTargetFlags, holdTarget } from './hold-target.ts';
+
+/** The options of `signalbox hold`. `agent` is who is held, and not who asks. */
+export interface HoldFlags extends Omit<ConnectionFlags, 'agent'>, OrchestratorFlag, HoldTargetFlags {
+  reason: string;
+  until?: string;
+  cancelRunning?: boolean;
+  force?: boolean;
+  json?: boolean;
+}
+
+/** The options of `signalbox release`. */
+export interface ReleaseFlags extends Omit<ConnectionFlags, 'agent'>, HoldTargetFlags {
+  json?: boolean;
+}
+
+/** The options of `signalbox holds`. */
+export interface HoldsFlags extends ConnectionFlags {
+  json?: boolean;
+}
+
+/** Places a hold and prints it. */
+export async function hold(flags: HoldFlags): Promise<void> {
+  const { agent: _held, reason, until, cancelRunning, force = false, json, ...connection } = flags;
+  const target = holdTarget(flags);
+  if (!target)
+    throw new SignalboxError('usage', 'no option says what is held', {
+      details: { hint: 'add --agent NAME, --role ROLE, --tool PATTERN or --all' },
+    });
+  const end = until === undefined ? {} : endOf(until);
+  const placed = await withSession(connection, async (session) => {
+    if (target.on === 'tool' && !force) await checkTools(session, target.name ?? '', flags);
+    return await placeHold(session.client, {
+      ...target,
+      reason,
+      ...end,
+      ...(cancelRunning && { cancel_running: true }),
+      ...(force && { unchecked: true }),
+    });
+  });
+  if (json) return printJson({ hold: placed });
+  printLines(holdText(placed), `End it with: signalbox release ${placed.id}`);
+}
+
+/** Releases holds and prints which. */
+export async function release(ids: string[], flags: ReleaseFlags): Promise<void> {
+  const { agent: _held, json, ...connection } = flags;
+  const target = holdTarget(flags);
+  if (ids.length > 0 === (target !== undefined))
+    throw new SignalboxError(
+      'usage',
+      'either ids or one of --agent, --role, --tool and --all say what is released',
+      {
+        details: { hint: 'see what stands with: signalbox holds' },
+      },
+    );
+  const released = await withSession(connection, ({ client }) => releaseHolds(client, target ?? { ids }));
+  if (json) return printJson({ released });
+  printLines(...released.map((one) => `released: ${holdText(one)}`));
+}
+
+/** Prints the holds that stand. */
+export async function printHolds(flags: HoldsFlags): Promise<void> {
+  const holds = await withSession(flags, ({ client }) => listHolds(client));
+  if (flags.json) return printJson({ holds });
+  if (holds.length === 0) return printLines('nobody and nothing is held');
+  const end = `${count(holds.length, 'hold')}; end one with: signalbox release ID`;
+  printLines(...holdsTable(holds, Date.now()), '', end);
+}
+
+/** Writes holds as a table. `now` in epoch milliseconds. */
+function holdsTable(holds: readonly Hold[], now: number): string[] {
+  const rows = holds.map((one) => [
+    one.id,
+    one.damaged ? 'everything (its record is damaged)' : holdSubject(one),
+    one.by,
+    one.damaged ? '-' : `${formatDuration(Math.max(0, now - one.created_at))} ago`,
+    one.until === undefined ? '-' : new Date(one.until).toISOString(),
+    oneLine(one.reason, 60),
+  ]);
+  return tableLines(['ID', 'HOLDS', 'BY', 'SINCE', 'UNTIL', 'REASON'], rows);
+}
+
+/** Refuses a pattern that means no tool. Without an answer of the orchestrator the hold is placed all the same: it must not fail then. */
+async function checkTools(session: Session, pattern: string, flags: OrchestratorFlag): Promise<void> {
+  const orchestrator = orchestratorOf(session, flags);
+  try {
+    await checkToolPattern(session.client, orchestrator, pattern);
+  } catch (error) {
+    if (!(error instanceof SignalboxError)) throw error;
+    if (error.code === 'unknown_hold')
+      throw new SignalboxError(error.code, error.message, {
+        details: { hint: 'a hold on tools that are not there yet needs --force' },
+      });
+    printNotes(`The orchestrator does not say whether there is such a tool: ${error.message}`);
+  }
+}
+
+/** Reads `30m` as a time from now by the broker's clock, and anything else as an instant. */
+function endOf(text: string): { for_ms: number } | { until: number } {
+  const ms = parseDuration(text);
+  if (ms !== undefined) return { for_ms: ms };
+  const at = parseInstant(text);
+  if (at !== undefined) return { until: at };
+  throw new SignalboxError('usage', `--until '${text}' is neither a time from now nor an instant`, {
+    details: { hint: 'write it like 30m, 8h, 2026-12-01T09:00 or 2026-12-01T09:00+01:00' },
+  });
+}

@@ -1,0 +1,163 @@
+import { connectBroker } from '@signalbox/client';
+import { type CallStatus, explanationSchema, type Hold } from '@signalbox/protocol';
+import { expect, test } from 'vitest';
+import { ask, askData } from '../support/orchestrator/requests.ts';
+import { startToolStack, type ToolStack } from '../support/orchestrator/tool-stack.ts';
+
+const count = 'mcp_counter__count';
+const echo = 'mcp_counter__echo';
+const slow = 'mcp_counter__slow';
+const reason = 'it deletes files';
+
+const runs = (stack: ToolStack, tool = 'count') => stack.ran(tool).filter(({ at }) => at === 'start').length;
+
+async function operatorOf(stack: ToolStack) {
+  return await stack.client('operator', 'operator');
+}
+
+/** Resolves when the orchestrator has heard of what was done before: it then explains a tool as held or not. */
+async function heard(stack: ToolStack, role: string, isHeld: boolean): Promise<void> {
+  const operator = await operatorOf(stack);
+  const explained = () => askData(operator, { op: 'explain', role, tool: echo }, explanationSchema);
+  await expect.poll(async () => (await explained()).held !== undefined).toBe(isHeld);
+}
+
+async function stateOf(stack: ToolStack, agent: string, id: string): Promise<CallStatus> {
+  const reply = await ask(await stack.client(agent), { op: 'status', request_id: id });
+  return ('data' in reply ? reply.data : reply) as CallStatus;
+}
+
+test('a call on which a hold is waits for the release and runs once; calls of others go on', async () => {
+  await using stack = await startToolStack();
+  const operator = await operatorOf(stack);
+  const rosa = await stack.executor('rosa');
+  const walt = await stack.executor('walt', 'reader');
+  const { hold } = await operator.admin('hold', { on: 'role', name: 'worker', reason });
+  await heard(stack, 'worker', true);
+  const progress: unknown[] = [];
+  const called = rosa.execute({ name: count }, { requestId: 'r1', onProgress: (one) => progress.push(one) });
+  await expect.poll(() => stateOf(stack, 'rosa', 'r1')).toMatchObject({ state: 'held' });
+  expect(await stateOf(stack, 'rosa', 'r1')).toEqual({
+    state: 'held',
+    hold: expect.stringContaining(`operator holds role 'worker' since`),
+  });
+  expect(progress).toEqual([expect.objectContaining({ message: expect.stringContaining(reason) })]);
+  expect(await walt.execute({ name: echo })).toHaveProperty('result.success', true);
+  expect(runs(stack)).toBe(0);
+  await operator.admin('release', { ids: [hold.id] });
+  expect(await called).toMatchObject({ result: { structuredContent: { n: 1 } } });
+  expect(runs(stack)).toBe(1);
+});
+
+test('a hold on tools has only calls of these wait, also those of agents that are not held', async () => {
+  await using stack = await startToolStack();
+  const operator = await operatorOf(stack);
+  const rosa = await stack.executor('rosa');
+  await operator.admin('hold', { on: 'tool', name: 'counter:cou*', reason });
+  const explain = (tool: string) =>
+    askData(operator, { op: 'explain', role: 'worker', tool }, explanationSchema);
+  await expect.poll(async () => (await explain(count)).held).toContain("holds tools 'counter:cou*'");
+  expect((await explain(echo)).held).toBeUndefined();
+  const called = rosa.execute({ name: count });
+  expect(await rosa.execute({ name: echo })).toHaveProperty('result.success', true);
+  // People who can end a hold are not held.
+  expect(await ask(operator, { op: 'call', tool: count })).toHaveProperty('result.success', true);
+  expect(runs(stack)).toBe(1);
+  await operator.admin('release', { on: 'tool', name: 'counter:cou*' });
+  expect(await called).toMatchObject({ result: { structuredContent: { n: 2 } } });
+});
+
+test('a held call ends as held before its deadline, without having run', async () => {
+  await using stack = await startToolStack();
+  const operator = await operatorOf(stack);
+  const rosa = await stack.client('rosa');
+  await operator.admin('hold', { on: 'all', reason });
+  await heard(stack, 'worker', true);
+  const outcome = await rosa.request(
+    'orchestrator',
+    'mcp_request',
+    { op: 'call', tool: count },
+    { timeoutMs: 1500 },
+  );
+  expect(outcome).toMatchObject({
+    status: 'completed',
+    reply: {
+      json: {
+        error: {
+          code: 'held',
+          retryable: true,
+          may_have_run: false,
+          message: expect.stringContaining(`operator holds everything since`),
+        },
+      },
+    },
+  });
+  expect(runs(stack)).toBe(0);
+});
+
+test('calls that run finish under a hold, unless it cancels them', async () => {
+  await using stack = await startToolStack();
+  const operator = await operatorOf(stack);
+  const rosa = await stack.executor('rosa');
+  const first = rosa.execute({ name: slow, arguments: { ms: 300 } });
+  await expect.poll(() => runs(stack, 'slow')).toBe(1);
+  const { hold } = await operator.admin('hold', { on: 'agent', name: 'rosa', reason });
+  expect(await first).toHaveProperty('result.success', true);
+  await operator.admin('release', { ids: [hold.id] });
+  const second = rosa.execute({ name: slow, arguments: { ms: 60_000 } });
+  await expect.poll(() => runs(stack, 'slow')).toBe(2);
+  await operator.admin('hold', { on: 'agent', name: 'rosa', reason, cancel_running: true });
+  expect(await second).toMatchObject({
+    error: {
+      code: 'cancelled',
+      may_have_run: true,
+      message: expect.stringContaining('a hold cancelled the call'),
+    },
+  });
+});
+
+test('a held agent that floods is refused beyond its bound, and another held agent still has room', async () => {
+  await using stack = await startToolStack({
+    heldCallLimits: { callsPerAgent: 3, calls: 6, bytesPerAgent: 10_000, bytes: 20_000 },
+  });
+  const operator = await operatorOf(stack);
+  await stack.broker.token('rosa');
+  const { hold } = await operator.admin('hold', { on: 'all', reason });
+  await heard(stack, 'worker', true);
+  const rosa = await stack.executor('rosa');
+  const flood = Array.from({ length: 10 }, () => rosa.execute({ name: count }));
+  const refused = await Promise.all(flood.slice(3));
+  expect(new Set(refused.map(({ error }) => error?.code))).toEqual(new Set(['quota_exceeded']));
+  expect(refused[0]?.error).toMatchObject({ may_have_run: false, message: expect.stringContaining(reason) });
+  const walt = await stack.executor('walt');
+  const large = await walt.execute({ name: echo, arguments: { text: 'x'.repeat(12_000) } });
+  expect(large.error).toMatchObject({ code: 'quota_exceeded', may_have_run: false });
+  const his = walt.execute({ name: echo });
+  await operator.admin('release', { ids: [hold.id] });
+  expect(await his).toHaveProperty('result.success', true);
+  await Promise.all(flood);
+  expect(runs(stack)).toBe(3);
+});
+
+test('an orchestrator that starts under a hold starts nothing, and what waited runs once after the release', async () => {
+  await using stack = await startToolStack();
+  const operator = await operatorOf(stack);
+  const { hold } = await operator.admin('hold', { on: 'all', reason });
+  await heard(stack, 'worker', true);
+  const rosa = await stack.executor('rosa');
+  const called = rosa.execute({ name: count }, { requestId: 'r1' });
+  await expect.poll(() => stateOf(stack, 'rosa', 'r1')).toMatchObject({ state: 'held' });
+  await stack.broker.restart();
+  await expect.poll(() => stateOf(stack, 'rosa', 'r1')).toMatchObject({ state: 'held' });
+  expect(runs(stack)).toBe(0);
+  const again = await connectBroker({
+    url: stack.broker.url,
+    token: await stack.broker.operatorToken(),
+    agent: 'operator#again',
+  });
+  await using _ = again;
+  expect((await again.admin('holds', {})).holds).toEqual([hold satisfies Hold]);
+  await again.admin('release', { ids: [hold.id] });
+  expect(await called).toMatchObject({ result: { structuredContent: { n: 1 } } });
+  expect(runs(stack)).toBe(1);
+});
