@@ -212,6 +212,7 @@ test('explain names the rule that decides, and what else would keep a call from 
     ...idle,
     repeat: 'safe',
     repeat_rule: 'its server declares readOnlyHint',
+    matches: 1,
   });
   expect(await explain('reader', 'mcp_quiet__echo')).toMatchObject({
     allowed: true,
@@ -230,6 +231,7 @@ test('explain names the rule that decides, and what else would keep a call from 
     ...idle,
     repeat: 'safe',
     repeat_rule: "safeToRepeat: 'mcp_counter__count'",
+    matches: 1,
     nearest: echo,
   });
   expect(await explain('guest', 'mcp_odd__vendor')).toMatchObject({
@@ -247,6 +249,7 @@ test('explain names the rule that decides, and what else would keep a call from 
     exists: false,
     hidden: false,
     repeat: 'unsafe',
+    matches: 0,
     nearest: 'mcp_odd__vendor',
   });
   const before = Date.now();

@@ -39,7 +39,7 @@ function connectedRow(summary: AgentSummary, connectedAt: number, now: number): 
   return [
     agent,
     roles.join(', '),
-    stateText(summary),
+    summary.on_hold === undefined ? stateText(summary) : `held, ${stateText(summary)}`,
     formatDuration(now - connectedAt),
     mail ? mailText(mail) : '?',
     clients.join(', ') || '-',

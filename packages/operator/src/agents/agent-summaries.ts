@@ -10,6 +10,8 @@ export interface AgentSummary {
   state: 'working' | 'idle' | 'tools_lost' | 'connected' | 'offline' | 'group';
   /** The calls that it waits for, or the messages that it works on. */
   running: number;
+  /** Who holds it, since when and why. Absent if nobody does, or it is not connected. */
+  on_hold?: string;
   /** When its oldest connection began. Absent if it is not connected. */
   connected_at?: number;
   /** The messages that wait in its own inbox, and those of them that it was handed. Absent if nobody knows. */
@@ -67,11 +69,13 @@ function connectedSummary(
   const counted = served.length > 0 ? served : statuses;
   const running = counted.reduce((sum, status) => sum + runningCalls(status), 0);
   const output = lastOutput(statuses);
+  const onHold = connections.find(({ on_hold }) => on_hold !== undefined)?.on_hold;
   return {
     agent,
     roles: distinct(connections.map(({ role }) => role)),
     state: stateOf(statuses, running),
     running,
+    ...(onHold !== undefined && { on_hold: onHold }),
     connected_at: Math.min(...connections.map((one) => one.connected_at)),
     ...(inbox && { mail: inbox }),
     ...(waiting && { oldest_at: waiting.oldest_at }),

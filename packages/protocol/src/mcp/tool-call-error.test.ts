@@ -18,6 +18,7 @@ const table: [ToolErrorCode, string, boolean][] = [
   ['approval_denied', 'permanent', false],
   ['approval_expired', 'transient', true],
   ['approval_superseded', 'transient', true],
+  ['held', 'transient', true],
   ['cancelled', 'permanent', false],
   ['result_too_large', 'permanent', false],
   ['manifest_moved', 'transient', true],

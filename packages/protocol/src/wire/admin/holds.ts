@@ -73,7 +73,7 @@ export function holdOperations() {
         'Releases holds by their ids, or the one hold on an agent, a role, a pattern of tools or everything. The answer follows when that is on disk.',
       params: z.object({
         ids: z
-          .array(name)
+          .array(z.string({ error: 'must be a list of texts' }), { error: 'must be a list of texts' })
           .min(1, { error: 'must name at least one hold' })
           .max(maxHolds, { error: `must name at most ${maxHolds} holds` })
           .optional(),
