@@ -96,6 +96,11 @@ it('Every byte of a token store that is overwritten is found, or holds nothing t
       await store.add({ ...token, permissions: n % 2 === 0 ? ['mint'] : [], ...more });
     }
     await store.addAgents(Array.from({ length: 40 }, (_, n) => `agent-${n}`));
+    for (let n = 0; n < 20; n++) {
+      const reason = `the reason ${n} for which somebody holds an agent`;
+      const by = { by: 'operator.kim', tokenId: 't1', createdAt: startedAt + n, cancelsRunning: n % 2 === 0 };
+      await store.addHold({ id: `h${n}`, on: 'agent', name: `agent-${n}`, reason, ...by });
+    }
   }
   await expectFound(file, verifyTokenStore);
 });

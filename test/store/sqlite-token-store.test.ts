@@ -1,6 +1,6 @@
 import { copyFileSync, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { openSqliteTokenStore, type TokenRecord } from '@signalbox/store';
+import { type HoldRecord, openSqliteTokenStore, type TokenRecord } from '@signalbox/store';
 import { tempDir } from '@signalbox/testing';
 import Database from 'better-sqlite3';
 import { expect, it, vi } from 'vitest';
@@ -120,4 +120,27 @@ it('removes a token at once while somebody reads, and keeps it removed without t
     reader.close();
     vi.useRealTimers();
   }
+});
+
+it('keeps holds over a restart, and says which one is damaged', async () => {
+  await using directory = await tempDir();
+  const file = join(directory.path, 'tokens.db');
+  const by = { by: 'operator.kim', tokenId: 't1', cancelsRunning: true };
+  const first: HoldRecord = { id: 'h1', on: 'agent', name: 'rosa', reason: 'why', createdAt: 1, ...by };
+  const second: HoldRecord = { id: 'h2', on: 'all', name: '', reason: 'why', createdAt: 2, until: 3, ...by };
+  {
+    await using store = await openSqliteTokenStore({ file });
+    await store.addHold(second);
+    await store.addHold(first);
+    await store.addHold({ ...first, id: 'h3' });
+    expect(await store.removeHold('h3')).toBe(true);
+    expect(await store.removeHold('h3')).toBe(false);
+  }
+  const db = new Database(file);
+  db.exec("UPDATE hold SET name = 'walt' WHERE id = 'h1'");
+  db.close();
+  const found: unknown[] = [];
+  await using store = await openSqliteTokenStore({ file, onDamage: (damage) => found.push(damage.what) });
+  expect(found).toEqual(['hold']);
+  expect(await store.holds()).toEqual([{ ...first, name: 'walt', damaged: true }, second]);
 });
