@@ -1,9 +1,11 @@
-import { writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BrokerClient } from '@signalbox/client';
 import { openSqliteJournal, RoleToolAllowlist } from '@signalbox/orchestrator';
 import { type Approval, type AuditEntry, decideReplySchema, type McpReply } from '@signalbox/protocol';
-import { tempDir } from '@signalbox/testing';
+import { counterServer, tempDir } from '@signalbox/testing';
 import type { McpProxyExecutor } from '@signalbox/worker';
 import { expect, test } from 'vitest';
 import { type AskingStack, startAskingStack } from '../support/approvals/asking-stack.ts';
@@ -458,4 +460,41 @@ test('calls that are attached to one that was called off while no orchestrator w
   await stack.decide(approval!.id, { verdict: 'approve' });
   expect(await second).toMatchObject({ error: { code: 'cancelled', may_have_run: false } });
   expect(runs(stack)).toBe(0);
+});
+
+test('calls that wait with long arguments wait on over a restart, although they come again all at once', async () => {
+  await using stack = await startAskingStack({}, { sizes: { bytesPerWorker: 8000 } });
+  const rosa = await stack.executor('rosa');
+  const calls = [];
+  for (let n = 1; n <= 3; n++) {
+    calls.push(rosa.execute({ name: count, arguments: { n, text: 'x'.repeat(5000) } }));
+    await stack.waits(n);
+  }
+  await stack.orchestrator.stop();
+  await using _next = await stack.restart();
+  for (const { id } of await stack.waits(3)) await stack.decide(id, { verdict: 'approve' });
+  for (const call of calls) expect(await call).toHaveProperty('result.success', true);
+  expect(runs(stack)).toBe(3);
+});
+
+test('a definition that changes while an approved call waits for its server to start again has it not made', async () => {
+  await using directory = await tempDir();
+  const gate = join(directory.path, 'gate');
+  const { command, args, env } = counterServer(join(directory.path, 'counter.jsonl'));
+  const waitAtGate = 'echo $$ > "$0.pid"; [ ! -e "$0" ] || read _ < "$0"; exec "$@"';
+  const counter = { type: 'stdio' as const, command: 'sh', args: ['-c', waitAtGate, gate, command, ...args], env };
+  await using stack = await startAskingStack({}, { counter: false, servers: { counter } });
+  const rosa = await stack.executor('rosa');
+  const called = rosa.execute({ name: count }, { requestId: 'r1' });
+  const [approval] = await stack.waits();
+  execFileSync('mkfifo', [gate]);
+  process.kill(Number(await readFile(`${gate}.pid`, 'utf8')), 'SIGKILL');
+  await stack.decide(approval!.id, { verdict: 'approve' });
+  await expect
+    .poll(() => ask(rosa.client, { op: 'status', request_id: 'r1' }))
+    .toEqual({ data: { state: 'running' } });
+  stack.orchestrator.setPolicy({ repeat: { never: [count] } });
+  await writeFile(gate, '\n');
+  expect(await called).toMatchObject({ error: { code: 'approval_superseded', may_have_run: false } });
+  expect(existsSync(join(directory.path, 'counter.jsonl'))).toBe(false);
 });

@@ -70,7 +70,9 @@ export async function startAskingStack(
       const client = next.use(
         await connectBroker({ url, token, agent: 'orchestrator', backoff: 'orchestrator' }),
       );
-      next.use(await startOrchestrator({ client, host: stack.host, journal: stack.journal, approvals }));
+      const { host, journal } = stack;
+      const { sizes } = options;
+      next.use(await startOrchestrator({ client, host, journal, approvals, ...(sizes && { sizes }) }));
       return next.move();
     },
     async approver(address, approves, role = 'lead') {
