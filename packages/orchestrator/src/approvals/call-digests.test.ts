@@ -38,3 +38,14 @@ test('arguments that a person could not read are refused', () => {
   expect(shown(`{"a":"${'x'.repeat(65_536)}"}`)).toHaveProperty('problem');
   expect(shown('{"a":"\\ud800"}')).toHaveProperty('problem');
 });
+
+test('the answers of a further round are shown, and tell its call from that of another round', () => {
+  const args = { path: '/a' };
+  const answered = (env: string, state = 's1') =>
+    shownArguments(args, { input_responses: { env }, request_state: state });
+  expect(answered('prod')).toMatchObject({ text: '{"path":"/a","signalbox/answers":{"env":"prod"}}' });
+  const all = [shownArguments(args, {}), answered('prod'), answered('test'), answered('prod', 's2')];
+  expect(new Set(all.map((one) => 'hash' in one && one.hash)).size).toBe(4);
+  expect(shownArguments(args)).toEqual(all[0]);
+  expect(shownArguments({ 'signalbox/answers': 1 })).toHaveProperty('problem');
+});

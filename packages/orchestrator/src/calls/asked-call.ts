@@ -47,7 +47,7 @@ export async function clearCall(
   if (known) tracked.cleared(known.id);
   const refusal = known ? undefined : judge();
   if (refusal) return { ended: { error: refusal } };
-  const shown = shownArguments(read.args);
+  const shown = shownArguments(read.args, body.round);
   if ('problem' in shown) return { ended: { error: unfitArguments(shown.problem) } };
   // Many wait for long: what they hold is bounded by their number, and takes no room of others.
   place[Symbol.dispose]();

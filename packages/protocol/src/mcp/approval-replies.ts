@@ -33,7 +33,9 @@ const approvalSchema = z
     arguments: z
       .string()
       .optional()
-      .describe('The JSON text of the arguments, without secrets. Observers are not shown it.'),
+      .describe(
+        'The JSON text of the arguments, without secrets, and of a further round with the answers as `signalbox/answers`. Observers are not shown it.',
+      ),
     arguments_hash: z.string().describe('A hash of the arguments in canonical form (RFC 8785).'),
     definition_hash: z.string().describe('A hash of the definition of the tool.'),
     rule: z.string().describe('The rule of the configuration that has it wait.'),
