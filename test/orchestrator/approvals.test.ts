@@ -482,7 +482,12 @@ test('a definition that changes while an approved call waits for its server to s
   const gate = join(directory.path, 'gate');
   const { command, args, env } = counterServer(join(directory.path, 'counter.jsonl'));
   const waitAtGate = 'echo $$ > "$0.pid"; [ ! -e "$0" ] || read _ < "$0"; exec "$@"';
-  const counter = { type: 'stdio' as const, command: 'sh', args: ['-c', waitAtGate, gate, command, ...args], env };
+  const counter = {
+    type: 'stdio' as const,
+    command: 'sh',
+    args: ['-c', waitAtGate, gate, command, ...args],
+    env,
+  };
   await using stack = await startAskingStack({}, { counter: false, servers: { counter } });
   const rosa = await stack.executor('rosa');
   const called = rosa.execute({ name: count }, { requestId: 'r1' });
