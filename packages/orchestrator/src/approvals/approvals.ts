@@ -107,7 +107,7 @@ export class Approvals implements Disposable {
   constructor(deps: ApprovalsDeps) {
     this.#deps = deps;
     this.#places = new WaitingPlaces(deps.limits ?? defaultApprovalLimits, deps.monotonic);
-    this.standing = new StandingApprovals(deps.store, deps.now);
+    this.standing = new StandingApprovals(deps.store, deps.now, deps.monotonic);
     for (const record of deps.store.pending()) this.#add(record);
     this.#sweeping = setInterval(() => void this.#sweep(), deps.sweepEveryMs ?? defaultSweepEveryMs).unref();
   }

@@ -1,32 +1,39 @@
 import type { BoundCall, StandingRecord } from './approval-record.ts';
 import type { ApprovalStore } from './approval-store.ts';
 
-/** Knows the standing approvals that are in force. */
+/** Knows the standing approvals that are in force. A wall clock that is set back does not prolong one in this process. */
 export class StandingApprovals {
   readonly #store: Pick<ApprovalStore, 'standing' | 'removeStanding'>;
   readonly #now: () => number;
-  readonly #known: Map<string, StandingRecord>;
+  readonly #monotonic: () => number;
+  readonly #known = new Map<string, StandingRecord>();
+  /** The time at which each one ends at the latest, in monotonic milliseconds. */
+  readonly #endsAt = new Map<string, number>();
 
-  /** Reads what the store holds. `now` is in epoch milliseconds. */
-  constructor(store: Pick<ApprovalStore, 'standing' | 'removeStanding'>, now: () => number) {
+  /** Reads what the store holds. `now` is in epoch milliseconds, `monotonic` in monotonic ones. */
+  constructor(
+    store: Pick<ApprovalStore, 'standing' | 'removeStanding'>,
+    now: () => number,
+    monotonic: () => number,
+  ) {
     this.#store = store;
     this.#now = now;
-    this.#known = new Map(store.standing().map((standing) => [standing.id, standing]));
+    this.#monotonic = monotonic;
+    for (const standing of store.standing()) this.#remember(standing);
   }
 
   /** Lists those that are in force, oldest first. */
   list(): StandingRecord[] {
-    const now = this.#now();
-    return [...this.#known.values()].filter(({ until }) => until > now);
+    return [...this.#known.values()].filter((standing) => !this.#isOver(standing));
   }
 
   /** Adds one that has been written, and forgets those whose time is over. */
   add(standing: StandingRecord): void {
-    this.#known.set(standing.id, standing);
-    const now = this.#now();
-    for (const { id, until } of this.#known.values()) {
-      if (until > now) continue;
-      this.#known.delete(id);
+    this.#remember(standing);
+    for (const known of this.#known.values()) {
+      if (!this.#isOver(known)) continue;
+      const { id } = known;
+      this.#forget(id);
       // If this fails, it is over all the same, and removed another time.
       this.#store.removeStanding(id).catch(() => {});
     }
@@ -48,7 +55,22 @@ export class StandingApprovals {
     const standing = this.#known.get(id);
     if (!standing) return undefined;
     await this.#store.removeStanding(id);
-    this.#known.delete(id);
+    this.#forget(id);
     return standing;
+  }
+
+  #remember(standing: StandingRecord): void {
+    const { id, until, createdAt } = standing;
+    this.#known.set(id, standing);
+    this.#endsAt.set(id, this.#monotonic() + Math.min(until - this.#now(), until - createdAt));
+  }
+
+  #forget(id: string): void {
+    this.#known.delete(id);
+    this.#endsAt.delete(id);
+  }
+
+  #isOver({ id, until }: StandingRecord): boolean {
+    return until <= this.#now() || this.#endsAt.get(id)! <= this.#monotonic();
   }
 }
