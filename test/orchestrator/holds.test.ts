@@ -1,6 +1,7 @@
 import { connectBroker } from '@signalbox/client';
 import { type CallStatus, explanationSchema, type Hold } from '@signalbox/protocol';
 import { expect, test } from 'vitest';
+import { startAskingStack } from '../support/approvals/asking-stack.ts';
 import { ask, askData } from '../support/orchestrator/requests.ts';
 import { startToolStack, type ToolStack } from '../support/orchestrator/tool-stack.ts';
 
@@ -159,5 +160,39 @@ test('an orchestrator that starts under a hold starts nothing, and what waited r
   expect((await again.admin('holds', {})).holds).toEqual([hold satisfies Hold]);
   await again.admin('release', { ids: [hold.id] });
   expect(await called).toMatchObject({ result: { structuredContent: { n: 1 } } });
+  expect(runs(stack)).toBe(1);
+});
+
+test('a call that waits for its turn when the hold comes leaves the queue, and starts after the release', async () => {
+  await using stack = await startToolStack({ concurrency: { global: 1, perWorker: 1 } });
+  const operator = await operatorOf(stack);
+  const walt = await stack.executor('walt', 'reader');
+  const rosa = await stack.executor('rosa');
+  const running = walt.execute({ name: slow, arguments: { ms: 700 } });
+  await expect.poll(() => runs(stack, 'slow')).toBe(1);
+  const queued = rosa.execute({ name: count }, { requestId: 'r1' });
+  await expect.poll(() => stateOf(stack, 'rosa', 'r1')).toMatchObject({ state: 'queued' });
+  const { hold } = await operator.admin('hold', { on: 'agent', name: 'rosa', reason });
+  expect(await running).toHaveProperty('result.success', true);
+  await expect.poll(() => stateOf(stack, 'rosa', 'r1')).toMatchObject({ state: 'held' });
+  expect(await walt.execute({ name: echo })).toHaveProperty('result.success', true);
+  expect(runs(stack)).toBe(0);
+  await operator.admin('release', { ids: [hold.id] });
+  expect(await queued).toHaveProperty('result.success', true);
+});
+
+test('a call that was approved under a hold waits for the release, and runs once', async () => {
+  await using stack = await startAskingStack();
+  const { operator } = stack;
+  const rosa = await stack.executor('rosa');
+  const called = rosa.execute({ name: count }, { requestId: 'r1' });
+  const [approval] = await stack.waits();
+  const { hold } = await operator.admin('hold', { on: 'role', name: 'worker', reason });
+  await heard(stack, 'worker', true);
+  await stack.decide(approval!.id, { verdict: 'approve' });
+  await expect.poll(() => stateOf(stack, 'rosa', 'r1')).toMatchObject({ state: 'held' });
+  expect(runs(stack)).toBe(0);
+  await operator.admin('release', { ids: [hold.id] });
+  expect(await called).toHaveProperty('result.success', true);
   expect(runs(stack)).toBe(1);
 });
