@@ -44,7 +44,7 @@ test('Below the folder of a configuration no command needs an option, and an age
   expect(jsonOf(await signalbox(['inbox', ...rosa], away))).toEqual({ messages: [] });
   const variable = { SIGNALBOX_CONFIG: join(workspace.directory, 'signalbox.yaml') };
   const byVariable = await signalbox(['tools', 'status', '--json'], { ...away, env: variable });
-  expect(jsonOf(byVariable)).toEqual({ servers: [] });
+  expect(jsonOf(byVariable)).toEqual({ servers: [], holds: [] });
 });
 
 test('A file of SIGNALBOX_CONFIG that cannot be read is reported with the variable that names it.', async () => {

@@ -140,7 +140,7 @@ test('a held agent that floods is refused beyond its bound, and another held age
   expect(runs(stack)).toBe(3);
 });
 
-test('an orchestrator that starts under a hold starts nothing, and what waited runs once after the release', async () => {
+test('a hold outlives a restart of the broker, and what waited runs once after the release', async () => {
   await using stack = await startToolStack();
   const operator = await operatorOf(stack);
   const { hold } = await operator.admin('hold', { on: 'all', reason });
@@ -159,6 +159,21 @@ test('an orchestrator that starts under a hold starts nothing, and what waited r
   await using _ = again;
   expect((await again.admin('holds', {})).holds).toEqual([hold satisfies Hold]);
   await again.admin('release', { ids: [hold.id] });
+  expect(await called).toMatchObject({ result: { structuredContent: { n: 1 } } });
+  expect(runs(stack)).toBe(1);
+});
+
+test('an orchestrator that begins under a hold starts nothing, and what waited runs once after the release', async () => {
+  await using stack = await startAskingStack({ roles: {} });
+  const { hold } = await stack.operator.admin('hold', { on: 'all', reason });
+  await heard(stack, 'worker', true);
+  const rosa = await stack.executor('rosa');
+  const called = rosa.execute({ name: count }, { requestId: 'r1' });
+  await expect.poll(() => stateOf(stack, 'rosa', 'r1')).toMatchObject({ state: 'held' });
+  await using _next = await stack.restart();
+  await expect.poll(() => stateOf(stack, 'rosa', 'r1')).toMatchObject({ state: 'held' });
+  expect(runs(stack)).toBe(0);
+  await stack.operator.admin('release', { ids: [hold.id] });
   expect(await called).toMatchObject({ result: { structuredContent: { n: 1 } } });
   expect(runs(stack)).toBe(1);
 });
