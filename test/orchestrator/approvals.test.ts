@@ -493,7 +493,10 @@ test('a definition that changes while an approved call waits for its server to s
   const called = rosa.execute({ name: count }, { requestId: 'r1' });
   const [approval] = await stack.waits();
   execFileSync('mkfifo', [gate]);
-  process.kill(Number(await readFile(`${gate}.pid`, 'utf8')), 'SIGKILL');
+  const pid = await readFile(`${gate}.pid`, 'utf8');
+  process.kill(Number(pid), 'SIGKILL');
+  // Until the next one waits at the gate, the call could be sent to the server that is gone.
+  await expect.poll(() => readFile(`${gate}.pid`, 'utf8')).not.toBe(pid);
   await stack.decide(approval!.id, { verdict: 'approve' });
   await expect
     .poll(() => ask(rosa.client, { op: 'status', request_id: 'r1' }))
