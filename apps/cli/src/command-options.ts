@@ -16,6 +16,16 @@ export function withConnectionOptions(command: Command, { agent = true } = {}): 
   return command.addOption(configOption()).addOption(dataOption());
 }
 
+/** Defines `--tools` for commands that start an agent. */
+export function shownToolsOption(): Option {
+  return new Option(
+    '--tools <which>',
+    'show it all tools, or only two: to search them and to call those that were found',
+  )
+    .choices(['all', 'search'])
+    .default('all');
+}
+
 /** Defines `--config`. */
 export function configOption(): Option {
   return new Option(

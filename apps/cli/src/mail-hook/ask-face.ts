@@ -12,7 +12,7 @@ export interface HookFace {
   tokenFile: string;
 }
 
-/** What a face answers to a hook. `superseded`: a later hook waits in the place of this one. */
+/** The answer of a face to a hook. `superseded`: a later hook waits in the place of this one. */
 export interface HintAnswer {
   hint?: string;
   superseded: boolean;

@@ -6,7 +6,7 @@ import { askFace } from './ask-face.ts';
 
 /** The wait before a face is asked again that does not know the agent, whose MCP client may still be starting. */
 const retryMs = 1_000;
-/** So often in a row a face may not know the agent: then it has ended. */
+/** The number of times in a row that a face may not know the agent. After that the agent has ended. */
 const mostTries = 60;
 /** A wait that lasted so long was one of an agent that the face knew, in milliseconds. */
 const knownMs = 1_000;
@@ -16,7 +16,7 @@ const knownMs = 1_000;
  * writes one line and exits with the code of new mail, which wakes the agent. Every other end, also that of the face, exits with 0.
  */
 export async function runWakeHook([path = '', agent = '', tokenFile = '']: readonly string[]): Promise<void> {
-  // What the CLI tells of its event is of no use here.
+  // The CLI writes about its event to standard input, which is of no use here.
   process.stdin.destroy();
   try {
     for (let tries = 0; tries < mostTries; tries++) {

@@ -3,11 +3,11 @@ import type { TailEvent } from '@signalbox/operator';
 import { sessionHeaders } from '../api/request.ts';
 import { SentEventReader } from '../api/server-sent-events.ts';
 
-/** Whether the page hears what happens: `lost` tries again, `ended` does not. */
+/** The state of the stream of events: `lost` is tried again, `ended` is not. */
 export type LiveState = 'connecting' | 'open' | 'lost' | 'ended';
 
 export const liveState = signal<LiveState>('connecting');
-/** Counts the batches of events. Whoever shows what they may have changed reads again. */
+/** Counts the batches of events. A view that shows what they may have changed reads again. */
 export const pulse = signal(0);
 /** The newest events that came by the stream, and how many the page was not sent. */
 export const lastBatch = signal<{ events: TailEvent[]; missed: number }>({ events: [], missed: 0 });

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 import { ApiFailure, command } from '../api/request.ts';
 import { pulse } from './live.ts';
 
-/** What became of a command, shown for some seconds. */
+/** A sentence about the end of a command, which is shown for some seconds. */
 export interface Notice {
   id: number;
   tone: 'good' | 'bad';

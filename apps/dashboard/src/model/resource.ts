@@ -5,16 +5,16 @@ import { serverTime } from './clock.ts';
 import { pulse } from './live.ts';
 import { sessionEnded } from './session.ts';
 
-/** Something that the page reads again and again. What was read last stays while it is read again, or can't be. */
+/** An answer of the API that the page reads again and again. The last one stays while the next is read, or can't be read. */
 export interface Resource<Answer> {
   data: Answer | undefined;
   /** Why it could not be read the last time. */
   error: string | undefined;
-  /** When `data` was read, in epoch milliseconds of the broker's machine. */
+  /** The time at which `data` was read, in epoch milliseconds of the broker's machine. */
   at: number;
 }
 
-/** How often something is read again: soon after events, and now and then without. In milliseconds. */
+/** The times after which an answer is read again, in milliseconds: soon after events, and now and then without. */
 const paceMs = { afterEvents: 1500, idle: 10_000 };
 
 /** Reads a path of the API while the component is shown and the page is visible. */

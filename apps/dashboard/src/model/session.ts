@@ -4,7 +4,7 @@ import { ApiFailure, command, read, sessionKey } from '../api/request.ts';
 import { setServerTime } from './clock.ts';
 import { followEvents, liveState } from './live.ts';
 
-/** Whether somebody is signed in. `reason` says why not. */
+/** Tells whether somebody is signed in; `reason` says why nobody is. */
 export type SignIn =
   | { state: 'checking' }
   | { state: 'in'; facts: SessionFacts }

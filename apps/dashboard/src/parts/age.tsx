@@ -1,7 +1,7 @@
 import { now } from '../model/clock.ts';
 import { age, timeOf } from './numbers.ts';
 
-/** Shows how long ago something was, and the time itself to whoever points at it. */
+/** Shows how long ago something was, and the time itself when a pointer rests on it. */
 export function Age({ at }: { at: number | undefined }) {
   if (at === undefined) return <span class="unknown">unknown</span>;
   return (

@@ -2,7 +2,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 interface Props {
   label: string;
-  /** What is asked before it is done; without it, it is done at once. */
+  /** The question that comes first. Without one the action is done at once. */
   question?: string;
   isDangerous?: boolean;
   onConfirm: () => Promise<unknown>;

@@ -1,4 +1,4 @@
-/** How a state is to be taken. Each tone has a form of its own, so that nobody needs to see its colour. */
+/** The tone of a state, good or bad. Each tone has a form of its own, so that nobody needs to see its colour. */
 export type Tone = 'good' | 'busy' | 'quiet' | 'soon' | 'bad';
 
 const forms: Readonly<Record<Tone, string>> = {

@@ -18,7 +18,7 @@ const spans: readonly (readonly [string, string, number])[] = [
   ['week', 'Last week', 7 * 24 * hour],
 ];
 
-/** What happened, one tree for each request: the message, its tool call, its answer. */
+/** Shows one tree for each request: the message, its tool call, its answer. */
 export function TimelineView() {
   const { id, agent, tool, outcome, text, span = 'day' } = route.value.params;
   const lookBack = spans.find(([name]) => name === span)?.[2] ?? 24 * hour;
@@ -130,7 +130,7 @@ function Way({ of }: { of: TimelineEntry }) {
   );
 }
 
-/** How a group ended: how its call did, else how its message did. */
+/** Returns the end of a group: that of its call, else that of its message. */
 function outcomeOf(entries: readonly TimelineEntry[]): string {
   const call = entries.find((entry) => entry.what === 'call');
   if (call?.what === 'call') return call.outcome ?? call.state;

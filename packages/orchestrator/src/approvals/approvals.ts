@@ -33,7 +33,7 @@ import { type Decided, OpenApproval } from './open-approval.ts';
 import { StandingApprovals } from './standing-approvals.ts';
 import { type ApprovalLimits, defaultApprovalLimits, WaitingPlaces } from './waiting-places.ts';
 
-/** How often it is looked whether callers of calls that wait have called them off while this process was away. */
+/** The time between two looks, in milliseconds, at whether callers have called off calls that wait while this process was away. */
 const defaultSweepEveryMs = 30_000;
 /** The most calls that one question to the broker is about. */
 const sweptAtOnce = 64;
@@ -52,7 +52,7 @@ export interface ApprovalsDeps {
   audit: Pick<AuditTrail, 'record'>;
   newId: () => string;
   limits?: ApprovalLimits;
-  /** How often the broker is asked about calls whose requests are not here; default 30 s. */
+  /** The time between two questions to the broker about calls whose requests are not here, in milliseconds; default 30 s. */
   sweepEveryMs?: number;
   /** Epoch milliseconds. */
   now: () => number;
@@ -454,7 +454,7 @@ export class Approvals implements Disposable {
     return differenceFrom(record, { ...record, definitionHash: this.#deps.definitionHash(record.tool) });
   }
 
-  /** Whether the call of an approval has ended, so that no reply to it will come. Where that can't be found out, it counts as under way. */
+  /** Resolves with whether the call of an approval has ended, so that no reply to it will come. If that can't be found out, it counts as under way. */
   async #isOver({ id, ...record }: ApprovalRecord): Promise<boolean> {
     if (this.#open.has(id) || this.#underWay.has(id)) return false;
     return !(await this.#isWanted({ id, ...record }).catch(() => true));

@@ -2,6 +2,7 @@ import { Command, Option } from 'commander';
 import {
   agentOption,
   countOption,
+  shownToolsOption,
   timeOption,
   withConnectionOptions,
   withExamples,
@@ -35,14 +36,7 @@ export function runCommand(): Command {
     .addOption(timeOption('--restart-delay <time>', 'wait before the first restart; doubles up to 30s', '1s'))
     .addOption(timeOption('--stop-timeout <time>', 'from asking an agent to end to killing it', '10s'))
     .addOption(timeOption('--ready-timeout <time>', 'after which missing tools are worth a warning', '30s'))
-    .addOption(
-      new Option(
-        '--tools <which>',
-        'show it all tools, or only two: to search them and to call those that were found',
-      )
-        .choices(['all', 'search'])
-        .default('all'),
-    )
+    .addOption(shownToolsOption())
     .option('--no-inject', 'change nothing but the environment: SIGNALBOX_URL, _AGENT and _TOKEN_FILE')
     .option('--no-hooks', 'add no hooks to claude and gemini, which tell the agent of new mail between turns')
     .option('--wake', 'begin a turn of an idle agent when mail comes, once for each message (claude)')

@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import {
   countOption,
   groupOption,
+  shownToolsOption,
   timeOption,
   withConnectionOptions,
   withExamples,
@@ -58,14 +59,7 @@ export function serveCommand(): Command {
         '10s',
       ),
     )
-    .addOption(
-      new Option(
-        '--tools <which>',
-        'show it all tools, or only two: to search them and to call those that were found',
-      )
-        .choices(['all', 'search'])
-        .default('all'),
-    )
+    .addOption(shownToolsOption())
     .option(
       '--no-inject',
       'change nothing but the environment: SIGNALBOX_URL, _AGENT, _TOKEN_FILE and others',

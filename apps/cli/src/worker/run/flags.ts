@@ -5,7 +5,7 @@ export interface SetupFlags extends ConnectionFlags {
   /** The folder that the agents work in. */
   cwd?: string;
   role?: string;
-  /** In milliseconds. */
+  /** A time in milliseconds. */
   ttl?: number;
   count: number;
   tools: 'all' | 'search';

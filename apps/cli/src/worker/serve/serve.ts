@@ -168,7 +168,7 @@ async function warnOfSetup(
   if (unlisted !== undefined) warn('unlisted_role', unlisted);
 }
 
-/** Waits for all agents. One that can be served no longer ends the others: whoever started this command is to know. */
+/** Waits for all agents. One that can be served no longer ends the others, so that the user who started this command notices. */
 async function ended(agents: readonly ServedAgent[], graceMs: number): Promise<number> {
   const all = {
     stop: () => {

@@ -19,7 +19,7 @@ export interface CancellationsDeps {
   settler: Settler;
   tail: Tail;
   meter: Meter;
-  /** Called if a message that is not due could not be cancelled after its sender was told nothing of it. */
+  /** Called if a message that is not due could not be cancelled. Its sender hears nothing of that. */
   onError: (error: unknown) => void;
   /** Returns monotonic milliseconds. */
   monotonic: () => number;

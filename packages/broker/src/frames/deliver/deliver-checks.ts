@@ -82,9 +82,14 @@ export function refuseTimes(frame: DeliverFrame, limits: Caller['limits']['messa
     return badField('not_before_ms', 'a message that settles another one is stored at once; leave it out');
   if (kindsForNow.has(kind))
     return badField('not_before_ms', `kind '${kind}' is for now; leave it out, or send a task or a note`);
-  if (waitMs + lifetimeOf(frame, limits) <= limits.scheduledMs) return undefined;
-  const why = `with its lifetime it is over ${figure(limits.scheduledMs)} ms; take less, or a shorter ttl_ms, or raise broker.limits.message.scheduledMs`;
+  const wholeMs = waitMs + lifetimeOf(frame, limits);
+  if (wholeMs <= limits.scheduledMs) return undefined;
+  const why = `the message would wait and then live for ${days(wholeMs)} days together, and ${days(limits.scheduledMs)} are allowed; take less, or a shorter ttl_ms, or raise broker.limits.message.scheduledMs (now ${figure(limits.scheduledMs)})`;
   return badField('not_before_ms', why);
+}
+
+function days(ms: number): string {
+  return figure(Math.round(ms / 864_000) / 100);
 }
 
 /** Refuses a frame with `settles` if it is ephemeral, or if the caller does not hold what it settles. */

@@ -262,9 +262,8 @@ export class BatchWriter {
     }
     const { thread } = request;
     const reply = thread === message.thread ? message : { ...message, thread };
-    const appended: Appended = repeat
-      ? { result: repeat }
-      : { ...this.#appendNew(reply, inbox), ...(thread !== undefined && { thread }) };
+    const added: Appended = repeat ? { result: repeat } : this.#appendNew(reply, inbox);
+    const appended = thread === undefined || repeat ? added : { ...added, thread };
     if (!isHere(appended)) return appended;
     if (appended.result === 'stored') {
       if (settles?.seq === request.seq && settles.inbox === request.inbox && request.isPending) {

@@ -11,13 +11,13 @@ import { type GroupHold, GroupHolds, holdMs } from './group-holds.ts';
 
 /** The most bytes of bodies that are held at a time; a larger message comes alone. A read returns all that is held. */
 export const heldBytes = 48 * 1024;
-/** How long to wait for the group, in milliseconds. */
+/** The time to wait for the group, in milliseconds. */
 const joinMs = 40_000;
-/** How long to wait for messages that nobody has. The broker hands them out at once, unless they wait for others of their keys. */
+/** The time to wait for messages that nobody has, in milliseconds. The broker hands them out at once, unless they wait for others of their keys. */
 const arrivalMs = 1_000;
-/** How long to wait until the broker hands out nothing more. */
+/** The time to wait until the broker hands out nothing more, in milliseconds. */
 const narrowMs = 5_000;
-/** How many of the oldest messages are looked at for one that nobody has. */
+/** The number of the oldest messages among which one that nobody has is looked for. */
 const looksAt = 100;
 
 /** The dependencies of a {@link GroupInbox}. Times of `now` are monotonic, those of `wallNow` in epoch milliseconds. */
@@ -36,7 +36,7 @@ export interface GroupInboxDeps {
 export interface Wanted {
   /** The most messages that the agent holds at a time. */
   limit: number;
-  /** How long to wait for a message that no read has returned; only such messages are returned then. Else a read waits for nothing. */
+  /** The time to wait for a message that no read has returned; then the read returns only messages that no read has returned. Without it a read waits for nothing. */
   waitMs: number | undefined;
   /** See {@link GroupHold.session}. */
   session: string | undefined;
@@ -47,7 +47,7 @@ export interface Taken {
   messages: InboxMessage[];
   /** Acks them. Absent if there are none. */
   cursor: string | undefined;
-  /** Whether the group has more messages that nobody works on. */
+  /** True if the group has more messages that nobody works on. */
   hasMore: boolean;
   /** The number of messages that the agent holds, these included. */
   unacked: number;
@@ -84,7 +84,7 @@ export class GroupInbox implements AsyncDisposable {
     this.#deps = deps;
   }
 
-  /** Whether no read runs and no message is held, so that closing it takes nothing from anybody. */
+  /** True if no read runs and no message is held, so that closing it takes nothing from anybody. */
   get isIdle(): boolean {
     return this.#reads === 0 && this.held().length === 0;
   }
@@ -320,7 +320,7 @@ export class GroupInbox implements AsyncDisposable {
   }
 }
 
-/** Whether a reply was refused because the connection does not hold the message that it settles. */
+/** Returns whether a reply was refused because the connection does not hold the message that it settles. */
 function isLostHold(thrown: unknown): boolean {
   return thrown instanceof SignalboxError && thrown.code === 'no_lease';
 }
