@@ -1,13 +1,11 @@
-import type { BrokerClient, Log, ServedRequest } from '@signalbox/client';
+import type { ServedRequest } from '@signalbox/client';
 import {
-  type Fault,
   type McpReply,
   messageOf,
   type Sender,
   SignalboxError,
   type ToolCallError,
 } from '@signalbox/protocol';
-import type { AuditTrail } from '../audit/audit-trail.ts';
 import type { CallKey } from '../journal/call-key.ts';
 import { approvalEvents } from './approval-audit.ts';
 import {
@@ -29,37 +27,23 @@ import {
 import type { ApprovalQuery, ApprovalStore, NumberedApproval } from './approval-store.ts';
 import type { ApprovalPolicy } from './ask-rules.ts';
 import { AwaitedReplies } from './awaited-replies.ts';
-import { type Decided, OpenApproval } from './open-approval.ts';
+import type { Decided, OpenApproval } from './open-approval.ts';
+import { OpenApprovals, type OpenApprovalsDeps } from './open-approvals.ts';
 import { StandingApprovals } from './standing-approvals.ts';
 import { type ApprovalLimits, defaultApprovalLimits, WaitingPlaces } from './waiting-places.ts';
 
-/** The time between two looks, in milliseconds, at whether callers have called off calls that wait while this process was away. */
-const defaultSweepEveryMs = 30_000;
-/** The most calls that one question to the broker is about. */
-const sweptAtOnce = 64;
-
 /** The dependencies of {@link Approvals}. */
-export interface ApprovalsDeps {
+export interface ApprovalsDeps extends Omit<OpenApprovalsDeps, 'places' | 'onEnded'> {
   store: ApprovalStore;
-  client: Pick<BrokerClient, 'find'>;
   policy: () => ApprovalPolicy;
-  /** Returns a hash of the present definition of a tool; `undefined` if no tool has this name now. */
-  definitionHash: (tool: string) => string | undefined;
   /** Returns the reply to a call that has ended, for as long as it is kept. */
   replyOf: (request: CallKey) => McpReply | undefined;
   /** Tells those whom the policy names of a call that waits. */
   notify: (record: ApprovalRecord) => void;
-  audit: Pick<AuditTrail, 'record'>;
   newId: () => string;
   limits?: ApprovalLimits;
-  /** The time between two questions to the broker about calls whose requests are not here, in milliseconds; default 30 s. */
-  sweepEveryMs?: number;
-  /** Epoch milliseconds. */
-  now: () => number;
   /** Monotonic milliseconds. */
   monotonic: () => number;
-  fault: Fault;
-  log: Log;
 }
 
 /** A call that a rule has wait, or that waited before. */
@@ -94,9 +78,8 @@ export class Approvals implements Disposable {
   readonly standing: StandingApprovals;
   readonly #deps: ApprovalsDeps;
   readonly #places: WaitingPlaces;
-  readonly #open = new Map<string, OpenApproval>();
+  readonly #open: OpenApprovals;
   readonly #replies = new AwaitedReplies();
-  readonly #sweeping: NodeJS.Timeout;
   /** The approvals whose requests are here and have no reply yet. */
   readonly #underWay = new Set<string>();
   /** Called with the calls that wait here when this is closed. */
@@ -108,8 +91,15 @@ export class Approvals implements Disposable {
     this.#deps = deps;
     this.#places = new WaitingPlaces(deps.limits ?? defaultApprovalLimits, deps.monotonic);
     this.standing = new StandingApprovals(deps.store, deps.now, deps.monotonic);
-    for (const record of deps.store.pending()) this.#add(record);
-    this.#sweeping = setInterval(() => void this.#sweep(), deps.sweepEveryMs ?? defaultSweepEveryMs).unref();
+    this.#open = new OpenApprovals({
+      ...deps,
+      places: this.#places,
+      onEnded: (record) => {
+        // Its own request may be gone, and others that are attached to it still wait.
+        const error = errorOfEnd(record);
+        if (error) this.#replies.answered(record.id, { error });
+      },
+    });
   }
 
   /** Returns a hash of the present definition of a tool; `undefined` if no tool has this name now. */
@@ -129,7 +119,7 @@ export class Approvals implements Disposable {
 
   /** Lists the approvals that have not ended, newest first. */
   pending(): ApprovalRecord[] {
-    return Array.from(this.#open.values(), ({ record }) => record).reverse();
+    return Array.from(this.#open.all(), ({ record }) => record).reverse();
   }
 
   /** Lists approvals, also those that have ended, newest first. */
@@ -163,18 +153,7 @@ export class Approvals implements Disposable {
       const record = this.#deps.store.find(id);
       return record && { record, isDone: false };
     }
-    await open.written;
-    const change = this.#changeOf(open.record);
-    if (change !== undefined) {
-      const { record } = await open.end({ kind: 'supersede', reason: change });
-      return { record, isDone: false };
-    }
-    if (!open.onDecided && !(await this.#isWanted(open.record))) {
-      const { record } = await open.end({ kind: 'cancel', reason: gone });
-      return { record, isDone: false };
-    }
-    this.#deps.fault('orchestrator.approval.deciding');
-    const decided = await open.end(event, standing);
+    const decided = await this.#open.decide(open, event, standing);
     if (decided.isDone && standing) this.standing.add(standing);
     return decided;
   }
@@ -188,7 +167,7 @@ export class Approvals implements Disposable {
 
   /** Returns why an approved call may not start: it is not the one that was approved; `undefined` if it is. */
   refusalToStart(record: ApprovalRecord): ToolCallError | undefined {
-    const reason = this.#changeOf(record);
+    const reason = this.#open.changeOf(record);
     if (reason === undefined) return undefined;
     return errorOfEnd({ ...record, end: { state: 'superseded', endedAt: this.#deps.now(), reason } });
   }
@@ -221,10 +200,7 @@ export class Approvals implements Disposable {
 
   /** Ends the approvals of calls whose tools are no longer those that they were. */
   definitionsChanged(): void {
-    for (const open of this.#open.values()) {
-      const reason = this.#changeOf(open.record);
-      if (reason !== undefined) open.endQuietly({ kind: 'supersede', reason });
-    }
+    this.#open.definitionsChanged();
   }
 
   /** Hands back the calls that wait: their records stay, and the next process on this inbox goes on with them. */
@@ -236,8 +212,7 @@ export class Approvals implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    clearInterval(this.#sweeping);
-    for (const open of this.#open.values()) open[Symbol.dispose]();
+    this.#open[Symbol.dispose]();
   }
 
   /** Goes on with a request that came again. */
@@ -273,13 +248,12 @@ export class Approvals implements Disposable {
     const refusal = this.#places.refusalToAsk(bound);
     if (refusal) return { status: 'refused', error: refusal };
     const record = this.#recordOf(call);
-    const open = this.#add(record);
+    const open = this.#open.add(record);
     open.written = this.#deps.store.propose(record);
     try {
       await open.written;
     } catch (thrown) {
-      open[Symbol.dispose]();
-      this.#remove(open);
+      this.#open.drop(open);
       throw thrown;
     }
     this.#deps.fault('orchestrator.approval.proposed');
@@ -410,36 +384,12 @@ export class Approvals implements Disposable {
     }
   }
 
-  #add(record: ApprovalRecord): OpenApproval {
-    const { store, now, audit, fault } = this.#deps;
-    const open = new OpenApproval(record, {
-      store,
-      now,
-      onEnded: (ended) => {
-        if (ended.record.end?.state === 'approved') fault('orchestrator.approval.decided');
-        this.#remove(ended);
-        // Its own request may be gone, and others that are attached to it still wait.
-        const error = errorOfEnd(ended.record);
-        if (error) this.#replies.answered(ended.record.id, { error });
-        audit.record(approvalEvents.decided(ended.record));
-      },
-      onFailed: (failed, thrown) => this.#logFailure(failed.record.requestId, thrown),
-    });
-    this.#open.set(record.id, open);
-    this.#places.take(record.agent);
-    return open;
-  }
-
-  #remove({ record }: OpenApproval): void {
-    if (this.#open.delete(record.id)) this.#places.giveBack(record.agent);
-  }
-
   /**
    * Finds the approval whose reply a call gets: of the same call of the same agent while that waits, or of a call with its key that waits
    * or was approved.
    */
   #sameOf({ bound, idempotencyKey }: AskedCall): ApprovalRecord | undefined {
-    for (const { record, isEnding } of this.#open.values()) {
+    for (const { record, isEnding } of this.#open.all()) {
       if (record.agent !== bound.agent || isEnding) continue;
       const isSame =
         idempotencyKey === undefined ? isSameCall(record, bound) : record.idempotencyKey === idempotencyKey;
@@ -450,44 +400,16 @@ export class Approvals implements Disposable {
     return earlier?.end?.state === 'approved' ? earlier : undefined;
   }
 
-  #changeOf(record: ApprovalRecord): string | undefined {
-    return differenceFrom(record, { ...record, definitionHash: this.#deps.definitionHash(record.tool) });
-  }
-
   /** Resolves with whether the call of an approval has ended, so that no reply to it will come. If that can't be found out, it counts as under way. */
   async #isOver({ id, ...record }: ApprovalRecord): Promise<boolean> {
-    if (this.#open.has(id) || this.#underWay.has(id)) return false;
-    return !(await this.#isWanted({ id, ...record }).catch(() => true));
-  }
-
-  /** Asks the broker whether anybody still waits for a call whose request is not here. */
-  async #isWanted({ agent, requestId }: ApprovalRecord): Promise<boolean> {
-    const [state] = await this.#deps.client.find([{ agent, id: requestId }]);
-    return state === 'open';
-  }
-
-  /** Ends the approvals of calls that were called off while no orchestrator was there. */
-  async #sweep(): Promise<void> {
-    const absent = [...this.#open.values()].filter(({ onDecided, isEnding }) => !onDecided && !isEnding);
-    try {
-      for (let at = 0; at < absent.length; at += sweptAtOnce) {
-        const some = absent.slice(at, at + sweptAtOnce);
-        const requests = some.map(({ record }) => ({ agent: record.agent, id: record.requestId }));
-        const states = await this.#deps.client.find(requests);
-        for (const [i, open] of some.entries())
-          if (states[i] !== 'open' && !open.onDecided) open.endQuietly({ kind: 'cancel', reason: gone });
-      }
-    } catch (thrown) {
-      this.#deps.log({ event: 'requests_not_checked', reason: messageOf(thrown) });
-    }
+    if (this.#open.get(id) || this.#underWay.has(id)) return false;
+    return !(await this.#open.isWanted({ id, ...record }).catch(() => true));
   }
 
   #logFailure(id: string, thrown: unknown): void {
     this.#deps.log({ event: 'journal_failed', id, reason: messageOf(thrown) });
   }
 }
-
-const gone = 'nobody waits for the call any more';
 
 function decisionOf(record: ApprovalRecord): Decision {
   const error = errorOfEnd(record);

@@ -1,0 +1,159 @@
+import type { BrokerClient, Log } from '@signalbox/client';
+import { type Fault, messageOf } from '@signalbox/protocol';
+import type { AuditTrail } from '../audit/audit-trail.ts';
+import { approvalEvents } from './approval-audit.ts';
+import {
+  type ApprovalEvent,
+  type ApprovalRecord,
+  differenceFrom,
+  type StandingRecord,
+} from './approval-record.ts';
+import type { ApprovalStore } from './approval-store.ts';
+import { type Decided, OpenApproval } from './open-approval.ts';
+import type { WaitingPlaces } from './waiting-places.ts';
+
+/** The time between two looks, in milliseconds, at whether callers have called off calls that wait while this process was away. */
+const defaultSweepEveryMs = 30_000;
+/** The most calls that one question to the broker is about. */
+const sweptAtOnce = 64;
+
+/** The dependencies of {@link OpenApprovals}. */
+export interface OpenApprovalsDeps {
+  store: Pick<ApprovalStore, 'pending' | 'end' | 'find'>;
+  client: Pick<BrokerClient, 'find'>;
+  /** Returns a hash of the present definition of a tool; `undefined` if no tool has this name now. */
+  definitionHash: (tool: string) => string | undefined;
+  /** The places of calls that wait. */
+  places: WaitingPlaces;
+  /** Called when it is on the disk how an approval ended, before its own request hears of it. */
+  onEnded: (record: ApprovalRecord) => void;
+  audit: Pick<AuditTrail, 'record'>;
+  /** The time between two questions to the broker about calls whose requests are not here, in milliseconds; default 30 s. */
+  sweepEveryMs?: number;
+  /** Epoch milliseconds. */
+  now: () => number;
+  fault: Fault;
+  log: Log;
+}
+
+/**
+ * The approvals that have not ended, and all the ways in which they end: a decision, a changed tool, a caller that is gone, the deadline.
+ * They do so whether or not their requests are here.
+ */
+export class OpenApprovals implements Disposable {
+  readonly #deps: OpenApprovalsDeps;
+  readonly #open = new Map<string, OpenApproval>();
+  readonly #sweeping: NodeJS.Timeout;
+
+  /** Reads what the store holds. */
+  constructor(deps: OpenApprovalsDeps) {
+    this.#deps = deps;
+    for (const record of deps.store.pending()) this.add(record);
+    this.#sweeping = setInterval(() => void this.#sweep(), deps.sweepEveryMs ?? defaultSweepEveryMs).unref();
+  }
+
+  /** Returns the approval with this id, unless it has ended. */
+  get(id: string): OpenApproval | undefined {
+    return this.#open.get(id);
+  }
+
+  /** Lists them, oldest first. */
+  all(): Iterable<OpenApproval> {
+    return this.#open.values();
+  }
+
+  /** Adds an approval, which takes a place. */
+  add(record: ApprovalRecord): OpenApproval {
+    const { store, now, audit, fault, places, onEnded } = this.#deps;
+    const open = new OpenApproval(record, {
+      store,
+      now,
+      onEnded: (ended) => {
+        if (ended.record.end?.state === 'approved') fault('orchestrator.approval.decided');
+        this.#remove(ended);
+        onEnded(ended.record);
+        audit.record(approvalEvents.decided(ended.record));
+      },
+      onFailed: (failed, thrown) => this.#logFailure(failed.record, thrown),
+    });
+    this.#open.set(record.id, open);
+    places.take(record.agent);
+    return open;
+  }
+
+  /** Forgets an approval that could not be written. */
+  drop(open: OpenApproval): void {
+    open[Symbol.dispose]();
+    this.#remove(open);
+  }
+
+  /** Takes a decision, as far as it changes anything. Rejects if it can't be written; the call waits on then. */
+  async decide(
+    open: OpenApproval,
+    event: ApprovalEvent & { kind: 'approve' | 'deny' },
+    standing?: StandingRecord,
+  ): Promise<Decided> {
+    await open.written;
+    const reason = this.changeOf(open.record);
+    if (reason !== undefined) {
+      const { record } = await open.end({ kind: 'supersede', reason });
+      return { record, isDone: false };
+    }
+    if (!open.onDecided && !(await this.isWanted(open.record))) {
+      const { record } = await open.end({ kind: 'cancel', reason: gone });
+      return { record, isDone: false };
+    }
+    this.#deps.fault('orchestrator.approval.deciding');
+    return await open.end(event, standing);
+  }
+
+  /** Says how the call of an approval is no longer the one that was asked about; `undefined` if it is. */
+  changeOf(record: ApprovalRecord): string | undefined {
+    return differenceFrom(record, { ...record, definitionHash: this.#deps.definitionHash(record.tool) });
+  }
+
+  /** Ends the approvals of calls whose tools are no longer those that they were. */
+  definitionsChanged(): void {
+    for (const open of this.#open.values()) {
+      const reason = this.changeOf(open.record);
+      if (reason !== undefined) open.endQuietly({ kind: 'supersede', reason });
+    }
+  }
+
+  /** Asks the broker whether anybody still waits for a call whose request is not here. */
+  async isWanted({ agent, requestId }: ApprovalRecord): Promise<boolean> {
+    const [state] = await this.#deps.client.find([{ agent, id: requestId }]);
+    return state === 'open';
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#sweeping);
+    for (const open of this.#open.values()) open[Symbol.dispose]();
+  }
+
+  #remove({ record }: OpenApproval): void {
+    if (this.#open.delete(record.id)) this.#deps.places.giveBack(record.agent);
+  }
+
+  /** Ends the approvals of calls that were called off while no orchestrator was there. */
+  async #sweep(): Promise<void> {
+    const absent = [...this.#open.values()].filter(({ onDecided, isEnding }) => !onDecided && !isEnding);
+    try {
+      for (let at = 0; at < absent.length; at += sweptAtOnce) {
+        const some = absent.slice(at, at + sweptAtOnce);
+        const requests = some.map(({ record }) => ({ agent: record.agent, id: record.requestId }));
+        const states = await this.#deps.client.find(requests);
+        for (const [i, open] of some.entries())
+          if (states[i] !== 'open' && !open.onDecided) open.endQuietly({ kind: 'cancel', reason: gone });
+      }
+    } catch (thrown) {
+      this.#deps.log({ event: 'requests_not_checked', reason: messageOf(thrown) });
+    }
+  }
+
+  #logFailure({ requestId: id }: ApprovalRecord, thrown: unknown): void {
+    this.#deps.log({ event: 'journal_failed', id, reason: messageOf(thrown) });
+  }
+}
+
+const gone = 'nobody waits for the call any more';
