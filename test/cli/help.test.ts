@@ -21,6 +21,7 @@ const commands = [
   'tools call',
   'tools result',
   'tools calls',
+  'tools cancel',
   'tools explain',
   'approvals',
   'approvals show',

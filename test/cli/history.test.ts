@@ -121,6 +121,13 @@ test('A failed call is the whole error with its request id, and what became of i
   const other = await workspace.agent('researcher-2', 'researcher');
   const foreign = await workspace.run(['tools', 'result', id, '--json'], other.env);
   expect({ code: foreign.code, answer: jsonOf(foreign) }).toEqual({ code: 1, answer: { state: 'unknown' } });
+  const ofHers = await workspace.run(['tools', 'result', id, '--of', 'researcher-1', ...operator]);
+  expect(ofHers).toMatchObject({ code: 0, stdout: expect.stringMatching(/^finished/) });
+  const late = await workspace.run(['tools', 'cancel', id, ...operator]);
+  expect(late).toMatchObject({
+    code: 1,
+    stdout: 'nothing was called off: the call of researcher-1 had ended (ok)\n',
+  });
 });
 
 test('A call that runs is shown as running; at SIGINT it is withdrawn, and its result says so.', async () => {

@@ -52,7 +52,8 @@ test('operators see, stop, start and reload servers; nobody else does', async ()
   for (const [op, needs] of Object.entries(operationPermissions.request)) {
     const decision = { id: 'k7f3mz', verdict: 'approve' };
     const backup = { directory: '/b', backup_id: 'b' };
-    const body = { op, server: 'counter', role: 'reader', tool: echo, ...backup, ...decision };
+    const call = { agent: 'rita', request_id: 'r1' };
+    const body = { op, server: 'counter', role: 'reader', tool: echo, ...backup, ...decision, ...call };
     expect(await ask(reader, body)).toMatchObject({
       error: {
         code: 'permission_denied',

@@ -33,7 +33,14 @@ export {
   readApproval,
   revokeStandingApproval,
 } from './orchestrator/approvals.ts';
-export { listCalls, listOwnCalls, maxCalls, maxOwnCalls } from './orchestrator/calls.ts';
+export {
+  cancelCall,
+  listCalls,
+  listOwnCalls,
+  maxCalls,
+  maxOwnCalls,
+  readCall,
+} from './orchestrator/calls.ts';
 export { type FailedOutcome, outcomeError } from './orchestrator/failed-outcome.ts';
 export { discoverServers, readManifest } from './orchestrator/lists.ts';
 export {

@@ -197,9 +197,11 @@ export {
   type CallRecord,
   type CallRecordOutcome,
   type CallStatus,
+  type CancelCallReply,
   callRecordSchema,
   callStatusSchema,
   callsReplySchema,
+  cancelCallReplySchema,
 } from './mcp/call-status.ts';
 export { JsonLineReader, jsonLine } from './mcp/json-lines.ts';
 export { type JsonRpcHead, jsonRpcHead, plainIdPattern } from './mcp/json-rpc-head.ts';
@@ -233,6 +235,7 @@ export {
   type BackupRequest,
   type CallRequest,
   type CallsRequest,
+  type CancelCallRequest,
   type DecideRequest,
   type DiscoverRequest,
   type ExplainRequest,

@@ -56,6 +56,7 @@ export const operationPermissions = {
     start: operator,
     discover: operator,
     backup: operator,
+    cancel_call: operator,
     approvals: approvalReaders,
     standing_approvals: approvalReaders,
     decide: deciders,
@@ -72,6 +73,8 @@ export const operationPermissions = {
     peek: operator,
     /** The request `manifest` shows the tools of every role. */
     manifest: readers,
+    /** The request `status` shows the replies to the calls of every agent. */
+    status: operator,
   },
   http: {
     /** `GET /metrics` and `GET /readyz?verbose`. */

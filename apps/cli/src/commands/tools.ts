@@ -3,6 +3,7 @@ import { withExamples } from '../command-options.ts';
 import { toolsAuthCommand } from './tools/auth.ts';
 import { toolsCallCommand } from './tools/call.ts';
 import { toolsCallsCommand } from './tools/calls.ts';
+import { toolsCancelCommand } from './tools/cancel.ts';
 import { toolsDiscoverCommand } from './tools/discover.ts';
 import { toolsExplainCommand } from './tools/explain.ts';
 import { toolsListCommand } from './tools/list.ts';
@@ -17,6 +18,7 @@ const children: readonly (() => Command)[] = [
   toolsCallCommand,
   toolsResultCommand,
   toolsCallsCommand,
+  toolsCancelCommand,
   toolsStatusCommand,
   toolsDiscoverCommand,
   toolsExplainCommand,

@@ -5,10 +5,19 @@ import { exitCodeOf, exitCodes } from '../terminal/exit-codes.ts';
 import { printJson, printLines } from '../terminal/output.ts';
 import { printResult } from './print-result.ts';
 
-/** Prints the state of one's own call, with its reply if it has ended. Exit code 75 says that it has not ended. */
-export async function callResult(requestId: string, flags: ToolsFlags): Promise<void> {
-  checkId(requestId);
-  const status = await askOrchestrator(flags, { op: 'status', request_id: requestId });
+/** The options of `signalbox tools result`. `of` is the agent that made the call, not the one that asks. */
+export interface ToolsResultFlags extends ToolsFlags {
+  of?: string;
+}
+
+/** Prints the state of a call, with its reply if it has ended: of one's own, or for operators of any agent's. Exit code 75 says that it has not ended. */
+export async function callResult(requestId: string, { of, ...flags }: ToolsResultFlags): Promise<void> {
+  checkRequestId(requestId);
+  const status = await askOrchestrator(flags, {
+    op: 'status',
+    request_id: requestId,
+    ...(of !== undefined && { as_agent: of }),
+  });
   if (status.state === 'finished') return printFinished(status, flags);
   process.exitCode = status.state === 'unknown' ? exitCodes.failed : exitCodes.retryable;
   if (flags.json) return printJson(status);
@@ -28,7 +37,7 @@ const words = {
   queued: 'queued: the call waits for its turn and has not run yet',
   running: 'running: the tool works on it',
   unknown:
-    'unknown: the orchestrator knows no call of yours with this id; it never came there, or it is forgotten by now',
+    'unknown: the orchestrator knows no such call with this id; it never came there, or it is forgotten by now',
 };
 
 type Finished = CallStatus & { state: 'finished' };
@@ -57,7 +66,8 @@ function exitCodeOfOutcome(outcome: Finished['outcome']): number {
   return exitCodeOf({ code: outcome, retryable: toolErrorCodes[outcome].retryable });
 }
 
-function checkId(id: string): void {
+/** Throws `usage` if a text is not the id of a request. */
+export function checkRequestId(id: string): void {
   if (/^(re:)?[!-~]{1,64}$/.test(id)) return;
   throw new SignalboxError('usage', `'${id}' is not the id of a request`, {
     details: { hint: 'it stands in what a failed tools call says, and in signalbox tools calls' },

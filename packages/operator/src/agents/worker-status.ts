@@ -8,6 +8,7 @@ const faceSchema = z.object({
 const runSchema = z.object({
   worker: z.literal('run'),
   command: z.string(),
+  restarts: z.int().min(0).optional(),
   tools_lost: z.literal(true).optional(),
   last_output_at: z.number().optional(),
   last_output: z.string().optional(),

@@ -1,5 +1,5 @@
 import type { BrokerClient } from '@signalbox/client';
-import { type CallRecord, SignalboxError } from '@signalbox/protocol';
+import { type CallRecord, type CallStatus, type CancelCallReply, SignalboxError } from '@signalbox/protocol';
 import { queryOrchestrator } from './orchestrator-request.ts';
 
 /** Selects tool calls. `since` is a time in epoch milliseconds. */
@@ -51,6 +51,39 @@ export async function queryCalls(
   const request = { op: 'calls' as const, limit: maxCalls, ...query };
   const { calls } = await queryOrchestrator(client, orchestrator, request);
   return calls.sort((a, b) => a.received_at - b.received_at);
+}
+
+/** Names a tool call: the agent that made it, and the id of its request. */
+export interface NamedCall {
+  agent: string;
+  requestId: string;
+}
+
+/** Reads the status of a call of any agent, with its reply if that is kept. For operators. */
+export async function readCall(
+  client: BrokerClient,
+  orchestrator: string,
+  { agent, requestId }: NamedCall,
+): Promise<CallStatus> {
+  const request = { op: 'status' as const, request_id: requestId, as_agent: agent };
+  return await queryOrchestrator(client, orchestrator, request);
+}
+
+/**
+ * Calls off a tool call of any agent that waits or runs. Resolves when it has ended, or 5 s later. Its tool may have taken effect;
+ * `may_have_run` says whether. For operators. Rejects with `invalid_arguments` if the orchestrator knows no such call.
+ */
+export async function cancelCall(
+  client: BrokerClient,
+  orchestrator: string,
+  { agent, requestId }: NamedCall,
+  reason?: string,
+): Promise<CancelCallReply> {
+  const request = { op: 'cancel_call' as const, agent, request_id: requestId };
+  return await queryOrchestrator(client, orchestrator, {
+    ...request,
+    ...(reason !== undefined && { reason }),
+  });
 }
 
 /** Rejects with `no_consumer` if no orchestrator of this name is connected. */

@@ -4,6 +4,7 @@ import {
   backupReplySchema,
   callStatusSchema,
   callsReplySchema,
+  cancelCallReplySchema,
   decideReplySchema,
   discoveryReplySchema,
   explanationSchema,
@@ -23,6 +24,7 @@ import { failedRequest } from './failed-request.ts';
 /** The schema of the `data` that answers each operation. */
 const answerSchemas = {
   status: callStatusSchema,
+  cancel_call: cancelCallReplySchema,
   search: searchReplySchema,
   calls: callsReplySchema,
   own_calls: callsReplySchema,

@@ -158,6 +158,11 @@ export class Approvals implements Disposable {
     return decided;
   }
 
+  /** Ends the approval of a call that waits for it, because the call is called off. Rejects if that can't be written. */
+  async cancel(id: string, reason: string): Promise<void> {
+    await this.#open.get(id)?.end({ kind: 'cancel', reason });
+  }
+
   /** Ends a standing approval. Resolves with it when that is on the disk; `undefined` if there is none with this id. */
   async revokeStanding(id: string, asker: Sender): Promise<StandingRecord | undefined> {
     const standing = await this.standing.revoke(id);

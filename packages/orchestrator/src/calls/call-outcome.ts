@@ -8,6 +8,7 @@ import {
   toProxiedResult,
 } from '@signalbox/protocol';
 import type { ToolCallResult } from '@signalbox/tool-calls';
+import type { CalledOff } from './tracked-call.ts';
 
 /** Returns the reply that tells a requester how its call ended. */
 export function replyOf(ended: ToolCallResult, { tool, round }: CallRequest): McpReply {
@@ -46,4 +47,15 @@ export function outcomeUnknown(requestId: string): ToolCallError {
       hint: 'Check what the tool changed before you call it again; the status of the request shows what is recorded.',
     },
   );
+}
+
+/** Returns the error for a call that an operator called off. */
+export function calledOffError(tool: string, { by, reason }: CalledOff, mayHaveRun: boolean): ToolCallError {
+  const why = reason === undefined ? '' : `: ${reason}`;
+  return toolCallError('cancelled', `${by.agent} called off this call of '${tool}'${why}`, {
+    mayHaveRun,
+    hint: mayHaveRun
+      ? 'Check what the tool changed, and ask the person before you call it again.'
+      : 'The call was not made. Do not seek another way to the same effect: ask the person.',
+  });
 }

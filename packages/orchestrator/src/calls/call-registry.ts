@@ -2,7 +2,7 @@ import type { CallRecord, CallStatus, McpReply } from '@signalbox/protocol';
 import type { CallKey } from '../journal/call-key.ts';
 import type { JournalEntry } from '../journal/journal.ts';
 import { type EndedCallLimits, EndedCalls } from './ended-calls.ts';
-import { type CallName, TrackedCall, type TrackedCallDeps } from './tracked-call.ts';
+import { type CallName, type StoppableRequest, TrackedCall, type TrackedCallDeps } from './tracked-call.ts';
 
 const defaultLimits: EndedCallLimits = { calls: 1_000, replyBytes: 16 * 1024 * 1024 };
 
@@ -23,8 +23,8 @@ export class CallRegistry {
   }
 
   /** Adds a call. `earlier` is the journal's entry of its start by a process that has ended. */
-  add(call: CallName, earlier?: JournalEntry): TrackedCall {
-    const tracked = new TrackedCall(call, earlier, this.#callDeps);
+  add(call: CallName, earlier?: JournalEntry, request?: StoppableRequest): TrackedCall {
+    const tracked = new TrackedCall(call, { earlier, request }, this.#callDeps);
     this.#active.add(tracked);
     return tracked;
   }
@@ -45,6 +45,11 @@ export class CallRegistry {
       outcome,
       ...(replyText !== undefined && { reply: JSON.parse(replyText) as McpReply }),
     };
+  }
+
+  /** Returns a call that waits or runs; `undefined` if none has this key. */
+  find(key: CallKey): TrackedCall | undefined {
+    return [...this.#active].find((call) => call.hasKey(key));
   }
 
   /** Returns the role and the tool of one call; `undefined` if this process does not know it. */

@@ -85,7 +85,7 @@ async function tryCall(
   call: IncomingCall,
   arrived: Moment,
 ): Promise<ToolCallResult | typeof handBack | OnHold> {
-  const { request, body, place } = call;
+  const { request, body, place, tracked } = call;
   const { from, id, seq } = request.message;
   const { agent, role } = from;
   const catalog = await deps.catalog();
@@ -123,7 +123,7 @@ async function tryCall(
   if (problem !== undefined) return { error: unreadable(problem) };
 
   const queued = { worker: agent, server: route.server ?? body.tool };
-  const turn = await deps.scheduler.run<ToolCallResult | OnHold>(queued, request.signal, async () => {
+  const begin = async (): Promise<ToolCallResult | OnHold> => {
     const now = await deps.catalog();
     const isSame = now === catalog && approval === undefined && admission.tool !== undefined;
     const { tool, refusal } = isSame ? admission : admit(now, role, body.tool);
@@ -141,7 +141,8 @@ async function tryCall(
     } finally {
       deps.holds.ended(request);
     }
-  });
+  };
+  const turn = await deps.scheduler.run(queued, request.signal, begin, (position) => tracked.waits(position));
   if (turn.status === 'ran') {
     if ('onHold' in turn.value) takeBack();
     return turn.value;
@@ -240,7 +241,11 @@ async function callHost(
           (approval && deps.approvals?.refusalToStart(approval)) ?? (await writeStart(deps, call, server)),
     onSent: deps.fault === noFault ? undefined : () => deps.fault('orchestrator.call.sent'),
     onProgress: body.options?.progress
-      ? (progress: ToolProgress) => request.progress(withoutTokensIn(progress))
+      ? (progress: ToolProgress) => {
+          const { progress: done, total } = progress;
+          tracked.progress = { progress: done, ...(total !== undefined && { total }) };
+          request.progress(withoutTokensIn(progress));
+        }
       : undefined,
   });
 }

@@ -19,12 +19,13 @@ import type { Journal, JournalEntry } from '../journal/journal.ts';
 import { type EndedCall, JournaledCall } from '../journal/journaled-call.ts';
 import type { CallMeter } from '../metrics/call-meter.ts';
 import { boundedReply } from './bounded-reply.ts';
-import { outcomeOf, outcomeUnknown, replyOf } from './call-outcome.ts';
+import { calledOffError, outcomeOf, outcomeUnknown, replyOf } from './call-outcome.ts';
 import type { CallRegistry } from './call-registry.ts';
 import type { IncomingCall } from './incoming-call.ts';
 import { type LargeTurns, largeLength } from './large-turns.ts';
 import { type RunCallDeps, runCall } from './run-call.ts';
 import { admit } from './tool-refusals.ts';
+import type { TrackedCall } from './tracked-call.ts';
 
 /** The dependencies of {@link serveCall}. */
 export interface CallDeps extends RunCallDeps {
@@ -79,7 +80,11 @@ export async function serveCall(
   const isUnknown =
     mayHaveStarted &&
     (asked !== undefined || !(await isRepeatable(deps, body.tool, journaled?.earlier !== undefined)));
-  const tracked = deps.registry.add(name, journaled?.earlier);
+  const requestBytes = Buffer.byteLength(request.message.body ?? '');
+  const tracked = deps.registry.add(name, journaled?.earlier, {
+    bytes: requestBytes,
+    stop: () => request.stop(),
+  });
   if (asked) tracked.cleared(asked.id);
   const result = isUnknown
     ? { error: outcomeUnknown(id) }
@@ -89,24 +94,26 @@ export async function serveCall(
     return handBack;
   }
   fault('orchestrator.call.returned');
-  const { reply, text } = boundedReply(replyOf(result, body), deps.maxReplyBytes());
+  const ended = withOperator(tracked, result);
+  const { reply, text } = boundedReply(replyOf(ended, body), deps.maxReplyBytes());
   const outcome = outcomeOf(reply);
   tracked.ended(outcome, text);
   const record = tracked.toRecord();
   deps.meter.ended(record);
   const isForbidden = outcome === 'permission_denied' && tracked.state === 'queued';
   const rule = isForbidden ? ruleOf(await deps.catalog(), from.role, body.tool) : undefined;
-  const requestBytes = Buffer.byteLength(request.message.body ?? '');
   deps.audit.record(callEvent(record, { rule, requestBytes, replyBytes: Buffer.byteLength(text) }));
   const wasAsked = tracked.approval !== undefined;
-  const isLate = !request.signal.aborted && (wasAsked || monotonic() - receivedAt >= lateMs);
-  const ended = (replyText: string): EndedCall => ({
+  // Who waits for a call that an operator called off is told so.
+  const isGivenUp = request.signal.aborted && tracked.calledOff === undefined;
+  const isLate = !isGivenUp && (wasAsked || monotonic() - receivedAt >= lateMs);
+  const endWith = (replyText: string): EndedCall => ({
     call: callOf(deps, record, request),
     end: { outcome, finishedAt: deps.now(), reply: replyText, isLate },
   });
   if (journaled && !wasInterrupted(request.signal, result)) {
     try {
-      const isWritten = await journaled.finish(ended(text));
+      const isWritten = await journaled.finish(endWith(text));
       if (isWritten) fault('orchestrator.journal.finished');
     } catch (thrown) {
       // The requester can still be told, now; only after a crash would the outcome be unknown.
@@ -122,7 +129,7 @@ export async function serveCall(
     endTurn?.();
     if (wasAsked) deps.approvals?.delivered(name, how);
     // Nobody waits for the reply to a call that its requester called off, or whose deadline has passed.
-    journaled?.settle(how, () => (request.signal.aborted ? undefined : ended(JSON.stringify(reply))));
+    journaled?.settle(how, () => (isGivenUp ? undefined : endWith(JSON.stringify(reply))));
   });
 }
 
@@ -166,6 +173,12 @@ function answer(fault: Fault, reply: McpReply, settle: ((how: ReplyEnd) => void)
       settle?.(how);
     },
   };
+}
+
+/** Returns how a call ended, with the words of the operator if one called it off. */
+function withOperator({ calledOff, name }: TrackedCall, result: ToolCallResult): ToolCallResult {
+  if (!calledOff || !('error' in result) || result.error.code !== 'cancelled') return result;
+  return { error: calledOffError(name.tool, calledOff, result.error.may_have_run) };
 }
 
 /** Returns what the journal is told of a call. */

@@ -1,4 +1,4 @@
-import type { CallRecord, CallRecordOutcome } from '@signalbox/protocol';
+import type { CallRecord, CallRecordOutcome, Sender } from '@signalbox/protocol';
 import type { CallKey } from '../journal/call-key.ts';
 import type { JournalEntry } from '../journal/journal.ts';
 
@@ -6,6 +6,18 @@ import type { JournalEntry } from '../journal/journal.ts';
 export interface CallName extends CallKey {
   readonly role: string;
   readonly tool: string;
+}
+
+/** The request of a call: its length, and how it is stopped while its requester waits on. */
+export interface StoppableRequest {
+  bytes: number;
+  stop: () => void;
+}
+
+/** The operator who called off a call, and why. */
+export interface CalledOff {
+  by: Sender;
+  reason: string | undefined;
 }
 
 /** The dependencies of a {@link TrackedCall}. */
@@ -20,12 +32,20 @@ export interface TrackedCallDeps {
 export class TrackedCall {
   readonly name: CallName;
   readonly #deps: TrackedCallDeps;
+  readonly #request: StoppableRequest | undefined;
+  readonly #over = Promise.withResolvers<void>();
   /** The time of the request, in epoch milliseconds. */
   readonly receivedAt: number;
   #startedAt: number | undefined;
   #server: string | undefined;
   #isRunning = false;
   #isAwaited = false;
+  #position: (() => number | undefined) | undefined;
+  #replyBytes: number | undefined;
+  /** What the tool told last of its progress. */
+  progress: CallRecord['progress'];
+  /** The operator who called it off, and why; `undefined` if nobody did. */
+  calledOff: CalledOff | undefined;
   /** Who holds the call, since when and why; `undefined` if nobody does. */
   hold: string | undefined;
   /** The id of the approval that the call waits for, or waited for. */
@@ -37,9 +57,14 @@ export class TrackedCall {
   replyText: string | undefined;
 
   /** `earlier` is the journal's entry of a start by an earlier process. */
-  constructor(name: CallName, earlier: JournalEntry | undefined, deps: TrackedCallDeps) {
+  constructor(
+    name: CallName,
+    { earlier, request }: { earlier: JournalEntry | undefined; request: StoppableRequest | undefined },
+    deps: TrackedCallDeps,
+  ) {
     this.name = name;
     this.#deps = deps;
+    this.#request = request;
     this.receivedAt = earlier?.receivedAt ?? deps.now();
     this.#startedAt = earlier?.startedAt;
     this.#server = earlier?.server;
@@ -67,8 +92,25 @@ export class TrackedCall {
     this.hold = hold;
   }
 
+  /** Marks the call as one that waits for its turn. `position` returns its place in the line. */
+  waits(position: () => number | undefined): void {
+    this.#position = position;
+  }
+
+  /** Stops the call for an operator. Its requester is told who did, and why. */
+  callOff(calledOff: CalledOff): void {
+    this.calledOff ??= calledOff;
+    this.#request?.stop();
+  }
+
+  /** Resolves when the call has ended, or is left to another process. */
+  get over(): Promise<void> {
+    return this.#over.promise;
+  }
+
   /** Marks the call as running on `server`. */
   running(server: string | undefined): void {
+    this.#position = undefined;
     this.#isRunning = true;
     this.#startedAt = this.#deps.now();
     this.#server = server ?? this.#server;
@@ -78,13 +120,14 @@ export class TrackedCall {
   ended(outcome: CallRecordOutcome, replyText: string): void {
     this.outcome = outcome;
     this.replyText = replyText;
+    this.#replyBytes = Buffer.byteLength(replyText);
     this.#finishedAt = this.#deps.now();
-    this.#deps.onLeave(this);
+    this.#leave();
   }
 
   /** Removes a call that did not run here and that another orchestrator will run. */
   dropped(): void {
-    this.#deps.onLeave(this);
+    this.#leave();
   }
 
   /** The state of a call that has not ended. */
@@ -97,20 +140,31 @@ export class TrackedCall {
   /** Returns the call as operators and its agent are shown it. */
   toRecord(): CallRecord {
     const { agent, requestId, role, tool } = this.name;
-    const { outcome } = this;
+    const { outcome, progress } = this;
+    const isActive = outcome === undefined;
+    const position = isActive && this.state === 'queued' ? this.#position?.() : undefined;
     return {
       request_id: requestId,
       agent,
       role,
       tool,
-      state: outcome === undefined ? this.state : 'finished',
+      state: isActive ? this.state : 'finished',
       ...(this.approval !== undefined && { approval: this.approval }),
       ...(this.hold !== undefined && { hold: this.hold }),
+      ...(position !== undefined && { position }),
+      ...(isActive && progress && { progress }),
       received_at: this.receivedAt,
       ...(this.#startedAt !== undefined && { started_at: this.#startedAt }),
       ...(this.#server && { server: this.#server }),
       ...(this.#finishedAt !== undefined && { finished_at: this.#finishedAt }),
+      ...(this.#request && { request_bytes: this.#request.bytes }),
+      ...(this.#replyBytes !== undefined && { reply_bytes: this.#replyBytes }),
       ...(outcome !== undefined && { outcome, reply_kept: this.replyText !== undefined }),
     };
+  }
+
+  #leave(): void {
+    this.#deps.onLeave(this);
+    this.#over.resolve();
   }
 }

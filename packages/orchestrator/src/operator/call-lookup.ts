@@ -28,14 +28,14 @@ export interface CallLookupDeps {
   catalogs: Pick<CatalogTracker, 'current'>;
 }
 
-/** Reports the status of one of the asker's own requests. A request of another agent is `unknown` to it. */
+/** Reports the status of one of the asker's own requests, or for operators of any agent's. Another agent's request is `unknown` to all others. */
 export async function answerStatus(
   { registry, journal, catalogs }: CallLookupDeps,
   asker: Sender,
-  { request_id: requestId }: StatusRequest,
+  { request_id: requestId, as_agent: other }: StatusRequest,
 ): Promise<McpReply> {
-  const key = { agent: asker.agent, requestId };
-  if (!(await maySeeReply(asker.role, { registry, journal, catalogs }, key)))
+  const key = { agent: other ?? asker.agent, requestId };
+  if (other === undefined && !(await maySeeReply(asker.role, { registry, journal, catalogs }, key)))
     return { data: { state: 'unknown' } };
   const known = registry.status(key);
   const isWithoutReply = known?.state === 'finished' && known.reply === undefined;

@@ -1,4 +1,5 @@
 import {
+  type CancelCallReply,
   isPermitted,
   listPermissions,
   type ManifestRequest,
@@ -29,6 +30,7 @@ import {
 } from './approval-operations.ts';
 import { answerBackup, type BackupDeps } from './backup.ts';
 import { answerCalls, answerOwnCalls, answerStatus, type CallLookupDeps } from './call-lookup.ts';
+import { answerCancelCall, type CancelCallDeps } from './cancel-call.ts';
 import { explainTool } from './explain-tool.ts';
 import {
   answerDiscover,
@@ -46,6 +48,7 @@ export interface OperationDeps
   extends CallLookupDeps,
     ServerOperationDeps,
     BackupDeps,
+    CancelCallDeps,
     ApprovalOperationDeps {
   /** Reports to the audit log what operators ask for. */
   audit: Pick<AuditTrail, 'record'>;
@@ -72,7 +75,7 @@ export async function answerOperation(
     const { agent, role } = asker;
     const outcome = 'permission_denied';
     deps.audit.record({ code: 'call_refused', agent, role, name: op, outcome, detail: `operation ${op}` });
-    const what = op === 'manifest' ? `${op}' of another role` : `${op}'`;
+    const what = `${op}'${ofOthers[op] ?? ''}`;
     const message = `op '${what} is not allowed for role '${asker.role}'; it is for the permission ${listPermissions(needs)}`;
     return { error: toolCallError(outcome, message, { mayHaveRun: false }) };
   }
@@ -86,12 +89,19 @@ export async function answerOperation(
   }
 }
 
+/** What operations that everybody may ask for are refused for. */
+const ofOthers: Partial<Record<string, string>> = {
+  manifest: ' of another role',
+  status: ' of another agent',
+};
+
 /** Returns the permissions of which the asker needs one; `undefined` if everybody may ask. */
 function neededFor(request: OperationRequest, ownRole: string): readonly Permission[] | undefined {
   const { request: byOp, frame } = operationPermissions;
   if (request.op === 'manifest') {
     return request.as_role === undefined || request.as_role === ownRole ? undefined : frame.manifest;
   }
+  if (request.op === 'status' && request.as_agent !== undefined) return frame.status;
   return request.op in byOp ? byOp[request.op as keyof typeof byOp] : undefined;
 }
 
@@ -111,6 +121,15 @@ function auditOperation(
     case 'start':
       audit.record({ code: 'server_changed', ...who, name: request.server, detail: op, outcome });
       return;
+    case 'cancel_call': {
+      if (!('data' in reply)) return;
+      const { cancelled, state } = reply.data as CancelCallReply;
+      if (!cancelled) return;
+      const why = request.reason === undefined ? '' : `: ${request.reason}`;
+      const detail = `of ${request.agent}, ${state}${why}`;
+      audit.record({ code: 'call_cancelled', ...who, request_id: request.request_id, detail, outcome });
+      return;
+    }
     case 'calls':
     case 'servers':
     case 'explain':
@@ -140,7 +159,7 @@ function auditOperation(
         code: 'calls_read',
         ...who,
         name: op,
-        detail: `request ${request.request_id}`,
+        detail: `request ${request.request_id}${request.as_agent === undefined ? '' : ` of ${request.as_agent}`}`,
         outcome,
       });
       return;
@@ -165,6 +184,8 @@ async function answerAllowed(
     }
     case 'calls':
       return answerCalls(deps, request);
+    case 'cancel_call':
+      return await answerCancelCall(deps, asker, request);
     case 'own_calls':
       return answerOwnCalls(deps, asker, request);
     case 'servers':

@@ -17,9 +17,14 @@ export type CallTurn<T> =
 export interface CallScheduler {
   /**
    * Runs the task when it is the call's turn, and holds the call's places until the task ends. Rejects if the task
-   * does.
+   * does. `onWait` is called if the call has to wait, with a function that returns its place in the line of its server, 1 for the next.
    */
-  run<T>(call: QueuedCall, signal: AbortSignal, task: () => Promise<T>): Promise<CallTurn<T>>;
+  run<T>(
+    call: QueuedCall,
+    signal: AbortSignal,
+    task: () => Promise<T>,
+    onWait?: (position: () => number | undefined) => void,
+  ): Promise<CallTurn<T>>;
   /** Hands back all waiting calls, and all that come later. Running calls go on. */
   close(): void;
   /** Replaces the limits of single servers, and starts the calls for which there is room now. */
@@ -82,7 +87,12 @@ export function createCallScheduler(
     get waiting() {
       return queue.waiting;
     },
-    async run<T>(call: QueuedCall, signal: AbortSignal, task: () => Promise<T>): Promise<CallTurn<T>> {
+    async run<T>(
+      call: QueuedCall,
+      signal: AbortSignal,
+      task: () => Promise<T>,
+      onWait?: (position: () => number | undefined) => void,
+    ): Promise<CallTurn<T>> {
       const { worker, server } = call;
       if (signal.aborted) return { status: 'aborted' };
       if (isClosed) return { status: 'handed_back' };
@@ -111,7 +121,10 @@ export function createCallScheduler(
       const refusal = queue.enqueue(entry);
       if (refusal !== undefined) return refuse(worker, refusal);
       startReadyCalls();
-      if (queue.has(entry)) signal.addEventListener('abort', onAbort, { once: true });
+      if (queue.has(entry)) {
+        signal.addEventListener('abort', onAbort, { once: true });
+        onWait?.(() => queue.position(entry));
+      }
       if (queue.load(worker).waiting > 0 && !estimates.has(worker)) {
         estimates.set(worker, new RetryEstimate(now()));
       }

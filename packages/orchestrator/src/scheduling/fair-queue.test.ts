@@ -84,6 +84,21 @@ describe('a call that waits', () => {
     expect(running.map(({ server }) => server)).toEqual(['busy', 'idle', 'other']);
   });
 
+  it('knows its place in the line of its server, which is the order in which calls then run', () => {
+    const { queue, send, finish } = open({ perServer: 1 });
+    const [greedy, ann, bea] = [
+      [call('greedy'), call('greedy'), call('greedy'), call('greedy')],
+      [call('ann'), call('ann')],
+      [call('bea')],
+    ];
+    send(...greedy, ...ann, ...bea);
+    const waiting = [...greedy.slice(1), ...ann, ...bea];
+    expect(queue.position(greedy[0]!)).toBeUndefined();
+    const inOrder = waiting.toSorted((a, b) => queue.position(a)! - queue.position(b)!);
+    expect(waiting.map((one) => queue.position(one)).toSorted()).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(inOrder.map(() => finish()[0])).toEqual(inOrder.map(({ worker }) => worker));
+  });
+
   it('can be taken out, and one that runs cannot', () => {
     const { queue, send, finish } = open({ global: 1 });
     const [runs, waits, next] = [call('a'), call('a'), call('b')];

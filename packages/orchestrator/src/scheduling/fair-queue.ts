@@ -134,6 +134,25 @@ export class FairQueue<C extends QueuedCall> {
     return this.#servers.get(call.server)?.lines.get(call.worker)?.calls.has(call) ?? false;
   }
 
+  /**
+   * Returns the place of a waiting call in the line of its server, 1 for the next, as turns are now; `undefined` if it does not wait. Other
+   * limits may have it wait longer, and calls of workers that come later may go before it.
+   */
+  position(call: C): number | undefined {
+    const server = this.#servers.get(call.server);
+    const own = server?.lines.get(call.worker);
+    if (!server || !own?.calls.has(call)) return undefined;
+    // Workers take turns: before its own n-th call, each worker before it has had n calls, and each one behind it n - 1.
+    const turn = [...own.calls].indexOf(call) + 1;
+    let before = turn - 1;
+    let isBehind = false;
+    for (const line of server.lines.values()) {
+      if (line === own) isBehind = true;
+      else before += Math.min(line.calls.size, isBehind ? turn - 1 : turn);
+    }
+    return before + 1;
+  }
+
   /** Removes a waiting call. False if it is not waiting. */
   remove(call: C): boolean {
     const server = this.#servers.get(call.server);

@@ -36,9 +36,19 @@ export const callRecordSchema = z.object({
   state: z.enum(['queued', 'held', 'awaiting_approval', 'running', 'finished']),
   approval: z.string().optional().describe('The id of the approval that it waits for, or waited for.'),
   hold: z.string().optional().describe('Of a call that is held: who holds it, since when and why.'),
+  position: z
+    .int()
+    .optional()
+    .describe('Of a call that waits for its turn: its place in the line of its server, 1 for the next.'),
+  progress: z
+    .object({ progress: z.number(), total: z.number().optional() })
+    .optional()
+    .describe('What the tool told last of its progress, if its caller asked for that.'),
   received_at: z.number(),
   started_at: z.number().optional(),
   finished_at: z.number().optional(),
+  request_bytes: z.int().optional().describe('The length of its request. Absent if that is not remembered.'),
+  reply_bytes: z.int().optional().describe('The length of its reply. Absent if that is not remembered.'),
   outcome: outcomeSchema.optional(),
   reply_kept: z
     .boolean()
@@ -54,3 +64,13 @@ export const callsReplySchema = z.object({ calls: z.array(callRecordSchema) });
  * or an error code.
  */
 export type CallRecordOutcome = z.infer<typeof outcomeSchema>;
+
+/** Accepts the answer to op `cancel_call`. */
+export const cancelCallReplySchema = z.object({
+  cancelled: z.boolean().describe('False if the call had ended before, so that this changed nothing.'),
+  state: callRecordSchema.shape.state.describe('The state of the call before.'),
+  outcome: outcomeSchema.optional().describe('How the call ended. Absent if it has not ended 5 s later.'),
+  may_have_run: z.boolean().describe('Whether the tool may have taken effect.'),
+});
+/** The answer to op `cancel_call`, in `data`. */
+export type CancelCallReply = z.infer<typeof cancelCallReplySchema>;

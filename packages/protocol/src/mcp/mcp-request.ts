@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { idSchema, roleSchema } from '../names/name-schemas.ts';
+import { agentIdSchema, idSchema, roleSchema } from '../names/name-schemas.ts';
 import { boundedRecord } from './bounded-record.ts';
 import { callRoundSchema } from './call-round.ts';
 
@@ -51,7 +51,18 @@ const callRequestSchema = z.object({
     ),
 });
 
-const statusRequestSchema = z.object({ op: z.literal('status'), request_id: idSchema });
+const statusRequestSchema = z.object({
+  op: z.literal('status'),
+  request_id: idSchema,
+  as_agent: agentIdSchema.optional().describe('Asks for a call of another agent. For operators.'),
+});
+
+const cancelCallRequestSchema = z.object({
+  op: z.literal('cancel_call'),
+  agent: agentIdSchema.describe('The agent that made the call.'),
+  request_id: idSchema,
+  reason: z.string().min(1).max(500).optional().describe('Why. The agent is told.'),
+});
 
 const callsRequestSchema = z.object({
   op: z.literal('calls'),
@@ -146,6 +157,7 @@ export const mcpRequestSchema = z.discriminatedUnion('op', [
   discoverRequestSchema,
   explainRequestSchema,
   backupRequestSchema,
+  cancelCallRequestSchema,
   approvalsRequestSchema,
   standingApprovalsRequestSchema,
   decideRequestSchema,
@@ -159,8 +171,10 @@ export const openOps = ['manifest', 'call', 'status', 'own_calls', 'search'] as 
 export type McpRequest = z.infer<typeof mcpRequestSchema>;
 /** Asks the orchestrator to call a tool. */
 export type CallRequest = z.infer<typeof callRequestSchema>;
-/** Asks for the state of an earlier call of the asker. */
+/** Asks for the state of an earlier call, by default one of the asker. */
 export type StatusRequest = z.infer<typeof statusRequestSchema>;
+/** Asks to call off a call of any agent that waits or runs. */
+export type CancelCallRequest = z.infer<typeof cancelCallRequestSchema>;
 /** Asks for a list of the tool calls of all agents. */
 export type CallsRequest = z.infer<typeof callsRequestSchema>;
 /** Asks for a list of the asker's own tool calls. */

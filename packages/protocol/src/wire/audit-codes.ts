@@ -78,6 +78,11 @@ const codes = {
     kind: 'change',
     meaning: 'An operator cancelled a message of another agent that was not due.',
   },
+  call_cancelled: {
+    kind: 'change',
+    reported: true,
+    meaning: 'An operator called off a tool call; `detail` says of whom, in which state it was, and why.',
+  },
   approval_decided: {
     kind: 'change',
     reported: true,

@@ -1,0 +1,54 @@
+import { cancelCall, listCalls } from '@signalbox/operator';
+import { type CallRecord, type CancelCallReply, SignalboxError } from '@signalbox/protocol';
+import { withSession } from '../connection/client-session.ts';
+import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
+import { exitCodes } from '../terminal/exit-codes.ts';
+import { printJson, printLines } from '../terminal/output.ts';
+import { checkRequestId } from './result.ts';
+
+/** The options of `signalbox tools cancel`. `of` is the agent that made the call, not the one that asks. */
+export interface ToolsCancelFlags extends ToolsFlags {
+  of?: string;
+  reason?: string;
+}
+
+/** Calls off a tool call of any agent, and prints whether its tool may have run. Exit code 1 says that it ended otherwise, or has not ended. */
+export async function cancelToolCall(requestId: string, flags: ToolsCancelFlags): Promise<void> {
+  checkRequestId(requestId);
+  const { agent, reply } = await withSession(flags, async (session) => {
+    const { client } = session;
+    const orchestrator = orchestratorOf(session, flags);
+    const agent = flags.of ?? callerOf(requestId, await listCalls(client, orchestrator));
+    const reply = await cancelCall(client, orchestrator, { agent, requestId }, flags.reason);
+    return { agent, reply };
+  });
+  if (!reply.cancelled || reply.outcome === undefined) process.exitCode = exitCodes.failed;
+  if (flags.json) printJson({ agent, request_id: requestId, ...reply });
+  else printLines(sentence(agent, reply));
+}
+
+/** Returns the agent that made the call with an id. Throws `usage` if several did, or none. */
+function callerOf(requestId: string, calls: readonly CallRecord[]): string {
+  const agents = new Set(
+    calls.filter(({ request_id }) => request_id === requestId).map(({ agent }) => agent),
+  );
+  const [agent] = agents;
+  if (agent !== undefined && agents.size === 1) return agent;
+  if (agent === undefined)
+    throw new SignalboxError('usage', `the orchestrator knows no call with the id ${requestId}`, {
+      details: { hint: 'signalbox tools calls --running lists the calls that wait or run' },
+    });
+  throw new SignalboxError('usage', `several agents have a call with the id ${requestId}`, {
+    details: { hint: `name one with --of: ${[...agents].join(', ')}` },
+  });
+}
+
+function sentence(agent: string, { cancelled, state, outcome, may_have_run }: CancelCallReply): string {
+  if (!cancelled) return `nothing was called off: the call of ${agent} had ended (${outcome})`;
+  if (outcome === undefined)
+    return `the call of ${agent} was told to stop and has not ended; it may have run. See: signalbox tools calls --running`;
+  const effect = may_have_run
+    ? 'its tool may have run: find out whether it took effect'
+    : 'its tool has not run';
+  return `called off the call of ${agent}, which was ${state.replace('_', ' ')}; ${effect}`;
+}

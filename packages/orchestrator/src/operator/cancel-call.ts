@@ -1,0 +1,89 @@
+import {
+  type CancelCallReply,
+  type CancelCallRequest,
+  type McpReply,
+  type Sender,
+  toolCallError,
+} from '@signalbox/protocol';
+import type { Approvals } from '../approvals/approvals.ts';
+import type { CallRegistry } from '../calls/call-registry.ts';
+import type { TrackedCall } from '../calls/tracked-call.ts';
+import type { CallKey } from '../journal/call-key.ts';
+import type { Journal } from '../journal/journal.ts';
+
+/** The dependencies of {@link answerCancelCall}. */
+export interface CancelCallDeps {
+  registry: CallRegistry;
+  journal: Journal | undefined;
+  approvals: Approvals | undefined;
+}
+
+/** How long an operator waits for the end of a call that was called off, in milliseconds. */
+const endMs = 5000;
+
+/** Calls off a call of any agent that waits or runs, and says how it ended. One that runs may have taken effect. */
+export async function answerCancelCall(
+  deps: CancelCallDeps,
+  asker: Sender,
+  { agent, request_id: requestId, reason }: CancelCallRequest,
+): Promise<McpReply> {
+  const key = { agent, requestId };
+  const call = deps.registry.find(key);
+  if (!call) return endedBefore(deps, key);
+  const { state } = call;
+  await stop(deps, call, { by: asker, reason });
+  await Promise.race([call.over, after(endMs)]);
+  const { outcome } = call;
+  const data: CancelCallReply = {
+    cancelled: outcome === undefined || outcome === 'cancelled',
+    state,
+    ...(outcome !== undefined && { outcome }),
+    may_have_run: mayHaveRun(call),
+  };
+  return { data };
+}
+
+async function stop(
+  { approvals }: CancelCallDeps,
+  call: TrackedCall,
+  calledOff: NonNullable<TrackedCall['calledOff']>,
+): Promise<void> {
+  const { agent, requestId } = call.name;
+  const approval = call.state === 'awaiting_approval' ? approvals?.of({ agent, requestId }) : undefined;
+  // A call that is attached to another one that waits is called off alone.
+  if (!approval || approval.requestId !== requestId) return call.callOff(calledOff);
+  call.calledOff = calledOff;
+  const why = calledOff.reason === undefined ? '' : `: ${calledOff.reason}`;
+  await approvals?.cancel(approval.id, `${calledOff.by.agent} called it off${why}`);
+}
+
+function mayHaveRun({ outcome, replyText }: TrackedCall): boolean {
+  if (outcome === undefined || replyText === undefined) return true;
+  const reply = JSON.parse(replyText) as McpReply;
+  return !('error' in reply) || reply.error.may_have_run;
+}
+
+function endedBefore({ registry, journal }: CancelCallDeps, key: CallKey): McpReply {
+  const status = registry.status(key);
+  const known = status?.state === 'finished' ? status.outcome : undefined;
+  const written = journal?.find(key);
+  const outcome = known ?? (written && (written.end?.outcome ?? 'outcome_unknown'));
+  if (outcome !== undefined) {
+    const reply = status?.state === 'finished' ? status.reply : undefined;
+    const ran = reply && 'error' in reply ? reply.error.may_have_run : true;
+    return { data: { cancelled: false, state: 'finished', outcome, may_have_run: ran } };
+  }
+  const text = `the orchestrator knows no call of '${key.agent}' with the id ${key.requestId}`;
+  return {
+    error: toolCallError('invalid_arguments', text, {
+      mayHaveRun: false,
+      hint: 'It has not come yet, or is forgotten. signalbox tools calls lists those that are known.',
+    }),
+  };
+}
+
+function after(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms).unref();
+  });
+}
