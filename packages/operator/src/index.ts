@@ -50,6 +50,7 @@ export {
   replyError,
   sendOrchestratorRequest,
 } from './orchestrator/orchestrator-request.ts';
+export { countWaitingApprovals } from './orchestrator/waiting-calls.ts';
 export { listSchedules, type ScheduleReport } from './schedules.ts';
 export { makeSignInLink } from './sign-in-link.ts';
 export { type OrchestratorStatus, readStatus, type Status } from './status/read-status.ts';

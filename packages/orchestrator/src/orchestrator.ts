@@ -255,7 +255,16 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   }
   const servers = new ServerFigures({ host, scheduler });
   const reports = starting.use(
-    new MetricsReports({ client, calls: meter, servers, holds, monotonic, everyMs: options.reportEveryMs }),
+    new MetricsReports({
+      client,
+      calls: meter,
+      servers,
+      holds,
+      approvals,
+      now,
+      monotonic,
+      everyMs: options.reportEveryMs,
+    }),
   );
   const otherMessages = starting.use(await client.subscribe());
   void ackUnexpectedMessages(client, otherMessages, log);

@@ -1,8 +1,20 @@
-import { listOfflineWithMail, type WaitingAgent } from '@signalbox/operator';
-import { isPermitted, operationPermissions, permissionsOfRole } from '@signalbox/protocol';
+import {
+  countWaitingApprovals,
+  listHolds,
+  listOfflineWithMail,
+  type WaitingAgent,
+} from '@signalbox/operator';
+import {
+  type ConnectedAgent,
+  type Hold,
+  holdText,
+  isPermitted,
+  operationPermissions,
+  permissionsOfRole,
+} from '@signalbox/protocol';
 import { type Session, withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
-import { printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
+import { count, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
 import { agentHeadings, agentRows, optionalColumns } from './agent-rows.ts';
 
 /** The options of `signalbox agents`. */
@@ -14,17 +26,25 @@ export interface AgentsFlags extends ConnectionFlags {
 /** The most offline agents that are listed. */
 const maxOffline = 200;
 
-/** Lists the connected agents, without this command's own connection, and for operators the offline ones that have mail. */
+/** The most holds that are written out. */
+const maxHoldLines = 5;
+
+/**
+ * Lists the connected agents, without this command's own connection. For operators also the offline ones that have mail, the holds, and
+ * how many tool calls wait for a person.
+ */
 export async function listAgents(flags: AgentsFlags): Promise<void> {
-  const { connections, offline } = await withSession(flags, async (session) => {
+  const { connections, offline, holds, waiting } = await withSession(flags, async (session) => {
     const { client } = session;
     const connected = await client.listConnected({
       withStatus: true,
       ...(flags.role !== undefined && { role: flags.role }),
     });
+    const connections = connected.filter(({ address }) => address !== client.address);
     return {
-      connections: connected.filter(({ address }) => address !== client.address),
+      connections,
       offline: await offlineAgents(session, flags.role),
+      ...(await standstills(session, connections)),
     };
   });
   if (flags.json)
@@ -32,12 +52,14 @@ export async function listAgents(flags: AgentsFlags): Promise<void> {
       agents: connections.map((one) => ({ ...one, status: one.status ?? null })),
       offline: offline?.agents ?? null,
       ...(offline && { more_offline: offline.more }),
+      holds: holds ?? null,
+      approvals_waiting: waiting ?? null,
     });
   const rows = agentRows(connections, offline?.agents ?? [], Date.now());
   if (rows.length === 0) return printLines('no agents are connected');
   printLines(tableLines(agentHeadings, rows, { optionalColumns }));
-  const holds = new Set(connections.flatMap(({ on_hold }) => on_hold ?? []));
-  if (holds.size > 0) printLines('', ...holds);
+  const notes = [...holdLines(holds, connections), ...approvalLines(waiting ?? 0)];
+  if (notes.length > 0) printLines('', ...notes);
   if (offline?.more)
     printNotes(`More than ${maxOffline} agents are offline and have mail; the first are shown.`);
 }
@@ -49,4 +71,36 @@ async function offlineAgents(
 ): Promise<{ agents: WaitingAgent[]; more: boolean } | undefined> {
   if (!isPermitted(operationPermissions.admin.waiting, permissionsOfRole(client.role))) return undefined;
   return await listOfflineWithMail(client, { limit: maxOffline, ...(role !== undefined && { role }) });
+}
+
+/** Asks what keeps agents from going on: the holds, and the calls that wait for a person. Absent if the token may not see them. */
+async function standstills(
+  { client }: Session,
+  connections: readonly ConnectedAgent[],
+): Promise<{ holds?: Hold[]; waiting?: number | undefined }> {
+  const { admin, request } = operationPermissions;
+  const permissions = permissionsOfRole(client.role);
+  return {
+    ...(isPermitted(admin.holds, permissions) && { holds: await listHolds(client) }),
+    ...(isPermitted(request.servers, permissions) && {
+      waiting: await countWaitingApprovals(client, connections),
+    }),
+  };
+}
+
+/** Writes who holds what. Whoever may not list the holds is told those that are on the agents it sees. */
+function holdLines(holds: readonly Hold[] | undefined, connections: readonly ConnectedAgent[]): string[] {
+  const texts = holds?.map(holdText) ?? [...new Set(connections.flatMap(({ on_hold }) => on_hold ?? []))];
+  const more = texts.length - maxHoldLines;
+  return [
+    ...texts.slice(0, maxHoldLines),
+    ...(more > 0 ? [`${count(more, 'further hold')}; list them with: signalbox holds`] : []),
+  ];
+}
+
+function approvalLines(waiting: number): string[] {
+  if (waiting === 0) return [];
+  return [
+    `${count(waiting, 'tool call')} ${waiting === 1 ? 'waits' : 'wait'} for a person; see: signalbox approvals`,
+  ];
 }

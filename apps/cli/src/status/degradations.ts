@@ -8,8 +8,10 @@ const fullShare = 0.9;
 const littleRoomBytes = 512 * 1024 * 1024;
 
 /** Lists what does not work as it should, one sentence each with the command that shows more; none if all is fine. */
-export function degradations({ broker, hold, orchestrator }: Status): string[] {
+export function degradations({ broker, hold, holds, orchestrator }: Status): string[] {
   const found = [...orchestratorProblems(orchestrator), ...orchestrator.servers.flatMap(serverProblem)];
+  if (holds.some(({ damaged }) => damaged))
+    found.push('the record of a hold is damaged, so that everything is held: signalbox holds');
   // A broker that was down for a while finds its clock ahead at every start.
   if (hold && (!hold.at_start || hold.requests + hold.messages > 0))
     found.push(

@@ -23,7 +23,10 @@ export function statusLines(status: LocatedStatus, problems: readonly string[], 
   ];
 }
 
-function facts({ url, broker, hold, agents, orchestrator }: LocatedStatus, now: number): [string, string][] {
+function facts(
+  { url, broker, hold, holds, agents, orchestrator }: LocatedStatus,
+  now: number,
+): [string, string][] {
   const { version, started_at, receipt_means, pending, oldest_pending_at, dead_letters, scheduled } = broker;
   const { servers } = orchestrator;
   const oldest =
@@ -38,6 +41,8 @@ function facts({ url, broker, hold, agents, orchestrator }: LocatedStatus, now: 
       'servers',
       `${servers.filter(({ state }) => state === 'ready').length} of ${servers.length} ready, ${count(sum(servers, 'tool_count'), 'tool')}`,
     ],
+    ['approvals', approvalsText(orchestrator.approvals, now)],
+    ['holds', holdsText(holds.length, orchestrator.calls_held)],
     [
       'agents',
       `${agents.connected} connected, ${agents.withMail} of them with mail; ${agents.offlineWithMail} offline with mail`,
@@ -49,6 +54,21 @@ function facts({ url, broker, hold, agents, orchestrator }: LocatedStatus, now: 
     ],
     ['clock', clockText(hold)],
   ];
+}
+
+function approvalsText(approvals: LocatedStatus['orchestrator']['approvals'], now: number): string {
+  if (!approvals) return 'not known while no orchestrator answers';
+  const { waiting, oldest_at: oldest = now, deadline_at: deadline = now } = approvals;
+  if (waiting === 0) return 'no tool call waits for a person';
+  const times = `the oldest for ${formatDuration(now - oldest)}, the first ends in ${formatDuration(deadline - now)}`;
+  return `${count(waiting, 'tool call')} ${waiting === 1 ? 'waits' : 'wait'} for a person, ${times}: signalbox approvals`;
+}
+
+function holdsText(holds: number, calls = 0): string {
+  if (holds === 0) return 'nobody and nothing is held';
+  const waiting =
+    calls === 0 ? '' : `, ${count(calls, 'tool call')} ${calls === 1 ? 'waits' : 'wait'} for the release`;
+  return `${count(holds, 'hold')}${waiting}: signalbox holds`;
 }
 
 function clockText(hold: LocatedStatus['hold']): string {

@@ -4,6 +4,10 @@ import type { LocatedStatus } from './status-lines.ts';
 import { statusLines } from './status-lines.ts';
 
 const now = 1_000_000_000;
+const standing = {
+  ...{ id: '7mXk2hQ9bT4nRe', on: 'all' as const, by: 'operator', token_id: 't1' },
+  ...{ created_at: now - 60_000, reason: 'incident 12' },
+};
 const hold = { from: now - 900_000, to: now, at_start: false, left_ms: 120_000, requests: 0, messages: 0 };
 
 function status(change: Partial<LocatedStatus> = {}): LocatedStatus {
@@ -24,8 +28,9 @@ function status(change: Partial<LocatedStatus> = {}): LocatedStatus {
       receipt_means: 'fsynced',
     },
     hold: undefined,
+    holds: [],
     agents: { connected: 2, withMail: 1, offlineWithMail: 3 },
-    orchestrator: { name: 'tools-1', state: 'ready', servers: [server('files', {})] },
+    orchestrator: of(server('files', {})),
     ...change,
   };
 }
@@ -47,6 +52,8 @@ test('A status in which all is fine says so, and where what is.', () => {
     'broker        unix:/state/broker.sock, up for 2 h, version 0.1.0, receipts: fsynced',
     'orchestrator  ready: 2 calls running, 1 waiting',
     'servers       1 of 1 ready, 14 tools',
+    'approvals     no tool call waits for a person',
+    'holds         nobody and nothing is held',
     'agents        2 connected, 1 of them with mail; 3 offline with mail',
     'mail          4 waiting, the oldest for 10 min; 7 for later; 1 dead letter',
     'space         1.5 KiB of 1.0 GiB used, 3.0 GiB free on the disk',
@@ -72,6 +79,11 @@ test.each<[string, Partial<LocatedStatus>, string]>([
     "no orchestrator named 'tools-1' is connected",
   ],
   ['a clock that leapt', { hold }, 'does not believe its clock for another 2 min'],
+  [
+    'a damaged hold',
+    { holds: [{ ...standing, damaged: true as const }] },
+    'the record of a hold is damaged, so that everything is held',
+  ],
   ['a full store', { broker: { ...status().broker, used_bytes: 0.95 * 1024 ** 3 } }, 'store is nearly full'],
   ['a full disk', { broker: { ...status().broker, free_bytes: 1024 } }, 'the disk'],
 ])('A status with %s is degraded.', (_, change, text) => {
@@ -86,6 +98,23 @@ test('A broker that was down for a while is as it should be, unless it holds som
   expect(degradations(holding)).toHaveLength(1);
 });
 
+test('A status counts the calls that wait for a person and those that are held, which is no degradation.', () => {
+  const waiting = {
+    ...of(),
+    approvals: { waiting: 2, oldest_at: now - 300_000, deadline_at: now + 1_200_000 },
+    calls_held: 1,
+  };
+  const waits = status({ orchestrator: waiting, holds: [standing] });
+  expect(degradations(waits)).toEqual([]);
+  const lines = statusLines(waits, [], now);
+  expect(lines).toContain(
+    'approvals     2 tool calls wait for a person, the oldest for 5 min, the first ends in 20 min: signalbox approvals',
+  );
+  expect(lines).toContain('holds         1 hold, 1 tool call waits for the release: signalbox holds');
+  const silent = status({ orchestrator: { name: 'tools-1', state: 'silent', servers: [] } });
+  expect(statusLines(silent, [], now)).toContain('approvals     not known while no orchestrator answers');
+});
+
 test('Servers that wait for their first call, start, or were stopped are as they should be.', () => {
   const states = ['idle', 'starting', 'stopped', 'disabled'] as const;
   const servers = states.map((state) => server(state, { state }));
@@ -93,5 +122,5 @@ test('Servers that wait for their first call, start, or were stopped are as they
 });
 
 function of(...servers: Server[]): LocatedStatus['orchestrator'] {
-  return { name: 'tools-1', state: 'ready', servers };
+  return { name: 'tools-1', state: 'ready', servers, approvals: { waiting: 0 }, calls_held: 0 };
 }

@@ -1,7 +1,14 @@
 import type { BrokerClient } from '@signalbox/client';
-import { type ConnectedAgent, type ServerReport, SignalboxError } from '@signalbox/protocol';
+import {
+  type ConnectedAgent,
+  type Hold,
+  type ServerReport,
+  type ServersReply,
+  SignalboxError,
+} from '@signalbox/protocol';
 import { type BrokerStats, readStats } from '../broker-stats.ts';
 import { type ClockHold, readClock } from '../clock.ts';
+import { listHolds } from '../holds.ts';
 import { queryOrchestrator } from '../orchestrator/orchestrator-request.ts';
 import { listOfflineWithMail } from '../waiting-agents.ts';
 
@@ -14,24 +21,31 @@ const maxOffline = 1000;
 export interface Status {
   broker: BrokerStats;
   hold: ClockHold | undefined;
+  /** The holds that stand, the oldest first. */
+  holds: Hold[];
   /** Connected agents but the orchestrator, how many of them have unread mail, and how many others are not connected and have some. */
   agents: { connected: number; withMail: number; offlineWithMail: number };
   orchestrator: OrchestratorStatus;
 }
 
-/** The state of an orchestrator. `servers` is empty unless it answers. */
+/** The state of an orchestrator. `servers` is empty, and the rest is absent, unless it answers. */
 export interface OrchestratorStatus {
   name: string;
   state: 'ready' | 'not_connected' | 'silent';
   /** Why it gave no answer. */
   reason?: string;
   servers: ServerReport[];
+  /** How many calls wait for a person. */
+  approvals?: ServersReply['approvals'];
+  /** How many calls wait because of a hold. */
+  calls_held?: number;
 }
 
 /** Asks the broker and the orchestrator for everything that a status shows. */
 export async function readStatus(client: BrokerClient, orchestrator: string): Promise<Status> {
   const broker = await readStats(client);
   const hold = await readClock(client);
+  const holds = await listHolds(client);
   const connected = (await client.listConnected({ withStatus: true })).filter(
     ({ address }) => address !== client.address,
   );
@@ -40,6 +54,7 @@ export async function readStatus(client: BrokerClient, orchestrator: string): Pr
   return {
     broker,
     hold,
+    holds,
     agents: {
       ...countAgents(connected.filter(({ agent }) => agent !== orchestrator)),
       offlineWithMail: offline.agents.length,
@@ -53,8 +68,13 @@ export async function readStatus(client: BrokerClient, orchestrator: string): Pr
 async function askOrchestrator(client: BrokerClient, name: string): Promise<OrchestratorStatus> {
   try {
     const options = { timeoutMs: orchestratorTimeoutMs };
-    const { servers } = await queryOrchestrator(client, name, { op: 'servers' }, options);
-    return { name, state: 'ready', servers };
+    const { servers, approvals, calls_held } = await queryOrchestrator(
+      client,
+      name,
+      { op: 'servers' },
+      options,
+    );
+    return { name, state: 'ready', servers, approvals, calls_held };
   } catch (error) {
     if (!(error instanceof SignalboxError)) throw error;
     return { name, state: 'silent', reason: error.message, servers: [] };

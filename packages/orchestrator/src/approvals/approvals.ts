@@ -28,7 +28,7 @@ import type { ApprovalQuery, ApprovalStore, NumberedApproval } from './approval-
 import type { ApprovalPolicy } from './ask-rules.ts';
 import { AwaitedReplies } from './awaited-replies.ts';
 import type { Decided, OpenApproval } from './open-approval.ts';
-import { OpenApprovals, type OpenApprovalsDeps } from './open-approvals.ts';
+import { OpenApprovals, type OpenApprovalsDeps, type WaitingSummary } from './open-approvals.ts';
 import { StandingApprovals } from './standing-approvals.ts';
 import { type ApprovalLimits, defaultApprovalLimits, WaitingPlaces } from './waiting-places.ts';
 
@@ -120,6 +120,11 @@ export class Approvals implements Disposable {
   /** Lists the approvals that have not ended, newest first. */
   pending(): ApprovalRecord[] {
     return Array.from(this.#open.all(), ({ record }) => record).reverse();
+  }
+
+  /** Counts the calls that wait for a decision. */
+  summary(): WaitingSummary {
+    return this.#open.summary();
   }
 
   /** Lists approvals, also those that have ended, newest first. */

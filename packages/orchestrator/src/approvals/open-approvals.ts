@@ -36,6 +36,13 @@ export interface OpenApprovalsDeps {
   log: Log;
 }
 
+/** How many calls wait for a decision, since when the oldest does, and the nearest of their deadlines. */
+export interface WaitingSummary {
+  waiting: number;
+  oldestAt?: number;
+  deadlineAt?: number;
+}
+
 /**
  * The approvals that have not ended, and all the ways in which they end: a decision, a changed tool, a caller that is gone, the deadline.
  * They do so whether or not their requests are here.
@@ -60,6 +67,17 @@ export class OpenApprovals implements Disposable {
   /** Lists them, oldest first. */
   all(): Iterable<OpenApproval> {
     return this.#open.values();
+  }
+
+  /** Counts them. Times are epoch milliseconds; there are none if none is open. */
+  summary(): WaitingSummary {
+    const records = Array.from(this.#open.values(), ({ record }) => record);
+    if (records.length === 0) return { waiting: 0 };
+    return {
+      waiting: records.length,
+      oldestAt: Math.min(...records.map(({ createdAt }) => createdAt)),
+      deadlineAt: Math.min(...records.map(({ deadlineAt }) => deadlineAt)),
+    };
   }
 
   /** Adds an approval, which takes a place. */

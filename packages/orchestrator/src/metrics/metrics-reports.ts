@@ -1,6 +1,7 @@
 import type { BrokerClient } from '@signalbox/client';
 import { LoopDelay } from '@signalbox/monitoring';
 import { type OrchestratorFigures, orchestratorMetrics } from '@signalbox/protocol';
+import type { Approvals } from '../approvals/approvals.ts';
 import type { HeldCalls } from '../holds/held-calls.ts';
 import type { CallMeter } from './call-meter.ts';
 import type { ServerFigures } from './server-figures.ts';
@@ -13,6 +14,9 @@ export interface MetricsReportsDeps {
   calls: CallMeter;
   servers: ServerFigures;
   holds: Pick<HeldCalls, 'count'>;
+  approvals: Pick<Approvals, 'summary'> | undefined;
+  /** Epoch milliseconds. */
+  now: () => number;
   /** The time between two reports; default 5 s. */
   everyMs?: number | undefined;
   /** Returns monotonic milliseconds. */
@@ -40,10 +44,13 @@ export class MetricsReports implements Disposable {
 
   /** Returns all figures of this orchestrator, and sentences about what does not work. */
   collect(): { figures: OrchestratorFigures; problems: string[] } {
-    const { calls, servers, holds } = this.#deps;
+    const { calls, servers, holds, approvals, now } = this.#deps;
+    const { waiting = 0, oldestAt } = approvals?.summary() ?? {};
     const { figures, problems } = servers.collect();
     const own: OrchestratorFigures = {
       held: [[[], holds.count]],
+      approvals: [[[], waiting]],
+      oldestApproval: oldestAt === undefined ? [] : [[[], Math.max(0, now() - oldestAt) / 1000]],
       loopDelay: this.#loopDelay.collect().samples,
       memory: [[[], process.memoryUsage.rss()]],
     };

@@ -13,6 +13,7 @@ import {
   SignalboxError,
   toolCallError,
 } from '@signalbox/protocol';
+import type { Approvals } from '../approvals/approvals.ts';
 import type { HeldCalls } from '../holds/held-calls.ts';
 import type { DiscoveryPages } from '../pages/discovery-pages.ts';
 import type { CallScheduler } from '../scheduling/call-scheduler.ts';
@@ -28,7 +29,9 @@ export interface ServerOperationDeps {
   scheduler: CallScheduler;
   log: Log;
   discoveries: DiscoveryPages;
-  holds: Pick<HeldCalls, 'all'>;
+  holds: Pick<HeldCalls, 'all' | 'count'>;
+  /** `undefined` without a journal: then no call waits for a decision. */
+  approvals: Approvals | undefined;
   /** The longest reply that can be delivered, in bytes. */
   maxReplyBytes: () => number;
 }
@@ -38,8 +41,18 @@ export function answerServers(deps: ServerOperationDeps, asker: Sender): McpRepl
   const statuses = deps.host.servers();
   const reports = statuses.map((status) => reportOf(deps, status, statuses.length));
   const servers = asker.role === 'operator' ? reports : reports.map(withoutDetails);
-  const { all } = deps.holds;
-  const data: ServersReply = { servers, ...(all.length > 0 && { holds: all.map(holdText) }) };
+  const { all, count } = deps.holds;
+  const { waiting = 0, oldestAt, deadlineAt } = deps.approvals?.summary() ?? {};
+  const data: ServersReply = {
+    servers,
+    approvals: {
+      waiting,
+      ...(oldestAt !== undefined && { oldest_at: oldestAt }),
+      ...(deadlineAt !== undefined && { deadline_at: deadlineAt }),
+    },
+    calls_held: count,
+    ...(all.length > 0 && { holds: all.map(holdText) }),
+  };
   return { data };
 }
 

@@ -65,6 +65,12 @@ export type ServerReport = z.infer<typeof serverReportSchema>;
 /** Accepts the answer to op `servers`. */
 export const serversReplySchema = z.object({
   servers: z.array(serverReportSchema),
+  approvals: z
+    .object({ waiting: z.int(), oldest_at: z.number().optional(), deadline_at: z.number().optional() })
+    .describe(
+      'How many calls wait for a person, since when the oldest does, and the nearest of their deadlines. Times are epoch milliseconds.',
+    ),
+  calls_held: z.int().describe('Calls that wait because of a hold.'),
   holds: z
     .array(z.string())
     .optional()

@@ -62,6 +62,18 @@ export const orchestratorMetrics = {
     help: 'Calls that wait because an operator holds their agent, its role or their tool.',
     labels: [],
   },
+  approvals: {
+    type: 'gauge',
+    name: 'signalbox_approvals_waiting',
+    help: 'Calls that wait for a person.',
+    labels: [],
+  },
+  oldestApproval: {
+    type: 'gauge',
+    name: 'signalbox_approvals_oldest_age_seconds',
+    help: 'Time for which the oldest of them has waited. If none waits there is no value.',
+    labels: [],
+  },
   servers: {
     type: 'gauge',
     name: 'signalbox_server_state',
