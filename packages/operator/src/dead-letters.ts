@@ -1,10 +1,10 @@
 import type { BrokerClient } from '@signalbox/client';
-import type { AdminResult } from '@signalbox/protocol';
+import { type AdminResult, frameLimits } from '@signalbox/protocol';
 
 /** A message that was given up. Times are epoch milliseconds of the broker's clock, `size` is that of the body in bytes. */
 export type DeadLetter = AdminResult<'dead_list'>['messages'][number];
 
-const pageSize = 100;
+const pageSize = frameLimits.adminItems;
 const seqsPerRequest = 500;
 
 /** Selects dead letters: those of one inbox, those after a sequence number, and at most `limit`. */

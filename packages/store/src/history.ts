@@ -10,6 +10,8 @@ export interface HistoryQuery {
   agent?: string;
   /** Only messages with this correlation id, and messages with this id. */
   correlationId?: string;
+  /** True: the newest come first, and each page is older than the one before. */
+  newestFirst?: boolean;
   limit: number;
   /** The cursor of the page before, which is given with the same conditions as that page. */
   cursor?: string;
@@ -32,8 +34,8 @@ export interface HistoryEntry {
 }
 
 /**
- * Messages in the order of their creation, those of one millisecond by sequence number, and a `cursor` if there are more. A message
- * that is stored or settled while pages are read may be told as it was before or after, or be left out if it is new.
+ * Messages in the order of their creation, or against it, those of one millisecond by sequence number, and a `cursor` if there are more.
+ * A message that is stored or settled while pages are read may be told as it was before or after, or be left out if it is new.
  */
 export interface HistoryPage {
   entries: HistoryEntry[];

@@ -102,9 +102,16 @@ export class ConnectedCallers {
     for (const { caller, end } of [...this.#entries.values()]) if (matches(caller)) end(why(caller));
   }
 
-  /** Returns at most `limit` callers after `cursor`, in the order of their addresses, and the cursor of the next page if there is one. */
-  page(cursor: string, limit: number): { connected: ConnectedCaller[]; cursor?: string } {
-    const rest = [...this.#entries.values()].filter(({ key }) => key > cursor);
+  /**
+   * Returns at most `limit` of the callers that `isWanted` accepts after `cursor`, in the order of their addresses, and the cursor of the
+   * next page if there is one.
+   */
+  page(
+    cursor: string,
+    limit: number,
+    isWanted: (caller: Caller) => boolean,
+  ): { connected: ConnectedCaller[]; cursor?: string } {
+    const rest = [...this.#entries.values()].filter(({ key, caller }) => key > cursor && isWanted(caller));
     rest.sort((a, b) => (a.key < b.key ? -1 : 1));
     const connected = rest.slice(0, limit);
     const last = connected.at(-1);

@@ -32,8 +32,8 @@ export function listConnected(
   deps: Pick<FrameDeps, 'connected' | 'store' | 'delivery' | 'holds'>,
 ): Outcome | Promise<Outcome> {
   caller.budget.spendFrames(deps.connected.size * furtherCosts.connection);
-  const { connected, cursor } = deps.connected.page(frame.cursor ?? '', pageSize);
-  const shown = connected.filter(({ caller: other }) => mayBeShown(other, caller, frame.role));
+  const isShown = (other: Caller): boolean => mayBeShown(other, caller, frame.role);
+  const { connected: shown, cursor } = deps.connected.page(frame.cursor ?? '', pageSize, isShown);
   const answer = (agents: ConnectedAgent[]): Outcome => ({
     answer: {
       type: 'connected',

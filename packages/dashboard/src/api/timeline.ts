@@ -33,32 +33,48 @@ export interface FoundTimeline {
   callsMissing?: NonNullable<Timeline['callsMissing']>;
 }
 
-/** Reads the newest messages and calls since a time. Where there are too many it looks back less far, and says so. */
+/**
+ * Reads the newest messages and calls since a time, a part of the time after the other, until there is enough to show. Where there is
+ * more, it says so.
+ */
 export async function searchTimeline(
   client: BrokerClient,
   orchestrator: string,
   { since: asked, id, agent, ...filter }: TimelineSearch,
   now: number,
 ): Promise<FoundTimeline> {
-  const query = {
-    limit: most.messages,
-    ...(agent ? { agent } : {}),
-    ...(id ? { correlationId: id } : {}),
-  };
+  const query = { newest: true, ...(agent ? { agent } : {}), ...(id ? { correlationId: id } : {}) };
   const times = [...lookBackMs.map((ms) => now - ms).filter((time) => time > asked), asked];
-  let found: FoundTimeline | undefined;
+  let groups: TimelineGroup[] = [];
+  let left = most.messages;
+  let until: number | undefined;
   // The request of an id, and its answers, are few.
   for (const since of id ? [asked] : times) {
-    const { groups, more, callsMissing } = await readTimeline(client, orchestrator, { ...query, since });
-    // A shorter time was read whole: what is more than that is older.
-    if (more && found) return { ...found, cut: true };
-    const matching = groups.filter((group) => matches(group, filter)).reverse();
-    const shown = matching.slice(0, most.groups);
-    const isCut = more || matching.length > shown.length;
-    found = { groups: shown, since, cut: isCut, ...(callsMissing && { callsMissing }) };
-    if (isCut) return { ...found, cut: true };
+    const part = { ...query, since, limit: left, ...(until !== undefined && { until }) };
+    const older = await readTimeline(client, orchestrator, part);
+    groups = joined(older.groups, groups);
+    left -= older.groups.reduce((sum, { entries }) => sum + entries.length, 0);
+    const matching = groups.filter((group) => matches(group, filter));
+    const isCut = older.more || matching.length > most.groups || (left <= 0 && since > asked);
+    if (isCut || since === asked) {
+      const from = older.more ? (older.groups[0]?.entries[0]?.at ?? since) : since;
+      const missing = older.callsMissing && { callsMissing: older.callsMissing };
+      return { groups: matching.slice(-most.groups).reverse(), since: from, cut: isCut, ...missing };
+    }
+    until = since;
   }
-  return found!;
+  return { groups: [], since: asked, cut: false };
+}
+
+/** Joins the groups of two times, in the order in which they began: an answer may have come in the later one. */
+function joined(older: readonly TimelineGroup[], newer: readonly TimelineGroup[]): TimelineGroup[] {
+  const later = new Map(newer.map((group) => [group.correlation_id, group]));
+  const all = older.map(({ correlation_id, entries }) => {
+    const rest = later.get(correlation_id)?.entries ?? [];
+    later.delete(correlation_id);
+    return { correlation_id, entries: [...entries, ...rest] };
+  });
+  return [...all, ...later.values()];
 }
 
 /** Tells whether an entry of a group has all that is searched for. */

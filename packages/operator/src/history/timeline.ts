@@ -17,7 +17,7 @@ export interface TimelineGroup {
 /** The messages and tool calls of a time, merged. */
 export interface Timeline {
   groups: TimelineGroup[];
-  /** True if there are messages beyond the limit. Calls that came after the last message are then left out, too. */
+  /** True if there are messages beyond the limit. Calls that came after the last message, or before the first, are then left out, too. */
   more: boolean;
   /** The reason why there are no tool calls, if the orchestrator could not be asked. */
   callsMissing?: { code: string; message: string };
@@ -31,8 +31,12 @@ export async function readTimeline(
 ): Promise<Timeline> {
   const { messages, more } = await readHistory(client, query);
   const { calls, callsMissing } = await callsOrReason(client, orchestrator, query.since);
-  const until = more ? (messages.at(-1)?.created_at ?? query.since) : Number.POSITIVE_INFINITY;
-  const selected = calls.filter((call) => isSelected(call, query) && call.received_at <= until);
+  const { since, until = Number.POSITIVE_INFINITY } = query;
+  const first = more && query.newest ? (messages[0]?.created_at ?? until) : since;
+  const end = more && !query.newest ? (messages.at(-1)?.created_at ?? since) + 1 : until;
+  const selected = calls.filter(
+    (call) => isSelected(call, query) && call.received_at >= first && call.received_at < end,
+  );
   return { groups: timelineOf(messages, selected), more, ...(callsMissing && { callsMissing }) };
 }
 

@@ -88,7 +88,7 @@ export async function cancelCall(
 
 /** Rejects with `no_consumer` if no orchestrator of this name is connected. */
 export async function requireOrchestrator(client: BrokerClient, orchestrator: string): Promise<void> {
-  const connected = await client.listConnected();
+  const connected = await client.listConnected({ role: 'orchestrator' });
   if (connected.some(({ address }) => address === orchestrator)) return;
   throw new SignalboxError('no_consumer', `no orchestrator named '${orchestrator}' is connected`, {
     retryable: true,

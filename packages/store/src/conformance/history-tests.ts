@@ -42,6 +42,22 @@ export function historyTests(open: OpenStore): void {
     });
   });
 
+  it('tells of the newest messages first if it is asked so', async () => {
+    await using setup = await open();
+    const { store } = setup;
+    const times = [3, 1, 2, 5, 4, 2];
+    await append(
+      store,
+      times.map((time, i) => message({ id: `m${i}-${time}`, createdAt: since + time })),
+    );
+    const query = { since: since + 1, until: since + 5, newestFirst: true, limit: 3 };
+    const { entries, cursor } = await store.history(query);
+    expect(entries.map(({ id }) => id)).toEqual(['m4-4', 'm0-3', 'm5-2']);
+    const rest = await store.history({ ...query, cursor: cursor! });
+    expect(rest.entries.map(({ id }) => id)).toEqual(['m2-2', 'm1-1']);
+    expect(rest.cursor).toBeUndefined();
+  });
+
   it('goes on from page to page without a gap or a repeat', async () => {
     await using setup = await open();
     const { store } = setup;

@@ -10,18 +10,19 @@ import type { Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { OperationOutcome } from './operation.ts';
 
-/** Runs `history`: returns pending and settled messages in the order of their creation. */
+/** Runs `history`: returns pending and settled messages in the order of their creation, or the newest first. */
 export async function history(
   params: AdminParams<'history'>,
   { store }: Pick<FrameDeps, 'store'>,
 ): OperationOutcome<'history'> {
-  const { since, until, agent, correlation_id: correlationId, limit = 200, cursor } = params;
+  const { since, until, agent, correlation_id: correlationId, newest_first, limit = 200, cursor } = params;
   const page = await store.history({
     since,
     limit,
     ...(until !== undefined && { until }),
     ...(agent !== undefined && { agent }),
     ...(correlationId !== undefined && { correlationId }),
+    ...(newest_first !== undefined && { newestFirst: newest_first }),
     ...(cursor !== undefined && { cursor }),
   });
   return {

@@ -16,6 +16,10 @@ export function reportOperations() {
         until: wholeNumber(0).optional(),
         agent: filterText().optional().describe('Only messages that this agent sent or got.'),
         correlation_id: filterText().optional().describe('Only the request of this id and its answers.'),
+        newest_first: z
+          .boolean({ error: 'must be true or false' })
+          .optional()
+          .describe('True: the newest message first, and older ones with each page.'),
         limit: pageLimit(200),
         cursor: filterText().optional().describe('The cursor that the previous page gave.'),
       }),

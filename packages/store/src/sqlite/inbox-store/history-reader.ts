@@ -20,16 +20,17 @@ export async function readHistory(messages: MessageReader, query: HistoryQuery):
   return page.result();
 }
 
-/** The first messages of a range that match, whatever order they come in. Of a message that comes twice the later one counts. */
+/** The first messages of a range that match, or the last ones, whatever order they come in. Of a message that comes twice the later one counts. */
 class PageOfHistory {
   readonly #query: HistoryQuery;
-  readonly #from: Place;
+  /** The last message of the page before. */
+  readonly #from: Place | undefined;
   readonly #bySeq = new Map<number, LoggedMessage>();
   #isCut = false;
 
   constructor(query: HistoryQuery) {
     this.#query = query;
-    this.#from = readCursor(query.cursor) ?? { createdAt: query.since, seq: 0 };
+    this.#from = readCursor(query.cursor);
   }
 
   consider(message: LoggedMessage): void {
@@ -51,14 +52,20 @@ class PageOfHistory {
   #matches(message: LoggedMessage): boolean {
     const { shared, id } = message;
     const { since, until, agent, correlationId } = this.#query;
-    if (shared.createdAt < since || compare(placeOf(message), this.#from) <= 0) return false;
+    if (shared.createdAt < since || (this.#from && this.#order(placeOf(message), this.#from) <= 0))
+      return false;
     if (until !== undefined && shared.createdAt >= until) return false;
     if (agent !== undefined && shared.sender !== agent && agentOf(shared.inbox) !== agent) return false;
     return correlationId === undefined || message.correlationId === correlationId || id === correlationId;
   }
 
+  /** Compares places by the order of the pages. */
+  #order(a: Place, b: Place): number {
+    return this.#query.newestFirst ? compare(b, a) : compare(a, b);
+  }
+
   #cut(): void {
-    const messages = [...this.#bySeq.values()].sort((a, b) => compare(placeOf(a), placeOf(b)));
+    const messages = [...this.#bySeq.values()].sort((a, b) => this.#order(placeOf(a), placeOf(b)));
     if (messages.length > this.#query.limit) this.#isCut = true;
     this.#bySeq.clear();
     for (const message of messages.slice(0, this.#query.limit)) this.#bySeq.set(message.seq, message);
