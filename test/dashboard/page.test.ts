@@ -1,13 +1,16 @@
 import { expect, test } from 'vitest';
 import { chromiumPath, openPage, startBrowser } from '../support/browser/chromium.ts';
-import { startDashboardStack } from '../support/dashboard/dashboard-stack.ts';
+import { startAskingDashboard } from '../support/dashboard/asking-dashboard.ts';
 import { hostileText, sendHostileTexts, shownHostileText } from '../support/dashboard/hostile.ts';
 
 test.runIf(chromiumPath !== undefined || process.platform === 'linux')(
-  'A person signs in by the link, and sees hostile texts of agents as texts, in every view.',
+  'A person signs in by the link, approves a call that waits, and sees hostile texts of agents as texts, in every view.',
   async () => {
-    await using here = await startDashboardStack({ counter: false });
+    await using here = await startAskingDashboard();
     await sendHostileTexts(here.stack);
+    const eve = await here.stack.executor('eve', 'builder');
+    const called = eve.execute({ name: 'mcp_counter__count', arguments: { [hostileText]: hostileText } });
+    const [{ id } = { id: '' }] = await here.waiting(1);
     await using browser = await startBrowser();
     await using opened = await openPage(browser);
     const { page, problems } = opened;
@@ -17,6 +20,7 @@ test.runIf(chromiumPath !== undefined || process.platform === 'linux')(
     expect(page.url()).toBe(`${here.origin}/ui/`);
     const views = [
       '',
+      `approvals?id=${id}`,
       'agents?agent=mallory',
       'agents?agent=victim',
       'timeline?text=mallory',
@@ -35,6 +39,14 @@ test.runIf(chromiumPath !== undefined || process.platform === 'linux')(
       expect(await page.evaluate('window.hacked'), view).toBeUndefined();
       expect(await page.locator('.place img, .place script').count(), view).toBe(0);
     }
+    await page.goto(`${here.origin}/ui/#/approvals?id=${id}`);
+    await page.getByRole('button', { name: 'Approve…' }).click();
+    await page.getByRole('button', { name: 'Approve once' }).click();
+    await page.getByText('Approved: mcp_counter__count of eve is called now').waitFor();
+    expect(await called).toHaveProperty('result.success', true);
+    expect(here.runs()).toBe(1);
+    // What was decided is gone at once, and not when the page reads again by itself.
+    await page.getByText('nothing waits').waitFor({ timeout: 1000 });
     expect(problems).toEqual([]);
     expect(hostileText).not.toContain(shownHostileText);
   },

@@ -75,16 +75,25 @@ test('Every read answers, and what only the orchestrator knows is missing withou
   await using here = await startDashboardStack({ counter: false });
   const mine = await session(here);
   const queries: Record<string, string> = { timeline: '?since=0', audit: '?since=0' };
-  const plain = Object.keys(reads).filter((path) => !['explain', 'dead-letters/show'].includes(path));
+  const plain = Object.keys(reads).filter(
+    (path) => !['approvals/show', 'explain', 'dead-letters/show'].includes(path),
+  );
   for (const path of plain) expect((await mine.get(path + (queries[path] ?? ''))).status, path).toBe(200);
   expect((await mine.get('explain?role=builder&tool=mcp_counter__echo')).status).toBe(200);
   expect(jsonOf(await mine.get('calls'))).toEqual({ calls: [] });
   await here.stack.orchestrator[Symbol.asyncDispose]();
   await here.restart();
-  expect(jsonOf(await mine.get('calls'))).toMatchObject({ calls: { missing: { code: 'no_consumer' } } });
-  const { items, checked } = jsonOf(await mine.get('attention'));
+  const paths = ['calls', 'approvals', 'approvals/standing', 'attention'];
+  const answers = (await Promise.all(paths.map((path) => mine.get(path)))).map(jsonOf);
+  const missing = { missing: { code: 'no_consumer' } };
+  expect(answers.slice(0, 3)).toMatchObject([
+    { calls: missing },
+    { approvals: missing },
+    { standing: missing },
+  ]);
+  const { items, checked } = answers[3];
   expect(items).toMatchObject([{ id: 'orchestrator', level: 'now' }]);
-  expect(checked).toContainEqual({ what: 'calls', count: null });
+  for (const what of ['approvals', 'calls']) expect(checked).toContainEqual({ what, count: null });
 });
 
 test('The events of a session are streamed with ids, and a stream that broke off goes on behind the last one.', async () => {

@@ -24,7 +24,10 @@ test('A link signs in once, with a cookie that no script reads and that goes to 
 test('Neither the cookie nor the key alone is a session, nor are those of two sessions together.', async () => {
   await using here = await startDashboardStack({ counter: false });
   const [one, other] = [await session(here), await session(here)];
-  expect(jsonOf(await one.get('session'))).toMatchObject({ agent: 'operator', can_act: true });
+  expect(jsonOf(await one.get('session'))).toMatchObject({
+    agent: 'operator',
+    permissions: ['operator'],
+  });
   const port = { port: here.stack.broker.port };
   const as = async (headers: Record<string, string>) => (await ask(port, '/api/session', { headers })).status;
   expect(await as({ cookie: one.cookie, 'x-signalbox-key': one.key })).toBe(200);
@@ -76,7 +79,10 @@ test('Agents get no link; an observer gets one, and sees what happens without bo
   await expect(makeSignInLink(worker)).rejects.toMatchObject({ code: 'forbidden' });
   const { token } = await here.person('olga', 'observer');
   const olga = await session(here, token);
-  expect(jsonOf(await olga.get('session'))).toMatchObject({ agent: 'operator.olga', can_act: false });
+  expect(jsonOf(await olga.get('session'))).toMatchObject({
+    agent: 'operator.olga',
+    permissions: ['observer'],
+  });
   expect((await olga.get('attention')).status).toBe(200);
   for (const answer of [
     await olga.get('dead-letters/show?seq=1'),

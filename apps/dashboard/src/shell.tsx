@@ -5,12 +5,14 @@ import { type LiveState, liveState } from './model/live.ts';
 import { dismiss, notices } from './model/notices.ts';
 import { useResource } from './model/resource.ts';
 import { hrefOf, route } from './model/route.ts';
-import { signIn, signOut } from './model/session.ts';
+import { canAct, canDecide, canLook, signIn, signOut } from './model/session.ts';
 import { RateLine } from './parts/rate-line.tsx';
 import { StateMark } from './parts/state-mark.tsx';
 import { Text } from './parts/text.tsx';
 import mark from './style/mark.svg';
 import { AgentsView } from './views/agents.tsx';
+import { ApprovalsView } from './views/approvals/approvals.tsx';
+import type { ApprovalsPage } from './views/approvals/ended.tsx';
 import { AttentionView } from './views/attention.tsx';
 import { CallsView } from './views/calls.tsx';
 import { DeadView } from './views/dead.tsx';
@@ -18,8 +20,18 @@ import { ServersView } from './views/servers.tsx';
 import { SystemView } from './views/system.tsx';
 import { TimelineView } from './views/timeline.tsx';
 
-/** The views by the first word of their address, in the order of the menu. The first is the home. */
-const views: readonly { name: string; title: string; show: () => ComponentChildren }[] = [
+/** A view. `name` is the first word of its address. */
+interface ShownView {
+  name: string;
+  title: string;
+  show: () => ComponentChildren;
+}
+
+const approvalsView: ShownView = { name: 'approvals', title: 'Approvals', show: () => <ApprovalsView /> };
+
+/** The views beside the home, which lists what needs attention, in the order of the menu. */
+const views: readonly ShownView[] = [
+  approvalsView,
   { name: 'agents', title: 'Agents', show: () => <AgentsView /> },
   { name: 'timeline', title: 'Timeline', show: () => <TimelineView /> },
   { name: 'dead', title: 'Dead letters', show: () => <DeadView /> },
@@ -61,26 +73,73 @@ function Door({ reason }: { reason: string }) {
 }
 
 function Inside({ facts }: { facts: SessionFacts }) {
+  return canLook.value ? <Looking facts={facts} /> : <Deciding facts={facts} />;
+}
+
+/** The page of those who see everything. */
+function Looking({ facts }: { facts: SessionFacts }) {
   const attention = useResource<Attention>('attention');
-  const urgent = attention.data?.items.filter(({ level }) => level === 'now').length ?? 0;
-  const { view } = route.value;
-  const shown = views.find(({ name }) => name === view);
-  const title = shown?.title ?? 'Needs attention';
+  const { items = [], approvals } = attention.data ?? {};
+  const urgent = items.filter(({ level }) => level === 'now').length;
+  const shown = views.find(({ name }) => name === route.value.view);
+  useTitle(shown?.title ?? 'Needs attention', urgent);
+  const links = [
+    { name: '', title: 'Needs attention', badge: urgent },
+    ...views.map(({ name, title }) => ({
+      ...{ name, title },
+      badge: name === approvalsView.name ? (approvals ?? 0) : 0,
+    })),
+  ];
+  return (
+    <Frame facts={facts} links={links} current={shown?.name ?? ''}>
+      {shown ? shown.show() : <AttentionView resource={attention} />}
+    </Frame>
+  );
+}
+
+/** The page of those who only decide on tool calls: nothing else would be answered to them. */
+function Deciding({ facts }: { facts: SessionFacts }) {
+  const { data } = useResource<ApprovalsPage>('approvals');
+  const waiting = Array.isArray(data?.approvals) ? data.approvals.length : 0;
+  const { name, title, show } = approvalsView;
+  useTitle(title, waiting);
+  return (
+    <Frame facts={facts} links={[{ name, title, badge: waiting }]} current={name}>
+      {show()}
+    </Frame>
+  );
+}
+
+/** Shows a title with how many things need somebody now. */
+function useTitle(title: string, urgent: number): void {
   useEffect(() => {
     document.title = `${urgent > 0 ? `(${urgent}) ` : ''}${title} · Signalbox`;
   }, [urgent, title]);
+}
+
+interface MenuLink {
+  name: string;
+  title: string;
+  badge: number;
+}
+
+function Frame({
+  facts,
+  links,
+  current,
+  children,
+}: {
+  facts: SessionFacts;
+  links: readonly MenuLink[];
+  current: string;
+  children: ComponentChildren;
+}) {
   return (
     <div class="inside">
-      <Menu facts={facts} view={shown ? view : ''} urgent={urgent} />
-      {shown ? (
-        <div class="place" key={view}>
-          {shown.show()}
-        </div>
-      ) : (
-        <div class="place">
-          <AttentionView resource={attention} />
-        </div>
-      )}
+      <Menu facts={facts} links={links} current={current} />
+      <div class="place" key={current}>
+        {children}
+      </div>
       <Notices />
     </div>
   );
@@ -94,23 +153,15 @@ const lives: Readonly<Record<LiveState, readonly ['good' | 'busy' | 'bad', strin
 };
 
 function Menu({
-  facts: { agent, can_act },
-  view,
-  urgent,
+  facts: { agent },
+  links,
+  current,
 }: {
   facts: SessionFacts;
-  view: string;
-  urgent: number;
+  links: readonly MenuLink[];
+  current: string;
 }) {
   const [tone, word] = lives[liveState.value];
-  const entry = (name: string, title: string, badge = 0) => (
-    <li key={name}>
-      <a href={hrefOf(name)} {...(view === name && { 'aria-current': 'page' as const })}>
-        {title}
-        {badge > 0 && <span class="badge">{badge}</span>}
-      </a>
-    </li>
-  );
   return (
     <header class="menu">
       <p class="brand">
@@ -118,18 +169,26 @@ function Menu({
       </p>
       <nav aria-label="Views">
         <ul>
-          {entry('', 'Needs attention', urgent)}
-          {views.map(({ name, title }) => entry(name, title))}
+          {links.map(({ name, title, badge }) => (
+            <li key={name}>
+              <a href={hrefOf(name)} {...(current === name && { 'aria-current': 'page' as const })}>
+                {title}
+                {badge > 0 && <span class="badge">{badge}</span>}
+              </a>
+            </li>
+          ))}
         </ul>
       </nav>
       <div class="foot">
-        <RateLine />
+        {canLook.value && <RateLine />}
         <p role="status">
           <StateMark tone={tone}>{word}</StateMark>
         </p>
         <p class="who">
           <Text>{agent}</Text>
-          {!can_act && <span class="quiet"> only looks</span>}
+          {!canAct.value && (
+            <span class="quiet"> {canDecide.value ? 'only decides on tool calls' : 'only looks'}</span>
+          )}
         </p>
         <button type="button" class="button plain" onClick={() => void signOut()}>
           Sign out

@@ -1,10 +1,14 @@
 import type { BrokerClient } from '@signalbox/client';
+import type { Permission } from '@signalbox/protocol';
 
 /** A session of a browser that signed in. */
 export interface SignedIn {
   token: string;
   agent: string;
   role: string;
+  permissions: readonly Permission[];
+  /** The roles on whose tool calls it decides, or patterns. Absent for operators, who decide on all, and for observers. */
+  approves?: readonly string[];
   /** Epoch milliseconds. */
   expiresAt: number;
 }

@@ -1,6 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isPermitted, permissionsOfRole, SignalboxError } from '@signalbox/protocol';
+import {
+  isPermitted,
+  listPermissions,
+  operationPermissions,
+  type Permission,
+  SignalboxError,
+} from '@signalbox/protocol';
 import { z } from 'zod';
 import type { BrokerAccess } from './access.ts';
 import { commands } from './api/commands.ts';
@@ -32,8 +38,10 @@ export interface DashboardOptions {
 const pagePath = '/ui';
 const apiPath = '/api/';
 
-/** The time that a browser has to read a part of its answer, in milliseconds. */
+/** The time that a browser has to read a part of its answer, or to send its request, in milliseconds. */
 const readMs = 10_000;
+/** The time that an operation may take, in milliseconds: to start a server takes up to a minute. */
+const workMs = 70_000;
 
 /** An `Idempotency-Key`: it may become the id of a message. */
 const keyPattern = /^[\w.:-]{8,64}$/;
@@ -115,7 +123,11 @@ export class Dashboard {
       const cookie = setCookie(portOf(request), '', { maxAgeSeconds: 0, isSecure: false });
       return sendJson(response, 200, {}, { 'set-cookie': cookie });
     }
-    sendJson(response, 200, (await this.#run(request, url, path, session)) ?? {});
+    const run = await this.#prepare(request, url, path, session);
+    response.setTimeout(workMs);
+    const answer = await run();
+    response.setTimeout(readMs);
+    sendJson(response, 200, answer ?? {});
   }
 
   async #signIn(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -134,19 +146,29 @@ export class Dashboard {
     sendJson(response, 200, { key }, { 'set-cookie': header });
   }
 
-  #describe({ signedIn: { agent, role, expiresAt } }: OpenSession): SessionFacts {
+  #describe({ signedIn: { agent, role, permissions, approves, expiresAt } }: OpenSession): SessionFacts {
     const { orchestrator } = this.#options;
-    const canAct = isPermitted(['operator'], permissionsOfRole(role));
-    return { agent, role, can_act: canAct, expires_at: expiresAt, orchestrator, now: this.#now() };
+    return {
+      agent,
+      role,
+      permissions,
+      ...(approves && { approves }),
+      expires_at: expiresAt,
+      orchestrator,
+      now: this.#now(),
+    };
   }
 
-  async #run(request: IncomingMessage, url: URL, path: string, session: OpenSession): Promise<unknown> {
+  /** Checks a request and reads its parameters. Returns what it asks for. */
+  async #prepare(
+    request: IncomingMessage,
+    url: URL,
+    path: string,
+    session: OpenSession,
+  ): Promise<() => Promise<unknown>> {
     const operation = operationAt(path, request.method);
     const { signedIn, client, results } = session;
-    if (!isPermitted(operation.needs, permissionsOfRole(signedIn.role))) {
-      const message = `'${path}' needs a token of an operator, and that of '${signedIn.agent}' only looks`;
-      throw new SignalboxError('forbidden', message);
-    }
+    if (!isPermitted(operation.needs, signedIn.permissions)) throw forbidden(path, operation, signedIn);
     const { orchestrator } = this.#options;
     const key = request.headers['idempotency-key'];
     const context = {
@@ -158,16 +180,17 @@ export class Dashboard {
     };
     if (operation.method === 'GET') {
       const params = readParams(operation.params, Object.fromEntries(url.searchParams));
-      return await operation.run(context, params as never);
+      return () => operation.run(context, params as never);
     }
     const given = await readJson(request);
     const params = readParams(operation.params, given);
-    if (context.key === undefined || !keyPattern.test(context.key)) {
+    const { key: id } = context;
+    if (id === undefined || !keyPattern.test(id)) {
       const message = 'a command needs a header Idempotency-Key of 8 to 64 letters, digits and _.:-';
       throw new SignalboxError('bad_request', message);
     }
     const command = `${path} ${JSON.stringify(params)}`;
-    return await results.once(context.key, command, () => operation.run(context, params as never));
+    return () => results.once(id, command, () => operation.run(context, params as never));
   }
 
   /** Streams events until the page goes, the session ends or the broker stops. */
@@ -177,13 +200,18 @@ export class Dashboard {
     using stream = new EventStream(response);
     this.#streams.add(stream);
     try {
-      const { events, ended } = session;
+      const { events, ended, signedIn } = session;
       const reader = {
         take: ({ id, ...batch }: { id: string; events: unknown; missed: number }) =>
           stream.send('batch', batch, id),
       };
-      using following = await events.follow(reader, typeof lastId === 'string' ? lastId : undefined);
-      stream.send('hello', { resumed: following.resumed }, following.resumed ? undefined : events.lastId);
+      // Those who only decide are told of no message and no call: their page reads again by itself.
+      const isTold = isPermitted(operationPermissions.admin.tail, signedIn.permissions);
+      using following = isTold
+        ? await events.follow(reader, typeof lastId === 'string' ? lastId : undefined)
+        : undefined;
+      const resumed = following?.resumed ?? false;
+      stream.send('hello', { resumed }, isTold && !resumed ? events.lastId : undefined);
       await firstAbort(stream.ended, ended);
       if (ended.aborted) stream.send('end', apiErrorOf(ended.reason).error);
     } finally {
@@ -196,8 +224,10 @@ export class Dashboard {
 export interface SessionFacts {
   agent: string;
   role: string;
-  /** True if the session may do more than look. */
-  can_act: boolean;
+  /** What the session may do: each read and each command needs one of certain permissions. */
+  permissions: readonly Permission[];
+  /** The roles on whose tool calls it decides, or patterns. Absent for operators, who decide on all, and for observers. */
+  approves?: readonly string[];
   expires_at: number;
   orchestrator: string;
   /** The time of the broker's machine, by which ages are shown. */
@@ -209,6 +239,16 @@ function operationAt(path: string, method: string | undefined): ApiOperation {
   const operation = Object.hasOwn(table, path) ? table[path] : undefined;
   if (!operation || (operation.method === 'POST') !== (method === 'POST')) throw notFound();
   return operation;
+}
+
+function forbidden(
+  path: string,
+  { needs }: ApiOperation,
+  { agent, permissions }: OpenSession['signedIn'],
+): SignalboxError {
+  const does = permissions.includes('approver') ? 'only decides on tool calls' : 'only looks';
+  const message = `'${path}' needs the permission ${listPermissions(needs)}, and the token of '${agent}' ${does}`;
+  return new SignalboxError('forbidden', message);
 }
 
 function notFound(): SignalboxError {

@@ -40,6 +40,7 @@ export {
   maxCalls,
   maxOwnCalls,
   readCall,
+  requireOrchestrator,
 } from './orchestrator/calls.ts';
 export { type FailedOutcome, outcomeError } from './orchestrator/failed-outcome.ts';
 export { discoverServers, readManifest } from './orchestrator/lists.ts';

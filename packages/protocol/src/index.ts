@@ -233,6 +233,7 @@ export {
 export {
   type ApprovalsRequest,
   type BackupRequest,
+  briefArgumentsLength,
   type CallRequest,
   type CallsRequest,
   type CancelCallRequest,

@@ -36,7 +36,7 @@ export const operationPermissions = {
     stats: readers,
     hooks: readers,
     schedules: readers,
-    sign_in_link: readers,
+    sign_in_link: approvalReaders,
     tail: readers,
     clock: readers,
     clock_accept: operator,

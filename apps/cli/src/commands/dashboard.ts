@@ -6,7 +6,7 @@ import type { DashboardFlags } from '../dashboard/print-link.ts';
 export function dashboardCommand(): Command {
   const command = withConnectionOptions(
     new Command('dashboard').description(
-      'Print a link that opens the dashboard in a browser, once and within a minute. For operators and observers.',
+      'Print a link that opens the dashboard in a browser, once and within a minute. For operators, observers, and tokens that decide (token issue --approves).',
     ),
   );
   withExamples(

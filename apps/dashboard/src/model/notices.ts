@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import { ApiFailure, command } from '../api/request.ts';
-import { pulse } from './live.ts';
+import { commandsDone } from './live.ts';
 
 /** A sentence about the end of a command, which is shown for some seconds. */
 export interface Notice {
@@ -28,6 +28,16 @@ export function dismiss(id: number): void {
   notices.value = notices.value.filter((one) => one.id !== id);
 }
 
+/** Sends a command, and has everything that is shown read again. Rejects as the API does. */
+export async function perform<Answer>(path: string, params: unknown): Promise<Answer> {
+  try {
+    return await command<Answer>(path, params);
+  } finally {
+    // A command that is refused may have been so because something has changed.
+    commandsDone.value++;
+  }
+}
+
 /** Sends a command, and says what became of it. Resolves with its answer, or `undefined` if it failed. */
 export async function act<Answer>(
   path: string,
@@ -35,13 +45,17 @@ export async function act<Answer>(
   done: (answer: Answer) => Omit<Notice, 'id' | 'tone'> & { tone?: Notice['tone'] },
 ): Promise<Answer | undefined> {
   try {
-    const answer = await command<Answer>(path, params);
+    const answer = await perform<Answer>(path, params);
     notify({ tone: 'good', ...done(answer) });
-    pulse.value++;
     return answer;
   } catch (error) {
-    const hint = error instanceof ApiFailure && error.hint !== undefined ? ` ${error.hint}` : '';
-    notify({ tone: 'bad', text: `Not done: ${error instanceof Error ? error.message : error}${hint}` });
+    notify({ tone: 'bad', text: `Not done: ${failureText(error)}` });
     return undefined;
   }
+}
+
+/** Says why a command failed, and what helps. */
+export function failureText(error: unknown): string {
+  const hint = error instanceof ApiFailure && error.hint !== undefined ? ` ${error.hint}` : '';
+  return `${error instanceof Error ? error.message : error}${hint}`;
 }

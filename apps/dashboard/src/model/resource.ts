@@ -2,8 +2,8 @@ import { signal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { ApiFailure, read } from '../api/request.ts';
 import { serverTime } from './clock.ts';
-import { pulse } from './live.ts';
-import { sessionEnded } from './session.ts';
+import { commandsDone, pulse } from './live.ts';
+import { canLook, sessionEnded } from './session.ts';
 
 /** An answer of the API that the page reads again and again. The last one stays while the next is read, or can't be read. */
 export interface Resource<Answer> {
@@ -14,10 +14,13 @@ export interface Resource<Answer> {
   at: number;
 }
 
-/** The times after which an answer is read again, in milliseconds: soon after events, and now and then without. */
-const paceMs = { afterEvents: 1500, idle: 10_000 };
+/**
+ * The times after which an answer is read again, in milliseconds: soon after events, and now and then without. A session that is told of
+ * no events looks more often.
+ */
+const paceMs = { atOnce: 0, afterEvents: 1500, idle: 10_000, untold: 2500 };
 
-/** Reads a path of the API while the component is shown and the page is visible. */
+/** Reads a path of the API while the component is shown and the page is visible, and again at once after each command of this page. */
 export function useResource<Answer>(
   path: string,
   params: Readonly<Record<string, string | number | undefined>> = {},
@@ -25,16 +28,18 @@ export function useResource<Answer>(
 ) {
   const question = JSON.stringify([path, params]);
   const state = useMemo(() => signal<Resource<Answer>>({ data: undefined, error: undefined, at: 0 }), [path]);
-  const again = useMemo(() => ({ now: (): void => {} }), []);
   useEffect(() => {
     const abort = new AbortController();
     let timer = 0;
     let readAt = 0;
     let isReading = false;
+    /** When it is read again after the read that is under way: what happens meanwhile may not be in that. */
+    let nextMs = paceMs.idle;
     const run = async (): Promise<void> => {
       clearTimeout(timer);
       if (isReading || abort.signal.aborted) return;
       isReading = true;
+      nextMs = canLook.value ? paceMs.idle : paceMs.untold;
       readAt = performance.now();
       try {
         const data = await read<Answer>(path, params, abort.signal);
@@ -46,7 +51,11 @@ export function useResource<Answer>(
       } finally {
         isReading = false;
       }
-      plan(paceMs.idle);
+      plan(nextMs);
+    };
+    const readIn = (ms: number): void => {
+      if (isReading) nextMs = Math.min(nextMs, ms);
+      else plan(ms);
     };
     const plan = (ms: number): void => {
       clearTimeout(timer);
@@ -56,19 +65,20 @@ export function useResource<Answer>(
     const onVisible = (): void => plan(paceMs.afterEvents);
     document.addEventListener('visibilitychange', onVisible);
     const stopPulse = pulse.subscribe(() => {
-      if (follows && readAt > 0) plan(paceMs.afterEvents);
+      if (follows && readAt > 0) readIn(paceMs.afterEvents);
     });
-    again.now = () => {
-      readAt = 0;
-      plan(0);
-    };
+    const before = commandsDone.peek();
+    const stopCommands = commandsDone.subscribe((count) => {
+      if (count !== before) readIn(paceMs.atOnce);
+    });
     void run();
     return () => {
       abort.abort();
       clearTimeout(timer);
       stopPulse();
+      stopCommands();
       document.removeEventListener('visibilitychange', onVisible);
     };
   }, [question]);
-  return { ...state.value, readAgain: () => again.now() };
+  return state.value;
 }

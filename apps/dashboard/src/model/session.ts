@@ -12,8 +12,14 @@ export type SignIn =
 
 export const signIn = signal<SignIn>({ state: 'checking' });
 
-/** True if the session may do more than look. */
-export const canAct = computed(() => signIn.value.state === 'in' && signIn.value.facts.can_act);
+const permissions = computed(() => (signIn.value.state === 'in' ? signIn.value.facts.permissions : []));
+
+/** True if the session may do everything. */
+export const canAct = computed(() => permissions.value.includes('operator'));
+/** True if the session sees what happens. One that only decides sees the calls that wait for it, and holds. */
+export const canLook = computed(() => canAct.value || permissions.value.includes('observer'));
+/** True if the session decides on tool calls, all or those of certain roles. */
+export const canDecide = computed(() => canAct.value || permissions.value.includes('approver'));
 
 const retryMs = 1000;
 

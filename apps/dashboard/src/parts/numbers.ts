@@ -20,6 +20,13 @@ export function age(at: number | undefined, now: number): string {
   return now - at < 1000 ? 'now' : duration(now - at);
 }
 
+/** Writes the time that is left: `4:05` below ten minutes, so that it is seen to run. */
+export function timeLeft(ms: number): string {
+  const seconds = Math.max(0, Math.ceil(ms / 1000));
+  if (seconds > 600) return duration(ms);
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+}
+
 /** Writes a number of bytes. */
 export function bytes(count: number): string {
   const names = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];

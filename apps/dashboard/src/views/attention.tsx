@@ -8,6 +8,7 @@ import { counted, figure } from '../parts/numbers.ts';
 import { StateMark } from '../parts/state-mark.tsx';
 import { Text } from '../parts/text.tsx';
 import { View } from '../parts/view.tsx';
+import { AskingItem } from './approvals/asking-item.tsx';
 
 /** The first view: what needs a person, and what was looked at. */
 export function AttentionView({ resource }: { resource: Resource<Attention> }) {
@@ -48,9 +49,13 @@ function Group({ title, tone, items }: { title: string; tone: 'bad' | 'soon'; it
     <section class={`attention ${tone}`}>
       <h2>{title}</h2>
       <ul>
-        {items.map((item) => (
-          <Item key={item.id} item={item} />
-        ))}
+        {items.map((item) =>
+          item.approval ? (
+            <AskingItem key={item.id} of={item.approval} />
+          ) : (
+            <Item key={item.id} item={item} />
+          ),
+        )}
       </ul>
     </section>
   );
@@ -71,6 +76,7 @@ function Item({ item: { level, who, what, since, link, action } }: { item: Atten
         {action && canAct.value ? (
           <ConfirmButton
             label={action.label}
+            {...(action.question !== undefined && { question: action.question })}
             onConfirm={() => act<Changed>(action.command, action.params, (answer) => outcomeOf(who, answer))}
           />
         ) : (

@@ -1,5 +1,5 @@
-import { permissionsOfRole } from '@signalbox/protocol';
-import type { TokenRecord } from '@signalbox/store';
+import { isPermitted, operationPermissions } from '@signalbox/protocol';
+import type { Permission, TokenRecord } from '@signalbox/store';
 import { removeToken } from '../frames/admin/remove-token.ts';
 import { describeIssued } from '../frames/admin/tokens.ts';
 import { auditCaller, type Caller } from '../frames/caller.ts';
@@ -16,6 +16,9 @@ export interface BrowserSession {
   token: string;
   agent: string;
   role: string;
+  permissions: readonly Permission[];
+  /** The roles on whose tool calls it decides, or patterns. Absent for operators, who decide on all, and for observers. */
+  approves?: readonly string[];
   /** Epoch milliseconds. */
   expiresAt: number;
 }
@@ -28,26 +31,36 @@ export async function signIn(code: string, deps: Deps): Promise<BrowserSession |
   const parent = id === undefined ? undefined : deps.tokens.get(id);
   if (!parent || !deps.tokens.isLive(parent)) return undefined;
   await endOldest(parent, deps);
-  const { agent, role, expiresAt: parentEnd = Number.POSITIVE_INFINITY } = parent;
+  const { agent, role, approves, expiresAt: parentEnd = Number.POSITIVE_INFINITY } = parent;
   const expiresAt = Math.min(deps.now() + sessionMs, parentEnd);
   const announce = (record: TokenRecord): void => {
     const { detail, name } = describeIssued(record);
     auditCaller(callerOf(parent), 'token_issued', { detail: `${detail}, for the dashboard`, name }, deps);
   };
-  const request = { agent, role, ttlMs: expiresAt - deps.now() };
+  const request = { agent, role, ...(approves && { approves }), ttlMs: expiresAt - deps.now() };
   // Whoever issued the token of the person is no more entitled to decide with a session of it than with the token.
   const { issuers } = parent;
-  const { token } = await deps.tokens.issue(request, announce, { parent, issuers });
-  return { token, agent, role, expiresAt };
+  const { token, record } = await deps.tokens.issue(request, announce, { parent, issuers });
+  return describe(token, record, expiresAt);
 }
 
 /** Returns the session that a token belongs to. `undefined` if it has ended, or the token is that of no session. */
 export function sessionOf(token: string, { tokens }: Pick<FrameDeps, 'tokens'>): BrowserSession | undefined {
   const record = tokens.authenticate(token);
   if (typeof record === 'string' || 'expired' in record) return undefined;
-  const { agent, role, parentId, expiresAt } = record;
-  const isSession = parentId !== undefined && permissionsOfRole(role).length > 0;
-  return isSession && expiresAt !== undefined ? { token, agent, role, expiresAt } : undefined;
+  return isSession(record) && record.expiresAt !== undefined
+    ? describe(token, record, record.expiresAt)
+    : undefined;
+}
+
+/** Tells whether a token is that of a session of a browser: minting tokens issue none with such permissions. */
+export function isSession({ parentId, permissions }: Pick<TokenRecord, 'parentId' | 'permissions'>): boolean {
+  return parentId !== undefined && isPermitted(operationPermissions.admin.sign_in_link, permissions);
+}
+
+function describe(token: string, record: TokenRecord, expiresAt: number): BrowserSession {
+  const { agent, role, permissions, approves } = record;
+  return { token, agent, role, permissions, ...(approves && { approves }), expiresAt };
 }
 
 /** Ends the session that a token belongs to. Any other token is left alone. */

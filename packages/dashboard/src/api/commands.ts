@@ -1,22 +1,90 @@
 import {
   acceptClock,
+  checkToolPattern,
+  decideApproval,
   dropDeadLetters,
+  placeHold,
   queryOrchestrator,
+  releaseHolds,
   retryDeadLetters,
   revokeAgentTokens,
+  revokeStandingApproval,
   revokeToken,
 } from '@signalbox/operator';
-import { operationPermissions } from '@signalbox/protocol';
+import {
+  holdSubjects,
+  maxHolds,
+  maxStandingMs,
+  messageOf,
+  minStandingMs,
+  operationPermissions,
+  SignalboxError,
+} from '@signalbox/protocol';
 import { z } from 'zod';
-import { type ApiOperation, operation } from './operation.ts';
+import { type ApiContext, type ApiOperation, operation } from './operation.ts';
 
 const { admin, request } = operationPermissions;
 
 const seqs = z.object({ seqs: z.array(z.int().min(1)).min(1).max(10_000) });
 const server = z.object({ server: z.string().min(1).max(256) });
+const id = z.string().min(1).max(256);
+const line = z.string().min(1).max(1000);
 
 /** The commands of the API by path. Each does what a command of the CLI does, and the broker's audit log says who asked. */
 export const commands: Readonly<Record<string, ApiOperation>> = {
+  'approvals/decide': operation({
+    method: 'POST',
+    needs: request.decide,
+    meaning:
+      'Approves a tool call that waits, or denies it with a reason; with `for_ms`, further calls of its agent and tool need no decision for so long. `decided` is false if somebody was faster.',
+    params: z.object({
+      id,
+      verdict: z.enum(['approve', 'deny']),
+      reason: line.optional(),
+      for_ms: z.int().min(minStandingMs).max(maxStandingMs).optional(),
+    }),
+    run: ({ client, orchestrator }, { id: approval, verdict, reason, for_ms: forMs }) =>
+      decideApproval(client, orchestrator, approval, {
+        verdict,
+        ...(reason !== undefined && { reason }),
+        ...(forMs !== undefined && { forMs }),
+      }),
+  }),
+  'approvals/revoke-standing': operation({
+    method: 'POST',
+    needs: request.revoke_standing,
+    meaning: 'Ends a standing approval: later calls wait for a decision again.',
+    params: z.object({ id }),
+    run: async ({ client, orchestrator }, { id: standing }) => ({
+      revoked: await revokeStandingApproval(client, orchestrator, standing),
+    }),
+  }),
+  'holds/place': operation({
+    method: 'POST',
+    needs: admin.hold,
+    meaning:
+      'Holds an agent, a role, tools or everything. Names that nobody knows are refused, unless it is `unchecked`; `note` says that no orchestrator could tell whether there are such tools.',
+    params: z.object({
+      on: z.enum(holdSubjects),
+      name: id.optional(),
+      reason: line,
+      for_ms: z.int().min(1).optional(),
+      until: z.int().min(1).optional(),
+      cancel_running: z.boolean().optional(),
+      unchecked: z.boolean().optional(),
+    }),
+    run: async (context, hold) => {
+      const note = hold.on === 'tool' && !hold.unchecked ? await checkTools(context, hold.name ?? '') : {};
+      return { hold: await placeHold(context.client, hold), ...note };
+    },
+  }),
+  'holds/release': operation({
+    method: 'POST',
+    needs: admin.release,
+    meaning: 'Releases holds by their ids.',
+    params: z.object({ ids: z.array(id).min(1).max(maxHolds) }),
+    run: async ({ client }, { ids }) => ({ released: await releaseHolds(client, { ids }) }),
+  }),
   'dead-letters/retry': operation({
     method: 'POST',
     needs: admin.dead_retry,
@@ -92,3 +160,14 @@ export const commands: Readonly<Record<string, ApiOperation>> = {
     run: async ({ client }) => ({ hold: await acceptClock(client) }),
   }),
 };
+
+/** Refuses a pattern that means no tool. Without an answer of the orchestrator the hold is placed all the same: it must not fail then. */
+async function checkTools({ client, orchestrator }: ApiContext, pattern: string): Promise<{ note?: string }> {
+  try {
+    await checkToolPattern(client, orchestrator, pattern);
+    return {};
+  } catch (error) {
+    if (!(error instanceof SignalboxError) || error.code === 'unknown_hold') throw error;
+    return { note: `the orchestrator does not say whether there is such a tool: ${messageOf(error)}` };
+  }
+}

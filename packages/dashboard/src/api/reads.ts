@@ -1,19 +1,24 @@
 import {
   listAgentSummaries,
+  listApprovals,
   listCalls,
   listDeadLetters,
+  listHolds,
+  listStandingApprovals,
   listTokens,
   listWebhooks,
   queryOrchestrator,
+  readApproval,
   readAudit,
   readDeadLetter,
   readStatus,
+  requireOrchestrator,
 } from '@signalbox/operator';
-import { operationPermissions } from '@signalbox/protocol';
+import { isPermitted, operationPermissions } from '@signalbox/protocol';
 import { z } from 'zod';
 import { readAttention } from '../attention/read-attention.ts';
-import { type ApiOperation, operation } from './operation.ts';
-import { orMissing } from './or-missing.ts';
+import { type ApiContext, type ApiOperation, operation } from './operation.ts';
+import { isMissing, orMissing } from './or-missing.ts';
 import { searchTimeline, timelineQuery } from './timeline.ts';
 
 const { admin, request } = operationPermissions;
@@ -21,6 +26,9 @@ const { admin, request } = operationPermissions;
 const none = z.object({});
 const text = z.string().max(256);
 const count = (most: number, usual: number) => z.coerce.number().int().min(1).max(most).default(usual);
+
+/** How long a read waits for the orchestrator, in milliseconds: a page that says what is unknown is worth more than one that waits. */
+const answerTime = { timeoutMs: 3000 };
 
 /** The reads of the API by path. Each shows what a command of the CLI shows, from the same source. */
 export const reads: Readonly<Record<string, ApiOperation>> = {
@@ -48,6 +56,52 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
       ...(await listAgentSummaries(client, client.address)),
       calls: await orMissing(listCalls(client, orchestrator, { running: true })),
     }),
+  }),
+  approvals: operation({
+    method: 'GET',
+    needs: request.approvals,
+    meaning:
+      'What `signalbox approvals` shows, the newest first, with the beginning of long arguments; with `all`, also those that have ended. `cursor` leads to those behind. Observers are shown no arguments.',
+    params: z.object({
+      all: z.stringbool().default(false),
+      cursor: text.optional(),
+      limit: count(512, 512),
+    }),
+    run: async (context, { cursor, ...query }) => {
+      const { client, orchestrator } = context;
+      const wanted = { ...query, brief: true, ...(cursor !== undefined && { cursor }) };
+      const found = await orMissing(
+        askIfThere(context, () => listApprovals(client, orchestrator, wanted, answerTime)),
+      );
+      return isMissing(found) ? { approvals: found, more: false } : found;
+    },
+  }),
+  'approvals/show': operation({
+    method: 'GET',
+    needs: request.approvals,
+    meaning: 'What `signalbox approvals show` shows: one with all its arguments, also if it has ended.',
+    params: z.object({ id: text.min(1) }),
+    run: async ({ client, orchestrator }, { id }) => ({
+      approval: await readApproval(client, orchestrator, id, answerTime),
+    }),
+  }),
+  'approvals/standing': operation({
+    method: 'GET',
+    needs: request.standing_approvals,
+    meaning: 'What `signalbox approvals standing` shows.',
+    params: none,
+    run: async (context) => ({
+      standing: await orMissing(
+        askIfThere(context, () => listStandingApprovals(context.client, context.orchestrator, answerTime)),
+      ),
+    }),
+  }),
+  holds: operation({
+    method: 'GET',
+    needs: admin.holds,
+    meaning: 'What `signalbox holds` shows: who holds what, since when and why.',
+    params: none,
+    run: async ({ client }) => ({ holds: await listHolds(client) }),
   }),
   timeline: operation({
     method: 'GET',
@@ -119,3 +173,13 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
       readAudit(client, { since, limit, kinds: ['change', 'refusal', 'loss'] }),
   }),
 };
+
+/** Asks an orchestrator that is connected. Those who may not see who is connected wait for its answer all the same. */
+async function askIfThere<Answer>(
+  { client, orchestrator, signedIn }: ApiContext,
+  ask: () => Promise<Answer>,
+): Promise<Answer> {
+  const seesAll = isPermitted(operationPermissions.frame.list_connected, signedIn.permissions);
+  if (seesAll) await requireOrchestrator(client, orchestrator);
+  return await ask();
+}

@@ -1,5 +1,5 @@
 import type { AgentSummary } from '@signalbox/operator';
-import type { CallRecord, ServerReport } from '@signalbox/protocol';
+import type { Approval, CallRecord, Hold, ServerReport } from '@signalbox/protocol';
 import { expect, test } from 'vitest';
 import { type AttentionFacts, attentionOf } from './attention.ts';
 
@@ -28,6 +28,8 @@ function facts(change: Partial<AttentionFacts> = {}): AttentionFacts {
     hooks: [],
     orchestrator: { name: 'orchestrator', state: 'ready', servers: [] },
     calls: [],
+    holds: [],
+    own: { agent: 'operator.alice', mail: [] },
     ...change,
   };
 }
@@ -162,4 +164,66 @@ test('What does not work stands before what can wait, and in each the oldest fir
     deadLetters: { messages: [{ seq: 1, inbox: 'z', reason: 'x', dead_at: 1 } as never], more: false },
   });
   expect(attentionOf(all, now).map(({ who }) => who)).toEqual(['a', 'b', 'z']);
+});
+
+function approval(id: string, deadline: number): Approval {
+  return {
+    ...{ id, state: 'pending', request_id: 'r', agent: 'rosa', role: 'worker', tool: 'mcp_a__b' },
+    ...{ arguments_hash: '', definition_hash: '', rule: 'ask[0]', created_at: now, deadline_at: deadline },
+  };
+}
+
+test('Calls that wait for a decision stand before everything else, the next deadline first, and a flood of them is cut.', () => {
+  const broken = { orchestrator: server({ state: 'ejected' }) };
+  const approvals = [approval('late', now + 9), approval('soon', now + 1)];
+  const items = attentionOf(facts({ ...broken, approvals }), now);
+  expect(items.map(({ id }) => id)).toEqual(['approval soon', 'approval late', 'server files']);
+  expect(items[0]).toMatchObject({ level: 'now', link: '/approvals?id=soon', approval: { id: 'soon' } });
+  const many = Array.from({ length: 30 }, (_, index) => approval(String(index), now + index));
+  const cut = attentionOf(facts({ approvals: many }), now);
+  expect(cut).toHaveLength(26);
+  expect(cut.at(-1)).toMatchObject({ what: '5 other calls wait for a decision.', link: '/approvals' });
+});
+
+test('Asks for the person who looks are listed by who asks, and its other mail apart from them.', () => {
+  const mail = [
+    { kind: 'ask', from: { agent: 'rosa' }, created_at: now - 5 },
+    { kind: 'ask', from: { agent: 'rosa' }, created_at: now - 9 },
+    { kind: 'note', from: { agent: 'walt' }, created_at: now - 1 },
+  ];
+  const alice = agent({
+    agent: 'operator.alice',
+    roles: ['operator'],
+    mail: { unread: 3, held: 0 },
+    oldest_at: now - 9,
+  });
+  const items = attentionOf(facts({ agents: [alice], own: { agent: 'operator.alice', mail } }), now);
+  expect(items.map(({ who, what }) => `${who} ${what.split(';')[0]}`)).toEqual([
+    'rosa asks you 2 things and waits',
+    'operator.alice 1 message for a person',
+  ]);
+  expect(items[0]).toMatchObject({ level: 'now', since: now - 9 });
+});
+
+test('A hold is told until it is released, with a question; one on everything, or a damaged one, is urgent.', () => {
+  const hold: Hold = {
+    ...{ id: 'h1', on: 'agent', name: 'rosa', reason: 'it deletes files', by: 'operator.bob' },
+    ...{ token_id: 't', created_at: now - minute },
+  };
+  const all: Hold = { id: 'h2', on: 'all', reason: 'incident', by: 'operator', token_id: 't', created_at: 1 };
+  const items = attentionOf(facts({ holds: [hold, all, { ...all, id: 'h3', damaged: true }] }), now);
+  expect(items.map(({ id, level }) => [id, level])).toEqual([
+    ['hold h3', 'now'],
+    ['hold h2', 'now'],
+    ['hold h1', 'soon'],
+  ]);
+  expect(items[2]).toMatchObject({
+    what: "agent 'rosa' is held by operator.bob: it deletes files",
+    since: now - minute,
+    action: {
+      command: 'holds/release',
+      params: { ids: ['h1'] },
+      question: expect.stringContaining('Release'),
+    },
+  });
 });

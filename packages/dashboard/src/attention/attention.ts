@@ -7,13 +7,22 @@ import type {
   OrchestratorStatus,
   WebhookReport,
 } from '@signalbox/operator';
-import { type CallRecord, endsSoon, type ServerReport } from '@signalbox/protocol';
+import {
+  type Approval,
+  type CallRecord,
+  endsSoon,
+  type Hold,
+  holdSubject,
+  type ServerReport,
+} from '@signalbox/protocol';
 
 /** What a person may do about an item with one click: a command of the API with its parameters. */
 export interface AttentionAction {
   label: string;
   command: string;
   params: Record<string, unknown>;
+  /** What is asked before it is done. Without it, it is done at once. */
+  question?: string;
 }
 
 /** Something that needs a person. The texts may hold names that somebody else chose. */
@@ -31,6 +40,15 @@ export interface AttentionItem {
   link: string;
   /** Absent if a look is what it needs, or nothing can be done here. */
   action?: AttentionAction;
+  /** The call that waits for a decision. Long arguments are cut, and observers are shown none. */
+  approval?: Approval;
+}
+
+/** A message in the inbox of the person who looks. */
+export interface OwnMail {
+  kind: string;
+  from: { agent: string };
+  created_at?: number;
 }
 
 /** What is looked at. Times are epoch milliseconds. */
@@ -44,9 +62,17 @@ export interface AttentionFacts {
   orchestrator: OrchestratorStatus;
   /** Absent if the orchestrator did not answer. */
   calls?: readonly CallRecord[];
+  /** The calls that wait for a decision. Absent if the orchestrator did not answer. */
+  approvals?: readonly Approval[];
+  holds: readonly Hold[];
+  /** The agent of the person who looks, and the mail in its inbox. */
+  own: { agent: string; mail: readonly OwnMail[] };
 }
 
 const minute = 60_000;
+
+/** The calls that wait for a decision and are listed one by one. */
+const shownApprovals = 25;
 
 /** What is too long, in milliseconds, and what is too full. */
 export const attentionLimits = {
@@ -57,14 +83,19 @@ export const attentionLimits = {
   freeBytes: 512 * 1024 * 1024,
 } as const;
 
-/** Lists what needs a person: what does not work before what can wait, the oldest first. */
+/**
+ * Lists what needs a person: first the calls that wait for a decision, the next deadline first, then what does not work, then what can
+ * wait, each the oldest first.
+ */
 export function attentionOf(facts: AttentionFacts, now: number): AttentionItem[] {
-  const items = [
+  const others = [
+    ...askItems(facts.own),
+    ...facts.holds.map(holdItem),
     ...orchestratorItems(facts.orchestrator),
     ...facts.orchestrator.servers.flatMap(serverItem),
     ...spaceItems(facts.broker),
     ...clockItems(facts.hold),
-    ...facts.agents.flatMap((agent) => agentItems(agent, now)),
+    ...facts.agents.flatMap((agent) => agentItems(withoutAsks(agent, facts.own), now)),
     ...(facts.calls ?? []).flatMap((call) => runningItem(call, now)),
     ...unknownOutcomes(facts.calls ?? [], now),
     ...deadLetterItems(facts.deadLetters, facts.broker),
@@ -73,7 +104,69 @@ export function attentionOf(facts: AttentionFacts, now: number): AttentionItem[]
   ];
   const rank = ({ level }: AttentionItem): number => (level === 'now' ? 0 : 1);
   const age = ({ since }: AttentionItem): number => since ?? 0;
-  return items.sort((a, b) => rank(a) - rank(b) || age(a) - age(b));
+  others.sort((a, b) => rank(a) - rank(b) || age(a) - age(b));
+  return [...approvalItems(facts.approvals ?? []), ...others];
+}
+
+function approvalItems(approvals: readonly Approval[]): AttentionItem[] {
+  const ranked = approvals.toSorted((a, b) => a.deadline_at - b.deadline_at);
+  const items = ranked.slice(0, shownApprovals).map(
+    (approval): AttentionItem => ({
+      id: `approval ${approval.id}`,
+      level: 'now',
+      who: approval.agent,
+      what: `wants to call ${approval.tool}, and waits for a decision.`,
+      since: approval.created_at,
+      link: `/approvals?id=${encodeURIComponent(approval.id)}`,
+      approval,
+    }),
+  );
+  const more = ranked.length - items.length;
+  if (more === 0) return items;
+  const what = `${counted(more, 'other call')} wait${more === 1 ? 's' : ''} for a decision.`;
+  return [...items, { id: 'approvals', level: 'now', who: 'approvals', what, link: '/approvals' }];
+}
+
+function askItems({ mail }: AttentionFacts['own']): AttentionItem[] {
+  const asks = mail.filter(({ kind }) => kind === 'ask');
+  return [...Map.groupBy(asks, ({ from }) => from.agent)].map(([who, of]) => {
+    const times = of.flatMap(({ created_at }) => created_at ?? []);
+    return {
+      id: `asks of ${who}`,
+      level: 'now',
+      who,
+      what: `${of.length === 1 ? 'asks you something and waits' : `asks you ${of.length} things and waits`}; signalbox inbox shows it, and signalbox reply answers.`,
+      ...(times.length > 0 && { since: Math.min(...times) }),
+      link: `/timeline?agent=${encodeURIComponent(who)}`,
+    };
+  });
+}
+
+/** Leaves out of the mail of the person who looks what {@link askItems} lists. */
+function withoutAsks(agent: AgentSummary, { agent: own, mail }: AttentionFacts['own']): AgentSummary {
+  const asks = agent.agent === own ? mail.filter(({ kind }) => kind === 'ask').length : 0;
+  if (asks === 0 || !agent.mail) return agent;
+  return { ...agent, mail: { ...agent.mail, unread: Math.max(0, agent.mail.unread - asks) } };
+}
+
+function holdItem(hold: Hold): AttentionItem {
+  const { id, by, reason, created_at: since, on, name = '', damaged } = hold;
+  return {
+    id: `hold ${id}`,
+    level: damaged || on === 'all' ? 'now' : 'soon',
+    who: on === 'all' ? 'everything' : name,
+    what: damaged
+      ? 'A hold whose record is damaged counts as a hold on everything until it is released.'
+      : `${holdSubject(hold)} is held by ${by}: ${reason}`,
+    ...(!damaged && { since }),
+    link: on === 'agent' ? `/agents?agent=${encodeURIComponent(name)}` : '/agents',
+    action: {
+      label: 'Release',
+      command: 'holds/release',
+      params: { ids: [id] },
+      question: `Release ${holdSubject(hold)}?`,
+    },
+  };
 }
 
 function orchestratorItems({ name, state, reason }: OrchestratorStatus): AttentionItem[] {

@@ -1,7 +1,9 @@
 import {
   listAgentSummaries,
+  listApprovals,
   listCalls,
   listDeadLetters,
+  listHolds,
   listTokens,
   listWebhooks,
   readStatus,
@@ -10,12 +12,14 @@ import type { ApiContext } from '../api/operation.ts';
 import { isMissing, orMissing } from '../api/or-missing.ts';
 import { type AttentionItem, attentionOf } from './attention.ts';
 
-/** The most dead letters that are looked at one by one. */
-const maxDeadLetters = 500;
+/** The most dead letters, calls that wait for a decision, and messages to the person that are looked at one by one. */
+const most = { deadLetters: 500, approvals: 512, ownMail: 50 };
 
 /** What needs a person, and what was looked at. */
 export interface Attention {
   items: AttentionItem[];
+  /** The calls that wait for a decision; `null` if the orchestrator did not answer. */
+  approvals: number | null;
   /** What was looked at, and how many of each; `null` if that could not be asked. */
   checked: { what: string; count: number | null }[];
   /** Epoch milliseconds. */
@@ -23,14 +27,22 @@ export interface Attention {
 }
 
 /** Looks at everything that may need a person. */
-export async function readAttention({ client, orchestrator: name, now }: ApiContext): Promise<Attention> {
+export async function readAttention(context: ApiContext): Promise<Attention> {
+  const { client, orchestrator: name, signedIn, now } = context;
   const { broker, hold, orchestrator } = await readStatus(client, name);
   const { agents } = await listAgentSummaries(client, client.address);
-  const deadLetters = await listDeadLetters(client, { limit: maxDeadLetters });
+  const deadLetters = await listDeadLetters(client, { limit: most.deadLetters });
   const tokens = await listTokens(client);
   const hooks = await listWebhooks(client);
-  const calls = await orMissing(listCalls(client, name));
-  const known = isMissing(calls) ? undefined : calls;
+  // An orchestrator that does not answer is not asked again.
+  const isReady = orchestrator.state === 'ready';
+  const calls = isReady ? await ifKnown(listCalls(client, name)) : undefined;
+  const asking = isReady
+    ? await ifKnown(listApprovals(client, name, { brief: true, limit: most.approvals }))
+    : undefined;
+  const approvals = asking?.approvals;
+  const holds = await listHolds(client);
+  const mail = await client.peek({ address: signedIn.agent, limit: most.ownMail, bodies: false });
   const at = now();
   const facts = {
     broker,
@@ -40,19 +52,29 @@ export async function readAttention({ client, orchestrator: name, now }: ApiCont
     tokens,
     hooks,
     orchestrator,
-    ...(known && { calls: known }),
+    ...(calls && { calls }),
+    ...(approvals && { approvals }),
+    holds,
+    own: { agent: signedIn.agent, mail },
   };
-  const isReady = orchestrator.state === 'ready';
   return {
     items: attentionOf(facts, at),
+    approvals: approvals?.length ?? null,
     checked: [
+      { what: 'approvals', count: approvals?.length ?? null },
+      { what: 'holds', count: holds.length },
       { what: 'agents', count: agents.filter(({ connected_at }) => connected_at !== undefined).length },
       { what: 'servers', count: isReady ? orchestrator.servers.length : null },
-      { what: 'calls', count: known ? known.length : null },
+      { what: 'calls', count: calls?.length ?? null },
       { what: 'dead letters', count: broker.dead_letters },
       { what: 'tokens', count: tokens.length },
       { what: 'webhooks', count: hooks.length },
     ],
     at,
   };
+}
+
+async function ifKnown<Answer extends object>(asked: Promise<Answer>): Promise<Answer | undefined> {
+  const answer = await orMissing(asked);
+  return isMissing(answer) ? undefined : answer;
 }

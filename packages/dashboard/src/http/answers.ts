@@ -73,6 +73,7 @@ const statuses: Readonly<Record<string, number>> = {
   invalid_arguments: 400,
   message_too_large: 413,
   not_found: 404,
+  unknown_hold: 404,
   unknown_token: 404,
   unknown_recipient: 404,
   key_reused: 409,

@@ -6,29 +6,41 @@ import { queryOrchestrator } from './orchestrator-request.ts';
 export interface ApprovalListQuery {
   /** Also those that have ended. */
   all?: boolean;
+  /** Only the beginning of long arguments. */
+  brief?: boolean;
+  /** Goes on where the list before ended. */
+  cursor?: string;
   limit: number;
+}
+
+/** How long the orchestrator has for each answer, in milliseconds; 10 s by default. */
+export interface AnswerTime {
+  timeoutMs?: number;
 }
 
 const pageSize = 100;
 
-/** Lists approvals, newest first; `more` says whether there are others beyond the limit. */
+/** Lists approvals, newest first; `more` says whether there are others beyond the limit, to which `cursor` leads. */
 export async function listApprovals(
   client: BrokerClient,
   orchestrator: string,
-  { all = false, limit }: ApprovalListQuery,
-): Promise<{ approvals: Approval[]; more: boolean }> {
+  { all = false, brief = false, cursor: start, limit }: ApprovalListQuery,
+  time: AnswerTime = {},
+): Promise<{ approvals: Approval[]; more: boolean; cursor?: string }> {
   const approvals: Approval[] = [];
-  for (let cursor: string | undefined; ; ) {
-    const page = await queryOrchestrator(client, orchestrator, {
-      op: 'approvals',
+  for (let cursor = start; ; ) {
+    const query = {
+      op: 'approvals' as const,
       all,
       limit: Math.min(pageSize, limit - approvals.length),
+      ...(brief && { brief }),
       ...(cursor !== undefined && { cursor }),
-    });
+    };
+    const page = await queryOrchestrator(client, orchestrator, query, time);
     approvals.push(...page.approvals);
     cursor = page.cursor;
     if (cursor === undefined) return { approvals, more: false };
-    if (approvals.length >= limit) return { approvals, more: true };
+    if (approvals.length >= limit) return { approvals, more: true, cursor };
   }
 }
 
@@ -37,8 +49,9 @@ export async function readApproval(
   client: BrokerClient,
   orchestrator: string,
   id: string,
+  time: AnswerTime = {},
 ): Promise<Approval> {
-  const { approvals } = await queryOrchestrator(client, orchestrator, { op: 'approvals', id });
+  const { approvals } = await queryOrchestrator(client, orchestrator, { op: 'approvals', id }, time);
   const [approval] = approvals;
   if (approval) return approval;
   throw new SignalboxError('bad_body', `the orchestrator did not answer which approval '${id}' is`);
@@ -65,8 +78,9 @@ export async function decideApproval(
 export async function listStandingApprovals(
   client: BrokerClient,
   orchestrator: string,
+  time: AnswerTime = {},
 ): Promise<StandingApproval[]> {
-  return (await queryOrchestrator(client, orchestrator, { op: 'standing_approvals' })).standing;
+  return (await queryOrchestrator(client, orchestrator, { op: 'standing_approvals' }, time)).standing;
 }
 
 /** Ends a standing approval, and returns what it was. */

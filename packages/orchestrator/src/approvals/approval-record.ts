@@ -1,4 +1,9 @@
-import type { Approval, ApprovalState, StandingApproval } from '@signalbox/protocol';
+import {
+  type Approval,
+  type ApprovalState,
+  briefArgumentsLength,
+  type StandingApproval,
+} from '@signalbox/protocol';
 import type { CallKey } from '../journal/call-key.ts';
 
 /** The call that an approval binds, and no other. Hashes are texts that differ wherever the hashed things do. */
@@ -117,12 +122,13 @@ export function isSameCall(one: BoundCall, other: BoundCall): boolean {
   );
 }
 
-/** Returns an approval as it is shown; without its arguments to those who may not see them. */
+/** Returns an approval as it is shown: without its arguments to those who may not see them, and with their beginning only if it is `brief`. */
 export function shownApproval(
   record: ApprovalRecord,
-  { withArguments }: { withArguments: boolean },
+  { withArguments, brief = false }: { withArguments: boolean; brief?: boolean },
 ): Approval {
   const { end } = record;
+  const isCut = brief && record.arguments.length > briefArgumentsLength;
   return {
     id: record.id,
     state: end?.state ?? 'pending',
@@ -131,7 +137,10 @@ export function shownApproval(
     role: record.role,
     ...(record.server !== undefined && { server: record.server }),
     tool: record.tool,
-    ...(withArguments && { arguments: record.arguments }),
+    ...(withArguments && {
+      arguments: isCut ? record.arguments.slice(0, briefArgumentsLength) : record.arguments,
+      ...(isCut && { arguments_cut: true as const }),
+    }),
     arguments_hash: record.argumentsHash,
     definition_hash: record.definitionHash,
     rule: record.rule,

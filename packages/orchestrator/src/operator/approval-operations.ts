@@ -1,6 +1,7 @@
 import {
   type ApprovalsReply,
   type ApprovalsRequest,
+  briefArgumentsLength,
   type DecideReply,
   type DecideRequest,
   isPermitted,
@@ -38,11 +39,11 @@ export interface ApprovalOperationDeps {
 export function answerApprovals(
   { approvals }: ApprovalOperationDeps,
   asker: Sender,
-  { id, all = false, cursor, limit = defaultLimit }: ApprovalsRequest,
+  { id, all = false, cursor, limit = defaultLimit, brief = false }: ApprovalsRequest,
 ): McpReply {
   const withArguments = isPermitted(['operator', 'approver'], permissionsOf(asker));
   const isShown = ({ role }: ApprovalRecord): boolean => seesRole(asker, role);
-  const shown = (record: ApprovalRecord) => shownApproval(record, { withArguments });
+  const shown = (record: ApprovalRecord) => shownApproval(record, { withArguments, brief });
   if (id !== undefined) {
     const record = approvals?.find(id);
     if (!record || !isShown(record)) return unknownApproval(id);
@@ -57,7 +58,7 @@ export function answerApprovals(
     behind = key;
     if (!isShown(record)) continue;
     listed.push(record);
-    bytes += record.arguments.length;
+    bytes += brief ? Math.min(briefArgumentsLength, record.arguments.length) : record.arguments.length;
   }
   return { data: { approvals: listed.map(shown) } satisfies ApprovalsReply };
 }

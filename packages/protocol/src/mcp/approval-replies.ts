@@ -36,6 +36,10 @@ const approvalSchema = z
       .describe(
         'The JSON text of the arguments, without secrets, and of a further round with the answers as `signalbox/answers`. Observers are not shown it.',
       ),
+    arguments_cut: z
+      .literal(true)
+      .optional()
+      .describe('These are not all arguments, because the list is a brief one; `id` asks for all.'),
     arguments_hash: z.string().describe('A hash of the arguments in canonical form (RFC 8785).'),
     definition_hash: z.string().describe('A hash of the definition of the tool.'),
     rule: z.string().describe('The rule of the configuration that has it wait.'),

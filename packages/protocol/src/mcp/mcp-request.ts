@@ -8,6 +8,8 @@ const cursorSchema = z.string().max(256);
 /** The shortest and the longest time for which a standing approval holds, in milliseconds. */
 export const minStandingMs = 1000;
 export const maxStandingMs = 24 * 60 * 60 * 1000;
+/** The most characters of the arguments of a call in a brief list of approvals. */
+export const briefArgumentsLength = 400;
 const standingError = `must be ${minStandingMs} to ${maxStandingMs} milliseconds`;
 
 const manifestRequestSchema = z.object({
@@ -125,6 +127,10 @@ const approvalsRequestSchema = z.object({
     .optional()
     .describe('Asks for the page that the `cursor` of the page before leads to.'),
   limit: z.int().min(1).max(200).optional().describe('Default: 100.'),
+  brief: z
+    .boolean()
+    .optional()
+    .describe(`Shows at most ${briefArgumentsLength} characters of the arguments of each.`),
 });
 
 const standingApprovalsRequestSchema = z.object({ op: z.literal('standing_approvals') });

@@ -1,4 +1,5 @@
 import { type AdminParams, dashboardPath } from '@signalbox/protocol';
+import { isSession } from '../../auth/browser-sessions.ts';
 import { signInCodeMs } from '../../auth/sign-in-codes.ts';
 import type { Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
@@ -10,6 +11,11 @@ export async function signInLink(
   { signIns, reachedAt }: Pick<FrameDeps, 'signIns' | 'reachedAt'>,
   { token }: Caller,
 ): OperationOutcome<'sign_in_link'> {
+  // A session of a session would go on when the token of the person is revoked.
+  if (isSession(token)) {
+    const message = 'a session of the dashboard begins no other one; use the token of the person';
+    return { refusal: { code: 'forbidden', message, field: 'op' } };
+  }
   const urls = reachedAt.origins.map((origin) => `${origin}${dashboardPath}`);
   return { result: { code: signIns.issue(token), expires_in_ms: signInCodeMs, urls } };
 }

@@ -1,0 +1,30 @@
+/** What is shown with one value on a line; a page of deeper or larger ones would be slow, and nobody could read it. */
+const most = { depth: 32, values: 5000 };
+
+/** Reads a JSON text. Returns `undefined` if it is none, or too deep or too large to be laid out. */
+export function readableJson(text: string): unknown {
+  // A text that is too deep must not be parsed at all: that takes as many calls of functions as it is deep.
+  if (depthOf(text) > most.depth) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return valuesIn(value) > most.values ? undefined : value;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns how deep objects and lists lie in each other. */
+function depthOf(json: string): number {
+  let [depth, deepest] = [0, 0];
+  const withoutTexts = json.replace(/"(?:[^"\\]|\\.)*"/gs, '');
+  for (const character of withoutTexts.matchAll(/[[\]{}]/g)) {
+    depth += character[0] === '[' || character[0] === '{' ? 1 : -1;
+    deepest = Math.max(deepest, depth);
+  }
+  return deepest;
+}
+
+function valuesIn(value: unknown): number {
+  if (value === null || typeof value !== 'object') return 1;
+  return Object.values(value).reduce((sum: number, one) => sum + valuesIn(one), 1);
+}

@@ -1,0 +1,119 @@
+import type { Approval } from '@signalbox/protocol';
+import { useResource } from '../../model/resource.ts';
+import { hrefOf } from '../../model/route.ts';
+import { canDecide, canLook } from '../../model/session.ts';
+import { Age, Ago } from '../../parts/age.tsx';
+import { Countdown } from '../../parts/countdown.tsx';
+import { Drawer, Facts } from '../../parts/drawer.tsx';
+import { JsonValue } from '../../parts/json-value.tsx';
+import { bytes } from '../../parts/numbers.ts';
+import { Text } from '../../parts/text.tsx';
+import { Decide, type Verdict } from './decide.tsx';
+import { endText } from './decision-words.ts';
+
+interface Props {
+  id: string;
+  verdict: Verdict;
+  onVerdict: (verdict: Verdict) => void;
+  onClose: () => void;
+  onDecided: () => void;
+}
+
+/** Shows one call that waits, or waited, with all its arguments. It is decided on here, once all of it can be read. */
+export function ApprovalDetails({ id, verdict, onVerdict, onClose, onDecided }: Props) {
+  const { data, error } = useResource<{ approval: Approval }>('approvals/show', { id });
+  const approval = data?.approval.id === id ? data.approval : undefined;
+  return (
+    <Drawer title={approval?.tool ?? 'Approval'} onClose={onClose}>
+      {approval ? (
+        <>
+          <Call of={approval} />
+          <div class="decision">
+            {error !== undefined && <p class="wrong">{error}</p>}
+            {approval.state === 'pending' ? (
+              <Decide of={approval} verdict={verdict} onVerdict={onVerdict} onDecided={onDecided} />
+            ) : (
+              <End of={approval} />
+            )}
+          </div>
+        </>
+      ) : (
+        <p class="quiet">{error ?? 'Reading …'}</p>
+      )}
+    </Drawer>
+  );
+}
+
+function Call({ of }: { of: Approval }) {
+  const { id, agent, role, server, rule, request_id, created_at, deadline_at, state } = of;
+  return (
+    <>
+      <Facts
+        of={[
+          [
+            'Agent',
+            <>
+              <Text>{agent}</Text>, role <Text>{role}</Text>
+            </>,
+          ],
+          [
+            'Asked',
+            <>
+              <Ago at={created_at} />
+              {state === 'pending' && (
+                <>
+                  , <Countdown until={deadline_at} />
+                </>
+              )}
+            </>,
+          ],
+        ]}
+      />
+      <Arguments of={of} />
+      <Facts
+        of={[
+          ['Server', server === undefined ? undefined : <Text>{server}</Text>],
+          ['Rule', <Text>{rule}</Text>],
+          [
+            'Request',
+            canLook.value ? (
+              <a href={hrefOf('timeline', { id: request_id })}>
+                <Text>{request_id}</Text>
+              </a>
+            ) : (
+              <Text>{request_id}</Text>
+            ),
+          ],
+          ['Approval', <Text>{id}</Text>],
+        ]}
+      />
+    </>
+  );
+}
+
+function Arguments({ of: { arguments: text } }: { of: Approval }) {
+  if (text === undefined)
+    return (
+      <p class="quiet">
+        {canDecide.value ? 'It has no arguments.' : 'Arguments are shown to those who decide.'}
+      </p>
+    );
+  return (
+    <div class="arguments">
+      <h3>
+        Arguments <span class="quiet">{bytes(new TextEncoder().encode(text).length)}, without secrets</span>
+      </h3>
+      <JsonValue text={text} label="Arguments" />
+    </div>
+  );
+}
+
+function End({ of }: { of: Approval }) {
+  const { state, ended_at } = of;
+  return (
+    <p class={`end ${state}`} role="status">
+      <b>{state}</b> {ended_at !== undefined && <Age at={ended_at} />} {ended_at !== undefined && 'ago'}:{' '}
+      <Text>{endText(of)}</Text>
+    </p>
+  );
+}

@@ -1,0 +1,211 @@
+import type { Approval, DecideReply } from '@signalbox/protocol';
+import { parseDuration } from '@signalbox/protocol/duration';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { act } from '../../model/notices.ts';
+import { canDecide, signIn } from '../../model/session.ts';
+import { FreshButton } from '../../parts/fresh-button.tsx';
+import { Text } from '../../parts/text.tsx';
+import { decisionText } from './decision-words.ts';
+
+/** The decision that is being taken, or none. */
+export type Verdict = 'approve' | 'deny' | undefined;
+
+const longestMs = 24 * 3_600_000;
+
+/** The times for which calls of an agent and tool may be approved. Empty is this call only. */
+const times: readonly (readonly [string, string])[] = [
+  ['', 'this call only'],
+  ['15m', '15 minutes'],
+  ['1h', '1 hour'],
+  ['8h', '8 hours'],
+  ['other', 'another time'],
+];
+
+interface Props {
+  of: Approval;
+  verdict: Verdict;
+  onVerdict: (verdict: Verdict) => void;
+  /** Called when the call no longer waits. */
+  onDecided?: () => void;
+}
+
+/** The two decisions on a call that waits. Each asks for a confirmation, which a key that is held down can't give. */
+export function Decide(props: Props) {
+  const { of, verdict, onVerdict } = props;
+  if (!canDecide.value) return null;
+  const { value } = signIn;
+  if (value.state === 'in' && value.facts.agent === of.agent)
+    return <p class="quiet">It is a call of your own: somebody else decides on it.</p>;
+  if (verdict === 'approve') return <Approve {...props} />;
+  if (verdict === 'deny') return <Deny {...props} />;
+  return (
+    <div class="actions">
+      <button type="button" class="button strong" onClick={() => onVerdict('approve')}>
+        Approve…
+      </button>
+      <button type="button" class="button danger" onClick={() => onVerdict('deny')}>
+        Deny…
+      </button>
+    </div>
+  );
+}
+
+function Approve({ of, onVerdict, onDecided }: Props) {
+  const [time, setTime] = useState('');
+  const [other, setOther] = useState('30m');
+  const [reason, setReason] = useState('');
+  const forMs = time === '' ? undefined : parseDuration(time === 'other' ? other.trim() : time);
+  const isWrong = time !== '' && (forMs === undefined || forMs < 1000 || forMs > longestMs);
+  const [send, isSending] = useDecision(of, onVerdict, onDecided);
+  const label = time === '' ? 'Approve once' : `Approve for ${time === 'other' ? other.trim() : time}`;
+  return (
+    <Form
+      label={`Approve ${of.tool}`}
+      onSubmit={() => isWrong || send({ verdict: 'approve', for_ms: forMs, reason })}
+      onCancel={() => onVerdict(undefined)}
+    >
+      <p class="effect">
+        {time === '' ? (
+          'It is called now, once, exactly as shown.'
+        ) : (
+          <>
+            It is called now, and for this time <Text>{of.agent}</Text> may call <Text>{of.tool}</Text> again,
+            with any arguments, and nobody is asked.
+          </>
+        )}
+      </p>
+      <div class="fields">
+        <label>
+          <span>Approve</span>
+          <select value={time} onChange={(event) => setTime(event.currentTarget.value)}>
+            {times.map(([value, text]) => (
+              <option key={value} value={value}>
+                {text}
+              </option>
+            ))}
+          </select>
+        </label>
+        {time === 'other' && (
+          <label>
+            <span>Time, at most 24h</span>
+            <input
+              value={other}
+              autocomplete="off"
+              aria-invalid={isWrong}
+              onInput={(event) => setOther(event.currentTarget.value)}
+            />
+          </label>
+        )}
+        <label>
+          <span>Reason, for the record</span>
+          <input
+            value={reason}
+            maxLength={500}
+            autocomplete="off"
+            onInput={(event) => setReason(event.currentTarget.value)}
+          />
+        </label>
+      </div>
+      {isWrong && <p class="wrong">Write a time like 30m or 2h, at most 24h.</p>}
+      <FreshButton label={label} look="button strong" hasFocus isDisabled={isSending || isWrong} />
+    </Form>
+  );
+}
+
+function Deny({ of, onVerdict, onDecided }: Props) {
+  const [reason, setReason] = useState('');
+  const field = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => field.current?.focus(), []);
+  const [send, isSending] = useDecision(of, onVerdict, onDecided);
+  const isEmpty = reason.trim() === '';
+  return (
+    <Form
+      label={`Deny ${of.tool}`}
+      onSubmit={() => isEmpty || send({ verdict: 'deny', reason })}
+      onCancel={() => onVerdict(undefined)}
+    >
+      <p class="effect">
+        It is not called, and <Text>{of.agent}</Text> is told your reason.
+      </p>
+      <div class="fields">
+        <label>
+          <span>Reason</span>
+          <input
+            ref={field}
+            value={reason}
+            required
+            maxLength={500}
+            autocomplete="off"
+            onKeyDown={(event) => {
+              // The key that opened this may still be held down.
+              if (event.repeat && reason === '') event.preventDefault();
+            }}
+            onInput={(event) => setReason(event.currentTarget.value)}
+          />
+        </label>
+      </div>
+      <FreshButton label="Deny" look="button danger" isDisabled={isSending || isEmpty} />
+    </Form>
+  );
+}
+
+/** A form that only a key that was not held down submits, and that Escape closes. */
+function Form({
+  label,
+  onSubmit,
+  onCancel,
+  children,
+}: {
+  label: string;
+  onSubmit: () => unknown;
+  onCancel: () => void;
+  children: preact.ComponentChildren;
+}) {
+  return (
+    <form
+      class="decide"
+      aria-label={label}
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSubmit();
+      }}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter' && event.repeat) event.preventDefault();
+        if (event.key !== 'Escape') return;
+        event.stopPropagation();
+        onCancel();
+      }}
+    >
+      {children}
+      <button type="button" class="button plain" onClick={onCancel}>
+        Cancel
+      </button>
+    </form>
+  );
+}
+
+/** Sends a decision once, and says what became of it. */
+function useDecision({ id }: Approval, onVerdict: Props['onVerdict'], onDecided: Props['onDecided']) {
+  const [isSending, setSending] = useState(false);
+  const send = async ({ verdict, reason, for_ms }: Decision): Promise<void> => {
+    if (isSending) return;
+    setSending(true);
+    const why = reason.trim();
+    const params = {
+      ...{ id, verdict },
+      ...(why !== '' && { reason: why }),
+      ...(for_ms !== undefined && { for_ms }),
+    };
+    const reply = await act<DecideReply>('approvals/decide', params, decisionText);
+    setSending(false);
+    onVerdict(undefined);
+    if (reply && reply.approval.state !== 'pending') onDecided?.();
+  };
+  return [send, isSending] as const;
+}
+
+interface Decision {
+  verdict: 'approve' | 'deny';
+  reason: string;
+  for_ms?: number | undefined;
+}

@@ -1,0 +1,34 @@
+import type { Approval, DecideReply } from '@signalbox/protocol';
+import { duration } from '../../parts/numbers.ts';
+
+/** Says what became of a decision: what it did, or who was first. */
+export function decisionText({ decided, approval, standing }: DecideReply): {
+  tone: 'good' | 'bad';
+  text: string;
+} {
+  if (!decided) return { tone: 'bad', text: `Nothing was changed: ${endText(approval)}` };
+  const call = `${approval.tool} of ${approval.agent}`;
+  if (approval.state === 'denied') return { tone: 'good', text: `Denied: ${call} is not called` };
+  const further = standing
+    ? `, and needs no decision for ${duration(standing.until - standing.created_at)}`
+    : '';
+  return { tone: 'good', text: `Approved: ${call} is called now${further}` };
+}
+
+/** Says how an approval ended, and why. */
+export function endText({ state, by, reason }: Approval): string {
+  const why = reason === undefined ? '' : `: ${reason}`;
+  switch (state) {
+    case 'pending':
+      return 'the call still waits';
+    case 'approved':
+    case 'denied':
+      return `${by?.agent ?? 'somebody'} has ${state} this call${by?.standing === undefined ? '' : ' by a standing approval'}${why}`;
+    case 'expired':
+      return 'nobody decided in time, and its agent was told';
+    case 'superseded':
+      return `the call is not what was asked for any more${why}`;
+    case 'cancelled':
+      return `the call was called off${why}`;
+  }
+}

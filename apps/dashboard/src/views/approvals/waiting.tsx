@@ -1,0 +1,60 @@
+import type { Approval } from '@signalbox/protocol';
+import { useEffect, useRef } from 'preact/hooks';
+import { Countdown } from '../../parts/countdown.tsx';
+import { Text } from '../../parts/text.tsx';
+
+/** The calls that wait for a decision, the next deadline first. */
+export function Waiting({
+  approvals,
+  selected,
+  onSelect,
+}: {
+  approvals: readonly Approval[];
+  selected: string | undefined;
+  onSelect: (id: string) => void;
+}) {
+  const list = useRef<HTMLUListElement>(null);
+  useEffect(() => {
+    list.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' });
+  }, [selected]);
+  if (approvals.length === 0) return <div class="empty">No tool call waits for a person.</div>;
+  return (
+    <ul class="waiting" aria-label="Waiting calls" ref={list}>
+      {approvals.map((approval) => (
+        <li key={approval.id}>
+          <button
+            type="button"
+            {...(approval.id === selected && { 'aria-current': 'true' as const })}
+            onClick={() => onSelect(approval.id)}
+          >
+            <ApprovalGist of={approval} />
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** What a waiting call is, in a few lines: the tool, how long it can still wait, its agent and the beginning of its arguments. */
+export function ApprovalGist({ of }: { of: Approval }) {
+  const { tool, agent, role, deadline_at, arguments: args } = of;
+  return (
+    <>
+      <span class="gist-head">
+        <b>
+          <Text>{tool}</Text>
+        </b>
+        <Countdown until={deadline_at} />
+      </span>
+      <span class="gist-who">
+        <Text>{agent}</Text> · <Text>{role}</Text>
+      </span>
+      {args !== undefined && (
+        <span class="gist-arguments">
+          <Text>{args}</Text>
+          {of.arguments_cut && ' …'}
+        </span>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,174 @@
+import { commands, reads } from '@signalbox/dashboard';
+import { isPermitted } from '@signalbox/protocol';
+import { McpProxyExecutor } from '@signalbox/worker';
+import { expect, test } from 'vitest';
+import { jsonOf, session } from '../support/dashboard/api-session.ts';
+import { startAskingDashboard } from '../support/dashboard/asking-dashboard.ts';
+import { startDashboardStack } from '../support/dashboard/dashboard-stack.ts';
+
+const count = 'mcp_counter__count';
+const approve = (id: string) => ({ id, verdict: 'approve' });
+
+test('An operator reads what waits and approves it once; the second one hears who was first, and nothing runs twice.', async () => {
+  await using here = await startAskingDashboard();
+  const [alice, bob] = [
+    await session(here, (await here.person('alice')).token),
+    await session(here, (await here.person('bob')).token),
+  ];
+  const bea = await here.stack.executor('bea', 'builder');
+  const long = 'x'.repeat(1000);
+  const called = bea.execute({ name: count, arguments: { path: '/srv', long } });
+  const [listed] = await here.waiting(1);
+  expect(listed).toMatchObject({ agent: 'bea', tool: count, arguments_cut: true });
+  expect(listed!.arguments).toHaveLength(400);
+  const { id } = listed!;
+  const { approval } = jsonOf(await alice.get(`approvals/show?id=${id}`));
+  expect(JSON.parse(approval.arguments)).toEqual({ path: '/srv', long });
+  expect(jsonOf(await alice.get('attention'))).toMatchObject({
+    approvals: 1,
+    items: [{ level: 'now', approval: { id } }],
+  });
+  const deny = { id, verdict: 'deny', reason: 'not on Fridays' };
+  expect((await alice.post('approvals/decide', { id, verdict: 'deny' })).status).toBe(400);
+  const answers = [
+    await alice.post('approvals/decide', approve(id)),
+    await bob.post('approvals/decide', deny),
+  ];
+  expect(answers.map(jsonOf)).toMatchObject([
+    { decided: true, approval: { state: 'approved' } },
+    { decided: false, approval: { state: 'approved', by: { agent: 'operator.alice' } } },
+  ]);
+  expect(await called).toHaveProperty('result.success', true);
+  expect(here.runs()).toBe(1);
+  expect(jsonOf(await bob.get('approvals')).approvals).toEqual([]);
+  expect(jsonOf(await bob.get('approvals?all=true')).approvals).toMatchObject([{ id, state: 'approved' }]);
+});
+
+test('Ended approvals are read page by page, and a standing one ends when it is revoked.', async () => {
+  await using here = await startAskingDashboard();
+  const mine = await session(here);
+  const bea = await here.stack.executor('bea', 'builder');
+  const first = bea.execute({ name: count, arguments: { n: 1 } });
+  const [{ id } = { id: '' }] = await here.waiting(1);
+  const { standing } = jsonOf(await mine.post('approvals/decide', { ...approve(id), for_ms: 60_000 }));
+  await first;
+  await bea.execute({ name: count, arguments: { n: 2 } });
+  const page = jsonOf(await mine.get('approvals?all=true&limit=1'));
+  expect(page).toMatchObject({ more: true, approvals: [{ by: { standing: standing.id } }] });
+  const rest = jsonOf(await mine.get(`approvals?all=true&limit=1&cursor=${page.cursor}`));
+  expect(rest).toMatchObject({ approvals: [{ id }] });
+  expect(jsonOf(await mine.get('approvals/standing')).standing).toMatchObject([
+    { id: standing.id, tool: count },
+  ]);
+  await mine.post('approvals/revoke-standing', { id: standing.id });
+  expect(jsonOf(await mine.get('approvals/standing'))).toEqual({ standing: [] });
+  const third = bea.execute({ name: count, arguments: { n: 3 } });
+  const [waiting] = await here.waiting(1);
+  await mine.post('approvals/decide', { id: waiting!.id, verdict: 'deny', reason: 'enough' });
+  expect((await third).error).toMatchObject({ code: 'approval_denied', may_have_run: false });
+});
+
+test('An observer sees what waits without arguments, and decides, holds and releases nothing.', async () => {
+  await using here = await startAskingDashboard();
+  const olga = await session(here, (await here.person('olga', 'observer')).token);
+  const bea = await here.stack.executor('bea', 'builder');
+  const abort = new AbortController();
+  const called = bea.execute({ name: count, arguments: { secret: 'plan' } }, { signal: abort.signal });
+  const [{ id } = { id: '' }] = await here.waiting(1);
+  for (const path of ['approvals', `approvals/show?id=${id}`, 'approvals?all=true', 'attention']) {
+    const { body } = await olga.get(path);
+    expect(body, path).toContain(id);
+    expect(body, path).not.toContain('plan');
+  }
+  for (const [path, params] of [
+    ['approvals/decide', approve(id)],
+    ['approvals/revoke-standing', { id }],
+    ['holds/place', { on: 'all', reason: 'x' }],
+    ['holds/release', { ids: ['x'] }],
+  ] as const)
+    expect(await olga.post(path, params), path).toMatchObject({
+      status: 403,
+      body: expect.stringContaining('only looks'),
+    });
+  expect(jsonOf(await olga.get('holds'))).toEqual({ holds: [] });
+  expect(here.runs()).toBe(0);
+  abort.abort();
+  await called;
+});
+
+test('A token that only approves gets a link, decides on calls of its roles, and nothing else is answered to it.', async () => {
+  await using here = await startAskingDashboard();
+  const lead = await session(here, await here.approver('lead', ['builder']));
+  expect(jsonOf(await lead.get('session'))).toMatchObject({
+    ...{ agent: 'lead', role: 'lead', permissions: ['approver'], approves: ['builder'] },
+  });
+  const bea = await here.stack.executor('bea', 'builder');
+  const tess = await here.stack.executor('tess', 'tester');
+  const abort = new AbortController();
+  const hers = tess.execute({ name: count, arguments: { of: 'tess' } }, { signal: abort.signal });
+  const [other] = await here.waiting(1);
+  const called = bea.execute({ name: count, arguments: { of: 'bea' } });
+  await here.waiting(2);
+  const { approvals } = jsonOf(await lead.get('approvals'));
+  expect(approvals).toMatchObject([{ agent: 'bea', arguments: '{"of":"bea"}' }]);
+  expect(jsonOf(await lead.get('approvals?all=true')).approvals).toHaveLength(1);
+
+  // What is of another role is as unknown as what does not exist.
+  const unknown = { status: 400, body: expect.stringContaining('that you may see') };
+  expect(await lead.get(`approvals/show?id=${other!.id}`)).toMatchObject(unknown);
+  expect(await lead.get('approvals/show?id=nothing')).toMatchObject(unknown);
+  expect(await lead.post('approvals/decide', approve(other!.id))).toMatchObject({ status: 403 });
+  for (const [path, { needs }] of Object.entries({ ...reads, ...commands })) {
+    if (isPermitted(needs, ['approver'])) continue;
+    const answer = path in reads ? await lead.get(path) : await lead.post(path, {});
+    expect(answer, path).toMatchObject({
+      status: 403,
+      body: expect.stringContaining('only decides on tool calls'),
+    });
+  }
+  expect((await lead.post('approvals/decide', approve(approvals[0].id))).status).toBe(200);
+  expect(await called).toHaveProperty('result.success', true);
+  expect(here.runs()).toBe(1);
+  abort.abort();
+  await hers;
+});
+
+test('A session of an approver is told of no events, decides on no call of its own agent, and begins no other session.', async () => {
+  await using here = await startAskingDashboard();
+  const token = await here.approver('lead', ['*']);
+  const lead = await session(here, token);
+  const own = await here.stack.broker.broker.issueToken({ agent: 'lead', role: 'builder' });
+  await using executor = await McpProxyExecutor.connect({
+    ...{ url: here.stack.broker.url, token: own.token, agent: 'lead' },
+  });
+  const abort = new AbortController();
+  const called = executor.execute({ name: count }, { signal: abort.signal });
+  const [{ id } = { id: '' }] = await here.waiting(1);
+  const refused = await lead.post('approvals/decide', approve(id));
+  expect(refused).toMatchObject({
+    status: 403,
+    body: expect.stringContaining('nobody decides on its own calls'),
+  });
+  expect(here.runs()).toBe(0);
+  abort.abort();
+  await called;
+
+  const stream = lead.get('events');
+  await here.waiting(0);
+  const operator = await here.stack.client('operator', 'operator');
+  const tokens = (await operator.admin('token_list', {})).tokens;
+  const parent = tokens.find(({ permissions, parent_id }) => permissions.includes('approver') && !parent_id);
+  await operator.admin('token_revoke', { id: parent!.id });
+  const { body } = await stream;
+  expect(body).toMatch(/event: hello\ndata: {"resumed":false}\n\nevent: end\ndata: {"code":"unauthorized"/);
+  expect(body).not.toContain('event: batch');
+  expect((await lead.get('approvals')).status).toBe(401);
+});
+
+test('The token of a session makes no further link: such a session would outlive the token of the person.', async () => {
+  await using here = await startDashboardStack({ counter: false });
+  const { cookie, key } = await session(here);
+  const [pad, masked] = [Buffer.from(cookie.split('=')[1]!, 'base64url'), Buffer.from(key, 'base64url')];
+  const token = Buffer.from(masked.map((byte, index) => byte ^ pad[index]!)).toString();
+  await expect(here.link(token)).rejects.toMatchObject({ code: 'forbidden' });
+});
