@@ -19,7 +19,7 @@ test('A timeline shows the newest messages where there are more than it reads, a
     const context = {
       client: operator,
       orchestrator: 'orchestrator',
-      signedIn: { agent: 'operator', role: 'operator', expiresAt: now },
+      signedIn: { agent: 'operator', role: 'operator', permissions: ['operator'] as const, expiresAt: now },
       key: undefined,
       now: () => now,
     };
