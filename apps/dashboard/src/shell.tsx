@@ -1,6 +1,8 @@
 import type { Attention, SessionFacts } from '@signalbox/dashboard';
+import type { Hold } from '@signalbox/protocol';
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { holdForm, standingHolds } from './model/holds.ts';
 import { type LiveState, liveState } from './model/live.ts';
 import { dismiss, notices } from './model/notices.ts';
 import { useResource } from './model/resource.ts';
@@ -16,6 +18,8 @@ import type { ApprovalsPage } from './views/approvals/ended.tsx';
 import { AttentionView } from './views/attention.tsx';
 import { CallsView } from './views/calls.tsx';
 import { DeadView } from './views/dead.tsx';
+import { HoldBanner } from './views/holds/hold-banner.tsx';
+import { HoldForm } from './views/holds/hold-form.tsx';
 import { ServersView } from './views/servers.tsx';
 import { SystemView } from './views/system.tsx';
 import { TimelineView } from './views/timeline.tsx';
@@ -134,12 +138,20 @@ function Frame({
   current: string;
   children: ComponentChildren;
 }) {
+  const { data } = useResource<{ holds: Hold[] }>('holds');
+  useEffect(() => {
+    standingHolds.value = data?.holds ?? [];
+  }, [data]);
   return (
     <div class="inside">
       <Menu facts={facts} links={links} current={current} />
-      <div class="place" key={current}>
-        {children}
+      <div class="side">
+        <HoldBanner />
+        <div class="place" key={current}>
+          {children}
+        </div>
       </div>
+      <HoldForm />
       <Notices />
     </div>
   );
@@ -151,6 +163,10 @@ const lives: Readonly<Record<LiveState, readonly ['good' | 'busy' | 'bad', strin
   lost: ['bad', 'broker away'],
   ended: ['bad', 'signed out'],
 };
+
+function holdEverything(): void {
+  holdForm.value = { on: 'all' };
+}
 
 function Menu({
   facts: { agent },
@@ -165,8 +181,13 @@ function Menu({
   return (
     <header class="menu">
       <p class="brand">
-        <img src={mark} alt="" width={22} height={22} /> Signalbox
+        <img src={mark} alt="" width={22} height={22} /> <span>Signalbox</span>
       </p>
+      {canAct.value && (
+        <button type="button" class="button stop" onClick={holdEverything}>
+          Hold…
+        </button>
+      )}
       <nav aria-label="Views">
         <ul>
           {links.map(({ name, title, badge }) => (

@@ -1,4 +1,5 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { Text } from './text.tsx';
 
 interface Props {
   label: string;
@@ -38,7 +39,9 @@ export function ConfirmButton({ label, question, isDangerous = false, onConfirm 
           setState('idle');
         }}
       >
-        <span class="question">{question}</span>
+        <span class="question">
+          <Text>{question ?? ''}</Text>
+        </span>
         <button type="button" class={look} onClick={() => void run()}>
           {label}
         </button>

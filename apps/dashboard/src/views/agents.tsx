@@ -14,6 +14,7 @@ import { StateMark, type Tone } from '../parts/state-mark.tsx';
 import { Table } from '../parts/table.tsx';
 import { Block, Name, Text } from '../parts/text.tsx';
 import { Filter, MissingNote, View } from '../parts/view.tsx';
+import { AgentHold } from './holds/agent-hold.tsx';
 
 interface Answer {
   agents: AgentSummary[];
@@ -38,8 +39,10 @@ export function AgentsView() {
   const calls = resource.data?.calls ?? [];
   const running = Map.groupBy(Array.isArray(calls) ? calls : [], (call) => call.agent);
   const wanted = filter.toLowerCase();
-  const rows = all.filter(({ agent: id, roles, state }) =>
-    [id, ...roles, states[state].word].some((text) => text.toLowerCase().includes(wanted)),
+  const rows = all.filter(({ agent: id, roles, state, on_hold }) =>
+    [id, ...roles, states[state].word, on_hold === undefined ? '' : 'held'].some((text) =>
+      text.toLowerCase().includes(wanted),
+    ),
   );
   const chosen = all.find((one) => one.agent === agent);
   return (
@@ -92,8 +95,10 @@ function Summary({ agents, more }: { agents: readonly AgentSummary[]; more?: boo
   );
 }
 
-function State({ of: { state, running } }: { of: AgentSummary }) {
+function State({ of: { state, running, on_hold } }: { of: AgentSummary }) {
   const { tone, word } = states[state];
+  if (on_hold !== undefined)
+    return <StateMark tone="soon">{running > 0 ? `held, ${word}` : 'held'}</StateMark>;
   return (
     <StateMark tone={tone}>{state === 'working' && running > 1 ? `${word} ${running}` : word}</StateMark>
   );
@@ -151,6 +156,7 @@ function Details({ of, calls }: { of: AgentSummary; calls: readonly CallRecord[]
           Dead letters
         </a>
       </div>
+      {of.state !== 'group' && <AgentHold of={of} />}
       {canAct.value && <Note to={agent} />}
       {canAct.value && of.state !== 'group' && (
         <div class="actions">

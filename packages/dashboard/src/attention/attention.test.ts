@@ -218,7 +218,7 @@ test('A hold is told until it is released, with a question; one on everything, o
     ['hold h1', 'soon'],
   ]);
   expect(items[2]).toMatchObject({
-    what: "agent 'rosa' is held by operator.bob: it deletes files",
+    what: 'This agent is held by operator.bob: it deletes files',
     since: now - minute,
     action: {
       command: 'holds/release',

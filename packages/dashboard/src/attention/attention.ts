@@ -149,6 +149,13 @@ function withoutAsks(agent: AgentSummary, { agent: own, mail }: AttentionFacts['
   return { ...agent, mail: { ...agent.mail, unread: Math.max(0, agent.mail.unread - asks) } };
 }
 
+const heldText: Readonly<Record<Hold['on'], string>> = {
+  all: 'All agents and all tools are',
+  agent: 'This agent is',
+  role: 'The agents in this role are',
+  tool: 'Calls of these tools are',
+};
+
 function holdItem(hold: Hold): AttentionItem {
   const { id, by, reason, created_at: since, on, name = '', damaged } = hold;
   return {
@@ -157,7 +164,7 @@ function holdItem(hold: Hold): AttentionItem {
     who: on === 'all' ? 'everything' : name,
     what: damaged
       ? 'A hold whose record is damaged counts as a hold on everything until it is released.'
-      : `${holdSubject(hold)} is held by ${by}: ${reason}`,
+      : `${heldText[on]} held by ${by}: ${reason}`,
     ...(!damaged && { since }),
     link: on === 'agent' ? `/agents?agent=${encodeURIComponent(name)}` : '/agents',
     action: {

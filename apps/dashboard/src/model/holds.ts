@@ -1,0 +1,21 @@
+import { signal } from '@preact/signals';
+import type { HoldTarget } from '@signalbox/operator';
+import type { Hold } from '@signalbox/protocol';
+import { holdSubject } from '@signalbox/protocol/holds';
+import { act } from './notices.ts';
+
+/** The holds that stand, the oldest first, as the frame of the page read them last. */
+export const standingHolds = signal<readonly Hold[]>([]);
+
+/** What the form of a new hold begins with; `undefined` while no form is open. */
+export const holdForm = signal<HoldTarget | undefined>(undefined);
+
+/** Releases one hold, and says so. */
+export async function releaseHold(hold: Hold): Promise<void> {
+  await act('holds/release', { ids: [hold.id] }, () => ({ text: `Released: ${subjectOf(hold)}` }));
+}
+
+/** Names what a hold is on. Nobody knows what a damaged one was on: it counts as one on everything. */
+export function subjectOf({ damaged, ...hold }: Hold): string {
+  return damaged ? 'everything (its record is damaged)' : holdSubject(hold);
+}

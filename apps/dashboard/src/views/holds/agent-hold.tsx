@@ -1,0 +1,46 @@
+import type { AgentSummary } from '@signalbox/operator';
+import { isOnAgent } from '@signalbox/protocol/holds';
+import { holdForm, releaseHold, standingHolds, subjectOf } from '../../model/holds.ts';
+import { canAct } from '../../model/session.ts';
+import { ConfirmButton } from '../../parts/confirm-button.tsx';
+import { HoldLine } from './hold-banner.tsx';
+
+/** Says who holds an agent and why, and holds or releases it. A hold on its role, or on everything, is released in the banner. */
+export function AgentHold({ of: { agent, roles, on_hold } }: { of: AgentSummary }) {
+  // Of an agent that is not connected nobody says whether a hold on all or on its role means it.
+  const all = standingHolds.value.filter((hold) => roles.some((role) => isOnAgent(hold, { agent, role })));
+  const own = standingHolds.value.filter(({ on, name }) => on === 'agent' && name === agent);
+  const shown = on_hold === undefined ? own : all;
+  return (
+    <>
+      {shown.map((hold) => (
+        <p key={hold.id} class="held-note">
+          <HoldLine of={hold} />
+        </p>
+      ))}
+      {canAct.value && (
+        <div class="actions">
+          {own.map((hold) => (
+            <ConfirmButton
+              key={hold.id}
+              label="Release"
+              question={`Release ${subjectOf(hold)}? It was held because: ${hold.reason}`}
+              onConfirm={() => releaseHold(hold)}
+            />
+          ))}
+          {own.length === 0 && (
+            <button
+              type="button"
+              class="button danger"
+              onClick={() => {
+                holdForm.value = { on: 'agent', name: agent };
+              }}
+            >
+              Hold…
+            </button>
+          )}
+        </div>
+      )}
+    </>
+  );
+}
