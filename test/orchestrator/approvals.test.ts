@@ -25,7 +25,11 @@ test('a call under ask runs once, when it is approved, and its caller hears mean
   const heard: unknown[] = [];
   const called = rosa.execute(
     { name: count, arguments: { path: '/srv/prod', api_key: 'k-123456' } },
-    { onProgress: (progress) => heard.push(progress), requestId: 'r1' },
+    {
+      onProgress: (progress) => heard.push(progress),
+      requestId: 'r1',
+      meta: { 'com.example/mode': 'force', 'com.example/token': 'k-654321', progressToken: 1 },
+    },
   );
   const [approval] = await stack.waits();
   expect(approval).toMatchObject({
@@ -36,6 +40,7 @@ test('a call under ask runs once, when it is approved, and its caller hears mean
     server: 'counter',
     tool: count,
     arguments: '{"path":"/srv/prod","api_key":"[redacted]"}',
+    meta: '{"com.example/mode":"force","com.example/token":"[redacted]"}',
     rule: 'roles.worker.ask[0]',
   });
   expect(stack.ran('count')).toEqual([]);

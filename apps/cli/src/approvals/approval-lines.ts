@@ -20,7 +20,7 @@ export function approvalTable(approvals: readonly Approval[], now: number): stri
 
 /** Returns everything that is known of one approval. */
 export function approvalLines(approval: Approval, now: number): string[] {
-  const { id, agent, role, tool, server, rule, request_id, arguments: args, by, reason } = approval;
+  const { id, agent, role, tool, server, rule, request_id, arguments: args, meta, by, reason } = approval;
   return [
     ...factLines([
       ['approval', id],
@@ -38,6 +38,9 @@ export function approvalLines(approval: Approval, now: number): string[] {
       ...(reason === undefined ? [] : [['reason', oneLine(reason, 500)] as const]),
     ]),
     ...(args === undefined ? [] : ['', ...linesOf(prettyJson(args))]),
+    ...(meta === undefined
+      ? []
+      : ['', "The tool's server also gets this _meta:", ...linesOf(prettyJson(meta))]),
   ];
 }
 

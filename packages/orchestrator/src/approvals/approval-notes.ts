@@ -14,7 +14,11 @@ export function sendApprovalNotes(
 ): void {
   const { id, agent, role, tool } = record;
   const approval = shownApproval(
-    { ...record, arguments: record.arguments.slice(0, maxArgumentLength) },
+    {
+      ...record,
+      arguments: record.arguments.slice(0, maxArgumentLength),
+      ...(record.meta !== undefined && { meta: record.meta.slice(0, maxArgumentLength) }),
+    },
     { withArguments: true },
   );
   const text = `${agent} (role ${role}) wants to call ${tool}, which needs a decision: signalbox approve ${id}, or signalbox deny ${id} --reason "…"`;

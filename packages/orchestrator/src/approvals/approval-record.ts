@@ -12,6 +12,8 @@ export interface BoundCall extends CallKey {
   tool: string;
   definitionHash: string;
   argumentsHash: string;
+  /** Of what the server gets beside the arguments; absent if that is nothing. */
+  metaHash?: string;
 }
 
 /** A call that was proposed to those who decide. Times are epoch milliseconds. */
@@ -20,6 +22,8 @@ export interface ProposedCall extends BoundCall {
   server?: string;
   /** The JSON text of the arguments, without secrets. */
   arguments: string;
+  /** The JSON text of what the server gets beside the arguments, without secrets. */
+  meta?: string;
   /** The rule that has it wait, as `tools explain` names it. */
   rule: string;
   /** The key by which its caller recognises a repetition of it. */
@@ -107,12 +111,16 @@ export function differenceFrom(
   if (bound.role !== call.role) return `its role was '${bound.role}' and is '${call.role}'`;
   if (bound.tool !== call.tool) return `its tool was '${bound.tool}' and is '${call.tool}'`;
   if (bound.argumentsHash !== call.argumentsHash) return 'its arguments changed';
+  if (bound.metaHash !== call.metaHash) return "its '_meta' changed";
   // While its server is away, nobody knows the definition of the tool.
   const isChanged = call.definitionHash !== undefined && bound.definitionHash !== call.definitionHash;
   return isChanged ? `the definition of '${bound.tool}' changed` : undefined;
 }
 
-/** Whether two calls are the same but for their requests. */
+/**
+ * Whether two calls are the same but for their requests, and for what their servers get beside the arguments: clients put another id there
+ * for each call.
+ */
 export function isSameCall(one: BoundCall, other: BoundCall): boolean {
   return (
     one.role === other.role &&
@@ -127,8 +135,10 @@ export function shownApproval(
   record: ApprovalRecord,
   { withArguments, brief = false }: { withArguments: boolean; brief?: boolean },
 ): Approval {
-  const { end } = record;
-  const isCut = brief && record.arguments.length > briefArgumentsLength;
+  const { end, meta } = record;
+  const longest = Math.max(record.arguments.length, meta?.length ?? 0);
+  const isCut = brief && longest > briefArgumentsLength;
+  const beginningOf = (text: string): string => (brief ? text.slice(0, briefArgumentsLength) : text);
   return {
     id: record.id,
     state: end?.state ?? 'pending',
@@ -138,7 +148,8 @@ export function shownApproval(
     ...(record.server !== undefined && { server: record.server }),
     tool: record.tool,
     ...(withArguments && {
-      arguments: isCut ? record.arguments.slice(0, briefArgumentsLength) : record.arguments,
+      arguments: beginningOf(record.arguments),
+      ...(meta !== undefined && { meta: beginningOf(meta) }),
       ...(isCut && { arguments_cut: true as const }),
     }),
     arguments_hash: record.argumentsHash,

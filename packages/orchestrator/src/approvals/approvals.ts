@@ -52,6 +52,8 @@ export interface AskedCall {
   bound: BoundCall;
   /** The JSON text of the arguments, without secrets. */
   arguments: string;
+  /** The JSON text of what the server gets beside the arguments, without secrets. */
+  meta?: string | undefined;
   rule: string;
   server: string | undefined;
   idempotencyKey: string | undefined;
@@ -287,18 +289,28 @@ export class Approvals implements Disposable {
     return { status: 'approved', record };
   }
 
-  #recordOf({ request, bound, server, idempotencyKey, arguments: args, rule }: AskedCall): ProposedCall {
+  #recordOf({
+    request,
+    bound,
+    server,
+    idempotencyKey,
+    arguments: args,
+    meta,
+    rule,
+  }: AskedCall): ProposedCall {
     const remainingMs = request.remainingMs() ?? Number.POSITIVE_INFINITY;
     // A caller that gives little time hears of the end before its own deadline passes.
     const most = remainingMs - Math.min(1000, remainingMs / 10);
     const createdAt = this.#deps.now();
-    const { agent, requestId, role, tool, definitionHash, argumentsHash } = bound;
+    const { agent, requestId, role, tool, definitionHash, argumentsHash, metaHash } = bound;
     return {
       id: this.#deps.newId(),
       ...{ agent, requestId, role, tool, definitionHash, argumentsHash },
+      ...(metaHash !== undefined && { metaHash }),
       ...(server !== undefined && { server }),
       ...(idempotencyKey !== undefined && { idempotencyKey }),
       arguments: args,
+      ...(meta !== undefined && { meta }),
       rule,
       createdAt,
       deadlineAt: Math.ceil(createdAt + Math.min(this.#deps.policy().deadlineMs, most)),

@@ -39,6 +39,21 @@ test('arguments that a person could not read are refused', () => {
   expect(shown('{"a":"\\ud800"}')).toHaveProperty('problem');
 });
 
+test('what the server gets beside the arguments is shown without secrets, has a hash of its own, and counts for the length', () => {
+  const args = { path: '/a' };
+  const plain = shownArguments(args);
+  const one = shownArguments(args, {}, { 'com.example/mode': 'force', token: 'k-1' });
+  const other = shownArguments(args, {}, { 'com.example/mode': 'try', token: 'k-1' });
+  expect(plain).not.toHaveProperty('meta');
+  expect(one).toMatchObject({
+    hash: 'hash' in plain && plain.hash,
+    meta: { text: '{"com.example/mode":"force","token":"[redacted]"}' },
+  });
+  expect('meta' in one && one.meta?.hash).not.toBe('meta' in other && other.meta?.hash);
+  expect(shownArguments({ a: 'x'.repeat(40_000) }, {}, { b: 'x'.repeat(30_000) })).toHaveProperty('problem');
+  expect(shownArguments(args, {}, { b: '\ud800' })).toHaveProperty('problem');
+});
+
 test('the answers of a further round are shown, and tell its call from that of another round', () => {
   const args = { path: '/a' };
   const answered = (env: string, state = 's1') =>

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { type CallRequest, isSecretName, withoutTokens } from '@signalbox/protocol';
+import { type CallRequest, isSecretName, type RequestMeta, withoutTokens } from '@signalbox/protocol';
 import { withTexts } from '@signalbox/redaction';
 import { canonicalJson } from '@signalbox/tool-calls';
 
-/** The most bytes of arguments that a person is shown. */
+/** The most bytes of arguments, and of what comes beside them, that a person is shown. */
 export const maxArgumentBytes = 64 * 1024;
 
 /** The name beside the arguments under which a person is shown what the caller answered to questions of the tool. */
@@ -12,34 +12,51 @@ const answersName = 'signalbox/answers';
 /** The answers of a caller to questions of the tool, in a further round of a call. */
 export type AnsweredRound = Pick<NonNullable<CallRequest['round']>, 'input_responses' | 'request_state'>;
 
-/** The arguments of a call that waits: a hash that tells them from all others, and their text for people. */
-export interface ShownArguments {
+/** Something that a person is shown: a hash that tells it from all others, and its text without secrets. */
+export interface ShownJson {
   hash: string;
   text: string;
+}
+
+/** The arguments of a call that waits. `meta` is what its tool's server gets beside them; absent if that is nothing. */
+export interface ShownArguments extends ShownJson {
+  meta?: ShownJson;
 }
 
 /**
  * Returns what is kept of the arguments of a call that waits. The hash is over the canonical form (RFC 8785) of all of them; the text
  * is without tokens and without the values of fields that are named like secrets. Returns a problem for arguments that are too long, or
- * have no canonical form. The answers of a further round are hashed and shown as an argument would be.
+ * have no canonical form. The answers of a further round are hashed and shown as an argument would be. `meta` counts for the length and has a
+ * hash of its own, because two calls that differ only there are the same call.
  */
 export function shownArguments(
   args: Readonly<Record<string, unknown>>,
   { input_responses: answers, request_state: state }: AnsweredRound = {},
+  meta?: RequestMeta,
 ): ShownArguments | { problem: string } {
   if (Object.hasOwn(args, answersName)) return { problem: `may have no argument named '${answersName}'` };
   const seen = answers === undefined ? args : { ...args, [answersName]: answers };
   const canonical = canonicalJson(seen);
   if (canonical === undefined) return { problem: 'has arguments that are not valid Unicode' };
-  if (Buffer.byteLength(canonical) > maxArgumentBytes) {
-    return { problem: `may have ${maxArgumentBytes} bytes of arguments, which are shown to that person` };
+  const beside = meta === undefined ? '' : canonicalJson(meta);
+  if (beside === undefined) return { problem: "has a '_meta' that is not valid Unicode" };
+  if (Buffer.byteLength(canonical) + Buffer.byteLength(beside) > maxArgumentBytes) {
+    const what = meta === undefined ? 'arguments' : "arguments and '_meta'";
+    return { problem: `may have ${maxArgumentBytes} bytes of ${what}, which are shown to that person` };
   }
   const hash = createHash('sha256').update(canonical);
   if (state !== undefined) hash.update(`\n${JSON.stringify(state)}`);
   return {
     hash: hash.digest('base64url'),
-    text: JSON.stringify(withTexts(withoutSecrets(seen), withoutTokens)),
+    text: shownText(seen),
+    ...(meta !== undefined && {
+      meta: { hash: createHash('sha256').update(beside).digest('base64url'), text: shownText(meta) },
+    }),
   };
+}
+
+function shownText(value: unknown): string {
+  return JSON.stringify(withTexts(withoutSecrets(value), withoutTokens));
 }
 
 function withoutSecrets(value: unknown, isSecret = false): unknown {

@@ -1,5 +1,11 @@
 import { handBack } from '@signalbox/client';
-import { type McpReply, type Tool, type ToolCallError, toolCallError } from '@signalbox/protocol';
+import {
+  forwardedMeta,
+  type McpReply,
+  type Tool,
+  type ToolCallError,
+  toolCallError,
+} from '@signalbox/protocol';
 import type { ToolCallResult } from '@signalbox/tool-calls';
 import { unfitArguments } from '../approvals/approval-errors.ts';
 import type { ApprovalRecord } from '../approvals/approval-record.ts';
@@ -47,15 +53,19 @@ export async function clearCall(
   if (known) tracked.cleared(known.id);
   const refusal = known ? undefined : judge();
   if (refusal) return { ended: { error: refusal } };
-  const shown = shownArguments(read.args, body.round);
+  const shown = shownArguments(read.args, body.round, forwardedMeta(body.meta));
   if ('problem' in shown) return { ended: { error: unfitArguments(shown.problem) } };
   // Many wait for long: what they hold is bounded by their number, and takes no room of others.
   place[Symbol.dispose]();
   const definitionHash = approvals.definitionHash(body.tool) ?? known?.definitionHash ?? '';
   const decision = await approvals.ask({
     request,
-    bound: { agent, requestId, role, tool: body.tool, definitionHash, argumentsHash: shown.hash },
+    bound: {
+      ...{ agent, requestId, role, tool: body.tool, definitionHash, argumentsHash: shown.hash },
+      ...(shown.meta && { metaHash: shown.meta.hash }),
+    },
     arguments: shown.text,
+    meta: shown.meta?.text,
     rule,
     server: read.server,
     idempotencyKey: body.options?.idempotency_key,

@@ -58,7 +58,8 @@ export function answerApprovals(
     behind = key;
     if (!isShown(record)) continue;
     listed.push(record);
-    bytes += brief ? Math.min(briefArgumentsLength, record.arguments.length) : record.arguments.length;
+    const lengths = [record.arguments.length, record.meta?.length ?? 0];
+    for (const length of lengths) bytes += brief ? Math.min(briefArgumentsLength, length) : length;
   }
   return { data: { approvals: listed.map(shown) } satisfies ApprovalsReply };
 }

@@ -39,7 +39,15 @@ const approvalSchema = z
     arguments_cut: z
       .literal(true)
       .optional()
-      .describe('These are not all arguments, because the list is a brief one; `id` asks for all.'),
+      .describe(
+        'These are not all arguments, or not all of `meta`, because the list is a brief one; `id` asks for all.',
+      ),
+    meta: z
+      .string()
+      .optional()
+      .describe(
+        'The JSON text of what the tool’s server gets in `_meta` beside the arguments, without secrets. Shown to those who are shown the arguments; absent if that is nothing.',
+      ),
     arguments_hash: z.string().describe('A hash of the arguments in canonical form (RFC 8785).'),
     definition_hash: z.string().describe('A hash of the definition of the tool.'),
     rule: z.string().describe('The rule of the configuration that has it wait.'),

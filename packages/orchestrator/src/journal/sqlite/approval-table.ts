@@ -26,6 +26,8 @@ interface ApprovalRow {
   definitionHash: string;
   argumentsHash: string;
   arguments: string;
+  metaHash: string | null;
+  meta: string | null;
   rule: string;
   idempotencyKey: string | null;
   createdAt: number;
@@ -63,8 +65,11 @@ type Value = string | number | null;
 /** Limits the rows of one housekeeping step, so that it does not hold up calls for long. */
 const pruneBatch = 500;
 
+const sizeOfRow = "LENGTH(a.arguments) + LENGTH(COALESCE(a.meta, ''))";
+
 const joined = `SELECT a.number, a.id, a.agent, a.request_id AS requestId, a.role, a.tool, a.server,
-    a.definition_hash AS definitionHash, a.arguments_hash AS argumentsHash, a.arguments, a.rule,
+    a.definition_hash AS definitionHash, a.arguments_hash AS argumentsHash, a.arguments,
+    a.meta_hash AS metaHash, a.meta, a.rule,
     a.idempotency_key AS idempotencyKey, a.created_at AS createdAt, a.deadline_at AS deadlineAt, a.checksum,
     e.state, e.ended_at AS endedAt, e.token_id AS tokenId, e.by_agent AS byAgent, e.standing, e.reason,
     e.checksum AS endChecksum, u.checksum AS useChecksum
@@ -92,8 +97,9 @@ export class ApprovalTable {
 
   constructor(db: Database) {
     this.#insert = db.prepare(
-      `INSERT INTO approval (id, agent, request_id, role, tool, server, definition_hash, arguments_hash, arguments, rule,
-         idempotency_key, created_at, deadline_at, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO approval (id, agent, request_id, role, tool, server, definition_hash, arguments_hash, arguments, meta_hash, meta,
+         rule, idempotency_key, created_at, deadline_at, checksum)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#insertEnd = db.prepare(
       `INSERT INTO approval_end (id, state, ended_at, token_id, by_agent, standing, reason, checksum)
@@ -125,11 +131,11 @@ export class ApprovalTable {
     );
     this.#deleteStanding = db.prepare('DELETE FROM standing_approval WHERE id = ?');
     this.#size = db.prepare(
-      `SELECT COUNT(*) AS rows, COALESCE(SUM(LENGTH(a.arguments)), 0) AS bytes
+      `SELECT COUNT(*) AS rows, COALESCE(SUM(${sizeOfRow}), 0) AS bytes
        FROM approval a JOIN approval_end e ON e.id = a.id`,
     );
     this.#oldest = db.prepare(
-      `SELECT a.id, LENGTH(a.arguments) AS bytes FROM approval a JOIN approval_end e ON e.id = a.id
+      `SELECT a.id, ${sizeOfRow} AS bytes FROM approval a JOIN approval_end e ON e.id = a.id
        ORDER BY a.number LIMIT ?`,
     );
     this.#delete = ['approval', 'approval_end', 'approval_use', 'approval_attachment'].map((table) =>
@@ -228,9 +234,9 @@ export class ApprovalTable {
 
 function valuesOf(call: ProposedCall): Value[] {
   const { id, agent, requestId, role, tool, server = null, definitionHash, argumentsHash } = call;
-  const { arguments: args, rule, idempotencyKey = null, createdAt, deadlineAt } = call;
+  const { metaHash = null, meta = null, rule, idempotencyKey = null, createdAt, deadlineAt } = call;
   const bound: Value[] = [id, agent, requestId, role, tool, server, definitionHash, argumentsHash];
-  return [...bound, args, rule, idempotencyKey, createdAt, deadlineAt];
+  return [...bound, call.arguments, metaHash, meta, rule, idempotencyKey, createdAt, deadlineAt];
 }
 
 function endValues(id: string, { state, endedAt, by, reason }: ApprovalEnd): Value[] {
@@ -244,7 +250,7 @@ function standingValues({ by, reason, ...standing }: StandingRecord): Value[] {
 
 /** A damaged row approves nothing: it counts as superseded. */
 function toRecord(row: ApprovalRow): ApprovalRecord {
-  const { state, endedAt, tokenId, byAgent, standing, reason, server, idempotencyKey } = row;
+  const { state, endedAt, tokenId, byAgent, standing, reason, server, metaHash, meta, idempotencyKey } = row;
   const proposed: ProposedCall = {
     id: row.id,
     agent: row.agent,
@@ -255,6 +261,8 @@ function toRecord(row: ApprovalRow): ApprovalRecord {
     definitionHash: row.definitionHash,
     argumentsHash: row.argumentsHash,
     arguments: row.arguments,
+    ...(metaHash !== null && { metaHash }),
+    ...(meta !== null && { meta }),
     rule: row.rule,
     ...(idempotencyKey !== null && { idempotencyKey }),
     createdAt: row.createdAt,
@@ -277,10 +285,10 @@ function toRecord(row: ApprovalRow): ApprovalRecord {
 
 function isSound(row: ApprovalRow): boolean {
   const { id, agent, requestId, role, tool, server, definitionHash, argumentsHash, idempotencyKey } = row;
-  const { rule, createdAt, deadlineAt, checksum, state, endedAt, endChecksum } = row;
+  const { metaHash, meta, rule, createdAt, deadlineAt, checksum, state, endedAt, endChecksum } = row;
   const bound = [id, agent, requestId, role, tool, server, definitionHash, argumentsHash];
-  if (checksum !== rowChecksum(...bound, row.arguments, rule, idempotencyKey, createdAt, deadlineAt))
-    return false;
+  const shown = [row.arguments, metaHash, meta];
+  if (checksum !== rowChecksum(...bound, ...shown, rule, idempotencyKey, createdAt, deadlineAt)) return false;
   const { tokenId, byAgent, standing, reason } = row;
   return (
     endChecksum === null ||

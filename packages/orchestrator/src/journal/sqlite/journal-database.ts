@@ -4,7 +4,7 @@ import { messageOf, SignalboxError } from '@signalbox/protocol';
 import Database from 'better-sqlite3';
 
 /** The version of the schema, another one after each change of the tables. A journal of another version is refused. */
-export const schemaVersion = 5;
+export const schemaVersion = 6;
 
 // over_at and settled_at are in running_ms: the time for which the journal was open, in all processes together.
 // Times of approvals are epoch milliseconds: a person decides by them.
@@ -48,6 +48,8 @@ export const schema = `
     definition_hash TEXT NOT NULL,
     arguments_hash TEXT NOT NULL,
     arguments TEXT NOT NULL,
+    meta_hash TEXT,
+    meta TEXT,
     rule TEXT NOT NULL,
     idempotency_key TEXT,
     created_at INTEGER NOT NULL,
