@@ -262,7 +262,7 @@ test('a call that its caller cancels while it waits is off the list, and never r
 });
 
 test('so many calls of one agent wait, so many of all, and the next is refused at once', async () => {
-  await using stack = await startAskingStack({}, { approvalLimits: { perAgent: 2, all: 3 } });
+  await using stack = await startAskingStack({}, { approvalLimits: { perAgent: 2, perMinter: 3, all: 3 } });
   const call = (executor: McpProxyExecutor, n: number) => executor.execute({ name: count, arguments: { n } });
   const [rosa, walt, ines] = await Promise.all(['rosa', 'walt', 'ines'].map((name) => stack.executor(name)));
   const waiting = [call(rosa!, 1), call(rosa!, 2)];
@@ -280,6 +280,57 @@ test('so many calls of one agent wait, so many of all, and the next is refused a
   for (const { id } of await stack.pending()) await stack.decide(id, { verdict: 'approve' });
   await Promise.all(waiting);
   expect(runs(stack)).toBe(3);
+});
+
+test('the agents of one minting token leave places to others, also over a restart', async () => {
+  const approvalLimits = { perAgent: 2, perMinter: 3, all: 8 };
+  await using stack = await startAskingStack({}, { approvalLimits });
+  const call = (executor: McpProxyExecutor, n: number) => executor.execute({ name: count, arguments: { n } });
+  const tokens = await stack.minted('ci-1', 'ci-2');
+  const [one, two] = await Promise.all(
+    tokens.map((token, i) => stack.executor(`ci-${i + 1}`, 'worker', { token })),
+  );
+  const waiting = [call(one!, 1), call(one!, 2), call(two!, 1)];
+  await stack.waits(3);
+  const refused = {
+    error: {
+      code: 'quota_exceeded',
+      message: expect.stringContaining('its minting token'),
+      may_have_run: false,
+    },
+  };
+  expect(await call(two!, 2)).toMatchObject(refused);
+  await stack.orchestrator.stop();
+  await using _again = await stack.restart();
+  await stack.waits(3);
+  expect(await call(two!, 3)).toMatchObject(refused);
+  const rosa = await stack.executor('rosa');
+  waiting.push(call(rosa, 1));
+  await stack.waits(4);
+  for (const { id } of await stack.pending()) await stack.decide(id, { verdict: 'approve' });
+  await Promise.all(waiting);
+  expect(runs(stack)).toBe(4);
+});
+
+test('a standing approval ends with the token of whoever gave it', async () => {
+  await using stack = await startAskingStack();
+  const rosa = await stack.executor('rosa');
+  const lead = await stack.approver('lead', ['worker']);
+  const first = rosa.execute({ name: count });
+  const [approval] = await stack.waits();
+  const given = decisionOf(await stack.decide(approval!.id, { verdict: 'approve', for_ms: 60_000 }, lead));
+  await first;
+  expect(await rosa.execute({ name: count, arguments: { n: 2 } })).toHaveProperty('result.success', true);
+  const standing = () => stack.ask(stack.operator, { op: 'standing_approvals' });
+  expect(await standing()).toEqual({ data: { standing: [given.standing] } });
+  await stack.operator.admin('token_revoke', { id: given.standing!.by.token_id });
+  const third = rosa.execute({ name: count, arguments: { n: 3 } });
+  const [asked] = await stack.waits();
+  expect(await standing()).toEqual({ data: { standing: [] } });
+  await stack.decide(asked!.id, { verdict: 'deny', reason: 'enough' });
+  expect(await third).toMatchObject({ error: { code: 'approval_denied' } });
+  const told = async () => (await stack.operator.admin('audit', { since: 0 })).rows.map(({ entry }) => entry);
+  await expect.poll(told).toContainEqual(expect.stringContaining("of 'lead' decides no more"));
 });
 
 test('a standing approval lets calls of the same agent and tool pass until it is revoked', async () => {

@@ -119,7 +119,14 @@ test('calls that run finish under a hold, unless it cancels them', async () => {
 
 test('a held agent that floods is refused beyond its bound, and another held agent still has room', async () => {
   await using stack = await startToolStack({
-    heldCallLimits: { callsPerAgent: 3, calls: 6, bytesPerAgent: 10_000, bytes: 20_000 },
+    heldCallLimits: {
+      callsPerAgent: 3,
+      callsPerMinter: 6,
+      calls: 6,
+      bytesPerAgent: 10_000,
+      bytesPerMinter: 20_000,
+      bytes: 20_000,
+    },
   });
   const operator = await operatorOf(stack);
   await stack.broker.token('rosa');
@@ -138,6 +145,41 @@ test('a held agent that floods is refused beyond its bound, and another held age
   expect(await his).toHaveProperty('result.success', true);
   await Promise.all(flood);
   expect(runs(stack)).toBe(3);
+});
+
+test('the held calls of the agents of one minting token leave room to others', async () => {
+  await using stack = await startAskingStack(
+    { roles: {} },
+    {
+      heldCallLimits: {
+        ...{ callsPerAgent: 3, callsPerMinter: 3, calls: 8 },
+        ...{ bytesPerAgent: 10_000, bytesPerMinter: 10_000, bytes: 20_000 },
+      },
+    },
+  );
+  const { hold } = await stack.operator.admin('hold', {
+    on: 'role',
+    name: 'worker',
+    reason,
+    unchecked: true,
+  });
+  const [one, two] = await Promise.all(
+    (await stack.minted('ci-1', 'ci-2')).map((token, i) =>
+      stack.executor(`ci-${i + 1}`, 'worker', { token }),
+    ),
+  );
+  const callers = [one!, one!, two!];
+  const held = callers.map((caller, n) => caller.execute({ name: count, arguments: { n } }));
+  await expect.poll(() => stack.orchestrator.status().figures.held).toEqual([[[], 3]]);
+  expect((await two!.execute({ name: count })).error).toMatchObject({
+    ...{ code: 'quota_exceeded', message: expect.stringContaining('its minting token'), may_have_run: false },
+  });
+  const rosa = await stack.executor('rosa');
+  held.push(rosa.execute({ name: count }));
+  await expect.poll(() => stack.orchestrator.status().figures.held).toEqual([[[], 4]]);
+  await stack.operator.admin('release', { ids: [hold.id] });
+  await Promise.all(held);
+  expect(runs(stack)).toBe(4);
 });
 
 test('a hold outlives a restart of the broker, and what waited runs once after the release', async () => {

@@ -101,6 +101,14 @@ export interface BrokerClient extends AsyncDisposable {
    */
   reportMetrics(problems: readonly string[], figures: OrchestratorFigures): void;
   /**
+   * Asks for facts about tokens, at most 256 of each kind. Only for orchestrators. `minters` has the ids of the minting tokens that issued
+   * the tokens of the agents. `decide` says whether the tokens are valid and decide on tool calls of the roles.
+   */
+  checkTokens(question: {
+    agents?: readonly string[];
+    deciders?: readonly { tokenId: string; role: string }[];
+  }): Promise<{ minters: (string | undefined)[]; decide: boolean[] }>;
+  /**
    * Calls the listener with all holds that stand: at first, after each change, and again after a reconnect, before any message comes. Only
    * for orchestrators. Returns a function that ends it.
    */

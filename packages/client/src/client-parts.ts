@@ -177,6 +177,7 @@ export class ClientParts {
       case 'peeked':
       case 'found':
       case 'audited':
+      case 'tokens_checked':
       case 'admin_result':
         this.calls.answered(frame);
         break;

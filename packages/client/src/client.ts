@@ -352,6 +352,22 @@ export class Client implements BrokerClient {
     this.#parts.outbox.control({ type: 'metrics', problems: [...problems] }, JSON.stringify(figures));
   }
 
+  async checkTokens({
+    agents = [],
+    deciders = [],
+  }: Parameters<BrokerClient['checkTokens']>[0]): ReturnType<BrokerClient['checkTokens']> {
+    this.#parts.requireOpen();
+    const { minters, decide } = await this.#parts.calls.call(
+      {
+        type: 'check_tokens',
+        agents: [...agents],
+        deciders: deciders.map(({ tokenId, role }) => ({ token_id: tokenId, role })),
+      },
+      { repeatable: true },
+    );
+    return { minters: minters.map((one) => (one === '' ? undefined : one)), decide };
+  }
+
   onHolds(listener: HoldsListener): () => void {
     this.#parts.requireOpen();
     return this.#parts.holds.add(listener);

@@ -155,6 +155,14 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   const registry = new CallRegistry(now);
   const ownership = trackInboxOwnership(client, journal, { log, fault });
   const maxReplyBytes = () => client.welcome.limits.message?.bytes ?? Number.POSITIVE_INFINITY;
+  const minterOf = async (agent: string): Promise<string | undefined> => {
+    try {
+      return (await client.checkTokens({ agents: [agent] })).minters[0];
+    } catch (thrown) {
+      log({ event: 'tokens_not_checked', reason: messageOf(thrown) });
+      return undefined;
+    }
+  };
   const newApprovalId = () => newIdOfApproval(randomInt);
   const digests = new ToolDigests();
   const approvals =
@@ -170,6 +178,8 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
       replyOf: (key) => keptReplyOf(journal, key),
       notify: (record) => sendApprovalNotes(client, record, catalogs.policy.approvals.notify, { now, log }),
       audit,
+      minterOf,
+      mayDecide: async (deciders) => (await client.checkTokens({ deciders })).decide,
       newId: newApprovalId,
       ...(options.approvalLimits && { limits: options.approvalLimits }),
       now,
@@ -182,7 +192,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     starting.defer(host.onInventoryChanged(() => setImmediate(() => approvals.definitionsChanged())));
   }
   const heldLimits = options.heldCallLimits ?? defaultHeldCallLimits;
-  const holds = new HeldCalls(heldLimits);
+  const holds = new HeldCalls({ minterOf, limits: heldLimits });
   starting.defer(client.onHolds(holds.set));
   const pages = { now: monotonic, maxReplyBytes };
   const operationDeps: OperationDeps = {

@@ -43,6 +43,7 @@ export {
   type AnnounceFrame,
   type AuditFrame,
   type CancelFrame,
+  type CheckTokensFrame,
   type ClientFrame,
   clientFrameSchemas,
   type DeliverFrame,

@@ -23,6 +23,8 @@ export interface AskingStack extends JournaledStack {
   restart(): Promise<AsyncDisposable>;
   /** Connects with a token. */
   connect(agent: string, token: string): Promise<BrokerClient>;
+  /** Issues tokens for agents with a minting token for `ci-*` and the role `worker`. Resolves with the tokens. */
+  minted(...agents: string[]): Promise<string[]>;
   /** Connects with a new token that decides on calls of these roles. */
   approver(agent: string, approves: string[], role?: string): Promise<BrokerClient>;
 }
@@ -71,9 +73,24 @@ export async function startAskingStack(
         await connectBroker({ url, token, agent: 'orchestrator', backoff: 'orchestrator' }),
       );
       const { host, journal } = stack;
-      const { sizes } = options;
-      next.use(await startOrchestrator({ client, host, journal, approvals, ...(sizes && { sizes }) }));
+      const { sizes, approvalLimits } = options;
+      next.use(
+        await startOrchestrator({
+          client,
+          host,
+          journal,
+          approvals,
+          ...(sizes && { sizes }),
+          ...(approvalLimits && { approvalLimits }),
+        }),
+      );
       return next.move();
+    },
+    async minted(...agents) {
+      const { token } = await stack.broker.broker.issueToken({ agent: 'ci-*', role: 'worker' });
+      const minter = await connect('ci-0', token);
+      const issue = (agent: string) => minter.admin('token_issue', { agent, role: 'worker' });
+      return (await Promise.all(agents.map(issue))).map((issued) => issued.token);
     },
     async approver(address, approves, role = 'lead') {
       const { token } = await stack.broker.broker.issueToken({ agent: agentOf(address), role, approves });

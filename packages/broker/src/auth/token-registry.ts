@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { isAgentId, isPermitted, operationPermissions, tokenText } from '@signalbox/protocol';
+import { isAgentId, isPermitted, matchesPattern, operationPermissions, tokenText } from '@signalbox/protocol';
 import { hasExpired, type TokenRecord, type TokenStore } from '@signalbox/store';
 import type { ExpiryClock } from '../core/time/expiry-clock.ts';
 import { providerTokenPrefix } from './identity-provider.ts';
@@ -140,6 +140,22 @@ export class TokenRegistry {
       if (isPermitted(neverHeld, record.permissions) && !record.damaged && this.isLive(record))
         agents.add(record.agent);
     return agents;
+  }
+
+  /** Returns the id of a minting token that issued a live token of an agent. */
+  minterOf(agent: string): string | undefined {
+    for (const record of this.#byAgent.get(agent) ?? [])
+      if (record.parentId !== undefined && this.isLive(record)) return record.parentId;
+    return undefined;
+  }
+
+  /** True if this is a live token that decides on tool calls of a role. */
+  mayDecide(id: string, role: string): boolean {
+    const record = this.#byId.get(id);
+    if (!record || !this.isLive(record)) return false;
+    const { permissions, approves = [] } = record;
+    if (permissions.includes('operator')) return true;
+    return permissions.includes('approver') && approves.some((pattern) => matchesPattern(pattern, role));
   }
 
   /** Yields the agent of each live token with this role that is no minting token: an agent with several comes several times. */

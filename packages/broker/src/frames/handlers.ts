@@ -3,6 +3,7 @@ import { admin } from './admin/admin.ts';
 import { audit } from './audit.ts';
 import type { Caller } from './caller.ts';
 import { cancel } from './cancel.ts';
+import { checkTokens } from './check-tokens.ts';
 import { deliver } from './deliver/deliver.ts';
 import { find } from './find.ts';
 import { followHolds } from './follow-holds.ts';
@@ -40,6 +41,7 @@ const handlers: { [T in ClientFrame['type']]: FrameHandler<Extract<ClientFrame, 
   find,
   audit,
   metrics,
+  check_tokens: checkTokens,
   follow_holds: followHolds,
   admin,
 };

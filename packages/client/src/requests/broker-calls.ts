@@ -17,6 +17,7 @@ const answerTypes = {
   peek: 'peeked',
   find: 'found',
   audit: 'audited',
+  check_tokens: 'tokens_checked',
   admin: 'admin_result',
 } as const;
 

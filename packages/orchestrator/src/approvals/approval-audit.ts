@@ -35,6 +35,11 @@ export const approvalEvents = {
     const about = { agent, role, name: tool, outcome: how, detail: `approval ${id}` };
     return { code: 'call_answered', ...about, ...callFields(server, requestId) };
   },
+  /** A standing approval ended with the token that gave it. */
+  standingEnded({ id, agent, tool, by }: StandingRecord): AuditReport {
+    const detail = `standing approval ${id} of '${agent}' for '${tool}' ended: token ${by.tokenId} of '${by.agent}' decides no more`;
+    return { code: 'standing_approval_revoked', agent: by.agent, name: tool, detail };
+  },
   /** Somebody revoked a standing approval. */
   standingRevoked({ id, agent, tool }: StandingRecord, asker: Sender): AuditReport {
     const detail = `standing approval ${id} of '${agent}' for '${tool}'`;

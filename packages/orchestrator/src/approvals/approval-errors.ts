@@ -53,8 +53,12 @@ export function usedApproval({ id, tool }: ApprovalRecord): ToolCallError {
 }
 
 /** Returns the error for a call that may not wait, because too many do. */
-export function tooManyWait(agent: string, of: 'agent' | 'all', limit: number): ToolCallError {
-  const whose = of === 'agent' ? `calls of '${agent}'` : 'calls of all agents';
+export function tooManyWait(agent: string, of: 'agent' | 'minter' | 'all', limit: number): ToolCallError {
+  const whose = {
+    agent: `calls of '${agent}'`,
+    minter: `calls of '${agent}' and the other agents of its minting token`,
+    all: 'calls of all agents',
+  }[of];
   return toolCallError('quota_exceeded', `${limit} ${whose} wait for a person already, the most that may`, {
     mayHaveRun: false,
     retryAfterSeconds: 60,

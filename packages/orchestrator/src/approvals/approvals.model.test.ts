@@ -60,6 +60,8 @@ class Stack implements AsyncDisposable {
       replyOf: () => undefined,
       notify: () => {},
       audit: { record: () => {} },
+      minterOf: async () => undefined,
+      mayDecide: async (deciders) => deciders.map(() => true),
       newId: () => `id${this.#ids++}`,
       now: () => this.now,
       monotonic: () => this.now,

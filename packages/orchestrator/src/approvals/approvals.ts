@@ -40,6 +40,10 @@ export interface ApprovalsDeps extends Omit<OpenApprovalsDeps, 'places' | 'onEnd
   replyOf: (request: CallKey) => McpReply | undefined;
   /** Tells those whom the policy names of a call that waits. */
   notify: (record: ApprovalRecord) => void;
+  /** Returns the minting token that issued that of an agent. */
+  minterOf: (agent: string) => Promise<string | undefined>;
+  /** Whether tokens are valid and decide on tool calls of a role, in the order of the question. */
+  mayDecide: (deciders: readonly { tokenId: string; role: string }[]) => Promise<boolean[]>;
   newId: () => string;
   limits?: ApprovalLimits;
   /** Monotonic milliseconds. */
@@ -136,11 +140,15 @@ export class Approvals implements Disposable {
 
   /** Waits until somebody decides on the call, or it ends otherwise. Nothing of it runs meanwhile. Never rejects. */
   async ask(call: AskedCall): Promise<Decision> {
+    const { bound } = call;
     try {
-      const known = this.#deps.store.of(call.bound);
-      return known ? await this.#resume(known, call) : await this.#propose(call);
+      const minter = await this.#deps.minterOf(bound.agent);
+      const standing = await this.#standingFor(bound);
+      const known = this.#deps.store.of(bound);
+      this.#places.belongs(bound.agent, minter);
+      return known ? await this.#resume(known, call, minter) : await this.#propose(call, minter, standing);
     } catch (thrown) {
-      this.#logFailure(call.bound.requestId, thrown);
+      this.#logFailure(bound.requestId, thrown);
       const isFull = thrown instanceof SignalboxError && thrown.code === 'journal_full';
       return { status: 'refused', error: unwrittenApproval(isFull, messageOf(thrown)) };
     }
@@ -175,6 +183,13 @@ export class Approvals implements Disposable {
     const standing = await this.standing.revoke(id);
     if (standing) this.#deps.audit.record(approvalEvents.standingRevoked(standing, asker));
     return standing;
+  }
+
+  /** Ends the standing approvals whose givers can't decide any more. Resolves also if the broker does not say who can. */
+  async endOrphaned(): Promise<void> {
+    const all = this.standing.list();
+    const decide = await this.#decide(all);
+    for (const [i, standing] of all.entries()) if (decide?.[i] === false) await this.#endOrphan(standing);
   }
 
   /** Returns why an approved call may not start: it is not the one that was approved; `undefined` if it is. */
@@ -228,8 +243,8 @@ export class Approvals implements Disposable {
   }
 
   /** Goes on with a request that came again. */
-  async #resume(record: ApprovalRecord, call: AskedCall): Promise<Decision> {
-    if (record.requestId !== call.bound.requestId) return await this.#follow(record, call);
+  async #resume(record: ApprovalRecord, call: AskedCall, minter: string | undefined): Promise<Decision> {
+    if (record.requestId !== call.bound.requestId) return await this.#follow(record, call, minter);
     const open = this.#open.get(record.id);
     const reason = differenceFrom(record, call.bound);
     if (reason === undefined && open) return await this.#wait(open, call);
@@ -247,20 +262,52 @@ export class Approvals implements Disposable {
     });
   }
 
-  async #propose(call: AskedCall): Promise<Decision> {
+  /** Returns a standing approval that lets a call pass, if the token of its giver still decides. */
+  async #standingFor(bound: BoundCall): Promise<StandingRecord | undefined> {
+    for (;;) {
+      const standing = this.standing.for(bound);
+      if (!standing) return undefined;
+      const decide = await this.#decide([standing]);
+      if (decide?.[0]) return standing;
+      // Where nobody says it, the call asks a person, and the standing approval stays.
+      if (!decide) return undefined;
+      await this.#endOrphan(standing);
+    }
+  }
+
+  async #decide(standing: readonly StandingRecord[]): Promise<boolean[] | undefined> {
+    if (standing.length === 0) return [];
+    try {
+      return await this.#deps.mayDecide(standing.map(({ by, role }) => ({ tokenId: by.tokenId, role })));
+    } catch (thrown) {
+      this.#deps.log({ event: 'tokens_not_checked', reason: messageOf(thrown) });
+      return undefined;
+    }
+  }
+
+  async #endOrphan({ id }: StandingRecord): Promise<void> {
+    const standing = await this.standing.revoke(id);
+    if (standing) this.#deps.audit.record(approvalEvents.standingEnded(standing));
+  }
+
+  async #propose(
+    call: AskedCall,
+    minter: string | undefined,
+    allowed: StandingRecord | undefined,
+  ): Promise<Decision> {
     const { bound, idempotencyKey } = call;
     const same = this.#sameOf(call);
     if (same && !isSameCall(same, bound)) {
       const why = `has the idempotency_key '${idempotencyKey}' of another call`;
       return { status: 'refused', error: unfitArguments(why) };
     }
-    if (same) return await this.#attach(same, call);
+    if (same) return await this.#attach(same, call, minter);
     const standing = this.standing.for(bound);
-    if (standing) return await this.#passBy(standing, call);
-    const refusal = this.#places.refusalToAsk(bound);
+    if (standing && standing.id === allowed?.id) return await this.#passBy(standing, call);
+    const refusal = this.#places.refusalToAsk(bound, minter);
     if (refusal) return { status: 'refused', error: refusal };
     const record = this.#recordOf(call);
-    const open = this.#open.add(record);
+    const open = this.#open.add(record, minter);
     open.written = this.#deps.store.propose(record);
     try {
       await open.written;
@@ -317,12 +364,12 @@ export class Approvals implements Disposable {
     };
   }
 
-  async #attach(record: ApprovalRecord, call: AskedCall): Promise<Decision> {
+  async #attach(record: ApprovalRecord, call: AskedCall, minter: string | undefined): Promise<Decision> {
     const reply = record.end && this.#deps.replyOf(record);
     if (reply) return { status: 'answered', reply, of: record };
-    const refusal = this.#places.refusalToAsk(call.bound);
+    const refusal = this.#places.refusalToAsk(call.bound, minter);
     if (refusal) return { status: 'refused', error: refusal };
-    return await this.#follow(record, call, async () => {
+    return await this.#follow(record, call, minter, async () => {
       await this.#open.get(record.id)?.written;
       await this.#deps.store.attach(record.id, call.bound);
     });
@@ -332,9 +379,10 @@ export class Approvals implements Disposable {
   async #follow(
     record: ApprovalRecord,
     { request, bound, onWait }: AskedCall,
+    minter: string | undefined,
     begin?: () => Promise<void>,
   ): Promise<Decision> {
-    this.#places.take(bound.agent);
+    this.#places.take(bound.agent, minter);
     try {
       await begin?.();
       const earlier = decisionOf(this.find(record.id) ?? record);

@@ -80,8 +80,8 @@ export class OpenApprovals implements Disposable {
     };
   }
 
-  /** Adds an approval, which takes a place. */
-  add(record: ApprovalRecord): OpenApproval {
+  /** Adds an approval, which takes a place. `minter` is the minting token that issued its agent's, if one did. */
+  add(record: ApprovalRecord, minter?: string): OpenApproval {
     const { store, now, audit, fault, places, onEnded } = this.#deps;
     const open = new OpenApproval(record, {
       store,
@@ -95,7 +95,7 @@ export class OpenApprovals implements Disposable {
       onFailed: (failed, thrown) => this.#logFailure(failed.record, thrown),
     });
     this.#open.set(record.id, open);
-    places.take(record.agent);
+    places.take(record.agent, minter);
     return open;
   }
 

@@ -2,14 +2,15 @@ import type { ToolCallError } from '@signalbox/protocol';
 import { BudgetLedger } from '../budgets/budget-ledger.ts';
 import { asksTooOften, tooManyWait } from './approval-errors.ts';
 
-/** How many calls may wait for decisions: of one agent, and of all. */
+/** How many calls may wait for decisions: of one agent, of the agents of one minting token, and of all. */
 export interface ApprovalLimits {
   perAgent: number;
+  perMinter: number;
   all: number;
 }
 
 /** The bounds of calls that wait; each of them keeps a place of the inbox's window. */
-export const defaultApprovalLimits: ApprovalLimits = { perAgent: 16, all: 512 };
+export const defaultApprovalLimits: ApprovalLimits = { perAgent: 16, perMinter: 128, all: 512 };
 
 /** The questions of one agent in a minute. More would bury those of others, and push decided ones out of the journal. */
 const asked = { calls: 120, windowMs: 60_000 };
@@ -19,6 +20,8 @@ export class WaitingPlaces {
   readonly #limits: ApprovalLimits;
   readonly #asked: BudgetLedger;
   readonly #ofAgents = new Map<string, number>();
+  /** The minting tokens of agents that have calls here, as far as they are known. */
+  readonly #minters = new Map<string, string>();
   #all = 0;
 
   /** `monotonic` is in milliseconds. */
@@ -27,9 +30,15 @@ export class WaitingPlaces {
     this.#asked = new BudgetLedger({ perWorker: asked }, monotonic);
   }
 
-  /** Takes a place for a request that waits. */
-  take(agent: string): void {
+  /** Takes a place for a request that waits. `minter` is the minting token that issued its agent's. */
+  take(agent: string, minter?: string): void {
     this.#count(agent, 1);
+    this.belongs(agent, minter);
+  }
+
+  /** Notes which minting token issued that of an agent whose requests wait already. */
+  belongs(agent: string, minter: string | undefined): void {
+    if (minter !== undefined && this.#ofAgents.has(agent)) this.#minters.set(agent, minter);
   }
 
   giveBack(agent: string): void {
@@ -37,15 +46,20 @@ export class WaitingPlaces {
   }
 
   /** Returns why another request of an agent may not wait; `undefined` if it may. */
-  refusalOf(agent: string): ToolCallError | undefined {
-    const { perAgent, all } = this.#limits;
+  refusalOf(agent: string, minter?: string): ToolCallError | undefined {
+    const { perAgent, perMinter, all } = this.#limits;
     if ((this.#ofAgents.get(agent) ?? 0) >= perAgent) return tooManyWait(agent, 'agent', perAgent);
+    if (minter !== undefined && this.#countOf(minter) >= perMinter)
+      return tooManyWait(agent, 'minter', perMinter);
     return this.#all >= all ? tooManyWait(agent, 'all', all) : undefined;
   }
 
   /** Counts a question to people. Returns why the agent may not ask it now; `undefined` if it may. */
-  refusalToAsk({ agent, role }: { agent: string; role: string }): ToolCallError | undefined {
-    const full = this.refusalOf(agent);
+  refusalToAsk(
+    { agent, role }: { agent: string; role: string },
+    minter: string | undefined,
+  ): ToolCallError | undefined {
+    const full = this.refusalOf(agent, minter);
     if (full) return full;
     const { refusal } = this.#asked.take({ agent, role });
     return refusal && asksTooOften(agent, asked.calls, refusal.retry_after_seconds ?? 1);
@@ -55,6 +69,15 @@ export class WaitingPlaces {
     this.#all += by;
     const count = (this.#ofAgents.get(agent) ?? 0) + by;
     if (count > 0) this.#ofAgents.set(agent, count);
-    else this.#ofAgents.delete(agent);
+    else {
+      this.#ofAgents.delete(agent);
+      this.#minters.delete(agent);
+    }
+  }
+
+  #countOf(minter: string): number {
+    let count = 0;
+    for (const [agent, of] of this.#minters) if (of === minter) count += this.#ofAgents.get(agent) ?? 0;
+    return count;
   }
 }

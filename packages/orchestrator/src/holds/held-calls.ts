@@ -13,11 +13,13 @@ import { timerMs } from '@signalbox/tool-calls';
 import { matchesTool } from '../roles/tool-pattern.ts';
 import { cancelledWhileHeld, heldTooLong, tooManyHeld } from './hold-errors.ts';
 
-/** What the calls that are held may take: those of one agent, and all together. `bytes` are those of their requests. */
+/** What the calls that are held may take: those of one agent, of the agents of one minting token, and all together. `bytes` are those of their requests. */
 export interface HeldCallLimits {
   callsPerAgent: number;
+  callsPerMinter: number;
   calls: number;
   bytesPerAgent: number;
+  bytesPerMinter: number;
   bytes: number;
 }
 
@@ -26,8 +28,10 @@ const MiB = 1024 * 1024;
 /** The bounds of calls that are held; each of them keeps a place of the inbox's window. */
 export const defaultHeldCallLimits: HeldCallLimits = {
   callsPerAgent: 16,
+  callsPerMinter: 128,
   calls: 512,
   bytesPerAgent: MiB,
+  bytesPerMinter: 4 * MiB,
   bytes: 16 * MiB,
 };
 
@@ -62,9 +66,20 @@ export interface HeldCall {
   onHold: (hold: string) => void;
 }
 
+/** The dependencies of {@link HeldCalls}. */
+export interface HeldCallsDeps {
+  /** Returns the minting token that issued that of an agent. Never rejects. */
+  minterOf: (agent: string) => Promise<string | undefined>;
+  /** By default {@link defaultHeldCallLimits}. */
+  limits?: HeldCallLimits;
+}
+
 /** Knows the holds that stand, has the calls wait on which they are, and cancels those that run where a hold says so. */
 export class HeldCalls {
+  readonly #minterOf: HeldCallsDeps['minterOf'];
   readonly #room: SharedRoom<'calls' | 'bytes'>;
+  /** The room of the agents of each minting token together. */
+  readonly #minterRoom: SharedRoom<'calls' | 'bytes'>;
   #holds: readonly Hold[] = [];
   #neverHeld: ReadonlySet<string> = new Set();
   readonly #told = Promise.withResolvers<void>();
@@ -74,11 +89,17 @@ export class HeldCalls {
   readonly #stopped = new WeakMap<RunningRequest, Hold>();
   #isClosed = false;
 
-  constructor(limits: HeldCallLimits = defaultHeldCallLimits) {
-    const { callsPerAgent, calls, bytesPerAgent, bytes } = limits;
+  constructor({ minterOf, limits = defaultHeldCallLimits }: HeldCallsDeps) {
+    const { callsPerAgent, callsPerMinter, calls, bytesPerAgent, bytesPerMinter, bytes } = limits;
+    this.#minterOf = minterOf;
     this.#room = new SharedRoom({
       calls: { each: callsPerAgent, all: calls },
       bytes: { each: bytesPerAgent, all: bytes },
+    });
+    const all = Number.POSITIVE_INFINITY;
+    this.#minterRoom = new SharedRoom({
+      calls: { each: callsPerMinter, all },
+      bytes: { each: bytesPerMinter, all },
     });
   }
 
@@ -137,18 +158,29 @@ export class HeldCalls {
 
   /** Has a call wait until no hold is on it any more, or until shortly before its deadline. Never rejects. */
   async wait({ request, subject, onHold }: HeldCall): Promise<HoldEnd> {
+    const { agent } = subject;
+    const minter = await this.#minterOf(agent);
     const hold = this.on(subject);
     if (!hold) return { status: 'released' };
     if (this.#isClosed) return { status: 'handed_back' };
-    const { agent } = subject;
     const amounts = { calls: 1, bytes: Buffer.byteLength(request.message.body ?? '') };
+    const ofMinter = minter === undefined ? undefined : this.#minterRoom.take(minter, amounts);
+    if (ofMinter)
+      return { status: 'refused', error: tooManyHeld(agent, hold, { ...ofMinter, of: 'minter' }) };
+    const giveBack = (): void => {
+      if (minter !== undefined) this.#minterRoom.giveBack(minter, amounts);
+    };
     const shortage = this.#room.take(agent, amounts);
-    if (shortage) return { status: 'refused', error: tooManyHeld(agent, hold, shortage) };
+    if (shortage) {
+      giveBack();
+      return { status: 'refused', error: tooManyHeld(agent, hold, shortage) };
+    }
     onHold(holdText(hold));
     request.progress({ progress: 0, message: `the call waits: ${holdText(hold)}` });
     try {
       return await this.#end(request, subject, hold);
     } finally {
+      giveBack();
       this.#room.giveBack(agent, amounts);
     }
   }

@@ -27,9 +27,13 @@ export function stoppedByHold(hold: Hold, mayHaveRun: boolean): ToolCallError {
 export function tooManyHeld(
   agent: string,
   hold: Hold,
-  { unit, of, limit }: Shortage<'calls' | 'bytes'>,
+  { unit, of, limit }: Omit<Shortage<'calls' | 'bytes'>, 'of'> & { of: 'each' | 'minter' | 'all' },
 ): ToolCallError {
-  const whose = of === 'each' ? `held calls of '${agent}'` : 'held calls of all agents';
+  const whose = {
+    each: `held calls of '${agent}'`,
+    minter: `held calls of '${agent}' and the other agents of its minting token`,
+    all: 'held calls of all agents',
+  }[of];
   const what = unit === 'calls' ? `at most ${limit} wait` : `their requests may have ${limit} bytes`;
   return toolCallError('quota_exceeded', `no room among the ${whose}: ${what}; ${holdText(hold)}`, {
     mayHaveRun: false,

@@ -92,7 +92,11 @@ function* everyRecord(approvals: Approvals | undefined, cursor: string | undefin
 }
 
 /** Lists the standing approvals that are in force. An approver is shown those of its roles. */
-export function answerStandingApprovals({ approvals }: ApprovalOperationDeps, asker: Sender): McpReply {
+export async function answerStandingApprovals(
+  { approvals }: ApprovalOperationDeps,
+  asker: Sender,
+): Promise<McpReply> {
+  await approvals?.endOrphaned();
   const standing = approvals?.standing.list() ?? [];
   return { data: { standing: standing.filter(({ role }) => seesRole(asker, role)).map(shownStanding) } };
 }
@@ -125,7 +129,8 @@ export async function answerDecide(
           definitionHash: record.definitionHash,
           createdAt: at,
           until: at + forMs,
-          by,
+          // It ends with the token of the person, and not with a session of a browser.
+          by: { ...by, tokenId: asker.token.session_of ?? asker.token.id },
           ...why,
         };
   if (standing && approvals.standing.list().length >= maxStanding)

@@ -203,7 +203,7 @@ async function answerAllowed(
     case 'approvals':
       return answerApprovals(deps, asker, request);
     case 'standing_approvals':
-      return answerStandingApprovals(deps, asker);
+      return await answerStandingApprovals(deps, asker);
     case 'decide':
       return await answerDecide(deps, asker, request);
     case 'revoke_standing':

@@ -92,7 +92,7 @@ const codes = {
   standing_approval_revoked: {
     kind: 'change',
     reported: true,
-    meaning: 'Somebody revoked a standing approval.',
+    meaning: 'Somebody revoked a standing approval, or it ended with the token of whoever gave it.',
   },
   call_proposed: {
     kind: 'call',

@@ -216,6 +216,16 @@ export const brokerFrameSchemas = {
     result: z.unknown(),
   }),
 
+  tokens_checked: frameSchema('tokens_checked', 'Answers `check_tokens`, in the order of the question.', {
+    request_id: requestId,
+    minters: z
+      .array(z.string())
+      .describe('The id of the minting token that issued a valid token of each agent; empty if none did.'),
+    decide: z
+      .array(z.boolean())
+      .describe('Whether each token is valid and decides on the tool calls of its role.'),
+  }),
+
   holds: frameSchema('holds', 'Tells an orchestrator all holds that stand, in place of those before.', {
     holds: z.array(holdSchema),
     approvers: z

@@ -307,6 +307,24 @@ export const clientFrameSchemas = {
     },
   ),
 
+  check_tokens: frameSchema(
+    'check_tokens',
+    'Asks who issued the tokens of agents, and whether tokens decide on the tool calls of roles now. Only for orchestrators. Answer: `tokens_checked`.',
+    {
+      request_id: requestId,
+      agents: z
+        .array(agentIdSchema)
+        .max(frameLimits.checkedTokens)
+        .optional()
+        .describe('Agents. Default: none.'),
+      deciders: z
+        .array(z.object({ token_id: idSchema, role: roleSchema }))
+        .max(frameLimits.checkedTokens)
+        .optional()
+        .describe('The ids of tokens, each with a role. Default: none.'),
+    },
+  ),
+
   follow_holds: frameSchema(
     'follow_holds',
     'Asks for the holds that stand, now and after each change. Only for orchestrators. Answer: `holds`.',
@@ -352,6 +370,8 @@ export type FindFrame = FrameOf<'find'>;
 export type AuditFrame = FrameOf<'audit'>;
 /** The frame `metrics`, which reports the figures of an orchestrator. */
 export type MetricsFrame = FrameOf<'metrics'>;
+/** The frame `check_tokens`, which asks for facts about tokens. */
+export type CheckTokensFrame = FrameOf<'check_tokens'>;
 /** The frame `follow_holds`, which asks for the holds, now and after each change. */
 export type FollowHoldsFrame = FrameOf<'follow_holds'>;
 /** The frame `admin`, which asks for an administrative operation. */

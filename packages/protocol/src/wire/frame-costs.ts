@@ -16,6 +16,7 @@ export const frameCosts = {
   find: 20,
   audit: 20,
   metrics: 20,
+  check_tokens: 20,
   follow_holds: 20,
   admin: 20,
 } as const satisfies Record<ClientFrame['type'], number>;

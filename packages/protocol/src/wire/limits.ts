@@ -370,6 +370,8 @@ export const frameLimits = {
   peekMessages: 1000,
   /** Requests that one `find` asks about. With the longest names they fit into a header. */
   findRequests: 64,
+  /** Agents, and tokens, that one `check_tokens` asks about. */
+  checkedTokens: 256,
   auditDetailLength: 500,
   /** Events in one `audit`. */
   auditEvents: 64,

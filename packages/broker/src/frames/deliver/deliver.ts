@@ -6,13 +6,11 @@ import {
   holdText,
   isConfiguredSender,
   isGroup,
-  isPermitted,
   isPrivileged,
   type MessageFrame,
-  operationPermissions,
   type Sender,
 } from '@signalbox/protocol';
-import type { NewMessage, TokenRecord } from '@signalbox/store';
+import type { NewMessage } from '@signalbox/store';
 import { judgeDeliver } from '../../auth/role-policy.ts';
 import { isRequest, openUntil } from '../../core/message-header.ts';
 import type { AgentBudget } from '../../limits/agent-budgets.ts';
@@ -21,6 +19,7 @@ import { figure } from '../../limits/role-limits.ts';
 import type { Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import { badField, type Outcome } from '../outcome.ts';
+import { decidingSender } from './deciding-sender.ts';
 import {
   lifetimeOf,
   refuseForgedClaim,
@@ -226,13 +225,6 @@ function submit(
     tokenId: frame.kind === 'mcp_request' ? token.id : undefined,
   };
   return delivery.deliver(message, producer);
-}
-
-/** Adds to a sender what its token proves about decisions on tool calls, if it may decide on any. */
-function decidingSender(sender: Sender, { id, permissions, approves, issuers }: TokenRecord): Sender {
-  if (!isPermitted(operationPermissions.request.decide, permissions)) return sender;
-  const token = { id, ...(approves && { approves }), ...(issuers && { issuers }) };
-  return { ...sender, token };
 }
 
 function ephemeralFrame(sender: Sender, frame: DeliverFrame, now: number, ttlMs: number): MessageFrame {

@@ -1,0 +1,23 @@
+import type { CheckTokensFrame } from '@signalbox/protocol';
+import type { Caller } from './caller.ts';
+import type { FrameDeps } from './frame-deps.ts';
+import type { Outcome } from './outcome.ts';
+
+/** Handles `check_tokens`: tells an orchestrator who issued the tokens of agents, and whether tokens still decide on tool calls. */
+export function checkTokens(
+  { request_id, agents = [], deciders = [] }: CheckTokensFrame,
+  { sender }: Caller,
+  { tokens }: Pick<FrameDeps, 'tokens'>,
+): Outcome {
+  if (sender.role !== 'orchestrator') {
+    const message = `'check_tokens' is for orchestrators, and your role is '${sender.role}'`;
+    return { refusal: { code: 'forbidden', message, field: 'type' } };
+  }
+  const answer = {
+    type: 'tokens_checked' as const,
+    request_id,
+    minters: agents.map((agent) => tokens.minterOf(agent) ?? ''),
+    decide: deciders.map(({ token_id, role }) => tokens.mayDecide(token_id, role)),
+  };
+  return { answer };
+}
