@@ -153,7 +153,7 @@ describe('bad frames', () => {
   });
 
   it('answers a body that is too large and closes only for a WebSocket message that is', async () => {
-    await using broker = await startTestBroker({ limits: { message: { bytes: 1000, frameBytes: 10_000 } } });
+    await using broker = await startTestBroker({ limits: { message: { bytes: 1000, frameBytes: 20_000 } } });
     await broker.token('bob');
     await using alice = await connectWire(broker.url, { agent: 'alice', token: await broker.token('alice') });
     const header = { type: 'deliver', to: 'bob', kind: 'note' };
@@ -161,7 +161,7 @@ describe('bad frames', () => {
     expect(await alice.next('delivered')).toMatchObject({ id: 'fits' });
     alice.send({ ...header, id: 'over' }, 'é'.repeat(501));
     expect(await alice.next('error')).toMatchObject({ code: 'message_too_large', id: 'over', field: 'body' });
-    alice.raw('x'.repeat(10_001));
+    alice.raw('x'.repeat(20_001));
     expect((await alice.closed).code).toBe(1009);
   });
 

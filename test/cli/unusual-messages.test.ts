@@ -59,7 +59,7 @@ test.each([
   { args: ['ask', 'walt', 'hi', '--timeout', '-1'], says: 'Write it like 500ms' },
   { args: ['ask', 'walt', 'hi', '--timeout', '1e9d'], says: 'Write it like 500ms' },
   { args: ['tools', 'call', 'x', 'null'], says: 'the arguments must be a JSON object' },
-  { args: ['tools', 'call', 'x', '['.repeat(100)], says: 'nests deeper than 64 levels' },
+  { args: ['tools', 'call', 'x', '['.repeat(300)], says: 'nests deeper than 256 levels' },
   { args: ['tools', 'call', '', '{}'], says: 'the name of the tool is empty' },
   { args: ['tools', 'list', '--orchestrator', 'No One'], says: "--orchestrator 'No One' is not an agent id" },
   { args: ['tools', 'result', 'two words'], says: "'two words' is not the id of a request" },

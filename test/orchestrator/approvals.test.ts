@@ -149,7 +149,7 @@ test('an operator decides neither on its own call nor with a token that it had i
     });
   }
   expect(decisionOf(await stack.decide(id, { verdict: 'approve' })).decided).toBe(true);
-  expect(await asked).toHaveProperty('result.success', true);
+  expect(await asked).toHaveProperty('result.content');
 });
 
 test('a minting token issues no token that decides, and an operator issues one', async () => {
@@ -239,7 +239,7 @@ test('calls with one idempotency_key are one call, and another call with it is r
   const [approval] = await stack.waits();
   expect(await call(2)).toMatchObject({ error: { code: 'invalid_arguments', may_have_run: false } });
   await stack.decide(approval!.id, { verdict: 'approve' });
-  expect(await first).toHaveProperty('result.success', true);
+  expect(await first).toHaveProperty('result.content');
   expect(await call(1)).toHaveProperty('result.structuredContent', { n: 1 });
   expect(await call(2)).toMatchObject({ error: { code: 'invalid_arguments' } });
   expect(runs(stack)).toBe(1);
@@ -488,7 +488,7 @@ test('an approval holds for one call: its request, sent again when journal and b
   const first = call();
   const [approval] = await stack.waits();
   await stack.decide(approval!.id, { verdict: 'approve' });
-  expect(await first).toHaveProperty('reply.json.result.success', true);
+  expect(await first).toHaveProperty('reply.json.result.content');
   await expect.poll(() => journal.find({ agent: 'rosa', requestId: 'r1' })).toBeUndefined();
   expect(await call()).toMatchObject({ reply: { json: { error: { code: 'outcome_unknown' } } } });
   // Its key holds for no second call either, and its result is gone.

@@ -71,7 +71,7 @@ test("a call's own timeout starts when it starts; its wait in the queue is not c
       { timeoutMs: 20_000 },
     );
   const outcomes = await Promise.all([call(500), call(500), call(500)]);
-  for (const outcome of outcomes) expect(outcome).toHaveProperty('reply.json.result.success', true);
+  for (const outcome of outcomes) expect(outcome).toHaveProperty('reply.json.result.content');
 });
 
 test('a call whose caller gives up while it waits never runs', async () => {
@@ -136,7 +136,7 @@ test('a body that cannot be read gets an error reply that names the field', asyn
       reply: { json: { error: { code: 'invalid_arguments', message: expect.stringContaining(field) } } },
     });
   }
-  expect(await ask({ op: 'call', tool: echo })).toHaveProperty('reply.json.result.success', true);
+  expect(await ask({ op: 'call', tool: echo })).toHaveProperty('reply.json.result.content');
 });
 
 test('a body that is no JSON at all, or a depth bomb, gets an error reply too', async () => {

@@ -105,7 +105,7 @@ async function startMoments() {
         { op: 'call', tool: 'mcp_counter__count', arguments: { label: `later-${pairs}` } },
         { timeoutMs: 10_000 },
       );
-      expect(later).toMatchObject({ status: 'completed', reply: { json: { result: { success: true } } } });
+      expect(later).toMatchObject({ status: 'completed', reply: { json: { result: { content: [{}] } } } });
       expect(runs(`later-${pairs}`)).toBe(1);
       let found: Record<string, string> = {};
       await vi.waitFor(async () => {

@@ -69,7 +69,7 @@ test('a large request that has its answer in the journal gets it, although there
   const now = Date.now();
   const times = { receivedAt: now, startedAt: now, expiresAt: now + 60_000, lifetimeMs: 60_000 };
   await journal.start({ ...key, inbox: 'b orchestrator', role: 'worker', tool: echo, ...times });
-  const reply = { result: { content: [], success: true, text: 'ran before' } };
+  const reply = { result: { content: [{ type: 'text', text: 'ran before' }] } };
   await journal.finish(key, { outcome: 'ok', finishedAt: now, reply: JSON.stringify(reply) });
   const body = { op: 'call', tool: echo, arguments: text(8_000) };
   const answers = ['done', 'new'].map((id) =>

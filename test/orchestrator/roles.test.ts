@@ -51,7 +51,7 @@ test('a refused call never reaches the server, while the allowed one does', asyn
     },
   });
   const allowed = await call('mcp_counter__echo');
-  expect(allowed).toMatchObject({ reply: { json: { result: { success: true } } } });
+  expect(allowed).toMatchObject({ reply: { json: { result: { content: [{}] } } } });
   expect([stack.ran('count').length, stack.ran('echo').length]).toEqual([0, 2]);
 });
 
@@ -183,7 +183,7 @@ test('the reply of a call is given to another role of its agent only if that rol
   await journal.finish(key, {
     outcome: 'ok',
     finishedAt: 2,
-    reply: '{"result":{"content":[],"success":true}}',
+    reply: '{"result":{"content":[]}}',
   });
   await using stack = await startToolStack({
     journal,
@@ -205,7 +205,7 @@ test('the reply of a call is given to another role of its agent only if that rol
     agent: requestAddress('bea'),
   });
   expect(await sendOrchestratorRequest(counting, 'orchestrator', status, { timeoutMs })).toMatchObject({
-    data: { state: 'finished', reply: { result: { success: true } } },
+    data: { state: 'finished', reply: { result: { content: [] } } },
   });
   // The same request again, as an agent sends it after its broker was restored.
   expect(

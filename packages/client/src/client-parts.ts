@@ -6,6 +6,7 @@ import {
   SignalboxError,
 } from '@signalbox/protocol';
 import type { Tracing } from '@signalbox/tracing';
+import { bodyReader, type ParseBody } from './body-reader.ts';
 import type { Log } from './broker-client.ts';
 import type { Clock } from './clock.ts';
 import { clientError } from './errors.ts';
@@ -40,6 +41,7 @@ export interface ClientPartsOptions
 export class ClientParts {
   readonly clock: Clock;
   readonly log: Log;
+  readonly parseBody: ParseBody;
   readonly supervisor: Supervisor;
   readonly outbox: Outbox;
   readonly deadlines: DeadlineTable;
@@ -57,6 +59,7 @@ export class ClientParts {
     this.#address = address;
     this.clock = clock;
     this.log = log;
+    this.parseBody = bodyReader(() => this.supervisor.welcome);
     this.outbox = new Outbox(clock.now);
     this.deadlines = new DeadlineTable(clock);
     const deps = { outbox: this.outbox, deadlines: this.deadlines, clock, log };
@@ -65,7 +68,13 @@ export class ClientParts {
     this.announcer = new Announcer(deps);
     this.holds = new HoldsFollower((frame) => this.outbox.control(frame));
     const { tracing } = options;
-    this.requests = new RequestTable({ ...deps, deliveries: this.deliveries, address, tracing });
+    this.requests = new RequestTable({
+      ...deps,
+      parseBody: this.parseBody,
+      deliveries: this.deliveries,
+      address,
+      tracing,
+    });
     const early = options.resumes ? new EarlyReplies(deps) : undefined;
     this.router = new MessageRouter({
       address,
@@ -73,6 +82,7 @@ export class ClientParts {
       requests: this.requests,
       early,
       isMember: () => this.subscription.group !== undefined,
+      parseBody: this.parseBody,
       log,
     });
     this.subscription = new InboxSubscription({

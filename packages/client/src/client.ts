@@ -166,7 +166,7 @@ export class Client implements BrokerClient {
     options: ServeOptions = {},
   ): Promise<ServeLoop> {
     this.#parts.requireOpen();
-    const { outbox, deliveries, deadlines, clock, log, subscription, router } = this.#parts;
+    const { outbox, deliveries, deadlines, clock, log, parseBody, subscription, router } = this.#parts;
     const taken = kinds.find((kind) => router.runnerFor(kind) !== undefined);
     if (taken !== undefined) throw clientError('invalid_message', `the kind '${taken}' is served already`);
     const { readsBody, tellsStart, concurrency: given, ...rest } = options;
@@ -183,6 +183,7 @@ export class Client implements BrokerClient {
         deadlines,
         clock,
         log,
+        parseBody,
         newId: this.#newId,
         address: this.address,
         tracing: this.#tracing,

@@ -129,7 +129,8 @@ export function protocolTables(): Record<string, string> {
 
 A header line has at most ${figure(frameLimits.headerLength)} characters. Readers of bodies accept JSON of at most
 ${figure(bodyLimits.maxLength)} characters, with at most ${bodyLimits.maxDepth} arrays and objects inside each other and at most ${figure(bodyLimits.maxNodes)}
-values and names.`,
+values and names. Where \`message.bytes\` of the welcome is more than its default, they accept so many bytes, and more
+values and names in the same proportion. Orchestrators accept requests up to the default.`,
   };
 }
 

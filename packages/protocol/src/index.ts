@@ -66,6 +66,7 @@ export type { JournalBinding, JournalClaim } from './wire/journal.ts';
 export { isDeeperThan } from './wire/json-depth.ts';
 export {
   bodyLimits,
+  bodyLimitsFor,
   defaultLimits,
   frameDefaults,
   frameLimits,
@@ -226,9 +227,10 @@ export {
   type InputRequired,
   isInputRequired,
   type McpReply,
+  type McpResult,
   mcpReplySchema,
+  mcpResultSchema,
   type ProxiedResult,
-  proxiedResultSchema,
   toProxiedResult,
 } from './mcp/mcp-reply.ts';
 export {

@@ -1,7 +1,7 @@
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { type BrokerClient, connectBroker, requestAddress } from '@signalbox/client';
-import { mcpReplySchema, messageOf } from '@signalbox/protocol';
+import { mcpReplySchema, messageOf, toProxiedResult } from '@signalbox/protocol';
 import type { AgentCallResult, AgentOrder, AgentReport } from './agent-messages.ts';
 
 /** The identity and the worker of a scripted agent. The worker gets the same identity from the environment. */
@@ -88,7 +88,7 @@ async function callPastWorker(tool: string, args: Record<string, unknown>): Prom
   if (outcome.status !== 'completed') throw new Error(`the call ended as ${outcome.status}`);
   const reply = mcpReplySchema.parse(outcome.reply.json);
   if ('error' in reply) return { isError: true, text: reply.error.message };
-  return { isError: false, text: 'result' in reply ? reply.result.text : '' };
+  return { isError: false, text: 'result' in reply ? toProxiedResult(reply.result).text : '' };
 }
 
 async function answerAsks(client: BrokerClient, answer: string): Promise<string> {

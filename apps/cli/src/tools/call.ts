@@ -1,6 +1,12 @@
 import { type BrokerClient, newMessageId } from '@signalbox/client';
 import { readManifest, replyError, sendOrchestratorRequest } from '@signalbox/operator';
-import { askDeadlineOf, type CallRequest, isJsonObject, SignalboxError } from '@signalbox/protocol';
+import {
+  askDeadlineOf,
+  type CallRequest,
+  isJsonObject,
+  SignalboxError,
+  toProxiedResult,
+} from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { textArgument } from '../messages/text-argument.ts';
@@ -50,8 +56,8 @@ export async function callTool(name: string, text: string, flags: ToolsCallFlags
     }
   });
   if (!json) return printResult(result, name);
-  if (!result.success) process.exitCode = exitCodes.failed;
-  printJson({ result });
+  if (result.isError === true) process.exitCode = exitCodes.failed;
+  printJson({ result: toProxiedResult(result) });
 }
 
 /** Returns how long a call of the tool may wait for a person, in milliseconds. */

@@ -1,15 +1,15 @@
-import type { ProxiedResult } from '@signalbox/protocol';
+import type { McpResult } from '@signalbox/protocol';
 import { exitCodes } from '../terminal/exit-codes.ts';
 import { linesOf, printLines, printNotes } from '../terminal/output.ts';
 
 /** Prints the text of a tool's result; one that reports a failure of its own ends the command with 1. */
-export function printResult(result: ProxiedResult, name: string): void {
+export function printResult(result: McpResult, name: string): void {
   printLines(
     result.content.flatMap((block) =>
       typeof block.text === 'string' ? linesOf(block.text) : `[${block.type}]`,
     ),
   );
-  if (result.success) return;
+  if (result.isError !== true) return;
   process.exitCode = exitCodes.failed;
   printNotes(`signalbox: ${name} reports that it failed`);
 }

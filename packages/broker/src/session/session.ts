@@ -26,7 +26,8 @@ import { type FrameIds, Responder } from './responder.ts';
 
 const MiB = 1024 * 1024;
 const pauseBytes = 4 * MiB;
-const closeBytes = 24 * MiB;
+/** What may wait unread beside the largest body before the connection is closed. */
+const closeBytesBesideBody = 20 * MiB;
 
 /** The refusal of a binary WebSocket message. */
 export const binaryMessage = 'frames are text; this WebSocket message was binary';
@@ -60,6 +61,7 @@ export class Session {
   constructor(sockets: SessionSockets, identity: Identity, deps: SessionDeps) {
     const reading = new Reading(sockets.webSocket);
     const budget = deps.budgets.of(identity.token);
+    const closeBytes = closeBytesBesideBody + deps.limits.forAll.message.bytes;
     const outbox = new Outbox(
       sockets.webSocket,
       reading,

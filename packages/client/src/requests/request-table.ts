@@ -8,6 +8,7 @@ import {
   type SignalboxError,
 } from '@signalbox/protocol';
 import { beginReceive, beginSend, type Tracing } from '@signalbox/tracing';
+import type { ParseBody } from '../body-reader.ts';
 import type { Log, ParsedMessage, RequestOptions, RequestOutcome } from '../broker-client.ts';
 import type { Clock } from '../clock.ts';
 import { brokerReplacedError, clientError } from '../errors.ts';
@@ -29,6 +30,7 @@ export interface RequestTableDeps {
   deadlines: DeadlineTable;
   clock: Clock;
   log: Log;
+  parseBody: ParseBody;
   /** The client's own address. */
   address: string;
   tracing: Tracing | undefined;
@@ -177,7 +179,7 @@ export class RequestTable {
   #complete(request: PendingRequest, message: Message): void {
     let json: unknown;
     try {
-      json = message.body === undefined ? undefined : parseJson(message.body);
+      json = message.body === undefined ? undefined : this.#deps.parseBody(message.body);
     } catch (error) {
       this.#deps.log({ event: 'bad_body', id: message.id, message: messageOf(error) });
       if (message.seq !== undefined) {
@@ -213,7 +215,7 @@ export class RequestTable {
     const { onProgress } = request.options;
     if (onProgress === undefined) return;
     try {
-      onProgress(message.body === undefined ? undefined : parseJson(message.body));
+      onProgress(message.body === undefined ? undefined : this.#deps.parseBody(message.body));
     } catch (error) {
       this.#deps.log({ event: 'listener_failed', kind: message.kind, message: messageOf(error) });
     }

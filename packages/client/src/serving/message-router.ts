@@ -3,9 +3,9 @@ import {
   isSubInbox,
   type Message,
   messageOf,
-  parseJson,
   type SignalboxError,
 } from '@signalbox/protocol';
+import type { ParseBody } from '../body-reader.ts';
 import type { Log, ParsedMessage } from '../broker-client.ts';
 import type { RequestTable } from '../requests/request-table.ts';
 import type { Outbox } from '../socket/outbox.ts';
@@ -32,6 +32,7 @@ export interface MessageRouterDeps {
   early: EarlyReplies | undefined;
   /** Whether the client takes messages of a group. */
   isMember: () => boolean;
+  parseBody: ParseBody;
   log: Log;
 }
 
@@ -138,14 +139,14 @@ export class MessageRouter {
   }
 
   #callListeners(message: Message): void {
-    const { log } = this.#deps;
+    const { log, parseBody } = this.#deps;
     const { id, kind, from } = message;
     if (this.#listeners.size === 0) {
       log({ event: 'unmatched_message', id, kind, from: from.agent, ephemeral: true });
       return;
     }
     try {
-      const json = message.body === undefined ? undefined : parseJson(message.body);
+      const json = message.body === undefined ? undefined : parseBody(message.body);
       const parsed = Object.assign(message, { json });
       for (const listener of this.#listeners) listener(parsed);
     } catch (error) {

@@ -37,6 +37,7 @@ function openRunner(handler: ServeHandler, concurrency = 64, tellsStart = false)
       tracing: undefined,
       newId: () => 'id',
       epoch: () => 1,
+      parseBody: JSON.parse,
       giveBack: (message) => given.push(message),
     },
   );

@@ -1,5 +1,6 @@
-import { type CancelNotice, type Message, messageOf, parseJson } from '@signalbox/protocol';
+import { type CancelNotice, type Message, messageOf } from '@signalbox/protocol';
 import { beginProcess } from '@signalbox/tracing';
+import type { ParseBody } from '../body-reader.ts';
 import { handBack, type ServeAnswer, type ServeHandler } from '../broker-client.ts';
 import type { DeadlineTable } from '../requests/deadline-table.ts';
 import { PassingMap } from '../requests/passing-map.ts';
@@ -27,6 +28,7 @@ function runHandler(handler: ServeHandler, request: AcceptedRequest): Promise<Se
 
 export interface RequestRunnerDeps extends Omit<ReplyDeps, 'onReplied' | 'onUnanswerable'> {
   deadlines: DeadlineTable;
+  parseBody: ParseBody;
   /** Takes back a message that was accepted and never started. */
   giveBack: (message: Message) => void;
 }
@@ -172,10 +174,10 @@ export class RequestRunner {
   }
 
   #admit(key: string, message: Message): void {
-    const { outbox, deadlines, log } = this.#deps;
+    const { outbox, deadlines, log, parseBody } = this.#deps;
     let json: unknown;
     try {
-      if (!this.#options.readsBody && message.body !== undefined) json = parseJson(message.body);
+      if (!this.#options.readsBody && message.body !== undefined) json = parseBody(message.body);
     } catch (thrown) {
       log({ event: 'bad_body', id: message.id, message: messageOf(thrown) });
       if (message.seq !== undefined) {

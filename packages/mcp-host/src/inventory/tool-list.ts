@@ -31,7 +31,7 @@ const maxPages = 1_000;
 /** The problems of a list that are told one by one; the others are counted. */
 const maxProblems = 20;
 /** A manifest holds a tool within three more levels, and readers of message bodies accept only so many. */
-const maxToolDepth = bodyLimits.maxDepth - 4;
+const maxToolDepth = 60;
 /** The most values and names of one definition: readers accept a manifest with one such tool. */
 const maxToolNodes = bodyLimits.maxNodes - 1000;
 

@@ -1,9 +1,9 @@
-import { type McpReply, toolCallError, toProxiedResult } from '@signalbox/protocol';
+import { bodyLimits, type McpReply, toolCallError } from '@signalbox/protocol';
 import { expect, test } from 'vitest';
 import { boundedReply } from './bounded-reply.ts';
 
 const reply = (text: string): McpReply => ({
-  result: toProxiedResult({ content: [{ type: 'text', text }] }),
+  result: { content: [{ type: 'text', text }] },
 });
 
 test('a reply that fits is handed on as it is', () => {
@@ -18,7 +18,7 @@ test('a token that a server read somewhere is in no result and no error, and in 
   const token = `sbx_rosa~${'aB3-_'.repeat(8)}abc`;
   const structuredContent = { [token]: [token, `"${token}\n`], kept: 'sbx_rosa~…' };
   const content = [{ type: 'text' as const, text: `{"of":"${token}"} and ${token.slice(0, 30)}` }];
-  const leaky = { result: toProxiedResult({ content, structuredContent }) };
+  const leaky = { result: { content, structuredContent } };
   const { reply, text } = boundedReply(leaky, 10_000);
   expect(JSON.stringify(reply)).toBe(text);
   expect(text).not.toContain('aB3');
@@ -45,20 +45,33 @@ test('a result that nests deeper than readers accept becomes an error', () => {
   const nested = (levels: number): McpReply => {
     let value: unknown = 'leaf';
     for (let i = 0; i < levels; i++) value = [value];
-    return { result: toProxiedResult({ content: [], structuredContent: value }) };
+    return { result: { content: [], structuredContent: value } };
   };
-  expect(boundedReply(nested(62), 1e6).reply).toHaveProperty('result');
-  for (const levels of [63, 10_000]) {
-    expect(boundedReply(nested(levels), 1e6).reply).toMatchObject({ error: { code: 'result_too_large' } });
+  // The reply, and the result in it, are levels themselves.
+  const most = bodyLimits.maxDepth - 2;
+  expect(boundedReply(nested(most), 1e6).reply).toHaveProperty('result');
+  for (const levels of [most + 1, 10_000]) {
+    expect(boundedReply(nested(levels), 1e6).reply).toMatchObject({
+      error: { code: 'result_too_large', message: `the result nests deeper than ${most + 1} levels` },
+    });
   }
 });
 
 test('a result of more values than readers accept becomes an error', () => {
   const values = (count: number): McpReply => ({
-    result: toProxiedResult({ content: [], structuredContent: Array(count).fill(0) }),
+    result: { content: [], structuredContent: Array(count).fill(0) },
   });
-  expect(boundedReply(values(249_000), 1e7).reply).toHaveProperty('result');
-  expect(boundedReply(values(250_000), 1e7).reply).toMatchObject({ error: { code: 'result_too_large' } });
+  const byDefault = bodyLimits.maxLength;
+  expect(boundedReply(values(249_000), byDefault).reply).toHaveProperty('result');
+  expect(boundedReply(values(250_000), byDefault).reply).toMatchObject({
+    error: {
+      code: 'result_too_large',
+      message: 'the result has more than 250000 values and names',
+      hint: expect.stringContaining('raise broker.limits.message.bytes'),
+    },
+  });
+  expect(boundedReply(values(499_000), 2 * byDefault).reply).toHaveProperty('result');
+  expect(boundedReply(values(500_000), 2 * byDefault).reply).toHaveProperty('error');
 });
 
 test('an oversized reply that is no result has not run anything', () => {

@@ -1,5 +1,6 @@
 import {
   bodyLimits,
+  bodyLimitsFor,
   isDeeperThan,
   jsonSize,
   type McpReply,
@@ -15,8 +16,8 @@ export interface BoundedReply {
 
 /**
  * Returns the reply without tokens, which a server may have read somewhere. Returns a `result_too_large` error instead if the reply
- * could not reach the worker: it has more bytes than the broker takes in one message, or nests deeper or has more nodes than
- * readers of bodies accept.
+ * could not reach the worker: it has more bytes than the broker takes in one message (`maxBytes`), or nests deeper or has more nodes
+ * than readers of bodies accept there.
  */
 export function boundedReply(reply: McpReply, maxBytes: number): BoundedReply {
   const written = textOf(reply);
@@ -33,8 +34,9 @@ export function boundedReply(reply: McpReply, maxBytes: number): BoundedReply {
     return tooDeep(reply);
   }
   // Each node takes a character at least, so the nodes of most replies need not be counted.
-  if (text.length > bodyLimits.maxNodes && jsonSize(text, bodyLimits).nodes > bodyLimits.maxNodes) {
-    return tooLarge(`the result has more than ${bodyLimits.maxNodes} values and names`, reply);
+  const limits = bodyLimitsFor(maxBytes);
+  if (text.length > limits.maxNodes && jsonSize(text, limits).nodes > limits.maxNodes) {
+    return tooLarge(`the result has more than ${limits.maxNodes} values and names`, reply);
   }
   return { reply: text === written ? reply : JSON.parse(text), text };
 }
@@ -50,14 +52,17 @@ function textOf(reply: McpReply): string | undefined {
 }
 
 function tooDeep(reply: McpReply): BoundedReply {
-  return tooLarge(`the result nests deeper than ${bodyLimits.maxDepth} levels`, reply);
+  return tooLarge(`the result nests deeper than ${bodyLimits.maxDepth - 1} levels`, reply, askForLess);
 }
 
-function tooLarge(message: string, before: McpReply): BoundedReply {
+const askForLess = 'Ask for less at once: a filter, a smaller range or a page.';
+const raise = 'The operator of the gateway can raise broker.limits.message.bytes.';
+
+function tooLarge(message: string, before: McpReply, hint = `${askForLess} ${raise}`): BoundedReply {
   const reply = {
     error: toolCallError('result_too_large', message, {
       mayHaveRun: 'result' in before || 'input_required' in before,
-      hint: 'Ask for less at once: a filter, a smaller range or a page.',
+      hint,
     }),
   };
   return { reply, text: JSON.stringify(reply) };

@@ -18,7 +18,7 @@ test.each([
   ['[1]', 'not an array'],
   ['"text"', 'not a string'],
   ['{"a":', 'cannot be read as JSON'],
-  ['['.repeat(100), 'nests deeper than 64'],
+  ['['.repeat(300), 'nests deeper than 256'],
 ])('arguments %j are refused because they are %s', (given, reason) => {
   expect(parseArguments(given).problem).toContain(reason);
 });

@@ -3,9 +3,9 @@ import {
   type CallRequest,
   isInputRequired,
   type McpReply,
+  type McpResult,
   type ToolCallError,
   toolCallError,
-  toProxiedResult,
 } from '@signalbox/protocol';
 import type { ToolCallResult } from '@signalbox/tool-calls';
 import type { CalledOff } from './tracked-call.ts';
@@ -14,7 +14,7 @@ import type { CalledOff } from './tracked-call.ts';
 export function replyOf(ended: ToolCallResult, { tool, round }: CallRequest): McpReply {
   if ('error' in ended) return { error: ended.error };
   const { result } = ended;
-  if (!isInputRequired(result)) return { result: toProxiedResult(result) };
+  if (!isInputRequired(result)) return { result: withContent(result) };
   if (round) return { input_required: { ...result, resultType: 'input_required' } };
   const message = `'${tool}' asks its caller for input, which this caller cannot give`;
   return {
@@ -25,6 +25,11 @@ export function replyOf(ended: ToolCallResult, { tool, round }: CallRequest): Mc
   };
 }
 
+/** MCP demands `content` of a result. One that a server left out is empty. */
+function withContent(result: Record<string, unknown>): McpResult {
+  return (Array.isArray(result.content) ? result : { ...result, content: [] }) as McpResult;
+}
+
 /**
  * Returns the outcome of a reply as call records show it: the code of its error, `input_required`, `tool_error` if the
  * tool itself reports an error, else `ok`.
@@ -32,7 +37,7 @@ export function replyOf(ended: ToolCallResult, { tool, round }: CallRequest): Mc
 export function outcomeOf(reply: McpReply): CallRecordOutcome {
   if ('error' in reply) return reply.error.code;
   if ('input_required' in reply) return 'input_required';
-  return 'result' in reply && !reply.result.success ? 'tool_error' : 'ok';
+  return 'result' in reply && reply.result.isError === true ? 'tool_error' : 'ok';
 }
 
 /**

@@ -2,20 +2,21 @@ import { z } from 'zod';
 import { manifestSchema } from './tool.ts';
 import { toolCallErrorSchema } from './tool-call-error-schema.ts';
 
-/** Accepts the MCP result of a call with `success` and `text`. */
-export const proxiedResultSchema = z.looseObject({
-  success: z.boolean(),
-  text: z.string(),
+/** Accepts the MCP result of a call. */
+export const mcpResultSchema = z.looseObject({
   content: z.array(z.looseObject({ type: z.string() })),
   structuredContent: z.unknown().optional(),
   isError: z.boolean().optional(),
   _meta: z.record(z.string(), z.unknown()).optional(),
 });
+/** The whole MCP result of a call, as its server gave it. */
+export type McpResult = z.infer<typeof mcpResultSchema>;
+
 /**
- * The whole MCP result of a call, with two fields added for callers that want a string: `success` is the opposite of `isError`,
- * and `text` joins the text blocks by newlines.
+ * The MCP result of a call, with two fields added for callers that want a string: `success` is the opposite of `isError`, and `text`
+ * joins the text blocks by newlines.
  */
-export type ProxiedResult = z.infer<typeof proxiedResultSchema>;
+export type ProxiedResult = McpResult & { success: boolean; text: string };
 
 const inputRequiredSchema = z.looseObject({ resultType: z.literal('input_required') });
 /** The result of a tool that asks its caller for input (MCP 2026-07-28), as its server gave it. Only calls with a `round` get one. */
@@ -31,7 +32,7 @@ export function isInputRequired<Result extends Record<string, unknown>>(
 /** Accepts the body of an `mcp_reply` message. */
 export const mcpReplySchema = z.union([
   z.object({ manifest: manifestSchema }),
-  z.object({ result: proxiedResultSchema }),
+  z.object({ result: mcpResultSchema }),
   z.object({ input_required: inputRequiredSchema }),
   z.object({ error: toolCallErrorSchema }),
   z.object({ data: z.unknown() }),
@@ -39,12 +40,11 @@ export const mcpReplySchema = z.union([
 /** The body of an `mcp_reply` message, which has exactly one field. */
 export type McpReply = z.infer<typeof mcpReplySchema>;
 
-/** Adds `success` and `text` to the result that an MCP server gave. Every other field stays as it is. */
-export function toProxiedResult(result: Record<string, unknown>): ProxiedResult {
-  const content = Array.isArray(result.content) ? (result.content as ProxiedResult['content']) : [];
-  const text = content
+/** Adds `success` and `text` to a result. Every other field stays as it is. */
+export function toProxiedResult(result: McpResult): ProxiedResult {
+  const text = result.content
     .filter((block) => block.type === 'text' && typeof block.text === 'string')
     .map((block) => block.text as string)
     .join('\n');
-  return { ...result, content, success: result.isError !== true, text };
+  return { ...result, success: result.isError !== true, text };
 }

@@ -74,12 +74,16 @@ export const limitTable = {
     },
   },
   message: {
-    bytes: { default: 4 * MiB, max: 4 * MiB, meaning: 'Bytes of one body.' },
+    bytes: {
+      default: 4 * MiB,
+      max: 32 * MiB,
+      meaning: 'Bytes of one body.',
+    },
     frameBytes: {
       default: 4 * MiB + 64 * KiB,
       min: 1024,
       max: 64 * MiB,
-      meaning: 'Bytes of one WebSocket message.',
+      meaning: 'Bytes of one WebSocket message, at least 16 KiB more than `message.bytes`.',
     },
     recipients: {
       default: 1000,
@@ -325,13 +329,23 @@ export function limitsOf(
   ofRole: LimitOverrides = {},
 ): Limits {
   const isAbove = role !== undefined && isPrivileged(role);
-  return withOverrides(
+  const limits = withOverrides(
     (entry, group, name) =>
       valueAt(ofRole, group, name) ??
       (isAbove ? entry.privileged : undefined) ??
       valueAt(forAll, group, name) ??
       entry.default,
   );
+  const { message } = limits;
+  return {
+    ...limits,
+    message: { ...message, frameBytes: Math.max(message.frameBytes, leastFrame(message)) },
+  };
+}
+
+/** Returns the bytes of a WebSocket message that has room for the longest header and the largest body. */
+function leastFrame({ bytes }: Pick<Limits['message'], 'bytes'>): number {
+  return bytes + frameLimits.headerLength;
 }
 
 function withOverrides(value: (entry: LimitEntry, group: string, name: string) => number): Limits {
@@ -401,6 +415,21 @@ export const frameDefaults = {
  */
 export const bodyLimits = {
   maxLength: defaultLimits.message.bytes,
-  maxDepth: 64,
+  maxDepth: 256,
   maxNodes: 250_000,
 } as const;
+
+/**
+ * Returns the bounds of JSON in bodies for readers at a broker that takes `maxBytes` in one. Where that is more than by default, a body
+ * may have more values and names in the same proportion.
+ */
+export function bodyLimitsFor(maxBytes: number = bodyLimits.maxLength): {
+  readonly [Bound in keyof typeof bodyLimits]: number;
+} {
+  const factor = Math.max(1, maxBytes / bodyLimits.maxLength);
+  return {
+    maxLength: Math.floor(bodyLimits.maxLength * factor),
+    maxDepth: bodyLimits.maxDepth,
+    maxNodes: Math.floor(bodyLimits.maxNodes * factor),
+  };
+}

@@ -1,6 +1,7 @@
 import { type RequestOutcome, toolErrorCodeOf } from '@signalbox/client';
 import {
   type InputRequired,
+  type McpResult,
   mayRepeat,
   mcpReplySchema,
   type ProxiedResult,
@@ -13,14 +14,14 @@ import {
 
 /**
  * How a request to the orchestrator ended: its result, or an error whose `may_have_run` is truthful. The result of a tool call is
- * the whole MCP result.
+ * the whole MCP result, with `success` and `text` added.
  */
 export type CallResult<Result = ProxiedResult> =
   | { result: Result; error?: undefined }
   | { error: ToolCallError; result?: undefined };
 
 /** How one round of a tool call ended. A result that asks the caller for input (MCP 2026-07-28) wants another round. */
-export type RoundResult = CallResult<ProxiedResult | InputRequired>;
+export type RoundResult = CallResult<McpResult | InputRequired>;
 
 /** Turns the outcome of a call's request into its result or error. */
 export function callResultOf(outcome: RequestOutcome, tool: Tool): RoundResult {
@@ -73,8 +74,7 @@ function readReply(json: unknown): RoundResult {
   const parsed = mcpReplySchema.safeParse(json);
   if (parsed.success && 'error' in parsed.data) return { error: parsed.data.error };
   // The results themselves are passed on as they came, with fields that the schema does not know.
-  if (parsed.success && 'result' in parsed.data)
-    return { result: (json as { result: ProxiedResult }).result };
+  if (parsed.success && 'result' in parsed.data) return { result: (json as { result: McpResult }).result };
   if (parsed.success && 'input_required' in parsed.data) {
     return { result: (json as { input_required: InputRequired }).input_required };
   }

@@ -18,6 +18,7 @@ import {
   type Tool,
   type ToolCallError,
   toolCallError,
+  toProxiedResult,
   type UnreadHint,
   type WelcomeFrame,
 } from '@signalbox/protocol';
@@ -143,7 +144,7 @@ export class McpProxyExecutor implements AsyncDisposable {
   async execute(call: ToolCall, options: ExecuteOptions = {}): Promise<CallResult> {
     const { result, error } = await this.#call(call, options);
     if (error) return { error };
-    if (!isInputRequired(result)) return { result };
+    if (!isInputRequired(result)) return { result: toProxiedResult(result) };
     const message = `'${call.name}' asks its caller for input, which was not offered`;
     return { error: toolCallError('internal', message, { mayHaveRun: true }) };
   }

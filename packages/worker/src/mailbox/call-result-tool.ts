@@ -12,7 +12,7 @@ import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import { askOrchestrator, unreadableAnswer } from '../executor/orchestrator-question.ts';
 import { late, within } from '../time-limit.ts';
 import type { CallsUnderWay } from '../tools/calls-under-way.ts';
-import { failedResultOf, type ToolResult, toolResultOf } from '../tools/tool-result.ts';
+import { failedResultOf, type ToolResult } from '../tools/tool-result.ts';
 import { failure, failureResult } from './failure.ts';
 import { answer, type MailboxTool, mailboxTool, readOnly } from './mailbox-tool.ts';
 import { waitingReply } from './waiting-reply.ts';
@@ -99,7 +99,7 @@ async function resultOf(
   if (known) {
     const ended = await within(known.result, maxWaitMs, signal);
     if (ended === late) return pending(id, known.tool, known.approval());
-    if (ended.result && !isInputRequired(ended.result)) return toolResultOf(ended.result);
+    if (ended.result && !isInputRequired(ended.result)) return ended.result;
   }
   for (;;) {
     const { result: status, error } = await requestCallStatus(executor, id, signal);
@@ -134,7 +134,7 @@ async function requestCallStatus(
 }
 
 function finished(id: string, { outcome, reply }: CallStatus & { state: 'finished' }): ToolResult {
-  if (reply && 'result' in reply) return toolResultOf(reply.result);
+  if (reply && 'result' in reply) return reply.result;
   if (reply && 'error' in reply) return failedResultOf(reply.error, undefined, id);
   if (reply && 'input_required' in reply) {
     const asked =

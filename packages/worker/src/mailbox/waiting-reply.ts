@@ -1,5 +1,11 @@
 import { requestAddress } from '@signalbox/client';
-import { type McpReply, mcpReplySchema, parseJson } from '@signalbox/protocol';
+import {
+  bodyLimitsFor,
+  type McpReply,
+  mcpReplySchema,
+  parseJson,
+  type WelcomeFrame,
+} from '@signalbox/protocol';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import { consumerOfKey } from '../shared-face/call-key.ts';
 
@@ -28,7 +34,7 @@ export async function waitingReply(
         from.agent === orchestrator &&
         from.role === 'orchestrator',
     );
-    if (reply) return readReply(reply.body);
+    if (reply) return readReply(reply.body, client.welcome);
     const last = messages.at(-1)?.seq;
     if (last === undefined) return undefined;
     after = last;
@@ -37,7 +43,7 @@ export async function waitingReply(
 }
 
 /** Returns the reply as it came, with fields that the schema does not know. */
-function readReply(body: string | undefined): McpReply | undefined {
-  const json = body === undefined ? undefined : parseJson(body);
+function readReply(body: string | undefined, { limits }: WelcomeFrame): McpReply | undefined {
+  const json = body === undefined ? undefined : parseJson(body, bodyLimitsFor(limits.message?.bytes));
   return mcpReplySchema.safeParse(json).success ? (json as McpReply) : undefined;
 }

@@ -1,11 +1,11 @@
 import { newMessageId } from '@signalbox/client';
-import { isInputRequired, type ToolCallError } from '@signalbox/protocol';
+import type { ToolCallError } from '@signalbox/protocol';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import { AwaitedDecision, isTimeout } from './awaited-decision.ts';
 import type { CallsUnderWay } from './calls-under-way.ts';
 import { clientGone, type FaceAnswer, type FaceCall, type FaceTools } from './face-tools.ts';
 import { invalidParams, JsonRpcError } from './json-rpc-error.ts';
-import { failedResultOf, pendingResultOf, toolResultOf } from './tool-result.ts';
+import { failedResultOf, pendingResultOf } from './tool-result.ts';
 
 /** Clients commonly give up after 60 s, those that follow progress later. */
 const pendingAfterMs = { plain: 45_000, withProgress: 600_000 };
@@ -79,7 +79,7 @@ export async function callHosted(
   }
   if (!tool && error?.code === 'tool_not_found') onUnknown?.(error);
   if (error) return { result: failedResultOf(error, tool, requestId), outputSchema };
-  return { result: isInputRequired(result) ? result : toolResultOf(result), outputSchema };
+  return { result: result, outputSchema };
 }
 
 /**

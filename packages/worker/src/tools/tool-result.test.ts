@@ -1,13 +1,8 @@
 import { type Tool, toolCallError } from '@signalbox/protocol';
 import { expect, test } from 'vitest';
-import { failedResultOf, toolResultOf } from './tool-result.ts';
+import { failedResultOf } from './tool-result.ts';
 
 const tool: Tool = { name: 'mcp_a__b', inputSchema: { type: 'object' } };
-
-test('a result goes out without what was added for callers that want a string', () => {
-  const own = { content: [{ type: 'text', text: 'hi', vendor: 1 }], _meta: { m: 1 }, extra: true };
-  expect(toolResultOf({ ...own, success: true, text: 'hi' })).toEqual(own);
-});
 
 test('a failure is text a model can act on, with the envelope as data', () => {
   const error = toolCallError('quota_exceeded', 'too many calls are waiting', {

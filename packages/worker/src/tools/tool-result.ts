@@ -1,4 +1,4 @@
-import type { ProxiedResult, Tool, ToolCallError } from '@signalbox/protocol';
+import type { Tool, ToolCallError } from '@signalbox/protocol';
 
 /** The result of a tool, as MCP has it (`CallToolResult`). */
 export interface ToolResult {
@@ -7,12 +7,6 @@ export interface ToolResult {
   isError?: boolean | undefined;
   _meta?: Record<string, unknown> | undefined;
   [field: string]: unknown;
-}
-
-/** Returns the MCP server's own result, without the fields that the orchestrator added for callers that want a string. */
-export function toolResultOf(result: ProxiedResult): ToolResult {
-  const { success: _success, text: _text, ...own } = result;
-  return own as ToolResult;
 }
 
 /**

@@ -21,8 +21,8 @@ import type { SequenceNumbers } from './sequence-numbers.ts';
 
 /** Roughly what a message takes in the file besides its body. */
 const messageOverheadBytes = 512;
-/** So many bytes may be stored before the size of the database is read again. */
-const trustedBytes = 16 * 1024 * 1024;
+/** So many bytes may be stored before the size of the database is read again. Larger than the largest message, which would find no room else. */
+const trustedBytes = 64 * 1024 * 1024;
 
 export interface BatchWriterDeps {
   messages: LogStructuredStore;

@@ -1,17 +1,18 @@
 import type { BrokerClient, Log } from '@signalbox/client';
-import { type Message, messageOf, parseJson } from '@signalbox/protocol';
+import { bodyLimitsFor, type Message, messageOf, parseJson } from '@signalbox/protocol';
 import type { Arrival } from './held-messages.ts';
 
 /** Reads a message that has come. One whose body is no JSON becomes a dead letter, and `undefined` is returned. `now` is monotonic. */
 export function received(
-  client: Pick<BrokerClient, 'nack'>,
+  client: Pick<BrokerClient, 'nack' | 'welcome'>,
   message: Message,
   { now, log }: { now: number; log: Log },
 ): Arrival | undefined {
   const { seq, body } = message;
   if (seq === undefined) return undefined;
   try {
-    return { seq, message, json: body === undefined ? null : parseJson(body), receivedAt: now };
+    const limits = bodyLimitsFor(client.welcome.limits.message?.bytes);
+    return { seq, message, json: body === undefined ? null : parseJson(body, limits), receivedAt: now };
   } catch (thrown) {
     log({ event: 'bad_body', id: message.id, reason: messageOf(thrown) });
     void client.nack([seq], { dead: true, reason: 'bad_body' }).catch(() => {});
