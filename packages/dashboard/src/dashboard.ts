@@ -114,7 +114,9 @@ export class Dashboard {
     using session = await this.#sessions.use(token);
     admit();
     if (path === 'events' && request.method === 'GET') return await this.#follow(request, response, session);
-    using _place = session.limits.request();
+    using _place = await session.limits.request();
+    // Nobody waits for the answer any more.
+    if (response.destroyed) return;
     response.setTimeout(readMs, () => request.socket.destroy());
     if (path === 'session' && request.method === 'GET')
       return sendJson(response, 200, this.#describe(session));

@@ -1,5 +1,4 @@
 import { type Response as Answer, ask } from '../http/ask.ts';
-import type { DashboardStack } from './dashboard-stack.ts';
 
 /** A browser that signed in, as the broker's HTTP listener sees it. */
 export interface ApiSession {
@@ -14,8 +13,8 @@ export interface ApiSession {
 let keys = 0;
 
 /** Trades the code of a link for a session. Returns the refusal if it is refused. */
-export async function signIn(here: DashboardStack, link: string): Promise<ApiSession | Answer> {
-  const to = { port: here.stack.broker.port };
+export async function signIn(here: { readonly origin: string }, link: string): Promise<ApiSession | Answer> {
+  const to = { port: Number(new URL(here.origin).port) };
   const own = { host: new URL(here.origin).host };
   const changing = { ...own, origin: here.origin, 'content-type': 'application/json' };
   const code = link.split('#code=')[1]!;
@@ -44,7 +43,10 @@ export async function signIn(here: DashboardStack, link: string): Promise<ApiSes
 }
 
 /** Signs in; throws if that is refused. */
-export async function session(here: DashboardStack, token?: string): Promise<ApiSession> {
+export async function session(
+  here: { readonly origin: string; link(token?: string): Promise<string> },
+  token?: string,
+): Promise<ApiSession> {
   const signedIn = await signIn(here, await here.link(token));
   if ('get' in signedIn) return signedIn;
   throw new Error(`refused: ${signedIn.status} ${signedIn.body}`);

@@ -1,6 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { BrokerOptions } from '@signalbox/broker';
 import { connectBroker, requestAddress } from '@signalbox/client';
 import { dashboardOf } from '@signalbox/daemon/broker';
@@ -8,14 +5,7 @@ import { issueToken, makeSignInLink } from '@signalbox/operator';
 import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import { agentOfToken } from '@signalbox/protocol';
 import { startToolStack, type ToolStack, type ToolStackOptions } from '../orchestrator/tool-stack.ts';
-
-const bundle = fileURLToPath(new URL('../../../apps/cli/bundle/', import.meta.url));
-
-/** Returns the directory with the page that the newest bundle of the command serves. */
-function builtPage(): string {
-  const pointer = readFileSync(join(bundle, 'main.js'), 'utf8');
-  return join(bundle, dirname(/'(.+)'/.exec(pointer)![1]!), 'ui');
-}
+import { builtPage } from './built-page.ts';
 
 /** A broker with an orchestrator that serves the dashboard. */
 export interface DashboardStack {

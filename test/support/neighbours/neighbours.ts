@@ -177,7 +177,7 @@ export async function startNeighbours(
 }
 
 /** Exchanges one ask and its reply. Returns false if the broker refused one of them. */
-async function exchange(asker: WireClient, server: WireClient, id: string): Promise<boolean> {
+export async function exchange(asker: WireClient, server: WireClient, id: string): Promise<boolean> {
   asker.send({ type: 'deliver', to: 'server', id, kind: 'ask' }, '{}');
   const receipt = await asker.next(['delivered', 'error'], { id });
   if (receipt.type === 'error') return false;

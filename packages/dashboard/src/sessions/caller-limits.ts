@@ -1,36 +1,57 @@
-import { SignalboxError } from '@signalbox/protocol';
+import { Budget, SignalboxError } from '@signalbox/protocol';
 
-/** The requests of one session: how many at once, how many in a row, and how many in a second after that. */
-const most = { atOnce: 16, burst: 80, perSecond: 20, streams: 8 };
+/** What one session may have at once: requests, those of them that are worked on, and streams. */
+const most = { atOnce: 16, running: 4, streams: 8 };
+/** How many requests it may make in a row, and in a second after that. */
+const requestRate = { burst: 80, perSecond: 20 };
+/** For how long it may keep the event loop busy in a row, and in a second after that, in milliseconds. */
+const workRate = { burst: 2000, perSecond: 200 };
+/** A request beyond what a session may have at once is refused after so many milliseconds, so that asking again at once is no use. */
+const refusalMs = 500;
 
-/** Limits what one session asks for. */
+/** What {@link CallerLimits} need of time. */
+export interface LimitsClock {
+  /** Returns monotonic milliseconds. */
+  now(): number;
+  sleep(ms: number): Promise<void>;
+  /** Has `spend` called with the milliseconds for which the event loop is busy with something, until the result is disposed. */
+  meter(spend: (ms: number) => void): Disposable;
+}
+
+/** Limits what one session asks for: what is too much now waits for its turn. */
 export class CallerLimits {
-  readonly #monotonic: () => number;
-  #left = most.burst;
-  #at: number;
+  readonly #clock: LimitsClock;
+  readonly #requests: Budget;
+  readonly #work: Budget;
+  #asked = 0;
   #running = 0;
   #streams = 0;
+  /** Resolves when all that were asked before have begun. */
+  #queue: Promise<void> = Promise.resolve();
+  #onRoom = (): void => {};
 
-  /** `monotonic` returns milliseconds. */
-  constructor(monotonic: () => number) {
-    this.#monotonic = monotonic;
-    this.#at = monotonic();
+  constructor(clock: LimitsClock) {
+    this.#clock = clock;
+    this.#requests = new Budget(requestRate.perSecond, requestRate.burst, clock.now());
+    this.#work = new Budget(workRate.perSecond, workRate.burst, clock.now());
   }
 
-  /** Takes a place for a request until the result is disposed. Throws `rate_limited`. */
-  request(): Disposable {
-    const now = this.#monotonic();
-    this.#left = Math.min(most.burst, this.#left + ((now - this.#at) / 1000) * most.perSecond);
-    this.#at = now;
-    if (this.#left < 1)
-      throw new SignalboxError('rate_limited', `a session may ask ${most.perSecond} times a second`);
-    if (this.#running >= most.atOnce)
+  /** Waits for a place for a request, and takes it until the result is disposed. Rejects with `rate_limited`. */
+  async request(): Promise<Disposable> {
+    if (this.#asked >= most.atOnce) {
+      await this.#clock.sleep(refusalMs);
       throw new SignalboxError('rate_limited', `a session may ask for ${most.atOnce} things at once`);
-    this.#left--;
-    this.#running++;
+    }
+    this.#asked++;
+    this.#queue = this.#queue.then(() => this.#turn());
+    await this.#queue;
+    const metered = this.#clock.meter((ms) => this.#work.spend(ms));
     return {
       [Symbol.dispose]: () => {
+        metered[Symbol.dispose]();
+        this.#asked--;
         this.#running--;
+        this.#onRoom();
       },
     };
   }
@@ -45,5 +66,17 @@ export class CallerLimits {
         this.#streams--;
       },
     };
+  }
+
+  async #turn(): Promise<void> {
+    if (this.#running >= most.running)
+      await new Promise<void>((resolve) => {
+        this.#onRoom = resolve;
+      });
+    const now = this.#clock.now();
+    const waitMs = Math.max(this.#requests.waitMs(now), this.#work.waitMs(now));
+    if (waitMs > 0) await this.#clock.sleep(waitMs);
+    this.#requests.spend(1);
+    this.#running++;
   }
 }

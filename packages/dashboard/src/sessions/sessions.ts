@@ -1,15 +1,20 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { BrokerClient } from '@signalbox/client';
 import { SignalboxError } from '@signalbox/protocol';
 import type { BrokerAccess, SignedIn } from '../access.ts';
 import { LiveEvents } from '../events/live-events.ts';
 import { CallerLimits } from './caller-limits.ts';
 import { IdempotentResults } from './idempotent-results.ts';
+import { WorkMeter } from './work-meter.ts';
 
 /** How long the connection of a session stays open when nobody asks anything, in milliseconds. */
 const idleMs = 60_000;
 
 /** The most sessions with a connection at a time. */
 const maxOpen = 64;
+
+/** So many sessions have their full share of the broker's work; more of them share that. */
+const fullShares = 2;
 
 /** The session of one browser, with its connection to the broker while it is used. */
 export interface OpenSession {
@@ -38,6 +43,7 @@ export class Sessions {
   readonly #access: BrokerAccess;
   readonly #orchestrator: string;
   readonly #monotonic: () => number;
+  readonly #meter = new WorkMeter(() => performance.eventLoopUtilization().active);
 
   constructor(access: BrokerAccess, orchestrator: string, monotonic: () => number) {
     this.#access = access;
@@ -85,7 +91,11 @@ export class Sessions {
     return {
       signedIn,
       client,
-      limits: new CallerLimits(this.#monotonic),
+      limits: new CallerLimits({
+        now: this.#monotonic,
+        sleep: (ms) => pause(ms, undefined, { ref: false }),
+        meter: (spend) => this.#meter.begin((ms) => spend(ms * Math.max(1, this.#entries.size / fullShares))),
+      }),
       results: new IdempotentResults(),
       events,
       ended: ended.signal,

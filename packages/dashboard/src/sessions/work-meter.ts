@@ -1,0 +1,35 @@
+/**
+ * Divides the time for which the event loop is busy among all that is under way. What waits for an answer of others costs nothing, and
+ * what the broker does for agents meanwhile is divided with the rest.
+ */
+export class WorkMeter {
+  readonly #busyMs: () => number;
+  readonly #running = new Set<(ms: number) => void>();
+  #at = 0;
+
+  /** `busyMs` returns for how long the event loop has been busy so far, in milliseconds. */
+  constructor(busyMs: () => number) {
+    this.#busyMs = busyMs;
+  }
+
+  /** Calls `spend` with a part of the work, until the result is disposed. */
+  begin(spend: (ms: number) => void): Disposable {
+    this.#settle();
+    // The same function may be given for several things.
+    const one = (ms: number): void => spend(ms);
+    this.#running.add(one);
+    return {
+      [Symbol.dispose]: () => {
+        this.#settle();
+        this.#running.delete(one);
+      },
+    };
+  }
+
+  #settle(): void {
+    const now = this.#busyMs();
+    const each = (now - this.#at) / this.#running.size;
+    this.#at = now;
+    for (const spend of this.#running) spend(each);
+  }
+}

@@ -1,0 +1,109 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Browser, Page } from 'playwright-core';
+import { openPage } from '../browser/chromium.ts';
+import { interactions, views } from './interactions.ts';
+import type { PageBroker } from './page-broker.ts';
+import { type Answered, type PageProbe, probePage } from './page-probe.ts';
+import { mostWithin, slope } from './statistics.ts';
+
+/** What the page answered to each interaction, by its name. */
+export type Answers = Map<string, Answered[]>;
+
+/** The memory of a page at a time, in minutes since the beginning. */
+export interface MemorySample {
+  at: number;
+  heap: number;
+  nodes: number;
+  listeners: number;
+}
+
+/** What was seen of one page. */
+export interface PageReport {
+  /** Without any traffic, with the same agents and dead letters. */
+  atRest: Answers;
+  underLoad: Answers;
+  memory: MemorySample[];
+  /** By how much it grows in a minute: bytes of heap, nodes, listeners. */
+  growth: { heap: number; nodes: number; listeners: number };
+  /** The longest task of the page in milliseconds. */
+  longestTaskMs: number;
+  /** Requests a second of a page that nobody touches, by view, and the most within one second. */
+  requests: Map<string, { perSecond: number; most: number }>;
+  /** Answers with an HTTP status from 400 on. */
+  refusals: string[];
+  /** Errors of scripts. */
+  problems: string[];
+}
+
+const sampleEveryMs = 30_000;
+/** How long a view is looked at to count its requests, in milliseconds. */
+const lookMs = 8000;
+
+/** Uses one page without traffic, then under load for some time, and looks at each view for a while. */
+export async function usePage(
+  browser: Browser,
+  broker: PageBroker,
+  { minutes, beginTraffic, onSample }: UseOptions,
+): Promise<PageReport> {
+  await using opened = await openPage(browser);
+  const { page, problems } = opened;
+  const probe = await probePage(page);
+  const requests: number[] = [];
+  const refusals: string[] = [];
+  page.on('request', (request) => void (request.url().endsWith('/api/events') || requests.push(Date.now())));
+  page.on('response', (response) => {
+    if (response.status() >= 400) refusals.push(`${response.status()} ${new URL(response.url()).pathname}`);
+  });
+  await page.goto(await broker.link());
+  await page.getByRole('heading', { name: 'Needs attention' }).waitFor();
+  // What is loaded, compiled and drawn for the first time is not what is measured.
+  await useAll(page, probe, new Map());
+  const atRest: Answers = new Map();
+  await useAll(page, probe, atRest);
+  await beginTraffic();
+  await probe.longTasks();
+  const underLoad: Answers = new Map();
+  const memory: MemorySample[] = [];
+  const begun = performance.now();
+  const elapsed = (): number => performance.now() - begun;
+  for (let next = 0; elapsed() < minutes * 60_000; ) {
+    await useAll(page, probe, underLoad);
+    if (elapsed() < next) continue;
+    next = elapsed() + sampleEveryMs;
+    await menu(page, 'Needs attention').click();
+    // Notices go away by themselves.
+    await page.locator('.notice').first().waitFor({ state: 'detached' });
+    const sample = { at: elapsed() / 60_000, ...(await probe.memory()) };
+    memory.push(sample);
+    onSample(sample);
+  }
+  const longestTaskMs = Math.max(0, ...(await probe.longTasks()));
+  const perView: PageReport['requests'] = new Map();
+  for (const view of views) {
+    await menu(page, view).click();
+    await pause(1500);
+    requests.length = 0;
+    await pause(lookMs);
+    perView.set(view, { perSecond: (1000 * requests.length) / lookMs, most: mostWithin(requests, 1000) });
+  }
+  const growthOf = (figure: 'heap' | 'nodes' | 'listeners'): number =>
+    slope(memory.map((sample) => ({ at: sample.at, value: sample[figure] })));
+  const growth = { heap: growthOf('heap'), nodes: growthOf('nodes'), listeners: growthOf('listeners') };
+  return { atRest, underLoad, memory, growth, longestTaskMs, requests: perView, refusals, problems };
+}
+
+interface UseOptions {
+  /** How long the page is used under load. */
+  minutes: number;
+  beginTraffic: () => Promise<unknown>;
+  onSample: (sample: MemorySample) => void;
+}
+
+async function useAll(page: Page, probe: PageProbe, answers: Answers): Promise<void> {
+  for (const [name, act] of Object.entries(interactions))
+    answers.set(name, [...(answers.get(name) ?? []), ...(await act(page, probe))]);
+}
+
+function menu(page: Page, view: string) {
+  return page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: view });
+}
