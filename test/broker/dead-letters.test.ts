@@ -164,6 +164,14 @@ it('tells the history of a request and its answer, what was refused, and how muc
     free_bytes: expect.any(Number),
   });
   expect(stats).toMatchObject({ pending: expect.any(Number), dead_letters: expect.any(Number) });
+  const latency = { count: expect.any(Number), p50_ms: expect.any(Number), p95_ms: expect.any(Number) };
+  expect(stats.activity).toMatchObject({
+    stored: 3,
+    delivered: 2,
+    settled: 1,
+    redelivered: 0,
+    commits: latency,
+  });
   expect(stats.used_bytes).toBeGreaterThan(0);
   expect(stats.max_bytes).toBeGreaterThan(stats.used_bytes as number);
 });

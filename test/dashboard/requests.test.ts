@@ -76,7 +76,7 @@ test('Every read answers, and what only the orchestrator knows is missing withou
   const mine = await session(here);
   const queries: Record<string, string> = { timeline: '?since=0', audit: '?since=0' };
   const plain = Object.keys(reads).filter(
-    (path) => !['approvals/show', 'explain', 'dead-letters/show'].includes(path),
+    (path) => !['approvals/show', 'calls/show', 'dead-letters/show', 'explain'].includes(path),
   );
   for (const path of plain) expect((await mine.get(path + (queries[path] ?? ''))).status, path).toBe(200);
   expect((await mine.get('explain?role=builder&tool=mcp_counter__echo')).status).toBe(200);

@@ -39,7 +39,7 @@ test('A program follows a tool call, reads its timeline and asks the orchestrato
   const timeline = await readTimeline(operator, 'orchestrator', { since: 0, agent: 'bea', limit: 100 });
   expect(timeline.callsMissing).toBeUndefined();
   const shapes = timeline.groups.map(({ entries }) =>
-    entries.map((entry) => (entry.what === 'call' ? entry.tool : entry.kind)),
+    entries.map((entry) => (entry.what === 'message' ? entry.kind : entry.tool)),
   );
   expect(shapes).toContainEqual(['mcp_request', 'mcp_counter__echo', 'mcp_reply']);
   const { servers } = await queryOrchestrator(operator, 'orchestrator', { op: 'servers' });

@@ -260,4 +260,17 @@ test('explain names the rule that decides, and what else would keep a call from 
     .poll(async () => (await explain('builder', 'mcp_odd__vendor')).changed_at)
     .toBeGreaterThanOrEqual(before);
   expect(await explain('builder', 'mcp_odd__announce')).not.toHaveProperty('changed_at');
+  const { servers } = await askData(operator, { op: 'servers' }, serversReplySchema);
+  expect(servers.find(({ name }) => name === 'odd')!.tool_changes).toEqual([
+    {
+      tool: 'mcp_odd__vendor',
+      at: expect.any(Number),
+      what: 'changed',
+      fields: ['description'],
+      before: expect.any(String),
+      after: expect.any(String),
+    },
+  ]);
+  const onLinux = process.platform === 'linux' ? expect.any(Number) : undefined;
+  expect(servers.find(({ name }) => name === 'counter')!.memory_bytes).toEqual(onLinux);
 });

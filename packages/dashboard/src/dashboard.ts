@@ -177,6 +177,7 @@ export class Dashboard {
       client,
       orchestrator,
       signedIn,
+      backup: session.backup,
       key: typeof key === 'string' ? key : undefined,
       now: this.#now,
     };
@@ -192,7 +193,10 @@ export class Dashboard {
       throw new SignalboxError('bad_request', message);
     }
     const command = `${path} ${JSON.stringify(params)}`;
-    return () => results.once(id, command, () => operation.run(context, params as never));
+    return () =>
+      results.once(id, command, () => operation.run(context, params as never), {
+        isSecret: operation.isSecret,
+      });
   }
 
   /** Streams events until the page goes, the session ends or the broker stops. */

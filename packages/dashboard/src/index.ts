@@ -8,3 +8,4 @@ export type { AttentionAction, AttentionItem } from './attention/attention.ts';
 export type { Attention } from './attention/read-attention.ts';
 export { Dashboard, type DashboardOptions, type SessionFacts } from './dashboard.ts';
 export { type PageFile, type PageFiles, readPageFiles } from './http/page-files.ts';
+export type { BackupState } from './sessions/session-backup.ts';

@@ -15,6 +15,7 @@ export type { HostEvent } from './host-event.ts';
 export type { Inventory, InventoryProblem, RenamedTool, ToolOrigin } from './inventory/inventory.ts';
 export type { ToolList } from './inventory/tool-list.ts';
 export { isMcpTool, mcpToolName, parseMcpToolName, toolNameStart } from './inventory/tool-name.ts';
+export { memoryOf } from './servers/processes/process-memory.ts';
 export type { ServerChanges } from './servers/server-registry.ts';
 export type { ServerState, ServerStatus } from './servers/server-status.ts';
 export type { StartFailure } from './servers/starts/start-failure.ts';

@@ -266,6 +266,7 @@ export {
   serverReplySchema,
   serverReportSchema,
   serversReplySchema,
+  type ToolChangeReport,
 } from './mcp/server-report.ts';
 export { type Manifest, manifestSchema, type Tool, toolSchema } from './mcp/tool.ts';
 export { toolCallError } from './mcp/tool-call-error.ts';

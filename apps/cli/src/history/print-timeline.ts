@@ -54,6 +54,13 @@ function entryCells(entry: TimelineEntry): string[] {
       finished_at === undefined ? '' : ` after ${formatElapsed(finished_at - (started_at ?? entry.at))}`;
     return [agent, server ?? '-', `call ${tool}`, `${outcome ?? state}${took}`, request_id];
   }
+  if (entry.what === 'approval') {
+    const { agent, tool, state, ended_at, by, reason, id } = entry;
+    const who = by === undefined ? '' : ` by ${by.agent}`;
+    const after = ended_at === undefined ? '' : ` after ${formatElapsed(ended_at - entry.at)}`;
+    const why = reason === undefined ? '' : ` (${oneLine(reason, 60)})`;
+    return [agent, '-', `approval of ${tool}`, `${state}${who}${after}${why}`, id];
+  }
   const { from_agent, inbox, kind, thread, outcome, settled_at, reason, id } = entry;
   const after = settled_at === undefined ? '' : ` after ${formatElapsed(settled_at - entry.at)}`;
   const why = reason === undefined ? '' : ` (${oneLine(reason, 60)})`;

@@ -1,6 +1,10 @@
 import { Counter, Histogram, type MetricFamily } from '@signalbox/monitoring';
+import type { AdminResult } from '@signalbox/protocol';
 import type { Meter } from '../core/meter.ts';
 import { brokerMetrics } from './broker-metrics.ts';
+
+/** What a broker has done since it started. */
+type BrokerActivity = AdminResult<'stats'>['activity'];
 
 /** Upper bounds in seconds, from a commit in memory to a disk that stalls. */
 const diskSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
@@ -55,9 +59,32 @@ export class MessageMeter implements Meter {
     this.#syncs.observe(ms / 1000);
   }
 
+  /** Returns what was done so far, all kinds together. */
+  activity(): BrokerActivity {
+    return {
+      stored: this.#stored.total(),
+      delivered: this.#pushed.total(),
+      redelivered: this.#redelivered.total(),
+      settled: this.#settled.total(),
+      commits: latencyOf(this.#commits),
+      syncs: latencyOf(this.#syncs),
+    };
+  }
+
   /** Returns what was counted so far. */
   collect(): MetricFamily[] {
     const counters = [this.#stored, this.#pushed, this.#redelivered, this.#settled, this.#died];
     return [...counters, this.#late, this.#commits, this.#syncs].map((metric) => metric.collect());
   }
+}
+
+function latencyOf(seconds: Histogram): BrokerActivity['commits'] {
+  const { count, sum } = seconds.total();
+  const [p50, p95] = [seconds.quantile(0.5), seconds.quantile(0.95)];
+  return {
+    count,
+    sum_ms: sum * 1000,
+    ...(p50 !== undefined && { p50_ms: p50 * 1000 }),
+    ...(p95 !== undefined && { p95_ms: p95 * 1000 }),
+  };
 }

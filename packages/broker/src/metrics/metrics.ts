@@ -51,6 +51,11 @@ export class Metrics implements Disposable {
     this.#refusals.add(code);
   }
 
+  /** Returns what the broker has done since it started. */
+  activity(): ReturnType<MessageMeter['activity']> {
+    return this.#deps.meter.activity();
+  }
+
   /** Returns all figures. `strangers` are the connections that have not said `hello`. */
   async collect(strangers: number): Promise<MetricFamily[]> {
     const { meter, pending, reports, health, connected, delivery, store, holds, limits, webhooks, self } =

@@ -1,8 +1,11 @@
+import { posix, win32 } from 'node:path';
 import {
   acceptClock,
+  cancelCall,
   checkToolPattern,
   decideApproval,
   dropDeadLetters,
+  issueToken,
   placeHold,
   queryOrchestrator,
   releaseHolds,
@@ -12,6 +15,7 @@ import {
   revokeToken,
 } from '@signalbox/operator';
 import {
+  frameLimits,
   holdSubjects,
   maxHolds,
   maxStandingMs,
@@ -25,10 +29,18 @@ import { type ApiContext, type ApiOperation, operation } from './operation.ts';
 
 const { admin, request } = operationPermissions;
 
+const personName = /^[a-z0-9][a-z0-9_-]{0,63}$/;
+const lifetime = z.int().min(1).nullable().optional();
+
 const seqs = z.object({ seqs: z.array(z.int().min(1)).min(1).max(10_000) });
 const server = z.object({ server: z.string().min(1).max(256) });
 const id = z.string().min(1).max(256);
 const line = z.string().min(1).max(1000);
+
+/** The broker may run on a machine of another kind than the browser. */
+function isAbsolutePath(path: string): boolean {
+  return posix.isAbsolute(path) || win32.isAbsolute(path);
+}
 
 /** The commands of the API by path. Each does what a command of the CLI does, and the broker's audit log says who asked. */
 export const commands: Readonly<Record<string, ApiOperation>> = {
@@ -109,6 +121,66 @@ export const commands: Readonly<Record<string, ApiOperation>> = {
       const note = { to, kind: 'note', body: text, ...(key !== undefined && { id: key }) };
       const { id, duplicate } = await client.deliver(note);
       return { id, duplicate };
+    },
+  }),
+  'calls/cancel': operation({
+    method: 'POST',
+    needs: request.cancel_call,
+    meaning: 'Calls off a tool call of any agent that waits or runs, and tells whether it may have run.',
+    params: z.object({
+      agent: z.string().min(1).max(256),
+      id: z.string().min(1).max(64),
+      reason: z.string().min(1).max(500).optional(),
+    }),
+    run: ({ client, orchestrator }, { agent, id, reason }) =>
+      cancelCall(client, orchestrator, { agent, requestId: id }, reason),
+  }),
+  backup: operation({
+    method: 'POST',
+    needs: admin.backup_begin,
+    meaning:
+      'Begins a backup into a directory of the broker’s machine, which must be absolute, and empty or absent. It is given up when the session asks nothing for a minute.',
+    params: z.object({
+      directory: z
+        .string()
+        .max(frameLimits.pathLength)
+        .refine(isAbsolutePath, { error: 'must be an absolute path of the broker’s machine' }),
+    }),
+    run: async ({ client, orchestrator, backup, now }, { directory }) => {
+      await backup.begin(client, orchestrator, directory, now);
+      return backup.state;
+    },
+  }),
+  'tokens/issue': operation({
+    method: 'POST',
+    needs: ['operator'],
+    meaning:
+      'Issues a token for an agent, or for a person, and answers with it. It is not shown again. `ttl_ms` is `null` for no end; a token for a person ends when the session would, at the latest.',
+    isSecret: true,
+    params: z.discriminatedUnion('for', [
+      z.object({
+        for: z.literal('agent'),
+        agent: z.string().min(1).max(128),
+        role: z.string().min(1).max(64),
+        approves: z.array(z.string().min(1).max(64)).min(1).max(32).optional(),
+        ttl_ms: lifetime,
+      }),
+      z.object({
+        for: z.literal('person'),
+        name: z.string().regex(personName, 'must be lower-case letters, digits, _ and -'),
+        permissions: z.enum(['operator', 'observer']),
+        ttl_ms: lifetime,
+      }),
+    ]),
+    run: ({ client, signedIn, now }, params) => {
+      const { ttl_ms: ttlMs } = params;
+      if (params.for === 'person') {
+        const { name, permissions: role } = params;
+        const rest = signedIn.expiresAt - now();
+        return issueToken(client, { agent: `operator.${name}`, role, ttlMs: ttlMs ?? rest });
+      }
+      const { agent, role, approves } = params;
+      return issueToken(client, { agent, role, approves, ttlMs });
     },
   }),
   'tokens/revoke': operation({

@@ -2,6 +2,7 @@ import type { BrokerClient } from '@signalbox/client';
 import { type Permission, SignalboxError } from '@signalbox/protocol';
 import type { z } from 'zod';
 import type { SignedIn } from '../access.ts';
+import type { SessionBackup } from '../sessions/session-backup.ts';
 
 /** Who asks, and whom the answer comes from. */
 export interface ApiContext {
@@ -9,6 +10,8 @@ export interface ApiContext {
   /** The agent id of the orchestrator. */
   orchestrator: string;
   signedIn: Omit<SignedIn, 'token'>;
+  /** The backup that the session made last, or makes. */
+  backup: Pick<SessionBackup, 'state' | 'begin'>;
   /** The `Idempotency-Key` of a command. */
   key: string | undefined;
   /** Returns epoch milliseconds. */
@@ -21,6 +24,8 @@ export interface ApiOperation<Params = never> {
   /** The permissions of which a session needs one. */
   needs: readonly Permission[];
   meaning: string;
+  /** True if the answer is a secret, which is forgotten after a minute. */
+  isSecret?: true;
   params: z.ZodType<Params>;
   run(context: ApiContext, params: Params): Promise<unknown>;
 }

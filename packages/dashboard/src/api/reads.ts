@@ -4,12 +4,14 @@ import {
   listCalls,
   listDeadLetters,
   listHolds,
+  listSchedules,
   listStandingApprovals,
   listTokens,
   listWebhooks,
   queryOrchestrator,
   readApproval,
   readAudit,
+  readCall,
   readDeadLetter,
   readStatus,
   requireOrchestrator,
@@ -21,7 +23,7 @@ import { type ApiContext, type ApiOperation, operation } from './operation.ts';
 import { isMissing, orMissing } from './or-missing.ts';
 import { searchTimeline, timelineQuery } from './timeline.ts';
 
-const { admin, request } = operationPermissions;
+const { admin, request, frame } = operationPermissions;
 
 const none = z.object({});
 const text = z.string().max(256);
@@ -119,6 +121,15 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
       calls: await orMissing(listCalls(client, orchestrator, { limit })),
     }),
   }),
+  'calls/show': operation({
+    method: 'GET',
+    needs: frame.status,
+    meaning:
+      'What `signalbox tools result` shows: the state of a call of any agent, with its reply if that is kept.',
+    params: z.object({ agent: text.min(1), id: text.min(1) }),
+    run: ({ client, orchestrator }, { agent, id }) =>
+      readCall(client, orchestrator, { agent, requestId: id }),
+  }),
   'dead-letters': operation({
     method: 'GET',
     needs: admin.dead_list,
@@ -145,10 +156,15 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
   explain: operation({
     method: 'GET',
     needs: request.explain,
-    meaning: 'What `signalbox tools explain` shows: whether a role may call a tool, and by which rule.',
-    params: z.object({ role: text.min(1), tool: text.min(1) }),
-    run: ({ client, orchestrator }, { role, tool }) =>
-      queryOrchestrator(client, orchestrator, { op: 'explain', role, tool }),
+    meaning:
+      'What `signalbox tools explain` shows: whether a role may call a tool, perhaps with certain arguments, and by which rule.',
+    params: z.object({
+      role: text.min(1),
+      tool: text.min(1),
+      arguments: z.string().max(16_384).optional(),
+    }),
+    run: ({ client, orchestrator }, params) =>
+      queryOrchestrator(client, orchestrator, { op: 'explain', ...params }),
   }),
   webhooks: operation({
     method: 'GET',
@@ -156,6 +172,20 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
     meaning: 'What `signalbox hooks list` shows.',
     params: none,
     run: async ({ client }) => ({ hooks: await listWebhooks(client) }),
+  }),
+  schedules: operation({
+    method: 'GET',
+    needs: admin.schedules,
+    meaning: 'What `signalbox schedules list` shows.',
+    params: none,
+    run: async ({ client }) => ({ schedules: await listSchedules(client) }),
+  }),
+  backup: operation({
+    method: 'GET',
+    needs: admin.backup_wait,
+    meaning: 'The backup that this session made last, or makes: how much is copied, or what came of it.',
+    params: none,
+    run: async ({ backup }) => backup.state,
   }),
   tokens: operation({
     method: 'GET',

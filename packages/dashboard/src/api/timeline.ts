@@ -85,8 +85,11 @@ export function matches(
   const some = (wanted: string | undefined, texts: (entry: TimelineEntry) => (string | undefined)[]) =>
     !wanted || entries.some((entry) => texts(entry).some((one) => includes(one, wanted)));
   return (
-    some(tool, (entry) => [entry.what === 'call' ? entry.tool : undefined]) &&
-    some(outcome, (entry) => [entry.outcome, entry.what === 'message' ? entry.reason : undefined]) &&
+    some(tool, (entry) => [entry.what === 'message' ? undefined : entry.tool]) &&
+    some(outcome, (entry) => [
+      entry.what === 'approval' ? entry.state : entry.outcome,
+      entry.what === 'call' ? undefined : entry.reason,
+    ]) &&
     (includes(correlation_id, text ?? '') || some(text, metadata))
   );
 }
@@ -94,6 +97,17 @@ export function matches(
 function metadata(entry: TimelineEntry): (string | undefined)[] {
   if (entry.what === 'call')
     return [entry.request_id, entry.agent, entry.role, entry.tool, entry.server, entry.outcome];
+  if (entry.what === 'approval')
+    return [
+      entry.request_id,
+      entry.id,
+      entry.agent,
+      entry.role,
+      entry.tool,
+      entry.rule,
+      entry.by?.agent,
+      entry.reason,
+    ];
   const { id, inbox, from_agent, kind, thread, outcome, reason } = entry;
   return [id, inbox, from_agent, kind, thread, outcome, reason];
 }

@@ -3,12 +3,20 @@ import { SignalboxError } from '@signalbox/protocol';
 /** The most keys of one session that are remembered; the oldest are forgotten first. */
 const maxKeys = 256;
 
+/** How long an answer that is a secret is remembered, for a page whose connection broke, in milliseconds. */
+const secretMs = 60_000;
+
 /** Remembers what came of the commands of a session by their `Idempotency-Key`, so that one that comes again runs once. */
 export class IdempotentResults {
   readonly #results = new Map<string, { command: string; result: Promise<unknown> }>();
 
   /** Runs a command, or returns what came of it before. Rejects with `key_reused` if the key was that of another command. */
-  async once(key: string, command: string, run: () => Promise<unknown>): Promise<unknown> {
+  async once(
+    key: string,
+    command: string,
+    run: () => Promise<unknown>,
+    { isSecret = false }: { isSecret?: boolean | undefined } = {},
+  ): Promise<unknown> {
     const known = this.#results.get(key);
     if (known) {
       if (known.command === command) return await known.result;
@@ -20,6 +28,18 @@ export class IdempotentResults {
     result.catch(() => this.#results.delete(key));
     const [oldest] = this.#results.keys();
     if (this.#results.size > maxKeys && oldest !== undefined) this.#results.delete(oldest);
+    if (isSecret) setTimeout(() => this.#forget(key), secretMs).unref();
     return await result;
+  }
+
+  /** Forgets a secret answer, and not that its command was run. */
+  #forget(key: string): void {
+    const known = this.#results.get(key);
+    if (!known) return;
+    const result = Promise.reject(
+      new SignalboxError('key_reused', 'this command was run; its answer is not shown again'),
+    );
+    result.catch(() => {});
+    this.#results.set(key, { ...known, result });
   }
 }

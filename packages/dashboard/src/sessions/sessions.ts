@@ -5,6 +5,7 @@ import type { BrokerAccess, SignedIn } from '../access.ts';
 import { LiveEvents } from '../events/live-events.ts';
 import { CallerLimits } from './caller-limits.ts';
 import { IdempotentResults } from './idempotent-results.ts';
+import { SessionBackup } from './session-backup.ts';
 import { WorkMeter } from './work-meter.ts';
 
 /** How long the connection of a session stays open when nobody asks anything, in milliseconds. */
@@ -22,6 +23,7 @@ export interface OpenSession {
   readonly client: BrokerClient;
   readonly limits: CallerLimits;
   readonly results: IdempotentResults;
+  readonly backup: SessionBackup;
   readonly events: LiveEvents;
   /** Aborted when the session or its connection has ended. */
   readonly ended: AbortSignal;
@@ -97,6 +99,7 @@ export class Sessions {
         meter: (spend) => this.#meter.begin((ms) => spend(ms * Math.max(1, this.#entries.size / fullShares))),
       }),
       results: new IdempotentResults(),
+      backup: new SessionBackup(),
       events,
       ended: ended.signal,
     };

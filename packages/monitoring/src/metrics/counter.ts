@@ -24,6 +24,14 @@ export class Counter {
     this.#series.of(first).of(second).value += by;
   }
 
+  /** Returns how many events were counted, under all labels together. */
+  total(): number {
+    let total = 0;
+    for (const [, inner] of this.#series.entries())
+      for (const [, { value }] of inner.entries()) total += value;
+    return total;
+  }
+
   /** Returns what was counted so far. A counter without labels always has its one series. */
   collect(): MetricFamily {
     const labels = this.#info.labels?.length ?? 0;

@@ -19,6 +19,29 @@ export class Histogram {
     this.#observed.add(value);
   }
 
+  /** Returns how many values were observed, and their sum. */
+  total(): { count: number; sum: number } {
+    const { counts, sum } = this.#observed;
+    return { count: counts.reduce((all, count) => all + count, 0), sum };
+  }
+
+  /** Estimates the value below which a share of the observed values is (0 to 1), within its bucket; `undefined` without values. */
+  quantile(share: number): number | undefined {
+    const { counts } = this.#observed;
+    const { count } = this.total();
+    if (count === 0) return undefined;
+    let left = share * count;
+    for (const [at, inBucket] of counts.entries()) {
+      const lower = this.#buckets[at - 1] ?? 0;
+      const upper = this.#buckets[at];
+      // Nobody knows how far the last bucket reaches.
+      if (upper === undefined) return lower;
+      if (left <= inBucket) return lower + ((upper - lower) * left) / inBucket;
+      left -= inBucket;
+    }
+    return undefined;
+  }
+
   /** Returns what was observed so far. */
   collect(): MetricFamily {
     const { counts, sum } = this.#observed;

@@ -21,6 +21,8 @@ export interface AgentSummary {
   /** The MCP clients that it runs, or the commands that were started for it. */
   clients: string[];
   last_output?: { at?: number; text: string };
+  /** How often `worker run` started its command anew. Absent if nobody knows. */
+  restarts?: number;
   /** What programs other than workers of Signalbox announced. */
   announced: unknown[];
 }
@@ -69,6 +71,7 @@ function connectedSummary(
   const counted = served.length > 0 ? served : statuses;
   const running = counted.reduce((sum, status) => sum + runningCalls(status), 0);
   const output = lastOutput(statuses);
+  const restarts = statuses.flatMap((status) => (status.worker === 'run' ? (status.restarts ?? []) : []));
   const onHold = connections.find(({ on_hold }) => on_hold !== undefined)?.on_hold;
   return {
     agent,
@@ -81,6 +84,7 @@ function connectedSummary(
     ...(waiting && { oldest_at: waiting.oldest_at }),
     clients: clientsOf(statuses),
     ...(output && { last_output: output }),
+    ...(restarts.length > 0 && { restarts: restarts.reduce((sum, count) => sum + count, 0) }),
     announced: connections.flatMap(({ status }) =>
       status !== undefined && !workerStatus(status) ? [status] : [],
     ),

@@ -48,6 +48,24 @@ test('Within one millisecond the request stands before its call, and the call be
   expect(shape(timelineOf(messages, [call('r1', 10)]))).toEqual([['r1', 'r1', 'call', 're:r1']]);
 });
 
+test('The approval of a call stands behind it, before the answer.', () => {
+  const messages = [message('r1', 10), message('re:r1', 90, 'r1')];
+  const approval = {
+    id: 'k7f3mz',
+    state: 'approved' as const,
+    request_id: 'r1',
+    agent: 'researcher-1',
+    role: 'researcher',
+    tool: 'mcp_a__b',
+    rule: 'roles.researcher.ask[0]',
+    created_at: 10,
+    deadline_at: 100,
+  };
+  expect(shape(timelineOf(messages, [call('r1', 10)], [approval]))).toEqual([
+    ['r1', 'r1', 'call', 'k7f3mz', 're:r1'],
+  ]);
+});
+
 test('A call whose messages are beyond the time asked for is a group of its own.', () => {
   expect(shape(timelineOf([], [call('old', 10)]))).toEqual([['old', 'call']]);
 });

@@ -1,14 +1,19 @@
 import type { BrokerClient } from '@signalbox/client';
-import { type CallRecord, messageOf, SignalboxError } from '@signalbox/protocol';
+import { type Approval, type CallRecord, messageOf, SignalboxError } from '@signalbox/protocol';
+import { listApprovals } from '../orchestrator/approvals.ts';
 import { listCalls } from '../orchestrator/calls.ts';
 import { type HistoryMessage, type HistoryQuery, readHistory } from './history.ts';
 
-/** An entry of the timeline: a message was sent, or a tool call came to the orchestrator. `at` in epoch milliseconds. */
+/** An approval as the timeline has it, without the arguments of its call. */
+type ApprovalFacts = Omit<Approval, 'arguments' | 'arguments_hash' | 'definition_hash'>;
+
+/** An entry of the timeline: a message was sent, a tool call came to the orchestrator, or began to wait for a decision. `at` in epoch milliseconds. */
 export type TimelineEntry =
   | ({ what: 'message'; at: number } & HistoryMessage)
-  | ({ what: 'call'; at: number } & CallRecord);
+  | ({ what: 'call'; at: number } & CallRecord)
+  | ({ what: 'approval'; at: number } & ApprovalFacts);
 
-/** A request with its tool call and its answer. A message that stands alone is a group of its own. */
+/** A request with its tool call, its approval and its answer. A message that stands alone is a group of its own. */
 export interface TimelineGroup {
   correlation_id: string;
   entries: TimelineEntry[];
@@ -23,6 +28,9 @@ export interface Timeline {
   callsMissing?: { code: string; message: string };
 }
 
+/** The most approvals that are looked at. */
+const maxApprovals = 1000;
+
 /** Reads the messages of the broker and the tool calls of an orchestrator, and merges them. `limit` counts messages. */
 export async function readTimeline(
   client: BrokerClient,
@@ -30,14 +38,14 @@ export async function readTimeline(
   query: HistoryQuery,
 ): Promise<Timeline> {
   const { messages, more } = await readHistory(client, query);
-  const { calls, callsMissing } = await callsOrReason(client, orchestrator, query.since);
+  const { calls, approvals, callsMissing } = await callsOrReason(client, orchestrator, query.since);
   const { since, until = Number.POSITIVE_INFINITY } = query;
   const first = more && query.newest ? (messages[0]?.created_at ?? until) : since;
   const end = more && !query.newest ? (messages.at(-1)?.created_at ?? since) + 1 : until;
-  const selected = calls.filter(
-    (call) => isSelected(call, query) && call.received_at >= first && call.received_at < end,
-  );
-  return { groups: timelineOf(messages, selected), more, ...(callsMissing && { callsMissing }) };
+  const isWithin = (at: number): boolean => at >= first && at < end;
+  const selected = calls.filter((call) => isSelected(call, query) && isWithin(call.received_at));
+  const asked = approvals.filter((one) => isSelected(one, query) && isWithin(one.created_at));
+  return { groups: timelineOf(messages, selected, asked), more, ...(callsMissing && { callsMissing }) };
 }
 
 /** Reads the tool calls, or the reason why they are missing: the timeline of messages is useful without them. */
@@ -45,16 +53,35 @@ async function callsOrReason(
   client: BrokerClient,
   orchestrator: string,
   since: number,
-): Promise<{ calls: CallRecord[]; callsMissing?: { code: string; message: string } }> {
+): Promise<{
+  calls: CallRecord[];
+  approvals: ApprovalFacts[];
+  callsMissing?: { code: string; message: string };
+}> {
   try {
-    return { calls: await listCalls(client, orchestrator, { since }) };
+    const calls = await listCalls(client, orchestrator, { since });
+    return { calls, approvals: await approvalsSince(client, orchestrator, since) };
   } catch (error) {
     const code = error instanceof SignalboxError ? error.code : 'internal';
-    return { calls: [], callsMissing: { code, message: messageOf(error) } };
+    return { calls: [], approvals: [], callsMissing: { code, message: messageOf(error) } };
   }
 }
 
-function isSelected({ agent, request_id }: CallRecord, query: HistoryQuery): boolean {
+async function approvalsSince(
+  client: BrokerClient,
+  orchestrator: string,
+  since: number,
+): Promise<ApprovalFacts[]> {
+  const { approvals } = await listApprovals(client, orchestrator, { all: true, limit: maxApprovals });
+  return approvals
+    .filter(({ created_at }) => created_at >= since)
+    .map(({ arguments: _, arguments_hash: __, definition_hash: ___, ...facts }) => facts);
+}
+
+function isSelected(
+  { agent, request_id }: Pick<CallRecord, 'agent' | 'request_id'>,
+  query: HistoryQuery,
+): boolean {
   return (
     (query.agent === undefined || query.agent === agent) &&
     (query.correlationId === undefined || query.correlationId === request_id)
@@ -62,16 +89,18 @@ function isSelected({ agent, request_id }: CallRecord, query: HistoryQuery): boo
 }
 
 /**
- * Orders messages and calls as one timeline: groups in the order in which they began, the entries of each by time.
- * A request has its own id as its group, an answer the id of what it answers, a call the id of its request.
+ * Orders messages, calls and approvals as one timeline: groups in the order in which they began, the entries of each by time.
+ * A request has its own id as its group, an answer the id of what it answers, a call and its approval the id of its request.
  */
 export function timelineOf(
   messages: readonly HistoryMessage[],
   calls: readonly CallRecord[],
+  approvals: readonly ApprovalFacts[] = [],
 ): TimelineGroup[] {
   const entries: TimelineEntry[] = [
     ...messages.map((message) => ({ what: 'message' as const, at: message.created_at, ...message })),
     ...calls.map((call) => ({ what: 'call' as const, at: call.received_at, ...call })),
+    ...approvals.map((one) => ({ what: 'approval' as const, at: one.created_at, ...one })),
   ];
   const groups = new Map<string, TimelineGroup>();
   for (const entry of entries.sort(byTime)) {
@@ -84,17 +113,18 @@ export function timelineOf(
 }
 
 function groupOf(entry: TimelineEntry): string {
-  return entry.what === 'call' ? entry.request_id : (entry.correlation_id ?? entry.id);
+  return entry.what === 'message' ? (entry.correlation_id ?? entry.id) : entry.request_id;
 }
 
-/** Compares by time; within one millisecond a request comes before its call, and the call before the answer. */
+/** Compares by time; within one millisecond a request comes before its call, the call before its approval, and that before the answer. */
 function byTime(a: TimelineEntry, b: TimelineEntry): number {
   return a.at - b.at || rank(a) - rank(b) || seqOf(a) - seqOf(b);
 }
 
 function rank(entry: TimelineEntry): number {
   if (entry.what === 'call') return 1;
-  return entry.correlation_id === undefined ? 0 : 2;
+  if (entry.what === 'approval') return 2;
+  return entry.correlation_id === undefined ? 0 : 3;
 }
 
 function seqOf(entry: TimelineEntry): number {

@@ -40,6 +40,8 @@ export class TrackedCall {
   #server: string | undefined;
   #isRunning = false;
   #isAwaited = false;
+  #lastHold: { hold: string; from: number } | undefined;
+  #heldMs = 0;
   #position: (() => number | undefined) | undefined;
   #replyBytes: number | undefined;
   /** What the tool told last of its progress. */
@@ -89,6 +91,9 @@ export class TrackedCall {
 
   /** Marks the call as held, or as held no more. */
   held(hold: string | undefined): void {
+    const now = this.#deps.now();
+    if (hold !== undefined) this.#lastHold = { hold, from: now };
+    else if (this.#lastHold) this.#heldMs += Math.max(0, now - this.#lastHold.from);
     this.hold = hold;
   }
 
@@ -151,6 +156,8 @@ export class TrackedCall {
       state: isActive ? this.state : 'finished',
       ...(this.approval !== undefined && { approval: this.approval }),
       ...(this.hold !== undefined && { hold: this.hold }),
+      ...(this.#lastHold &&
+        this.hold === undefined && { was_held: { hold: this.#lastHold.hold, ms: this.#heldMs } }),
       ...(position !== undefined && { position }),
       ...(isActive && progress && { progress }),
       received_at: this.receivedAt,

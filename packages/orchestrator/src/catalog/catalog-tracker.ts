@@ -1,13 +1,13 @@
 import type { BrokerClient, Log } from '@signalbox/client';
 import type { Inventory, McpHost } from '@signalbox/mcp-host';
-import { messageOf, type Tool, withRepeatOverride } from '@signalbox/protocol';
+import { messageOf, type Tool, type ToolChangeReport, withRepeatOverride } from '@signalbox/protocol';
 import { ToolDigests } from '@signalbox/tool-calls';
 import type { ApprovalPolicy } from '../approvals/ask-rules.ts';
 import { type RepeatLists, repeatOverrideFor } from '../roles/repeat-lists.ts';
 import type { RoleToolAllowlist } from '../roles/role-tool-allowlist.ts';
 import { type Catalog, createCatalog, type MailboxRules } from './catalog.ts';
 import { announceCatalog } from './manifest-announcement.ts';
-import { ToolChangeTimes } from './tool-change-times.ts';
+import { ToolChanges } from './tool-changes.ts';
 
 /** The part of the policy that decides which tools each role sees, and how. */
 export interface ToolPolicy {
@@ -33,6 +33,8 @@ export interface CatalogTracker {
    * change.
    */
   changedAt(tool: string): number | undefined;
+  /** Lists the last changes of a server's tools that this process saw, newest first. */
+  changesOf(server: string): ToolChangeReport[];
   /** Stops following the host's inventory. */
   stop(): void;
 }
@@ -48,8 +50,8 @@ export function trackCatalog(
   let latestInventory: Inventory | undefined;
   let catalog: Catalog | undefined;
   let announced = Promise.resolve();
-  const changeTimes = new ToolChangeTimes();
   const digests = new ToolDigests();
+  const changes = new ToolChanges((tool) => digests.of(tool));
 
   const catalogOf = (inventory: Inventory): Catalog => {
     const { allowlist, repeat, mailbox, approvals } = policy;
@@ -66,7 +68,8 @@ export function trackCatalog(
     return after;
   };
   const takeInventory = (inventory: Inventory): Catalog => {
-    changeTimes.record([...inventory.tools, ...inventory.hidden], now());
+    const serverOf = (name: string) => inventory.origins.get(name)?.server;
+    changes.record({ tools: [...inventory.tools, ...inventory.hidden], serverOf }, now());
     return updateCatalog(inventory);
   };
   const stop = host.onInventoryChanged(takeInventory);
@@ -85,7 +88,8 @@ export function trackCatalog(
       policy = { ...policy, ...changes };
       if (latestInventory) updateCatalog(latestInventory);
     },
-    changedAt: (tool) => changeTimes.changedAt(tool),
+    changedAt: (tool) => changes.changedAt(tool),
+    changesOf: (server) => changes.ofServer(server),
     stop,
   };
 }

@@ -189,7 +189,7 @@ async function answerAllowed(
     case 'own_calls':
       return answerOwnCalls(deps, asker, request);
     case 'servers':
-      return answerServers(deps, asker);
+      return await answerServers(deps, asker);
     case 'reload':
     case 'stop':
     case 'start':

@@ -1,5 +1,5 @@
 import type { Log } from '@signalbox/client';
-import type { McpHost, ServerStatus } from '@signalbox/mcp-host';
+import { type McpHost, memoryOf, type ServerStatus } from '@signalbox/mcp-host';
 import {
   type DiscoverRequest,
   holdText,
@@ -14,6 +14,7 @@ import {
   toolCallError,
 } from '@signalbox/protocol';
 import type { Approvals } from '../approvals/approvals.ts';
+import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 import type { HeldCalls } from '../holds/held-calls.ts';
 import type { DiscoveryPages } from '../pages/discovery-pages.ts';
 import type { CallScheduler } from '../scheduling/call-scheduler.ts';
@@ -32,14 +33,15 @@ export interface ServerOperationDeps {
   holds: Pick<HeldCalls, 'all' | 'count'>;
   /** `undefined` without a journal: then no call waits for a decision. */
   approvals: Approvals | undefined;
+  catalogs: Pick<CatalogTracker, 'changesOf'>;
   /** The longest reply that can be delivered, in bytes. */
   maxReplyBytes: () => number;
 }
 
 /** Reports every hosted server. Only operators are shown how starts failed, and what servers wrote on standard error, which may hold what they were sent. */
-export function answerServers(deps: ServerOperationDeps, asker: Sender): McpReply {
+export async function answerServers(deps: ServerOperationDeps, asker: Sender): Promise<McpReply> {
   const statuses = deps.host.servers();
-  const reports = statuses.map((status) => reportOf(deps, status, statuses.length));
+  const reports = await Promise.all(statuses.map((status) => reportOf(deps, status, statuses.length)));
   const servers = asker.role === 'operator' ? reports : reports.map(withoutDetails);
   const { all, count } = deps.holds;
   const { waiting = 0, oldestAt, deadlineAt } = deps.approvals?.summary() ?? {};
@@ -68,7 +70,7 @@ export async function answerServer(
 ): Promise<McpReply> {
   deps.log({ event: 'operator_request', op, server, agent: asker.agent });
   try {
-    const data: ServerReply = { server: reportOf(deps, await deps.host[op](server), 1) };
+    const data: ServerReply = { server: await reportOf(deps, await deps.host[op](server), 1) };
     return { data };
   } catch (thrown) {
     if (!(thrown instanceof SignalboxError)) throw thrown;
@@ -103,13 +105,14 @@ function serverError(host: McpHost, server: string, { code, message, retryable }
 }
 
 /** Makes one of the `servers` reports of a reply. Standard error is cut so that the whole reply can be delivered. */
-function reportOf(
-  { host, scheduler, maxReplyBytes }: ServerOperationDeps,
+async function reportOf(
+  { host, scheduler, catalogs, maxReplyBytes }: ServerOperationDeps,
   status: ServerStatus,
   servers: number,
-): ServerReport {
+): Promise<ServerReport> {
   const maxTail = Math.ceil(Math.min(maxStderrCharacters, maxReplyBytes() / bytesPerCharacter) / servers);
   const { name, pid, uptimeMs, startingMs, p50Ms, p95Ms, auth, lastError, startFailure } = status;
+  const memory = await memoryOf(status.pids);
   return {
     name,
     state: status.state,
@@ -121,9 +124,11 @@ function reportOf(
     ...(pid !== undefined && { pid }),
     ...(uptimeMs !== undefined && { uptime_ms: uptimeMs }),
     ...(startingMs !== undefined && { starting_ms: startingMs }),
+    ...(memory !== undefined && { memory_bytes: memory }),
     restarts: status.restarts,
     tool_count: status.toolCount,
     tool_problems: [...status.toolProblems],
+    tool_changes: catalogs.changesOf(name),
     in_flight: status.inFlight,
     waiting: scheduler.serverLoad(name).waiting,
     consecutive_failures: status.consecutiveFailures,

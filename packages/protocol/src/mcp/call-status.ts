@@ -36,6 +36,10 @@ export const callRecordSchema = z.object({
   state: z.enum(['queued', 'held', 'awaiting_approval', 'running', 'finished']),
   approval: z.string().optional().describe('The id of the approval that it waits for, or waited for.'),
   hold: z.string().optional().describe('Of a call that is held: who holds it, since when and why.'),
+  was_held: z
+    .object({ hold: z.string().describe('Who held it last, since when and why.'), ms: z.number() })
+    .optional()
+    .describe('Of a call that is held no more: how long it was.'),
   position: z
     .int()
     .optional()

@@ -12,6 +12,20 @@ const startFailureSchema = z.object({
 /** The failure of the last start of a hosted MCP server. It holds no secrets. */
 export type StartFailureReport = z.infer<typeof startFailureSchema>;
 
+const hash = z.string().optional();
+
+/** Accepts the last change of a tool's definition. */
+const toolChangeSchema = z.object({
+  tool: z.string(),
+  at: z.number().describe('Epoch milliseconds.'),
+  what: z.enum(['added', 'removed', 'changed']),
+  fields: z.array(z.string()).optional().describe('The fields of the definition that differ.'),
+  before: hash.describe('A hash of the definition before.'),
+  after: hash.describe('A hash of the definition now, to which approvals are bound.'),
+});
+/** The last change of a tool's definition that an orchestrator saw. */
+export type ToolChangeReport = z.infer<typeof toolChangeSchema>;
+
 /** Accepts the state of a hosted MCP server. */
 export const serverReportSchema = z.object({
   name: z.string(),
@@ -36,6 +50,10 @@ export const serverReportSchema = z.object({
   pid: z.number().optional(),
   uptime_ms: z.number().optional(),
   starting_ms: z.number().optional().describe('How long the start takes already that is under way.'),
+  memory_bytes: z
+    .number()
+    .optional()
+    .describe('The memory of its processes and what they started. Absent where the system does not say.'),
   restarts: z.number(),
   tool_count: z.number(),
   tool_problems: z
@@ -43,6 +61,9 @@ export const serverReportSchema = z.object({
     .describe(
       'Tools that are left out, or not offered as the server describes them, and why; at most some twenty.',
     ),
+  tool_changes: z
+    .array(toolChangeSchema)
+    .describe('Tools whose definition changed while this orchestrator ran, newest first; at most twenty.'),
   in_flight: z.number(),
   waiting: z.number().describe('Calls that wait in the orchestrator until the server takes another call.'),
   consecutive_failures: z.number(),

@@ -76,9 +76,9 @@ export async function waiting(
 /** Runs `stats`: counts connections, leases and messages, and returns the bytes that are stored and that are free. */
 export async function stats(
   _params: AdminParams<'stats'>,
-  deps: Pick<FrameDeps, 'store' | 'connected' | 'delivery' | 'receiptMeans' | 'self'>,
+  deps: Pick<FrameDeps, 'store' | 'connected' | 'delivery' | 'receiptMeans' | 'self' | 'metrics'>,
 ): OperationOutcome<'stats'> {
-  const { store, connected, delivery, receiptMeans, self } = deps;
+  const { store, connected, delivery, receiptMeans, self, metrics } = deps;
   const { usedBytes, maxBytes } = await store.usage();
   const { pending, oldestAt, dead, scheduled } = await store.backlog();
   return {
@@ -95,6 +95,7 @@ export async function stats(
       max_bytes: maxBytes,
       free_bytes: await self.freeBytes(),
       receipt_means: receiptMeans,
+      activity: metrics.activity(),
     },
   };
 }

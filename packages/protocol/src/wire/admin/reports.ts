@@ -87,9 +87,36 @@ export function reportOperations() {
         max_bytes: z.number(),
         free_bytes: z.number().describe('Bytes that are free on the disk of the data directory.'),
         receipt_means: z.string(),
+        activity: activitySchema(),
       }),
     },
   };
+}
+
+function activitySchema() {
+  const latency = (meaning: string) =>
+    z
+      .object({
+        count: z.int(),
+        sum_ms: z.number(),
+        p50_ms: z.number().optional().describe('Absent before the first.'),
+        p95_ms: z.number().optional(),
+      })
+      .describe(meaning);
+  return z
+    .object({
+      stored: z.int().describe('Messages of agents that were stored.'),
+      delivered: z.int().describe('Messages that were pushed to a consumer.'),
+      redelivered: z.int(),
+      settled: z.int(),
+      commits: latency('Commits to the store, and how long they took.'),
+      syncs: latency('Syncs of what was written to the disk, and how long they took.'),
+    })
+    .meta({
+      id: 'BrokerActivity',
+      title: 'activity',
+      description: 'What the broker has done since it started. Percentiles are read from buckets.',
+    });
 }
 
 function waitingAgentSchema() {

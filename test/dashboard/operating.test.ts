@@ -1,0 +1,93 @@
+import { connectBroker } from '@signalbox/client';
+import { commands } from '@signalbox/dashboard';
+import { tempDir } from '@signalbox/testing';
+import { expect, test } from 'vitest';
+import { jsonOf, session } from '../support/dashboard/api-session.ts';
+import { startDashboardStack } from '../support/dashboard/dashboard-stack.ts';
+
+test('Every command refuses an observer, and so do the result of a call and the body of a dead letter.', async () => {
+  await using here = await startDashboardStack({ counter: false });
+  const { token } = await here.person('olga', 'observer');
+  const olga = await session(here, token);
+  const refusal = { status: 403, body: expect.stringContaining('only looks') };
+  for (const path of Object.keys(commands)) expect(await olga.post(path, {}), path).toMatchObject(refusal);
+  for (const path of ['calls/show?agent=ann&id=r1', 'dead-letters/show?seq=1', 'backup'])
+    expect(await olga.get(path), path).toMatchObject(refusal);
+});
+
+test('A call is called off, and its result read, with what the orchestrator says of both.', async () => {
+  await using here = await startDashboardStack();
+  const mine = await session(here);
+  const bea = await here.stack.executor('bea', 'builder');
+  await bea.execute({ name: 'mcp_counter__echo', arguments: { text: 'x' } }, { requestId: 'quick' });
+  const called = bea.execute(
+    { name: 'mcp_counter__slow', arguments: { ms: 100_000 } },
+    { requestId: 'slow' },
+  );
+  await expect.poll(() => here.stack.ran('slow').length).toBe(1);
+  const reason = 'wrong branch';
+  expect(jsonOf(await mine.post('calls/cancel', { agent: 'bea', id: 'slow', reason }))).toEqual({
+    cancelled: true,
+    state: 'running',
+    outcome: 'cancelled',
+    may_have_run: true,
+  });
+  expect(await called).toMatchObject({ error: { code: 'cancelled', may_have_run: true } });
+  expect(jsonOf(await mine.get('calls/show?agent=bea&id=quick'))).toMatchObject({
+    state: 'finished',
+    reply: { result: { success: true } },
+  });
+  expect(await mine.post('calls/cancel', { agent: 'bea', id: 'nothing' })).toMatchObject({ status: 400 });
+  const explained = await mine.get('explain?role=builder&tool=mcp_counter__echo&arguments={"text":"x"}');
+  expect(jsonOf(explained)).toMatchObject({ allowed: true, ask: 'no' });
+});
+
+test('A token is issued once under its key and connects, also when the session that issued it is over.', async () => {
+  await using here = await startDashboardStack({ counter: false });
+  const mine = await session(here);
+  const wish = { for: 'agent', agent: 'nina', role: 'builder', ttl_ms: 60_000 };
+  const once = { 'idempotency-key': 'issue-for-nina' };
+  const issued = jsonOf(await mine.post('tokens/issue', wish, once));
+  expect(issued).toMatchObject({ agent: 'nina', role: 'builder', expires_at: expect.any(Number) });
+  expect(jsonOf(await mine.post('tokens/issue', wish, once))).toEqual(issued);
+  const person = { for: 'person', name: 'olga', permissions: 'observer' };
+  expect(jsonOf(await mine.post('tokens/issue', person))).toMatchObject({ agent: 'operator.olga' });
+  // What somebody does with a session ends by itself: nobody gets lasting access of an operator by it.
+  const lasting = await mine.post('tokens/issue', { ...person, ttl_ms: 30 * 24 * 3_600_000 });
+  expect(lasting).toMatchObject({ status: 403, body: expect.stringContaining('may not outlive') });
+  for (const wrong of [
+    { ...person, name: 'Olga!' },
+    { ...wish, ttl_ms: 0 },
+    { ...wish, agent: 'operator' },
+    { for: 'agent', agent: 'nina' },
+  ])
+    expect((await mine.post('tokens/issue', wrong)).status, JSON.stringify(wrong)).toBe(400);
+  expect(JSON.stringify(jsonOf(await mine.get('tokens')))).not.toContain(issued.token);
+  await mine.post('session/end', {});
+  await using nina = await connectBroker({
+    url: here.stack.broker.url,
+    token: issued.token,
+    agent: 'nina',
+  });
+  expect(nina.welcome.role).toBe('builder');
+});
+
+test('A backup is made into an empty directory of the broker’s machine, and says what is in it.', async () => {
+  await using here = await startDashboardStack();
+  await using directory = await tempDir();
+  const mine = await session(here);
+  expect(jsonOf(await mine.get('backup'))).toEqual({ state: 'none' });
+  expect((await mine.post('backup', { directory: 'relative' })).status).toBe(400);
+  const target = `${directory.path}/today`;
+  expect(jsonOf(await mine.post('backup', { directory: target }))).toMatchObject({ state: 'running' });
+  const state = async () => jsonOf(await mine.get('backup')).state;
+  await expect.poll(state).toBe('done');
+  expect(jsonOf(await mine.get('backup'))).toMatchObject({
+    directory: target,
+    manifest: { files: expect.arrayContaining([expect.objectContaining({ name: 'messages.db' })]) },
+    journal_missing: expect.any(String),
+  });
+  await mine.post('backup', { directory: target });
+  await expect.poll(state).toBe('failed');
+  expect(jsonOf(await mine.get('backup'))).toMatchObject({ code: 'backup_failed' });
+});
