@@ -6,11 +6,19 @@ interface Props {
   /** The question that comes first. Without one the action is done at once. */
   question?: string;
   isDangerous?: boolean;
+  /** The word of the button that does nothing. */
+  keepLabel?: string;
   onConfirm: () => Promise<unknown>;
 }
 
 /** A button that asks first where that is wanted, and can't be pressed while its work is being done. */
-export function ConfirmButton({ label, question, isDangerous = false, onConfirm }: Props) {
+export function ConfirmButton({
+  label,
+  question,
+  isDangerous = false,
+  keepLabel = 'Cancel',
+  onConfirm,
+}: Props) {
   const [state, setState] = useState<'idle' | 'asking' | 'doing'>('idle');
   const first = useRef<HTMLButtonElement>(null);
   // A key that is held down must not confirm what it has just asked for.
@@ -46,7 +54,7 @@ export function ConfirmButton({ label, question, isDangerous = false, onConfirm 
           {label}
         </button>
         <button type="button" class="button plain" ref={first} onClick={() => setState('idle')}>
-          Cancel
+          {keepLabel}
         </button>
       </span>
     );

@@ -54,3 +54,16 @@ export function timeOf(at: number): string {
 export function clockTime(at: number): string {
   return new Date(at).toLocaleTimeString('sv');
 }
+
+/** Writes a rate; `unknown` where nobody knows it. */
+export function perSecond(rate: number | undefined): string {
+  if (rate === undefined) return 'unknown';
+  if (rate > 0 && rate < 0.1) return `${(60 * rate).toFixed(1)} a minute`;
+  return `${rate >= 100 || rate === 0 ? Math.round(rate).toLocaleString('en') : rate.toFixed(1)} a second`;
+}
+
+/** Writes a short time with the digits that tell something: `0.4 ms`, `12 ms`, `1.3 s`. */
+export function shortTime(ms: number): string {
+  if (ms >= 1000) return `${(ms / 1000).toFixed(1)} s`;
+  return `${ms >= 10 ? Math.round(ms) : ms.toFixed(1)} ms`;
+}

@@ -20,6 +20,8 @@ interface Props<Row> {
   /** The key of the row whose details are shown. */
   selected?: string | number | undefined;
   onSelect?: (row: Row) => void;
+  /** Tells whether a row must not be overlooked. */
+  isMarked?: (row: Row) => boolean;
   /** Shown in place of rows. */
   empty: ComponentChildren;
 }
@@ -30,7 +32,7 @@ const rowHeight = 38;
  * A table that shows only the rows in sight, so that ten thousand are as quick as ten. It scrolls, and the page does not. Arrow keys go
  * from row to row, and Enter shows the details of one.
  */
-export function Table<Row>({ label, columns, rows, keyOf, selected, onSelect, empty }: Props<Row>) {
+export function Table<Row>({ label, columns, rows, keyOf, selected, onSelect, isMarked, empty }: Props<Row>) {
   const box = useRef<HTMLDivElement>(null);
   const [place, setPlace] = useState({ scrollTop: 0, height: 800 });
   const [active, setActive] = useState(0);
@@ -109,7 +111,7 @@ export function Table<Row>({ label, columns, rows, keyOf, selected, onSelect, em
               <tr
                 key={key}
                 aria-rowindex={index + 2}
-                class={selected === key ? 'selected' : ''}
+                class={[selected === key ? 'selected' : '', isMarked?.(row) ? 'marked' : ''].join(' ').trim()}
                 {...(onSelect && {
                   tabIndex: index === current ? 0 : -1,
                   'aria-selected': selected === key,

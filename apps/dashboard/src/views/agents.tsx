@@ -1,20 +1,22 @@
 import type { Missing } from '@signalbox/dashboard';
 import type { AgentSummary } from '@signalbox/operator';
 import type { CallRecord } from '@signalbox/protocol';
+import { visibleLine } from '@signalbox/protocol/visible-text';
 import { useState } from 'preact/hooks';
 import { act } from '../model/notices.ts';
 import { useResource } from '../model/resource.ts';
 import { hrefOf, route, setParams } from '../model/route.ts';
 import { canAct } from '../model/session.ts';
-import { Age } from '../parts/age.tsx';
+import { Age, Ago } from '../parts/age.tsx';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Drawer, Facts } from '../parts/drawer.tsx';
-import { counted } from '../parts/numbers.ts';
+import { counted, figure } from '../parts/numbers.ts';
 import { StateMark, type Tone } from '../parts/state-mark.tsx';
 import { Table } from '../parts/table.tsx';
 import { Block, Name, Text } from '../parts/text.tsx';
 import { Filter, MissingNote, View } from '../parts/view.tsx';
 import { AgentHold } from './holds/agent-hold.tsx';
+import { Outcome } from './outcome.tsx';
 
 interface Answer {
   agents: AgentSummary[];
@@ -76,6 +78,13 @@ export function AgentsView() {
               isOptional: true,
               cell: (one) => (one.connected_at === undefined ? '–' : <Age at={one.connected_at} />),
             },
+            {
+              title: 'Restarts',
+              width: '5rem',
+              isNumber: true,
+              isOptional: true,
+              cell: ({ restarts }) => figure(restarts),
+            },
             { title: 'Now', cell: (one) => <Doing of={one} calls={running.get(one.agent) ?? []} /> },
           ]}
         />
@@ -128,7 +137,17 @@ function Doing({ of: { last_output }, calls }: { of: AgentSummary; calls: readon
         {calls.length > 1 && ` and ${calls.length - 1} more`}
       </span>
     );
-  return last_output ? <Name>{last_output.text}</Name> : <>–</>;
+  if (!last_output) return <span class="unknown">unknown</span>;
+  return (
+    <span class="name" title={visibleLine(last_output.text)}>
+      {last_output.at !== undefined && (
+        <span class="quiet">
+          <Ago at={last_output.at} />:{' '}
+        </span>
+      )}
+      <Text>{last_output.text}</Text>
+    </span>
+  );
 }
 
 function Details({ of, calls }: { of: AgentSummary; calls: readonly CallRecord[] }) {
@@ -143,11 +162,39 @@ function Details({ of, calls }: { of: AgentSummary; calls: readonly CallRecord[]
           ['Connected', connected_at === undefined ? 'no' : <Age key="age" at={connected_at} />],
           ['Runs', clients.length === 0 ? undefined : <Text key="clients">{clients.join(', ')}</Text>],
           ['Mail', mail ? `${mail.unread} unread, ${mail.held} handed out` : 'unknown'],
+          ['Restarts', of.state === 'group' ? undefined : figure(of.restarts)],
           ['Oldest mail', oldest_at === undefined ? undefined : <Age key="oldest" at={oldest_at} />],
-          ...calls.map((call) => ['Calls', <Text key={call.request_id}>{call.tool}</Text>] as const),
+          ...(of.state === 'group' || output !== undefined ? [] : [['Last output', 'unknown'] as const]),
         ]}
       />
-      {output !== undefined && <Block label="Last output">{output}</Block>}
+      {calls.length > 0 && (
+        <>
+          <h3>Calls that wait or run</h3>
+          <ul class="links">
+            {calls.map((call) => (
+              <li key={call.request_id}>
+                <a href={hrefOf('calls', { agent, id: call.request_id })}>
+                  <Text>{call.tool}</Text>
+                </a>{' '}
+                <Outcome of={call.state} /> <Age at={call.started_at ?? call.received_at} />
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {output !== undefined && (
+        <>
+          <h3>
+            {last_output ? 'Last output' : 'What it announces'}
+            {last_output?.at !== undefined && (
+              <span class="beside">
+                <Ago at={last_output.at} />
+              </span>
+            )}
+          </h3>
+          <Block label="Last output">{output}</Block>
+        </>
+      )}
       <div class="actions">
         <a class="button" href={hrefOf('timeline', { agent })}>
           Timeline

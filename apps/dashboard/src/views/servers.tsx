@@ -1,18 +1,17 @@
 import type { Status } from '@signalbox/operator';
-import type { ServerReport } from '@signalbox/protocol';
-import { useState } from 'preact/hooks';
-import { ApiFailure, read } from '../api/request.ts';
+import type { ServerReport, ToolChangeReport } from '@signalbox/protocol';
 import { act } from '../model/notices.ts';
 import { useResource } from '../model/resource.ts';
 import { route, setParams } from '../model/route.ts';
 import { canAct } from '../model/session.ts';
 import { ConfirmButton } from '../parts/confirm-button.tsx';
 import { Drawer, Facts } from '../parts/drawer.tsx';
-import { counted, duration } from '../parts/numbers.ts';
+import { bytes, counted, duration, timeOf } from '../parts/numbers.ts';
 import { StateMark, type Tone } from '../parts/state-mark.tsx';
 import { Table } from '../parts/table.tsx';
 import { Block, Name, Text } from '../parts/text.tsx';
 import { View } from '../parts/view.tsx';
+import { Explain } from './explain.tsx';
 
 const tones: Readonly<Record<ServerReport['state'], Tone>> = {
   ready: 'good',
@@ -90,6 +89,13 @@ export function ServersView() {
                 isOptional: true,
                 cell: ({ restarts }) => restarts,
               },
+              {
+                title: 'Memory',
+                width: '6rem',
+                isNumber: true,
+                isOptional: true,
+                cell: ({ memory_bytes }) => memory(memory_bytes),
+              },
               { title: 'Last error', cell: ({ last_error }) => <Name>{last_error ?? '–'}</Name> },
             ]}
           />
@@ -121,6 +127,19 @@ function Details({ of }: { of: ServerReport }) {
           ['Instances', `${instances}${pids.length > 0 ? `, pids ${pids.join(', ')}` : ''}`],
           ['Up for', uptime_ms === undefined ? undefined : duration(uptime_ms)],
           ['Restarts', String(restarts)],
+          ['Memory', memory(of.memory_bytes)],
+          [
+            'Calls',
+            `${of.calls.toLocaleString('en')} so far, ${of.in_flight} running, ${of.waiting} waiting`,
+          ],
+          ['Failed in a row', of.consecutive_failures === 0 ? undefined : String(of.consecutive_failures)],
+          [
+            'Cache',
+            of.cache_entries + of.cache_hits === 0
+              ? undefined
+              : `${of.cache_entries} answers kept, ${of.cache_hits} given from there`,
+          ],
+          ['Sign-in', of.auth?.replace('_', ' ')],
           [
             'Times',
             p50_ms === undefined || p95_ms === undefined
@@ -139,6 +158,16 @@ function Details({ of }: { of: ServerReport }) {
           <Block label="Tools left out or changed">
             {of.tool_problems.map(({ tool, message }) => `${tool ?? ''}: ${message}`).join('\n')}
           </Block>
+        </>
+      )}
+      {of.tool_changes.length > 0 && (
+        <>
+          <h3>{counted(of.tool_changes.length, 'definition')} changed while the orchestrator ran</h3>
+          <ul class="changes">
+            {of.tool_changes.map((change) => (
+              <Change key={change.tool} of={change} />
+            ))}
+          </ul>
         </>
       )}
       {of.stderr_tail !== '' && (
@@ -166,34 +195,24 @@ function Details({ of }: { of: ServerReport }) {
   );
 }
 
-/** Asks whether a role may call a tool, and by which rule. */
-function Explain() {
-  const [role, setRole] = useState('');
-  const [tool, setTool] = useState('');
-  const [answer, setAnswer] = useState<string>();
-  const ask = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    try {
-      const told = await read<Record<string, unknown>>('explain', { role, tool });
-      setAnswer(JSON.stringify(told, null, 2));
-    } catch (error) {
-      setAnswer(error instanceof ApiFailure ? error.message : String(error));
-    }
-  };
+function memory(count: number | undefined) {
+  return count === undefined ? <span class="unknown">unknown</span> : bytes(count);
+}
+
+/** Shows what changed in the definition of a tool, and its hash before and now. */
+function Change({ of: { tool, at, what, fields = [], before, after } }: { of: ToolChangeReport }) {
   return (
-    <form class="filters" onSubmit={(event) => void ask(event)}>
-      <label class="filter">
-        <span>May the role</span>
-        <input value={role} required onInput={(event) => setRole(event.currentTarget.value)} />
-      </label>
-      <label class="filter">
-        <span>call the tool</span>
-        <input value={tool} required onInput={(event) => setTool(event.currentTarget.value)} />
-      </label>
-      <button type="submit" class="button">
-        Explain
-      </button>
-      {answer !== undefined && <Block label="Explanation">{answer}</Block>}
-    </form>
+    <li>
+      <Name>{tool}</Name> <StateMark tone="soon">{what}</StateMark>
+      <div class="quiet">
+        {timeOf(at)}
+        {fields.length > 0 && (
+          <>
+            , in <Text>{fields.join(', ')}</Text>
+          </>
+        )}
+        , hash {(before ?? 'none').slice(0, 8)} → {(after ?? 'none').slice(0, 8)}
+      </div>
+    </li>
   );
 }

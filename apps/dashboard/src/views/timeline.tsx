@@ -101,11 +101,7 @@ function Group({ group: { correlation_id, entries }, isOpen }: { group: Timeline
       {open && (
         <div class="tree">
           {entries.map((entry) => (
-            <Entry
-              key={entry.what === 'call' ? `call ${entry.request_id}` : `message ${entry.seq} ${entry.inbox}`}
-              entry={entry}
-              from={first.at}
-            />
+            <Entry key={keyOf(entry)} entry={entry} from={first.at} />
           ))}
           <p class="ids">
             <Name>{correlation_id}</Name>
@@ -117,7 +113,7 @@ function Group({ group: { correlation_id, entries }, isOpen }: { group: Timeline
 }
 
 function Way({ of }: { of: TimelineEntry }) {
-  const [from, to] = of.what === 'call' ? [of.agent, of.server ?? of.tool] : [of.from_agent, of.inbox];
+  const [from, to] = waysOf(of);
   return (
     <span class="way">
       <Name>{from}</Name>
@@ -130,42 +126,80 @@ function Way({ of }: { of: TimelineEntry }) {
   );
 }
 
+function keyOf(entry: TimelineEntry): string {
+  if (entry.what === 'call') return `call ${entry.request_id}`;
+  return entry.what === 'approval' ? `approval ${entry.id}` : `message ${entry.seq} ${entry.inbox}`;
+}
+
+/** Returns from whom to whom an entry goes: a decision goes from the person to the agent. */
+function waysOf(of: TimelineEntry): [from: string, to: string] {
+  if (of.what === 'call') return [of.agent, of.server ?? of.tool];
+  if (of.what === 'approval') return [of.by?.agent ?? 'a person', of.agent];
+  return [of.from_agent, of.inbox];
+}
+
 /** Returns the end of a group: that of its call, else that of its message. */
 function outcomeOf(entries: readonly TimelineEntry[]): string {
   const call = entries.find((entry) => entry.what === 'call');
   if (call?.what === 'call') return call.outcome ?? call.state;
-  return (
-    entries.map((entry) => entry.outcome).find((one) => one && one !== 'acked') ??
-    entries[0]!.outcome ??
-    'waiting'
-  );
+  return entries.map(endOf).find((one) => one !== 'acked' && one !== 'waiting') ?? endOf(entries[0]!);
+}
+
+function endOf(entry: TimelineEntry): string {
+  if (entry.what === 'approval') return entry.state === 'pending' ? 'waiting' : entry.state;
+  return entry.outcome ?? (entry.what === 'call' ? entry.state : 'waiting');
 }
 
 function lastTime(entry: TimelineEntry): number | undefined {
-  return entry.what === 'call' ? entry.finished_at : (entry.settled_at ?? undefined);
+  if (entry.what === 'call') return entry.finished_at;
+  return entry.what === 'approval' ? entry.ended_at : entry.settled_at;
 }
+
+const names = { call: 'tool call', approval: 'approval' } as const;
 
 function Entry({ entry, from }: { entry: TimelineEntry; from: number }) {
   const head = (
     <>
       <span class="at">+{duration(entry.at - from)}</span>
       <strong>
-        <Text>{entry.what === 'call' ? 'tool call' : entry.kind}</Text>
+        <Text>{entry.what === 'message' ? entry.kind : names[entry.what]}</Text>
       </strong>
       <Way of={entry} />
-      <Outcome of={entry.outcome ?? (entry.what === 'call' ? entry.state : 'waiting')} />
+      <Outcome of={endOf(entry)} />
     </>
   );
   return (
     <div class={`entry ${entry.what}`}>
       <p class="entry-head">{head}</p>
-      <Facts of={entry.what === 'call' ? callFacts(entry) : messageFacts(entry)} />
+      <Facts of={factsOf(entry)} />
     </div>
   );
 }
 
+function factsOf(entry: TimelineEntry) {
+  if (entry.what === 'call') return callFacts(entry);
+  return entry.what === 'approval' ? approvalFacts(entry) : messageFacts(entry);
+}
+
+function approvalFacts({
+  tool,
+  rule,
+  by,
+  reason,
+  created_at,
+  ended_at,
+}: TimelineEntry & { what: 'approval' }) {
+  return [
+    ['Tool', <Text key="tool">{tool}</Text>],
+    ['Rule', <Text key="rule">{rule}</Text>],
+    ['Decided by', by && <Text key="by">{by.agent}</Text>],
+    ['Reason', reason === undefined ? undefined : <Text key="reason">{reason}</Text>],
+    ['Waited', ended_at === undefined ? <Age key="age" at={created_at} /> : duration(ended_at - created_at)],
+  ] as const;
+}
+
 function callFacts(call: TimelineEntry & { what: 'call' }) {
-  const { tool, server, role, started_at, finished_at, received_at } = call;
+  const { tool, server, role, hold, was_held, started_at, finished_at, received_at } = call;
   const waited = started_at === undefined ? undefined : duration(started_at - received_at);
   const ran =
     started_at === undefined || finished_at === undefined ? undefined : duration(finished_at - started_at);
@@ -173,6 +207,8 @@ function callFacts(call: TimelineEntry & { what: 'call' }) {
     ['Tool', <Text key="tool">{tool}</Text>],
     ['Server', server === undefined ? undefined : <Text key="server">{server}</Text>],
     ['Role', <Text key="role">{role}</Text>],
+    ['Held', hold === undefined ? undefined : <Text key="hold">{hold}</Text>],
+    ['Was held', was_held && <Text key="was">{`for ${duration(was_held.ms)}: ${was_held.hold}`}</Text>],
     ['Waited', waited],
     ['Ran', ran],
   ] as const;

@@ -1,0 +1,164 @@
+import type { IssuedToken } from '@signalbox/operator';
+import { useState } from 'preact/hooks';
+import { act } from '../../model/notices.ts';
+import { ConfirmButton } from '../../parts/confirm-button.tsx';
+import { CopyText } from '../../parts/copy-text.tsx';
+import { Drawer, Facts } from '../../parts/drawer.tsx';
+import { timeOf } from '../../parts/numbers.ts';
+import { Text } from '../../parts/text.tsx';
+
+const hour = 3_600_000;
+
+/** How long tokens may be valid, in milliseconds; `null` for no end. */
+const lifetimes: Readonly<Record<'agent' | 'person', readonly (readonly [string, number | null])[]>> = {
+  agent: [
+    ['30 days', 720 * hour],
+    ['1 day', 24 * hour],
+    ['8 hours', 8 * hour],
+    ['1 hour', hour],
+    ['no end', null],
+  ],
+  // A session gives nobody lasting access of an operator.
+  person: [
+    ['8 hours', 8 * hour],
+    ['1 hour', hour],
+  ],
+};
+
+/** Issues a token, and shows it once. */
+export function IssueToken({ onIssued, onClose }: { onIssued: () => void; onClose: () => void }) {
+  const [issued, setIssued] = useState<IssuedToken>();
+  return (
+    <Drawer title={issued ? 'A new token' : 'Issue a token'} onClose={onClose}>
+      {issued ? (
+        <Issued of={issued} onDone={onClose} />
+      ) : (
+        <Form
+          onIssued={(token) => {
+            setIssued(token);
+            onIssued();
+          }}
+        />
+      )}
+    </Drawer>
+  );
+}
+
+function Form({ onIssued }: { onIssued: (token: IssuedToken) => void }) {
+  const [holder, setHolder] = useState<'agent' | 'person'>('agent');
+  const [texts, setTexts] = useState({ agent: '', role: '', approves: '', name: '' });
+  const [permissions, setPermissions] = useState<'observer' | 'operator'>('observer');
+  const [lifetime, setLifetime] = useState(0);
+  const ttl = (lifetimes[holder][lifetime] ?? lifetimes[holder][0]!)[1];
+  const roles = texts.approves.split(',').map((one) => one.trim());
+  const approves = roles.filter(Boolean);
+  const wish =
+    holder === 'agent'
+      ? {
+          for: holder,
+          agent: texts.agent.trim(),
+          role: texts.role.trim(),
+          ...(approves.length > 0 && { approves }),
+        }
+      : { for: holder, name: texts.name.trim(), permissions };
+  const isWhole = holder === 'agent' ? texts.agent.trim() && texts.role.trim() : texts.name.trim();
+  const issue = async (): Promise<void> => {
+    const token = await act<IssuedToken>('tokens/issue', { ...wish, ttl_ms: ttl }, ({ agent }) => ({
+      text: `A token for ${agent} is issued`,
+    }));
+    if (token) onIssued(token);
+  };
+  const field = (name: keyof typeof texts, label: string) => (
+    <label>
+      <span>{label}</span>
+      <input
+        value={texts[name]}
+        autocomplete="off"
+        spellcheck={false}
+        onInput={(event) => setTexts({ ...texts, [name]: event.currentTarget.value })}
+      />
+    </label>
+  );
+  return (
+    <div class="note">
+      <label>
+        <span>For</span>
+        <select
+          value={holder}
+          onChange={(event) => {
+            setHolder(event.currentTarget.value as 'agent' | 'person');
+            setLifetime(0);
+          }}
+        >
+          <option value="agent">an agent</option>
+          <option value="person">a person</option>
+        </select>
+      </label>
+      {holder === 'agent' ? (
+        <>
+          {field('agent', 'Agent id')}
+          {field('role', 'Role')}
+          {field('approves', 'Decides on calls of these roles (usually none)')}
+        </>
+      ) : (
+        <>
+          {field('name', 'Name, as in alice')}
+          <label>
+            <span>May</span>
+            <select
+              value={permissions}
+              onChange={(event) => setPermissions(event.currentTarget.value as 'observer' | 'operator')}
+            >
+              <option value="observer">only look</option>
+              <option value="operator">do everything</option>
+            </select>
+          </label>
+        </>
+      )}
+      <label>
+        <span>Valid for</span>
+        <select value={lifetime} onChange={(event) => setLifetime(Number(event.currentTarget.value))}>
+          {lifetimes[holder].map(([word], index) => (
+            <option key={word} value={index}>
+              {word}
+            </option>
+          ))}
+        </select>
+      </label>
+      {holder === 'person' && (
+        <p class="quiet">For longer access: signalbox token issue --operator, with a token that lasts.</p>
+      )}
+      {isWhole && <ConfirmButton label="Issue" onConfirm={issue} />}
+    </div>
+  );
+}
+
+/** Shows a new token. When this is closed, nobody can see it again. */
+function Issued({
+  of: { id, agent, role, approves, expires_at, token },
+  onDone,
+}: {
+  of: IssuedToken;
+  onDone: () => void;
+}) {
+  return (
+    <>
+      <p class="warning">It is not shown again. Keep it in a file that only its user can read.</p>
+      <CopyText label="Token">{token}</CopyText>
+      <Facts
+        of={[
+          ['Agent', <Text key="agent">{agent}</Text>],
+          ['Role', <Text key="role">{role}</Text>],
+          ['Decides on', approves && <Text key="approves">{approves.join(', ')}</Text>],
+          ['Expires', expires_at === undefined ? 'never' : timeOf(expires_at)],
+          ['Id', <Text key="id">{id}</Text>],
+        ]}
+      />
+      <div class="actions">
+        <button type="button" class="button" onClick={onDone}>
+          Done
+        </button>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,109 @@
+import type { ListedToken } from '@signalbox/operator';
+import { now } from '../../model/clock.ts';
+import { act } from '../../model/notices.ts';
+import { useResource } from '../../model/resource.ts';
+import { route, setParams } from '../../model/route.ts';
+import { canAct } from '../../model/session.ts';
+import { Age } from '../../parts/age.tsx';
+import { ConfirmButton } from '../../parts/confirm-button.tsx';
+import { Drawer, Facts } from '../../parts/drawer.tsx';
+import { counted, duration, timeOf } from '../../parts/numbers.ts';
+import { Table } from '../../parts/table.tsx';
+import { Name, Text } from '../../parts/text.tsx';
+import { IssueToken } from './issue-token.tsx';
+
+/** Who may connect, and until when. */
+export function TokensPart() {
+  const { data, error, readAgain } = useResource<{ tokens: ListedToken[] }>('tokens', {}, { follows: false });
+  const { token: id, issue } = route.value.params;
+  if (!data) return <p class="empty">{error ?? 'Reading …'}</p>;
+  const chosen = data.tokens.find((token) => token.id === id);
+  return (
+    <>
+      {canAct.value && (
+        <div class="bar">
+          <span>{counted(data.tokens.length, 'token')}</span>
+          <button type="button" class="button" onClick={() => setParams({ issue: 'new', token: undefined })}>
+            Issue a token
+          </button>
+        </div>
+      )}
+      <div class="split">
+        <Table
+          label="Tokens"
+          rows={data.tokens}
+          keyOf={(token) => token.id}
+          selected={id}
+          onSelect={(token) => setParams({ token: token.id, issue: undefined })}
+          empty="There are no tokens."
+          columns={[
+            { title: 'Agent', cell: ({ agent }) => <Name>{agent}</Name> },
+            { title: 'Role', width: '11rem', cell: ({ role }) => <Name>{role}</Name> },
+            { title: 'For', width: '9rem', isOptional: true, cell: purpose },
+            {
+              title: 'Issued',
+              width: '6rem',
+              isNumber: true,
+              isOptional: true,
+              cell: ({ created_at }) => <Age at={created_at} />,
+            },
+            { title: 'Expires', width: '8rem', isNumber: true, cell: expiry },
+          ]}
+        />
+        {issue !== undefined && canAct.value ? (
+          <IssueToken onIssued={readAgain} onClose={() => setParams({ issue: undefined })} />
+        ) : (
+          chosen && <TokenDetails of={chosen} onRevoked={readAgain} />
+        )}
+      </div>
+    </>
+  );
+}
+
+/** Says what a token is for. A token of an operator that another one issued is a session of this page. */
+function purpose({ permissions, parent_id, role }: ListedToken): string {
+  if (permissions.includes('mint')) return 'issuing tokens';
+  if (permissions.includes('approver')) return 'decisions';
+  if (parent_id === undefined) return role === 'operator' || role === 'observer' ? 'a person' : 'an agent';
+  return permissions.length > 0 ? 'a browser' : 'a worker';
+}
+
+function TokenDetails({ of, onRevoked }: { of: ListedToken; onRevoked: () => void }) {
+  const { id, agent, role, roles, created_at, expires_at, parent_id } = of;
+  return (
+    <Drawer title={agent} onClose={() => setParams({ token: undefined })}>
+      <Facts
+        of={[
+          ['Role', <Text key="role">{roles?.join(', ') ?? role}</Text>],
+          ['For', purpose(of)],
+          ['Decides on calls of', of.approves && <Text key="approves">{of.approves.join(', ')}</Text>],
+          ['Damaged', of.damaged && 'its row on the disk: it lets nobody in'],
+          ['Issued', timeOf(created_at)],
+          ['Expires', expires_at === undefined ? 'never' : timeOf(expires_at)],
+          ['Id', <Text key="id">{id}</Text>],
+          [
+            'Issued by',
+            parent_id === undefined ? 'an operator' : <Text key="by">{`the token ${parent_id}`}</Text>,
+          ],
+        ]}
+      />
+      {canAct.value && (
+        <div class="actions">
+          <ConfirmButton
+            label="Revoke"
+            question="End its connections, and those of tokens that it issued, for good?"
+            isDangerous
+            onConfirm={() =>
+              act('tokens/revoke', { id }, () => ({ text: `A token of ${agent} is revoked` })).then(onRevoked)
+            }
+          />
+        </div>
+      )}
+    </Drawer>
+  );
+}
+
+function expiry({ expires_at }: ListedToken) {
+  if (expires_at === undefined) return 'never';
+  return expires_at > now.value ? `in ${duration(expires_at - now.value)}` : 'expired';
+}
