@@ -55,9 +55,8 @@ export function clockTime(at: number): string {
   return new Date(at).toLocaleTimeString('sv');
 }
 
-/** Writes a rate; `unknown` where nobody knows it. */
-export function perSecond(rate: number | undefined): string {
-  if (rate === undefined) return 'unknown';
+/** Writes a rate, which is given for a second. */
+export function perSecond(rate: number): string {
   if (rate > 0 && rate < 0.1) return `${(60 * rate).toFixed(1)} a minute`;
   return `${rate >= 100 || rate === 0 ? Math.round(rate).toLocaleString('en') : rate.toFixed(1)} a second`;
 }

@@ -63,7 +63,11 @@ export function AgentsView() {
           empty={all.length === 0 ? 'No agent is connected, and no mail waits.' : 'No agent matches.'}
           columns={[
             { title: 'Agent', width: '22%', cell: (one) => <Name>{one.agent}</Name> },
-            { title: 'State', width: '9rem', cell: (one) => <State of={one} /> },
+            {
+              title: 'State',
+              width: '9rem',
+              cell: (one) => <State of={one} calls={running.get(one.agent) ?? []} />,
+            },
             {
               title: 'Role',
               width: '8rem',
@@ -104,10 +108,20 @@ function Summary({ agents, more }: { agents: readonly AgentSummary[]; more?: boo
   );
 }
 
-function State({ of: { state, running, on_hold } }: { of: AgentSummary }) {
+/** Shows the state of an agent. One of whose calls none runs yet waits. */
+function State({
+  of: { state, running, on_hold },
+  calls,
+}: {
+  of: AgentSummary;
+  calls: readonly CallRecord[];
+}) {
   const { tone, word } = states[state];
   if (on_hold !== undefined)
     return <StateMark tone="soon">{running > 0 ? `held, ${word}` : 'held'}</StateMark>;
+  const waits = calls.length > 0 && calls.every((call) => call.state !== 'running');
+  if (waits && (state === 'working' || state === 'idle' || state === 'connected'))
+    return <StateMark tone="soon">waiting</StateMark>;
   return (
     <StateMark tone={tone}>{state === 'working' && running > 1 ? `${word} ${running}` : word}</StateMark>
   );
@@ -157,7 +171,7 @@ function Details({ of, calls }: { of: AgentSummary; calls: readonly CallRecord[]
     <Drawer title={agent} onClose={() => setParams({ agent: undefined })}>
       <Facts
         of={[
-          ['State', <State key="state" of={of} />],
+          ['State', <State key="state" of={of} calls={calls} />],
           ['Role', <Text key="roles">{roles.join(', ') || 'none'}</Text>],
           ['Connected', connected_at === undefined ? 'no' : <Age key="age" at={connected_at} />],
           ['Runs', clients.length === 0 ? undefined : <Text key="clients">{clients.join(', ')}</Text>],

@@ -65,9 +65,9 @@ export function CallsView() {
             isMarked={(call) => call.outcome === 'outcome_unknown'}
             empty={all.length === 0 ? 'No tool was called.' : 'No call matches.'}
             columns={[
-              { title: 'Outcome', width: '11rem', cell: (call) => <Outcome of={endOf(call)} /> },
+              { title: 'Outcome', width: '12.5rem', cell: (call) => <Outcome of={endOf(call)} /> },
               { title: 'Tool', cell: (call) => <Name>{call.tool}</Name> },
-              { title: 'Agent', width: '17%', cell: (call) => <Name>{call.agent}</Name> },
+              { title: 'Agent', width: '20%', cell: (call) => <Name>{call.agent}</Name> },
               {
                 title: 'Server',
                 width: '12%',
@@ -85,7 +85,7 @@ export function CallsView() {
               },
               {
                 title: 'Came',
-                width: '5.5rem',
+                width: '5rem',
                 isNumber: true,
                 cell: (call) => <Age at={call.received_at} />,
               },

@@ -62,9 +62,9 @@ function Figures({ of: { broker, hold }, at }: { of: Status; at: number }) {
       <Space of={broker} />
       <Facts
         of={[
-          ['Stored', perSecond(rates?.stored)],
-          ['Delivered', perSecond(rates?.delivered)],
-          ['Settled', perSecond(rates?.settled)],
+          ['Stored', <Rate key="stored" of={rates?.stored} />],
+          ['Delivered', <Rate key="delivered" of={rates?.delivered} />],
+          ['Settled', <Rate key="settled" of={rates?.settled} />],
           ['Commits', latency(commits)],
           ['Syncs to disk', latency(syncs)],
           ['Receipts mean', broker.receipt_means],
@@ -85,6 +85,10 @@ function Figures({ of: { broker, hold }, at }: { of: Status; at: number }) {
       />
     </div>
   );
+}
+
+function Rate({ of }: { of: number | undefined }) {
+  return of === undefined ? <span class="unknown">unknown</span> : perSecond(of);
 }
 
 /** Says how long half of them and nearly all of them took since the broker started. */

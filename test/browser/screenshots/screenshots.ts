@@ -1,0 +1,49 @@
+import { mkdir } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { openPage, startBrowser } from '../../support/browser/chromium.ts';
+import { startBusySystem } from './busy-system.ts';
+
+/** Writes pictures of every view of a busy system, light, dark and narrow, to `docs/images/dashboard`. Not a test of anything. */
+const directory = fileURLToPath(new URL('../../../docs/images/dashboard/', import.meta.url));
+
+const views: readonly { name: string; path: string; open?: (page: Page) => Promise<void> }[] = [
+  { name: 'attention', path: '' },
+  { name: 'approvals', path: 'approvals' },
+  { name: 'agents', path: 'agents?agent=builder-1' },
+  {
+    name: 'timeline',
+    path: 'timeline',
+    open: async (page) => await page.locator('.line').filter({ hasText: 'awaiting approval' }).click(),
+  },
+  { name: 'dead-letters', path: 'dead' },
+  { name: 'calls', path: 'calls?agent=builder-1&id=tests-2.4.0' },
+  { name: 'servers', path: 'servers?server=github' },
+  { name: 'system', path: 'system' },
+];
+
+const looks = [
+  { name: 'light', colorScheme: 'light', viewport: { width: 1280, height: 760 } },
+  { name: 'dark', colorScheme: 'dark', viewport: { width: 1280, height: 760 } },
+  { name: 'narrow', colorScheme: 'light', viewport: { width: 360, height: 740 } },
+] as const;
+
+test('Every view is shown.', async () => {
+  await using here = await startBusySystem();
+  await mkdir(directory, { recursive: true });
+  await using browser = await startBrowser();
+  for (const { name: look, ...options } of looks) {
+    await using opened = await openPage(browser, { ...options, reducedMotion: 'reduce' });
+    const { page } = opened;
+    await page.goto(await here.link());
+    await page.getByRole('heading', { name: 'Needs attention' }).waitFor();
+    for (const { name, path, open } of views) {
+      await page.goto(`${here.origin}/ui/#/${path}`);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      await expect.poll(() => page.getByText('Reading …').count()).toBe(0);
+      await open?.(page);
+      await page.screenshot({ path: `${directory}${name}-${look}.png` });
+    }
+  }
+});
