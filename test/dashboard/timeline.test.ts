@@ -19,7 +19,7 @@ test('A timeline shows the newest messages where there are more than it reads, a
     const context = {
       client: operator,
       orchestrator: 'orchestrator',
-      backup: { state: { state: 'none' }, begin: async () => {} },
+      backup: { state: { state: 'none' as const }, begin: async () => {} },
       signedIn: { agent: 'operator', role: 'operator', permissions: ['operator'] as const, expiresAt: now },
       key: undefined,
       now: () => now,

@@ -106,7 +106,7 @@ async function murmur({ stack }: DashboardStack): Promise<AsyncDisposable> {
   const timer = setInterval(() => {
     const wanted = 1 + Math.floor(2 + 2 * Math.sin(Date.now() / 1500));
     for (let sent = 0; sent < wanted; sent++)
-      void lead.deliver({ to: 'archivist', kind: 'event', body: 'a source was read' });
+      void lead.deliver({ to: 'archivist', kind: 'note', body: 'a source was read' });
   }, 400);
   return {
     async [Symbol.asyncDispose]() {

@@ -10,11 +10,15 @@ const directory = fileURLToPath(new URL('../../../docs/images/dashboard/', impor
 
 const views: readonly { name: string; path: string; open?: (page: Page) => Promise<void> }[] = [
   { name: 'attention', path: '' },
-  { name: 'approvals', path: 'approvals' },
+  {
+    name: 'approvals',
+    path: 'approvals',
+    open: async (page) => await page.getByText('builder-1 · builder').click(),
+  },
   { name: 'agents', path: 'agents?agent=builder-1' },
   {
     name: 'timeline',
-    path: 'timeline',
+    path: 'timeline?tool=release',
     open: async (page) => await page.locator('.line').filter({ hasText: 'awaiting approval' }).click(),
   },
   { name: 'dead-letters', path: 'dead' },

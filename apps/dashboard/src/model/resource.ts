@@ -20,11 +20,14 @@ export interface Resource<Answer> {
  */
 const paceMs = { atOnce: 0, afterEvents: 1500, idle: 10_000, untold: 2500 };
 
-/** Reads a path of the API while the component is shown and the page is visible, and again at once after each command of this page. */
+/**
+ * Reads a path of the API while the component is shown and the page is visible, and again at once after each command of this page.
+ * `againIn` says of an answer in how many milliseconds it is to be read again, if that is soon.
+ */
 export function useResource<Answer>(
   path: string,
   params: Readonly<Record<string, string | number | undefined>> = {},
-  { follows = true }: { follows?: boolean } = {},
+  { follows = true, againIn }: { follows?: boolean; againIn?: (answer: Answer) => number | undefined } = {},
 ) {
   const question = JSON.stringify([path, params]);
   const state = useMemo(() => signal<Resource<Answer>>({ data: undefined, error: undefined, at: 0 }), [path]);
@@ -44,6 +47,7 @@ export function useResource<Answer>(
       try {
         const data = await read<Answer>(path, params, abort.signal);
         state.value = { data, error: undefined, at: serverTime() };
+        nextMs = Math.min(nextMs, againIn?.(data) ?? nextMs);
       } catch (error) {
         if (abort.signal.aborted) return;
         if (error instanceof ApiFailure && error.status === 401) return sessionEnded();

@@ -7,6 +7,7 @@ import { canAct } from '../model/session.ts';
 import { Age } from '../parts/age.tsx';
 import { Facts } from '../parts/drawer.tsx';
 import { bytes, counted, duration, perSecond, shortTime } from '../parts/numbers.ts';
+import { Tabs } from '../parts/tabs.tsx';
 import { View } from '../parts/view.tsx';
 import { AuditPart } from './system/audit.tsx';
 import { BackupPart } from './system/backup.tsx';
@@ -34,18 +35,12 @@ export function SystemView() {
       resource={resource}
     >
       {resource.data && <Figures of={resource.data} at={resource.at} />}
-      <nav class="tabs" aria-label="Parts of the system">
-        {offered.map(({ name, title }) => (
-          <button
-            key={name}
-            type="button"
-            aria-pressed={part.name === name}
-            onClick={() => setParams({ part: name })}
-          >
-            {title}
-          </button>
-        ))}
-      </nav>
+      <Tabs
+        label="Parts of the system"
+        parts={Object.fromEntries(offered.map(({ name, title }) => [name, title]))}
+        chosen={part.name}
+        onChoose={(name) => setParams({ part: name })}
+      />
       {part.show()}
     </View>
   );

@@ -26,20 +26,11 @@ const lifetimes: Readonly<Record<'agent' | 'person', readonly (readonly [string,
 };
 
 /** Issues a token, and shows it once. */
-export function IssueToken({ onIssued, onClose }: { onIssued: () => void; onClose: () => void }) {
+export function IssueToken({ onClose }: { onClose: () => void }) {
   const [issued, setIssued] = useState<IssuedToken>();
   return (
     <Drawer title={issued ? 'A new token' : 'Issue a token'} onClose={onClose}>
-      {issued ? (
-        <Issued of={issued} onDone={onClose} />
-      ) : (
-        <Form
-          onIssued={(token) => {
-            setIssued(token);
-            onIssued();
-          }}
-        />
-      )}
+      {issued ? <Issued of={issued} onDone={onClose} /> : <Form onIssued={setIssued} />}
     </Drawer>
   );
 }

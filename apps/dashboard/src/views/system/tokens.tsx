@@ -14,7 +14,7 @@ import { IssueToken } from './issue-token.tsx';
 
 /** Who may connect, and until when. */
 export function TokensPart() {
-  const { data, error, readAgain } = useResource<{ tokens: ListedToken[] }>('tokens', {}, { follows: false });
+  const { data, error } = useResource<{ tokens: ListedToken[] }>('tokens', {}, { follows: false });
   const { token: id, issue } = route.value.params;
   if (!data) return <p class="empty">{error ?? 'Reading …'}</p>;
   const chosen = data.tokens.find((token) => token.id === id);
@@ -51,9 +51,9 @@ export function TokensPart() {
           ]}
         />
         {issue !== undefined && canAct.value ? (
-          <IssueToken onIssued={readAgain} onClose={() => setParams({ issue: undefined })} />
+          <IssueToken onClose={() => setParams({ issue: undefined })} />
         ) : (
-          chosen && <TokenDetails of={chosen} onRevoked={readAgain} />
+          chosen && <TokenDetails of={chosen} />
         )}
       </div>
     </>
@@ -68,7 +68,7 @@ function purpose({ permissions, parent_id, role }: ListedToken): string {
   return permissions.length > 0 ? 'a browser' : 'a worker';
 }
 
-function TokenDetails({ of, onRevoked }: { of: ListedToken; onRevoked: () => void }) {
+function TokenDetails({ of }: { of: ListedToken }) {
   const { id, agent, role, roles, created_at, expires_at, parent_id } = of;
   return (
     <Drawer title={agent} onClose={() => setParams({ token: undefined })}>
@@ -93,9 +93,7 @@ function TokenDetails({ of, onRevoked }: { of: ListedToken; onRevoked: () => voi
             label="Revoke"
             question="End its connections, and those of tokens that it issued, for good?"
             isDangerous
-            onConfirm={() =>
-              act('tokens/revoke', { id }, () => ({ text: `A token of ${agent} is revoked` })).then(onRevoked)
-            }
+            onConfirm={() => act('tokens/revoke', { id }, () => ({ text: `A token of ${agent} is revoked` }))}
           />
         </div>
       )}
