@@ -10,6 +10,8 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   orchestrator: async () => (await import('./commands/orchestrator.ts')).orchestratorCommand(),
   token: async () => (await import('./commands/token.ts')).tokenCommand(),
   tools: async () => (await import('./commands/tools.ts')).toolsCommand(),
+  resources: async () => (await import('./commands/offers.ts')).resourcesCommand(),
+  prompts: async () => (await import('./commands/offers.ts')).promptsCommand(),
   approvals: async () => (await import('./commands/approvals.ts')).approvalsCommand(),
   approve: async () => (await import('./commands/approvals.ts')).approveCommand(),
   deny: async () => (await import('./commands/approvals.ts')).denyCommand(),

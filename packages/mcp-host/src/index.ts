@@ -13,6 +13,7 @@ export { startMcpHost } from './host/mcp-host.ts';
 export type { ServerEvent } from './host/server-events.ts';
 export type { HostEvent } from './host-event.ts';
 export type { Inventory, InventoryProblem, RenamedTool, ToolOrigin } from './inventory/inventory.ts';
+export type { Offers } from './inventory/offers.ts';
 export type { ToolList } from './inventory/tool-list.ts';
 export { isMcpTool, mcpToolName, parseMcpToolName, toolNameStart } from './inventory/tool-name.ts';
 export { memoryOf } from './servers/processes/process-memory.ts';

@@ -1,5 +1,6 @@
-import type { CallRound, RequestMeta } from '@signalbox/protocol';
+import type { CallRound, OfferMethod, RequestMeta } from '@signalbox/protocol';
 import type { Failure, ToolProgress } from '@signalbox/tool-calls';
+import type { ReadOffers } from './inventory/offer-list.ts';
 import type { ToolList } from './inventory/tool-list.ts';
 
 /** The bounds of one request to a server. */
@@ -35,6 +36,10 @@ export interface ServerConnection {
   readonly inFlight: number;
   /** Lists the server's tools. Rejects with a `SignalboxError`. */
   listTools(limits: RequestLimits): Promise<ToolList>;
+  /** Lists what the server offers beside tools. Never rejects: what can't be listed is a problem of the list. */
+  listOffers(limits: RequestLimits): Promise<ReadOffers>;
+  /** Sends a request of another method than `tools/call`, as {@link callTool} sends a call. */
+  request(method: OfferMethod, params: Record<string, unknown>, request: ToolRequest): Promise<ServerAnswer>;
   /** Sends a call and waits for its answer. Never rejects. */
   callTool(name: string, args: Record<string, unknown>, request: ToolRequest): Promise<ServerAnswer>;
   /** Returns the last 64 KiB of the process's standard error, secrets included. */

@@ -16,6 +16,7 @@ export type { PolicyChanges } from './operator/policy.ts';
 export { type Orchestrator, type OrchestratorOptions, startOrchestrator } from './orchestrator.ts';
 export { type AllowlistWarning, allowlistWarnings } from './roles/allowlist-warnings.ts';
 export type { RepeatLists } from './roles/repeat-lists.ts';
+export { type OfferPatterns, RoleOfferAllowlist } from './roles/role-offer-allowlist.ts';
 export { type AllowlistRule, RoleToolAllowlist, type UnlistedRoles } from './roles/role-tool-allowlist.ts';
 export { mayMeanToolOf } from './roles/tool-pattern.ts';
 export type { CallLimits, ServerLimits } from './scheduling/call-limits.ts';

@@ -40,17 +40,20 @@ import { watchSettledRequests } from './journal/settled-requests.ts';
 import { CallMeter } from './metrics/call-meter.ts';
 import { MetricsReports } from './metrics/metrics-reports.ts';
 import { ServerFigures } from './metrics/server-figures.ts';
+import { type OfferDeps, serveOffer } from './offers/serve-offer.ts';
 import { answerOperation, type OperationDeps } from './operator/operations.ts';
 import { checkPolicy, type PolicyChanges } from './operator/policy.ts';
 import { DiscoveryPages } from './pages/discovery-pages.ts';
 import { ManifestPages } from './pages/manifest-pages.ts';
 import type { RepeatLists } from './roles/repeat-lists.ts';
+import { RoleOfferAllowlist } from './roles/role-offer-allowlist.ts';
 import { RoleToolAllowlist } from './roles/role-tool-allowlist.ts';
 import { type CallLimits, defaultCallLimits, inboxWindow } from './scheduling/call-limits.ts';
 import { createCallScheduler } from './scheduling/call-scheduler.ts';
 
 const defaultCallTimeoutMs = 60_000;
 const defaultDrainMs = 5000;
+const noOffers = RoleOfferAllowlist.fromEntries([], { unlisted: 'deny' });
 
 /** The dependencies and settings of an orchestrator. */
 export interface OrchestratorOptions {
@@ -60,6 +63,8 @@ export interface OrchestratorOptions {
   host: McpHost;
   /** Which tools each role may use; by default every role may use every tool. */
   allowlist?: RoleToolAllowlist;
+  /** Which prompts and resources each role may use; by default every role may use all if there is no `allowlist`, or else none. */
+  offers?: RoleOfferAllowlist;
   /**
    * Remembers calls that are not safe to repeat across crashes. The caller closes it, after `host`. Without a journal,
    * calls that ran during a crash run again after it.
@@ -128,6 +133,7 @@ export interface Orchestrator extends AsyncDisposable {
 export async function startOrchestrator(options: OrchestratorOptions): Promise<Orchestrator> {
   const { client, host, journal, budgets = {}, concurrency, log = () => {}, now = Date.now } = options;
   const { allowlist = RoleToolAllowlist.unrestricted(), repeat = {}, mailbox = {} } = options;
+  const { offers = options.allowlist ? noOffers : RoleOfferAllowlist.unrestricted() } = options;
   const { approvals: approvalPolicy = noApprovals } = options;
   const { monotonic = () => performance.now(), fault = noFault } = options;
   const hasJournal = journal !== undefined;
@@ -140,7 +146,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   const catalogs = trackCatalog(
     client,
     host,
-    { allowlist, repeat, mailbox, approvals: approvalPolicy },
+    { allowlist, offers, repeat, mailbox, approvals: approvalPolicy },
     { log, now },
   );
   starting.defer(catalogs.stop);
@@ -213,7 +219,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     log,
   };
   const meter = new CallMeter();
-  const callDeps: CallDeps = {
+  const callDeps: CallDeps & OfferDeps = {
     host,
     scheduler,
     catalog: catalogs.current,
@@ -318,7 +324,7 @@ function refuseClosed(reason: SignalboxError | undefined): never {
 async function answerRequest(
   served: ServedRequest,
   { room, reading }: { room: RequestRoom; reading: LargeTurns },
-  callDeps: CallDeps,
+  callDeps: CallDeps & OfferDeps,
   operationDeps: OperationDeps,
 ): Promise<ServeAnswer> {
   const { message } = served;
@@ -330,6 +336,7 @@ async function answerRequest(
   const { request, refusal } = isRefused ? { refusal: full } : readRequest(message.body);
   endTurn?.();
   if (request?.op === 'call') return await serveCall(callDeps, { request: served, body: request, place });
+  if (request?.op === 'request') return await serveOffer(callDeps, { request: served, body: request, place });
   const reply = refusal ? { error: refusal } : await answerOperation(operationDeps, message.from, request);
   return answerOf(boundedReply(reply, operationDeps.maxReplyBytes()).reply);
 }

@@ -6,7 +6,7 @@ import {
   standingApprovalsReplySchema,
 } from '../src/mcp/approval-replies.ts';
 import { callStatusSchema, callsReplySchema } from '../src/mcp/call-status.ts';
-import { explanationSchema, searchReplySchema } from '../src/mcp/lookup-replies.ts';
+import { explanationSchema, offerExplanationSchema, searchReplySchema } from '../src/mcp/lookup-replies.ts';
 import { mcpReplySchema } from '../src/mcp/mcp-reply.ts';
 import { mcpRequestSchema } from '../src/mcp/mcp-request.ts';
 import { discoveryReplySchema, serverReplySchema, serversReplySchema } from '../src/mcp/server-report.ts';
@@ -53,6 +53,7 @@ const bodySchemas: Record<string, z.ZodType> = {
   ServerReply: serverReplySchema,
   DiscoverReply: discoveryReplySchema,
   ExplainReply: explanationSchema,
+  OfferExplanation: offerExplanationSchema,
   SearchReply: searchReplySchema,
   ApprovalsReply: approvalsReplySchema,
   StandingApprovalsReply: standingApprovalsReplySchema,

@@ -212,6 +212,8 @@ export {
   backupReplySchema,
   type Explanation,
   explanationSchema,
+  type OfferExplanation,
+  offerExplanationSchema,
   type SearchReply,
   searchReplySchema,
 } from './mcp/lookup-replies.ts';
@@ -242,12 +244,14 @@ export {
   type CancelCallRequest,
   type DecideRequest,
   type DiscoverRequest,
+  type ExplainOfferRequest,
   type ExplainRequest,
   type ManifestRequest,
   type McpRequest,
   maxStandingMs,
   mcpRequestSchema,
   minStandingMs,
+  type OfferRequest,
   type OwnCallsRequest,
   openOps,
   type RevokeStandingRequest,
@@ -255,7 +259,20 @@ export {
   type ServerRequest,
   type StatusRequest,
 } from './mcp/mcp-request.ts';
+export {
+  type OfferedKinds,
+  type OfferMethod,
+  offerMethods,
+  type Prompt,
+  promptSchema,
+  type Resource,
+  type ResourceTemplate,
+  resourceSchema,
+  resourceTemplateSchema,
+  type ServerInstructions,
+} from './mcp/offers.ts';
 export { forwardedMeta, type RequestMeta } from './mcp/request-meta.ts';
+export { isNamedUri, namedUri, parseNamedUri, whyNotNormal } from './mcp/resource-uri.ts';
 export {
   type DiscoveryReply,
   discoveryReplySchema,
@@ -272,6 +289,7 @@ export { type Manifest, manifestSchema, type Tool, toolSchema } from './mcp/tool
 export { toolCallError } from './mcp/tool-call-error.ts';
 export { type ToolCallError, toolCallErrorSchema } from './mcp/tool-call-error-schema.ts';
 export { type ToolErrorCode, toolErrorCodes } from './mcp/tool-error-codes.ts';
+export { mayBeOfTemplate, templateShape } from './mcp/uri-template.ts';
 export { readWholeManifest } from './mcp/whole-manifest.ts';
 export { workerFaceCapability } from './mcp/worker-face.ts';
 

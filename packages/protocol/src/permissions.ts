@@ -51,6 +51,7 @@ export const operationPermissions = {
     calls: readers,
     servers: readers,
     explain: readers,
+    explain_offer: readers,
     reload: operator,
     stop: operator,
     start: operator,

@@ -1,16 +1,15 @@
 import { createHash } from 'node:crypto';
-import type { Tool } from '@signalbox/protocol';
 
 /**
- * Makes digests of the definitions of tools, and remembers each for as long as its tool object lives. A definition is
+ * Makes digests of the definitions of tools, prompts and resources, and remembers each for as long as its tool object lives. A definition is
  * written out only once, so the digest of a long list in which little has changed is cheap. Tool objects must not be
  * changed.
  */
 export class ToolDigests {
-  readonly #known = new WeakMap<Tool, string>();
+  readonly #known = new WeakMap<object, string>();
 
   /** Returns a digest that differs for any two definitions that differ. */
-  of(tool: Tool): string {
+  of(tool: object): string {
     let digest = this.#known.get(tool);
     if (digest === undefined) {
       digest = digestOf(tool);
@@ -19,8 +18,8 @@ export class ToolDigests {
     return digest;
   }
 
-  /** Returns a digest of lists of tools, and of other data in JSON. */
-  ofAll(lists: readonly (readonly Tool[])[], other: unknown = null): string {
+  /** Returns a digest of lists of definitions, and of other data in JSON. */
+  ofAll(lists: readonly (readonly object[])[], other: unknown = null): string {
     return digestOf([lists.map((tools) => tools.map((tool) => this.of(tool))), other]);
   }
 }

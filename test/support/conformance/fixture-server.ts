@@ -15,6 +15,7 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { type HttpEndpoint, startEndpoint } from '../mcp-host/http-endpoint.ts';
 import { askingTools } from './asking-tools.ts';
 import { text } from './fixture-content.ts';
+import { addOffers, offerCapabilities } from './fixture-offers.ts';
 import { type FixtureTool, fixtureTool } from './fixture-tool.ts';
 import { plainTools } from './plain-tools.ts';
 
@@ -25,13 +26,25 @@ interface FixtureState {
   /** How often the list of tools has changed. */
   changes: number;
   announceTools(server: Server): void;
+  /** How often the list of prompts has changed. */
+  promptChanges: number;
+  announcePrompts(server: Server): void;
 }
+
+/** The state of a server that tells its own client of changes. */
+const unchanged: FixtureState = {
+  changes: 0,
+  announceTools: (server) => void server.sendToolListChanged(),
+  promptChanges: 0,
+  announcePrompts: (server) => void server.sendPromptListChanged(),
+};
 
 function newServer(state: FixtureState): Server {
   const server = new Server(
     { name: 'fixture', version: '1.0.0' },
-    { capabilities: { tools: { listChanged: true }, logging: {} } },
+    { capabilities: { tools: { listChanged: true }, ...offerCapabilities, logging: {} } },
   );
+  addOffers(server, () => state.promptChanges);
   server.setRequestHandler('tools/list', () => ({
     tools: [...tools.values(), changing(state.changes)].map((tool) => tool.definition),
   }));
@@ -46,6 +59,10 @@ function newServer(state: FixtureState): Server {
         state.changes++;
         state.announceTools(server);
       },
+      changePrompts: () => {
+        state.promptChanges++;
+        state.announcePrompts(server);
+      },
     });
   });
   return server;
@@ -58,7 +75,11 @@ function changing(changes: number): FixtureTool {
 
 /** Serves the fixture over HTTP, each older client in a session of its own. */
 export async function startFixture(): Promise<HttpEndpoint> {
-  const state: FixtureState = { changes: 0, announceTools: () => modern.notify.toolsChanged() };
+  const state: FixtureState = {
+    ...unchanged,
+    announceTools: () => modern.notify.toolsChanged(),
+    announcePrompts: () => modern.notify.promptsChanged(),
+  };
   const modern = createMcpHandler(() => newServer(state), { legacy: 'reject' });
   const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>();
   const openSession = async () => {
@@ -67,7 +88,7 @@ export async function startFixture(): Promise<HttpEndpoint> {
       onsessioninitialized: (id) => void sessions.set(id, transport),
       onsessionclosed: (id) => void sessions.delete(id),
     });
-    await newServer({ changes: 0, announceTools: tellOwnClient }).connect(transport);
+    await newServer({ ...unchanged }).connect(transport);
     return transport;
   };
   return startEndpoint(async (request) => {
@@ -82,10 +103,6 @@ export async function startFixture(): Promise<HttpEndpoint> {
   });
 }
 
-function tellOwnClient(server: Server): void {
-  void server.sendToolListChanged();
-}
-
 if (process.argv[2] === 'stdio') {
-  serveStdio(() => newServer({ changes: 0, announceTools: tellOwnClient }));
+  serveStdio(() => newServer({ ...unchanged }));
 }

@@ -13,6 +13,7 @@ export interface FixtureCall {
   capabilities: ClientCapabilities;
   /** Makes the list of tools another one, and says so. */
   changeTools(): void;
+  changePrompts(): void;
 }
 
 /** One tool of the fixture: how it is listed, and what it does. */

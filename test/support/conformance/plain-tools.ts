@@ -92,6 +92,10 @@ export const plainTools: readonly FixtureTool[] = [
   }),
   fixtureTool('test_tool_with_logging', 'Writes to the log.', logging),
   fixtureTool('test_logging_tool', 'Writes to the log, for those who want it.', logging),
+  fixtureTool('test_trigger_prompt_change', 'Changes the list of prompts.', ({ changePrompts }) => {
+    changePrompts();
+    return { content: [text('changed')] };
+  }),
   fixtureTool('test_trigger_tool_change', 'Changes the list of tools.', ({ changeTools }) => {
     changeTools();
     return { content: [text('changed')] };

@@ -31,6 +31,12 @@ export function nonstandardServer(listFile: string, env: Record<string, string> 
   };
 }
 
+/** The server whose prompts and resources no SDK would make. */
+export function oddOffersServer(env: Record<string, string> = {}): StdioServerConfig {
+  const script = fileURLToPath(new URL('./odd-offers-server.ts', import.meta.url));
+  return { type: 'stdio', command: process.execPath, args: [script], env: { ...compileCache(), ...env } };
+}
+
 /** The server that misbehaves on demand. */
 export function misbehavingServer(...args: string[]): StdioServerConfig {
   const script = fileURLToPath(new URL('./misbehaving-server.ts', import.meta.url));

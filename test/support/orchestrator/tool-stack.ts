@@ -45,6 +45,7 @@ export interface ToolStackOptions
       | 'journal'
       | 'monotonic'
       | 'now'
+      | 'offers'
       | 'repeat'
       | 'reportEveryMs'
       | 'sizes'

@@ -22,6 +22,8 @@ type RequestOptions = NonNullable<Parameters<Client['request']>[2]>;
 export interface McpClient extends AsyncDisposable {
   readonly client: Client;
   list(): Promise<Tool[]>;
+  /** Sends any request. */
+  request(method: string, params?: Json): Promise<Json>;
   /** Calls a tool; a result may also be one that asks for input. `params` are further parameters of `tools/call`. */
   call(name: string, args?: unknown, options?: RequestOptions & { params?: Json }): Promise<Json>;
 }
@@ -58,6 +60,7 @@ export async function connectMcpClient(
       const { tools } = await client.request({ method: 'tools/list', params: {} }, anyResult);
       return tools as Tool[];
     },
+    request: (method, params = {}) => client.request({ method, params }, anyResult),
     call: (name, args = {}, { params, ...options } = {}) =>
       client.request(
         { method: 'tools/call', params: { name, arguments: args as Json, ...params } },

@@ -20,11 +20,12 @@ export async function explainTool(
   else printLines(...explanationLines(explanation));
 }
 
-function checkRole(role: string): void {
+/** Throws `usage` if a text cannot be a role. */
+export function checkRole(role: string): void {
   const parsed = roleSchema.safeParse(role);
   if (parsed.success) return;
   throw new SignalboxError('usage', `'${role}' is not a role: ${parsed.error.issues[0]?.message}`, {
-    details: { hint: 'the role comes first, then the tool: signalbox tools explain ROLE TOOL' },
+    details: { hint: 'the role comes first, as in: signalbox tools explain ROLE TOOL' },
   });
 }
 

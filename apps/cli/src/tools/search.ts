@@ -10,7 +10,7 @@ export interface ToolsSearchFlags extends ToolsFlags {
 const maxQueryLength = 256;
 const maxResults = 50;
 
-/** Prints the tools of the caller's role that fit best to some words. Nothing found is no failure. */
+/** Prints the tools, prompts and resources of the caller's role that fit best to some words. Nothing found is no failure. */
 export async function searchTools(query: string, flags: ToolsSearchFlags): Promise<void> {
   const words = query.trim();
   if (words === '' || words.length > maxQueryLength) {
@@ -20,9 +20,32 @@ export async function searchTools(query: string, flags: ToolsSearchFlags): Promi
     );
   }
   const request = { op: 'search' as const, query: words, limit: Math.min(flags.limit, maxResults) };
-  const { tools } = await askOrchestrator(flags, request);
-  if (flags.json) return printJson({ tools });
-  if (tools.length === 0) return printLines('no tool of your role fits; signalbox tools list shows them all');
-  const rows = tools.map(({ name, title, description }) => [name, oneLine(description ?? title ?? '', 90)]);
-  printLines(tableLines(['TOOL', 'DOES'], rows), '', `${count(tools.length, 'tool')}, best first.`);
+  const { tools, prompts = [], resources = [] } = await askOrchestrator(flags, request);
+  if (flags.json) return printJson({ tools, prompts, resources });
+  const lists = [
+    { what: 'tool', column: 'TOOL', rows: tools.map((tool) => [tool.name, textOf(tool)]) },
+    { what: 'prompt', column: 'PROMPT', rows: prompts.map((prompt) => [prompt.name, textOf(prompt)]) },
+    {
+      what: 'resource',
+      column: 'URI',
+      rows: resources.map((one) => [one.uri ?? one.uri_template ?? '', textOf({ title: one.name, ...one })]),
+    },
+  ].filter(({ rows }) => rows.length > 0);
+  if (lists.length === 0) {
+    return printLines(
+      'no tool, prompt or resource of your role fits; signalbox tools list, prompts list and resources list show them all',
+    );
+  }
+  for (const { what, column, rows } of lists)
+    printLines(tableLines([column, 'DOES'], rows), '', `${count(rows.length, what)}, best first.`);
+}
+
+function textOf({
+  title,
+  description,
+}: {
+  title?: string | undefined;
+  description?: string | undefined;
+}): string {
+  return oneLine(description ?? title ?? '', 90);
 }

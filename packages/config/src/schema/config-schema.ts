@@ -22,7 +22,15 @@ import {
 } from './limits-schema.ts';
 import { scheduleEntrySchema } from './schedule-schema.ts';
 import { mcpServerSchema, serverLimitsSchema, serverNameSchema } from './server-schema.ts';
-import { budgetSchema, limit, milliseconds, nonEmpty, paths, toolPatterns } from './value-schemas.ts';
+import {
+  budgetSchema,
+  limit,
+  milliseconds,
+  nonEmpty,
+  paths,
+  resourcePatterns,
+  toolPatterns,
+} from './value-schemas.ts';
 
 const namedRoleSchema = roleSchema.refine((role) => role !== 'observer', {
   error:
@@ -199,6 +207,16 @@ export const roleEntrySchema = z.strictObject({
   tools: toolPatterns.describe(
     'names of tools, patterns with *, or server:tool as in github:*, that the role sees and may call; must be there',
   ),
+  prompts: toolPatterns
+    .optional()
+    .describe(
+      'prompts that the role sees and may get: names, patterns with *, or server:prompt; default none',
+    ),
+  resources: resourcePatterns
+    .optional()
+    .describe(
+      'resources that the role sees and may read: SERVER:URI as in files:file:///srv/docs/*; * stands for any text; default none',
+    ),
   ask: z
     .array(askRuleSchema)
     .optional()

@@ -87,11 +87,19 @@ export const serverLimitsSchema = z.strictObject({
   toolBytes: bytes
     .max(960 * 1024)
     .optional()
-    .describe('bytes of the definition of one tool as JSON; a larger tool is left out; default 65536'),
+    .describe(
+      'bytes of the definition of one tool, prompt, resource or template as JSON; a larger one is left out; default 65536',
+    ),
   tools: limit.optional().describe('tools that are offered; further ones are left out; default 1000'),
   toolListBytes: bytes
     .optional()
-    .describe('bytes of the definitions of all its tools; further ones are left out; default 4194304'),
+    .describe(
+      'bytes of the definitions of all its tools, and of each other list; further ones are left out; default 4194304',
+    ),
+  prompts: limit.optional().describe('prompts that are offered; further ones are left out; default 1000'),
+  resources: limit
+    .optional()
+    .describe('resources, and templates, that are offered; further ones are left out; default 10000'),
   answerBytes: bytes
     .optional()
     .describe(

@@ -65,5 +65,12 @@ export const toolPattern = nonEmpty.refine((text) => !/^:|^[^:]*:$/.test(text), 
   error: 'must name a server and a tool as server:tool; * stands for all of them',
 });
 
+/** Resources of a server, `SERVER:URI`. Both parts may hold `*`. */
+export const resourcePatterns = z.array(
+  nonEmpty.refine((text) => /^[^:]+:./s.test(text), {
+    error: 'must name a server and a URI as SERVER:URI, as in files:file:///srv/docs/*',
+  }),
+);
+
 /** Names of tools, patterns with `*`, or `server:tool`. */
 export const toolPatterns = z.array(toolPattern);

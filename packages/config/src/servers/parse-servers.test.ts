@@ -34,7 +34,7 @@ test.each([
   'card: ./card.json',
   'safeToRepeat: ["get_*"]',
   'neverRepeat: [drop]',
-  'limits: { toolBytes: 1024, tools: 10, toolListBytes: 4096, answerBytes: 65536 }',
+  'limits: { toolBytes: 1024, tools: 10, toolListBytes: 4096, prompts: 5, resources: 5, answerBytes: 65536 }',
 ])('A server of either transport may have %s.', (entry) => {
   expect([...stdio(entry), ...http(entry)]).toEqual([]);
 });

@@ -1,5 +1,11 @@
 import type { BudgetEntry, Config } from '@signalbox/config';
-import { type MailboxRule, type PolicyChanges, RoleToolAllowlist } from '@signalbox/orchestrator';
+import {
+  type MailboxRule,
+  type OfferPatterns,
+  type PolicyChanges,
+  RoleOfferAllowlist,
+  RoleToolAllowlist,
+} from '@signalbox/orchestrator';
 import { definedValues } from './defined-values.ts';
 import { type RenamedTool, repeatLists } from './repeat-lists.ts';
 
@@ -18,6 +24,7 @@ export function checkPolicy(config: Config): void {
 export function policyOf(config: Config, renamed: readonly RenamedTool[]): Policy {
   return {
     allowlist: withOperator(configuredAllowlist(config), config),
+    offers: offersOf(config),
     repeat: repeatLists(config, renamed),
     budgets: budgetsOf(config),
     mailbox: definedValues(config.roles, mailboxRuleOf),
@@ -57,12 +64,42 @@ export function commonAllowlist(before: Config, after: Config): RoleToolAllowlis
   return withOperator(configuredAllowlist(common), common);
 }
 
+/** Builds the allowlist of the prompts and resources of the configured roles. The operator's role may use all unless it is listed. */
+function offersOf({ roles, unlisted }: Pick<Config, 'roles' | 'unlisted'>): RoleOfferAllowlist {
+  const entries = Object.entries(roles).map(
+    ([role, { prompts, resources }]) => [role, { prompts, resources }] as const,
+  );
+  const offers = RoleOfferAllowlist.fromEntries(entries, { unlisted });
+  return roles.operator === undefined ? offers.withRole('operator', everyOffer) : offers;
+}
+
+const everyOffer: OfferPatterns = { prompts: ['*'], resources: ['*:*'] };
+
+/** Builds the allowlist of the prompts and resources that both configurations allow, as {@link commonAllowlist} does for tools. */
+export function commonOffers(before: Config, after: Config): RoleOfferAllowlist {
+  const names = new Set([...Object.keys(before.roles), ...Object.keys(after.roles)]);
+  const patternsOf = ({ roles, unlisted }: Config, role: string): OfferPatterns =>
+    roles[role] ?? (unlisted === 'allow' ? everyOffer : {});
+  const roles = [...names].map((role) => {
+    const [one, other] = [patternsOf(before, role), patternsOf(after, role)];
+    const prompts = commonPatterns('*', one.prompts, other.prompts);
+    const resources = commonPatterns('*:*', one.resources, other.resources);
+    return [role, { tools: [] as string[], prompts, resources }] as const;
+  });
+  const unlisted = before.unlisted === 'deny' ? 'deny' : after.unlisted;
+  return offersOf({ roles: Object.fromEntries(roles), unlisted });
+}
+
+function commonPatterns(every: string, one: readonly string[] = [], other: readonly string[] = []): string[] {
+  if (one.includes(every)) return [...other];
+  return other.includes(every) ? [...one] : one.filter((pattern) => other.includes(pattern));
+}
+
 function commonTools(role: string, ...configs: [Config, Config]): string[] {
   const [one, other] = configs.map(({ roles, unlisted }) => {
     return roles[role]?.tools ?? (unlisted === 'allow' ? ['*'] : []);
   }) as [string[], string[]];
-  if (one.includes('*')) return other;
-  return other.includes('*') ? one : one.filter((pattern) => other.includes(pattern));
+  return commonPatterns('*', one, other);
 }
 
 /** Lets the operator's role use every tool unless the configuration lists it: the operator could issue itself any role. */

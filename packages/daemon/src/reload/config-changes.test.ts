@@ -1,6 +1,6 @@
 import { type Config, type ConfigDocument, settleConfig } from '@signalbox/config';
 import { expect, test } from 'vitest';
-import { commonAllowlist } from '../policy/policy.ts';
+import { commonAllowlist, commonOffers } from '../policy/policy.ts';
 import { changeLines, hangupNeeds, policyChanges, restartNeeds, roleChanges } from './config-changes.ts';
 
 function configOf(document: ConfigDocument): Config {
@@ -91,4 +91,19 @@ test('Between two configurations nobody may do what only one of them allows.', (
     ['operator', ['*']],
   ]);
   expect(common.allows('unknown', 'x')).toBe(false);
+});
+
+test('Between two configurations nobody may read or be prompted by what only one of them allows.', () => {
+  const role = (prompts: string[], resources: string[]) => ({ tools: [], prompts, resources });
+  const before = configOf({ roles: { a: role(['*'], ['*:*']), b: role(['x', 'y'], ['f:x:*', 'f:y:*']) } });
+  const after = configOf({
+    roles: { a: role(['z'], ['f:z']), b: role(['y', 'w'], ['f:y:*']), c: role(['*'], []) },
+  });
+  const common = commonOffers(before, after);
+  const prompts = (name: string) =>
+    ['w', 'x', 'y', 'z'].filter((prompt) => common.allowsPrompt(name, prompt, undefined));
+  expect([prompts('a'), prompts('b'), prompts('c')]).toEqual([['z'], ['y'], []]);
+  expect(common.allowsResource('a', 'f', 'z')).toBe(true);
+  expect(common.allowsResource('b', 'f', 'y:1')).toBe(true);
+  expect(common.allowsResource('b', 'f', 'x:1')).toBe(false);
 });

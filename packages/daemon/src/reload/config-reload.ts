@@ -5,7 +5,7 @@ import type { Orchestrator } from '@signalbox/orchestrator';
 import { SignalboxError } from '@signalbox/protocol';
 import { type FileWatch, watchFiles } from '@signalbox/yaml-files';
 import type { Log } from '../log.ts';
-import { commonAllowlist, commonApprovals, policyOf } from '../policy/policy.ts';
+import { commonAllowlist, commonApprovals, commonOffers, policyOf } from '../policy/policy.ts';
 import type { RenamedTool } from '../policy/repeat-lists.ts';
 import { coalesceRuns } from './coalesce-runs.ts';
 import {
@@ -159,6 +159,7 @@ export class ConfigReload implements AsyncDisposable {
     if (isDeepStrictEqual(before.mcpServers, next.mcpServers)) return { added: [], removed: [], changed: [] };
     this.#targets.orchestrator.setPolicy({
       allowlist: commonAllowlist(before, next),
+      offers: commonOffers(before, next),
       approvals: commonApprovals(before, next),
     });
     return await this.#targets.host.apply(next.mcpServers);

@@ -97,13 +97,24 @@ export class ServerCalls {
   }
 
   /** Makes a call of one of the server's tools. Never rejects. */
-  async call(target: CallTarget, { tool, args, options, deadline }: ToolCall): Promise<ToolCallResult> {
+  async call(
+    target: CallTarget,
+    { tool, method, args, options, deadline }: ToolCall,
+  ): Promise<ToolCallResult> {
     try {
-      const checked = this.#checkOf(tool).check(args);
+      const checked = method ? { args, coerced: [] } : this.#checkOf(tool).check(args);
       if ('error' in checked) return { error: checked.error };
       if (checked.coerced.length > 0) this.#logCoerced(target, tool, checked.coerced);
       const repeatable = options.repeatable ?? mayRepeat(tool, true);
-      const call = { target, tool, args: checked.args, options, repeatable, deadline };
+      const call = {
+        target,
+        tool,
+        args: checked.args,
+        options,
+        repeatable,
+        deadline,
+        ...(method && { method }),
+      };
       const key = cacheKeyOf(call);
       if (key && this.#cache.mayHold(key.tool)) return forCaller(await this.#sendUnlessCached(key, call));
       const { generation } = this.#cache;
@@ -212,10 +223,13 @@ export class ServerCalls {
     const timeoutMs = this.#timeLeft(call);
     const sentAt = this.#deps.now();
     const progress = options.onProgress && new ProgressRelay(options.onProgress, target.redactResult);
-    const span = this.#deps.tracing && beginSpan(this.#deps.tracing, call);
+    const span = call.method ? undefined : this.#deps.tracing && beginSpan(this.#deps.tracing, call);
     const meta = metaOf(options, span);
     const request = { signal, timeoutMs, round, meta, onProgress: progress?.report };
-    const send = () => connection.callTool(tool.name, call.args, request);
+    const send = () =>
+      call.method
+        ? connection.request(call.method, call.args, request)
+        : connection.callTool(tool.name, call.args, request);
     const answering = span ? span.run(send) : send();
     // Messages that are sent in one turn of the event loop are written at its end.
     if (onSent) process.nextTick(onSent);

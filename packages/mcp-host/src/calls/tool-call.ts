@@ -1,14 +1,21 @@
-import type { Tool } from '@signalbox/protocol';
+import type { OfferMethod, Tool } from '@signalbox/protocol';
 import type { CallOptions, FailedCall } from '@signalbox/tool-calls';
 
 /** A call of one of a server's tools. */
 export interface ToolCall {
   /** The tool as its server named it. */
   tool: Tool;
+  /** Set for a request of another method than `tools/call`: `args` are its parameters, and `tool` stands for it. */
+  method?: OfferMethod;
   args: Record<string, unknown>;
   options: CallOptions;
   /** When the time of the call is up, in milliseconds on the clock of the host. */
   deadline: number;
+}
+
+/** Makes what stands for a method where a tool is expected: a request of it has no effect and may be repeated. */
+export function methodTool(method: OfferMethod): Tool {
+  return { name: method, inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } };
 }
 
 /** Whether a call failed because its server could not be reached, so that the tool did not run. */

@@ -3,12 +3,16 @@ const MiB = 1024 * KiB;
 
 /** The bounds of what one server may make the host keep. A configuration sets them under `limits` of the server. */
 export interface ServerLimits {
-  /** Bytes of the definition of one tool, written as JSON. A larger tool is left out. */
+  /** Bytes of the definition of one tool, prompt, resource or template, written as JSON. A larger one is left out. */
   toolBytes: number;
   /** The number of tools that are offered. Further tools are left out. */
   tools: number;
-  /** Bytes of the definitions of all tools together. Further tools are left out. */
+  /** Bytes of the definitions of all tools together, and of each other list. What does not fit any more is left out. */
   toolListBytes: number;
+  /** The number of prompts that are offered. */
+  prompts: number;
+  /** The number of resources that are offered, and of templates of resources. */
+  resources: number;
   /** Bytes of one message of the server, decompressed: an answer, or a notification. */
   answerBytes: number;
 }
@@ -18,6 +22,8 @@ export const defaultServerLimits = {
   toolBytes: 64 * KiB,
   tools: 1_000,
   toolListBytes: 4 * MiB,
+  prompts: 1_000,
+  resources: 10_000,
   answerBytes: { stdio: 32 * MiB, http: 8 * MiB },
 } as const;
 

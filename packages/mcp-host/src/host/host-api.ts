@@ -1,4 +1,4 @@
-import type { Tool } from '@signalbox/protocol';
+import type { OfferMethod, Tool } from '@signalbox/protocol';
 import type { Authorizer } from '@signalbox/server-auth';
 import type { CallOptions, ToolCallResult, ToolProvider } from '@signalbox/tool-calls';
 import type { Tracing } from '@signalbox/tracing';
@@ -92,6 +92,12 @@ export interface McpHost extends AsyncDisposable {
   call(
     tool: string | ToolRoute,
     args: Record<string, unknown>,
+    options: CallOptions,
+  ): Promise<ToolCallResult>;
+  /** Sends a server a request that has no effect, as {@link call} makes a call. Never rejects. */
+  request(
+    server: string,
+    request: { method: OfferMethod; params: Record<string, unknown> },
     options: CallOptions,
   ): Promise<ToolCallResult>;
   /** Reports the status of each hosted server, in the order of the configuration. */

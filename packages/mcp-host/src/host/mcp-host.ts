@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { SignalboxError, type ToolCallError, toolCallError } from '@signalbox/protocol';
+import { type OfferMethod, SignalboxError, type ToolCallError, toolCallError } from '@signalbox/protocol';
 import { type CallOptions, type ToolCallResult, type ToolProvider, unreachable } from '@signalbox/tool-calls';
-import { isUnsent } from '../calls/tool-call.ts';
+import { isUnsent, methodTool } from '../calls/tool-call.ts';
 import { checkServers } from '../config/check-servers.ts';
 import { defaultTuning, type HostTuning } from '../config/host-tuning.ts';
 import type { McpServerConfig } from '../config/server-config.ts';
@@ -110,6 +110,22 @@ class RunningHost implements McpHost {
       const ended = await server.call({ tool, args, options, deadline });
       // A call that was not sent because its server was replaced meanwhile goes to the new one.
       const isMoved = 'error' in ended && isUnsent(ended) && !this.#registry.has(server);
+      if (!isMoved) return ended;
+    }
+  }
+
+  async request(
+    server: string,
+    { method, params }: { method: OfferMethod; params: Record<string, unknown> },
+    options: CallOptions,
+  ): Promise<ToolCallResult> {
+    const deadline = this.#now() + options.timeoutMs;
+    const call = { tool: methodTool(method), method, args: params, options, deadline };
+    for (;;) {
+      const hosted = this.#registry.servers.get(server);
+      if (!hosted) return { error: unreachable(server, 'it is not configured any more') };
+      const ended = await hosted.call(call);
+      const isMoved = 'error' in ended && isUnsent(ended) && !this.#registry.has(hosted);
       if (!isMoved) return ended;
     }
   }
@@ -228,10 +244,12 @@ class RunningHost implements McpHost {
 
   #buildInventory(max: number): InventoryBuild {
     const { servers, alike } = this.#registry;
-    const hosted = [...servers.values()].map(({ name, config, offer }) => ({
+    const hosted = [...servers.values()].map(({ name, config, offer, offers }) => ({
       name,
       isHidden: config.toolDiscovery === false,
       ...(config.prefix === false && { prefix: false }),
+      ...(config.disabled && { isDisabled: true }),
+      offers,
       ...offer,
     }));
     const provided = [...this.#providers.values()].map((provider) => ({

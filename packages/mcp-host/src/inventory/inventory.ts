@@ -1,5 +1,7 @@
 import type { Tool } from '@signalbox/protocol';
 import { ToolDigests } from '@signalbox/tool-calls';
+import { nothingOffered, type OfferList } from './offer-list.ts';
+import { buildOffers, type NamedPrompts, type Offers } from './offers.ts';
 import type { ToolList } from './tool-list.ts';
 import { assignToolNames, whyRenamed } from './tool-name.ts';
 
@@ -16,14 +18,16 @@ export interface InventoryProblem {
 
 /**
  * All tools on offer, ordered by name. A tool is named `mcp_{server}__{tool}`, or as its server names it with
- * `prefix: false`, and is otherwise as its server describes it. `version` is a hash of the tools: it changes when, and
- * only when, any of them does.
+ * `prefix: false`, and is otherwise as its server describes it. `version` is a hash of the tools and of all else that is
+ * offered: it changes when, and only when, any of it does.
  */
 export interface Inventory {
   version: string;
   tools: Tool[];
   /** The tools that may be called by these exact names but are not listed. */
   hidden: Tool[];
+  /** What the servers offer beside tools. */
+  offers: Offers;
   /** The server and the server's own name of each of its tools, by the name here. Tools of providers are not in it. */
   origins: ReadonlyMap<string, ToolOrigin>;
   renamed: RenamedTool[];
@@ -72,6 +76,10 @@ export interface ToolSource extends ToolList {
   isHidden?: boolean;
   /** False if its tools are to have their own names. */
   prefix?: boolean;
+  /** What it offers beside tools. */
+  offers?: OfferList;
+  /** Whether it is disabled. */
+  isDisabled?: boolean;
 }
 
 /** An inventory, and the server and tool that each of its names leads to. */
@@ -84,6 +92,7 @@ export interface InventoryBuild {
 export class InventoryMemory {
   readonly digests = new ToolDigests();
   readonly #named = new WeakMap<Tool, Tool>();
+  readonly prompts: NamedPrompts = new WeakMap();
 
   /** Returns a tool under its name in the inventory; the same object each time, while its name stays. */
   named(tool: Tool, name: string): Tool {
@@ -124,9 +133,31 @@ export function buildInventory(
       isProvided ? [] : [[name, { server, tool: tool.name }]],
     ),
   );
-  const version = memory.digests.ofAll([tools, hidden]);
+  const sources = servers.filter(({ isDisabled }) => !isDisabled);
+  const offers = buildOffers(
+    sources.map((source) => ({ ...source, offers: source.offers ?? nothingOffered() })),
+    naming,
+    memory.prompts,
+  );
+  const version = versionOf(memory.digests, { tools, hidden, offers });
   const all = [...problemsOf([...servers, ...providers]), ...problems];
-  return { inventory: { version, tools, hidden, origins, renamed, unprefixed, problems: all }, targets };
+  return {
+    inventory: { version, tools, hidden, offers, origins, renamed, unprefixed, problems: all },
+    targets,
+  };
+}
+
+function versionOf(
+  digests: ToolDigests,
+  { tools, hidden, offers }: { tools: Tool[]; hidden: Tool[]; offers: Offers },
+): string {
+  const lists = [
+    offers.prompts.map(({ prompt }) => prompt),
+    offers.resources.map(({ resource }) => resource),
+    offers.templates.map(({ template }) => template),
+  ];
+  const sources = [...offers.prompts, ...offers.resources, ...offers.templates].map(({ server }) => server);
+  return digests.ofAll([tools, hidden, ...lists], [[...offers.servers].sort(), offers.instructions, sources]);
 }
 
 function nameTools(

@@ -17,7 +17,7 @@ function opened() {
   const call = (options: { signal?: AbortSignal; timeoutMs?: number } = {}, progress?: ToolProgress[]) => {
     const { signal = new AbortController().signal, timeoutMs = 10_000 } = options;
     const onProgress = progress && ((update: ToolProgress) => void progress.push(update));
-    return calls.call({ name: 'echo', arguments: {} }, { signal, timeoutMs, onProgress });
+    return calls.call('tools/call', { name: 'echo', arguments: {} }, { signal, timeoutMs, onProgress });
   };
   const receive = (message: object) =>
     transport.onmessage?.({ jsonrpc: '2.0', ...message } as JSONRPCMessage, undefined);

@@ -1,4 +1,5 @@
 import { type JSONRPCMessage, ProtocolError, type Transport } from '@modelcontextprotocol/client';
+import type { OfferMethod } from '@signalbox/protocol';
 import { type ToolProgress, timerMs } from '@signalbox/tool-calls';
 import type { ServerAnswer, ToolRequest } from '../server-connection.ts';
 import { failureOf } from './sdk-failure.ts';
@@ -46,7 +47,8 @@ export class LegacyCalls {
 
   /** Resolves with the whole result as the server sent it, but for `resultType`, which those revisions don't know. */
   call(
-    params: { name: string; arguments: Record<string, unknown> },
+    method: 'tools/call' | OfferMethod,
+    params: Record<string, unknown>,
     { timeoutMs, signal, onProgress, meta }: ToolRequest,
   ): Promise<ServerAnswer> {
     if (signal.aborted) return Promise.resolve(timedOut);
@@ -59,7 +61,7 @@ export class LegacyCalls {
       const own = onProgress && { progressToken: id };
       const sent = own || meta ? { ...params, _meta: { ...meta, ...own } } : params;
       this.#transport
-        .send({ method: 'tools/call', params: sent, jsonrpc: '2.0', id })
+        .send({ method, params: sent, jsonrpc: '2.0', id })
         .catch((error) => this.#end(id)?.resolve({ failure: failureOf(error) }));
     });
   }

@@ -11,6 +11,8 @@ const clientInfo = { name: 'signalbox', version: '0.1.0' };
 export interface ClientEvents {
   /** Called when the server announces that its tools have changed. */
   onToolsChanged: () => void;
+  /** Called when the server announces that its prompts or resources have changed. */
+  onOffersChanged: () => void;
   /** Called when something goes wrong without ending a request. The reason may hold the server's own words. */
   onNoise: (reason: string) => void;
 }
@@ -33,15 +35,21 @@ export const untouched: StandardSchemaV1<unknown, UntouchedResult> = {
 export function newClient(
   mode: 'legacy' | 'auto',
   probeMs: number,
-  { onToolsChanged, onNoise }: ClientEvents,
+  { onToolsChanged, onOffersChanged, onNoise }: ClientEvents,
 ): Client {
   const client = new Client(clientInfo, {
     versionNegotiation: { mode, probe: { timeoutMs: probeMs } },
     inputRequired: { autoFulfill: false },
-    listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onToolsChanged } },
+    listChanged: {
+      tools: { autoRefresh: false, debounceMs: 0, onChanged: onToolsChanged },
+      prompts: { autoRefresh: false, debounceMs: 0, onChanged: onOffersChanged },
+      resources: { autoRefresh: false, debounceMs: 0, onChanged: onOffersChanged },
+    },
   });
   // Some servers send the notice without having announced that they do.
   client.setNotificationHandler('notifications/tools/list_changed', onToolsChanged);
+  client.setNotificationHandler('notifications/prompts/list_changed', onOffersChanged);
+  client.setNotificationHandler('notifications/resources/list_changed', onOffersChanged);
   client.onerror = (error) => onNoise(noiseOf(error));
   keepCallResultsUntouched(client);
   return client;

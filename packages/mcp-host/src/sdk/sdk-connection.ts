@@ -1,6 +1,8 @@
 import { CLIENT_CAPABILITIES_META_KEY, type Client, type Progress } from '@modelcontextprotocol/client';
-import { type CallRound, SignalboxError, type Tool } from '@signalbox/protocol';
+import { type CallRound, type OfferMethod, SignalboxError, type Tool } from '@signalbox/protocol';
 import { type ToolProgress, timerMs } from '@signalbox/tool-calls';
+import type { EntryPage } from '../inventory/entry-list.ts';
+import { type OfferLimits, offerLists, type ReadOffers, readOfferList } from '../inventory/offer-list.ts';
 import { readToolList, type ToolList, type ToolListLimits, type ToolPage } from '../inventory/tool-list.ts';
 import type { RequestLimits, ServerAnswer, ServerConnection, ToolRequest } from '../server-connection.ts';
 import type { LegacyCalls } from './legacy-calls.ts';
@@ -8,6 +10,9 @@ import { type UntouchedResult, untouched } from './sdk-client.ts';
 import { failureOf } from './sdk-failure.ts';
 import type { SessionLoss } from './session-loss.ts';
 import { rawResult, rawTools } from './untouched-results.ts';
+
+/** The most characters of what a server says of itself. */
+const maxInstructions = 4_000;
 
 /** The process or the endpoint at the other end of a session. */
 type Peer = Pick<ServerConnection, 'pid' | 'isOpen' | 'stderrTail' | 'close'>;
@@ -17,7 +22,7 @@ export class SdkConnection implements ServerConnection {
   readonly #client: Client;
   readonly #peer: Peer;
   readonly #loss: SessionLoss;
-  readonly #limits: ToolListLimits;
+  readonly #limits: ToolListLimits & OfferLimits;
   /** The shorter way for calls; `undefined` where the revision or the transport doesn't allow it. */
   readonly #legacyCalls: LegacyCalls | undefined;
   /** The tools whose server wants some of their arguments repeated in HTTP headers. */
@@ -30,7 +35,7 @@ export class SdkConnection implements ServerConnection {
     client: Client,
     peer: Peer,
     loss: SessionLoss,
-    limits: ToolListLimits,
+    limits: ToolListLimits & OfferLimits,
     legacyCalls?: LegacyCalls,
   ) {
     this.#client = client;
@@ -70,14 +75,42 @@ export class SdkConnection implements ServerConnection {
     return list;
   }
 
-  async callTool(name: string, args: Record<string, unknown>, request: ToolRequest): Promise<ServerAnswer> {
+  async listOffers(limits: RequestLimits): Promise<ReadOffers> {
+    const signal = AbortSignal.any([limits.signal, AbortSignal.timeout(limits.timeoutMs)]);
+    const capabilities = this.#client.getServerCapabilities();
+    const list = await readOfferList(
+      (name, cursor) => this.#offerPage(name, cursor, { ...limits, signal }),
+      (capability) => capabilities?.[capability] !== undefined,
+      this.#limits,
+      (thrown) => `could not be listed: ${failureOf(thrown).reason}`,
+    );
+    const instructions = this.#client.getInstructions()?.slice(0, maxInstructions);
+    return { ...list, ...(instructions && { instructions }) };
+  }
+
+  callTool(name: string, args: Record<string, unknown>, request: ToolRequest): Promise<ServerAnswer> {
+    const params = { name, arguments: args };
+    return this.#whileOpen(() =>
+      this.#legacyCalls
+        ? this.#legacyCalls.call('tools/call', params, request)
+        : this.#callThroughSdk(params, request),
+    );
+  }
+
+  request(method: OfferMethod, params: Record<string, unknown>, request: ToolRequest): Promise<ServerAnswer> {
+    return this.#whileOpen(() =>
+      this.#legacyCalls
+        ? this.#legacyCalls.call(method, params, request)
+        : this.#requestThroughSdk(method, params, request),
+    );
+  }
+
+  async #whileOpen(send: () => Promise<ServerAnswer>): Promise<ServerAnswer> {
     if (!this.isOpen) return { failure: { kind: 'not_sent', reason: 'the session has ended' } };
     let answer: ServerAnswer;
     this.#inFlight++;
     try {
-      answer = await (this.#legacyCalls
-        ? this.#legacyCalls.call({ name, arguments: args }, request)
-        : this.#callThroughSdk(name, args, request));
+      answer = await send();
     } finally {
       this.#inFlight--;
       if (this.#isRetired) this.#closeWhenUnused();
@@ -117,28 +150,63 @@ export class SdkConnection implements ServerConnection {
     }
   }
 
-  async #callThroughSdk(
-    name: string,
-    args: Record<string, unknown>,
-    { round, meta, onProgress, ...limits }: ToolRequest,
+  async #offerPage(
+    list: keyof typeof offerLists,
+    cursor: string | undefined,
+    limits: RequestLimits,
+  ): Promise<EntryPage> {
+    const { method, field } = offerLists[list];
+    const params = cursor === undefined ? {} : { cursor };
+    const page = await this.#client.request({ method, params }, untouched, sdkLimits(limits));
+    const raw = (page[rawResult] as Record<string, unknown> | undefined) ?? page;
+    return { entries: raw[field], nextCursor: raw.nextCursor };
+  }
+
+  #callThroughSdk(
+    call: { name: string; arguments: Record<string, unknown> },
+    request: ToolRequest,
   ): Promise<ServerAnswer> {
+    const tool = this.#mirrored.get(call.name);
+    if (!tool) return this.#requestThroughSdk('tools/call', call, request);
+    const { params, options } = this.#asSent(call, request);
+    return answerOf(this.#client.callTool(params, { ...options, toolDefinition: withoutOutputSchema(tool) }));
+  }
+
+  #requestThroughSdk(
+    method: 'tools/call' | OfferMethod,
+    given: Record<string, unknown>,
+    request: ToolRequest,
+  ): Promise<ServerAnswer> {
+    const { params, options } = this.#asSent(given, request);
+    return answerOf(this.#client.request({ method, params }, untouched, options));
+  }
+
+  /** Returns the parameters and the options with which a request is sent through the SDK. */
+  #asSent<Params extends Record<string, unknown>>(
+    given: Params,
+    { round, meta, onProgress, ...limits }: ToolRequest,
+  ) {
     const isModern = this.#client.getProtocolEra() === 'modern';
     const { _meta: ofRound, ...further } = isModern && round ? roundParams(round) : {};
     const _meta = meta || ofRound ? { ...meta, ...ofRound } : undefined;
-    const params = { name, arguments: args, ...(_meta && { _meta }), ...further };
-    const options = {
-      ...sdkLimits(limits),
-      ...(onProgress && { onprogress: (update: Progress) => onProgress(progressOf(update)) }),
+    return {
+      params: { ...given, ...(_meta && { _meta }), ...further },
+      options: {
+        ...sdkLimits(limits),
+        ...(onProgress && { onprogress: (update: Progress) => onProgress(progressOf(update)) }),
+      },
     };
-    const tool = this.#mirrored.get(name);
-    try {
-      const result: UntouchedResult = tool
-        ? await this.#client.callTool(params, { ...options, toolDefinition: withoutOutputSchema(tool) })
-        : await this.#client.request({ method: 'tools/call', params }, untouched, options);
-      return { result: (result[rawResult] as Record<string, unknown> | undefined) ?? result };
-    } catch (thrown) {
-      return { failure: failureOf(thrown) };
-    }
+  }
+}
+
+/** Returns the whole result as its server sent it, or how the request failed. */
+async function answerOf(requested: Promise<UntouchedResult>): Promise<ServerAnswer> {
+  try {
+    const result = await requested;
+    const { resultType, ...rest } = (result[rawResult] as Record<string, unknown> | undefined) ?? result;
+    return { result: resultType === undefined || resultType === 'complete' ? rest : { resultType, ...rest } };
+  } catch (thrown) {
+    return { failure: failureOf(thrown) };
   }
 }
 

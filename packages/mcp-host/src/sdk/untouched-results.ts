@@ -4,30 +4,48 @@ import { isInputRequired } from '@signalbox/protocol';
 /** The property of a `tools/list` result that holds the tools as the server sent them. */
 export const rawTools = Symbol('tools as the server sent them');
 
-/** The property of a call's result that holds an `input_required` result as the server sent it. */
+/** The property of a result that holds the result as the server sent it. */
 export const rawResult = Symbol('result as the server sent it');
 
+/** Valid results of the methods whose results are hidden whole. */
+const standIns: Readonly<Record<string, object>> = {
+  'prompts/list': { prompts: [] },
+  'resources/list': { resources: [] },
+  'resources/templates/list': { resourceTemplates: [] },
+  'resources/read': { contents: [] },
+  'prompts/get': { messages: [] },
+  'completion/complete': { completion: { values: [] } },
+};
+const complete = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' };
+
 /**
- * Hides tool lists and `input_required` results from the SDK. The transport must not be connected yet. Workaround for
+ * Hides lists, what is read, and `input_required` results from the SDK. The transport must not be connected yet. Workaround for
  * the SDK 2.4.0: on a connection of the 2026 revision it ignores the schema of the caller, refuses a whole list for one
- * bad tool, and rebuilds `input_required` results from the fields that it knows.
+ * bad entry, and rebuilds results from the fields that it knows.
  */
 export function keepResultsUntouched(transport: Transport): void {
-  const listings = new Set<RequestId>();
+  const asked = new Map<RequestId, string>();
   const send = transport.send.bind(transport);
   transport.send = (message, options) => {
-    if ('method' in message && 'id' in message && message.method === 'tools/list') listings.add(message.id);
+    const isHidden =
+      'method' in message &&
+      'id' in message &&
+      (message.method === 'tools/list' || Object.hasOwn(standIns, message.method));
+    if (isHidden) asked.set(message.id, message.method);
     return send(message, options);
   };
   transport.onmessage = (message: JSONRPCMessage) => {
-    if ('error' in message && message.id !== undefined) listings.delete(message.id);
+    if ('error' in message && message.id !== undefined) asked.delete(message.id);
     if (!('result' in message)) return;
-    const isListing = listings.delete(message.id);
+    const method = asked.get(message.id);
+    asked.delete(message.id);
     const result: Record<PropertyKey, unknown> = message.result;
-    if (isListing && Array.isArray(result.tools)) {
+    if (method === 'tools/list' && Array.isArray(result.tools)) {
       result[rawTools] = result.tools;
       result.tools = [];
-    } else if (!isListing && isInputRequired(result)) {
+    } else if (method !== undefined && Object.hasOwn(standIns, method)) {
+      Object.assign(message, { result: { ...complete, ...standIns[method], [rawResult]: result } });
+    } else if (method === undefined && isInputRequired(result)) {
       Object.assign(message, { result: { resultType: 'complete', content: [], [rawResult]: result } });
     }
   };

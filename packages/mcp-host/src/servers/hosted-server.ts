@@ -8,11 +8,13 @@ import type { McpServerConfig } from '../config/server-config.ts';
 import { limitsOf } from '../config/server-limits.ts';
 import { type EffectivePolicy, policyOf } from '../config/server-policy.ts';
 import { HonouredHints } from '../inventory/honoured-hints.ts';
+import { nothingOffered, type OfferList, type ReadOffers } from '../inventory/offer-list.ts';
 import type { ToolList } from '../inventory/tool-list.ts';
 import { ServerInstances } from './instances/server-instances.ts';
 import type { SupervisedSession } from './instances/supervised-session.ts';
 import { readServerCard } from './server-card.ts';
 import type { ServerDeps } from './server-deps.ts';
+import { ServerOffers } from './server-offers.ts';
 import { bestState, type ServerState, type ServerStatus, statusOf, type ToolGap } from './server-status.ts';
 import { ServerTools } from './server-tools.ts';
 import {
@@ -40,6 +42,7 @@ export class HostedServer {
   readonly #calls: ServerCalls;
   readonly #authorizer: Authorizer | undefined;
   readonly #tools: ServerTools;
+  readonly #offers = new ServerOffers();
   readonly #hints = new HonouredHints();
   readonly #instances: ServerInstances;
   readonly #ended = new AbortController();
@@ -64,7 +67,10 @@ export class HostedServer {
     const onList = (list: ToolList) => {
       if (this.#tools.setListed(this.#hints.apply(list))) this.#calls.forgetAnswers();
     };
-    const events = { onList, onReady: () => this.#noteSignIn() };
+    const onOffers = (offers: ReadOffers) => {
+      if (this.#offers.take(offers)) this.#calls.forgetAnswers();
+    };
+    const events = { onList, onOffers, onReady: () => this.#noteSignIn() };
     this.#instances = new ServerInstances({ name, config, authorizer: this.#authorizer, ...events }, deps);
   }
 
@@ -107,12 +113,17 @@ export class HostedServer {
     return { ...offered, problems: [...own, ...problems] };
   }
 
-  /** The last good tool list, with the problems of the list and of the card. */
+  /** What it offers beside tools, as far as that is known. */
+  get offers(): OfferList {
+    return this.#halted === 'disabled' ? nothingOffered() : this.#offers.current;
+  }
+
+  /** The last good tool list, with the problems of the list, of the other lists and of the card. */
   get #offered(): ToolList {
     if (this.#halted === 'disabled') return { tools: [], problems: [] };
     const { problems, ...list } = this.#tools.current;
     const ofCard = this.#cardProblem === undefined ? [] : [{ message: this.#cardProblem }];
-    return { ...list, problems: [...ofCard, ...problems] };
+    return { ...list, problems: [...ofCard, ...problems, ...this.#offers.current.problems] };
   }
 
   /** The present problem of the server, if it has one. */
@@ -168,7 +179,7 @@ export class HostedServer {
     instance?.vacate();
   }
 
-  /** Makes a call on the instance that serves its caller, which is started if need be. Never rejects. */
+  /** Makes a call, or another request, on the instance that serves its caller, which is started if need be. Never rejects. */
   async call(call: ToolCall): Promise<ToolCallResult> {
     if (this.#halted) return { error: this.unavailable! };
     const key = instanceFor(this.#policy.share, call.options.caller);

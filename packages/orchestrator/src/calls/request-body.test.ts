@@ -27,8 +27,8 @@ test.each([
 test.each([
   [undefined, "field 'body'"],
   ['text', "field 'body'"],
-  [{}, "field 'op': must be one of manifest, call, status, own_calls, search, calls,"],
-  [{ op: 'dance' }, "field 'op': must be one of manifest, call, status, own_calls, search, calls,"],
+  [{}, "field 'op': must be one of manifest, call, request, status, own_calls, search, calls,"],
+  [{ op: 'dance' }, "field 'op': must be one of manifest, call, request, status, own_calls, search, calls,"],
   [{ op: 'call' }, "field 'tool'"],
   [{ op: 'call', tool: 'x'.repeat(257) }, "field 'tool'"],
   [{ op: 'call', tool: 'x', options: { progress: 1 } }, "field 'options.progress'"],

@@ -4,6 +4,7 @@ import { messageOf, type Tool, type ToolChangeReport, withRepeatOverride } from 
 import { ToolDigests } from '@signalbox/tool-calls';
 import type { ApprovalPolicy } from '../approvals/ask-rules.ts';
 import { type RepeatLists, repeatOverrideFor } from '../roles/repeat-lists.ts';
+import type { RoleOfferAllowlist } from '../roles/role-offer-allowlist.ts';
 import type { RoleToolAllowlist } from '../roles/role-tool-allowlist.ts';
 import { type Catalog, createCatalog, type MailboxRules } from './catalog.ts';
 import { announceCatalog } from './manifest-announcement.ts';
@@ -12,6 +13,7 @@ import { ToolChanges } from './tool-changes.ts';
 /** The part of the policy that decides which tools each role sees, and how. */
 export interface ToolPolicy {
   allowlist: RoleToolAllowlist;
+  offers: RoleOfferAllowlist;
   repeat: RepeatLists;
   mailbox: MailboxRules;
   approvals: ApprovalPolicy;
@@ -54,8 +56,9 @@ export function trackCatalog(
   const changes = new ToolChanges((tool) => digests.of(tool));
 
   const catalogOf = (inventory: Inventory): Catalog => {
-    const { allowlist, repeat, mailbox, approvals } = policy;
-    return createCatalog(withRepeatOverrides(inventory, repeat), allowlist, mailbox, approvals, digests);
+    const { allowlist, offers, repeat, mailbox, approvals } = policy;
+    const overridden = withRepeatOverrides(inventory, repeat);
+    return createCatalog(overridden, allowlist, mailbox, approvals, digests, offers);
   };
   const updateCatalog = (inventory: Inventory): Catalog => {
     const before = catalog;

@@ -14,6 +14,7 @@ const inventory = (version: string, tools: Tool[], hidden: Tool[] = []): Invento
   version,
   tools,
   hidden,
+  offers: { prompts: [], resources: [], templates: [], instructions: [], servers: [] },
   origins: new Map(),
   renamed: [],
   unprefixed: [],

@@ -1,15 +1,27 @@
 import type { Inventory } from '@signalbox/mcp-host';
-import { type MailboxAccess, type Tool, type UnreadHint, withAskDeadline } from '@signalbox/protocol';
+import {
+  type MailboxAccess,
+  type OfferedKinds,
+  type Tool,
+  type UnreadHint,
+  withAskDeadline,
+} from '@signalbox/protocol';
 import { ToolDigests } from '@signalbox/tool-calls';
 import { type ApprovalPolicy, mayAsk, noApprovals } from '../approvals/ask-rules.ts';
+import { offersOfRole, type RoleOffers } from '../offers/role-offers.ts';
+import type { OfferRules } from '../offers/route-offer.ts';
+import { RoleOfferAllowlist } from '../roles/role-offer-allowlist.ts';
 import type { RoleToolAllowlist } from '../roles/role-tool-allowlist.ts';
+import { createOfferIndex, type FoundOffers, type OfferIndex } from '../search/offer-index.ts';
 import { createToolIndex, type FoundTool, type ToolIndex } from '../search/tool-index.ts';
 
 /** The part of a catalog that one role sees. */
 export interface RoleView {
-  /** Changes exactly when the tools change, or what the role may see of unlisted and mailbox tools. */
+  /** Changes exactly when anything else of the view does. */
   version: string;
   tools: readonly Tool[];
+  /** What the role is shown beside tools. */
+  offers: RoleOffers;
   /** Whether the role may also call tools that no list shows. */
   hasUnlisted: boolean;
   /** The part of its mailbox that the role sees. */
@@ -18,6 +30,8 @@ export interface RoleView {
   find(tool: string): Tool | undefined;
   /** Finds up to `limit` tools that match the words of a query, best first. */
   search(query: string, limit: number): Promise<FoundTool[]>;
+  /** Finds up to `limit` prompts, and as many resources and templates, best first. A kind that the role has none of is left out. */
+  searchOffers(query: string, limit: number): Promise<Partial<FoundOffers>>;
 }
 
 /** The part of its mailbox that a role sees. */
@@ -36,6 +50,8 @@ export interface Catalog {
   readonly inventory: Inventory;
   readonly allowlist: RoleToolAllowlist;
   readonly approvals: ApprovalPolicy;
+  /** The rules by which requests for resources and prompts find their servers. */
+  readonly offerRules: OfferRules;
   /** Returns what `role` sees. */
   view(role: string): RoleView;
   /** Returns the view of all listed tools, which no allowlist restricts. */
@@ -51,6 +67,7 @@ export function createCatalog(
   mailbox: MailboxRules = {},
   approvals: ApprovalPolicy = noApprovals,
   digests = new ToolDigests(),
+  offerAllowlist = RoleOfferAllowlist.unrestricted(),
 ): Catalog {
   const views = new Map<string, RoleView>();
   const byName = new Map([...inventory.tools, ...inventory.hidden].map((tool) => [tool.name, tool]));
@@ -64,6 +81,7 @@ export function createCatalog(
     inventory,
     allowlist,
     approvals,
+    offerRules: { offers: inventory.offers, allowlist: offerAllowlist },
     view(role) {
       let view = views.get(role);
       if (!view) {
@@ -71,43 +89,72 @@ export function createCatalog(
           allowlist.allows(role, name, inventory.origins.get(name)),
         );
         const own = Object.hasOwn(mailbox, role) ? mailbox[role] : undefined;
-        view = createView(
-          withAskDeadlines(allowlist.filterManifest(role, inventory.tools, inventory.origins), role),
-          hasUnlisted,
-          own ?? {},
-          digests,
+        const tools = withAskDeadlines(
+          allowlist.filterManifest(role, inventory.tools, inventory.origins),
+          role,
         );
+        const offers = offersOfRole(inventory.offers, offerAllowlist, role, usesToolOf(inventory, tools));
+        view = createView({ tools, offers, hasUnlisted, mailbox: own ?? {} }, digests);
         views.set(role, view);
       }
       return view;
     },
     everything() {
-      everything ??= createView(inventory.tools, inventory.hidden.length > 0, {}, digests);
+      const { tools, hidden } = inventory;
+      const offers = offersOfRole(inventory.offers, RoleOfferAllowlist.unrestricted(), '', () => true);
+      everything ??= createView({ tools, offers, hasUnlisted: hidden.length > 0, mailbox: {} }, digests);
       return everything;
     },
     tool: (name) => byName.get(name),
   };
 }
 
+/** Returns a function that tells whether one of the tools is a server's. */
+function usesToolOf({ origins }: Inventory, tools: readonly Tool[]): (server: string) => boolean {
+  const servers = new Set(tools.map(({ name }) => origins.get(name)?.server));
+  return (server) => servers.has(server);
+}
+
 function createView(
-  tools: readonly Tool[],
-  hasUnlisted: boolean,
-  mailbox: MailboxRule,
+  shown: Pick<RoleView, 'tools' | 'offers' | 'hasUnlisted' | 'mailbox'>,
   digests: ToolDigests,
 ): RoleView {
+  const { tools, offers, hasUnlisted, mailbox } = shown;
+  const { prompts, resources, templates, kinds, instructions } = offers;
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
-  const version = digests.ofAll([tools], [hasUnlisted, mailbox.tools, mailbox.unreadHint]);
+  const version = digests.ofAll(
+    [tools, prompts, resources, templates],
+    [hasUnlisted, mailbox.tools, mailbox.unreadHint, kinds, instructions],
+  );
   let index: Promise<ToolIndex> | undefined;
+  let offerIndex: Promise<OfferIndex> | undefined;
   return {
     version,
-    tools,
-    hasUnlisted,
-    mailbox,
+    ...shown,
     find: (tool) => byName.get(tool),
     async search(query, limit) {
       index ??= createToolIndex(tools);
       return (await index).search(query, limit);
     },
+    async searchOffers(query, limit) {
+      if (Object.keys(kinds).length === 0) return {};
+      offerIndex ??= createOfferIndex(offers);
+      const found = (await offerIndex).search(query, limit);
+      return {
+        ...(kinds.prompts && { prompts: found.prompts }),
+        ...(kinds.resources && { resources: found.resources }),
+      };
+    },
+  };
+}
+
+/** Tells which kinds differ between two views, beside tools. */
+export function changedKinds({ offers: before }: RoleView, { offers: after }: RoleView): OfferedKinds {
+  const differ = (one: unknown, other: unknown) => JSON.stringify(one) !== JSON.stringify(other);
+  const { resources, templates } = before;
+  return {
+    ...(differ(before.prompts, after.prompts) && { prompts: true }),
+    ...(differ([resources, templates], [after.resources, after.templates]) && { resources: true }),
   };
 }
 

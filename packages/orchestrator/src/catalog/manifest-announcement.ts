@@ -1,6 +1,6 @@
 import type { BrokerClient, Log } from '@signalbox/client';
 import { messageOf } from '@signalbox/protocol';
-import { type Catalog, type ViewChange, viewChange } from './catalog.ts';
+import { type Catalog, changedKinds, type ViewChange, viewChange } from './catalog.ts';
 
 /** The most names of one kind in an event. */
 const maxNames = 1000;
@@ -37,7 +37,7 @@ function eventFor(role: string, before: Catalog | undefined, after: Catalog): ob
   return {
     event: 'manifest_changed',
     version: now.version,
-    ...(then ? bounded(viewChange(then, now)) : noNames),
+    ...(then ? { ...bounded(viewChange(then, now)), ...changedKinds(then, now) } : noNames),
   };
 }
 

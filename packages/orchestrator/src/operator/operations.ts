@@ -31,6 +31,7 @@ import {
 import { answerBackup, type BackupDeps } from './backup.ts';
 import { answerCalls, answerOwnCalls, answerStatus, type CallLookupDeps } from './call-lookup.ts';
 import { answerCancelCall, type CancelCallDeps } from './cancel-call.ts';
+import { explainOffer } from './explain-offer.ts';
 import { explainTool } from './explain-tool.ts';
 import {
   answerDiscover,
@@ -57,8 +58,8 @@ export interface OperationDeps
   manifests: ManifestPages;
 }
 
-/** A request for any operation but a tool call. */
-type OperationRequest = Exclude<McpRequest, { op: 'call' }>;
+/** A request for any operation but a tool call, or what else a hosted server is asked. */
+type OperationRequest = Exclude<McpRequest, { op: 'call' | 'request' }>;
 
 /**
  * Answers a request for any operation but a tool call. The role that the broker attests decides what the asker may see
@@ -133,6 +134,7 @@ function auditOperation(
     case 'calls':
     case 'servers':
     case 'explain':
+    case 'explain_offer':
     case 'discover':
     case 'approvals':
     case 'standing_approvals':
@@ -200,6 +202,8 @@ async function answerAllowed(
       return answerBackup(deps, asker, request);
     case 'explain':
       return await explainTool(deps, request);
+    case 'explain_offer':
+      return await explainOffer(deps, request);
     case 'approvals':
       return answerApprovals(deps, asker, request);
     case 'standing_approvals':
@@ -234,5 +238,6 @@ async function findTools(
       ...(description !== undefined && { description: description.slice(0, descriptionLength) }),
       score,
     })),
+    ...(await view.searchOffers(query, limit)),
   };
 }

@@ -3,12 +3,15 @@ import type { ApprovalPolicy } from '../approvals/ask-rules.ts';
 import { type CallBudgets, checkBudgets } from '../budgets/call-budgets.ts';
 import type { MailboxRules } from '../catalog/catalog.ts';
 import type { RepeatLists } from '../roles/repeat-lists.ts';
+import type { RoleOfferAllowlist } from '../roles/role-offer-allowlist.ts';
 import type { RoleToolAllowlist } from '../roles/role-tool-allowlist.ts';
 import { checkServerLimits, type ServerLimits } from '../scheduling/call-limits.ts';
 
 /** The settings that can change while workers are connected. A setting that is left out keeps its value. */
 export interface PolicyChanges {
   allowlist?: RoleToolAllowlist;
+  /** The prompts and resources that each role may use. */
+  offers?: RoleOfferAllowlist;
   repeat?: RepeatLists;
   budgets?: CallBudgets;
   /** How many calls may run at once on a server, by its name. Other servers have the limit `perServer`. */

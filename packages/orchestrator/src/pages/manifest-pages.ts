@@ -1,10 +1,4 @@
-import {
-  type Manifest,
-  type ManifestRequest,
-  type McpReply,
-  type Tool,
-  toolCallError,
-} from '@signalbox/protocol';
+import { type Manifest, type ManifestRequest, type McpReply, toolCallError } from '@signalbox/protocol';
 import type { RoleView } from '../catalog/catalog.ts';
 import type { NotReady } from '../catalog/missing-servers.ts';
 import { KeptLists } from './kept-lists.ts';
@@ -12,6 +6,11 @@ import { pageTag, readCursor, splitPages, writeCursor } from './pages.ts';
 
 /** A kept view that is younger is shared by its readers, in milliseconds. */
 const sharedMs = 10_000;
+
+type ListName = 'tools' | 'prompts' | 'resources' | 'resource_templates';
+type ManifestLists = Pick<Manifest, ListName>;
+/** An entry of one of the lists of a manifest. */
+type ListItem = readonly [list: ListName, entry: object];
 
 /** The dependencies of lists that are read page by page. */
 export interface PagesDeps {
@@ -28,7 +27,7 @@ export interface PagesDeps {
  */
 export class ManifestPages {
   readonly #deps: PagesDeps;
-  readonly #pages = new WeakMap<RoleView, Tool[][]>();
+  readonly #pages = new WeakMap<RoleView, ManifestLists[]>();
   readonly #kept: KeptLists<RoleView>;
 
   constructor(deps: PagesDeps) {
@@ -56,12 +55,14 @@ export class ManifestPages {
   }
 
   #page(role: string, view: RoleView, page: number): Manifest {
-    const { version, hasUnlisted, mailbox } = view;
+    const { version, offers, hasUnlisted, mailbox } = view;
     const { tools: mailboxTools, unreadHint } = mailbox;
     const pages = this.#pagesOf(view);
     return {
       version,
-      tools: pages[page]!,
+      ...pages[page]!,
+      ...(Object.keys(offers.kinds).length > 0 && { offers: offers.kinds }),
+      ...(page === 0 && offers.instructions.length > 0 && { instructions: [...offers.instructions] }),
       ...(page + 1 < pages.length && { cursor: writeCursor({ tag: tagOf(role, view), page: page + 1 }) }),
       ...(hasUnlisted && { has_unlisted: true }),
       ...(mailboxTools !== undefined && { mailbox: mailboxTools && [...mailboxTools] }),
@@ -69,14 +70,34 @@ export class ManifestPages {
     };
   }
 
-  #pagesOf(view: RoleView): Tool[][] {
+  #pagesOf(view: RoleView): ManifestLists[] {
     let pages = this.#pages.get(view);
     if (!pages) {
-      pages = splitPages(view.tools, this.#deps.maxReplyBytes());
+      pages = splitPages(itemsOf(view), this.#deps.maxReplyBytes()).map(listsOf);
       this.#pages.set(view, pages);
     }
     return pages;
   }
+}
+
+/** The lists of a view as one list, in the order in which its pages hold them. */
+function itemsOf({ tools, offers }: RoleView): ListItem[] {
+  const { prompts, resources, templates } = offers;
+  return [
+    ...tools.map((tool): ListItem => ['tools', tool]),
+    ...prompts.map((prompt): ListItem => ['prompts', prompt]),
+    ...resources.map((resource): ListItem => ['resources', resource]),
+    ...templates.map((template): ListItem => ['resource_templates', template]),
+  ];
+}
+
+function listsOf(items: readonly ListItem[]): ManifestLists {
+  const lists: Record<string, object[]> = { tools: [] };
+  for (const [list, item] of items) {
+    lists[list] ??= [];
+    lists[list].push(item);
+  }
+  return lists as ManifestLists;
 }
 
 function tagOf(role: string, { version }: RoleView): string {

@@ -54,6 +54,24 @@ export const explanationSchema = z.object({
 /** The answer to op `explain`, in `data`: whether this role could call this tool now, and the rules that decide it. */
 export type Explanation = z.infer<typeof explanationSchema>;
 
+/** Accepts the answer to op `explain_offer`. */
+export const offerExplanationSchema = z.object({
+  role: z.string(),
+  kind: z.enum(['prompt', 'resource']),
+  name: z.string(),
+  allowed: z.boolean(),
+  rule: z
+    .string()
+    .optional()
+    .describe('The rule that decided. Absent for a resource that several servers could have.'),
+  problem: z.string().optional().describe('Why no rule was asked: the URI is not in its normal form.'),
+  exists: z.boolean().describe('Whether a server would be asked.'),
+  server: z.string().optional(),
+  held: z.string().optional().describe('Who holds the role or the offer, since when and why.'),
+});
+/** The answer to op `explain_offer`, in `data`: whether this role could use it now, and the rule that decides it. */
+export type OfferExplanation = z.infer<typeof offerExplanationSchema>;
+
 /** Accepts the answer to op `search`. */
 export const searchReplySchema = z.object({
   tools: z.array(
@@ -64,8 +82,29 @@ export const searchReplySchema = z.object({
       score: z.number(),
     }),
   ),
+  prompts: z
+    .array(
+      z.object({
+        name: z.string(),
+        title: z.string().optional(),
+        description: z.string().optional(),
+        score: z.number(),
+      }),
+    )
+    .optional(),
+  resources: z
+    .array(
+      z.object({
+        uri: z.string().optional(),
+        uri_template: z.string().optional().describe('Of a template, in place of `uri`.'),
+        name: z.string(),
+        description: z.string().optional(),
+        score: z.number(),
+      }),
+    )
+    .optional(),
 });
-/** The answer to op `search`, in `data`, best tools first. A `score` compares only tools of the same answer. */
+/** The answer to op `search`, in `data`, the best ones first. A `score` compares only entries of the same list. */
 export type SearchReply = z.infer<typeof searchReplySchema>;
 
 /** Accepts the answer to op `backup`. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { agentIdSchema, idSchema, roleSchema } from '../names/name-schemas.ts';
 import { boundedRecord } from './bounded-record.ts';
 import { callRoundSchema } from './call-round.ts';
+import { offerMethods } from './offers.ts';
 
 const cursorSchema = z.string().max(256);
 
@@ -51,6 +52,25 @@ const callRequestSchema = z.object({
     .describe(
       'Fields of `params._meta` for the tool’s server. Those that MCP or Signalbox reserve are left out there; `traceparent` stands in the message’s header.',
     ),
+});
+
+const offerRequestSchema = z.object({
+  op: z.literal('request'),
+  method: z.enum(offerMethods),
+  params: z
+    .record(z.string(), z.unknown())
+    .describe(
+      'The parameters of the method, as MCP has them. Prompts and templates are named as the manifest names them.',
+    ),
+  seen_in: z
+    .string()
+    .max(256)
+    .optional()
+    .describe('The tool in whose result the URI stood: a hint for a resource that no list names.'),
+  round: callRoundSchema
+    .optional()
+    .describe('Given by a caller that understands the reply `input_required`.'),
+  meta: boundedRecord.optional().describe('As in `call`.'),
 });
 
 const statusRequestSchema = z.object({
@@ -104,6 +124,13 @@ const explainRequestSchema = z.object({
     .describe('The arguments of a call, for rules about argument values. An object, or its JSON text.'),
 });
 
+const explainOfferRequestSchema = z.object({
+  op: z.literal('explain_offer'),
+  role: roleSchema,
+  kind: z.enum(['prompt', 'resource']),
+  name: z.string().min(1).max(4096).describe('The name of a prompt, or the URI of a resource.'),
+});
+
 const searchRequestSchema = z.object({
   op: z.literal('search'),
   query: z.string().min(1).max(256),
@@ -154,6 +181,7 @@ const revokeStandingRequestSchema = z.object({ op: z.literal('revoke_standing'),
 export const mcpRequestSchema = z.discriminatedUnion('op', [
   manifestRequestSchema,
   callRequestSchema,
+  offerRequestSchema,
   statusRequestSchema,
   callsRequestSchema,
   ownCallsRequestSchema,
@@ -162,6 +190,7 @@ export const mcpRequestSchema = z.discriminatedUnion('op', [
   serverRequestSchema,
   discoverRequestSchema,
   explainRequestSchema,
+  explainOfferRequestSchema,
   backupRequestSchema,
   cancelCallRequestSchema,
   approvalsRequestSchema,
@@ -171,12 +200,14 @@ export const mcpRequestSchema = z.discriminatedUnion('op', [
 ]);
 
 /** The operations that every role may ask for. */
-export const openOps = ['manifest', 'call', 'status', 'own_calls', 'search'] as const;
+export const openOps = ['manifest', 'call', 'request', 'status', 'own_calls', 'search'] as const;
 
 /** The body of an `mcp_request` message. `arguments` is an object, or the JSON text of one as language models emit it. */
 export type McpRequest = z.infer<typeof mcpRequestSchema>;
 /** Asks the orchestrator to call a tool. */
 export type CallRequest = z.infer<typeof callRequestSchema>;
+/** Asks a hosted server for a resource, a prompt or a completion. It is safe to repeat. */
+export type OfferRequest = z.infer<typeof offerRequestSchema>;
 /** Asks for the state of an earlier call, by default one of the asker. */
 export type StatusRequest = z.infer<typeof statusRequestSchema>;
 /** Asks to call off a call of any agent that waits or runs. */
@@ -195,6 +226,8 @@ export type ServerRequest = z.infer<typeof serverRequestSchema>;
 export type DiscoverRequest = z.infer<typeof discoverRequestSchema>;
 /** Asks whether a role could call a tool, and why. */
 export type ExplainRequest = z.infer<typeof explainRequestSchema>;
+/** Asks whether a role could use a prompt or a resource, and why. */
+export type ExplainOfferRequest = z.infer<typeof explainOfferRequestSchema>;
 /** Asks the orchestrator to copy its journal into a backup. */
 export type BackupRequest = z.infer<typeof backupRequestSchema>;
 /** Asks for tool calls that wait for a decision, or have ended. */

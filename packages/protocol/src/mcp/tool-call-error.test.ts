@@ -6,6 +6,7 @@ import { type ToolErrorCode, toolErrorCodes } from './tool-error-codes.ts';
 /** What the specification says of each code. */
 const table: [ToolErrorCode, string, boolean][] = [
   ['tool_not_found', 'permanent', false],
+  ['not_found', 'permanent', false],
   ['tool_timeout', 'transient', true],
   ['tool_panicked', 'permanent', false],
   ['invalid_arguments', 'validation', false],

@@ -5,6 +5,11 @@ export const toolErrorCodes = {
     retryable: false,
     meaning: 'No tool has this name; `hint` names the most similar one.',
   },
+  not_found: {
+    category: 'permanent',
+    retryable: false,
+    meaning: 'No server offers this resource, template or prompt.',
+  },
   tool_timeout: { category: 'transient', retryable: true, meaning: 'The tool did not answer in time.' },
   tool_panicked: {
     category: 'permanent',

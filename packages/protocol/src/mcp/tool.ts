@@ -1,5 +1,12 @@
 import { z } from 'zod';
 import { unreadHints } from './mailbox-tools.ts';
+import {
+  offeredKindsSchema,
+  promptSchema,
+  resourceSchema,
+  resourceTemplateSchema,
+  serverInstructionsSchema,
+} from './offers.ts';
 
 /** Accepts a tool in MCP's own form. */
 export const toolSchema = z.looseObject({
@@ -20,6 +27,18 @@ export const manifestSchema = z.object({
   version: z.string(),
   unchanged: z.literal(true).optional(),
   tools: z.array(toolSchema).optional(),
+  prompts: z.array(promptSchema).optional(),
+  resources: z.array(resourceSchema).optional(),
+  resource_templates: z.array(resourceTemplateSchema).optional(),
+  offers: offeredKindsSchema
+    .optional()
+    .describe('What the role may be offered beside tools. The policy says so, whichever servers are up.'),
+  instructions: z
+    .array(serverInstructionsSchema)
+    .optional()
+    .describe(
+      'What servers say of themselves, of which the role sees something. It stands in first pages only.',
+    ),
   cursor: z
     .string()
     .optional()
@@ -49,5 +68,5 @@ export const manifestSchema = z.object({
     .optional()
     .describe("How the role's agents are told of new mail, unless their faces decide it."),
 });
-/** A page of the tools that one role sees. `version` changes with the list, and with any other field but `cursor` and `not_ready`. */
+/** A page of the tools, prompts, resources and templates that one role sees. `version` changes with the lists, and with any other field but `cursor` and `not_ready`. */
 export type Manifest = z.infer<typeof manifestSchema>;

@@ -1,6 +1,6 @@
 import { SignalboxError } from '../signalbox-error.ts';
 import type { ManifestRequest } from './mcp-request.ts';
-import type { Manifest, Tool } from './tool.ts';
+import type { Manifest } from './tool.ts';
 
 /** How often a reader starts over before it asks for a list that is kept for it. */
 const maxRestarts = 5;
@@ -33,17 +33,27 @@ async function readPages(
 ): Promise<Manifest | undefined> {
   const { cursor: next, ...first } = await ask(request);
   if (next === undefined) return first;
-  const tools: Tool[] = [...(first.tools ?? [])];
+  const pages = [first];
   try {
     for (let cursor: string | undefined = next; cursor !== undefined; ) {
       const page: Manifest = await ask({ op: 'manifest', cursor });
       if (page.version !== first.version || page.tools === undefined) return undefined;
-      tools.push(...page.tools);
+      pages.push(page);
       cursor = page.cursor;
     }
   } catch (error) {
     if (error instanceof SignalboxError && error.code === 'manifest_moved') return undefined;
     throw error;
   }
-  return { ...first, tools };
+  return { ...first, ...joined(pages) };
+}
+
+/** Joins the lists of all pages. A list that no page has is left out. */
+function joined(pages: readonly Manifest[]): Partial<Manifest> {
+  const lists = ['tools', 'prompts', 'resources', 'resource_templates'] as const;
+  return Object.fromEntries(
+    lists
+      .filter((list) => pages.some((page) => page[list] !== undefined))
+      .map((list) => [list, pages.flatMap((page) => (page[list] as object[] | undefined) ?? [])]),
+  );
 }

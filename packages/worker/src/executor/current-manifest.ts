@@ -3,9 +3,11 @@ import {
   type MailboxAccess,
   type Manifest,
   messageOf,
+  type OfferedKinds,
   type Tool,
   type UnreadHint,
 } from '@signalbox/protocol';
+import { type CurrentOffers, changedOffers, noOffers, offersOf } from './current-offers.ts';
 import { requestManifest } from './manifest-request.ts';
 
 type NotReady = NonNullable<Manifest['not_ready']>;
@@ -24,9 +26,11 @@ export class CurrentManifest {
   readonly #options: CurrentManifestOptions;
   readonly #stop = new AbortController();
   readonly #listeners = new Set<() => void>();
+  readonly #offerListeners = new Set<(changed: OfferedKinds) => void>();
   readonly #detach: (() => void)[];
   #tools = new Map<string, Tool>();
   #version = '';
+  #offers = noOffers;
   #hasUnlisted = false;
   #mailbox: MailboxAccess | undefined;
   #unreadHint: UnreadHint | undefined;
@@ -48,6 +52,11 @@ export class CurrentManifest {
   /** The listed tools by name, in the orchestrator's order. */
   get tools(): ReadonlyMap<string, Tool> {
     return this.#tools;
+  }
+
+  /** What the role is shown beside tools. */
+  get offers(): CurrentOffers {
+    return this.#offers;
   }
 
   /** Whether the role may call tools that are not listed. */
@@ -92,7 +101,13 @@ export class CurrentManifest {
     return this.#refreshNext;
   }
 
-  /** Calls `listener` at each change of the list; returns a function that removes it. */
+  /** Calls `listener` at each change of what is shown beside tools; returns a function that removes it. */
+  onOffersChanged(listener: (changed: OfferedKinds) => void): () => void {
+    this.#offerListeners.add(listener);
+    return () => this.#offerListeners.delete(listener);
+  }
+
+  /** Calls `listener` at each change of the tools or the mailbox; returns a function that removes it. */
   onChanged(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -112,13 +127,24 @@ export class CurrentManifest {
     });
     this.#notReady = manifest.not_ready ?? [];
     if (manifest.unchanged || !manifest.tools || manifest.version === this.#version) return false;
+    const before = this.#toolPart;
+    const offersBefore = this.#offers;
     this.#version = manifest.version;
+    this.#offers = offersOf(manifest);
     this.#hasUnlisted = manifest.has_unlisted === true;
     this.#mailbox = manifest.mailbox;
     this.#unreadHint = manifest.unread_hint;
     this.#tools = new Map(manifest.tools.map((tool) => [tool.name, tool]));
-    for (const listener of this.#listeners) listener();
+    if (this.#toolPart !== before) for (const listener of this.#listeners) listener();
+    const changed = changedOffers(offersBefore, this.#offers);
+    if (Object.keys(changed).length > 0) for (const listener of this.#offerListeners) listener(changed);
     return true;
+  }
+
+  /** All of the manifest but what is shown beside tools, as a text to compare. */
+  get #toolPart(): string {
+    const unreadHint = this.#unreadHint;
+    return JSON.stringify([[...this.#tools.values()], this.#hasUnlisted, this.#mailbox, unreadHint]);
   }
 
   #refreshInBackground(): void {

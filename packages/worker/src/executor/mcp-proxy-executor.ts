@@ -13,8 +13,11 @@ import {
   type CallRound,
   type Fault,
   isInputRequired,
+  isJsonObject,
   type MailboxAccess,
   noFault,
+  type OfferedKinds,
+  type OfferRequest,
   type Tool,
   type ToolCallError,
   toolCallError,
@@ -26,6 +29,8 @@ import type { Tracing } from '@signalbox/tracing';
 import { closest } from 'fastest-levenshtein';
 import { type CallResult, callResultOf, type RoundResult } from './call-result.ts';
 import { CurrentManifest } from './current-manifest.ts';
+import type { CurrentOffers } from './current-offers.ts';
+import { question } from './orchestrator-question.ts';
 import { endOfRepeated } from './repeated-call.ts';
 import {
   callBody,
@@ -228,6 +233,36 @@ export class McpProxyExecutor implements AsyncDisposable {
     });
   }
 
+  /**
+   * Asks a hosted server for a resource, a prompt or a completion. The result is as the server gave it; it may ask for input if
+   * `body` has a round. Every failure is a return value.
+   */
+  async ask(
+    body: OfferRequest,
+    { signal }: { signal?: AbortSignal } = {},
+  ): Promise<CallResult<Record<string, unknown>>> {
+    const timeoutMs = this.#options.timeoutMs ?? defaultCallTimeoutMs;
+    const outcome = await this.#client.request(this.#orchestrator, 'mcp_request', body, {
+      timeoutMs,
+      ...(signal && { signal }),
+    });
+    const data =
+      outcome.status === 'completed' ? (outcome.reply.json as { data?: unknown } | null)?.data : undefined;
+    if (isJsonObject(data)) return { result: data };
+    const { result, error } = callResultOf(outcome, question(body.method));
+    return error ? { error: { ...error, may_have_run: false } } : { result };
+  }
+
+  /** What the role is shown beside tools. */
+  get offers(): CurrentOffers {
+    return this.#manifest.offers;
+  }
+
+  /** Calls `listener` with the kinds of which a list has changed; returns a function that removes it. */
+  onOffersChanged(listener: (changed: OfferedKinds) => void): () => void {
+    return this.#manifest.onOffersChanged(listener);
+  }
+
   /** Returns the tools that the role may call, in the orchestrator's order. */
   listTools(): Tool[] {
     return [...this.#manifest.tools.values()];
@@ -263,7 +298,7 @@ export class McpProxyExecutor implements AsyncDisposable {
     return this.#manifest.refresh();
   }
 
-  /** Calls `listener` at each change of the list; returns a function that removes it. */
+  /** Calls `listener` at each change of the tools or the mailbox; returns a function that removes it. */
   onManifestChanged(listener: () => void): () => void {
     return this.#manifest.onChanged(listener);
   }

@@ -2,12 +2,10 @@ import type { BrokerClient } from '@signalbox/client';
 import { mcpReplySchema, type Tool, type ToolCallError, toolCallError } from '@signalbox/protocol';
 import { type CallResult, callResultOf } from './call-result.ts';
 
-/** Stands for a question where a tool is expected: a question has no effect and may be repeated. */
-const question: Tool = {
-  name: 'question',
-  inputSchema: { type: 'object' },
-  annotations: { readOnlyHint: true },
-};
+/** Makes what stands for a question where a tool is expected: a question has no effect and may be repeated. */
+export function question(name: string): Tool {
+  return { name, inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } };
+}
 
 /** The connection over which a question is asked, and the orchestrator that answers it, as in `McpProxyExecutor`. */
 export interface Asker {
@@ -30,7 +28,7 @@ export async function askOrchestrator(
     ephemeral: true,
   });
   if (outcome.status !== 'completed') {
-    const { error } = callResultOf(outcome, question);
+    const { error } = callResultOf(outcome, question('question'));
     return { error: error ? { ...error, may_have_run: false } : unreadableAnswer('nothing that was asked') };
   }
   const reply = mcpReplySchema.safeParse(outcome.reply.json);

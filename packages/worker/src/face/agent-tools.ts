@@ -10,8 +10,11 @@ import { searchTools } from '../search/search-tools.ts';
 import { type AgentStatus, createAgentStatus } from '../tools/agent-status.ts';
 import { CallsUnderWay } from '../tools/calls-under-way.ts';
 import { combinedTools } from '../tools/combined-tools.ts';
+import type { FaceOffers } from '../tools/face-offers.ts';
 import type { FaceTools } from '../tools/face-tools.ts';
+import { hostedOffers } from '../tools/hosted-offers.ts';
 import { hostedTools } from '../tools/hosted-tools.ts';
+import { SeenLinks } from '../tools/seen-links.ts';
 
 /** Options that choose the tools of an agent. */
 export interface AgentToolsOptions extends MailboxSettings {
@@ -37,6 +40,8 @@ export interface AgentToolsOptions extends MailboxSettings {
 /** All tools of one agent, whatever the number of connections that show them. Disposing it leaves the executor alone. */
 export interface AgentTools extends FaceTools, AsyncDisposable {
   readonly status: AgentStatus;
+  /** What the agent is shown beside tools. */
+  readonly offers: FaceOffers;
   /** Whether the agent waits for an answer, or holds messages of groups, which would be lost if these were disposed. */
   isInUse(): boolean;
   /** Gives back what a session of the client took (`FaceCall.session`), because it has ended. Never rejects. */
@@ -51,7 +56,8 @@ export function openAgentTools(executor: McpProxyExecutor, options: AgentToolsOp
   const calls = new CallsUnderWay();
   const { pendingAfterMs } = options;
   const canLookUp = () => options.mailbox !== false && isShown(executor, 'signalbox_call_result');
-  const hosting = { calls, canLookUp, pendingAfterMs };
+  const links = new SeenLinks();
+  const hosting = { calls, links, canLookUp, pendingAfterMs };
   const hosted =
     toolList === 'search'
       ? searchTools(executor, { ...options, ...hosting })
@@ -60,6 +66,7 @@ export function openAgentTools(executor: McpProxyExecutor, options: AgentToolsOp
   const tools = mailbox ? withMailbox(hosted, mailbox) : hosted;
   return {
     ...tools,
+    offers: hostedOffers(executor, links),
     isInUse: () => mailbox?.isInUse() ?? false,
     sessionEnded: async (session) => await mailbox?.sessionEnded(session),
     newMailHint: async () => await mailbox?.unread.lookForHint(),

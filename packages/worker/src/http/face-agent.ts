@@ -48,6 +48,7 @@ export function openFaceAgent(executor: McpProxyExecutor, options: FaceAgentOpti
     onError: report,
   });
   const stopAnnouncing = tools.onChanged(() => endpoint.announceListChanged());
+  const stopAnnouncingOffers = tools.offers.onChanged((changed) => endpoint.announceOffersChanged(changed));
   let lastUsedAt = now();
   let closing: Promise<void> | undefined;
 
@@ -72,6 +73,7 @@ export function openFaceAgent(executor: McpProxyExecutor, options: FaceAgentOpti
     steps.use(tools);
     steps.defer(() => endpoint.close());
     stopAnnouncing();
+    stopAnnouncingOffers();
   }
 
   return {

@@ -3,6 +3,7 @@ import type { CallToolResult, ProgressToken, RequestId, Server } from '@modelcon
 import { type CallRound, isInputRequired, type RequestMeta } from '@signalbox/protocol';
 import type { AgentStatus } from '../tools/agent-status.ts';
 import { startCallProgress } from '../tools/call-progress.ts';
+import type { FaceOffers } from '../tools/face-offers.ts';
 import type { CallKey, FaceAnswer, FaceCall, FaceTools } from '../tools/face-tools.ts';
 import { invalidParams, JsonRpcError } from '../tools/json-rpc-error.ts';
 import { type AskClient, askLegacyClient } from './legacy-input.ts';
@@ -12,8 +13,8 @@ import { type FaceTrace, runTraced } from './traced-call.ts';
 /** Clients commonly give up after 60 s without a notification. */
 const defaultHeartbeatMs = 15_000;
 
-/** The tools of an agent, and the status that counts its calls. */
-export type AgentFaceTools = FaceTools & { readonly status: AgentStatus };
+/** The tools of an agent, what it is shown beside them, and the status that counts its calls. */
+export type AgentFaceTools = FaceTools & { readonly status: AgentStatus; readonly offers: FaceOffers };
 
 export interface AnswerDeps {
   tools: AgentFaceTools;

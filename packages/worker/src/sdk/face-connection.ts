@@ -1,8 +1,10 @@
 import type { Server, Transport } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import type { OfferedKinds } from '@signalbox/protocol';
 import { type AgentFaceTools, type AnswerDeps, cancelCalls } from './answer-call.ts';
 import { DirectCalls } from './direct-calls.ts';
 import { createFaceServer } from './face-server.ts';
+import { sendOffersChanged } from './offer-requests.ts';
 import { RunningCalls } from './running-calls.ts';
 
 export interface FaceConnectionOptions {
@@ -22,6 +24,8 @@ export interface FaceConnection {
   readonly closed: Promise<void>;
   /** Tells the client that the list of tools has changed. Rejects if that can't be sent. */
   announceListChanged(): Promise<void>;
+  /** Tells the client that other lists have changed, as far as its session has them. Rejects if that can't be sent. */
+  announceOffersChanged(changed: OfferedKinds): Promise<void>;
   /** Cancels the calls that run, lets their answers reach the client, and closes the transport. */
   close(): Promise<void>;
 }
@@ -62,6 +66,7 @@ export function serveConnection(
   return {
     closed: ended.promise.then(() => running.settled()),
     announceListChanged: async () => await ready?.sendToolListChanged(),
+    announceOffersChanged: async (changed) => await sendOffersChanged(ready, changed),
     async close() {
       await cancelCalls(running);
       await handle.close();

@@ -10,9 +10,10 @@ import {
 } from '@modelcontextprotocol/server';
 import { type CallRound, workerFaceCapability } from '@signalbox/protocol';
 import { JsonRpcError } from '../tools/json-rpc-error.ts';
-import { toolPage } from '../tools/tool-pages.ts';
+import { toolPage } from '../tools/list-pages.ts';
 import { type AnswerDeps, type ClientCall, startCall } from './answer-call.ts';
 import { untouched } from './legacy-input.ts';
+import { answerOfferRequest, isOfferMethod, offerCapabilities } from './offer-requests.ts';
 
 export interface FaceServerOptions extends AnswerDeps {
   /** The version that we report to the client. */
@@ -28,15 +29,19 @@ export interface FaceServerOptions extends AnswerDeps {
  * Makes an SDK server over an agent's tools, for one connection or one request. Schemas, annotations, content and `_meta` pass
  * unchanged.
  *
- * Calls are answered by the SDK's fallback handler, not by a handler for `tools/call`: the SDK would rebuild the results of that
- * handler with its schemas, which drop fields that they do not know. Checked with SDK 2.4.0; look again with the next version.
+ * Calls and requests for resources and prompts are answered by the SDK's fallback handler: the SDK would rebuild the results of their own
+ * handlers with its schemas, which drop fields that they do not know. Checked with SDK 2.4.0; look again with the next version.
  */
 export function createFaceServer(options: FaceServerOptions): Server {
   const { version, tools, onlyMethod } = options;
   const server = new Server(
     { name: 'signalbox', title: 'Signalbox', version },
     {
-      capabilities: { tools: { listChanged: true }, experimental: { [workerFaceCapability]: {} } },
+      capabilities: {
+        tools: { listChanged: true },
+        ...offerCapabilities(tools.offers),
+        experimental: { [workerFaceCapability]: {} },
+      },
       instructions: tools.instructions().join('\n'),
     },
   );
@@ -44,12 +49,20 @@ export function createFaceServer(options: FaceServerOptions): Server {
     tools.status.listed(clientOf(server, context));
     return toolPage(tools.list(), params?.cursor) as { tools: Tool[]; nextCursor?: string };
   });
-  if (onlyMethod !== undefined && onlyMethod !== 'tools/call') return server;
+  const { offers } = tools;
+  const isKnown = (method: string) => method === 'tools/call' || isOfferMethod(offers, method);
+  if (onlyMethod !== undefined && !isKnown(onlyMethod)) return server;
   server.fallbackRequestHandler = (request, context) => {
-    if (request.method !== 'tools/call') {
+    if (!isKnown(request.method)) {
       throw new JsonRpcError(ProtocolErrorCode.MethodNotFound, `no such method: ${request.method}`);
     }
     const { signal: cancelled } = context.mcpReq;
+    if (request.method !== 'tools/call') {
+      const { _meta: meta, envelope } = context.mcpReq;
+      const round = envelope === undefined ? undefined : roundOf(server, context);
+      const { method, params = {} } = request;
+      return answerOfferRequest(offers, { method, params, signal: cancelled, round, meta });
+    }
     const { answer, abort } = startCall(server, options, (signal) =>
       clientCall(server, request, { context, signal, key: options.keyOf?.(context.mcpReq.id) }),
     );

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { classifyInboundRequest, createMcpHandler } from '@modelcontextprotocol/server';
+import type { OfferedKinds } from '@signalbox/protocol';
 import { type AgentFaceTools, type AnswerDeps, cancelCalls } from './answer-call.ts';
 import { createFaceServer } from './face-server.ts';
 import type { FaceRequest } from './http-request.ts';
@@ -28,6 +29,8 @@ export interface HttpEndpoint {
   readonly sessionCount: number;
   /** Tells every client that listens that the list of tools has changed. */
   announceListChanged(): void;
+  /** Tells every client that listens which other lists have changed. */
+  announceOffersChanged(changed: OfferedKinds): void;
   /** Ends the sessions that nobody uses any more. */
   sweep(): Promise<void>;
   /** Cancels the calls that run, lets their answers reach the clients, and ends all sessions and streams. */
@@ -67,6 +70,11 @@ export function openHttpEndpoint(tools: AgentFaceTools, options: HttpEndpointOpt
     announceListChanged() {
       current.notify.toolsChanged();
       sessions.announceListChanged();
+    },
+    announceOffersChanged(changed) {
+      if (changed.prompts) current.notify.promptsChanged();
+      if (changed.resources) current.notify.resourcesChanged();
+      sessions.announceOffersChanged(changed);
     },
     sweep: () => sessions.sweep(),
     async close() {

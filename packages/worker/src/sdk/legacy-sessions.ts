@@ -4,8 +4,10 @@ import {
   type Server,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server';
+import type { OfferedKinds } from '@signalbox/protocol';
 import { type HttpRefusal, refusalResponse } from './http-refusal.ts';
 import { type FaceRequest, requestIdOf } from './http-request.ts';
+import { sendOffersChanged } from './offer-requests.ts';
 import { SessionTransport } from './session-transport.ts';
 
 interface Session {
@@ -57,6 +59,11 @@ export class LegacySessions {
   /** Tells every client that the list of tools has changed. */
   announceListChanged(): void {
     for (const { server } of this.#sessions.values()) server.sendToolListChanged().catch(() => {});
+  }
+
+  /** Tells every client which other lists have changed. */
+  announceOffersChanged(changed: OfferedKinds): void {
+    for (const { server } of this.#sessions.values()) sendOffersChanged(server, changed).catch(() => {});
   }
 
   /** Ends the sessions that nobody uses any more. */

@@ -1,10 +1,17 @@
 import { newMessageId } from '@signalbox/client';
-import type { ToolCallError } from '@signalbox/protocol';
+import {
+  isInputRequired,
+  quotedLines,
+  type ServerInstructions,
+  type ToolCallError,
+  visibleLine,
+} from '@signalbox/protocol';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import { AwaitedDecision, isTimeout } from './awaited-decision.ts';
 import type { CallsUnderWay } from './calls-under-way.ts';
 import { clientGone, type FaceAnswer, type FaceCall, type FaceTools } from './face-tools.ts';
 import { invalidParams, JsonRpcError } from './json-rpc-error.ts';
+import type { SeenLinks } from './seen-links.ts';
 import { failedResultOf, pendingResultOf } from './tool-result.ts';
 
 /** Clients commonly give up after 60 s, those that follow progress later. */
@@ -14,6 +21,8 @@ const pendingAfterMs = { plain: 45_000, withProgress: 600_000 };
 export interface HostedToolsOptions {
   /** Is told of the calls. */
   calls?: CallsUnderWay | undefined;
+  /** Remembers the resources that results name. */
+  links?: SeenLinks | undefined;
   /** Whether the agent can look its calls up with `signalbox_call_result`. */
   canLookUp?: (() => boolean) | undefined;
   /** How long a call that waits for a person's decision is waited for; default 45 s, or 10 min if the client follows progress. */
@@ -32,8 +41,17 @@ export function hostedTools(executor: McpProxyExecutor, options: HostedToolsOpti
       'When a call fails (isError), the text says why and what to do; structuredContent.error holds the same as data: code, retryable, may_have_run and sometimes retry_after_seconds.',
       'A call may have to wait for the decision of a person. If that takes long, its result says status pending: this is no failure, and the call goes on.',
       'Repeat a failed call only if retryable is true. If may_have_run is true, first find out whether the call took effect.',
+      ...instructionLines(executor.offers.instructions),
     ],
   };
+}
+
+/** Quotes what servers say of themselves, each under its name. */
+function instructionLines(instructions: readonly ServerInstructions[]): string[] {
+  return instructions.flatMap(({ server, text }) => [
+    `The MCP server '${visibleLine(server)}' says of itself:`,
+    ...quotedLines(text),
+  ]);
 }
 
 export interface HostedCallOptions extends HostedToolsOptions {
@@ -45,7 +63,7 @@ export interface HostedCallOptions extends HostedToolsOptions {
 export async function callHosted(
   executor: McpProxyExecutor,
   call: FaceCall,
-  { calls, onUnknown, canLookUp = () => false, pendingAfterMs: givenMs }: HostedCallOptions,
+  { calls, links, onUnknown, canLookUp = () => false, pendingAfterMs: givenMs }: HostedCallOptions,
 ): Promise<FaceAnswer> {
   const tool = executor.findTool(call.name);
   const { signal, onProgress, round, key, traceparent, meta } = call;
@@ -79,6 +97,7 @@ export async function callHosted(
   }
   if (!tool && error?.code === 'tool_not_found') onUnknown?.(error);
   if (error) return { result: failedResultOf(error, tool, requestId), outputSchema };
+  if (!isInputRequired(result)) links?.note(call.name, result.content);
   return { result: result, outputSchema };
 }
 

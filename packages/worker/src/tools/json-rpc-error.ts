@@ -1,6 +1,12 @@
 /** JSON-RPC's code for parameters that a method can't take; MCP uses it for the name of a tool that there is not. */
 export const invalidParams = -32602;
 
+/** The code of revisions up to 2025-11-25 for a resource that there is not. */
+export const resourceNotFound = -32002;
+
+/** JSON-RPC's code for a request that could not be answered, through no fault of its sender. */
+export const internalError = -32603;
+
 /** A call that MCP answers with a JSON-RPC error and not with a result. */
 export class JsonRpcError extends Error {
   readonly code: number;

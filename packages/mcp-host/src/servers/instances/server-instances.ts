@@ -1,6 +1,7 @@
 import type { Authorizer } from '@signalbox/server-auth';
 import { instanceFacts, listingInstance } from '../../config/instance-name.ts';
 import type { McpServerConfig } from '../../config/server-config.ts';
+import type { ReadOffers } from '../../inventory/offer-list.ts';
 import type { ToolList } from '../../inventory/tool-list.ts';
 import type { ServerDeps } from '../server-deps.ts';
 import type { InstanceStatus } from '../server-status.ts';
@@ -16,6 +17,8 @@ export interface ServerInstancesOptions {
   authorizer: Authorizer | undefined;
   /** Called with each tool list of an instance. */
   onList: (list: ToolList) => void;
+  /** Called with what an instance offers beside tools. */
+  onOffers: (offers: ReadOffers) => void;
   /** Called when an instance is ready. */
   onReady: () => void;
 }
@@ -50,13 +53,13 @@ export class ServerInstances {
   obtain(key: string): ServerInstance | undefined {
     const present = this.#present.get(key);
     if (present) return present;
-    const { name: server, config, authorizer, onList, ...options } = this.#options;
+    const { name: server, config, authorizer, onList, onOffers, ...options } = this.#options;
     const onReady = () => {
       options.onReady();
       if (key === listingInstance) instance.end('listed');
     };
     const onEnding = (ending: ServerInstance, reason: EndReason) => this.#forget(ending, reason);
-    const events = { onReady, onList };
+    const events = { onReady, onList, onOffers };
     const instance = new ServerInstance({ server, key, config, authorizer, events, onEnding }, this.#deps);
     if (!instance.start()) return undefined;
     this.#present.set(key, instance);

@@ -3,17 +3,28 @@ import { errnoOf, messageOf, SignalboxError } from '@signalbox/protocol';
 import type { Authorizer } from '@signalbox/server-auth';
 import { instanceFacts } from '../../config/instance-name.ts';
 import type { McpServerConfig } from '../../config/server-config.ts';
+import type { ReadOffers } from '../../inventory/offer-list.ts';
 import type { ToolList } from '../../inventory/tool-list.ts';
 import { type ConnectOptions, connectServer } from '../../sdk/connect-server.ts';
 import type { ServerConnection } from '../../server-connection.ts';
 import type { ServerDeps } from '../server-deps.ts';
 import type { StartTrace } from '../starts/start-failure.ts';
 
+/** How long the lists of prompts and resources may keep the tools of their server waiting, in milliseconds. */
+const maxOffersMs = 10_000;
+
 /**
  * A connection and the tools of its server, or the reason why there is none. In that case no process is left running, and
  * `giveUp` is set if another start can't succeed.
  */
-export type StartResult = { connection: ServerConnection; list: ToolList } | FailedStart;
+export type StartResult = Started | FailedStart;
+
+/** A connection, the tools of its server, and what that offers beside them. */
+export interface Started {
+  connection: ServerConnection;
+  list: ToolList;
+  offers: ReadOffers;
+}
 
 interface FailedStart {
   reason: string;
@@ -24,7 +35,7 @@ interface FailedStart {
 }
 
 /** The callbacks of one start, and the signal that ends it. */
-export interface StartEvents extends Pick<ConnectOptions, 'signal' | 'onToolsChanged'> {
+export interface StartEvents extends Pick<ConnectOptions, 'signal' | 'onToolsChanged' | 'onOffersChanged'> {
   /** Called with the id of each process that the start makes. */
   onProcess: (pid: number) => void;
 }
@@ -75,9 +86,11 @@ export async function startServer(
     connection = await deps.starts.add(connect, { signal });
     const leftMs = Math.max(1, Math.ceil(options.timeoutMs - (deps.now() - began)));
     const list = await connection.listTools({ ...options, timeoutMs: leftMs });
+    const offersMs = Math.min(maxOffersMs, Math.max(1, Math.ceil(options.timeoutMs - (deps.now() - began))));
+    const offers = await connection.listOffers({ ...options, timeoutMs: offersMs });
     signal.throwIfAborted();
     if (!connection.isOpen) throw new SignalboxError('server_failed', await connection.lost);
-    return { connection, list };
+    return { connection, list, offers };
   } catch (error) {
     const giveUp = endOf(error);
     if (!connection) {
@@ -118,12 +131,13 @@ async function makeDataFolder(path: string): Promise<void> {
 function connectOptions(
   { name, instance, config, authorizer, redact }: StartTarget,
   { tuning, now, log, onProcess }: ServerDeps,
-  { signal, onToolsChanged, ...events }: StartEvents,
+  { signal, onToolsChanged, onOffersChanged, ...events }: StartEvents,
 ): ConnectOptions {
   const facts = instanceFacts(name, instance);
   return {
     signal,
     onToolsChanged,
+    onOffersChanged,
     timeoutMs: config.startTimeoutMs ?? tuning.startMs,
     now,
     process: {

@@ -6,7 +6,8 @@ import { instanceFacts } from '../../config/instance-name.ts';
 import { type ResultRedactor, resultRedactor } from '../../config/result-redaction.ts';
 import type { McpServerConfig } from '../../config/server-config.ts';
 import { policyOf } from '../../config/server-policy.ts';
-import { redactedList, type ToolList } from '../../inventory/tool-list.ts';
+import type { ReadOffers } from '../../inventory/offer-list.ts';
+import { redactedProblems, type ToolList } from '../../inventory/tool-list.ts';
 import type { ServerConnection } from '../../server-connection.ts';
 import type { ServerDeps } from '../server-deps.ts';
 import type { InstanceStatus, ServerState } from '../server-status.ts';
@@ -15,9 +16,9 @@ import type { StartFailure } from '../starts/start-failure.ts';
 import { unavailableProblem } from '../unavailable.ts';
 import { untilAborted } from '../until-aborted.ts';
 import { backoffMs } from './backoff.ts';
+import { ListRefresh } from './list-refresh.ts';
 import { RestartBudget } from './restart-budget.ts';
-import { type InstanceIdentity, type StartTarget, startServer } from './start-server.ts';
-import { ToolListRefresh } from './tool-list-refresh.ts';
+import { type InstanceIdentity, type Started, type StartTarget, startServer } from './start-server.ts';
 import { Waiters } from './waiters.ts';
 
 /** The callbacks of a session. */
@@ -26,6 +27,8 @@ export interface SessionEvents {
   onReady: () => void;
   /** Called with each tool list of the server. */
   onList: (list: ToolList) => void;
+  /** Called with what the server offers beside tools, each time that it was read. */
+  onOffers: (offers: ReadOffers) => void;
 }
 
 /**
@@ -48,7 +51,8 @@ export class SupervisedSession implements CallTarget, StartTarget {
   readonly #waiters = new Waiters<ServerConnection>();
   readonly #retired = new Set<ServerConnection>();
   readonly #restartBudget: RestartBudget;
-  readonly #listRefresh: ToolListRefresh;
+  readonly #listRefresh: ListRefresh<ToolList>;
+  readonly #offersRefresh: ListRefresh<ReadOffers>;
   #firstAttempt = Promise.withResolvers<void>();
   /** Aborted when the present session has to be replaced or ended at once. */
   #renewal = new AbortController();
@@ -84,13 +88,24 @@ export class SupervisedSession implements CallTarget, StartTarget {
     const { maxRestarts, restartWindowMs } = policyOf(config);
     this.#restartBudget = new RestartBudget(maxRestarts, restartWindowMs);
     const limits = { timeoutMs: config.startTimeoutMs ?? deps.tuning.startMs, signal: this.#stop.signal };
-    this.#listRefresh = new ToolListRefresh({
+    const refreshDeps = {
       now: deps.now,
       random: deps.random,
       stop: this.#stop.signal,
       connection: () => (this.#state === 'ready' ? this.#connection : undefined),
+    };
+    this.#offersRefresh = new ListRefresh({
+      ...refreshDeps,
+      what: 'prompts and resources',
+      read: (connection) => connection.listOffers(limits),
+      onList: (offers) => this.#takeOffers(offers),
+      onProblem: () => deps.onChanged(),
+    });
+    this.#listRefresh = new ListRefresh({
+      ...refreshDeps,
+      what: 'tools',
       read: (connection) => connection.listTools(limits),
-      onList: (list) => events.onList(redactedList(list, this.redact)),
+      onList: (list) => this.#takeList(list),
       onProblem: (problem) => {
         this.#problem = problem && this.redact(problem);
         deps.onChanged();
@@ -246,17 +261,19 @@ export class SupervisedSession implements CallTarget, StartTarget {
     this.#state = 'starting';
     this.#starts++;
     this.#listRefresh.forgetAnnouncements();
+    this.#offersRefresh.forgetAnnouncements();
     const onToolsChanged = () => this.#listRefresh.announce();
+    const onOffersChanged = () => this.#offersRefresh.announce();
     const present: { sinceMs: number; pid?: number } = { sinceMs: this.#deps.now() };
     this.#start = present;
     const onProcess = (pid: number) => {
       present.pid = pid;
     };
-    const start = await startServer(this, this.#deps, { signal, onToolsChanged, onProcess });
+    const start = await startServer(this, this.#deps, { signal, onToolsChanged, onOffersChanged, onProcess });
     this.#start = undefined;
     if ('connection' in start) {
       if (signal.aborted) await start.connection.close();
-      else this.#becomeReady(start.connection, start.list);
+      else this.#becomeReady(start);
       return;
     }
     this.#stderrTail = start.stderrTail;
@@ -268,14 +285,23 @@ export class SupervisedSession implements CallTarget, StartTarget {
     else this.#fail(start.reason);
   }
 
-  #becomeReady(connection: ServerConnection, list: ToolList): void {
+  #takeList({ tools, problems }: ToolList): void {
+    this.#events.onList({ tools, problems: redactedProblems(problems, this.redact) });
+  }
+
+  #takeOffers({ problems, ...offers }: ReadOffers): void {
+    this.#events.onOffers({ ...offers, problems: redactedProblems(problems, this.redact) });
+  }
+
+  #becomeReady({ connection, list, offers }: Started): void {
     this.#connection = connection;
     this.#state = 'ready';
     this.#startFailure = undefined;
     this.#upSinceMs = this.#deps.now();
     this.#wasReady = true;
     this.#problem = undefined;
-    this.#events.onList(redactedList(list, this.redact));
+    this.#takeList(list);
+    this.#takeOffers(offers);
     this.#waiters.release(connection);
     this.#firstAttempt.resolve();
     const tools = list.tools.length;
@@ -285,6 +311,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
     this.#isToRestore = false;
     this.#events.onReady();
     this.#listRefresh.resume();
+    this.#offersRefresh.resume();
   }
 
   async #untilLost(connection: ServerConnection, renewal: AbortSignal): Promise<void> {

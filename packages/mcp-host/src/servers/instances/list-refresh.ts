@@ -1,14 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '@signalbox/protocol';
-import type { ToolList } from '../../inventory/tool-list.ts';
 import type { ServerConnection } from '../../server-connection.ts';
 import { backoffMs } from './backoff.ts';
 
 /** After a reading, a server that announces nothing for so long is read at once on its next announcement. */
 const quietMs = 5_000;
 
-/** The dependencies of a {@link ToolListRefresh}. */
-export interface ToolListRefreshDeps {
+/** The dependencies of a {@link ListRefresh}. */
+export interface ListRefreshDeps<List> {
+  /** What is listed: `tools`. */
+  what: string;
   /** Monotonic milliseconds. */
   now: () => number;
   random: () => number;
@@ -17,26 +18,26 @@ export interface ToolListRefreshDeps {
   /** Returns the connection to list over, while the server is ready. */
   connection: () => ServerConnection | undefined;
   /** Reads the list once. */
-  read: (connection: ServerConnection) => Promise<ToolList>;
+  read: (connection: ServerConnection) => Promise<List>;
   /** Called with each list that was read. */
-  onList: (list: ToolList) => void;
+  onList: (list: List) => void;
   /** Called after each reading with the problem of the list, if it has one. */
   onProblem: (problem: string | undefined) => void;
 }
 
 /**
- * Reads a server's tool list again when the server announces a change. There is one reading at a time; an announcement
+ * Reads a list of a server again when the server announces a change. There is one reading at a time; an announcement
  * during a reading causes one more, so the last list that was read is the latest. A server that announces changes all
  * the time is read ever more rarely.
  */
-export class ToolListRefresh {
-  readonly #deps: ToolListRefreshDeps;
+export class ListRefresh<List> {
+  readonly #deps: ListRefreshDeps<List>;
   #isDue = false;
   #isReading = false;
   #readAt = Number.NEGATIVE_INFINITY;
   #readings = 0;
 
-  constructor(deps: ToolListRefreshDeps) {
+  constructor(deps: ListRefreshDeps<List>) {
     this.#deps = deps;
   }
 
@@ -89,7 +90,7 @@ export class ToolListRefresh {
       if (connection === this.#deps.connection()) this.#deps.onList(list);
       return undefined;
     } catch (error) {
-      return `the tools may have changed, but could not be listed again: ${messageOf(error)}`;
+      return `the ${this.#deps.what} may have changed, but could not be listed again: ${messageOf(error)}`;
     }
   }
 

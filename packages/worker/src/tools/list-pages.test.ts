@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { toolPage } from './tool-pages.ts';
+import { listPage, toolPage } from './list-pages.ts';
 
 const tools = (count: number, description = '') =>
   Array.from({ length: count }, (_, i) => ({
@@ -35,4 +35,17 @@ test('a cursor whose tool is gone asks the client to start over', () => {
   const { nextCursor } = toolPage(tools(1001), undefined);
   expect(toolPage(tools(1001), nextCursor).tools.map(({ name }) => name)).toEqual(['t1000']);
   expect(() => toolPage(tools(500), nextCursor)).toThrow(expect.objectContaining({ code: -32602 }));
+});
+
+test('every one of 10,000 resources is on one page', () => {
+  const entries = Array.from({ length: 10_000 }, (_, i) => ({ uri: `demo://ä/${i}`, name: `${i}` }));
+  const list = { what: 'resources', entries, keyOf: ({ uri }: { uri: string }) => uri };
+  const read: string[] = [];
+  for (let cursor: string | undefined, pages = 0; pages < 11; pages++) {
+    const { page, nextCursor } = listPage(list, cursor);
+    read.push(...page.map(({ uri }) => uri));
+    cursor = nextCursor;
+    if (cursor === undefined) break;
+  }
+  expect(read).toEqual(entries.map(({ uri }) => uri));
 });

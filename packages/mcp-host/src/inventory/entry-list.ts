@@ -1,0 +1,185 @@
+import { bodyLimits, isDeeperThan, jsonSize, SignalboxError } from '@signalbox/protocol';
+import type { ToolProblem } from '@signalbox/tool-calls';
+
+/** A kind of entries that a server lists, and how many of them are kept. */
+export interface EntryKind<Entry> {
+  /** What one is called: `tool`. */
+  word: string;
+  /** How a problem names an entry; by default its key alone. */
+  labelOf?: (key: string) => string;
+  /** Returns the text by which an entry is known; of two with the same one, the first is kept. */
+  keyOf: (entry: Entry) => string;
+  /** Returns what is wrong with an entry that a server sent; `undefined` if it is an {@link Entry}. */
+  problemOf: (entry: unknown) => string | undefined;
+  /** Returns the name of an entry that may be malformed. */
+  nameOf: (entry: object) => unknown;
+  /** The most entries, and the name of their limit. */
+  most: { count: number; limit: string };
+  /** The most bytes of one entry as JSON, and of all. */
+  bytes: { each: number; all: number };
+}
+
+/** One page of a list as the server sent it. */
+export interface EntryPage {
+  entries: unknown;
+  nextCursor?: unknown;
+}
+
+/** The entries of a list as their server describes them, and the problems of those that were left out. */
+export interface EntryList<Entry> {
+  entries: Entry[];
+  problems: ToolProblem[];
+}
+
+/** A server that sends more pages has no end, or sends pages without entries. */
+const maxPages = 1_000;
+/** The problems of a list that are told one by one; the others are counted. */
+const maxProblems = 20;
+/** A manifest holds an entry within three more levels, and readers of message bodies accept only so many. */
+const maxEntryDepth = 60;
+/** The most values and names of one entry: readers accept a manifest with one such entry. */
+const maxEntryNodes = bodyLimits.maxNodes - 1000;
+
+/**
+ * Reads a paginated list to its end, or until it is longer than the limits of its kind allow. Entries that are invalid or too large
+ * are left out and reported, and so are those past the limits. Throws `SignalboxError` `bad_tool_list` if a page holds no array,
+ * and the errors of `readPage`.
+ */
+export async function readEntryList<Entry>(
+  kind: EntryKind<Entry>,
+  readPage: (cursor: string | undefined) => Promise<EntryPage>,
+): Promise<EntryList<Entry>> {
+  const { word } = kind;
+  const kept = new KeptEntries(kind);
+  const seen = new Set<string>();
+  let cursor: string | undefined;
+  for (let pages = 1; ; pages++) {
+    const page = await readPage(cursor);
+    if (!Array.isArray(page.entries))
+      throw new SignalboxError('bad_tool_list', `the ${word} list is not an array`);
+    for (const entry of page.entries) kept.add(entry);
+    cursor = typeof page.nextCursor === 'string' && page.nextCursor !== '' ? page.nextCursor : undefined;
+    if (cursor === undefined || kept.isFull) break;
+    if (seen.has(cursor) || pages === maxPages) {
+      const why = seen.has(cursor) ? 'repeats a cursor' : `does not end within ${maxPages} pages`;
+      kept.report({ message: `the ${word} list ${why}; what was read so far is offered` });
+      break;
+    }
+    seen.add(cursor);
+  }
+  return kept.list(cursor !== undefined);
+}
+
+/** Collects the entries of one list, as far as the limits allow, and what is wrong with the others. */
+class KeptEntries<Entry> {
+  readonly #kind: EntryKind<Entry>;
+  /** The entries by key, each with its JSON text. */
+  readonly #entries = new Map<string, { entry: Entry; json: string }>();
+  readonly #problems: ToolProblem[] = [];
+  #unreported = 0;
+  #bytes = 0;
+  /** Set when an entry did not fit any more: all entries after it are left out, too. */
+  #full: { first: string; why: string; others: number } | undefined;
+
+  constructor(kind: EntryKind<Entry>) {
+    this.#kind = kind;
+  }
+
+  /** Whether every further entry is left out. */
+  get isFull(): boolean {
+    return this.#full !== undefined;
+  }
+
+  add(entry: unknown): void {
+    if (this.#full) {
+      this.#full.others++;
+      return;
+    }
+    const read = this.#read(entry);
+    if ('problem' in read) {
+      this.report(read.problem);
+      return;
+    }
+    const key = this.#kind.keyOf(read.entry);
+    const earlier = this.#entries.get(key);
+    if (earlier) {
+      if (earlier.json !== read.json)
+        this.report({
+          tool: this.#label(key),
+          message: `the server lists this ${this.#kind.word === 'tool' ? 'name' : this.#kind.word} twice; the first is offered`,
+        });
+      return;
+    }
+    const why = this.#whyFull(read.bytes);
+    if (why !== undefined) {
+      this.#full = { first: key, why, others: 0 };
+      return;
+    }
+    this.#bytes += read.bytes;
+    this.#entries.set(key, read);
+  }
+
+  report(problem: ToolProblem): void {
+    if (this.#problems.length < maxProblems) this.#problems.push(problem);
+    else this.#unreported++;
+  }
+
+  /** Returns the list. `hasMore` tells that the server has more pages, which were not read. */
+  list(hasMore: boolean): EntryList<Entry> {
+    const problems = [...this.#problems];
+    if (this.#unreported > 0)
+      problems.push({ message: `${this.#unreported} more ${this.#kind.word}s have problems` });
+    if (this.#full) {
+      const { first, why, others } = this.#full;
+      const { word } = this.#kind;
+      const after = hasMore ? ` with all ${word}s after it` : others === 0 ? '' : ` with ${others} after it`;
+      problems.push({ tool: this.#label(first), message: `left out${after}: ${why}` });
+    }
+    return { entries: [...this.#entries.values()].map(({ entry }) => entry), problems };
+  }
+
+  #label(key: string): string {
+    return this.#kind.labelOf?.(key) ?? key;
+  }
+
+  #whyFull(bytes: number): string | undefined {
+    const { word, most, bytes: room } = this.#kind;
+    if (this.#entries.size >= most.count) {
+      return `the server has more than ${figure(most.count)} ${word}s; raise limits.${most.limit} of the server`;
+    }
+    if (this.#bytes + bytes > room.all) {
+      return `the ${word}s of the server take more than ${figure(room.all)} bytes; raise limits.toolListBytes of the server`;
+    }
+    return undefined;
+  }
+
+  #read(entry: unknown): { entry: Entry; json: string; bytes: number } | { problem: ToolProblem } {
+    const { word, nameOf, problemOf, bytes: room } = this.#kind;
+    const refused = (message: string) => {
+      const name = typeof entry === 'object' && entry !== null ? nameOf(entry) : undefined;
+      const label = typeof name === 'string' && { tool: this.#label(name) };
+      return { problem: { ...label, message: `left out${message}` } };
+    };
+    if (isDeeperThan(entry, maxEntryDepth)) {
+      return refused(`: its definition nests deeper than ${maxEntryDepth} levels`);
+    }
+    const json = JSON.stringify(entry);
+    const bytes = Buffer.byteLength(json);
+    if (bytes > room.each) {
+      return refused(
+        `: its definition takes ${figure(bytes)} bytes, more than ${figure(room.each)}; raise limits.toolBytes of the server`,
+      );
+    }
+    if (json.length > maxEntryNodes && jsonSize(json, bodyLimits).nodes > maxEntryNodes) {
+      return refused(`: its definition has more than ${figure(maxEntryNodes)} values and names`);
+    }
+    const problem = problemOf(entry);
+    // The entry itself, not a parsed copy: its fields stay as they are, in their order.
+    if (problem === undefined) return { entry: entry as Entry, json, bytes };
+    return refused(`, not a valid ${word}: ${problem}`);
+  }
+}
+
+function figure(value: number): string {
+  return value.toLocaleString('en-US');
+}

@@ -1,0 +1,133 @@
+import {
+  isNamedUri,
+  type Prompt,
+  promptSchema,
+  type Resource,
+  type ResourceTemplate,
+  resourceSchema,
+  resourceTemplateSchema,
+  whyNotNormal,
+} from '@signalbox/protocol';
+import type { ToolProblem } from '@signalbox/tool-calls';
+import type { ServerLimits } from '../config/server-limits.ts';
+import { type EntryKind, type EntryPage, readEntryList } from './entry-list.ts';
+import { schemaProblem } from './schema-problem.ts';
+
+/** What a server offers beside tools, as it describes it, and the problems of what was left out. */
+export interface OfferList {
+  prompts: Prompt[];
+  resources: Resource[];
+  templates: ResourceTemplate[];
+  /** What the server says of itself, bounded. */
+  instructions?: string;
+  problems: ToolProblem[];
+}
+
+/** The lists of a server beside its tools, by the method of MCP that reads them and the field that holds them. */
+export const offerLists = {
+  prompts: { method: 'prompts/list', field: 'prompts', capability: 'prompts' },
+  resources: { method: 'resources/list', field: 'resources', capability: 'resources' },
+  templates: { method: 'resources/templates/list', field: 'resourceTemplates', capability: 'resources' },
+} as const;
+
+/** Lists that were read now, and the names of those that could not be read. */
+export interface ReadOffers extends OfferList {
+  unread: ListName[];
+}
+
+type ListName = keyof typeof offerLists;
+
+/** The bounds of the lists of one server. */
+export type OfferLimits = Pick<ServerLimits, 'toolBytes' | 'toolListBytes' | 'prompts' | 'resources'>;
+
+/** Returns what a server offers that offers nothing beside tools. */
+export function nothingOffered(): OfferList {
+  return { prompts: [], resources: [], templates: [], problems: [] };
+}
+
+/**
+ * Reads those lists of a server that it declares. A list that cannot be read is empty, with a problem that says so; the others are
+ * read nevertheless. `failed` makes the words of an error.
+ */
+export async function readOfferList(
+  readPage: (list: ListName, cursor: string | undefined) => Promise<EntryPage>,
+  declared: (capability: 'prompts' | 'resources') => boolean,
+  limits: OfferLimits,
+  failed: (thrown: unknown) => string,
+): Promise<ReadOffers> {
+  const kinds = kindsWithin(limits);
+  const problems: ToolProblem[] = [];
+  const unread: ListName[] = [];
+  const read = async <Entry>(list: ListName, kind: EntryKind<Entry>): Promise<Entry[]> => {
+    if (!declared(offerLists[list].capability)) return [];
+    try {
+      const found = await readEntryList(kind, (cursor) => readPage(list, cursor));
+      problems.push(...found.problems);
+      return found.entries;
+    } catch (thrown) {
+      unread.push(list);
+      // Servers that have resources need not have templates.
+      if (list !== 'templates') problems.push({ tool: `${kind.word}s`, message: failed(thrown) });
+      return [];
+    }
+  };
+  return {
+    prompts: await read('prompts', kinds.prompts),
+    resources: await read('resources', kinds.resources),
+    templates: await read('templates', kinds.templates),
+    problems,
+    unread,
+  };
+}
+
+function kindsWithin({ toolBytes, toolListBytes, prompts, resources }: OfferLimits) {
+  const bytes = { each: toolBytes, all: toolListBytes };
+  const kinds: {
+    prompts: EntryKind<Prompt>;
+    resources: EntryKind<Resource>;
+    templates: EntryKind<ResourceTemplate>;
+  } = {
+    prompts: {
+      word: 'prompt',
+      labelOf: (name) => `prompt ${name}`,
+      keyOf: ({ name }) => name,
+      problemOf: (entry) => schemaProblem(promptSchema, entry, 'prompt'),
+      nameOf: (entry) => 'name' in entry && entry.name,
+      most: { count: prompts, limit: 'prompts' },
+      bytes,
+    },
+    resources: {
+      word: 'resource',
+      labelOf: (uri) => `resource ${uri}`,
+      keyOf: ({ uri }) => uri,
+      problemOf: (entry) =>
+        schemaProblem(resourceSchema, entry, 'resource') ?? uriProblem((entry as Resource).uri),
+      nameOf: (entry) => 'uri' in entry && entry.uri,
+      most: { count: resources, limit: 'resources' },
+      bytes,
+    },
+    templates: {
+      word: 'template',
+      labelOf: (template) => `template ${template}`,
+      keyOf: ({ uriTemplate }) => uriTemplate,
+      problemOf: (entry) =>
+        schemaProblem(resourceTemplateSchema, entry, 'template') ??
+        templateProblem((entry as ResourceTemplate).uriTemplate),
+      nameOf: (entry) => 'uriTemplate' in entry && entry.uriTemplate,
+      most: { count: resources, limit: 'resources' },
+      bytes,
+    },
+  };
+  return kinds;
+}
+
+function uriProblem(uri: string): string | undefined {
+  if (isNamedUri(uri)) return 'uri: the scheme signalbox is ours';
+  const why = whyNotNormal(uri);
+  return why && `uri: ${why}`;
+}
+
+function templateProblem(template: string): string | undefined {
+  if (isNamedUri(template)) return 'uriTemplate: the scheme signalbox is ours';
+  return template.length > 4096 ? 'uriTemplate: it is longer than 4096 characters' : undefined;
+}

@@ -1,0 +1,88 @@
+import type { Prompt, Resource, ResourceTemplate, ServerInstructions } from '@signalbox/protocol';
+import type { OfferList } from './offer-list.ts';
+import { assignToolNames } from './tool-name.ts';
+
+/** A prompt under its name here, with its server and the server's own name of it. */
+export interface OfferedPrompt {
+  server: string;
+  own: string;
+  prompt: Prompt;
+  isHidden: boolean;
+}
+
+/** A resource with its server. URIs stay as they are; several servers may have the same one. */
+export interface OfferedResource {
+  server: string;
+  resource: Resource;
+  isHidden: boolean;
+}
+
+/** A template of resources with its server. */
+export interface OfferedTemplate {
+  server: string;
+  template: ResourceTemplate;
+  isHidden: boolean;
+}
+
+/** All that servers offer beside tools, in the order of the configuration. What is hidden can be used, but is not listed. */
+export interface Offers {
+  prompts: OfferedPrompt[];
+  resources: OfferedResource[];
+  templates: OfferedTemplate[];
+  instructions: ServerInstructions[];
+  /** The names of the servers that are configured and not disabled. */
+  servers: string[];
+}
+
+/** A server with what it offers beside tools. */
+export interface OfferSource {
+  name: string;
+  isHidden?: boolean;
+  prefix?: boolean;
+  offers: OfferList;
+}
+
+/** Remembers the named form of each prompt, so that it is the same object for as long as its name stays. */
+export type NamedPrompts = WeakMap<Prompt, Prompt>;
+
+/** Puts the offers of all servers together. Prompts are named like tools, in a namespace of their own. */
+export function buildOffers(
+  sources: readonly OfferSource[],
+  { alike, max }: { alike: ReadonlySet<string>; max: number },
+  named: NamedPrompts = new WeakMap(),
+): Offers {
+  const found = sources.flatMap(({ name: server, prefix = true, isHidden = false, offers }) =>
+    offers.prompts.map((prompt) => ({ server, prompt, prefix, isHidden })),
+  );
+  const names = assignToolNames(
+    found.map(({ server, prompt, prefix }) => ({ server, tool: prompt.name, prefix })),
+    alike,
+    max,
+  );
+  const prompts = found.flatMap(({ server, prompt, isHidden }, i): OfferedPrompt[] => {
+    const name = names[i];
+    if (name === undefined) return [];
+    return [{ server, own: prompt.name, prompt: underName(prompt, name, named), isHidden }];
+  });
+  return {
+    prompts: prompts.sort((a, b) => (a.prompt.name < b.prompt.name ? -1 : 1)),
+    resources: sources.flatMap(({ name: server, isHidden = false, offers }) =>
+      offers.resources.map((resource) => ({ server, resource, isHidden })),
+    ),
+    templates: sources.flatMap(({ name: server, isHidden = false, offers }) =>
+      offers.templates.map((template) => ({ server, template, isHidden })),
+    ),
+    instructions: sources.flatMap(({ name: server, offers: { instructions: text } }) =>
+      text === undefined ? [] : [{ server, text }],
+    ),
+    servers: sources.map(({ name }) => name),
+  };
+}
+
+function underName(prompt: Prompt, name: string, named: NamedPrompts): Prompt {
+  const known = named.get(prompt);
+  if (known?.name === name) return known;
+  const renamed = { ...prompt, name };
+  named.set(prompt, renamed);
+  return renamed;
+}

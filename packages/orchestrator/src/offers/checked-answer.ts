@@ -1,0 +1,40 @@
+import { isInputRequired, isJsonObject, type McpReply, toolCallError } from '@signalbox/protocol';
+import type { OfferRoute } from './route-offer.ts';
+
+/**
+ * Makes the reply of what a server answered, as it came. The contents of a resource must be those of the URI that was asked for, or of
+ * URIs below it that `mayRead` allows; a resource that was asked for under the name of its server is returned under that name.
+ */
+export function checkedAnswer(
+  result: Record<string, unknown>,
+  { server, resource }: OfferRoute,
+  { canAnswer, mayRead }: { canAnswer: boolean; mayRead: (uri: string) => boolean },
+): McpReply {
+  if (isInputRequired(result)) {
+    if (canAnswer) return { input_required: { ...result, resultType: 'input_required' } };
+    return unusable(server, 'asks its caller for input, which this caller cannot give');
+  }
+  if (!resource) return { data: result };
+  const { contents } = result;
+  if (!Array.isArray(contents)) return unusable(server, 'answered a read without contents');
+  const { asked, uri } = resource;
+  const named: unknown[] = [];
+  for (const content of contents) {
+    if (!isJsonObject(content) || typeof content.uri !== 'string')
+      return unusable(server, `answered the read of '${asked}' with contents that have no URI`);
+    if (typeof content.text !== 'string' && typeof content.blob !== 'string')
+      return unusable(server, `answered the read of '${asked}' with contents that are neither text nor blob`);
+    if (content.uri !== uri && !(isBelow(content.uri, uri) && mayRead(content.uri)))
+      return unusable(server, `answered the read of '${asked}' with another resource`);
+    named.push(asked === uri ? content : { ...content, uri: asked + content.uri.slice(uri.length) });
+  }
+  return { data: { ...result, contents: named } };
+}
+
+function isBelow(uri: string, folder: string): boolean {
+  return uri.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
+}
+
+function unusable(server: string, what: string): McpReply {
+  return { error: toolCallError('internal', `server '${server}' ${what}`, { mayHaveRun: false }) };
+}

@@ -1,0 +1,158 @@
+import type { Offers } from '@signalbox/mcp-host';
+import { expect, test } from 'vitest';
+import { RoleOfferAllowlist } from '../roles/role-offer-allowlist.ts';
+import { offersOfRole } from './role-offers.ts';
+import { type OfferQuestion, routeOffer } from './route-offer.ts';
+
+const resource = (server: string, uri: string, isHidden = false) => ({
+  server,
+  resource: { uri, name: uri },
+  isHidden,
+});
+const template = (server: string, uriTemplate: string) => ({
+  server,
+  template: { uriTemplate, name: uriTemplate },
+  isHidden: false,
+});
+const shared = 'file:///shared/a';
+const offers: Offers = {
+  servers: ['files', 'copy', 'db'],
+  prompts: [
+    { server: 'db', own: 'explain', prompt: { name: 'mcp_db__explain' }, isHidden: false },
+    { server: 'files', own: 'sum', prompt: { name: 'mcp_files__sum' }, isHidden: true },
+  ],
+  resources: [resource('files', shared), resource('copy', shared), resource('copy', 'file:///docs/a')],
+  templates: [template('files', 'file:///{+path}'), template('copy', 'file:///docs/{name}')],
+  instructions: [
+    { server: 'files', text: 'F' },
+    { server: 'copy', text: 'C' },
+    { server: 'db', text: 'D' },
+  ],
+};
+const all = RoleOfferAllowlist.unrestricted();
+const rules = RoleOfferAllowlist.fromEntries(
+  [
+    ['all', { prompts: ['*'], resources: ['*:*'] }],
+    ['copier', { resources: ['copy:file:///*'] }],
+    ['docs', { resources: ['*:file:///docs/*'], prompts: ['db:explain'] }],
+    ['none', {}],
+  ],
+  { unlisted: 'deny' },
+);
+
+const route = (role: string, question: OfferQuestion, allowlist = rules) => {
+  const routing = routeOffer({ offers, allowlist }, role, question);
+  return 'route' in routing ? routing.route : routing.refusal.code;
+};
+const read = (uri: unknown, seenAt?: string): OfferQuestion => ({
+  method: 'resources/read',
+  params: { uri },
+  seenAt,
+});
+const serverOf = (role: string, question: OfferQuestion) => {
+  const found = route(role, question);
+  return typeof found === 'string' ? found : found.server;
+};
+const shown = (role: string, allowlist = rules) => offersOfRole(offers, allowlist, role, () => false);
+
+test('A URI goes to the first server that lists it and of which the role may read it.', () => {
+  expect(serverOf('all', read(shared))).toBe('files');
+  expect(serverOf('copier', read(shared))).toBe('copy');
+  expect(serverOf('docs', read(shared))).toBe('permission_denied');
+  expect(serverOf('none', read(shared))).toBe('permission_denied');
+});
+
+test('A list goes before a template, and a template before the tool whose result named the URI.', () => {
+  expect(serverOf('all', read('file:///docs/a'))).toBe('copy');
+  expect(serverOf('all', read('file:///docs/b', 'db'))).toBe('files');
+  expect(serverOf('all', read('db://table/1', 'db'))).toBe('db');
+  expect(serverOf('all', read('db://table/1'))).toBe('not_found');
+  expect(serverOf('docs', read('db://table/1', 'db'))).toBe('permission_denied');
+});
+
+test('A template of a server never leads to what its role may not read there.', () => {
+  expect(serverOf('docs', read('file:///docs/b'))).toBe('files');
+  expect(serverOf('docs', read('file:///etc/passwd'))).toBe('permission_denied');
+  expect(serverOf('docs', read('file:///docs/../etc/passwd'))).toBe('invalid_arguments');
+  expect(serverOf('docs', read('file:///docs/%2e%2e/etc/passwd'))).toBe('invalid_arguments');
+});
+
+test('The second of two servers with one URI is read under its own name, by the same rules.', () => {
+  expect(shown('all').resources.map(({ uri }) => uri)).toEqual([
+    shared,
+    `signalbox://copy/${shared}`,
+    'file:///docs/a',
+  ]);
+  expect(shown('copier').resources.map(({ uri }) => uri)).toEqual([shared, 'file:///docs/a']);
+  expect(route('all', read(`signalbox://copy/${shared}`))).toMatchObject({
+    server: 'copy',
+    params: { uri: shared },
+    resource: { asked: `signalbox://copy/${shared}`, uri: shared },
+  });
+  expect(serverOf('copier', read(`signalbox://files/${shared}`))).toBe('permission_denied');
+  expect(serverOf('copier', read(`signalbox://copy/${shared}`))).toBe('copy');
+  expect(serverOf('all', read('signalbox://copy/file:///docs/../x'))).toBe('invalid_arguments');
+  expect(serverOf('all', read('signalbox://copy'))).toBe('invalid_arguments');
+  expect(serverOf('all', read(7))).toBe('invalid_arguments');
+});
+
+test('A hidden resource is not shown, and takes no URI from one that is.', () => {
+  const first = { ...offers, resources: [resource('files', shared, true), resource('copy', shared)] };
+  expect(offersOfRole(first, all, 'any', () => false).resources).toEqual([{ uri: shared, name: shared }]);
+  expect(routeOffer({ offers: first, allowlist: all }, 'any', read(shared))).toMatchObject({
+    route: { server: 'copy' },
+  });
+});
+
+test('A role is shown the templates of which it may read everything.', () => {
+  expect(shown('all').templates).toHaveLength(2);
+  expect(shown('docs').templates.map(({ uriTemplate }) => uriTemplate)).toEqual(['file:///docs/{name}']);
+  expect(shown('none').templates).toEqual([]);
+});
+
+test('A prompt goes to its server under its own name; a forbidden one is refused whether it exists or not.', () => {
+  const get = (name: string): OfferQuestion => ({
+    method: 'prompts/get',
+    params: { name, arguments: { a: '1' } },
+  });
+  expect(route('docs', get('mcp_db__explain'))).toMatchObject({
+    server: 'db',
+    params: { name: 'explain', arguments: { a: '1' } },
+  });
+  expect(serverOf('docs', get('mcp_files__sum'))).toBe('permission_denied');
+  expect(serverOf('docs', get('mcp_files__nothing'))).toBe('permission_denied');
+  expect(serverOf('all', get('mcp_files__sum'))).toBe('files');
+  expect(serverOf('all', get('mcp_files__nothing'))).toBe('not_found');
+  expect(shown('all').prompts.map(({ name }) => name)).toEqual(['mcp_db__explain']);
+});
+
+test('Completion is allowed where its prompt or template is.', () => {
+  const complete = (ref: object): OfferQuestion => ({
+    method: 'completion/complete',
+    params: { ref, argument: { name: 'x', value: '' } },
+  });
+  const ofPrompt = complete({ type: 'ref/prompt', name: 'mcp_db__explain' });
+  const narrow = complete({ type: 'ref/resource', uri: 'file:///docs/{name}' });
+  const wide = complete({ type: 'ref/resource', uri: 'file:///{+path}' });
+  expect(route('docs', ofPrompt)).toMatchObject({ server: 'db', params: { ref: { name: 'explain' } } });
+  expect(serverOf('copier', ofPrompt)).toBe('permission_denied');
+  expect(serverOf('docs', narrow)).toBe('copy');
+  expect(serverOf('none', narrow)).toBe('permission_denied');
+  expect(serverOf('all', wide)).toBe('files');
+  expect(serverOf('docs', wide)).toBe('permission_denied');
+  const named = complete({ type: 'ref/resource', uri: 'signalbox://copy/file:///docs/{name}' });
+  expect(route('docs', named)).toMatchObject({
+    server: 'copy',
+    params: { ref: { uri: 'file:///docs/{name}' } },
+  });
+  for (const ref of [{}, { type: 'ref/resource' }, { type: 'ref/prompt' }])
+    expect(serverOf('all', complete(ref))).toBe('invalid_arguments');
+});
+
+test('The instructions of a server reach the roles that are shown something of it.', () => {
+  const servers = (role: string, usesToolOf = (_server: string) => false) =>
+    offersOfRole(offers, rules, role, usesToolOf).instructions.map(({ server }) => server);
+  expect(servers('copier')).toEqual(['copy']);
+  expect(servers('none')).toEqual([]);
+  expect(servers('none', (server) => server === 'db')).toEqual(['db']);
+});

@@ -1,0 +1,163 @@
+import type { Offers, ToolOrigin } from '@signalbox/mcp-host';
+import {
+  isJsonObject,
+  isNamedUri,
+  mayBeOfTemplate,
+  type OfferMethod,
+  parseNamedUri,
+  type ToolCallError,
+  toolCallError,
+  whyNotNormal,
+} from '@signalbox/protocol';
+import type { RoleOfferAllowlist } from '../roles/role-offer-allowlist.ts';
+
+/** What somebody asks for beside tools. */
+export interface OfferQuestion {
+  method: OfferMethod;
+  params: Record<string, unknown>;
+  /** The server of the tool in whose result the URI stood. */
+  seenAt?: string | undefined;
+}
+
+/** Where a question goes, and how it is put there. */
+export interface OfferRoute {
+  server: string;
+  params: Record<string, unknown>;
+  /** What is asked for, as an allowlist and a hold of tools name it. */
+  name: string;
+  origin: ToolOrigin;
+  /** The resource that is read: as the asker names it, and as its server does. */
+  resource?: { asked: string; uri: string };
+}
+
+/** A route, or the error for the asker. `rule` is the rule of the allowlist that refused it. */
+export type OfferRouting = { route: OfferRoute } | { refusal: ToolCallError; rule?: string };
+
+/** The policy, and what there is to be asked for. */
+export interface OfferRules {
+  offers: Offers;
+  allowlist: RoleOfferAllowlist;
+}
+
+/**
+ * Finds the server for a question that `role` may ask. A URI leads to the first server of the configuration that lists it and of which
+ * the role may read it; then to one with a template for it; then to that of the tool whose result named it. A forbidden thing gets
+ * the same error whether it exists or not.
+ */
+export function routeOffer(rules: OfferRules, role: string, question: OfferQuestion): OfferRouting {
+  switch (question.method) {
+    case 'resources/read':
+      return routeRead(rules, role, question);
+    case 'prompts/get':
+      return routePrompt(rules, role, question.params);
+    case 'completion/complete':
+      return routeCompletion(rules, role, question.params);
+  }
+}
+
+function routeRead(rules: OfferRules, role: string, { params, seenAt }: OfferQuestion): OfferRouting {
+  const { uri: asked } = params;
+  if (typeof asked !== 'string') return invalid("field 'uri': it must be the URI of a resource");
+  const found = findResource(rules, role, asked, seenAt);
+  if ('refusal' in found) return found;
+  const { server, uri } = found;
+  const origin = { server, tool: uri };
+  return { route: { server, params: { ...params, uri }, name: uri, origin, resource: { asked, uri } } };
+}
+
+/** Finds the server of which `role` may read a URI, and the URI as that server has it. */
+export function findResource(
+  { offers, allowlist }: OfferRules,
+  role: string,
+  asked: string,
+  seenAt?: string,
+): { server: string; uri: string } | Extract<OfferRouting, { refusal: ToolCallError }> {
+  const named = parseNamedUri(asked);
+  if (!named && isNamedUri(asked)) return invalid("field 'uri': it must be signalbox://SERVER/URI");
+  const uri = named?.uri ?? asked;
+  const why = whyNotNormal(uri);
+  if (why !== undefined) return invalid(`field 'uri': it is not in its normal form: ${why}`);
+  const { servers } = offers;
+  const candidates = named ? servers.filter((server) => server === named.server) : servers;
+  const allowed = candidates.filter((server) => allowlist.allowsResource(role, server, uri));
+  if (allowed.length === 0) {
+    const { rule } = allowlist.explainResource(role, candidates[0] ?? '', uri);
+    return { refusal: forbidden('resource', asked, role), rule };
+  }
+  const listing = offers.resources.filter((one) => one.resource.uri === uri);
+  const isShown = (server: string) => listing.some((one) => one.server === server && !one.isHidden);
+  const isListed = (server: string) => listing.some((one) => one.server === server);
+  const hasTemplate = (server: string) =>
+    offers.templates.some((one) => one.server === server && mayBeOfTemplate(one.template.uriTemplate, uri));
+  const server = named
+    ? allowed[0]
+    : (allowed.find(isShown) ??
+      allowed.find(isListed) ??
+      allowed.find(hasTemplate) ??
+      allowed.find((one) => one === seenAt));
+  return server === undefined ? { refusal: notFound('resource', asked) } : { server, uri };
+}
+
+function routePrompt(
+  { offers, allowlist }: OfferRules,
+  role: string,
+  params: Record<string, unknown>,
+): OfferRouting {
+  const { name } = params;
+  if (typeof name !== 'string') return invalid("field 'name': it must be the name of a prompt");
+  const found = offers.prompts.find(({ prompt }) => prompt.name === name);
+  const origin = found && { server: found.server, tool: found.own };
+  const { allowed, rule } = allowlist.explainPrompt(role, name, origin);
+  if (!allowed) return { refusal: forbidden('prompt', name, role), rule };
+  if (!found || !origin) return { refusal: notFound('prompt', name) };
+  return { route: { server: found.server, params: { ...params, name: found.own }, name, origin } };
+}
+
+function routeCompletion(rules: OfferRules, role: string, params: Record<string, unknown>): OfferRouting {
+  const { ref } = params;
+  if (!isJsonObject(ref)) return invalid("field 'ref': it must name a prompt or a template");
+  if (ref.type === 'ref/prompt') {
+    const routing = routePrompt(rules, role, ref);
+    if ('refusal' in routing) return routing;
+    return { route: { ...routing.route, params: { ...params, ref: routing.route.params } } };
+  }
+  if (ref.type !== 'ref/resource' || typeof ref.uri !== 'string')
+    return invalid("field 'ref': its type must be ref/prompt, with a name, or ref/resource, with a uri");
+  return routeTemplate(rules, role, params, { ...ref, uri: ref.uri });
+}
+
+function routeTemplate(
+  { offers, allowlist }: OfferRules,
+  role: string,
+  params: Record<string, unknown>,
+  ref: { uri: string; [field: string]: unknown },
+): OfferRouting {
+  const named = parseNamedUri(ref.uri);
+  const uri = named?.uri ?? ref.uri;
+  const mayBeAt = (server: string) => named === undefined || server === named.server;
+  const servers = offers.servers.filter(mayBeAt);
+  const allowed = servers.filter((server) => allowlist.allowsTemplate(role, server, uri));
+  if (allowed.length === 0) return { refusal: forbidden('template', ref.uri, role) };
+  const server = allowed.find(
+    (one) =>
+      offers.templates.some(({ server, template }) => server === one && template.uriTemplate === uri) ||
+      offers.resources.some(({ server, resource }) => server === one && resource.uri === uri),
+  );
+  if (server === undefined) return { refusal: notFound('template', ref.uri) };
+  const sent = { ...params, ref: { ...ref, uri } };
+  return { route: { server, params: sent, name: uri, origin: { server, tool: uri } } };
+}
+
+function forbidden(what: string, name: string, role: string): ToolCallError {
+  const message = `${what} '${name.slice(0, 256)}' is not allowed for role '${role}'`;
+  return toolCallError('permission_denied', message, { mayHaveRun: false });
+}
+
+function notFound(what: string, name: string): ToolCallError {
+  const message = `there is no ${what} '${name.slice(0, 256)}'`;
+  return toolCallError('not_found', message, { mayHaveRun: false });
+}
+
+function invalid(message: string): { refusal: ToolCallError } {
+  return { refusal: toolCallError('invalid_arguments', message, { mayHaveRun: false }) };
+}

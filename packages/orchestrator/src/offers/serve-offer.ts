@@ -1,0 +1,188 @@
+import { handBack, type ServeAnswer, type ServedRequest } from '@signalbox/client';
+import type { McpHost } from '@signalbox/mcp-host';
+import {
+  forwardedMeta,
+  fromWireRound,
+  type McpReply,
+  messageOf,
+  type OfferRequest,
+  type ToolCallError,
+  toolCallError,
+  whyNotNormal,
+} from '@signalbox/protocol';
+import type { AuditTrail } from '../audit/audit-trail.ts';
+import { callEvent } from '../audit/call-events.ts';
+import type { BudgetLedger } from '../budgets/budget-ledger.ts';
+import { boundedReply } from '../calls/bounded-reply.ts';
+import { outcomeOf } from '../calls/call-outcome.ts';
+import { type LargeTurns, largeLength } from '../calls/large-turns.ts';
+import type { RequestPlace } from '../calls/request-room.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { CallSubject, HeldCalls } from '../holds/held-calls.ts';
+import type { CallScheduler } from '../scheduling/call-scheduler.ts';
+import { queueRefusal } from '../scheduling/queue-refusal.ts';
+import { checkedAnswer } from './checked-answer.ts';
+import { type OfferRoute, type OfferRouting, routeOffer } from './route-offer.ts';
+
+/** The dependencies of {@link serveOffer}. */
+export interface OfferDeps {
+  host: McpHost;
+  scheduler: CallScheduler;
+  catalog: () => Promise<Catalog>;
+  budgets: BudgetLedger;
+  holds: HeldCalls;
+  callTimeoutMs: number;
+  maxReplyBytes: () => number;
+  /** The turns of large replies: one is sent when the one before it is stored. */
+  replies: LargeTurns;
+  audit: Pick<AuditTrail, 'record'>;
+  /** Epoch milliseconds. */
+  now: () => number;
+}
+
+/** A request for a resource, a prompt or a completion, while it is served. */
+interface OfferCall {
+  request: ServedRequest;
+  body: OfferRequest;
+  place: RequestPlace;
+}
+
+/** How a request ended, and what the audit log is told of it. */
+interface OfferEnd {
+  reply: McpReply;
+  server?: string;
+  startedAt?: number;
+  rule?: string | undefined;
+}
+
+/** A request that may not start now, because a hold is on it. */
+interface OnHold {
+  onHold: CallSubject;
+}
+
+/**
+ * Answers a request for a resource, a prompt or a completion. Such a request has no effect: it is not journaled, and runs again if it
+ * comes again. Otherwise it takes the way of a call: allowlist, hold, budget, queue, allowlist and hold again, host. Never rejects.
+ */
+export async function serveOffer(deps: OfferDeps, call: OfferCall): Promise<ServeAnswer> {
+  const { request, body } = call;
+  const { from, id } = request.message;
+  const receivedAt = deps.now();
+  let ended: OfferEnd | typeof handBack;
+  try {
+    ended = await runOffer(deps, call);
+  } catch (thrown) {
+    ended = { reply: { error: toolCallError('tool_panicked', messageOf(thrown), { mayHaveRun: false }) } };
+  }
+  if (ended === handBack) return handBack;
+  const { reply, text } = boundedReply(ended.reply, deps.maxReplyBytes());
+  const record = {
+    request_id: id,
+    ...{ agent: from.agent, role: from.role, tool: body.method, state: 'finished' as const },
+    received_at: receivedAt,
+    finished_at: deps.now(),
+    outcome: outcomeOf(reply),
+    ...(ended.server !== undefined && { server: ended.server }),
+    ...(ended.startedAt !== undefined && { started_at: ended.startedAt }),
+  };
+  const bytes = {
+    requestBytes: Buffer.byteLength(request.message.body ?? ''),
+    replyBytes: Buffer.byteLength(text),
+  };
+  deps.audit.record(callEvent(record, { rule: ended.rule, ...bytes }));
+  const endTurn = text.length > largeLength ? await deps.replies.next() : undefined;
+  const errorCode = 'error' in reply ? reply.error.code : undefined;
+  return { kind: 'mcp_reply', body: reply, errorCode, settled: () => endTurn?.() };
+}
+
+async function runOffer(deps: OfferDeps, call: OfferCall): Promise<OfferEnd | typeof handBack> {
+  const { request, place } = call;
+  for (;;) {
+    const ended = await tryOffer(deps, call);
+    if (ended === handBack || !('onHold' in ended)) return ended;
+    place[Symbol.dispose]();
+    const end = await deps.holds.wait({ request, subject: ended.onHold, onHold: () => {} });
+    if (end.status === 'handed_back') return handBack;
+    if (end.status === 'refused') return failed(end.error);
+    const full = place.take(request.message.body ?? '');
+    if (full) return failed(full);
+  }
+}
+
+async function tryOffer(deps: OfferDeps, call: OfferCall): Promise<OfferEnd | typeof handBack | OnHold> {
+  const { request } = call;
+  const { agent, role } = request.message.from;
+  const routing = routed(await deps.catalog(), call);
+  if ('refusal' in routing) return failed(routing.refusal, routing.rule);
+  const { route } = routing;
+  const subject = subjectOf(call, route);
+  if (deps.holds.on(subject)) return { onHold: subject };
+  const { takeBack, refusal } = deps.budgets.take({ agent, role });
+  if (refusal) return failed(refusal);
+  const queued = { worker: agent, server: route.server };
+  const turn = await deps.scheduler.run<OfferEnd | OnHold>(queued, request.signal, async () => {
+    const again = routed(await deps.catalog(), call);
+    if ('refusal' in again) return failed(again.refusal, again.rule);
+    const present = subjectOf(call, again.route);
+    if (deps.holds.on(present)) return { onHold: present };
+    request.started();
+    return await askHost(deps, call, again.route);
+  });
+  if (turn.status === 'ran') {
+    if ('onHold' in turn.value) takeBack();
+    return turn.value;
+  }
+  takeBack();
+  if (turn.status === 'handed_back') return handBack;
+  if (turn.status === 'refused') return failed(queueRefusal(agent, turn));
+  return failed(
+    toolCallError('cancelled', 'the request was cancelled before it started', { mayHaveRun: false }),
+  );
+}
+
+async function askHost(deps: OfferDeps, { request, body }: OfferCall, route: OfferRoute): Promise<OfferEnd> {
+  const startedAt = deps.now();
+  const { server, params } = route;
+  const remainingMs = request.remainingMs() ?? Number.POSITIVE_INFINITY;
+  const { method, round } = body;
+  const { from } = request.message;
+  const ended = await deps.host.request(
+    server,
+    { method, params },
+    {
+      signal: request.signal,
+      timeoutMs: Math.min(deps.callTimeoutMs, remainingMs),
+      caller: from,
+      round: round && fromWireRound(round),
+      traceparent: request.traceparent,
+      meta: forwardedMeta(body.meta),
+    },
+  );
+  if ('error' in ended)
+    return { reply: { error: { ...ended.error, may_have_run: false } }, server, startedAt };
+  const { allowlist } = (await deps.catalog()).offerRules;
+  const mayRead = (uri: string) =>
+    whyNotNormal(uri) === undefined && allowlist.allowsResource(from.role, server, uri);
+  return {
+    reply: checkedAnswer(ended.result, route, { canAnswer: round !== undefined, mayRead }),
+    server,
+    startedAt,
+  };
+}
+
+function routed({ offerRules, inventory }: Catalog, { request, body }: OfferCall): OfferRouting {
+  const { method, seen_in: seenIn, params } = body;
+  // These stand apart from the parameters, as `meta` and `round`.
+  const { _meta, inputResponses, requestState, ...own } = params;
+  const seenAt = seenIn === undefined ? undefined : inventory.origins.get(seenIn)?.server;
+  return routeOffer(offerRules, request.message.from.role, { method, params: own, seenAt });
+}
+
+function subjectOf({ request }: OfferCall, { name, origin }: OfferRoute): CallSubject {
+  const { agent, role } = request.message.from;
+  return { agent, role, tool: name, origin };
+}
+
+function failed(error: ToolCallError, rule?: string): OfferEnd {
+  return { reply: { error }, rule };
+}

@@ -1,0 +1,48 @@
+import {
+  type ExplainOfferRequest,
+  holdText,
+  type McpReply,
+  type OfferExplanation,
+} from '@signalbox/protocol';
+import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
+import type { HeldCalls } from '../holds/held-calls.ts';
+import { routeOffer } from '../offers/route-offer.ts';
+
+/** Says whether `role` may use a prompt or a resource now, which rule decides that, and which server would be asked. */
+export async function explainOffer(
+  { catalogs, holds }: { catalogs: CatalogTracker; holds: HeldCalls },
+  { role, kind, name }: ExplainOfferRequest,
+): Promise<McpReply> {
+  const { offerRules } = await catalogs.current();
+  const question =
+    kind === 'prompt'
+      ? { method: 'prompts/get' as const, params: { name } }
+      : { method: 'resources/read' as const, params: { uri: name } };
+  const routing = routeOffer(offerRules, role, question);
+  if ('refusal' in routing) {
+    const { code, message } = routing.refusal;
+    const explanation: OfferExplanation = {
+      ...{ role, kind, name },
+      allowed: code === 'not_found',
+      exists: false,
+      ...(routing.rule !== undefined && { rule: routing.rule }),
+      ...(code === 'invalid_arguments' && { problem: message }),
+    };
+    return { data: explanation };
+  }
+  const { server, origin, resource } = routing.route;
+  const { allowlist } = offerRules;
+  const { rule } = resource
+    ? allowlist.explainResource(role, server, resource.uri)
+    : allowlist.explainPrompt(role, name, origin);
+  const hold = holds.onEvery({ role, tool: routing.route.name, origin });
+  const explanation: OfferExplanation = {
+    ...{ role, kind, name },
+    allowed: true,
+    exists: true,
+    rule,
+    server,
+    ...(hold && { held: holdText(hold) }),
+  };
+  return { data: explanation };
+}

@@ -1,0 +1,104 @@
+import type { ToolOrigin } from '@signalbox/mcp-host';
+import { matchesPattern, type OfferedKinds, templateShape } from '@signalbox/protocol';
+import type { AllowlistRule, UnlistedRoles } from './role-tool-allowlist.ts';
+import { matchesTool } from './tool-pattern.ts';
+
+/** What a role may use beside tools: patterns of prompts, and of resources in the form `SERVER:URI`. */
+export interface OfferPatterns {
+  prompts?: readonly string[] | undefined;
+  resources?: readonly string[] | undefined;
+}
+
+/**
+ * Says which prompts and resources each role may see and use. A role with an entry may use what its entry names, and nothing of a
+ * kind that the entry leaves out. It never changes.
+ */
+export class RoleOfferAllowlist {
+  readonly #entries: ReadonlyMap<string, OfferPatterns>;
+  readonly #unlisted: UnlistedRoles;
+
+  private constructor(entries: ReadonlyMap<string, OfferPatterns>, unlisted: UnlistedRoles) {
+    this.#entries = entries;
+    this.#unlisted = unlisted;
+  }
+
+  /** Returns an allowlist under which every role may use everything. */
+  static unrestricted(): RoleOfferAllowlist {
+    return new RoleOfferAllowlist(new Map(), 'allow');
+  }
+
+  /** Makes an allowlist from pairs. A role without an entry may use everything if `unlisted` is `allow`, as by default. */
+  static fromEntries(
+    entries: Iterable<readonly [role: string, patterns: OfferPatterns]>,
+    { unlisted = 'allow' }: { unlisted?: UnlistedRoles } = {},
+  ): RoleOfferAllowlist {
+    return new RoleOfferAllowlist(new Map(entries), unlisted);
+  }
+
+  /** Returns a copy in which `role` may use what `patterns` name. */
+  withRole(role: string, patterns: OfferPatterns): RoleOfferAllowlist {
+    return new RoleOfferAllowlist(new Map(this.#entries).set(role, patterns), this.#unlisted);
+  }
+
+  /** Says which kinds a role may be offered, whichever servers are up. */
+  kinds(role: string): OfferedKinds {
+    return {
+      ...(this.#mayUseSome(role, 'prompts') && { prompts: true }),
+      ...(this.#mayUseSome(role, 'resources') && { resources: true }),
+    };
+  }
+
+  /** Tells whether a role may use a prompt, by the name that it is offered under, or by its server and the server's own name. */
+  allowsPrompt(role: string, name: string, origin: ToolOrigin | undefined): boolean {
+    return this.explainPrompt(role, name, origin).allowed;
+  }
+
+  /** Tells whether a role may use a resource of a server. The URI must be in its normal form. */
+  allowsResource(role: string, server: string, uri: string): boolean {
+    return this.explainResource(role, server, uri).allowed;
+  }
+
+  /** Tells whether a role may use every resource that a template can make. */
+  allowsTemplate(role: string, server: string, template: string): boolean {
+    return this.allowsResource(role, server, templateShape(template));
+  }
+
+  /** Answers like {@link allowsPrompt}, with the reason. */
+  explainPrompt(role: string, name: string, origin?: ToolOrigin): AllowlistRule {
+    return this.#explain(role, 'prompts', (pattern) => matchesTool(pattern, name, origin));
+  }
+
+  /** Answers like {@link allowsResource}, with the reason. */
+  explainResource(role: string, server: string, uri: string): AllowlistRule {
+    return this.#explain(role, 'resources', (pattern) => matchesResource(pattern, server, uri));
+  }
+
+  #explain(role: string, kind: keyof OfferPatterns, matches: (pattern: string) => boolean): AllowlistRule {
+    const patterns = this.#patternsOf(role, kind);
+    if (patterns === 'all') return { allowed: true, rule: 'unlisted: allow' };
+    if (role === 'observer') return { allowed: false, rule: 'an observer uses nothing' };
+    if (!this.#entries.has(role)) return { allowed: false, rule: 'unlisted: deny' };
+    const pattern = patterns.find(matches);
+    if (pattern !== undefined) return { allowed: true, rule: `roles.${role}.${kind}: '${pattern}'` };
+    const why = patterns.length === 0 ? 'none' : 'no pattern matches';
+    return { allowed: false, rule: `roles.${role}.${kind}: ${why}` };
+  }
+
+  #mayUseSome(role: string, kind: keyof OfferPatterns): boolean {
+    return this.#patternsOf(role, kind).length > 0;
+  }
+
+  #patternsOf(role: string, kind: keyof OfferPatterns): readonly string[] | 'all' {
+    if (role === 'observer') return [];
+    const entry = this.#entries.get(role);
+    if (entry) return entry[kind] ?? [];
+    return this.#unlisted === 'allow' ? 'all' : [];
+  }
+}
+
+/** Whether a pattern `SERVER:URI` means this URI of this server. Both parts may hold `*`. */
+function matchesResource(pattern: string, server: string, uri: string): boolean {
+  const colon = pattern.indexOf(':');
+  if (colon < 0) return false;
+  return matchesPattern(pattern.slice(0, colon), server) && matchesPattern(pattern.slice(colon + 1), uri);
+}

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+
+const text = z.string().optional();
+const meta = z.record(z.string(), z.unknown()).optional();
+
+/** Accepts a prompt in MCP's own form. */
+export const promptSchema = z.looseObject({
+  name: z.string().min(1),
+  title: text,
+  description: text,
+  arguments: z
+    .array(z.looseObject({ name: z.string(), description: text, required: z.boolean().optional() }))
+    .optional(),
+  _meta: meta,
+});
+/** A prompt in MCP's own form. Unknown fields are kept. */
+export type Prompt = z.infer<typeof promptSchema>;
+
+/** Accepts a resource in MCP's own form. */
+export const resourceSchema = z.looseObject({
+  uri: z.string().min(1),
+  name: z.string(),
+  title: text,
+  description: text,
+  mimeType: text,
+  _meta: meta,
+});
+/** A resource in MCP's own form. Unknown fields are kept. */
+export type Resource = z.infer<typeof resourceSchema>;
+
+/** Accepts a template of resources in MCP's own form. */
+export const resourceTemplateSchema = z.looseObject({
+  uriTemplate: z.string().min(1),
+  name: z.string(),
+  title: text,
+  description: text,
+  mimeType: text,
+  _meta: meta,
+});
+/** A template of resources in MCP's own form. Unknown fields are kept. */
+export type ResourceTemplate = z.infer<typeof resourceTemplateSchema>;
+
+/** Accepts the kinds of things that a role may be offered beside tools. */
+export const offeredKindsSchema = z.object({
+  prompts: z.literal(true).optional(),
+  resources: z.literal(true).optional().describe('Resources and their templates.'),
+});
+/** The kinds of things that a role may be offered beside tools: the policy says so, whichever servers are up. */
+export type OfferedKinds = z.infer<typeof offeredKindsSchema>;
+
+/** Accepts what a server says of itself. */
+export const serverInstructionsSchema = z.object({ server: z.string(), text: z.string() });
+/** What a hosted server says of itself to the models that use it. */
+export type ServerInstructions = z.infer<typeof serverInstructionsSchema>;
+
+/** The methods of MCP that `op: request` passes to hosted servers. */
+export const offerMethods = ['resources/read', 'prompts/get', 'completion/complete'] as const;
+/** A method of MCP that `op: request` passes to a hosted server. */
+export type OfferMethod = (typeof offerMethods)[number];

@@ -1,0 +1,33 @@
+import type {
+  CallRound,
+  InputRequired,
+  OfferedKinds,
+  OfferMethod,
+  Prompt,
+  RequestMeta,
+  Resource,
+  ResourceTemplate,
+} from '@signalbox/protocol';
+
+/** A request of a client for a resource, a prompt or a completion. */
+export interface OfferAsk {
+  method: OfferMethod;
+  params: Record<string, unknown>;
+  signal: AbortSignal;
+  /** Set if the client's revision has results that ask for input. */
+  round?: CallRound | undefined;
+  meta?: RequestMeta | undefined;
+}
+
+/** What one agent is shown beside tools. */
+export interface FaceOffers {
+  /** The kinds that the agent may be shown. */
+  kinds(): OfferedKinds;
+  prompts(): readonly Prompt[];
+  resources(): readonly Resource[];
+  templates(): readonly ResourceTemplate[];
+  /** Asks the server that offers it; resolves with the result as the server gave it. Rejects with `JsonRpcError`. */
+  ask(ask: OfferAsk): Promise<Record<string, unknown> | InputRequired>;
+  /** Calls `listener` with the kinds of which a list has changed; returns a function that removes it. */
+  onChanged(listener: (changed: OfferedKinds) => void): () => void;
+}

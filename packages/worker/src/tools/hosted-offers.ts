@@ -1,0 +1,47 @@
+import type { OfferRequest, ToolCallError } from '@signalbox/protocol';
+import { toWireRound } from '@signalbox/protocol';
+import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
+import type { FaceOffers, OfferAsk } from './face-offers.ts';
+import { internalError, invalidParams, JsonRpcError, resourceNotFound } from './json-rpc-error.ts';
+import type { SeenLinks } from './seen-links.ts';
+
+/** What the orchestrator's servers offer beside tools, as far as the role may see it. */
+export function hostedOffers(executor: McpProxyExecutor, links: SeenLinks): FaceOffers {
+  return {
+    kinds: () => executor.offers.kinds,
+    prompts: () => executor.offers.prompts,
+    resources: () => executor.offers.resources,
+    templates: () => executor.offers.templates,
+    async ask(ask) {
+      const { result, error } = await executor.ask(requestOf(ask, links), { signal: ask.signal });
+      if (error) throw rpcErrorOf(error, ask);
+      return result;
+    },
+    onChanged: (listener) => executor.onOffersChanged(listener),
+  };
+}
+
+function requestOf({ method, params, round, meta }: OfferAsk, links: SeenLinks): OfferRequest {
+  const seenIn = method === 'resources/read' ? links.toolOf(params.uri) : undefined;
+  return {
+    op: 'request',
+    method,
+    params,
+    ...(seenIn !== undefined && { seen_in: seenIn }),
+    ...(round && { round: toWireRound(round) }),
+    ...(meta && { meta }),
+  };
+}
+
+/** Makes the error that MCP wants: the server's own, or one with the code of what is wrong. */
+function rpcErrorOf(error: ToolCallError, { method, params }: OfferAsk): JsonRpcError {
+  const { code, message, hint, rpc_error: answered } = error;
+  if (answered) return new JsonRpcError(answered.code, answered.message, answered.data);
+  const text = hint === undefined ? message : `${message}. ${hint}`;
+  if (code === 'not_found' || code === 'permission_denied') {
+    if (method === 'resources/read') return new JsonRpcError(resourceNotFound, text, { uri: params.uri });
+    return new JsonRpcError(invalidParams, text);
+  }
+  if (code === 'invalid_arguments') return new JsonRpcError(invalidParams, text);
+  return new JsonRpcError(internalError, text, { error });
+}

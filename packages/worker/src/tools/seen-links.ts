@@ -1,0 +1,31 @@
+import { isJsonObject } from '@signalbox/protocol';
+
+const maxLinks = 1000;
+
+/** Remembers the resources that results of tools named, the latest ones: which tool it was is a hint where to read them. */
+export class SeenLinks {
+  /** The tool by the URI, the latest last. */
+  readonly #tools = new Map<string, string>();
+
+  /** Notes the links of a result. */
+  note(tool: string, content: unknown): void {
+    if (!Array.isArray(content)) return;
+    for (const block of content) {
+      if (!isJsonObject(block)) continue;
+      const link = block.type === 'resource' ? block.resource : block;
+      const isLink = block.type === 'resource' || block.type === 'resource_link';
+      if (isLink && isJsonObject(link) && typeof link.uri === 'string') this.#add(link.uri, tool);
+    }
+  }
+
+  /** Returns the tool whose result named a resource last. */
+  toolOf(uri: unknown): string | undefined {
+    return typeof uri === 'string' ? this.#tools.get(uri) : undefined;
+  }
+
+  #add(uri: string, tool: string): void {
+    this.#tools.delete(uri);
+    this.#tools.set(uri, tool);
+    if (this.#tools.size > maxLinks) this.#tools.delete(this.#tools.keys().next().value!);
+  }
+}
