@@ -38,3 +38,55 @@ test('status, ps and the figures count the calls that wait for a person and the 
   await stack.decide(approval!.id, { verdict: 'deny', reason: 'enough' });
   await ended;
 });
+
+test('a decision on an id that nobody knows, that is of another role, or that is spent changes nothing and says why', async () => {
+  await using stack = await startAskingStack();
+  const { token } = await stack.broker.broker.issueToken({ agent: 'lead', role: 'lead', approves: ['ci-*'] });
+  const rosa = await stack.executor('rosa');
+  const ended = rosa.execute({ name: count });
+  const [{ id } = { id: '' }] = await stack.waits();
+  const at = ['--data', stack.broker.dataDir];
+  const env = { SIGNALBOX_URL: stack.broker.url, SIGNALBOX_TOKEN: token };
+  const [unknown, unknownJson, shown, foreign] = await Promise.all([
+    signalbox(['approve', 'zzzzzz', ...at]),
+    signalbox(['deny', 'zzzzzz', '--reason', 'no', '--json', ...at]),
+    signalbox(['approvals', 'show', 'zzzzzz', ...at]),
+    signalbox(['approve', id], { env }),
+  ]);
+  expect([unknown.code, unknownJson.code, shown.code]).toEqual([1, 1, 1]);
+  for (const text of [unknown.stderr, unknownJson.stdout, shown.stderr])
+    expect(text).toContain("there is no approval 'zzzzzz' that you may see");
+  expect(jsonOf(unknownJson)).toMatchObject({ error: { code: 'invalid_arguments' } });
+  expect(foreign.stderr).toContain(
+    "your token decides on calls of 'ci-*', and this one is of the role 'worker'",
+  );
+  expect(foreign.code).toBe(77);
+  expect(await stack.pending()).toHaveLength(1);
+  await stack.decide(id, { verdict: 'deny', reason: 'enough' });
+  await ended;
+  const [spent, spentJson, revoked] = await Promise.all([
+    signalbox(['approve', id, ...at]),
+    signalbox(['approve', id, '--json', ...at]),
+    signalbox(['approvals', 'revoke', 'zzzzzz', ...at]),
+  ]);
+  expect(spent.stderr).toContain(
+    `nothing was changed: approval ${id} was denied already by operator: enough`,
+  );
+  expect(jsonOf(spentJson)).toMatchObject({ decided: false, approval: { id, state: 'denied' } });
+  expect(revoked.stderr).toContain("there is no standing approval 'zzzzzz' in force");
+  expect([spent.code, spentJson.code, revoked.code]).toEqual([1, 1, 1]);
+});
+
+test('hold and release say in plain words what is held, why, and what comes next', async () => {
+  await using stack = await startAskingStack();
+  const at = ['--data', stack.broker.dataDir];
+  const placed = await signalbox(['hold', '--all', '--reason', 'incident 12', ...at]);
+  const [{ id } = { id: '' }] = (await stack.operator.admin('holds', {})).holds;
+  expect(placed.stdout).toBe(
+    `Everything is held until its release: incident 12\nRelease it with: signalbox release ${id}\n`,
+  );
+  const released = await signalbox(['release', '--all', ...at]);
+  expect(released.stdout).toMatch(
+    new RegExp(`^Everything is released \\(hold ${id}\\)\\.\\noperator placed it at \\S+: incident 12\\n$`),
+  );
+});

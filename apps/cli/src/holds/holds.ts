@@ -1,5 +1,5 @@
 import { checkToolPattern, listHolds, placeHold, releaseHolds } from '@signalbox/operator';
-import { type Hold, holdSubject, holdText, parseInstant, SignalboxError } from '@signalbox/protocol';
+import { type Hold, holdSubject, parseInstant, SignalboxError } from '@signalbox/protocol';
 import { parseDuration } from '@signalbox/protocol/duration';
 import { type Session, withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
@@ -47,7 +47,7 @@ export async function hold(flags: HoldFlags): Promise<void> {
     });
   });
   if (json) return printJson({ hold: placed });
-  printLines(holdText(placed), `End it with: signalbox release ${placed.id}`);
+  printLines(...heldLines(placed));
 }
 
 /** Releases holds and prints which. */
@@ -64,7 +64,7 @@ export async function release(ids: string[], flags: ReleaseFlags): Promise<void>
     );
   const released = await withSession(connection, ({ client }) => releaseHolds(client, target ?? { ids }));
   if (json) return printJson({ released });
-  printLines(...released.map((one) => `released: ${holdText(one)}`));
+  printLines(...released.flatMap(releasedLines));
 }
 
 /** Prints the holds that stand. */
@@ -76,6 +76,29 @@ export async function printHolds(flags: HoldsFlags): Promise<void> {
   printLines(...holdsTable(holds, Date.now()), '', end);
 }
 
+function heldLines(placed: Hold): string[] {
+  const end =
+    placed.until === undefined ? 'until its release' : `until ${new Date(placed.until).toISOString()}`;
+  return [
+    `${subjectAnd(placed, 'held')} ${end}: ${placed.reason}`,
+    `Release it with: signalbox release ${placed.id}`,
+  ];
+}
+
+function releasedLines(hold: Hold): string[] {
+  if (hold.damaged) return [`Hold ${hold.id} is released; its record was damaged.`];
+  const since = new Date(hold.created_at).toISOString();
+  return [
+    `${subjectAnd(hold, 'released')} (hold ${hold.id}).`,
+    `${hold.by} placed it at ${since}: ${hold.reason}`,
+  ];
+}
+
+function subjectAnd(hold: Hold, what: 'held' | 'released'): string {
+  const subject = holdSubject(hold);
+  return `${subject.charAt(0).toUpperCase()}${subject.slice(1)} ${hold.on === 'tool' ? 'are' : 'is'} ${what}`;
+}
+
 /** Writes holds as a table. `now` in epoch milliseconds. */
 function holdsTable(holds: readonly Hold[], now: number): string[] {
   const rows = holds.map((one) => [
@@ -83,10 +106,10 @@ function holdsTable(holds: readonly Hold[], now: number): string[] {
     one.damaged ? 'everything (its record is damaged)' : holdSubject(one),
     one.by,
     one.damaged ? '-' : `${formatDuration(Math.max(0, now - one.created_at))} ago`,
-    one.until === undefined ? '-' : new Date(one.until).toISOString(),
+    one.until === undefined ? 'by release' : `in ${formatDuration(one.until - now)}`,
     oneLine(one.reason, 60),
   ]);
-  return tableLines(['ID', 'HOLDS', 'BY', 'SINCE', 'UNTIL', 'REASON'], rows);
+  return tableLines(['ID', 'HOLDS', 'BY', 'SINCE', 'ENDS', 'REASON'], rows);
 }
 
 /** Refuses a pattern that means no tool. Without an answer of the orchestrator the hold is placed all the same: it must not fail then. */
