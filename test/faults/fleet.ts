@@ -43,6 +43,7 @@ export interface Fleet extends AsyncDisposable {
   readonly url: string;
   /** The token of the agent to whom the notes go. */
   readonly sinkToken: string;
+  readonly operatorToken: string;
   readonly counterFile: string;
   readonly journalFile: string;
   readonly dataDir: string;
@@ -129,7 +130,8 @@ export async function startFleet(options: FleetOptions, events: FleetEvents): Pr
     );
   };
   await Promise.all(workers.map(startWorker));
-  starting.use(await startApprover(url, (await readFile(ready.operatorTokenFile, 'utf8')).trim()));
+  const operatorToken = (await readFile(ready.operatorTokenFile, 'utf8')).trim();
+  starting.use(await startApprover(url, operatorToken));
 
   const started = starting.move();
   const all = [broker, orchestrator, ...members.values()];
@@ -141,6 +143,7 @@ export async function startFleet(options: FleetOptions, events: FleetEvents): Pr
     workers,
     url,
     sinkToken: tokens.get(sinkAgent)!,
+    operatorToken,
     counterFile,
     journalFile: settings.journalFile,
     dataDir,
