@@ -37,7 +37,7 @@ const bounds = {
   /** What memory may grow in a minute, as a share of what it was. A leak of one row for each event would be ten times that. */
   growthShare: 0.02,
   /** Requests of a page that nobody touches. */
-  requestsPerSecond: 2,
+  requestsPerSecond: 3,
   /** What the messages of agents cost with the dashboard, and nobody looking, beside the same without it. */
   unwatched: 1.02,
   /** How much longer an honest pair waits beside pages that ask as fast as they may. */

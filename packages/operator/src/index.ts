@@ -1,7 +1,7 @@
 // Requests of an operator, over a connection of `connectBroker`. The answers are checked; a wrong one rejects.
 
 export { type AgentSummary, agentSummaries } from './agents/agent-summaries.ts';
-export { listAgentSummaries } from './agents/list-agents.ts';
+export { type Fleet, readFleet, summariesOf } from './agents/list-agents.ts';
 export { addJournal, type BackupJournal, type BegunBackup, beginBackup, finishBackup } from './backup.ts';
 export { type BrokerStats, readStats } from './broker-stats.ts';
 export { acceptClock, type ClockHold, readClock } from './clock.ts';

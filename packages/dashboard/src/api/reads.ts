@@ -1,5 +1,4 @@
 import {
-  listAgentSummaries,
   listApprovals,
   listCalls,
   listDeadLetters,
@@ -13,8 +12,10 @@ import {
   readAudit,
   readCall,
   readDeadLetter,
+  readFleet,
   readStatus,
   requireOrchestrator,
+  summariesOf,
 } from '@signalbox/operator';
 import { isPermitted, operationPermissions } from '@signalbox/protocol';
 import { z } from 'zod';
@@ -55,7 +56,7 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
       'What `signalbox agents` shows: connected agents, and groups and others with mail. `calls` are the running ones, if the orchestrator answers.',
     params: none,
     run: async ({ client, orchestrator }) => ({
-      ...(await listAgentSummaries(client, client.address)),
+      ...summariesOf(await readFleet(client)),
       calls: await orMissing(listCalls(client, orchestrator, { running: true })),
     }),
   }),

@@ -1,12 +1,12 @@
 import {
-  listAgentSummaries,
   listApprovals,
   listCalls,
   listDeadLetters,
-  listHolds,
   listTokens,
   listWebhooks,
+  readFleet,
   readStatus,
+  summariesOf,
 } from '@signalbox/operator';
 import type { ApiContext } from '../api/operation.ts';
 import { isMissing, orMissing } from '../api/or-missing.ts';
@@ -29,8 +29,9 @@ export interface Attention {
 /** Looks at everything that may need a person. */
 export async function readAttention(context: ApiContext): Promise<Attention> {
   const { client, orchestrator: name, signedIn, now } = context;
-  const { broker, hold, orchestrator } = await readStatus(client, name);
-  const { agents } = await listAgentSummaries(client, client.address);
+  const fleet = await readFleet(client);
+  const { agents } = summariesOf(fleet);
+  const { broker, hold, holds, orchestrator } = await readStatus(client, name, { fleet });
   const deadLetters = await listDeadLetters(client, { limit: most.deadLetters });
   const tokens = await listTokens(client);
   const hooks = await listWebhooks(client);
@@ -41,7 +42,6 @@ export async function readAttention(context: ApiContext): Promise<Attention> {
     ? await ifKnown(listApprovals(client, name, { brief: true, limit: most.approvals }))
     : undefined;
   const approvals = asking?.approvals;
-  const holds = await listHolds(client);
   const mail = await client.peek({ address: signedIn.agent, limit: most.ownMail, bodies: false });
   const at = now();
   const facts = {

@@ -4,7 +4,7 @@ import { Budget, SignalboxError } from '@signalbox/protocol';
 const most = { atOnce: 16, running: 4, streams: 8 };
 /** How many requests it may make in a row, and in a second after that. */
 const requestRate = { burst: 80, perSecond: 20 };
-/** For how long it may keep the event loop busy in a row, and in a second after that, in milliseconds. */
+/** The processor time that it may use in a row, and in a second after that, in milliseconds. */
 const workRate = { burst: 2000, perSecond: 200 };
 /** A request beyond what a session may have at once is refused after so many milliseconds, so that asking again at once is no use. */
 const refusalMs = 500;
@@ -14,7 +14,7 @@ export interface LimitsClock {
   /** Returns monotonic milliseconds. */
   now(): number;
   sleep(ms: number): Promise<void>;
-  /** Has `spend` called with the milliseconds for which the event loop is busy with something, until the result is disposed. */
+  /** Has `spend` called with the milliseconds of processor time that something uses, until the result is disposed. */
   meter(spend: (ms: number) => void): Disposable;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Divides the time for which the event loop is busy among all that is under way. What waits for an answer of others costs nothing, and
+ * Divides the processor time of the process among all that is under way. What waits for an answer of others costs nothing, and
  * what the broker does for agents meanwhile is divided with the rest.
  */
 export class WorkMeter {
@@ -7,7 +7,7 @@ export class WorkMeter {
   readonly #running = new Set<(ms: number) => void>();
   #at = 0;
 
-  /** `busyMs` returns for how long the event loop has been busy so far, in milliseconds. */
+  /** `busyMs` returns the processor time so far, in milliseconds. */
   constructor(busyMs: () => number) {
     this.#busyMs = busyMs;
   }

@@ -1,20 +1,29 @@
 import type { BrokerClient } from '@signalbox/client';
-import { listWaiting } from '../waiting-agents.ts';
+import type { ConnectedAgent } from '@signalbox/protocol';
+import { listWaiting, type WaitingAgent } from '../waiting-agents.ts';
 import { type AgentSummary, agentSummaries } from './agent-summaries.ts';
 
 /** The most agents with mail that are listed. */
 const maxWaiting = 2000;
 
-/**
- * Lists the connected agents, and the groups and offline agents with mail, in the order of their names. `without` names an address
- * whose connection does not count. `more` says that there may be other offline agents with mail.
- */
-export async function listAgentSummaries(
-  client: BrokerClient,
-  without: string,
-): Promise<{ agents: AgentSummary[]; more: boolean }> {
+/** Everybody who is connected but the client itself, with their status, and the agents and groups that have mail. */
+export interface Fleet {
+  connections: ConnectedAgent[];
+  /** `more` says that there may be others. */
+  waiting: { agents: WaitingAgent[]; more: boolean };
+}
+
+/** Reads who is connected, and who has mail. */
+export async function readFleet(client: BrokerClient): Promise<Fleet> {
   const connections = await client.listConnected({ withStatus: true });
   const waiting = await listWaiting(client, { limit: maxWaiting });
-  const others = connections.filter(({ address }) => address !== without);
-  return { agents: agentSummaries(others, waiting.agents), more: waiting.more };
+  return { connections: connections.filter(({ address }) => address !== client.address), waiting };
+}
+
+/**
+ * Lists the connected agents, and the groups and offline agents with mail, in the order of their names. `more` says that there may be
+ * other offline agents with mail.
+ */
+export function summariesOf({ connections, waiting }: Fleet): { agents: AgentSummary[]; more: boolean } {
+  return { agents: agentSummaries(connections, waiting.agents), more: waiting.more };
 }

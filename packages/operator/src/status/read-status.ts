@@ -6,6 +6,7 @@ import {
   type ServersReply,
   SignalboxError,
 } from '@signalbox/protocol';
+import { type Fleet, readFleet } from '../agents/list-agents.ts';
 import { type BrokerStats, readStats } from '../broker-stats.ts';
 import { type ClockHold, readClock } from '../clock.ts';
 import { listHolds } from '../holds.ts';
@@ -41,15 +42,20 @@ export interface OrchestratorStatus {
   calls_held?: number;
 }
 
-/** Asks the broker and the orchestrator for everything that a status shows. */
-export async function readStatus(client: BrokerClient, orchestrator: string): Promise<Status> {
+/** Asks the broker and the orchestrator for everything that a status shows. A `fleet` that was read just now is not read again. */
+export async function readStatus(
+  client: BrokerClient,
+  orchestrator: string,
+  { fleet }: { fleet?: Fleet } = {},
+): Promise<Status> {
   const broker = await readStats(client);
   const hold = await readClock(client);
   const holds = await listHolds(client);
-  const connected = (await client.listConnected({ withStatus: true })).filter(
-    ({ address }) => address !== client.address,
-  );
-  const offline = await listOfflineWithMail(client, { limit: maxOffline });
+  const { connections: connected, waiting } = fleet ?? (await readFleet(client));
+  // Where many have mail, those that are not connected may be among those that were not read.
+  const offline = waiting.more
+    ? (await listOfflineWithMail(client, { limit: maxOffline })).agents
+    : waiting.agents.filter((one) => !one.connected).slice(0, maxOffline);
   const isThere = connected.some(({ address }) => address === orchestrator);
   return {
     broker,
@@ -57,7 +63,7 @@ export async function readStatus(client: BrokerClient, orchestrator: string): Pr
     holds,
     agents: {
       ...countAgents(connected.filter(({ agent }) => agent !== orchestrator)),
-      offlineWithMail: offline.agents.length,
+      offlineWithMail: offline.length,
     },
     orchestrator: isThere
       ? await askOrchestrator(client, orchestrator)
