@@ -13,7 +13,7 @@ import { StateMark } from './parts/state-mark.tsx';
 import { Text } from './parts/text.tsx';
 import mark from './style/mark.svg';
 import { AgentsView } from './views/agents.tsx';
-import { ApprovalsView } from './views/approvals/approvals.tsx';
+import { Approvals, ApprovalsView } from './views/approvals/approvals.tsx';
 import type { ApprovalsPage } from './views/approvals/ended.tsx';
 import { AttentionView } from './views/attention.tsx';
 import { CallsView } from './views/calls.tsx';
@@ -103,13 +103,14 @@ function Looking({ facts }: { facts: SessionFacts }) {
 
 /** The page of those who only decide on tool calls: nothing else would be answered to them. */
 function Deciding({ facts }: { facts: SessionFacts }) {
-  const { data } = useResource<ApprovalsPage>('approvals');
+  const resource = useResource<ApprovalsPage>('approvals');
+  const { data } = resource;
   const waiting = Array.isArray(data?.approvals) ? data.approvals.length : 0;
-  const { name, title, show } = approvalsView;
+  const { name, title } = approvalsView;
   useTitle(title, waiting);
   return (
     <Frame facts={facts} links={[{ name, title, badge: waiting }]} current={name}>
-      {show()}
+      <Approvals resource={resource} />
     </Frame>
   );
 }

@@ -18,7 +18,7 @@ export interface Resource<Answer> {
  * The times after which an answer is read again, in milliseconds: soon after events, and now and then without. A session that is told of
  * no events looks more often.
  */
-const paceMs = { atOnce: 0, afterEvents: 1500, idle: 10_000, untold: 2500 };
+const paceMs = { atOnce: 0, afterEvents: 1500, idle: 10_000, untold: 3000 };
 
 /**
  * Reads a path of the API while the component is shown and the page is visible, and again at once after each command of this page.

@@ -90,8 +90,8 @@ test.each<[string, Partial<AttentionFacts>, string, 'now' | 'soon']>([
   ['a server that needs a sign-in', { orchestrator: server({ state: 'needs_auth' }) }, 'sign in', 'now'],
   [
     'a tool that changed',
-    { orchestrator: server({ tool_problems: [{ message: 'x' }] }) },
-    '1 tool left out',
+    { orchestrator: server({ tool_problems: [{ tool: 'write', message: 'its definition changed' }] }) },
+    'write: its definition changed',
     'soon',
   ],
   ['a full store', { broker: { ...facts().broker, used_bytes: 95 } }, '95 % full', 'now'],

@@ -209,7 +209,9 @@ function serverItem({ name, state, circuit, last_error, tool_problems }: ServerR
     return [{ id: `server ${name}`, level: 'now', what, ...about, action: reload }];
   }
   if (tool_problems.length === 0) return [];
-  const what = `${counted(tool_problems.length, 'tool')} left out, or not offered as the server describes.`;
+  const [first] = tool_problems;
+  const example = `${first?.tool === undefined ? '' : `${first.tool}: `}${first?.message}`;
+  const what = `${counted(tool_problems.length, 'tool')} left out, or not offered as the server describes: ${example}`;
   return [{ id: `tools ${name}`, level: 'soon', what, ...about }];
 }
 

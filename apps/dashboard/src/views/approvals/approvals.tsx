@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { useResource } from '../../model/resource.ts';
+import { type Resource, useResource } from '../../model/resource.ts';
 import { route, setParams } from '../../model/route.ts';
 import { canDecide, signIn } from '../../model/session.ts';
 import { counted } from '../../parts/numbers.ts';
@@ -16,9 +16,13 @@ import { Waiting } from './waiting.tsx';
 
 const parts = { waiting: 'Waiting', ended: 'Ended', standing: 'Standing' } as const;
 
-/** The tool calls that wait for a person: what they are, and the decisions on them. */
+/** Reads the calls that wait, and shows them. */
 export function ApprovalsView() {
-  const resource = useResource<ApprovalsPage>('approvals');
+  return <Approvals resource={useResource<ApprovalsPage>('approvals')} />;
+}
+
+/** The tool calls that wait for a person: what they are, and the decisions on them. */
+export function Approvals({ resource }: { resource: Resource<ApprovalsPage> }) {
   const { id, part = 'waiting' } = route.value.params;
   const { approvals = [] } = resource.data ?? {};
   const isKnown = Array.isArray(approvals);

@@ -1,6 +1,8 @@
 import type { Approval, DecideReply } from '@signalbox/protocol';
 import { parseDuration } from '@signalbox/protocol/duration';
+import { isOnAgent } from '@signalbox/protocol/holds';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { standingHolds } from '../../model/holds.ts';
 import { act } from '../../model/notices.ts';
 import { canDecide, signIn } from '../../model/session.ts';
 import { FreshButton } from '../../parts/fresh-button.tsx';
@@ -56,6 +58,8 @@ function Approve({ of, onVerdict, onDecided }: Props) {
   const [reason, setReason] = useState('');
   const forMs = time === '' ? undefined : parseDuration(time === 'other' ? other.trim() : time);
   const isWrong = time !== '' && (forMs === undefined || forMs < 1000 || forMs > longestMs);
+  const isHeld = standingHolds.value.some((hold) => isOnAgent(hold, of));
+  const when = isHeld ? 'after the release of what is held' : 'now';
   const [send, isSending] = useDecision(of, onVerdict, onDecided);
   const label = time === '' ? 'Approve once' : `Approve for ${time === 'other' ? other.trim() : time}`;
   return (
@@ -66,11 +70,11 @@ function Approve({ of, onVerdict, onDecided }: Props) {
     >
       <p class="effect">
         {time === '' ? (
-          'It is called now, once, exactly as shown.'
+          `It is called ${when}, once, exactly as shown.`
         ) : (
           <>
-            It is called now, and for this time <Text>{of.agent}</Text> may call <Text>{of.tool}</Text> again,
-            with any arguments, and nobody is asked.
+            It is called {when}, and for this time <Text>{of.agent}</Text> may call <Text>{of.tool}</Text>{' '}
+            again, with any arguments, and nobody is asked.
           </>
         )}
       </p>

@@ -12,7 +12,7 @@ export function decisionText({ decided, approval, standing }: DecideReply): {
   const further = standing
     ? `, and needs no decision for ${duration(standing.until - standing.created_at)}`
     : '';
-  return { tone: 'good', text: `Approved: ${call} is called now${further}` };
+  return { tone: 'good', text: `Approved: ${call} is called${further}` };
 }
 
 /** Says how an approval ended, and why. */

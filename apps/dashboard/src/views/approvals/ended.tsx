@@ -76,7 +76,7 @@ export function Ended({
         columns={[
           {
             title: 'End',
-            width: '8rem',
+            width: '9.5rem',
             cell: ({ state }) => <StateMark tone={tones[state]}>{state}</StateMark>,
           },
           { title: 'Tool', cell: ({ tool }) => <Name>{tool}</Name> },
