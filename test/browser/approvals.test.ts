@@ -284,10 +284,13 @@ test('Hostile texts in names and values of arguments and in reasons are shown as
   await using here = await startAskingDashboard();
   const eve = await here.stack.executor('eve', 'builder');
   const forged = 'harmless",\n  "path": "/tmp/safe"\n}';
-  const called = eve.execute({
-    name: count,
-    arguments: { [hostileText]: hostileText, note: forged, deep: nested(30), list: ['a', forged] },
-  });
+  const called = eve.execute(
+    {
+      name: count,
+      arguments: { [hostileText]: hostileText, note: forged, deep: nested(30), list: ['a', forged] },
+    },
+    { meta: { 'example.com/note': hostileText } },
+  );
   const [{ id } = { id: '' }] = await here.waiting(1);
   await using opened = await openPage(browser);
   const { page, problems } = opened;
@@ -296,6 +299,7 @@ test('Hostile texts in names and values of arguments and in reasons are shown as
   const shown = page.getByRole('region', { name: 'Arguments' });
   await shown.waitFor();
   expect(await shown.textContent()).toContain(shownHostileText);
+  expect(await page.getByRole('region', { name: '_meta' }).textContent()).toContain(shownHostileText);
   expect(await shown.locator('.key').allTextContents()).not.toContain('"path"');
   expect(await shown.locator('.lines').allTextContents()).toEqual([forged, forged]);
   await page.getByRole('button', { name: 'Deny…' }).click();

@@ -91,7 +91,7 @@ function Call({ of }: { of: Approval }) {
   );
 }
 
-function Arguments({ of: { arguments: text } }: { of: Approval }) {
+function Arguments({ of: { arguments: text, meta } }: { of: Approval }) {
   if (text === undefined)
     return (
       <p class="quiet">
@@ -104,6 +104,12 @@ function Arguments({ of: { arguments: text } }: { of: Approval }) {
         Arguments <span class="quiet">{bytes(new TextEncoder().encode(text).length)}, without secrets</span>
       </h3>
       <JsonValue text={text} label="Arguments" />
+      {meta !== undefined && (
+        <>
+          <h3>The tool’s server also gets this _meta</h3>
+          <JsonValue text={meta} label="_meta" />
+        </>
+      )}
     </div>
   );
 }

@@ -153,7 +153,7 @@ function Deny({ of, onVerdict, onDecided }: Props) {
   );
 }
 
-/** A form that only a key that was not held down submits, and that Escape closes. */
+/** A form that Escape closes. */
 function Form({
   label,
   onSubmit,
@@ -174,7 +174,6 @@ function Form({
         onSubmit();
       }}
       onKeyDown={(event) => {
-        if (event.key === 'Enter' && event.repeat) event.preventDefault();
         if (event.key !== 'Escape') return;
         event.stopPropagation();
         onCancel();

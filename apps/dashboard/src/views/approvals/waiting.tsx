@@ -37,7 +37,7 @@ export function Waiting({
 
 /** What a waiting call is, in a few lines: the tool, how long it can still wait, its agent and the beginning of its arguments. */
 export function ApprovalGist({ of }: { of: Approval }) {
-  const { tool, agent, role, deadline_at, arguments: args } = of;
+  const { tool, agent, role, deadline_at, arguments: args, meta } = of;
   return (
     <>
       <span class="gist-head">
@@ -52,6 +52,12 @@ export function ApprovalGist({ of }: { of: Approval }) {
       {args !== undefined && (
         <span class="gist-arguments">
           <Text>{args}</Text>
+          {meta !== undefined && (
+            <>
+              {' '}
+              and _meta <Text>{meta}</Text>
+            </>
+          )}
           {of.arguments_cut && ' …'}
         </span>
       )}

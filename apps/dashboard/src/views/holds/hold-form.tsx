@@ -84,7 +84,6 @@ function Form({ begin }: { begin: HoldTarget }) {
       onKeyDown={(event) => {
         // The dialog closes by itself; what lies below stays.
         if (event.key === 'Escape') event.stopPropagation();
-        if (event.key === 'Enter' && event.repeat) event.preventDefault();
       }}
     >
       <form
