@@ -47,7 +47,7 @@ export function DeadView() {
           {groups.length > 8 && <li class="more">{groups.length - 8} other reasons</li>}
         </ul>
       )}
-      {rows.length > 0 && (
+      {(rows.length > 0 || isNarrowed) && (
         <div class="bar">
           <span>
             {isNarrowed ? `${counted(rows.length, 'message')} of this selection` : `all ${rows.length}`}
@@ -57,7 +57,7 @@ export function DeadView() {
               </a>
             )}
           </span>
-          {canAct.value && <Actions of={rows} isAll={!isNarrowed} />}
+          {canAct.value && rows.length > 0 && <Actions of={rows} isAll={!isNarrowed} />}
         </div>
       )}
       <div class="split">
