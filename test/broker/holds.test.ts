@@ -249,12 +249,17 @@ it('tells orchestrators the holds at once and after each change, and nobody else
   const told = () => orchestrator.received.filter(({ type }) => type === 'holds').at(-1);
   orchestrator.send({ type: 'follow_holds' });
   await expect.poll(told).toMatchObject({ holds: [], approvers: [] });
-  const placed = await hold(operator, { on: 'tool', name: 'mcp_db__*' });
-  await expect.poll(told).toMatchObject({ holds: [placed], approvers: ['operator'] });
+  const placing = hold(operator, { on: 'tool', name: 'mcp_db__*' });
+  await expect.poll(told).toMatchObject({ holds: [{ name: 'mcp_db__*' }], approvers: ['operator'] });
+  orchestrator.send({ type: 'holds_known', version: told()!.version });
+  expect(told()).toHaveProperty('holds', [await placing]);
+  const placed = await placing;
   await admin(operator, 'token_issue', { agent: 'lead', role: 'worker', approves: ['*'] });
   await expect.poll(told).toMatchObject({ approvers: ['lead', 'operator'] });
-  rosa.send({ type: 'follow_holds' });
-  expect(await rosa.next('error')).toMatchObject({ code: 'forbidden' });
+  for (const frame of [{ type: 'follow_holds' }, { type: 'holds_known', version: 1 }]) {
+    rosa.send(frame);
+    expect(await rosa.next('error')).toMatchObject({ code: 'forbidden' });
+  }
   await admin(operator, 'release', { ids: [placed.id] });
   await expect.poll(told).toMatchObject({ holds: [] });
   expect(rosa.received.filter(({ type }) => type === 'holds')).toEqual([]);

@@ -50,6 +50,7 @@ export {
   type FindFrame,
   type FollowHoldsFrame,
   type HelloFrame,
+  type HoldsKnownFrame,
   type ListConnectedFrame,
   type ListScheduledFrame,
   type MetricsFrame,

@@ -1,4 +1,4 @@
-import type { FollowHoldsFrame } from '@signalbox/protocol';
+import type { FollowHoldsFrame, HoldsKnownFrame } from '@signalbox/protocol';
 import type { Caller } from './caller.ts';
 import type { FrameDeps } from './frame-deps.ts';
 import type { Outcome } from './outcome.ts';
@@ -11,5 +11,19 @@ export function followHolds(
 ): Outcome {
   if (sender.role === 'orchestrator') return { answer: holds.follow(consumer) };
   const message = `'follow_holds' is for orchestrators, and your role is '${sender.role}'`;
+  return { refusal: { code: 'forbidden', message, field: 'type' } };
+}
+
+/** Handles `holds_known`: notes which holds an orchestrator acts by. */
+export function holdsKnown(
+  { version }: HoldsKnownFrame,
+  { sender, consumer }: Caller,
+  { holds }: Pick<FrameDeps, 'holds'>,
+): Outcome {
+  if (sender.role === 'orchestrator') {
+    holds.known(consumer, version);
+    return undefined;
+  }
+  const message = `'holds_known' is for orchestrators, and your role is '${sender.role}'`;
   return { refusal: { code: 'forbidden', message, field: 'type' } };
 }

@@ -6,7 +6,7 @@ import { cancel } from './cancel.ts';
 import { checkTokens } from './check-tokens.ts';
 import { deliver } from './deliver/deliver.ts';
 import { find } from './find.ts';
-import { followHolds } from './follow-holds.ts';
+import { followHolds, holdsKnown } from './follow-holds.ts';
 import type { FrameDeps } from './frame-deps.ts';
 import { listScheduled } from './list-scheduled.ts';
 import { metrics } from './metrics.ts';
@@ -43,6 +43,7 @@ const handlers: { [T in ClientFrame['type']]: FrameHandler<Extract<ClientFrame, 
   metrics,
   check_tokens: checkTokens,
   follow_holds: followHolds,
+  holds_known: holdsKnown,
   admin,
 };
 

@@ -20,7 +20,11 @@ export interface HoldsDeps {
   tokens: Pick<TokenRegistry, 'isNeverHeld' | 'neverHeld'>;
   time: ExpiryClock;
   newId: () => string;
+  /** How long an answer to a new hold waits for orchestrators that do not confirm it, in milliseconds; default 2 s. */
+  confirmMs?: number;
 }
+
+const defaultConfirmMs = 2000;
 
 /** A hold that somebody asks for. `until` in epoch milliseconds. */
 export type NewHold = Pick<
@@ -36,7 +40,11 @@ export class Holds {
   readonly #deps: HoldsDeps;
   readonly #holds: Hold[] = [];
   readonly #listeners = new Set<() => void>();
-  readonly #followers = new Set<HoldsFollower>();
+  /** The connections that are told of the holds, with the version that each of them acts by. */
+  readonly #followers = new Map<HoldsFollower, number>();
+  #version = 0;
+  /** Called when a follower has confirmed a version, or is gone. */
+  readonly #onConfirmed = new Set<() => void>();
   /** The agents that are never held, as the followers were told last. */
   #toldNeverHeld = '';
 
@@ -68,7 +76,10 @@ export class Holds {
     return isPrivileged(role) || this.#deps.tokens.isNeverHeld(agent);
   }
 
-  /** Places a hold. Resolves when it is on disk and in force. */
+  /**
+   * Places a hold. Resolves when it is on disk and in force, and all orchestrators that are connected act by it. It does not wait for long
+   * for one that does not say so.
+   */
   async place(asked: NewHold, announce: (hold: Hold) => void): Promise<Hold> {
     const { store, time, newId } = this.#deps;
     const record: HoldRecord = { ...asked, id: newId(), createdAt: time.now() };
@@ -77,6 +88,7 @@ export class Holds {
     await store.addHold(record);
     this.#holds.push(hold);
     this.#changed();
+    await this.#confirmed(this.#version);
     return hold;
   }
 
@@ -108,13 +120,21 @@ export class Holds {
 
   /** Tells a connection of the holds after each change from now on. Returns what it is told first. */
   follow(follower: HoldsFollower): HoldsFrame {
-    this.#followers.add(follower);
+    this.#followers.set(follower, -1);
     return this.#frame();
+  }
+
+  /** Notes the version of the holds that a connection acts by. */
+  known(follower: HoldsFollower, version: number): void {
+    if (!this.#followers.has(follower)) return;
+    this.#followers.set(follower, version);
+    for (const look of this.#onConfirmed) look();
   }
 
   /** Stops telling a connection. */
   unfollow(follower: HoldsFollower): void {
     this.#followers.delete(follower);
+    for (const look of this.#onConfirmed) look();
   }
 
   /** Notes that tokens may have been issued, revoked or expired: other agents may be held now. It is called repeatedly. */
@@ -122,16 +142,32 @@ export class Holds {
     if (this.#holds.length > 0 && this.#neverHeld().join() !== this.#toldNeverHeld) this.#changed();
   }
 
+  /** Resolves when every follower acts by a version, or the time is over. */
+  async #confirmed(version: number): Promise<void> {
+    const isConfirmed = (): boolean => [...this.#followers.values()].every((known) => known >= version);
+    if (isConfirmed()) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const look = (): void => {
+      if (isConfirmed()) resolve();
+    };
+    const timer = setTimeout(resolve, this.#deps.confirmMs ?? defaultConfirmMs);
+    this.#onConfirmed.add(look);
+    await promise;
+    this.#onConfirmed.delete(look);
+    clearTimeout(timer);
+  }
+
   #changed(): void {
+    this.#version++;
     for (const listener of this.#listeners) listener();
     const frame = this.#frame();
-    for (const follower of this.#followers) follower.send(frame);
+    for (const follower of this.#followers.keys()) follower.send(frame);
   }
 
   #frame(): HoldsFrame {
     const approvers = this.#holds.length > 0 ? this.#neverHeld() : [];
     this.#toldNeverHeld = approvers.join();
-    return { type: 'holds', holds: [...this.#holds], approvers };
+    return { type: 'holds', version: this.#version, holds: [...this.#holds], approvers };
   }
 
   #neverHeld(): string[] {

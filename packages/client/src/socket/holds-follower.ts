@@ -1,15 +1,15 @@
-import type { FollowHoldsFrame, HoldsFrame } from '@signalbox/protocol';
+import type { FollowHoldsFrame, HoldsFrame, HoldsKnownFrame } from '@signalbox/protocol';
 
 /** Called with all holds that stand: when they are asked for, after each change, and again after a reconnect. */
 export type HoldsListener = (holds: Pick<HoldsFrame, 'holds' | 'approvers'>) => void;
 
 /** Asks the broker for the holds, on each connection anew, once somebody listens. */
 export class HoldsFollower {
-  readonly #send: (frame: FollowHoldsFrame) => void;
+  readonly #send: (frame: FollowHoldsFrame | HoldsKnownFrame) => void;
   readonly #listeners = new Set<HoldsListener>();
   #isConnected = false;
 
-  constructor(send: (frame: FollowHoldsFrame) => void) {
+  constructor(send: (frame: FollowHoldsFrame | HoldsKnownFrame) => void) {
     this.#send = send;
   }
 
@@ -31,9 +31,10 @@ export class HoldsFollower {
     this.#isConnected = false;
   }
 
-  /** Passes on what the broker tells. */
-  received({ holds, approvers }: HoldsFrame): void {
+  /** Passes on what the broker tells, and confirms it when the listeners have taken it. */
+  received({ version, holds, approvers }: HoldsFrame): void {
     for (const listener of this.#listeners) listener({ holds, approvers });
+    this.#send({ type: 'holds_known', version });
   }
 
   #ask(): void {

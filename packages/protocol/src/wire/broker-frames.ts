@@ -227,6 +227,7 @@ export const brokerFrameSchemas = {
   }),
 
   holds: frameSchema('holds', 'Tells an orchestrator all holds that stand, in place of those before.', {
+    version: z.int().describe('A number that grows with each change; `holds_known` names it.'),
     holds: z.array(holdSchema),
     approvers: z
       .array(z.string())

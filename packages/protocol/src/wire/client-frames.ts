@@ -331,6 +331,12 @@ export const clientFrameSchemas = {
     {},
   ),
 
+  holds_known: frameSchema(
+    'holds_known',
+    'Says that an orchestrator acts by these holds now: no call starts any more on which one of them is. Only for orchestrators. No answer but an `error`.',
+    { version: z.int().min(0).describe('The `version` of the last `holds`.') },
+  ),
+
   admin: frameSchema('admin', 'Asks for an operation of section 9. Answer: `admin_result`.', {
     request_id: requestId,
     op: z.string().min(1).max(frameLimits.opLength),
@@ -374,6 +380,8 @@ export type MetricsFrame = FrameOf<'metrics'>;
 export type CheckTokensFrame = FrameOf<'check_tokens'>;
 /** The frame `follow_holds`, which asks for the holds, now and after each change. */
 export type FollowHoldsFrame = FrameOf<'follow_holds'>;
+/** The frame `holds_known`, which confirms holds. */
+export type HoldsKnownFrame = FrameOf<'holds_known'>;
 /** The frame `admin`, which asks for an administrative operation. */
 export type AdminFrame = FrameOf<'admin'>;
 

@@ -18,6 +18,7 @@ export const frameCosts = {
   metrics: 20,
   check_tokens: 20,
   follow_holds: 20,
+  holds_known: 1,
   admin: 20,
 } as const satisfies Record<ClientFrame['type'], number>;
 

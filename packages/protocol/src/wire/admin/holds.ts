@@ -46,7 +46,7 @@ export function holdOperations() {
   return {
     hold: {
       meaning:
-        'Places a hold. The answer follows when it is on disk. Agents and roles that the broker does not know are refused.',
+        'Places a hold. The answer follows when it is on disk and the connected orchestrators act by it, or two seconds have passed. Agents and roles that the broker does not know are refused.',
       params: z.object({
         on,
         name: name.optional().describe('Needed unless `on` is `all`.'),
