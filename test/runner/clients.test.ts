@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { ApprovalsReply } from '@signalbox/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startWorkerRunStack, type WorkerRunStack } from '../support/runner/worker-run.ts';
 
@@ -50,6 +51,34 @@ test.concurrent('claude gets our server in a file, alone, and its prompt is not 
   });
   expect(Object.keys(report.ownVariables)).toHaveLength(4);
   expect(existsSync(dirname(report.tokenFile))).toBe(false);
+});
+
+test.concurrent('claude asks a person through our server before it runs a command, and hears the decision.', async ({
+  expect,
+}) => {
+  const seen = seenBy('claude-2', ['claude', '-p', 'do it'], { flags: ['--permissions', 'ask'] });
+  await using client = await run.stack.client('operator', 'operator');
+  const ask = async (body: object) => {
+    const outcome = await client.request('orchestrator', 'mcp_request', body, {
+      timeoutMs: 25_000,
+      ephemeral: true,
+    });
+    return outcome.status === 'completed' ? (outcome.reply.json as { data: ApprovalsReply }).data : undefined;
+  };
+  await expect
+    .poll(() => ask({ op: 'approvals' }))
+    .toMatchObject({
+      approvals: [{ agent: 'claude-2', tool: 'claude:Bash', arguments: '{"command":"make deploy"}' }],
+    });
+  const { approvals } = (await ask({ op: 'approvals' }))!;
+  await ask({ op: 'decide', id: approvals[0]!.id, verdict: 'approve' });
+  const { code, report } = await seen;
+  expect(code).toBe(0);
+  expect(JSON.parse(report.permission ?? '')).toEqual({
+    behavior: 'allow',
+    updatedInput: { command: 'make deploy' },
+  });
+  expect(report.server.read).toMatchObject({ disallowedTools: 'mcp__signalbox__permission_prompt' });
 });
 
 test.concurrent('codex gets our server as TOML on its command line, with all that its server needs.', async ({

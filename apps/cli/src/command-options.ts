@@ -26,6 +26,16 @@ export function shownToolsOption(): Option {
     .default('all');
 }
 
+/** Defines `--permissions` of the commands that start agents. */
+export function permissionsOption(): Option {
+  return new Option(
+    '--permissions <how>',
+    'ask a person before the agent’s CLI uses tools of its own such as a shell (claude -p), or leave that to the CLI',
+  )
+    .choices(['cli', 'ask'])
+    .default('cli');
+}
+
 /** Defines `--config`. */
 export function configOption(): Option {
   return new Option(

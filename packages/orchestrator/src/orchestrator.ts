@@ -26,6 +26,7 @@ import type { CallBudgets } from './budgets/call-budgets.ts';
 import { boundedReply } from './calls/bounded-reply.ts';
 import { CallRegistry } from './calls/call-registry.ts';
 import { LargeTurns, largeLength } from './calls/large-turns.ts';
+import { callOfQuestion, permissionQuestions } from './calls/permission-question.ts';
 import { readRequest } from './calls/request-body.ts';
 import { RequestRoom } from './calls/request-room.ts';
 import { type CallDeps, serveCall } from './calls/serve-call.ts';
@@ -337,6 +338,10 @@ async function answerRequest(
   endTurn?.();
   if (request?.op === 'call') return await serveCall(callDeps, { request: served, body: request, place });
   if (request?.op === 'request') return await serveOffer(callDeps, { request: served, body: request, place });
+  if (request?.op === 'ask_permission') {
+    const question = { request: served, body: callOfQuestion(request), place };
+    return await serveCall(callDeps, question, permissionQuestions(request));
+  }
   const reply = refusal ? { error: refusal } : await answerOperation(operationDeps, message.from, request);
   return answerOf(boundedReply(reply, operationDeps.maxReplyBytes()).reply);
 }

@@ -238,6 +238,7 @@ export {
 } from './mcp/mcp-reply.ts';
 export {
   type ApprovalsRequest,
+  type AskPermissionRequest,
   type BackupRequest,
   briefArgumentsLength,
   type CallRequest,

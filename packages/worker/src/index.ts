@@ -1,4 +1,5 @@
 export { agentPrograms } from './agent-clis/injection-table.ts';
+export { refuseUnasking } from './agent-clis/permissions.ts';
 export {
   clientSnippet,
   type FaceTarget,

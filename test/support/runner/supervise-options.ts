@@ -32,6 +32,7 @@ export function testAgent(
     env: { PATH: process.env.PATH ?? '' },
     inject: false,
     keepMcp: false,
+    asksPermissions: false,
     approveWorkspaceServers: false,
     ...run.setup,
   };

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { tempDir } from '@signalbox/testing';
 import { cleanEnv, signalboxArgv } from '../cli/command-line.ts';
-import { startToolStack, type ToolStack } from '../orchestrator/tool-stack.ts';
+import { startJournaledStack } from '../orchestrator/journaled-stack.ts';
+import type { ToolStack } from '../orchestrator/tool-stack.ts';
 import type { FakeReport } from './fake-agents/fake-agent.ts';
 
 /** A running `signalbox worker run`. Disposing it kills it hard. */
@@ -36,7 +37,7 @@ const names = ['claude', 'codex', 'opencode', 'gemini', 'cursor-agent'];
 /** Everything lies under a directory of the home, since what lies under /tmp is no private place for gemini. */
 export async function startWorkerRunStack(): Promise<WorkerRunStack> {
   await using opened = new AsyncDisposableStack();
-  const stack = opened.use(await startToolStack());
+  const stack = opened.use(await startJournaledStack());
   const { path } = opened.use(await tempDir());
   const [bin, home, runRoot] = [join(path, 'bin'), join(path, 'home'), join(path, 'run')];
   for (const directory of [bin, home, runRoot]) await mkdir(directory, { mode: 0o700 });

@@ -29,6 +29,7 @@ interface BridgeFlags {
   agent?: string;
   orchestrator?: string;
   tools?: 'all' | 'search';
+  permissions?: 'ask' | 'cli';
   waitMs: number;
   timeoutMs?: number;
 }
@@ -62,6 +63,7 @@ export async function bridgeToFace(argv: readonly string[], env: NodeJS.ProcessE
     options: {
       ...(flags.orchestrator !== undefined && { orchestrator: flags.orchestrator }),
       ...(flags.tools !== undefined && { tools: flags.tools }),
+      ...(flags.permissions === 'ask' && { permissions: flags.permissions }),
       ...(flags.timeoutMs !== undefined && { timeout_ms: flags.timeoutMs }),
       ...(turn && { turn }),
     },
@@ -119,18 +121,20 @@ function flagsOf(argv: readonly string[]): BridgeFlags | undefined {
       agent: text,
       orchestrator: text,
       tools: text,
+      permissions: text,
       wait: text,
       timeout: text,
     },
   });
-  const { url, insecure, 'token-file': tokenFile, agent, orchestrator, tools, timeout } = values;
+  const { url, insecure, 'token-file': tokenFile, agent, orchestrator, tools, permissions, timeout } = values;
   const waitMs = parseDuration(values.wait ?? mcpDefaults.wait);
   const timeoutMs = timeout === undefined ? undefined : parseDuration(timeout);
   const isReadable =
     !Object.values(values).includes('') &&
     waitMs !== undefined &&
     (timeout === undefined || timeoutMs !== undefined) &&
-    (tools === undefined || tools === 'all' || tools === 'search');
+    (tools === undefined || tools === 'all' || tools === 'search') &&
+    (permissions === undefined || permissions === 'ask' || permissions === 'cli');
   if (!isReadable) return undefined;
   return {
     waitMs,
@@ -140,6 +144,7 @@ function flagsOf(argv: readonly string[]): BridgeFlags | undefined {
     ...(agent !== undefined && { agent }),
     ...(orchestrator !== undefined && { orchestrator }),
     ...(tools !== undefined && { tools }),
+    ...(permissions !== undefined && { permissions }),
     ...(timeoutMs !== undefined && { timeoutMs }),
   };
 }

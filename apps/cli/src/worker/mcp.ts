@@ -27,6 +27,8 @@ export interface WorkerMcpFlags extends ConnectionFlags {
   timeout: number;
   /** `all` lists every tool; `search` lists two, one to search tools and one to call them. */
   tools: 'all' | 'search';
+  /** `ask` adds the tool by which the agent's CLI asks a person for permissions. */
+  permissions: 'ask' | 'cli';
 }
 
 /**
@@ -56,6 +58,7 @@ export async function runWorkerMcp(flags: WorkerMcpFlags): Promise<void> {
     await using face = serveMcpFace(executor, {
       version: ownVersion(),
       toolList: flags.tools,
+      ...(flags.permissions === 'ask' && { permissions: flags.permissions }),
       ...(turn && { turn }),
       log: logInto(log, 'debug'),
     });

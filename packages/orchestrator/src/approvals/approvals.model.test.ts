@@ -95,6 +95,7 @@ class Stack implements AsyncDisposable {
       rule: 'roles.worker.ask[0]',
       server: undefined,
       idempotencyKey: undefined,
+      joins: true,
       onWait: () => {},
     };
     return this.approvals.ask(asked);

@@ -61,6 +61,8 @@ export interface AskedCall {
   rule: string;
   server: string | undefined;
   idempotencyKey: string | undefined;
+  /** Whether it gets the reply of an earlier call of its agent that is the same. */
+  joins: boolean;
   /** Called when the call begins to wait, with the id of its approval. */
   onWait: (id: string) => void;
 }
@@ -458,7 +460,8 @@ export class Approvals implements Disposable {
    * Finds the approval whose reply a call gets: of the same call of the same agent while that waits, or of a call with its key that waits
    * or was approved.
    */
-  #sameOf({ bound, idempotencyKey }: AskedCall): ApprovalRecord | undefined {
+  #sameOf({ bound, idempotencyKey, joins }: AskedCall): ApprovalRecord | undefined {
+    if (!joins) return undefined;
     for (const { record, isEnding } of this.#open.all()) {
       if (record.agent !== bound.agent || isEnding) continue;
       const isSame =

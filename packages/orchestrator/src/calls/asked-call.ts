@@ -69,6 +69,7 @@ export async function clearCall(
     rule,
     server: read.server,
     idempotencyKey: body.options?.idempotency_key,
+    joins: true,
     onWait: (id) => tracked.awaits(id),
   });
   switch (decision.status) {

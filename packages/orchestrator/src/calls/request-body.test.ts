@@ -27,12 +27,20 @@ test.each([
 test.each([
   [undefined, "field 'body'"],
   ['text', "field 'body'"],
-  [{}, "field 'op': must be one of manifest, call, request, status, own_calls, search, calls,"],
-  [{ op: 'dance' }, "field 'op': must be one of manifest, call, request, status, own_calls, search, calls,"],
+  [
+    {},
+    "field 'op': must be one of manifest, call, request, ask_permission, status, own_calls, search, calls,",
+  ],
+  [
+    { op: 'dance' },
+    "field 'op': must be one of manifest, call, request, ask_permission, status, own_calls, search, calls,",
+  ],
   [{ op: 'call' }, "field 'tool'"],
   [{ op: 'call', tool: 'x'.repeat(257) }, "field 'tool'"],
   [{ op: 'call', tool: 'x', options: { progress: 1 } }, "field 'options.progress'"],
   [{ op: 'call', tool: 'x', round: { client_capabilities: [] } }, "field 'round.client_capabilities'"],
+  [{ op: 'ask_permission', cli: 'claude', tool: 'Bash\u202e' }, "field 'tool'"],
+  [{ op: 'ask_permission', cli: 'my cli', tool: 'Bash' }, "field 'cli'"],
   [{ op: 'reload' }, "field 'server'"],
   [{ op: 'explain', role: 'r' }, "field 'tool'"],
   [{ op: 'search', query: '' }, "field 'query'"],

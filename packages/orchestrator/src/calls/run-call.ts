@@ -26,6 +26,7 @@ import { askedMeanwhile, clearCall, ruleOfCall } from './asked-call.ts';
 import { parseArguments } from './call-arguments.ts';
 import type { IncomingCall } from './incoming-call.ts';
 import { endedInLeap, type Moment } from './leapt-deadline.ts';
+import { type OnHold, runUnlessHeld } from './run-unless-held.ts';
 import { admit } from './tool-refusals.ts';
 
 /** The dependencies of {@link runCall}. */
@@ -47,11 +48,6 @@ export interface RunCallDeps {
   fault: Fault;
 }
 
-/** A call that may not start now, because a hold is on it. */
-interface OnHold {
-  onHold: CallSubject;
-}
-
 /**
  * Runs one call in these steps: allowlist, wait for the release if a hold is on it, decision of a person if a rule wants one, budget,
  * reading of the arguments, queue, allowlist, hold and approval again with the catalog of that moment, host. The host goes on with the
@@ -62,21 +58,8 @@ export async function runCall(
   deps: RunCallDeps,
   call: IncomingCall,
 ): Promise<ToolCallResult | typeof handBack> {
-  const { request, place, tracked } = call;
-  const arrived = momentOf(deps, request);
-  for (;;) {
-    const result = await tryCall(deps, call, arrived);
-    if (typeof result === 'symbol' || !('onHold' in result)) return result;
-    // What waits is bounded by limits of its own, and takes no room of others.
-    place[Symbol.dispose]();
-    const onHold = (hold: string): void => tracked.held(hold);
-    const end = await deps.holds.wait({ request, subject: result.onHold, onHold });
-    tracked.held(undefined);
-    if (end.status === 'handed_back') return handBack;
-    if (end.status === 'refused') return { error: end.error };
-    const full = place.take(request.message.body ?? '');
-    if (full) return { error: full };
-  }
+  const arrived = momentOf(deps, call.request);
+  return await runUnlessHeld(deps.holds, call, () => tryCall(deps, call, arrived));
 }
 
 /** Runs a call, unless a hold is on it. */

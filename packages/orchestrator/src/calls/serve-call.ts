@@ -4,9 +4,7 @@ import {
   type Fault,
   frameDefaults,
   type McpReply,
-  mayRepeat,
   messageOf,
-  repeatOverrideOf,
   SignalboxError,
   toolCallError,
 } from '@signalbox/protocol';
@@ -19,11 +17,12 @@ import type { Journal, JournalEntry } from '../journal/journal.ts';
 import { type EndedCall, JournaledCall } from '../journal/journaled-call.ts';
 import type { CallMeter } from '../metrics/call-meter.ts';
 import { boundedReply } from './bounded-reply.ts';
+import { type CallKind, hostedToolCalls } from './call-kind.ts';
 import { calledOffError, outcomeOf, outcomeUnknown, replyOf } from './call-outcome.ts';
 import type { CallRegistry } from './call-registry.ts';
 import type { IncomingCall } from './incoming-call.ts';
 import { type LargeTurns, largeLength } from './large-turns.ts';
-import { type RunCallDeps, runCall } from './run-call.ts';
+import type { RunCallDeps } from './run-call.ts';
 import { admit } from './tool-refusals.ts';
 import type { TrackedCall } from './tracked-call.ts';
 
@@ -50,12 +49,13 @@ const lateMs = 10_000;
 
 /**
  * Answers a call. A call that has ended already gets the same reply again. A call that another process may have started
- * and that is not safe to repeat gets the error `outcome_unknown`. Any other call runs. Rejects only if the journal
+ * and that may not run again gets the error `outcome_unknown`. Any other call runs. Rejects only if the journal
  * cannot be read, because the case is unknown then.
  */
 export async function serveCall(
   deps: CallDeps,
   { request, body, place }: Pick<IncomingCall, 'request' | 'body' | 'place'>,
+  kind: CallKind = hostedToolCalls,
 ): Promise<ServeAnswer> {
   const { id, from, seq } = request.message;
   const { fault, monotonic } = deps;
@@ -75,11 +75,13 @@ export async function serveCall(
   if (end && !isForeign) return undefined;
 
   const mayHaveStarted = journaled?.earlier !== undefined || isForeign;
-  // A call that waited for a decision is made once, whatever its tool declares.
   const asked = mayHaveStarted ? deps.approvals?.of(name) : undefined;
-  const isUnknown =
-    mayHaveStarted &&
-    (asked !== undefined || !(await isRepeatable(deps, body.tool, journaled?.earlier !== undefined)));
+  const lost = {
+    tool: body.tool,
+    wasAsked: asked !== undefined,
+    isStarted: journaled?.earlier !== undefined,
+  };
+  const isUnknown = mayHaveStarted && !(await kind.mayRunAgain(deps, lost));
   const requestBytes = Buffer.byteLength(request.message.body ?? '');
   const tracked = deps.registry.add(name, journaled?.earlier, {
     bytes: requestBytes,
@@ -88,7 +90,7 @@ export async function serveCall(
   if (asked) tracked.cleared(asked.id);
   const result = isUnknown
     ? { error: outcomeUnknown(id) }
-    : await runSafely(deps, { request, body, place, tracked, journaled });
+    : await runSafely(deps, { request, body, place, tracked, journaled }, kind);
   if (result === handBack) {
     tracked.dropped();
     return handBack;
@@ -152,9 +154,13 @@ function ruleOf({ allowlist, inventory }: Catalog, role: string, tool: string): 
 }
 
 /** Runs the call, and turns a fault of the orchestrator itself into an error of the call. */
-async function runSafely(deps: CallDeps, call: IncomingCall): Promise<ToolCallResult | typeof handBack> {
+async function runSafely(
+  deps: CallDeps,
+  call: IncomingCall,
+  kind: CallKind,
+): Promise<ToolCallResult | typeof handBack> {
   try {
-    return await runCall(deps, call);
+    return await kind.run(deps, call);
   } catch (thrown) {
     deps.log({ event: 'request_panicked', id: call.request.message.id, reason: messageOf(thrown) });
     const mayHaveRun = call.tracked.state === 'running';
@@ -202,14 +208,4 @@ function callOf(
 function wasInterrupted({ aborted, reason }: AbortSignal, ended: ToolCallResult): boolean {
   const isClosed = aborted && reason instanceof SignalboxError && reason.code === 'closed';
   return isClosed && 'error' in ended && ended.error.code === 'cancelled';
-}
-
-/**
- * Whether a call of the tool may be repeated, as the present catalog says. A tool that is gone is not repeated. A call that
- * was `startedUnsafe` is in the journal, because its tool was not safe then: what its server declares since does not count.
- */
-async function isRepeatable({ catalog }: CallDeps, name: string, startedUnsafe: boolean): Promise<boolean> {
-  const tool = (await catalog()).tool(name);
-  if (!tool) return false;
-  return startedUnsafe ? repeatOverrideOf(tool) === 'safe' : mayRepeat(tool, true);
 }

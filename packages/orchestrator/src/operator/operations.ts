@@ -58,12 +58,12 @@ export interface OperationDeps
   manifests: ManifestPages;
 }
 
-/** A request for any operation but a tool call, or what else a hosted server is asked. */
-type OperationRequest = Exclude<McpRequest, { op: 'call' | 'request' }>;
+/** A request for any operation but a tool call, what else a hosted server is asked, or a question of an agent's CLI. */
+type OperationRequest = Exclude<McpRequest, { op: 'call' | 'request' | 'ask_permission' }>;
 
 /**
- * Answers a request for any operation but a tool call. The role that the broker attests decides what the asker may see
- * and do. Never rejects.
+ * Answers a request for any operation but these three. The role that the broker attests decides what the asker may see and do. Never
+ * rejects.
  */
 export async function answerOperation(
   deps: OperationDeps,

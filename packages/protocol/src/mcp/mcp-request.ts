@@ -73,6 +73,19 @@ const offerRequestSchema = z.object({
   meta: boundedRecord.optional().describe('As in `call`.'),
 });
 
+const askPermissionRequestSchema = z.object({
+  op: z.literal('ask_permission'),
+  cli: z
+    .string()
+    .regex(/^[a-z0-9-]{1,32}$/)
+    .describe('The agent CLI that asks, such as `claude`.'),
+  tool: z
+    .string()
+    .regex(/^[\x21-\x7e]{1,200}$/)
+    .describe('The tool of the CLI. A person is shown it as `cli:tool`.'),
+  input: z.unknown().optional().describe('The arguments with which the CLI would use its tool: an object.'),
+});
+
 const statusRequestSchema = z.object({
   op: z.literal('status'),
   request_id: idSchema,
@@ -182,6 +195,7 @@ export const mcpRequestSchema = z.discriminatedUnion('op', [
   manifestRequestSchema,
   callRequestSchema,
   offerRequestSchema,
+  askPermissionRequestSchema,
   statusRequestSchema,
   callsRequestSchema,
   ownCallsRequestSchema,
@@ -200,7 +214,15 @@ export const mcpRequestSchema = z.discriminatedUnion('op', [
 ]);
 
 /** The operations that every role may ask for. */
-export const openOps = ['manifest', 'call', 'request', 'status', 'own_calls', 'search'] as const;
+export const openOps = [
+  'manifest',
+  'call',
+  'request',
+  'ask_permission',
+  'status',
+  'own_calls',
+  'search',
+] as const;
 
 /** The body of an `mcp_request` message. `arguments` is an object, or the JSON text of one as language models emit it. */
 export type McpRequest = z.infer<typeof mcpRequestSchema>;
@@ -208,6 +230,8 @@ export type McpRequest = z.infer<typeof mcpRequestSchema>;
 export type CallRequest = z.infer<typeof callRequestSchema>;
 /** Asks a hosted server for a resource, a prompt or a completion. It is safe to repeat. */
 export type OfferRequest = z.infer<typeof offerRequestSchema>;
+/** Asks a person whether an agent's CLI may use a tool of its own. The answer is a result if it may, and an error if not. */
+export type AskPermissionRequest = z.infer<typeof askPermissionRequestSchema>;
 /** Asks for the state of an earlier call, by default one of the asker. */
 export type StatusRequest = z.infer<typeof statusRequestSchema>;
 /** Asks to call off a call of any agent that waits or runs. */

@@ -1,8 +1,22 @@
 import { join } from 'node:path';
-import { hookTimeoutMs, type Inject, serverName, wakeTimeoutMs } from './injection.ts';
+import { permissionToolName } from '../permissions/permission-tool.ts';
+import {
+  hookTimeoutMs,
+  type Inject,
+  permissionToolTimeoutMs,
+  serverName,
+  wakeTimeoutMs,
+} from './injection.ts';
 
 /** Makes Claude Code list our tools to the model from the start: otherwise they can be hidden behind its search for tools. */
 export const claudeLoading = { alwaysLoad: true } as const;
+
+const permissionTool = `mcp__${serverName}__${permissionToolName}`;
+/** Has Claude Code ask our tool. It hides that tool from the model by itself, and from models of subagents only where it is disallowed. */
+const permissionOptions = [
+  `--permission-prompt-tool=${permissionTool}`,
+  `--disallowedTools=${permissionTool}`,
+];
 
 /**
  * Tells Claude Code by a file of MCP servers, and of new mail by hooks in a file of settings. Both are named on its command line; it
@@ -10,10 +24,13 @@ export const claudeLoading = { alwaysLoad: true } as const;
  */
 export const injectClaude: Inject = (
   [program = '', ...rest],
-  { faceCommand, runDirectory, keepMcp, mailHook, wakeHook },
+  { faceCommand, runDirectory, keepMcp, asksPermissions, mailHook, wakeHook },
 ) => {
   const path = join(runDirectory, 'mcp.json');
-  const servers = { mcpServers: { [serverName]: { type: 'stdio', ...faceCommand, ...claudeLoading } } };
+  // A timeout of the entry comes before one that the user has set for all calls.
+  const patience = asksPermissions && { timeout: permissionToolTimeoutMs };
+  const entry = { type: 'stdio', ...faceCommand, ...claudeLoading, ...patience };
+  const servers = { mcpServers: { [serverName]: entry } };
   // It takes one file of settings, and the user's own goes first.
   const hasSettings = rest.some((word) => word === '--settings' || word.startsWith('--settings='));
   const hooks = hooksOf(mailHook, wakeHook);
@@ -22,6 +39,7 @@ export const injectClaude: Inject = (
   const options = [
     `--mcp-config=${path}`,
     `--allowedTools=mcp__${serverName}`,
+    ...(asksPermissions ? permissionOptions : []),
     ...(keepMcp ? [] : ['--strict-mcp-config']),
     ...(settings === undefined ? [] : [`--settings=${settings}`]),
   ];

@@ -15,6 +15,7 @@ const context: InjectionContext = {
   cwd: '/project',
   env: {},
   keepMcp: false,
+  asksPermissions: false,
   approveWorkspaceServers: false,
 };
 
@@ -38,6 +39,16 @@ test('claude keeps its own servers only if that is asked for', () => {
   const strict = (keepMcp: boolean) =>
     injectionFor(['claude'], { ...context, keepMcp }).argv.includes('--strict-mcp-config');
   expect([strict(false), strict(true)]).toEqual([true, false]);
+});
+
+test('claude asks our tool for permissions if it is to, hides it from every model, and waits longer than a question does', () => {
+  const { argv, files } = injectionFor(['claude', '-p'], { ...context, asksPermissions: true });
+  const tool = 'mcp__signalbox__permission_prompt';
+  expect(argv).toEqual(
+    expect.arrayContaining([`--permission-prompt-tool=${tool}`, `--disallowedTools=${tool}`]),
+  );
+  const week = 7 * 24 * 60 * 60 * 1000;
+  expect(JSON.parse(files[0]!.text).mcpServers.signalbox.timeout).toBeGreaterThan(week);
 });
 
 test('claude’s hooks come in settings of the run, unless it is given settings or is to have no hooks', () => {

@@ -1,3 +1,5 @@
+import { permissionTimeoutMs } from '../executor/permission-question.ts';
+
 /** The command by which an agent's CLI starts its MCP face, with the variables that say who the agent is. It holds no secret. */
 export interface FaceCommand {
   /** An absolute path. */
@@ -21,6 +23,8 @@ export interface InjectionContext {
   mailHook?: string;
   /** The shell command of the hook that waits for mail beside an idle agent; absent if the agent is not to be woken. */
   wakeHook?: string;
+  /** Whether the CLI asks a person through our MCP server before it uses tools of its own. */
+  asksPermissions: boolean;
   /** Whether the user approves every MCP server that the workspace names. */
   approveWorkspaceServers: boolean;
   /** A settings file of the machine's administrator, which ours would replace. */
@@ -74,3 +78,6 @@ export const wakeTimeoutMs = 24 * 86_400_000;
 
 /** The longest time of one tool call, in milliseconds: as long as `worker mcp` waits for one. */
 export const toolTimeoutMs = 600_000;
+
+/** How long claude waits for one call where it asks for permissions, in milliseconds: longer than any question waits. */
+export const permissionToolTimeoutMs = permissionTimeoutMs + 60_000;

@@ -8,6 +8,7 @@ import {
   requestAddress,
 } from '@signalbox/client';
 import {
+  type AskPermissionRequest,
   askDeadlineOf,
   type CallRequest,
   type CallRound,
@@ -31,6 +32,11 @@ import { type CallResult, callResultOf, type RoundResult } from './call-result.t
 import { CurrentManifest } from './current-manifest.ts';
 import type { CurrentOffers } from './current-offers.ts';
 import { question } from './orchestrator-question.ts';
+import {
+  type PermissionOptions,
+  type PermissionQuestion,
+  permissionTimeoutMs,
+} from './permission-question.ts';
 import { endOfRepeated } from './repeated-call.ts';
 import {
   callBody,
@@ -176,27 +182,57 @@ export class McpProxyExecutor implements AsyncDisposable {
     const onAwaitingApproval = tool && askMs === undefined ? undefined : options.onAwaitingApproval;
     if (onProgress || onAwaitingApproval)
       requestOptions.onProgress = (body) => relayCallProgress(body, { onProgress, onAwaitingApproval });
-    const { mayBeRepeated } = options;
-    if (mayBeRepeated && requestId !== undefined) {
-      const known = tool ?? unlistedTool(call.name);
-      return this.#repeatable(body, requestOptions, {
-        over: mayBeRepeated,
-        callId: requestId,
-        tool: known,
-        onAwaitingApproval,
-      });
+    return await this.#send(body, requestOptions, {
+      tool: tool ?? unlistedTool(call.name),
+      mayBeRepeated: options.mayBeRepeated,
+      onAwaitingApproval,
+    });
+  }
+
+  /**
+   * Asks a person whether the agent's CLI may use a tool of its own, and waits for the decision, at most a week. A result means that it may,
+   * an error that it may not.
+   */
+  async askPermission(asked: PermissionQuestion, options: PermissionOptions = {}): Promise<RoundResult> {
+    const { signal, requestId, traceparent, mayBeRepeated, onProgress, onAwaitingApproval } = options;
+    const body: AskPermissionRequest = { op: 'ask_permission', ...asked };
+    const requestOptions: RequestOptions = {
+      timeoutMs: permissionTimeoutMs,
+      onProgress: (told) => relayCallProgress(told, { onProgress, onAwaitingApproval }),
+      ...(requestId !== undefined && { id: requestId }),
+      ...(traceparent !== undefined && { traceparent }),
+      ...(signal && { signal }),
+    };
+    return await this.#send(body, requestOptions, {
+      tool: question(body.op),
+      mayBeRepeated,
+      onAwaitingApproval,
+    });
+  }
+
+  /** Sends a request whose reply is that of a call. `tool` tells whether a failure may have had an effect. */
+  async #send(
+    body: CallRequest | AskPermissionRequest,
+    requestOptions: RequestOptions,
+    call: { tool: Tool } & Pick<ExecuteOptions, 'mayBeRepeated' | 'onAwaitingApproval'>,
+  ): Promise<RoundResult> {
+    const { tool, mayBeRepeated, onAwaitingApproval } = call;
+    const { id } = requestOptions;
+    if (mayBeRepeated && id !== undefined) {
+      const repeated = { over: mayBeRepeated, callId: id, tool, onAwaitingApproval };
+      return await this.#repeatable(body, requestOptions, repeated);
     }
     const replied = this.#client.request(this.#orchestrator, 'mcp_request', body, requestOptions);
     // The client sends at the end of this turn of the event loop, so that the call is on its way in the next one.
     if (this.#fault !== noFault) setImmediate(() => this.#fault('worker.call.sent'));
     const outcome = await replied;
     this.#fault('worker.reply.received');
-    return callResultOf(outcome, tool ?? unlistedTool(call.name));
+    return callResultOf(outcome, tool);
   }
 
   /** Makes a call that may have been made before, by a process that is dead. */
   async #repeatable(
-    body: CallRequest,
+    body: CallRequest | AskPermissionRequest,
     requestOptions: RequestOptions,
     call: { over: Promise<void>; callId: string; tool: Tool } & Pick<ExecuteOptions, 'onAwaitingApproval'>,
   ): Promise<RoundResult> {

@@ -6,6 +6,7 @@ import { mentionMail } from '../mailbox/inbox/mention-mail.ts';
 import type { Mentioned } from '../mailbox/inbox/mentioned.ts';
 import { type Mailbox, type MailboxSettings, mailboxTools } from '../mailbox/mailbox-tools.ts';
 import type { TurnRef } from '../mailbox/served/turn-messages.ts';
+import { permissionTools } from '../permissions/permission-tool.ts';
 import { searchTools } from '../search/search-tools.ts';
 import { type AgentStatus, createAgentStatus } from '../tools/agent-status.ts';
 import { CallsUnderWay } from '../tools/calls-under-way.ts';
@@ -20,6 +21,8 @@ import { SeenLinks } from '../tools/seen-links.ts';
 export interface AgentToolsOptions extends MailboxSettings {
   /** `search`: two tools, to find and to call, in place of the whole list of the orchestrator's. Default `all`. */
   toolList?: 'all' | 'search';
+  /** Whether the tool is among them by which the agent's CLI asks a person for permissions. */
+  permissions?: 'ask' | undefined;
   /** How long a search waits for the orchestrator's answer, also while none is connected; default 10 s. */
   searchTimeoutMs?: number;
   /** Whether the mailbox tools are among them, as far as the role may see them. Default true. */
@@ -63,7 +66,8 @@ export function openAgentTools(executor: McpProxyExecutor, options: AgentToolsOp
       ? searchTools(executor, { ...options, ...hosting })
       : hostedTools(executor, hosting);
   const mailbox = options.mailbox === false ? undefined : mailboxTools(executor, { ...options, calls });
-  const tools = mailbox ? withMailbox(hosted, mailbox) : hosted;
+  const own = mailbox ? withMailbox(hosted, mailbox) : hosted;
+  const tools = options.permissions === 'ask' ? combinedTools([permissionTools(executor), own]) : own;
   return {
     ...tools,
     offers: hostedOffers(executor, links),

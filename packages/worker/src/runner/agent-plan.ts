@@ -32,6 +32,8 @@ export interface AgentSetup {
   inject: boolean;
   /** Whether the agent keeps the MCP servers that it has of its own. */
   keepMcp: boolean;
+  /** Whether its CLI asks a person through the MCP face before it uses tools of its own. */
+  asksPermissions: boolean;
   /** Makes the hook that tells the agent of mail. Without it, or without a shared face, its CLI gets no hooks. */
   mailHook?: MailHookCommand;
   /** Makes the hook that wakes an idle agent when mail comes. Without a shared face its CLI gets none. */
@@ -59,7 +61,7 @@ export interface AgentPlan {
 /** Plans one process of an agent, without side effects. Throws `SignalboxError` `usage` if the agent can't be told of its MCP face. */
 export function planAgent(setup: AgentSetup, runDirectory: string): AgentPlan {
   const { agent, url, authorities, faceSocket, faceCommand, argv, cwd, env, inject, systemSettings } = setup;
-  const { turn, keepMcp, mailHook, wakeHook, approveWorkspaceServers } = setup;
+  const { turn, keepMcp, asksPermissions, mailHook, wakeHook, approveWorkspaceServers } = setup;
   const tokenFile = setup.tokenFile ?? join(runDirectory, 'token');
   const own = agentVariables({
     url,
@@ -76,6 +78,7 @@ export function planAgent(setup: AgentSetup, runDirectory: string): AgentPlan {
         cwd,
         env,
         keepMcp,
+        asksPermissions,
         ...(mailHook && faceSocket !== undefined && { mailHook: mailHook({ tokenFile, faceSocket }) }),
         ...(wakeHook && faceSocket !== undefined && { wakeHook: wakeHook({ tokenFile, faceSocket }) }),
         approveWorkspaceServers,

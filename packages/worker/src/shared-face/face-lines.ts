@@ -19,6 +19,7 @@ const helloSchema = z.object({
     .object({
       orchestrator: z.string().refine(isAgentId, 'is no agent id').optional(),
       tools: z.enum(['all', 'search']).optional(),
+      permissions: z.literal('ask').optional(),
       timeout_ms: z.int().positive().optional(),
       turn: z
         .object({

@@ -22,7 +22,15 @@ export interface FaceSessionOptions {
   /** Options of the MCP server of each session. */
   face: Omit<
     McpFaceOptions,
-    'streams' | 'transport' | 'consumerId' | 'keyOf' | 'mentioned' | 'toolList' | 'onListed' | 'log'
+    | 'streams'
+    | 'transport'
+    | 'consumerId'
+    | 'keyOf'
+    | 'mentioned'
+    | 'toolList'
+    | 'permissions'
+    | 'onListed'
+    | 'log'
   >;
   limits: FaceLimits;
   /** Bounds what the calls of all sessions take in memory. */
@@ -69,6 +77,7 @@ export function openSession(
   const face = serveMcpFace(executor, {
     ...options.face,
     toolList: hello.options.tools ?? 'all',
+    permissions: hello.options.permissions,
     ...(hello.options.turn && { turn: hello.options.turn }),
     transport,
     consumerId: hello.consumer,

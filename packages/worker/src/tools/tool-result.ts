@@ -49,7 +49,8 @@ export function pendingResultOf(
   };
 }
 
-function failureText(error: ToolCallError): string {
+/** Returns what a model is told of a failed call: what happened, what to do, and whether to try again. */
+export function failureText(error: ToolCallError): string {
   return [`${error.code}: ${error.message}.`, error.hint, retryAdvice(error)].filter(Boolean).join(' ');
 }
 

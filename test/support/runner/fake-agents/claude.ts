@@ -9,10 +9,14 @@ const { values, positionals } = parseArgs({
     'mcp-config': { type: 'string' },
     'strict-mcp-config': { type: 'boolean' },
     allowedTools: { type: 'string' },
+    disallowedTools: { type: 'string' },
+    'permission-prompt-tool': { type: 'string' },
+    print: { type: 'boolean', short: 'p' },
     settings: { type: 'string' },
   },
 });
 const { mcpServers } = JSON.parse(readFileSync(values['mcp-config'] ?? '', 'utf8'));
 const { type, command, args, env } = mcpServers.signalbox;
 if (type !== 'stdio') throw new Error(`a server of type ${type}`);
-await actAsAgent({ command, args, env, handsOn: 'everything', read: { ...values, positionals } });
+const asks = values['permission-prompt-tool']?.replace('mcp__signalbox__', '');
+await actAsAgent({ command, args, env, handsOn: 'everything', read: { ...values, positionals }, asks });

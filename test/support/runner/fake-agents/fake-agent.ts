@@ -11,6 +11,8 @@ export interface FoundServer {
   handsOn: 'everything' | 'little';
   /** Options that the CLI read, for the test to look at. */
   read?: unknown;
+  /** The tool that the CLI asks whether it may run a command. */
+  asks?: string | undefined;
 }
 
 /** What a fake CLI prints, as one line of JSON. */
@@ -21,6 +23,8 @@ export interface FakeReport {
   server: FoundServer;
   tools: string[];
   echoed: unknown;
+  /** The text with which the tool that was asked answered. */
+  permission?: string | undefined;
   tokenFile: string;
   modes: { directory: string; token: string };
 }
@@ -39,6 +43,7 @@ export async function actAsAgent(server: FoundServer): Promise<void> {
   );
   const { tools } = await client.listTools();
   const { structuredContent } = await client.callTool({ name: 'mcp_counter__echo', arguments: { hi: 1 } });
+  const permission = server.asks === undefined ? undefined : await askPermission(client, server.asks);
   const tokenFile = env.SIGNALBOX_TOKEN_FILE ?? '';
   const own = Object.entries(process.env).filter(([name]) => name.startsWith('SIGNALBOX_'));
   const report: FakeReport = {
@@ -48,6 +53,7 @@ export async function actAsAgent(server: FoundServer): Promise<void> {
     server,
     tools: tools.map(({ name }) => name),
     echoed: structuredContent,
+    permission,
     tokenFile,
     modes: { directory: modeOf(dirname(tokenFile)), token: modeOf(tokenFile) },
   };
@@ -58,6 +64,14 @@ export async function actAsAgent(server: FoundServer): Promise<void> {
   await client.close();
   const exit = argv.find((text) => text.startsWith('exit-'));
   process.exit(exit === undefined ? 0 : Number(exit.slice('exit-'.length)));
+}
+
+/** Asks as Claude Code does before it runs a command, and waits for as long as that does. */
+async function askPermission(client: Client, name: string): Promise<string> {
+  const question = { tool_name: 'Bash', input: { command: 'make deploy' }, tool_use_id: 'toolu_1' };
+  const { content } = await client.callTool({ name, arguments: question }, { timeout: 60_000 });
+  const [text] = content as { text: string }[];
+  return text!.text;
 }
 
 function modeOf(path: string): string {

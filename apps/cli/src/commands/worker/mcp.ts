@@ -30,6 +30,14 @@ export function mcpCommand(): Command {
         .choices(['all', 'search'])
         .default('all'),
     )
+    .addOption(
+      new Option(
+        '--permissions <how>',
+        'ask: also be the tool by which the agent’s CLI asks a person: claude -p --permission-prompt-tool mcp__signalbox__permission_prompt',
+      )
+        .choices(['cli', 'ask'])
+        .default('cli'),
+    )
     .option(
       '--http <address>',
       'serve any number of agents over HTTP at HOST:PORT instead; each request brings its own token; beyond this machine with --tls-cert and --tls-key, or --insecure',
@@ -58,6 +66,7 @@ export function mcpCommand(): Command {
   return command.action(async (flags: WorkerMcpFlags & Partial<WorkerHttpFlags>) => {
     const { http } = flags;
     if (http !== undefined) {
+      if (flags.permissions === 'ask') command.error("option '--permissions' goes without --http only");
       const { runWorkerHttp } = await import('../../worker/http.ts');
       return runWorkerHttp({ ...flags, http });
     }

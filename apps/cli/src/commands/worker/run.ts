@@ -2,6 +2,7 @@ import { Command, Option } from 'commander';
 import {
   agentOption,
   countOption,
+  permissionsOption,
   shownToolsOption,
   timeOption,
   withConnectionOptions,
@@ -37,6 +38,7 @@ export function runCommand(): Command {
     .addOption(timeOption('--stop-timeout <time>', 'from asking an agent to end to killing it', '10s'))
     .addOption(timeOption('--ready-timeout <time>', 'after which missing tools are worth a warning', '30s'))
     .addOption(shownToolsOption())
+    .addOption(permissionsOption())
     .option('--no-inject', 'change nothing but the environment: SIGNALBOX_URL, _AGENT and _TOKEN_FILE')
     .option('--no-hooks', 'add no hooks to claude and gemini, which tell the agent of new mail between turns')
     .option('--wake', 'begin a turn of an idle agent when mail comes, once for each message (claude)')
@@ -54,6 +56,7 @@ export function runCommand(): Command {
     command,
     'signalbox worker run --agent rosa --role researcher -- claude',
     'signalbox worker run --agent rosa --role researcher --wake -- claude',
+    "signalbox worker run --agent rosa --role builder --permissions ask -- claude -p 'fix the build'",
     "signalbox worker run --agent 'ci-*' --count 3 --token-file ci.token --restart on-failure -- codex exec 'fix the build'",
     'signalbox worker run --agent rosa --role researcher --cwd ./project --dry-run -- gemini',
   );

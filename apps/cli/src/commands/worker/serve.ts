@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import {
   countOption,
   groupOption,
+  permissionsOption,
   shownToolsOption,
   timeOption,
   withConnectionOptions,
@@ -60,6 +61,7 @@ export function serveCommand(): Command {
       ),
     )
     .addOption(shownToolsOption())
+    .addOption(permissionsOption())
     .option(
       '--no-inject',
       'change nothing but the environment: SIGNALBOX_URL, _AGENT, _TOKEN_FILE and others',

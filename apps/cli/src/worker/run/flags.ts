@@ -15,6 +15,8 @@ export interface SetupFlags extends ConnectionFlags {
   hooks: boolean;
   /** Wakes an idle agent when mail comes. */
   wake?: boolean;
+  /** `ask`: an agent's CLI asks a person through our MCP server before it uses tools of its own; `cli`: as it does by itself. */
+  permissions: 'ask' | 'cli';
   approveWorkspaceServers?: boolean;
   dryRun?: boolean;
 }

@@ -1,7 +1,13 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { isJwt, SignalboxError } from '@signalbox/protocol';
-import { type AgentSetup, inheritedEnvironment, type MailHookCommand, planAgent } from '@signalbox/worker';
+import {
+  type AgentSetup,
+  inheritedEnvironment,
+  type MailHookCommand,
+  planAgent,
+  refuseUnasking,
+} from '@signalbox/worker';
 import { ownCommand } from '../../process/own-command.ts';
 import { shellWords } from '../../terminal/shell-words.ts';
 import { refuseInTurn } from '../refuse-in-turn.ts';
@@ -16,11 +22,20 @@ export function runSetups(
   identity: RunIdentity,
   flags: SetupFlags,
 ): AgentSetup[] {
+  if (flags.permissions === 'ask') checkPermissions(argv, flags);
   const names = checkedNames(flags, identity);
   for (const name of names) refuseInTurn(name, process.env);
   const setups = names.map((name) => setupOf(name, argv, cwd, identity, flags));
   for (const setup of setups) refuseShared(planAgent(setup, '/').injection.workspace?.path, names.length);
   return setups;
+}
+
+/** Refuses `--permissions ask` where nobody could be asked. */
+function checkPermissions(argv: readonly string[], { inject }: SetupFlags): void {
+  refuseUnasking(argv);
+  if (inject) return;
+  const message = '--permissions ask: the agent asks through our MCP server, and --no-inject leaves that out';
+  throw new SignalboxError('usage', message, { details: { hint: 'leave one of them out' } });
 }
 
 function checkedNames(flags: SetupFlags, { kind, connection }: RunIdentity): string[] {
@@ -63,6 +78,7 @@ function setupOf(
     ...(insecure ? ['--insecure'] : []),
     ...(orchestrator === 'orchestrator' ? [] : ['--orchestrator', orchestrator]),
     ...(flags.tools === 'all' ? [] : ['--tools', flags.tools]),
+    ...(flags.permissions === 'cli' ? [] : ['--permissions', flags.permissions]),
   ];
   const systemSettings = geminiSystemSettings();
   return {
@@ -77,6 +93,7 @@ function setupOf(
     env: { ...inheritedEnvironment(process.env), ...(flags.cwd !== undefined && { PWD: cwd }) },
     inject: flags.inject,
     keepMcp: flags.keepMcp === true,
+    asksPermissions: flags.permissions === 'ask',
     ...(flags.hooks && { mailHook: hookCommand('mail-hook', agent) }),
     ...(flags.wake && { wakeHook: hookCommand('wake-hook', agent) }),
     approveWorkspaceServers: flags.approveWorkspaceServers === true,

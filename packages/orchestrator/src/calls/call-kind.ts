@@ -1,0 +1,36 @@
+import type { handBack } from '@signalbox/client';
+import { mayRepeat, repeatOverrideOf } from '@signalbox/protocol';
+import type { ToolCallResult } from '@signalbox/tool-calls';
+import type { IncomingCall } from './incoming-call.ts';
+import { type RunCallDeps, runCall } from './run-call.ts';
+
+/** A call that another process may have started. */
+export interface LostCall {
+  tool: string;
+  /** Whether it waited for a decision. */
+  wasAsked: boolean;
+  /** Whether its start is in the journal. */
+  isStarted: boolean;
+}
+
+/** The way in which calls of one kind are made. */
+export interface CallKind {
+  run(deps: RunCallDeps, call: IncomingCall): Promise<ToolCallResult | typeof handBack>;
+  /** Whether a call may be made although another process may have started it. */
+  mayRunAgain(deps: RunCallDeps, call: LostCall): Promise<boolean>;
+}
+
+/** Calls of the tools of hosted servers. */
+export const hostedToolCalls: CallKind = {
+  run: runCall,
+  /**
+   * Decides by the present catalog. A call that waited for a decision is made once, whatever its tool declares, and so is one whose tool is
+   * gone. A call with a start in the journal has it because its tool was not safe then: what its server declares since does not count.
+   */
+  async mayRunAgain({ catalog }, { tool: name, wasAsked, isStarted }) {
+    if (wasAsked) return false;
+    const tool = (await catalog()).tool(name);
+    if (!tool) return false;
+    return isStarted ? repeatOverrideOf(tool) === 'safe' : mayRepeat(tool, true);
+  },
+};

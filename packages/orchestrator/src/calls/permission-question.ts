@@ -1,0 +1,98 @@
+import { handBack } from '@signalbox/client';
+import { type AskPermissionRequest, type CallRequest, toolCallError } from '@signalbox/protocol';
+import type { ToolCallResult } from '@signalbox/tool-calls';
+import { unfitArguments } from '../approvals/approval-errors.ts';
+import type { ApprovalRecord } from '../approvals/approval-record.ts';
+import { shownArguments } from '../approvals/call-digests.ts';
+import type { CallSubject } from '../holds/held-calls.ts';
+import { parseArguments } from './call-arguments.ts';
+import type { CallKind } from './call-kind.ts';
+import type { IncomingCall } from './incoming-call.ts';
+import type { RunCallDeps } from './run-call.ts';
+import { type OnHold, runUnlessHeld } from './run-unless-held.ts';
+
+/** The rule of a question, in the place of one of the configuration. */
+const rule = 'worker --permissions ask';
+
+/** Stands for the hash of a definition. Tools of agent CLIs have none that anybody here knows, and no hash is this word. */
+const definitionHash = 'unknown';
+
+/**
+ * Returns a question of an agent's CLI as a call: of the tool `cli:tool`. No hosted tool has such a name, because names of tools have no
+ * colon.
+ */
+export function callOfQuestion({ cli, tool, input }: AskPermissionRequest): CallRequest {
+  return { op: 'call', tool: `${cli}:${tool}`, ...(input !== undefined && { arguments: input }) };
+}
+
+/**
+ * Questions of an agent's CLI, whether it may use a tool of its own. A person decides on each of them. The result only says that it may:
+ * nothing runs here, so that a question may always be answered again.
+ */
+export function permissionQuestions({ cli, tool }: Pick<AskPermissionRequest, 'cli' | 'tool'>): CallKind {
+  return {
+    run: (deps, call) => runUnlessHeld(deps.holds, call, () => tryAsk(deps, call, { cli, tool })),
+    mayRunAgain: async () => true,
+  };
+}
+
+/** Asks a person, unless a hold is on the agent or the tool. */
+async function tryAsk(
+  { approvals, holds }: RunCallDeps,
+  call: IncomingCall,
+  { cli, tool }: { cli: string; tool: string },
+): Promise<ToolCallResult | typeof handBack | OnHold> {
+  const { request, body, place, tracked } = call;
+  const { id: requestId, from } = request.message;
+  const { agent, role } = from;
+  if (!approvals) return { error: nobodyToAsk() };
+  const subject: CallSubject = { agent, role, tool: body.tool, origin: { server: cli, tool } };
+  const known = approvals.of({ agent, requestId });
+  if (known) tracked.cleared(known.id);
+  // One that was asked before goes on waiting for its decision: its hold is looked at when it is answered.
+  else if (holds.on(subject)) return { onHold: subject };
+  const { arguments: args, problem } = parseArguments(body.arguments);
+  if (problem !== undefined)
+    return { error: toolCallError('invalid_arguments', problem, { mayHaveRun: false }) };
+  const shown = shownArguments(args);
+  if ('problem' in shown) return { error: unfitArguments(shown.problem) };
+  // Many wait for long: what they hold is bounded by their number, and takes no room of others.
+  place[Symbol.dispose]();
+  const decision = await approvals.ask({
+    request,
+    bound: { agent, requestId, role, tool: body.tool, definitionHash, argumentsHash: shown.hash },
+    arguments: shown.text,
+    rule,
+    server: cli,
+    idempotencyKey: undefined,
+    // Each question is about one use of the tool, and its answer allows one.
+    joins: false,
+    onWait: (id) => tracked.awaits(id),
+  });
+  switch (decision.status) {
+    case 'approved':
+      tracked.cleared(decision.record.id);
+      if (holds.on(subject)) return { onHold: subject };
+      tracked.running(cli);
+      return { result: allowed(decision.record) };
+    case 'refused':
+      return { error: decision.error };
+    case 'answered':
+      return { error: toolCallError('internal', 'another question was answered', { mayHaveRun: false }) };
+    case 'handed_back':
+      return handBack;
+  }
+}
+
+function allowed({ id, end }: ApprovalRecord): Record<string, unknown> {
+  const by = end?.by === undefined ? '' : ` by ${end.by.agent}`;
+  return { content: [{ type: 'text', text: `approval ${id} was given${by}` }] };
+}
+
+function nobodyToAsk() {
+  return toolCallError(
+    'internal',
+    'nobody can be asked: this orchestrator has no journal in which it could write down what waits',
+    { mayHaveRun: false },
+  );
+}
