@@ -31,7 +31,9 @@ test('a question is decided by those whose scope is its role, never by its agent
     });
   const lead = await stack.approver('lea', ['work*']);
   expect(await stack.decide(id, { verdict: 'approve' }, lead)).toMatchObject({ data: { decided: true } });
-  expect(await reply).toMatchObject({ result: { text: `approval ${id} was given by lea` } });
+  expect(await reply).toMatchObject({
+    result: { content: [{ text: `approval ${id} was given by lea` }] },
+  });
   // Nothing starts here: the CLI uses its tool itself.
   const codes = async () => {
     const { rows } = await stack.operator.admin('audit', { since: 0 });

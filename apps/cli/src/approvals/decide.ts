@@ -38,7 +38,7 @@ function decidedLines({ approval, standing }: DecideReply): string[] {
   const { id, state, tool, agent } = approval;
   const call = `the call of ${tool} by ${agent}`;
   return [
-    state === 'approved' ? `${id}: approved; ${call} is made now` : `${id}: denied; ${call} is not made`,
+    state === 'approved' ? `${id}: approved; ${call} goes on` : `${id}: denied; ${call} is not made`,
     ...(standing
       ? [
           `Its further calls of this tool need no decision for ${formatDuration(standing.until - standing.created_at)}; end that with: signalbox approvals revoke ${standing.id}`,

@@ -41,7 +41,8 @@ export function pendingResultOf(
     ? `signalbox_call_result with call_id ${callId} gets the result when there is one`
     : 'the same call with the same arguments goes on waiting for it';
   const text = `'${name}' has not run yet: it waits for the decision of a person (approval ${approval}). This is no failure. Do other work meanwhile; ${next}.`;
-  const pending = { status: 'pending', call_id: callId, approval };
+  // Some clients show a model nothing but the data.
+  const pending = { status: 'pending', call_id: callId, approval, message: text };
   return {
     content: [{ type: 'text', text }],
     ...(tool?.outputSchema ? { isError: true } : { structuredContent: pending }),
