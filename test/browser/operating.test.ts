@@ -1,0 +1,100 @@
+import { connectBroker } from '@signalbox/client';
+import { listTokens } from '@signalbox/operator';
+import { tempDir } from '@signalbox/testing';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, test as anywhere, beforeAll, expect } from 'vitest';
+import { chromiumPath, openPage, startBrowser } from '../support/browser/chromium.ts';
+import { type DashboardStack, startDashboardStack } from '../support/dashboard/dashboard-stack.ts';
+
+const isNeeded = process.platform === 'linux' && process.arch === 'x64';
+const test = anywhere.runIf(chromiumPath !== undefined || isNeeded);
+
+let browser: Browser;
+beforeAll(async () => {
+  if (chromiumPath !== undefined || isNeeded) browser = await startBrowser();
+});
+afterAll(async () => await browser?.close());
+
+async function open(page: Page, here: DashboardStack, view: string, token?: string): Promise<void> {
+  await page.goto(await here.link(token));
+  await page.getByRole('heading', { name: 'Needs attention' }).waitFor();
+  await page.goto(`${here.origin}/ui/#/${view}`);
+  await expect.poll(() => page.getByText('Reading …').count()).toBe(0);
+}
+
+test('A call that runs is cancelled in the page, which says before and after that it may have run; a result is shown to operators only.', async () => {
+  await using here = await startDashboardStack();
+  const bea = await here.stack.executor('bea', 'builder');
+  await bea.execute({ name: 'mcp_counter__echo', arguments: { text: 'the answer' } }, { requestId: 'quick' });
+  const called = bea.execute(
+    { name: 'mcp_counter__slow', arguments: { ms: 100_000 } },
+    { requestId: 'long' },
+  );
+  await expect.poll(() => here.stack.ran('slow').length).toBe(1);
+  await using opened = await openPage(browser);
+  const { page, problems } = opened;
+  await open(page, here, 'calls');
+  await page.getByText('1 running, 0 waiting').waitFor();
+  await page.getByRole('row').filter({ hasText: 'mcp_counter__slow' }).click();
+  await page.getByLabel('Reason, which the agent is told').fill('wrong branch');
+  await page.getByRole('button', { name: 'Cancel call…' }).click();
+  await page.getByText('It runs: it may take effect all the same.').waitFor();
+  await page.getByRole('button', { name: 'Cancel call' }).click();
+  await page.getByText('mcp_counter__slow is cancelled. It may have run').waitFor();
+  expect(await called).toMatchObject({
+    error: { code: 'cancelled', message: expect.stringContaining('wrong branch'), may_have_run: true },
+  });
+  await page.getByRole('row').filter({ hasText: 'mcp_counter__echo' }).click();
+  const result = page.getByRole('region', { name: 'Result' });
+  await expect.poll(() => result.textContent()).toContain('the answer');
+  expect(problems).toEqual([]);
+
+  const { token } = await here.person('olga', 'observer');
+  await using watching = await openPage(browser);
+  await open(watching.page, here, 'calls?agent=bea&id=quick', token);
+  await watching.page.getByText('Its result is shown to operators only.').waitFor();
+  expect(await watching.page.locator('body').textContent()).not.toContain('the answer');
+  await watching.page.goto(`${here.origin}/ui/#/system`);
+  await watching.page.getByRole('button', { name: 'Audit log' }).waitFor();
+  expect(await watching.page.getByRole('button', { name: /Backup|Issue|Cancel/ }).count()).toBe(0);
+});
+
+test('A token is shown once: it connects, stands in no address and no storage, and is gone when it is closed.', async () => {
+  await using here = await startDashboardStack({ counter: false });
+  await using opened = await openPage(browser);
+  const { page } = opened;
+  await open(page, here, 'system');
+  await page.getByRole('button', { name: 'Issue a token' }).click();
+  await page.getByLabel('Agent id').fill('nina');
+  await page.getByLabel('Role', { exact: true }).fill('builder');
+  await page.getByRole('button', { name: 'Issue', exact: true }).click();
+  const shown = page.getByRole('region', { name: 'Token', exact: true });
+  const token = (await shown.textContent())!;
+  await using nina = await connectBroker({ url: here.stack.broker.url, token, agent: 'nina' });
+  expect(nina.welcome.role).toBe('builder');
+  expect(page.url()).not.toContain(token);
+  expect(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))).not.toContain(
+    token,
+  );
+  await page.getByRole('button', { name: 'Done' }).click();
+  await page.getByRole('row').filter({ hasText: 'nina' }).click();
+  expect(await page.locator('body').textContent()).not.toContain(token);
+  await page.getByRole('button', { name: 'Revoke…' }).click();
+  await page.getByRole('button', { name: 'Revoke', exact: true }).click();
+  await page.getByText('A token of nina is revoked').waitFor();
+  const operator = await here.stack.client('operator', 'operator');
+  expect((await listTokens(operator)).some(({ agent }) => agent === 'nina')).toBe(false);
+});
+
+test('A backup is made in the page, and what is in it is listed; one into a place that is taken says why not.', async () => {
+  await using here = await startDashboardStack({ counter: false });
+  await using directory = await tempDir();
+  await using opened = await openPage(browser);
+  const { page } = opened;
+  await open(page, here, 'system?part=backup');
+  await page.getByLabel('An empty or new directory').fill(`${directory.path}/today`);
+  await page.getByRole('button', { name: 'Back up now' }).click();
+  await page.getByRole('row').filter({ hasText: 'messages.db' }).waitFor();
+  await page.getByRole('button', { name: 'Back up now' }).click();
+  await page.getByRole('alert').filter({ hasText: 'failed' }).waitFor();
+});
