@@ -1,9 +1,10 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { openPage, startBrowser } from '../../support/browser/chromium.ts';
 import { startBusySystem } from './busy-system.ts';
+import { smallPng } from './small-png.ts';
 
 /** Writes pictures of every view of a busy system, light, dark and narrow, to `docs/images/dashboard`. Not a test of anything. */
 const directory = fileURLToPath(new URL('../../../docs/images/dashboard/', import.meta.url));
@@ -24,7 +25,11 @@ const views: readonly { name: string; path: string; open?: (page: Page) => Promi
   { name: 'dead-letters', path: 'dead' },
   { name: 'calls', path: 'calls?agent=builder-1&id=tests-2.4.0' },
   { name: 'servers', path: 'servers?server=github' },
-  { name: 'system', path: 'system' },
+  {
+    name: 'system',
+    path: 'system',
+    open: async (page) => await page.getByText('a second').first().waitFor(),
+  },
 ];
 
 const looks = [
@@ -47,7 +52,8 @@ test('Every view is shown.', async () => {
       await page.getByRole('heading', { level: 1 }).waitFor();
       await expect.poll(() => page.getByText('Reading …').count()).toBe(0);
       await open?.(page);
-      await page.screenshot({ path: `${directory}${name}-${look}.png` });
+      await page.mouse.move(0, 0);
+      await writeFile(`${directory}${name}-${look}.png`, smallPng(await page.screenshot()));
     }
   }
 });

@@ -65,7 +65,7 @@ export function AgentsView() {
             { title: 'Agent', width: '22%', cell: (one) => <Name>{one.agent}</Name> },
             {
               title: 'State',
-              width: '9rem',
+              width: '10.5rem',
               cell: (one) => <State of={one} calls={running.get(one.agent) ?? []} />,
             },
             {

@@ -53,7 +53,8 @@ function Figures({ of: { broker, hold }, at }: { of: Status; at: number }) {
   const counts = { stored, delivered, settled };
   const rates = useRates({ at, counts });
   return (
-    <div class="cards">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: on a narrow screen it scrolls, and must be reached by keyboard.
+    <section class="cards" aria-label="Figures" tabIndex={0}>
       <Space of={broker} />
       <Facts
         of={[
@@ -78,7 +79,7 @@ function Figures({ of: { broker, hold }, at }: { of: Status; at: number }) {
           ['Clock', hold && !hold.at_start ? `leapt by ${duration(hold.to - hold.from)}` : 'believed'],
         ]}
       />
-    </div>
+    </section>
   );
 }
 
