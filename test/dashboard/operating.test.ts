@@ -35,7 +35,7 @@ test('A call is called off, and its result read, with what the orchestrator says
   expect(await called).toMatchObject({ error: { code: 'cancelled', may_have_run: true } });
   expect(jsonOf(await mine.get('calls/show?agent=bea&id=quick'))).toMatchObject({
     state: 'finished',
-    reply: { result: { success: true } },
+    reply: { result: { structuredContent: { text: 'x' } } },
   });
   expect(await mine.post('calls/cancel', { agent: 'bea', id: 'nothing' })).toMatchObject({ status: 400 });
   const explained = await mine.get('explain?role=builder&tool=mcp_counter__echo&arguments={"text":"x"}');
