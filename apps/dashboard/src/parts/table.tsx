@@ -83,9 +83,10 @@ export function Table<Row>({ label, columns, rows, keyOf, selected, onSelect, is
       role="region"
       aria-label={label}
       tabIndex={onSelect ? -1 : 0}
-      onScroll={({ currentTarget: { scrollTop, clientHeight } }) =>
-        setPlace({ scrollTop, height: clientHeight })
-      }
+      onScroll={({ currentTarget: { scrollTop, clientHeight: height } }) => {
+        const next = windowOf(rows.length, { rowHeight, scrollTop, height });
+        if (next.first !== first || next.end !== end) setPlace({ scrollTop, height });
+      }}
     >
       <table aria-rowcount={rows.length + 1}>
         <thead>

@@ -5,14 +5,16 @@ export interface ShownRows {
 }
 
 /** Rows beyond the edges that are shown too, so that scrolling shows no gaps. */
-const overscan = 12;
+const overscan = 6;
+/** The rows that are shown change in steps of so many, so that most of scrolling draws nothing anew. */
+const step = 6;
 
 /** Decides which rows of a list are shown: those in sight, and some beyond. Sizes in pixels. */
 export function windowOf(
   count: number,
   { rowHeight, scrollTop, height }: { rowHeight: number; scrollTop: number; height: number },
 ): ShownRows {
-  const first = Math.max(0, Math.floor(scrollTop / rowHeight) - overscan);
-  const end = Math.min(count, Math.ceil((scrollTop + height) / rowHeight) + overscan);
+  const first = Math.max(0, step * Math.floor((scrollTop / rowHeight - overscan) / step));
+  const end = Math.min(count, step * Math.ceil(((scrollTop + height) / rowHeight + overscan) / step));
   return { first: Math.min(first, Math.max(0, end - 1)), end };
 }
