@@ -63,7 +63,7 @@ export const interactions: Readonly<Record<string, Interaction>> = {
     return await rows(page, probe, 3);
   },
   'filter 1,000 agents': async (page, probe) => {
-    await page.getByLabel('Name, role or state').click();
+    await page.getByRole('searchbox').first().click();
     const answers = await type(page, probe, 'w-77');
     for (let left = 4; left > 0; left--)
       answers.push(await probe.measure(() => page.keyboard.press('Backspace')));
@@ -122,7 +122,7 @@ export const interactions: Readonly<Record<string, Interaction>> = {
   },
   'filter calls': async (page, probe) => {
     await open(page, probe, 'Calls');
-    await page.getByLabel('Agent, tool or server').click();
+    await page.getByRole('searchbox').first().click();
     return await type(page, probe, 'w-2');
   },
 };
