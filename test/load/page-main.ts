@@ -188,7 +188,10 @@ if (only.test('unwatched')) {
   head('another broker without it', 'never opened', 'opened and closed');
   row(...[same, neverOpened, closed].map((ratio) => ratio.toFixed(3)));
   const bound = bounds.unwatched + error;
-  check(error <= bounds.unwatchedError, 'the machine is too busy to tell what the dashboard costs; repeat it');
+  check(
+    error <= bounds.unwatchedError,
+    'the machine is too busy to tell what the dashboard costs; repeat it',
+  );
   check(
     neverOpened <= bound,
     `the dashboard costs ${neverOpened.toFixed(3)} times though it was never opened`,
