@@ -1,4 +1,4 @@
-import { cancelCall, listCalls, readAudit, readCall } from '@signalbox/operator';
+import { cancelCall, listCalls, readAudit, readCall, readTimeline } from '@signalbox/operator';
 import { expect, test } from 'vitest';
 import { startAskingStack } from '../support/approvals/asking-stack.ts';
 import { ask } from '../support/orchestrator/requests.ts';
@@ -113,6 +113,24 @@ test('calls that are held, or wait for a decision, are called off without having
     may_have_run: false,
   });
   expect(await held).toMatchObject({ error: { code: 'cancelled' } });
+  const { groups } = await readTimeline(operator, 'orchestrator', { since: 0, agent: 'rosa', limit: 100 });
+  const told = groups.map(({ entries }) =>
+    entries.map((one) => (one.what === 'message' ? one.kind : one.what)),
+  );
+  expect(told).toEqual([
+    ['mcp_request', 'call', 'approval', 'mcp_reply'],
+    ['mcp_request', 'call', 'mcp_reply'],
+  ]);
+  const entries = groups.flatMap((group) => group.entries);
+  expect(entries.find(({ what }) => what === 'approval')).toMatchObject({
+    state: 'cancelled',
+    agent: 'rosa',
+  });
+  expect(entries.find((one) => one.what === 'call' && one.request_id === 'held')).toMatchObject({
+    was_held: { hold: expect.stringContaining('a test'), ms: expect.any(Number) },
+    request_bytes: expect.any(Number),
+    reply_bytes: expect.any(Number),
+  });
   expect(ranOnce(stack, 'count')).toBe(0);
 });
 

@@ -65,7 +65,7 @@ export function CallsView() {
             isMarked={(call) => call.outcome === 'outcome_unknown'}
             empty={all.length === 0 ? 'No tool was called.' : 'No call matches.'}
             columns={[
-              { title: 'Outcome', width: '13.5rem', cell: (call) => <Outcome of={endOf(call)} /> },
+              { title: 'Outcome', width: '14rem', cell: (call) => <Outcome of={endOf(call)} /> },
               { title: 'Tool', cell: (call) => <Name>{call.tool}</Name> },
               { title: 'Agent', width: '20%', cell: (call) => <Name>{call.agent}</Name> },
               {

@@ -78,7 +78,7 @@ export function DeadView() {
             { title: 'Kind', width: '7rem', isOptional: true, cell: (one) => <Name>{one.kind}</Name> },
             { title: 'Reason', cell: (one) => <Name>{one.reason}</Name> },
             { title: 'Tries', width: '4rem', isNumber: true, isOptional: true, cell: (one) => one.attempts },
-            { title: 'Given up', width: '6rem', isNumber: true, cell: (one) => <Age at={one.dead_at} /> },
+            { title: 'Given up', width: '7rem', isNumber: true, cell: (one) => <Age at={one.dead_at} /> },
           ]}
         />
         {chosen && <Details of={chosen} />}
