@@ -12,6 +12,8 @@ export interface ToolProgress {
   progress: number;
   total?: number;
   message?: string;
+  /** Fields of the server's own, without those that MCP or Signalbox reserve. */
+  _meta?: RequestMeta;
 }
 
 /** How a call is to be made, and who is told how far it has come. */

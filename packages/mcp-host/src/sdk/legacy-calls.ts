@@ -1,8 +1,9 @@
-import { type JSONRPCMessage, ProtocolError, type Transport } from '@modelcontextprotocol/client';
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { OfferMethod } from '@signalbox/protocol';
 import { type ToolProgress, timerMs } from '@signalbox/tool-calls';
 import type { ServerAnswer, ToolRequest } from '../server-connection.ts';
-import { failureOf } from './sdk-failure.ts';
+import { progressOf } from './progress-of.ts';
+import { answeredFailure, failureOf } from './sdk-failure.ts';
 
 /**
  * Far above the ids that the SDK counts for its own requests, and small enough for servers that keep them in 32 bits.
@@ -80,13 +81,8 @@ export class LegacyCalls {
   #reportProgress({ params }: { params?: Record<string, unknown> | undefined }): boolean {
     const token = params?.progressToken;
     if (!this.#isOurs(token)) return false;
-    const { progress, total, message } = params as Partial<ToolProgress>;
-    if (typeof progress !== 'number') return true;
-    this.#calls.get(token)?.onProgress?.({
-      progress,
-      ...(typeof total === 'number' && { total }),
-      ...(typeof message === 'string' && { message }),
-    });
+    const progress = progressOf(params ?? {});
+    if (progress) this.#calls.get(token)?.onProgress?.(progress);
     return true;
   }
 
@@ -120,7 +116,7 @@ function answerOf(message: object): ServerAnswer {
   if ('result' in message && isRecord(message.result)) return { result: withoutResultType(message.result) };
   if (!('error' in message) || !isError(message.error)) return uselessAnswer;
   const { code, message: text, data } = message.error;
-  return { failure: failureOf(ProtocolError.fromError(code, text, data)) };
+  return { failure: answeredFailure(code, text, data) };
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
@@ -131,6 +127,7 @@ function isError(error: unknown): error is { code: number; message: string; data
   return isRecord(error) && Number.isSafeInteger(error.code) && typeof error.message === 'string';
 }
 
+/** Those revisions know no kinds of results, so that whatever a server says of its result is left out. */
 function withoutResultType(result: Record<string, unknown>): Record<string, unknown> {
   if (!('resultType' in result)) return result;
   const { resultType: _resultType, ...rest } = result;

@@ -6,6 +6,7 @@ import { type OfferLimits, offerLists, type ReadOffers, readOfferList } from '..
 import { readToolList, type ToolList, type ToolListLimits, type ToolPage } from '../inventory/tool-list.ts';
 import type { RequestLimits, ServerAnswer, ServerConnection, ToolRequest } from '../server-connection.ts';
 import type { LegacyCalls } from './legacy-calls.ts';
+import { progressOf } from './progress-of.ts';
 import { type UntouchedResult, untouched } from './sdk-client.ts';
 import { failureOf } from './sdk-failure.ts';
 import type { SessionLoss } from './session-loss.ts';
@@ -193,7 +194,7 @@ export class SdkConnection implements ServerConnection {
       params: { ...given, ...(_meta && { _meta }), ...further },
       options: {
         ...sdkLimits(limits),
-        ...(onProgress && { onprogress: (update: Progress) => onProgress(progressOf(update)) }),
+        ...(onProgress && { onprogress: (update: Progress) => report(update, onProgress) }),
       },
     };
   }
@@ -227,13 +228,14 @@ function roundParams({ clientCapabilities = {}, inputResponses, requestState }: 
   };
 }
 
+function report(update: Progress, onProgress: (progress: ToolProgress) => void): void {
+  const progress = progressOf({ ...update });
+  if (progress) onProgress(progress);
+}
+
 /** Whether a server of the 2026 revision wants some arguments repeated in HTTP headers; the SDK decides how. */
 function hasMirroredArguments(tool: Tool): boolean {
   return JSON.stringify(tool.inputSchema).includes('"x-mcp-header"');
-}
-
-function progressOf({ progress, total, message }: Progress): ToolProgress {
-  return { progress, ...(total !== undefined && { total }), ...(message !== undefined && { message }) };
 }
 
 /** Workaround for the SDK 2.4.0: without `maxTotalTimeout` it lets progress put the timeout off for ever. */

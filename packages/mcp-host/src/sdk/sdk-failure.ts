@@ -3,6 +3,7 @@ import { networkFailure } from '@signalbox/guarded-fetch';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import type { Failure } from '@signalbox/tool-calls';
 import { answerTooLarge } from '../too-large-answer.ts';
+import { isRawError, rawError } from './raw-error.ts';
 
 /**
  * The `data` of the error that stands for an answer which can't arrive any more. It is compared by identity, so no
@@ -22,6 +23,12 @@ export function failureOf(thrown: unknown): Failure {
 function protocolFailure({ code, message, data }: ProtocolError): Failure {
   if (data === streamLost) return { kind: 'lost', reason: streamLost.reason };
   if (data === answerTooLarge) return { kind: 'too_large', reason: message };
+  if (isRawError(data)) return answeredFailure(data[rawError].code, message, data[rawError].data);
+  return answeredFailure(code, message, data);
+}
+
+/** Says what the JSON-RPC error of a server means for the request. */
+export function answeredFailure(code: number, message: string, data: unknown): Failure {
   return { kind: 'answered', code, reason: message.slice(0, 1_000), ...(data !== undefined && { data }) };
 }
 

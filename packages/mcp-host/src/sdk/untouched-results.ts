@@ -1,5 +1,6 @@
 import type { JSONRPCMessage, RequestId, Transport } from '@modelcontextprotocol/client';
 import { isInputRequired } from '@signalbox/protocol';
+import { rawError, retiredNotFound } from './raw-error.ts';
 
 /** The property of a `tools/list` result that holds the tools as the server sent them. */
 export const rawTools = Symbol('tools as the server sent them');
@@ -15,13 +16,15 @@ const standIns: Readonly<Record<string, object>> = {
   'resources/read': { contents: [] },
   'prompts/get': { messages: [] },
   'completion/complete': { completion: { values: [] } },
+  'tools/call': { content: [] },
 };
 const complete = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' };
 
 /**
- * Hides lists, what is read, and `input_required` results from the SDK. The transport must not be connected yet. Workaround for
+ * Hides lists, what is read, and results of calls from the SDK. The transport must not be connected yet. Workaround for
  * the SDK 2.4.0: on a connection of the 2026 revision it ignores the schema of the caller, refuses a whole list for one
- * bad entry, and rebuilds results from the fields that it knows.
+ * bad entry and a whole result for one type of content that it does not know, and rebuilds results from the fields that it
+ * knows. It also replaces an error code of earlier revisions, which is kept in the error's data here.
  */
 export function keepResultsUntouched(transport: Transport): void {
   const asked = new Map<RequestId, string>();
@@ -35,18 +38,29 @@ export function keepResultsUntouched(transport: Transport): void {
     return send(message, options);
   };
   transport.onmessage = (message: JSONRPCMessage) => {
-    if ('error' in message && message.id !== undefined) asked.delete(message.id);
-    if (!('result' in message)) return;
+    if ('method' in message || message.id === undefined) return;
     const method = asked.get(message.id);
     asked.delete(message.id);
+    if ('error' in message) {
+      const { code, data } = message.error;
+      if (code === retiredNotFound) message.error.data = { [rawError]: { code, data } };
+      return;
+    }
     const result: Record<PropertyKey, unknown> = message.result;
     if (method === 'tools/list' && Array.isArray(result.tools)) {
       result[rawTools] = result.tools;
       result.tools = [];
+    } else if (method === 'tools/call' && !isKnownKind(result)) {
+      // The SDK refuses it.
+      return;
     } else if (method !== undefined && Object.hasOwn(standIns, method)) {
       Object.assign(message, { result: { ...complete, ...standIns[method], [rawResult]: result } });
     } else if (method === undefined && isInputRequired(result)) {
       Object.assign(message, { result: { resultType: 'complete', content: [], [rawResult]: result } });
     }
   };
+}
+
+function isKnownKind({ resultType }: Record<PropertyKey, unknown>): boolean {
+  return resultType === undefined || resultType === 'complete' || resultType === 'input_required';
 }

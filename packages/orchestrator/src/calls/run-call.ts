@@ -234,8 +234,13 @@ async function callHost(
 }
 
 function withoutTokensIn(progress: ToolProgress): ToolProgress {
-  const { message } = progress;
-  return message === undefined ? progress : { ...progress, message: withoutTokens(message) };
+  const { message, _meta } = progress;
+  if (message === undefined && _meta === undefined) return progress;
+  return {
+    ...progress,
+    ...(message !== undefined && { message: withoutTokens(message) }),
+    ...(_meta && { _meta: JSON.parse(withoutTokens(JSON.stringify(_meta))) }),
+  };
 }
 
 /** Writes the start of a call that is not safe to repeat to the journal. Resolves with an error if that fails. */

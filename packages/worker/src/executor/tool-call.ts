@@ -45,6 +45,8 @@ export interface ToolProgress {
   progress: number;
   total?: number;
   message?: string;
+  /** Fields of the MCP server's own. */
+  _meta?: RequestMeta;
 }
 
 /** Makes the body of the request for a call. */

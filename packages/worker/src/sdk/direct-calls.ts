@@ -9,9 +9,6 @@ import { type CallRound, isJsonObject, messageOf } from '@signalbox/protocol';
 import { type AnswerDeps, type ClientCall, startCall } from './answer-call.ts';
 import { untouched } from './legacy-input.ts';
 
-/** An error code of earlier revisions, which the SDK replaces with `InvalidParams` when it sends it. */
-const retiredNotFound = -32002;
-
 interface CallMessage {
   id: RequestId;
   params: { name: unknown; arguments?: unknown; _meta?: Record<string, unknown> };
@@ -114,9 +111,11 @@ export class DirectCalls {
       isModern: false,
       notify: (params) => {
         if (signal.aborted) return;
-        this.#transport?.send({ jsonrpc: '2.0', method: 'notifications/progress', params }).catch(() => {});
+        this.#transport
+          ?.send({ jsonrpc: '2.0', method: 'notifications/progress', params }, { relatedRequestId: id })
+          .catch(() => {});
       },
-      ask: (request, options) => server.request(request, untouched, options),
+      ask: (request, options) => server.request(request, untouched, { ...options, relatedRequestId: id }),
     };
   }
 }
@@ -138,7 +137,7 @@ function isPlainMeta(meta: Record<string, unknown>): boolean {
   return true;
 }
 
-/** Makes the same error of what a call threw as the SDK's server does. */
+/** Makes the same error of what a call threw as the SDK's server does, but for -32002, which these revisions know and the SDK replaces. */
 function errorOf(thrown: unknown) {
   const { code, data } = isJsonObject(thrown) ? thrown : {};
   return {
@@ -149,6 +148,5 @@ function errorOf(thrown: unknown) {
 }
 
 function wireCode(code: unknown): number {
-  if (code === retiredNotFound) return ProtocolErrorCode.InvalidParams;
   return Number.isSafeInteger(code) ? (code as number) : ProtocolErrorCode.InternalError;
 }

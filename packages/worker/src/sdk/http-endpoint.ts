@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { classifyInboundRequest, createMcpHandler } from '@modelcontextprotocol/server';
 import type { OfferedKinds } from '@signalbox/protocol';
 import { type AgentFaceTools, type AnswerDeps, cancelCalls } from './answer-call.ts';
+import { DirectCalls } from './direct-calls.ts';
 import { createFaceServer } from './face-server.ts';
 import type { FaceRequest } from './http-request.ts';
 import { LegacySessions } from './legacy-sessions.ts';
@@ -52,7 +53,10 @@ export function openHttpEndpoint(tools: AgentFaceTools, options: HttpEndpointOpt
     { legacy: 'reject', onerror: onError },
   );
   const sessions = new LegacySessions({
-    createServer: (session) => createServer({ session }),
+    createServer: (session) => ({
+      server: createServer({ session }),
+      directCalls: new DirectCalls({ tools, running, heartbeatMs, trace, session }),
+    }),
     onEnded: onSessionEnded,
     newSessionId: randomUUID,
     maxSessions,

@@ -5,6 +5,7 @@ import {
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server';
 import type { OfferedKinds } from '@signalbox/protocol';
+import type { DirectCalls } from './direct-calls.ts';
 import { type HttpRefusal, refusalResponse } from './http-refusal.ts';
 import { type FaceRequest, requestIdOf } from './http-request.ts';
 import { sendOffersChanged } from './offer-requests.ts';
@@ -17,8 +18,8 @@ interface Session {
 }
 
 export interface LegacySessionsOptions {
-  /** Makes the server of the session with this id. */
-  createServer: (session: string) => Server;
+  /** Makes the server of the session with this id, and what answers its calls. */
+  createServer: (session: string) => { server: Server; directCalls: DirectCalls };
   /** Called when a session has ended. Must not reject. */
   onEnded: (session: string) => Promise<void>;
   newSessionId: () => string;
@@ -81,13 +82,15 @@ export class LegacySessions {
   async #open(request: FaceRequest): Promise<Response> {
     const { createServer, newSessionId, maxSessions, now } = this.#options;
     const transport = new SessionTransport(newSessionId());
-    const server = createServer(transport.sessionId);
+    const { server, directCalls } = createServer(transport.sessionId);
     await server.connect(transport);
+    directCalls.attach(transport);
     const response = await transport.post(request.message as JSONRPCMessage, request);
     if (server.getClientVersion() === undefined) {
       await server.close();
       return response;
     }
+    directCalls.open(server);
     if (this.#sessions.size >= maxSessions) await this.#end(this.#longestIdle());
     this.#sessions.set(transport.sessionId, { server, transport, lastUsedAt: now() });
     response.headers.set('mcp-session-id', transport.sessionId);

@@ -1,11 +1,12 @@
 import type { ToolProgress } from '../executor/tool-call.ts';
 
-/** How much a heartbeat adds to the progress: less than the steps of servers, so that it stays below real progress. */
+/** How much a sign of life adds to the progress: less than the steps of servers, so that it stays below real progress. */
 const heartbeatStep = 1e-6;
 
 /**
  * Sends the progress of one call to a client that asked for it: what the server reports, and a heartbeat whenever nothing was
- * sent for `heartbeatMs`. The number always grows, as MCP demands. After `end` nothing is sent.
+ * sent for `heartbeatMs`. The numbers of the server stay as they are, equal ones too, unless a heartbeat has gone beyond them: those grow,
+ * as MCP demands. After `end` nothing is sent.
  */
 export interface CallProgress {
   report(progress: ToolProgress): void;
@@ -19,18 +20,21 @@ export interface CallProgress {
 export function startCallProgress(heartbeatMs: number, send: (progress: ToolProgress) => void): CallProgress {
   const startedAt = performance.now();
   let last: number | undefined;
+  /** The number of the last heartbeat, which no later one may fall below. */
+  let floor = Number.NEGATIVE_INFINITY;
   let total: number | undefined;
   let waiting: string | undefined;
   let ended = false;
   const notify = (progress: ToolProgress) => {
-    last = last === undefined ? progress.progress : Math.max(progress.progress, last + heartbeatStep);
+    last = progress.progress;
     timer.refresh();
-    send({ ...progress, progress: last });
+    send(progress);
   };
   const timer = setInterval(() => {
     const seconds = Math.round((performance.now() - startedAt) / 1000);
+    floor = last === undefined ? 0 : last + heartbeatStep;
     notify({
-      progress: last ?? 0,
+      progress: floor,
       ...(total !== undefined && { total }),
       message: waiting === undefined ? `still running after ${seconds} s` : `${waiting}, after ${seconds} s`,
     });
@@ -39,7 +43,7 @@ export function startCallProgress(heartbeatMs: number, send: (progress: ToolProg
     report(progress) {
       if (ended) return;
       total = progress.total;
-      notify(progress);
+      notify(progress.progress > floor ? progress : { ...progress, progress: (last ?? 0) + heartbeatStep });
     },
     awaits(approval) {
       waiting = approval === undefined ? undefined : `still waiting for approval ${approval} by a person`;
