@@ -145,3 +145,19 @@ test('live workers follow an orchestrator that comes back with another policy', 
   await changed;
   expect(executor.listTools().map(({ name }) => name)).toEqual(['mcp_counter__echo']);
 });
+
+test('Calls beyond the rate of their agent are made later, and refused only if their deadline is nearer', async () => {
+  const rates = { messages: 10, messagesBurst: 2 };
+  await using stack = await startToolStack({ broker: { limits: { rates } } });
+  const executor = await stack.executor('rosa');
+  const outcomes = await Promise.all(
+    [1, 2, 3, 4, 5, 6].map((n) => executor.execute({ name: 'mcp_counter__echo', arguments: { n } })),
+  );
+  expect(outcomes.map(({ result }) => result?.structuredContent)).toEqual([1, 2, 3, 4, 5, 6].map((n) => ({ n })));
+  const hurried = await Promise.all(
+    [1, 2, 3, 4, 5, 6].map(() => executor.execute({ name: 'mcp_counter__echo' }, { timeoutMs: 90 })),
+  );
+  expect(hurried.map(({ error }) => error)).toContainEqual(
+    expect.objectContaining({ code: 'quota_exceeded', retryable: true, may_have_run: false }),
+  );
+});

@@ -233,6 +233,11 @@ export interface RequestOptions {
   onReceipt?: (duplicate: boolean) => void;
   /** See {@link Outgoing.traceparent}. */
   traceparent?: string | undefined;
+  /**
+   * True: a request that the broker refuses as `rate_limited` is sent again when the broker says, if that is before the deadline. By
+   * default it ends as `rejected`.
+   */
+  waitsForRate?: boolean;
 }
 
 /**

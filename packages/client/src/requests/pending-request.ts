@@ -25,10 +25,12 @@ export class PendingRequest implements DeliveryOwner {
   readonly expected: ExpectedReply;
   readonly resolve: (outcome: RequestOutcome) => void;
   isReceipted = false;
-  /** The newest refusal of an ephemeral request that is tried again. */
+  /** The newest refusal of a request that is tried again. */
   refusal: SignalboxError | undefined;
   delivery: Delivery | undefined;
   deadline: Deadline | undefined;
+  /** The time of the deadline on the client's clock. */
+  expiresAt = Number.POSITIVE_INFINITY;
   /** The span of the sending, which ends with the receipt. */
   span: TracedSpan | undefined;
   onAbort: (() => void) | undefined;

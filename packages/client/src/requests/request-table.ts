@@ -11,7 +11,7 @@ import { beginReceive, beginSend, type Tracing } from '@signalbox/tracing';
 import type { ParseBody } from '../body-reader.ts';
 import type { Log, ParsedMessage, RequestOptions, RequestOutcome } from '../broker-client.ts';
 import type { Clock } from '../clock.ts';
-import { brokerReplacedError, clientError } from '../errors.ts';
+import { brokerReplacedError, clientError, retryAfterMsOf } from '../errors.ts';
 import type { Outbox } from '../socket/outbox.ts';
 import type { DeadlineTable } from './deadline-table.ts';
 import type { DeliveryTable } from './delivery-table.ts';
@@ -119,6 +119,7 @@ export class RequestTable {
       request.span = beginSend(tracing, frame, address, tracing.active());
       frame.traceparent = request.span.traceparent;
     }
+    request.expiresAt = expiresAt;
     request.deadline = deadlines.add(expiresAt, () => this.#giveUp(request, 'timed_out'));
     this.#pending.add(frame.id, request);
     const { signal } = options;
@@ -144,6 +145,10 @@ export class RequestTable {
       return true;
     }
     const mayHaveRun = mayBeStored || request.isReceipted;
+    if (!mayHaveRun && this.#waitsForRate(request, error)) {
+      request.refusal = error;
+      return true;
+    }
     // A retryable refusal doesn't tell what became of an earlier sending; only a receipt or a reply does.
     if (mayHaveRun && error.retryable) return true;
     this.#end(
@@ -154,6 +159,11 @@ export class RequestTable {
     );
     return false;
   };
+
+  #waitsForRate({ options, expiresAt }: PendingRequest, error: SignalboxError): boolean {
+    if (options.waitsForRate !== true || error.code !== 'rate_limited') return false;
+    return this.#deps.clock.now() + (retryAfterMsOf(error) ?? 0) < expiresAt;
+  }
 
   readonly #brokerReplaced: OnBrokerReplaced = (request) => {
     // An ephemeral request is a read without effect.

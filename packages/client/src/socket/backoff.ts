@@ -29,7 +29,10 @@ const refusalPolicy = { baseMs: 100, capMs: 2_000 };
 
 /** Returns the wait before a refused frame is sent again: the time that the broker asked for, or a jittered back-off. */
 export function refusalDelayMs(error: SignalboxError, refusals: number, random: number): number {
-  return retryAfterMsOf(error) ?? 20 + backoffMs(refusalPolicy, refusals, random);
+  const asked = retryAfterMsOf(error);
+  // Many that were refused together must not come again together.
+  if (asked !== undefined && refusals === 0) return asked;
+  return (asked ?? 20) + backoffMs(refusalPolicy, refusals, random);
 }
 
 /**

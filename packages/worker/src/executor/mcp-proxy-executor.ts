@@ -175,7 +175,10 @@ export class McpProxyExecutor implements AsyncDisposable {
     const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs;
     const body = callBody(call, { timeoutMs, progress: onProgress !== undefined, round, meta });
     const askMs = tool && askDeadlineOf(tool);
-    const requestOptions: RequestOptions = { timeoutMs: (timeoutMs ?? defaultCallTimeoutMs) + (askMs ?? 0) };
+    const requestOptions: RequestOptions = {
+      timeoutMs: (timeoutMs ?? defaultCallTimeoutMs) + (askMs ?? 0),
+      waitsForRate: true,
+    };
     if (requestId !== undefined) requestOptions.id = requestId;
     if (traceparent !== undefined) requestOptions.traceparent = traceparent;
     if (signal) requestOptions.signal = signal;
