@@ -4,6 +4,7 @@ import { type AgentToolsOptions, openAgentTools } from '../face/agent-tools.ts';
 import { openHttpEndpoint } from '../sdk/http-endpoint.ts';
 import { refusalResponse, unavailable } from '../sdk/http-refusal.ts';
 import { type FaceRequest, requestIdOf } from '../sdk/http-request.ts';
+import { keptOpen } from '../sdk/kept-open.ts';
 
 export interface FaceAgentOptions extends AgentToolsOptions {
   version: string;
@@ -12,6 +13,8 @@ export interface FaceAgentOptions extends AgentToolsOptions {
   /** Bytes of its requests that are read a second, in the long run; twice as many at once. */
   bytesPerSecond: number;
   sessionIdleMs: number;
+  /** See `HttpFaceTimes.silenceMs`. */
+  silenceMs: number;
   /** Monotonic milliseconds. */
   now: () => number;
 }
@@ -52,7 +55,13 @@ export function openFaceAgent(executor: McpProxyExecutor, options: FaceAgentOpti
   let lastUsedAt = now();
   let closing: Promise<void> | undefined;
 
-  async function answer(request: FaceRequest): Promise<Response> {
+  function answer(request: FaceRequest): Promise<Response> {
+    const answering = answerOrRefuse(request);
+    const mayStream = request.method === 'POST' && request.streams;
+    return mayStream ? keptOpen(answering, options.silenceMs) : answering;
+  }
+
+  async function answerOrRefuse(request: FaceRequest): Promise<Response> {
     if (closing) return refusalResponse(unavailable('this face is ending'), requestIdOf(request.message));
     lastUsedAt = now();
     try {

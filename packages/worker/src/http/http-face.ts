@@ -8,6 +8,7 @@ import {
 } from '@signalbox/protocol';
 import { nameFor, type TlsPair } from '@signalbox/tls';
 import type { AgentToolsOptions } from '../face/agent-tools.ts';
+import { defaultSilenceMs } from '../sdk/kept-open.ts';
 import { AgentTable, type AgentTableOptions } from './agent-table.ts';
 import { openFaceAgent } from './face-agent.ts';
 import { startHttpServer } from './http-server.ts';
@@ -21,6 +22,8 @@ export interface HttpFaceTimes {
   requestTimeoutMs: number;
   /** How long an agent's connection to the broker and its list of tools may take; default 5 s. */
   connectTimeoutMs: number;
+  /** How long a request may wait for its answer before a stream is opened that shows that it is served; default 25 s. */
+  silenceMs: number;
 }
 
 /** How an HTTP face listens, and what its agents are shown. */
@@ -68,6 +71,7 @@ export interface HttpFace extends AsyncDisposable {
 const defaultTimes: HttpFaceTimes = {
   requestTimeoutMs: 30_000,
   connectTimeoutMs: 5_000,
+  silenceMs: defaultSilenceMs,
 };
 
 /**
@@ -98,6 +102,7 @@ export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace>
         maxSessions: limits.sessionsPerAgent,
         bytesPerSecond: limits.bytesPerSecond,
         sessionIdleMs: limits.sessionIdleMs,
+        silenceMs: times.silenceMs,
         now,
         log,
       }),

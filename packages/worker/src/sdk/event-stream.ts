@@ -1,6 +1,7 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/server';
 
-const keepAliveMs = 15_000;
+/** The longest silence of a stream of events. */
+export const keepAliveMs = 15_000;
 /** The most frames that wait for a client that does not read; further ones are dropped. */
 const maxWaiting = 256;
 
