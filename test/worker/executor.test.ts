@@ -153,7 +153,9 @@ test('Calls beyond the rate of their agent are made later, and refused only if t
   const outcomes = await Promise.all(
     [1, 2, 3, 4, 5, 6].map((n) => executor.execute({ name: 'mcp_counter__echo', arguments: { n } })),
   );
-  expect(outcomes.map(({ result }) => result?.structuredContent)).toEqual([1, 2, 3, 4, 5, 6].map((n) => ({ n })));
+  expect(outcomes.map(({ result }) => result?.structuredContent)).toEqual(
+    [1, 2, 3, 4, 5, 6].map((n) => ({ n })),
+  );
   const hurried = await Promise.all(
     [1, 2, 3, 4, 5, 6].map(() => executor.execute({ name: 'mcp_counter__echo' }, { timeoutMs: 90 })),
   );

@@ -63,7 +63,9 @@ test('Neither questions nor what their answers led to is kept for others, whatev
   const asked = { result: { resultType: 'input_required', ttlMs: 60_000 } };
   expect(await Promise.all([ask(), ask()])).toMatchObject([asked, asked]);
   const inputResponses = { user_name: { action: 'accept', content: { name: 'Ada' } } };
-  expect(await ask({ inputResponses })).toMatchObject({ result: { content: [{ text: 'hello' }], ttlMs: 60_000 } });
+  expect(await ask({ inputResponses })).toMatchObject({
+    result: { content: [{ text: 'hello' }], ttlMs: 60_000 },
+  });
   expect(await ask()).toMatchObject(asked);
   expect(hosted.stack.host.servers()).toContainEqual(
     expect.objectContaining({ name: 'fixture', calls: 4, cacheEntries: 0, cacheHits: 0 }),
