@@ -4,72 +4,16 @@ import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { jsonOf, signalbox } from '../support/cli/command-line.ts';
 
-const commands = [
-  'init',
-  'doctor',
-  'completion',
-  'service install',
-  'service uninstall',
-  'status',
-  'up',
-  'broker',
-  'orchestrator',
-  'token issue',
-  'token list',
-  'token revoke',
-  'tools list',
-  'tools call',
-  'tools result',
-  'tools calls',
-  'tools cancel',
-  'tools explain',
-  'resources list',
-  'resources read',
-  'resources explain',
-  'prompts list',
-  'prompts get',
-  'prompts explain',
-  'approvals',
-  'approvals show',
-  'approvals standing',
-  'approvals revoke',
-  'approve',
-  'deny',
-  'worker mcp',
-  'send',
-  'ask',
-  'inbox',
-  'inbox show',
-  'inbox cancel',
-  'agents',
-  'ps',
-  'history',
-  'hooks list',
-  'hooks show',
-  'schedules list',
-  'clock accept',
-  'clock show',
-  'dead list',
-  'dead show',
-  'dead retry',
-  'dead drop',
-  'backup',
-  'backup verify',
-  'restore',
-  'config check',
-  'config schema',
-];
-
-test.each(commands)(
-  'The help of "%s" has an example that begins with the command, and names --json.',
-  async (command) => {
-    const { code, stdout } = await signalbox([...command.split(' '), '--help']);
-    expect(code).toBe(0);
-    const typed = command === 'ps' ? 'agents' : command;
-    expect(stdout).toContain(`$ signalbox ${typed}`);
-    expect(stdout).toContain('--json');
-  },
-);
+test.each([
+  ['tools call', '$ signalbox tools call'],
+  ['inbox', '$ signalbox inbox'],
+  ['ps', '$ signalbox agents'],
+])('The help of "%s" is printed on standard output, with an example.', async (command, example) => {
+  const { code, stdout, stderr } = await signalbox([...command.split(' '), '--help']);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toContain(example);
+  expect(stdout).toContain('--json');
+});
 
 test('An unknown command and an unknown option are answered with the nearest name and exit code 2.', async () => {
   const command = await signalbox(['tolos', 'list']);
