@@ -38,6 +38,7 @@ export async function openStore(
     },
     now,
     forgottenAfterMs: 24 * hour,
+    memoryRoom: options.memtableMessages ?? 4000,
     async [Symbol.asyncDispose]() {
       await store[Symbol.asyncDispose]();
       await directory[Symbol.asyncDispose]();

@@ -239,7 +239,7 @@ export function requestTests(open: OpenStore): void {
   it('knows who took a request of a group after its message is forgotten, and in a segment', async () => {
     await using setup = await open();
     const inbox = 'role:writer';
-    const many = Array.from({ length: 6000 }, (_, n) =>
+    const many = Array.from({ length: setup.memoryRoom + 300 }, (_, n) =>
       request(setup, `r${n}`, { inbox, openUntil: setup.now() + 30 * day, body: undefined }),
     );
     const appended = await append(setup.store, many);

@@ -13,6 +13,8 @@ export interface StoreUnderTest extends AsyncDisposable {
   now(): number;
   /** After this and enough sweeps a settled id is surely forgotten. */
   readonly forgottenAfterMs: number;
+  /** The number of messages that the store keeps in memory. Those before them wait in segments. */
+  readonly memoryRoom: number;
 }
 
 export type OpenStore = (caps?: GivenCaps) => Promise<StoreUnderTest>;
