@@ -23,6 +23,8 @@ export interface ShimOptions {
   waitMs?: number;
   /** The time at the end for face and client to read what was written, in milliseconds; default 2 s. */
   farewellMs?: number;
+  /** Waits so many milliseconds, or until the signal is aborted. It times the end; default: a timer. */
+  wait?: (ms: number, signal: AbortSignal) => Promise<unknown>;
   input: Readable;
   output: Writable;
   /** Resolves when the process is asked to end. */
@@ -254,13 +256,13 @@ class Shim {
    * written. There is one time for both.
    */
   async #sayFarewell(): Promise<void> {
-    const { farewellMs = defaultFarewellMs } = this.#options;
+    const { farewellMs = defaultFarewellMs, wait = waitUnlessAborted } = this.#options;
     this.#client.close();
     const link = this.#link;
     link?.end();
     const inOrder = (link ? this.#lost.promise : Promise.resolve()).then(() => this.#client.written());
     const gaveUp = new AbortController();
-    const late = delay(farewellMs, undefined, { signal: gaveUp.signal }).catch(() => {});
+    const late = wait(farewellMs, gaveUp.signal);
     await Promise.race([inOrder, late]);
     gaveUp.abort();
     link?.destroy();
@@ -271,8 +273,12 @@ class Shim {
   }
 
   async #pause(ms: number): Promise<void> {
-    await delay(ms, undefined, { signal: this.#ending.signal }).catch(() => {});
+    await waitUnlessAborted(ms, this.#ending.signal);
   }
+}
+
+function waitUnlessAborted(ms: number, signal: AbortSignal): Promise<unknown> {
+  return delay(ms, undefined, { signal }).catch(() => {});
 }
 
 /** Tells whether a refusal stays so for this token. Another face may serve the broker that this one does not. */
