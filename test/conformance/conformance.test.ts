@@ -28,8 +28,8 @@ async function startProxied(fixtureUrl: string) {
   return { url, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }
 
-/** The face offers no logging, which MCP has deprecated, and no subscriptions. */
-const notRelayed = /^(logging-set-level|tools-call-with-logging|resources-(un)?subscribe):/;
+/** The face offers no logging, which MCP has deprecated. */
+const notRelayed = /^(logging-set-level|tools-call-with-logging):/;
 
 test.each(['2025-11-25', '2026-07-28'])(
   'What passes the official suite for %s directly passes it through the HTTP face.',

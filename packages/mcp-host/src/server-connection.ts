@@ -38,6 +38,10 @@ export interface ServerConnection {
   listTools(limits: RequestLimits): Promise<ToolList>;
   /** Lists what the server offers beside tools. Never rejects: what can't be listed is a problem of the list. */
   listOffers(limits: RequestLimits): Promise<ReadOffers>;
+  /**
+   * Has the server tell of changes of these resources and of no others. Never rejects; a server that can't do it tells of none.
+   */
+  follow(uris: ReadonlySet<string>): Promise<void>;
   /** Sends a request of another method than `tools/call`, as {@link callTool} sends a call. */
   request(method: OfferMethod, params: Record<string, unknown>, request: ToolRequest): Promise<ServerAnswer>;
   /** Sends a call and waits for its answer. Never rejects. */

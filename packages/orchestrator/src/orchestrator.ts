@@ -42,6 +42,7 @@ import { CallMeter } from './metrics/call-meter.ts';
 import { MetricsReports } from './metrics/metrics-reports.ts';
 import { ServerFigures } from './metrics/server-figures.ts';
 import { type OfferDeps, serveOffer } from './offers/serve-offer.ts';
+import { Subscriptions } from './offers/subscriptions.ts';
 import { answerOperation, type OperationDeps } from './operator/operations.ts';
 import { checkPolicy, type PolicyChanges } from './operator/policy.ts';
 import { DiscoveryPages } from './pages/discovery-pages.ts';
@@ -201,12 +202,22 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   const heldLimits = options.heldCallLimits ?? defaultHeldCallLimits;
   const holds = new HeldCalls({ minterOf, limits: heldLimits });
   starting.defer(client.onHolds(holds.set));
+  const subscriptions = new Subscriptions({
+    host,
+    client,
+    rules: () => catalogs.present().offerRules,
+    now: monotonic,
+    log,
+  });
+  starting.defer(() => subscriptions.close());
+  starting.defer(host.onInventoryChanged(() => setImmediate(() => subscriptions.refresh())));
   const pages = { now: monotonic, maxReplyBytes };
   const operationDeps: OperationDeps = {
     host,
     scheduler,
     catalogs,
     manifests: new ManifestPages(pages),
+    subscriptions,
     discoveries: new DiscoveryPages(pages),
     registry,
     holds,

@@ -6,7 +6,12 @@ import {
   standingApprovalsReplySchema,
 } from '../src/mcp/approval-replies.ts';
 import { callStatusSchema, callsReplySchema } from '../src/mcp/call-status.ts';
-import { explanationSchema, offerExplanationSchema, searchReplySchema } from '../src/mcp/lookup-replies.ts';
+import {
+  explanationSchema,
+  offerExplanationSchema,
+  searchReplySchema,
+  subscriptionsReplySchema,
+} from '../src/mcp/lookup-replies.ts';
 import { mcpReplySchema } from '../src/mcp/mcp-reply.ts';
 import { mcpRequestSchema } from '../src/mcp/mcp-request.ts';
 import { discoveryReplySchema, serverReplySchema, serversReplySchema } from '../src/mcp/server-report.ts';
@@ -55,6 +60,7 @@ const bodySchemas: Record<string, z.ZodType> = {
   ExplainReply: explanationSchema,
   OfferExplanation: offerExplanationSchema,
   SearchReply: searchReplySchema,
+  SubscriptionsReply: subscriptionsReplySchema,
   ApprovalsReply: approvalsReplySchema,
   StandingApprovalsReply: standingApprovalsReplySchema,
   DecideReply: decideReplySchema,

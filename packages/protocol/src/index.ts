@@ -216,7 +216,9 @@ export {
   type OfferExplanation,
   offerExplanationSchema,
   type SearchReply,
+  type SubscriptionsReply,
   searchReplySchema,
+  subscriptionsReplySchema,
 } from './mcp/lookup-replies.ts';
 export {
   type MailboxAccess,
@@ -251,6 +253,7 @@ export {
   type ManifestRequest,
   type McpRequest,
   maxStandingMs,
+  maxSubscriptions,
   mcpRequestSchema,
   minStandingMs,
   type OfferRequest,
@@ -260,6 +263,7 @@ export {
   type SearchRequest,
   type ServerRequest,
   type StatusRequest,
+  type SubscriptionsRequest,
 } from './mcp/mcp-request.ts';
 export {
   type OfferedKinds,

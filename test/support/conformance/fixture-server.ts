@@ -29,6 +29,7 @@ interface FixtureState {
   /** How often the list of prompts has changed. */
   promptChanges: number;
   announcePrompts(server: Server): void;
+  announceUpdate(server: Server, uri: string): void;
 }
 
 /** The state of a server that tells its own client of changes. */
@@ -37,6 +38,7 @@ const unchanged: FixtureState = {
   announceTools: (server) => void server.sendToolListChanged(),
   promptChanges: 0,
   announcePrompts: (server) => void server.sendPromptListChanged(),
+  announceUpdate: (server, uri) => void server.sendResourceUpdated({ uri }),
 };
 
 function newServer(state: FixtureState): Server {
@@ -59,6 +61,7 @@ function newServer(state: FixtureState): Server {
         state.changes++;
         state.announceTools(server);
       },
+      changeResource: (uri) => state.announceUpdate(server, uri),
       changePrompts: () => {
         state.promptChanges++;
         state.announcePrompts(server);
@@ -79,6 +82,7 @@ export async function startFixture(): Promise<HttpEndpoint> {
     ...unchanged,
     announceTools: () => modern.notify.toolsChanged(),
     announcePrompts: () => modern.notify.promptsChanged(),
+    announceUpdate: (_server, uri) => modern.notify.resourceUpdated(uri),
   };
   const modern = createMcpHandler(() => newServer(state), { legacy: 'reject' });
   const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>();

@@ -14,6 +14,7 @@ export interface FixtureCall {
   /** Makes the list of tools another one, and says so. */
   changeTools(): void;
   changePrompts(): void;
+  changeResource(uri: string): void;
 }
 
 /** One tool of the fixture: how it is listed, and what it does. */

@@ -96,6 +96,10 @@ export const plainTools: readonly FixtureTool[] = [
     changePrompts();
     return { content: [text('changed')] };
   }),
+  fixtureTool('test_change_resource', 'Changes a resource.', ({ args, changeResource }) => {
+    changeResource(String(args.uri));
+    return { content: [text('changed')] };
+  }),
   fixtureTool('test_trigger_tool_change', 'Changes the list of tools.', ({ changeTools }) => {
     changeTools();
     return { content: [text('changed')] };

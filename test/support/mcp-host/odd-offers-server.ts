@@ -7,6 +7,8 @@ import { createInterface } from 'node:readline';
 const count = Number(process.env.RESOURCES ?? 3);
 const perPage = 1000;
 let reads = 0;
+/** The resources that are followed now, as this process was asked. */
+const followed = new Set<string>();
 
 interface Incoming {
   id?: number;
@@ -22,6 +24,12 @@ const text = (uri: string, words: string) => ({ contents: [{ uri, mimeType: 'tex
 
 function read(uri: string): object {
   reads++;
+  if (uri === 'odd://followed') return text(uri, [...followed].sort().join(' '));
+  if (uri === 'odd://exit') process.exit(3);
+  if (uri.startsWith('odd://touch/')) {
+    const touched = uri.replace('touch/', '');
+    write({ method: 'notifications/resources/updated', params: { uri: touched } });
+  }
   if (uri === 'odd://wrong') return text('odd://other', 'what nobody asked for');
   if (uri === 'odd://shapeless') return { contents: 'none' };
   if (uri === 'odd://lasting') return { ...text(uri, `read ${reads}`), ttlMs: 60_000 };
@@ -53,8 +61,16 @@ const answers: Record<string, (params: NonNullable<Incoming['params']>) => objec
     const isLast = from + length >= count;
     return { resources: [...resources, null], ...(!isLast && { nextCursor: String(from + length) }) };
   },
-  'resources/templates/list': () => ({ resourceTemplates: [{ uriTemplate: 'odd://{name}', name: 'Any' }] }),
+  'resources/templates/list': () => ({ resourceTemplates: [{ uriTemplate: 'odd://{+name}', name: 'Any' }] }),
   'resources/read': ({ uri }) => read(uri!),
+  'resources/subscribe': ({ uri }) => {
+    followed.add(uri!);
+    return {};
+  },
+  'resources/unsubscribe': ({ uri }) => {
+    followed.delete(uri!);
+    return {};
+  },
 };
 
 createInterface({ input: process.stdin }).on('line', (line) => {

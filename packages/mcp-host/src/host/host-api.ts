@@ -100,6 +100,15 @@ export interface McpHost extends AsyncDisposable {
     request: { method: OfferMethod; params: Record<string, unknown> },
     options: CallOptions,
   ): Promise<ToolCallResult>;
+  /**
+   * Calls `onUpdated` when a server says that a resource has changed, to whichever instance of it serves the caller. Returns the
+   * function that ends it; `undefined` if the server cannot be asked now.
+   */
+  follow(
+    resource: { server: string; uri: string },
+    caller: CallOptions['caller'],
+    onUpdated: () => void,
+  ): (() => void) | undefined;
   /** Reports the status of each hosted server, in the order of the configuration. */
   servers(): ServerStatus[];
   /** Lists the servers that may offer tools in lists and have not told any yet. */

@@ -130,6 +130,14 @@ class RunningHost implements McpHost {
     }
   }
 
+  follow(
+    { server, uri }: { server: string; uri: string },
+    caller: CallOptions['caller'],
+    onUpdated: () => void,
+  ): (() => void) | undefined {
+    return this.#registry.servers.get(server)?.follow(caller, uri, onUpdated);
+  }
+
   servers(): ServerStatus[] {
     return [...this.#registry.servers.values()].map((server) => server.status());
   }

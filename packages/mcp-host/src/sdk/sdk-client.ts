@@ -13,6 +13,8 @@ export interface ClientEvents {
   onToolsChanged: () => void;
   /** Called when the server announces that its prompts or resources have changed. */
   onOffersChanged: () => void;
+  /** Called when the server says that a resource has changed. */
+  onResourceUpdated: (uri: string) => void;
   /** Called when something goes wrong without ending a request. The reason may hold the server's own words. */
   onNoise: (reason: string) => void;
 }
@@ -35,7 +37,7 @@ export const untouched: StandardSchemaV1<unknown, UntouchedResult> = {
 export function newClient(
   mode: 'legacy' | 'auto',
   probeMs: number,
-  { onToolsChanged, onOffersChanged, onNoise }: ClientEvents,
+  { onToolsChanged, onOffersChanged, onResourceUpdated, onNoise }: ClientEvents,
 ): Client {
   const client = new Client(clientInfo, {
     versionNegotiation: { mode, probe: { timeoutMs: probeMs } },
@@ -50,6 +52,9 @@ export function newClient(
   client.setNotificationHandler('notifications/tools/list_changed', onToolsChanged);
   client.setNotificationHandler('notifications/prompts/list_changed', onOffersChanged);
   client.setNotificationHandler('notifications/resources/list_changed', onOffersChanged);
+  client.setNotificationHandler('notifications/resources/updated', ({ params }) =>
+    onResourceUpdated(params.uri),
+  );
   client.onerror = (error) => onNoise(noiseOf(error));
   keepCallResultsUntouched(client);
   return client;

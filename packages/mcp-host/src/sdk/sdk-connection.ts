@@ -5,6 +5,7 @@ import type { EntryPage } from '../inventory/entry-list.ts';
 import { type OfferLimits, offerLists, type ReadOffers, readOfferList } from '../inventory/offer-list.ts';
 import { readToolList, type ToolList, type ToolListLimits, type ToolPage } from '../inventory/tool-list.ts';
 import type { RequestLimits, ServerAnswer, ServerConnection, ToolRequest } from '../server-connection.ts';
+import { FollowedResources } from './followed-resources.ts';
 import type { LegacyCalls } from './legacy-calls.ts';
 import { progressOf } from './progress-of.ts';
 import { type UntouchedResult, untouched } from './sdk-client.ts';
@@ -29,6 +30,7 @@ export class SdkConnection implements ServerConnection {
   /** The tools whose server wants some of their arguments repeated in HTTP headers. */
   readonly #mirrored = new Map<string, Tool>();
   readonly #retired = Promise.withResolvers<void>();
+  readonly #followed: FollowedResources;
   #isRetired = false;
   #inFlight = 0;
 
@@ -40,6 +42,7 @@ export class SdkConnection implements ServerConnection {
     legacyCalls?: LegacyCalls,
   ) {
     this.#client = client;
+    this.#followed = new FollowedResources(client);
     this.#peer = peer;
     this.#loss = loss;
     this.#limits = limits;
@@ -104,6 +107,10 @@ export class SdkConnection implements ServerConnection {
         ? this.#legacyCalls.call(method, params, request)
         : this.#requestThroughSdk(method, params, request),
     );
+  }
+
+  follow(uris: ReadonlySet<string>): Promise<void> {
+    return this.#followed.follow(uris);
   }
 
   async #whileOpen(send: () => Promise<ServerAnswer>): Promise<ServerAnswer> {

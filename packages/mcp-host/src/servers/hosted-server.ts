@@ -1,6 +1,6 @@
 import { SignalboxError, type ToolCallError } from '@signalbox/protocol';
 import type { Authorizer } from '@signalbox/server-auth';
-import type { ToolCallResult } from '@signalbox/tool-calls';
+import type { CallOptions, ToolCallResult } from '@signalbox/tool-calls';
 import { ServerCalls } from '../calls/server-calls.ts';
 import { isUnsent, type ToolCall } from '../calls/tool-call.ts';
 import { instanceFor, listingInstance } from '../config/instance-name.ts';
@@ -12,6 +12,7 @@ import { nothingOffered, type OfferList, type ReadOffers } from '../inventory/of
 import type { ToolList } from '../inventory/tool-list.ts';
 import { ServerInstances } from './instances/server-instances.ts';
 import type { SupervisedSession } from './instances/supervised-session.ts';
+import { ResourceFollowers } from './resource-followers.ts';
 import { readServerCard } from './server-card.ts';
 import type { ServerDeps } from './server-deps.ts';
 import { ServerOffers } from './server-offers.ts';
@@ -43,6 +44,7 @@ export class HostedServer {
   readonly #authorizer: Authorizer | undefined;
   readonly #tools: ServerTools;
   readonly #offers = new ServerOffers();
+  readonly #followers = new ResourceFollowers();
   readonly #hints = new HonouredHints();
   readonly #instances: ServerInstances;
   readonly #ended = new AbortController();
@@ -70,7 +72,11 @@ export class HostedServer {
     const onOffers = (offers: ReadOffers) => {
       if (this.#offers.take(offers)) this.#calls.forgetAnswers();
     };
-    const events = { onList, onOffers, onReady: () => this.#noteSignIn() };
+    const onUpdated = (key: string, uri: string) => {
+      if (this.#followers.tell(key, uri)) this.#calls.forgetAnswers();
+    };
+    const followedBy = (key: string) => this.#followers.urisOf(key);
+    const events = { onList, onOffers, onUpdated, followedBy, onReady: () => this.#noteSignIn() };
     this.#instances = new ServerInstances({ name, config, authorizer: this.#authorizer, ...events }, deps);
   }
 
@@ -196,6 +202,20 @@ export class HostedServer {
     } finally {
       instance.vacate();
     }
+  }
+
+  /**
+   * Calls `onUpdated` when the instance that serves the caller says that a resource has changed; an instance that starts anew is asked
+   * again. Returns the function that ends it; `undefined` if no instance serves the caller.
+   */
+  follow(caller: CallOptions['caller'], uri: string, onUpdated: () => void): (() => void) | undefined {
+    const key = instanceFor(this.#policy.share, caller);
+    if (key === undefined) return undefined;
+    if (this.#followers.add(key, uri, onUpdated)) this.#instances.followAnew(key);
+    if (!this.#halted) this.#instances.obtain(key);
+    return () => {
+      if (this.#followers.remove(key, uri, onUpdated)) this.#instances.followAnew(key);
+    };
   }
 
   /**

@@ -20,6 +20,7 @@ import type { RoleView } from '../catalog/catalog.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 import { missingServersOf } from '../catalog/missing-servers.ts';
 import type { HeldCalls } from '../holds/held-calls.ts';
+import type { Subscriptions } from '../offers/subscriptions.ts';
 import type { ManifestPages } from '../pages/manifest-pages.ts';
 import {
   type ApprovalOperationDeps,
@@ -56,6 +57,7 @@ export interface OperationDeps
   catalogs: CatalogTracker;
   holds: HeldCalls;
   manifests: ManifestPages;
+  subscriptions: Subscriptions;
 }
 
 /** A request for any operation but a tool call, what else a hosted server is asked, or a question of an agent's CLI. */
@@ -177,6 +179,12 @@ async function answerAllowed(
   switch (request.op) {
     case 'manifest':
       return answerManifest(deps, request.as_role ?? asker.role, request);
+    case 'subscriptions': {
+      await catalogs.current();
+      const data = deps.subscriptions.set(asker, request.uris);
+      await deps.subscriptions.prune();
+      return { data };
+    }
     case 'status':
       return answerStatus(deps, asker, request);
     case 'search': {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { backupJournalSchema } from '../wire/admin/backups.ts';
 import { serverReportSchema } from './server-report.ts';
+import { toolCallErrorSchema } from './tool-call-error-schema.ts';
 
 /** Accepts the answer to op `explain`. */
 export const explanationSchema = z.object({
@@ -71,6 +72,14 @@ export const offerExplanationSchema = z.object({
 });
 /** The answer to op `explain_offer`, in `data`: whether this role could use it now, and the rule that decides it. */
 export type OfferExplanation = z.infer<typeof offerExplanationSchema>;
+
+/** Accepts the answer to op `subscriptions`. */
+export const subscriptionsReplySchema = z.object({
+  subscribed: z.array(z.string()),
+  refused: z.array(z.object({ uri: z.string(), error: toolCallErrorSchema })),
+});
+/** The answer to op `subscriptions`, in `data`: the resources whose changes the address is told, and those that it may not follow. */
+export type SubscriptionsReply = z.infer<typeof subscriptionsReplySchema>;
 
 /** Accepts the answer to op `search`. */
 export const searchReplySchema = z.object({

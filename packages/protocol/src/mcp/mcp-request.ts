@@ -86,6 +86,19 @@ const askPermissionRequestSchema = z.object({
   input: z.unknown().optional().describe('The arguments with which the CLI would use its tool: an object.'),
 });
 
+/** The most resources that one address may follow. */
+export const maxSubscriptions = 256;
+
+const subscriptionsRequestSchema = z.object({
+  op: z.literal('subscriptions'),
+  uris: z
+    .array(z.string().max(4096 + 512))
+    .max(maxSubscriptions)
+    .describe(
+      'All resources of which the asker’s address wants to hear changes; it hears of no others then.',
+    ),
+});
+
 const statusRequestSchema = z.object({
   op: z.literal('status'),
   request_id: idSchema,
@@ -196,6 +209,7 @@ export const mcpRequestSchema = z.discriminatedUnion('op', [
   callRequestSchema,
   offerRequestSchema,
   askPermissionRequestSchema,
+  subscriptionsRequestSchema,
   statusRequestSchema,
   callsRequestSchema,
   ownCallsRequestSchema,
@@ -219,6 +233,7 @@ export const openOps = [
   'call',
   'request',
   'ask_permission',
+  'subscriptions',
   'status',
   'own_calls',
   'search',
@@ -232,6 +247,8 @@ export type CallRequest = z.infer<typeof callRequestSchema>;
 export type OfferRequest = z.infer<typeof offerRequestSchema>;
 /** Asks a person whether an agent's CLI may use a tool of its own. The answer is a result if it may, and an error if not. */
 export type AskPermissionRequest = z.infer<typeof askPermissionRequestSchema>;
+/** Says of which resources an address wants to hear changes. */
+export type SubscriptionsRequest = z.infer<typeof subscriptionsRequestSchema>;
 /** Asks for the state of an earlier call, by default one of the asker. */
 export type StatusRequest = z.infer<typeof statusRequestSchema>;
 /** Asks to call off a call of any agent that waits or runs. */

@@ -4,6 +4,7 @@ import {
   connectBroker,
   groupAddress,
   type Log,
+  type ParsedMessage,
   type RequestOptions,
   requestAddress,
 } from '@signalbox/client';
@@ -31,6 +32,7 @@ import { closest } from 'fastest-levenshtein';
 import { type CallResult, callResultOf, type RoundResult } from './call-result.ts';
 import { CurrentManifest } from './current-manifest.ts';
 import type { CurrentOffers } from './current-offers.ts';
+import { FollowedResources } from './followed-resources.ts';
 import { question } from './orchestrator-question.ts';
 import {
   type PermissionOptions,
@@ -96,6 +98,9 @@ export interface ExecutorOptions {
 export class McpProxyExecutor implements AsyncDisposable {
   readonly #client: BrokerClient;
   readonly #manifest: CurrentManifest;
+  /** The resources of which it hears changes. */
+  readonly followed: FollowedResources;
+  readonly #stop = new AbortController();
   readonly #options: ExecutorOptions;
   readonly #orchestrator: string;
   readonly #log: Log;
@@ -110,6 +115,12 @@ export class McpProxyExecutor implements AsyncDisposable {
     this.#fault = fault;
     const timeoutMs = options.manifestTimeoutMs ?? defaultManifestTimeoutMs;
     this.#manifest = new CurrentManifest({ client, orchestrator, timeoutMs, log });
+    const asker = { client, orchestrator };
+    this.followed = new FollowedResources({ asker, stop: this.#stop.signal, log });
+    client.onMessage((message) => this.#receive(message));
+    client.onState((state) => {
+      if (state.name === 'ready') this.followed.repeat();
+    });
   }
 
   /** Connects and fetches the list of tools. Throws `SignalboxError` if either fails; nothing stays open then. */
@@ -261,6 +272,14 @@ export class McpProxyExecutor implements AsyncDisposable {
     }
   }
 
+  /** Reads the orchestrator's own events, by the identity that the broker attests. A new orchestrator announces its manifest. */
+  #receive(message: ParsedMessage): void {
+    const { kind, from, json } = message;
+    if (kind !== 'event' || from.agent !== this.#orchestrator || from.role !== 'orchestrator') return;
+    this.followed.receive(message);
+    if (isJsonObject(json) && json.event === 'manifest_changed') this.followed.repeat();
+  }
+
   #unknownTool(name: string): ToolCallError {
     const nearest = closest(name, [...this.#manifest.tools.keys()]);
     const mayCall = nearest
@@ -396,6 +415,7 @@ export class McpProxyExecutor implements AsyncDisposable {
   /** Closes the connection for good. Calls that run end with `connection_lost` or, if they were not sent, a refusal. */
   async close(): Promise<void> {
     this.#manifest.close();
+    this.#stop.abort();
     await this.#client.close();
   }
 

@@ -4,6 +4,7 @@ import type { OfferedKinds } from '@signalbox/protocol';
 import { type AgentFaceTools, type AnswerDeps, cancelCalls } from './answer-call.ts';
 import { DirectCalls } from './direct-calls.ts';
 import { createFaceServer } from './face-server.ts';
+import { ListenedResources } from './listened-resources.ts';
 import { sendOffersChanged } from './offer-requests.ts';
 import { RunningCalls } from './running-calls.ts';
 
@@ -41,8 +42,10 @@ export function serveConnection(
   const directCalls = new DirectCalls(deps);
   /** The server of the session, once the client may be sent notifications. */
   let ready: Server | undefined;
+  let era: 'legacy' | 'modern' | undefined;
   const handle = serveStdio(
-    ({ era }) => {
+    (client) => {
+      era = client.era;
       const server = createFaceServer({ ...deps, version });
       if (era === 'modern') ready = server;
       else
@@ -55,11 +58,17 @@ export function serveConnection(
     { transport, onerror: onError },
   );
   directCalls.attach(transport);
+  const listening = new ListenedResources(tools.offers, transport);
+  const stopUpdates = tools.offers.onUpdated((uri) => {
+    if (era === 'modern') ready?.sendResourceUpdated({ uri }).catch(() => {});
+  });
   const ended = Promise.withResolvers<void>();
   const { onclose } = transport;
   transport.onclose = () => {
     running.clientHungUp();
     directCalls.close();
+    stopUpdates();
+    listening.close();
     onclose?.();
     ended.resolve();
   };

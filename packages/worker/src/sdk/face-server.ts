@@ -13,6 +13,7 @@ import { JsonRpcError } from '../tools/json-rpc-error.ts';
 import { toolPage } from '../tools/list-pages.ts';
 import { type AnswerDeps, type ClientCall, startCall } from './answer-call.ts';
 import { untouched } from './legacy-input.ts';
+import { LegacySubscriptions } from './legacy-subscriptions.ts';
 import { answerOfferRequest, isOfferMethod, offerCapabilities } from './offer-requests.ts';
 
 export interface FaceServerOptions extends AnswerDeps {
@@ -51,15 +52,19 @@ export function createFaceServer(options: FaceServerOptions): Server {
   });
   const { offers } = tools;
   const isKnown = (method: string) => method === 'tools/call' || isOfferMethod(offers, method);
+  const subscriptions = new LegacySubscriptions(server, offers);
   if (onlyMethod !== undefined && !isKnown(onlyMethod)) return server;
   server.fallbackRequestHandler = (request, context) => {
+    const isLegacy = context.mcpReq.envelope === undefined;
+    if (isLegacy && subscriptions.knows(request.method))
+      return subscriptions.answer(request.method, request.params ?? {});
     if (!isKnown(request.method)) {
       throw new JsonRpcError(ProtocolErrorCode.MethodNotFound, `no such method: ${request.method}`);
     }
     const { signal: cancelled } = context.mcpReq;
     if (request.method !== 'tools/call') {
-      const { _meta: meta, envelope } = context.mcpReq;
-      const round = envelope === undefined ? undefined : roundOf(server, context);
+      const { _meta: meta } = context.mcpReq;
+      const round = isLegacy ? undefined : roundOf(server, context);
       const { method, params = {} } = request;
       return answerOfferRequest(offers, { method, params, signal: cancelled, round, meta });
     }

@@ -6,6 +6,7 @@ import { DirectCalls } from './direct-calls.ts';
 import { createFaceServer } from './face-server.ts';
 import type { FaceRequest } from './http-request.ts';
 import { LegacySessions } from './legacy-sessions.ts';
+import { followListened, listensToResources } from './listened-resources.ts';
 import { RunningCalls } from './running-calls.ts';
 
 export interface HttpEndpointOptions {
@@ -63,11 +64,19 @@ export function openHttpEndpoint(tools: AgentFaceTools, options: HttpEndpointOpt
     idleMs: sessionIdleMs,
     now,
   });
+  const stopUpdates = tools.offers.onUpdated((uri) => current.notify.resourceUpdated(uri));
   return {
-    answer: (request) =>
-      isLegacy(request)
-        ? sessions.answer(request)
-        : current.fetch(webRequest(request), { parsedBody: request.message }),
+    async answer(request) {
+      if (isLegacy(request)) return sessions.answer(request);
+      const { message, signal } = request;
+      if (!listensToResources(message)) return current.fetch(webRequest(request), { parsedBody: message });
+      const holder = {};
+      const end = () => void tools.offers.follow(holder, new Set());
+      signal.addEventListener('abort', end, { once: true });
+      const parsedBody = await followListened(tools.offers, holder, message);
+      if (signal.aborted) end();
+      return current.fetch(webRequest(request), { parsedBody });
+    },
     get sessionCount() {
       return sessions.size;
     },
@@ -82,6 +91,7 @@ export function openHttpEndpoint(tools: AgentFaceTools, options: HttpEndpointOpt
     },
     sweep: () => sessions.sweep(),
     async close() {
+      stopUpdates();
       await cancelCalls(running);
       await current.close();
       await sessions.close();

@@ -45,7 +45,7 @@ export function offerCapabilities(offers: FaceOffers): ServerCapabilities {
   const { prompts, resources } = offers.kinds();
   return {
     ...(prompts && { prompts: { listChanged: true } }),
-    ...(resources && { resources: { listChanged: true } }),
+    ...(resources && { resources: { subscribe: true, listChanged: true } }),
     ...((prompts || resources) && { completions: {} }),
   };
 }

@@ -7,6 +7,7 @@ import type {
   RequestMeta,
   Resource,
   ResourceTemplate,
+  ToolCallError,
 } from '@signalbox/protocol';
 
 /** A request of a client for a resource, a prompt or a completion. */
@@ -28,6 +29,10 @@ export interface FaceOffers {
   templates(): readonly ResourceTemplate[];
   /** Asks the server that offers it; resolves with the result as the server gave it. Rejects with `JsonRpcError`. */
   ask(ask: OfferAsk): Promise<Record<string, unknown> | InputRequired>;
+  /** Replaces the resources whose changes a holder hears of; resolves with those that the agent may not follow, and why. */
+  follow(holder: unknown, uris: ReadonlySet<string>): Promise<Map<string, ToolCallError>>;
+  /** Calls `listener` with each followed resource that has changed; returns a function that removes it. */
+  onUpdated(listener: (uri: string) => void): () => void;
   /** Calls `listener` with the kinds of which a list has changed; returns a function that removes it. */
   onChanged(listener: (changed: OfferedKinds) => void): () => void;
 }

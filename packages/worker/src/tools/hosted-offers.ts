@@ -17,6 +17,8 @@ export function hostedOffers(executor: McpProxyExecutor, links: SeenLinks): Face
       if (error) throw rpcErrorOf(error, ask);
       return result;
     },
+    follow: (holder, uris) => executor.followed.follow(holder, uris),
+    onUpdated: (listener) => executor.followed.onUpdated(listener),
     onChanged: (listener) => executor.onOffersChanged(listener),
   };
 }
@@ -34,12 +36,15 @@ function requestOf({ method, params, round, meta }: OfferAsk, links: SeenLinks):
 }
 
 /** Makes the error that MCP wants: the server's own, or one with the code of what is wrong. */
-function rpcErrorOf(error: ToolCallError, { method, params }: OfferAsk): JsonRpcError {
+export function rpcErrorOf(
+  error: ToolCallError,
+  { method, params }: { method: string; params: Record<string, unknown> },
+): JsonRpcError {
   const { code, message, hint, rpc_error: answered } = error;
   if (answered) return new JsonRpcError(answered.code, answered.message, answered.data);
   const text = hint === undefined ? message : `${message}. ${hint}`;
   if (code === 'not_found' || code === 'permission_denied') {
-    if (method === 'resources/read') return new JsonRpcError(resourceNotFound, text, { uri: params.uri });
+    if (method.startsWith('resources/')) return new JsonRpcError(resourceNotFound, text, { uri: params.uri });
     return new JsonRpcError(invalidParams, text);
   }
   if (code === 'invalid_arguments') return new JsonRpcError(invalidParams, text);

@@ -19,6 +19,10 @@ export interface ServerInstancesOptions {
   onList: (list: ToolList) => void;
   /** Called with what an instance offers beside tools. */
   onOffers: (offers: ReadOffers) => void;
+  /** Called when an instance says that a resource has changed. */
+  onUpdated: (key: string, uri: string) => void;
+  /** Returns the resources of which an instance is to tell changes. */
+  followedBy: (key: string) => ReadonlySet<string>;
   /** Called when an instance is ready. */
   onReady: () => void;
 }
@@ -53,17 +57,32 @@ export class ServerInstances {
   obtain(key: string): ServerInstance | undefined {
     const present = this.#present.get(key);
     if (present) return present;
-    const { name: server, config, authorizer, onList, onOffers, ...options } = this.#options;
+    const {
+      name: server,
+      config,
+      authorizer,
+      onList,
+      onOffers,
+      onUpdated,
+      followedBy,
+      ...options
+    } = this.#options;
     const onReady = () => {
       options.onReady();
       if (key === listingInstance) instance.end('listed');
     };
     const onEnding = (ending: ServerInstance, reason: EndReason) => this.#forget(ending, reason);
-    const events = { onReady, onList, onOffers };
+    const events = { onReady, onList, onOffers, onUpdated: (uri: string) => onUpdated(key, uri) };
     const instance = new ServerInstance({ server, key, config, authorizer, events, onEnding }, this.#deps);
+    instance.session.follow(followedBy(key));
     if (!instance.start()) return undefined;
     this.#present.set(key, instance);
     return instance;
+  }
+
+  /** Has a present instance follow what it is to follow now. */
+  followAnew(key: string): void {
+    this.#present.get(key)?.session.follow(this.#options.followedBy(key));
   }
 
   /** Replaces the sessions of all and forgets past errors; an instance that was given up and finds no slot ends. */

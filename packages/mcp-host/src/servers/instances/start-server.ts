@@ -35,7 +35,8 @@ interface FailedStart {
 }
 
 /** The callbacks of one start, and the signal that ends it. */
-export interface StartEvents extends Pick<ConnectOptions, 'signal' | 'onToolsChanged' | 'onOffersChanged'> {
+export interface StartEvents
+  extends Pick<ConnectOptions, 'signal' | 'onToolsChanged' | 'onOffersChanged' | 'onResourceUpdated'> {
   /** Called with the id of each process that the start makes. */
   onProcess: (pid: number) => void;
 }
@@ -131,13 +132,14 @@ async function makeDataFolder(path: string): Promise<void> {
 function connectOptions(
   { name, instance, config, authorizer, redact }: StartTarget,
   { tuning, now, log, onProcess }: ServerDeps,
-  { signal, onToolsChanged, onOffersChanged, ...events }: StartEvents,
+  { signal, onToolsChanged, onOffersChanged, onResourceUpdated, ...events }: StartEvents,
 ): ConnectOptions {
   const facts = instanceFacts(name, instance);
   return {
     signal,
     onToolsChanged,
     onOffersChanged,
+    onResourceUpdated,
     timeoutMs: config.startTimeoutMs ?? tuning.startMs,
     now,
     process: {

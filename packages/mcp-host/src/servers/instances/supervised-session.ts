@@ -29,6 +29,8 @@ export interface SessionEvents {
   onList: (list: ToolList) => void;
   /** Called with what the server offers beside tools, each time that it was read. */
   onOffers: (offers: ReadOffers) => void;
+  /** Called when the server says that a resource has changed, whether anybody follows it or not. */
+  onUpdated: (uri: string) => void;
 }
 
 /**
@@ -68,6 +70,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
   /** True if it was ready since the last reload. */
   #wasReady = false;
   #stderrTail = '';
+  #followed: ReadonlySet<string> = new Set();
   #startFailure: StartFailure | undefined;
   /** The present start: since when, and its process as soon as there is one. */
   #start: { sinceMs: number; pid?: number } | undefined;
@@ -163,6 +166,12 @@ export class SupervisedSession implements CallTarget, StartTarget {
   /** Returns the last 64 KiB of standard error of the process that runs or ran last, without secrets. */
   stderrTail(): string {
     return this.redact(this.#connection?.stderrTail() ?? this.#stderrTail);
+  }
+
+  /** Has the server tell of changes of these resources and of no others, also after each restart. */
+  follow(uris: ReadonlySet<string>): void {
+    this.#followed = uris;
+    void this.openConnection?.follow(uris);
   }
 
   get openConnection(): ServerConnection | undefined {
@@ -269,7 +278,13 @@ export class SupervisedSession implements CallTarget, StartTarget {
     const onProcess = (pid: number) => {
       present.pid = pid;
     };
-    const start = await startServer(this, this.#deps, { signal, onToolsChanged, onOffersChanged, onProcess });
+    const start = await startServer(this, this.#deps, {
+      signal,
+      onToolsChanged,
+      onOffersChanged,
+      onResourceUpdated: this.#events.onUpdated,
+      onProcess,
+    });
     this.#start = undefined;
     if ('connection' in start) {
       if (signal.aborted) await start.connection.close();
@@ -302,6 +317,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
     this.#problem = undefined;
     this.#takeList(list);
     this.#takeOffers(offers);
+    if (this.#followed.size > 0) void connection.follow(this.#followed);
     this.#waiters.release(connection);
     this.#firstAttempt.resolve();
     const tools = list.tools.length;

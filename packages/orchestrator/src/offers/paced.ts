@@ -1,0 +1,36 @@
+/** The shortest time between two runs, in milliseconds. */
+const pauseMs = 200;
+
+/** Runs `work` at once and then at most five times a second: what is asked for in between is one run at the end of the pause. */
+export class Paced {
+  readonly #work: () => void;
+  #timer: NodeJS.Timeout | undefined;
+  #isDue = false;
+
+  constructor(work: () => void) {
+    this.#work = work;
+  }
+
+  /** Asks for a run. */
+  ask(): void {
+    if (this.#timer) {
+      this.#isDue = true;
+      return;
+    }
+    this.#timer = setTimeout(() => this.#pauseOver(), pauseMs).unref();
+    this.#work();
+  }
+
+  /** Ends it: nothing runs any more. */
+  end(): void {
+    clearTimeout(this.#timer);
+    this.#isDue = false;
+  }
+
+  #pauseOver(): void {
+    this.#timer = undefined;
+    if (!this.#isDue) return;
+    this.#isDue = false;
+    this.ask();
+  }
+}

@@ -1,0 +1,158 @@
+import type { BrokerClient, Log } from '@signalbox/client';
+import type { McpHost } from '@signalbox/mcp-host';
+import {
+  messageOf,
+  type Sender,
+  SignalboxError,
+  type SubscriptionsReply,
+  type ToolCallError,
+  toolCallError,
+} from '@signalbox/protocol';
+import { Paced } from './paced.ts';
+import { findResource, type OfferRules } from './route-offer.ts';
+
+/** The bounds of the resources that are followed: those of one agent, and all together. */
+export interface SubscriptionLimits {
+  perAgent: number;
+  all: number;
+}
+
+/** The time between two looks at who is connected, in milliseconds. */
+const pruneEveryMs = 60_000;
+
+const defaultLimits: SubscriptionLimits = { perAgent: 1024, all: 16_384 };
+
+/** The dependencies of {@link Subscriptions}. */
+export interface SubscriptionDeps {
+  host: Pick<McpHost, 'follow'>;
+  client: Pick<BrokerClient, 'deliver' | 'listConnected'>;
+  /** The rules as they are now. */
+  rules: () => OfferRules;
+  limits?: SubscriptionLimits;
+  /** Monotonic milliseconds. */
+  now: () => number;
+  log: Log;
+}
+
+/** A resource that an address follows. */
+interface Followed {
+  server: string;
+  uri: string;
+  updates: Paced;
+  end: (() => void) | undefined;
+}
+
+/** All that one address follows, by the URIs that it named. */
+interface Follower {
+  from: Sender;
+  /** What it wants to follow, also what it may not follow at present. */
+  uris: readonly string[];
+  resources: Map<string, Followed>;
+}
+
+/**
+ * Knows which addresses follow which resources, and tells exactly these of updates. Each resource is judged when it is asked for and
+ * again at each update. Nothing is kept beyond this process: a face says again what it follows when it or the orchestrator is new.
+ */
+export class Subscriptions {
+  readonly #deps: SubscriptionDeps;
+  readonly #limits: SubscriptionLimits;
+  readonly #followers = new Map<string, Follower>();
+  #prunedAt: number;
+
+  constructor(deps: SubscriptionDeps) {
+    this.#deps = deps;
+    this.#limits = deps.limits ?? defaultLimits;
+    this.#prunedAt = deps.now();
+  }
+
+  /** Replaces all that the asker's address follows. */
+  set(from: Sender, uris: readonly string[]): SubscriptionsReply {
+    const before = this.#followers.get(from.address);
+    this.#followers.delete(from.address);
+    const resources = new Map<string, Followed>();
+    const reply: SubscriptionsReply = { subscribed: [], refused: [] };
+    let room = this.#roomFor(from.agent);
+    for (const asked of new Set(uris)) {
+      const found = room > 0 ? this.#follow(from, asked, resources) : { refusal: this.#noRoom() };
+      if ('refusal' in found) reply.refused.push({ uri: asked, error: found.refusal });
+      else {
+        room--;
+        reply.subscribed.push(asked);
+      }
+    }
+    if (uris.length > 0) this.#followers.set(from.address, { from, uris, resources });
+    // What is followed on is not told to its server anew, as its new follower is there before the old one leaves.
+    for (const followed of before?.resources.values() ?? []) endOf(followed);
+    return reply;
+  }
+
+  /** Follows everything anew: the servers, or what they offer, may be others than before. */
+  refresh(): void {
+    for (const { from, uris } of [...this.#followers.values()]) this.set(from, uris);
+  }
+
+  /** Forgets the addresses that are not connected any more, at most once a minute. */
+  async prune(): Promise<void> {
+    const now = this.#deps.now();
+    if (now - this.#prunedAt < pruneEveryMs) return;
+    this.#prunedAt = now;
+    const connected = new Set((await this.#deps.client.listConnected()).map(({ address }) => address));
+    for (const address of [...this.#followers.keys()]) if (!connected.has(address)) this.#forget(address);
+  }
+
+  /** Ends all. */
+  close(): void {
+    for (const address of [...this.#followers.keys()]) this.#forget(address);
+  }
+
+  /** How many resources are followed. */
+  get count(): number {
+    return [...this.#followers.values()].reduce((sum, { resources }) => sum + resources.size, 0);
+  }
+
+  #follow(from: Sender, asked: string, resources: Map<string, Followed>) {
+    const found = findResource(this.#deps.rules(), from.role, asked);
+    if ('refusal' in found) return found;
+    const { server, uri } = found;
+    const updates = new Paced(() => this.#tell(from, asked, found));
+    const end = this.#deps.host.follow({ server, uri }, from, () => updates.ask());
+    resources.set(asked, { server, uri, updates, end });
+    return found;
+  }
+
+  /** Tells an address of an update, if its role may still read the resource. */
+  #tell({ address, role }: Sender, asked: string, { server, uri }: { server: string; uri: string }): void {
+    if (!this.#deps.rules().allowlist.allowsResource(role, server, uri)) return;
+    const body = { event: 'resource_updated', uri: asked };
+    this.#deps.client.deliver({ to: address, kind: 'event', body, ephemeral: true }).catch((thrown) => {
+      if (thrown instanceof SignalboxError && thrown.code === 'no_consumer') this.#forget(address);
+      else this.#deps.log({ event: 'announcement_missed', address, reason: messageOf(thrown) });
+    });
+  }
+
+  #forget(address: string): void {
+    const follower = this.#followers.get(address);
+    this.#followers.delete(address);
+    for (const followed of follower?.resources.values() ?? []) endOf(followed);
+  }
+
+  #roomFor(agent: string): number {
+    const { perAgent, all } = this.#limits;
+    const own = [...this.#followers.values()]
+      .filter(({ from }) => from.agent === agent)
+      .reduce((sum, { resources }) => sum + resources.size, 0);
+    return Math.min(perAgent - own, all - this.count);
+  }
+
+  #noRoom(): ToolCallError {
+    const { perAgent, all } = this.#limits;
+    const message = `an agent may follow ${perAgent} resources, and all agents together ${all}`;
+    return toolCallError('quota_exceeded', message, { mayHaveRun: false, hint: 'Follow fewer resources.' });
+  }
+}
+
+function endOf({ updates, end }: Followed): void {
+  updates.end();
+  end?.();
+}
