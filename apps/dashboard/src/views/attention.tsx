@@ -108,7 +108,9 @@ function outcomeOf(who: string, answer: Changed) {
 function Checked({ checked, at }: Attention) {
   return (
     <p class="checked">
-      Looked at {checked.map(({ what, count }) => `${figure(count)} ${what}`).join(', ')}, <Ago at={at} />.
+      Looked at{' '}
+      {checked.map(({ what, count }) => `${figure(count)} ${count === 1 ? what : `${what}s`}`).join(', ')},{' '}
+      <Ago at={at} />.
     </p>
   );
 }

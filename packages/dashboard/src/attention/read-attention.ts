@@ -21,6 +21,7 @@ export interface Attention {
   /** The calls that wait for a decision; `null` if the orchestrator did not answer. */
   approvals: number | null;
   /** What was looked at, and how many of each; `null` if that could not be asked. */
+  /** `what` is a noun in the singular. `count` is null if nobody knows it. */
   checked: { what: string; count: number | null }[];
   /** Epoch milliseconds. */
   at: number;
@@ -61,14 +62,14 @@ export async function readAttention(context: ApiContext): Promise<Attention> {
     items: attentionOf(facts, at),
     approvals: approvals?.length ?? null,
     checked: [
-      { what: 'approvals', count: approvals?.length ?? null },
-      { what: 'holds', count: holds.length },
-      { what: 'agents', count: agents.filter(({ connected_at }) => connected_at !== undefined).length },
-      { what: 'servers', count: isReady ? orchestrator.servers.length : null },
-      { what: 'calls', count: calls?.length ?? null },
-      { what: 'dead letters', count: broker.dead_letters },
-      { what: 'tokens', count: tokens.length },
-      { what: 'webhooks', count: hooks.length },
+      { what: 'approval', count: approvals?.length ?? null },
+      { what: 'hold', count: holds.length },
+      { what: 'agent', count: agents.filter(({ connected_at }) => connected_at !== undefined).length },
+      { what: 'server', count: isReady ? orchestrator.servers.length : null },
+      { what: 'call', count: calls?.length ?? null },
+      { what: 'dead letter', count: broker.dead_letters },
+      { what: 'token', count: tokens.length },
+      { what: 'webhook', count: hooks.length },
     ],
     at,
   };
