@@ -1,11 +1,18 @@
+import { fileURLToPath } from 'node:url';
 import { connectBroker, type ServedRequest } from '@signalbox/client';
+import type { StdioServerConfig } from '@signalbox/mcp-host';
 import { RoleToolAllowlist, startOrchestrator } from '@signalbox/orchestrator';
-import { startTestBroker, type TestBroker } from '@signalbox/testing';
+import { compileCache, startTestBroker, type TestBroker } from '@signalbox/testing';
 import { McpProxyExecutor } from '@signalbox/worker';
 import { expect, test } from 'vitest';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 
 const tool = (name: string) => ({ name, inputSchema: { type: 'object' } });
+
+function enablingServer(): StdioServerConfig {
+  const script = fileURLToPath(new URL('../support/worker/enabling-server.ts', import.meta.url));
+  return { type: 'stdio', command: process.execPath, args: [script], env: compileCache() };
+}
 
 /** An orchestrator of a few lines: it answers manifest requests with what `manifest` returns, and keeps the bodies. */
 async function scriptedOrchestrator(broker: TestBroker, manifest: () => unknown) {
@@ -32,7 +39,7 @@ async function connect(broker: TestBroker, manifestTimeoutMs?: number) {
   });
 }
 
-test('a tool that is not in the list costs no traffic', async () => {
+test('a tool that is not in the list is looked for once more, and its call is not sent', async () => {
   await using broker = await startTestBroker();
   await using orchestrator = await scriptedOrchestrator(broker, () => ({
     manifest: { version: '1', tools: [tool('mcp_a__read'), tool('mcp_a__write')] },
@@ -44,9 +51,23 @@ test('a tool that is not in the list costs no traffic', async () => {
     may_have_run: false,
     hint: "The most similar tool you may call is 'mcp_a__read'.",
   });
-  expect(orchestrator.asked).toHaveLength(1);
+  expect(orchestrator.asked).toMatchObject([{ op: 'manifest' }, { op: 'manifest', fresh: true }]);
   await executor.execute({ name: 'mcp_a__read' });
   expect(orchestrator.asked.at(-1)).toMatchObject({ op: 'call', tool: 'mcp_a__read' });
+});
+
+test('a tool that the call before has enabled can be called at once', async () => {
+  await using stack = await startToolStack({ servers: { enabling: enablingServer() }, counter: false });
+  const executor = await stack.executor('rosa');
+  for (const name of ['first', 'second', 'third']) {
+    const tool = `mcp_enabling__${name}`;
+    expect(executor.findTool(tool)).toBeUndefined();
+    await executor.execute({ name: 'mcp_enabling__enable', arguments: { name } });
+    expect(await executor.execute({ name: tool })).toHaveProperty('result.text', name);
+  }
+  expect(await executor.execute({ name: 'mcp_enabling__fourth' })).toMatchObject({
+    error: { code: 'tool_not_found' },
+  });
 });
 
 test('without an orchestrator connecting fails and says so, and one that comes late is waited for', async () => {

@@ -69,6 +69,8 @@ export interface McpHost extends AsyncDisposable {
    * most), so that a warm-up never looks like an empty list; a server that is missing is named in `problems`.
    */
   inventory(): Promise<Inventory>;
+  /** Resolves when the lists that servers have announced as changed were read, or after `mostMs`. */
+  listsRead(mostMs: number): Promise<void>;
   /** Returns the tools on offer now. While servers start for the first time, theirs are missing. */
   presentInventory(): Inventory;
   /**

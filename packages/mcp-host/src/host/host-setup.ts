@@ -4,6 +4,7 @@ import { checkServers } from '../config/check-servers.ts';
 import type { HostTuning } from '../config/host-tuning.ts';
 import { dataFolderOf } from '../config/instance-name.ts';
 import { defaultToolNameMax, smallestToolNameMax } from '../inventory/tool-name.ts';
+import { ListReadings } from '../servers/list-readings.ts';
 import { ProcessRecords } from '../servers/processes/process-records.ts';
 import { ProcessSlots } from '../servers/processes/process-slots.ts';
 import type { ServerDeps } from '../servers/server-deps.ts';
@@ -39,6 +40,7 @@ export function serverDeps(
     fetch: options.fetch ?? fetch,
     starts,
     slots: new ProcessSlots(maxProcesses),
+    readings: new ListReadings(),
     onProcess: (server: string, pid: number) => records?.add(server, pid) ?? (() => {}),
     dataFolderOf: (server: string) => (stateDir === undefined ? undefined : dataFolderOf(stateDir, server)),
     authorizerFor: options.authorizerFor,

@@ -13,6 +13,7 @@ import {
 } from '../inventory/inventory.ts';
 import { defaultToolNameMax, mayBelongTo } from '../inventory/tool-name.ts';
 import type { HostedServer } from '../servers/hosted-server.ts';
+import type { ListReadings } from '../servers/list-readings.ts';
 import { type ServerChanges, ServerRegistry } from '../servers/server-registry.ts';
 import type { ServerStatus } from '../servers/server-status.ts';
 import type { DiscoveredServer, McpHost, McpHostOptions, MissingServer } from './host-api.ts';
@@ -31,6 +32,7 @@ export function startMcpHost(options: McpHostOptions): McpHost {
 
 class RunningHost implements McpHost {
   readonly #registry: ServerRegistry;
+  readonly #readings: ListReadings;
   readonly #inventory: InventoryTracker;
   readonly #memory = new InventoryMemory();
   readonly #events = new ServerEvents();
@@ -55,7 +57,9 @@ class RunningHost implements McpHost {
     this.#providers = new Map(providers.map((provider) => [provider.name, provider]));
     const rebuild = () => this.#inventory.rebuild();
     const tell = (event: ServerEvent) => this.#events.tell(event);
-    this.#registry = new ServerRegistry(serverDeps(options, this.#tuning, this.#now, rebuild, tell));
+    const deps = serverDeps(options, this.#tuning, this.#now, rebuild, tell);
+    this.#readings = deps.readings;
+    this.#registry = new ServerRegistry(deps);
     const { added } = this.#registry.apply(options.servers);
     this.#inventory = new InventoryTracker(() => this.#buildInventory(toolNameMax), log);
     this.#unsubscribe = providers.map((provider) => provider.onChanged(rebuild));
@@ -65,6 +69,10 @@ class RunningHost implements McpHost {
   async inventory(): Promise<Inventory> {
     await this.#warmUp;
     return this.#inventory.inventory;
+  }
+
+  listsRead(mostMs: number): Promise<void> {
+    return this.#readings.over(mostMs);
   }
 
   presentInventory(): Inventory {

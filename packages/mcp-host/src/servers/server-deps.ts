@@ -5,6 +5,7 @@ import type { HostTuning } from '../config/host-tuning.ts';
 import type { HttpServerConfig } from '../config/server-config.ts';
 import type { ServerEvent } from '../host/server-events.ts';
 import type { HostEvent } from '../host-event.ts';
+import type { ListReadings } from './list-readings.ts';
 import type { ProcessSlots } from './processes/process-slots.ts';
 
 /** The dependencies of all hosted servers, which the host provides. */
@@ -19,6 +20,8 @@ export interface ServerDeps {
   /** The queue in which starts wait for one another, so that many servers don't all start in one moment. */
   starts: PQueue;
   slots: ProcessSlots;
+  /** Counts the changed lists that are being read. */
+  readings: ListReadings;
   /** Called when a process of the server was started. Returns the function to call when it is gone. */
   onProcess: (server: string, pid: number) => () => void;
   /** Returns the folder for the files of a server; `undefined` if the host has no state directory. */

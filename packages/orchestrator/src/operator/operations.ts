@@ -223,12 +223,16 @@ async function answerAllowed(
   }
 }
 
+/** How long a list waits for the changes that servers have announced. */
+const longestFreshMs = 1_000;
+
 /** Answers with the list of `role`, and with the servers that may add to it once they are ready. */
 async function answerManifest(
   { host, catalogs, manifests }: OperationDeps,
   role: string,
   request: ManifestRequest,
 ): Promise<McpReply> {
+  if (request.fresh) await host.listsRead(longestFreshMs);
   const catalog = request.at_once ? catalogs.present() : await catalogs.current();
   const notReady = missingServersOf(host.missing(), catalog.allowlist, role);
   return manifests.answer(role, catalog.view(role), request, notReady);

@@ -29,6 +29,12 @@ const manifestRequestSchema = z.object({
     .describe(
       'Asks for the list as it is now. Without it, an orchestrator that has just started waits for its servers.',
     ),
+  fresh: z
+    .literal(true)
+    .optional()
+    .describe(
+      'Asks for the list with the changes that servers have announced. They are waited for a second at most.',
+    ),
   // Not `role`: a role that a body claims is ignored everywhere.
   as_role: roleSchema.optional().describe('Asks for the tools of another role. For operators and observers.'),
 });

@@ -37,6 +37,8 @@ export class CurrentManifest {
   #notReady: NotReady = [];
   #refreshing: Promise<boolean> | undefined;
   #refreshNext: Promise<boolean> | undefined;
+  /** Whether the next request is for a list with the changes that servers have announced. */
+  #wantsFresh = false;
 
   constructor(options: CurrentManifestOptions) {
     this.#options = options;
@@ -85,7 +87,8 @@ export class CurrentManifest {
   }
 
   /** See `McpProxyExecutor.refresh`. A call while another runs asks once more after it, because that one may be answered already. */
-  refresh(): Promise<boolean> {
+  refresh({ fresh = false } = {}): Promise<boolean> {
+    this.#wantsFresh ||= fresh;
     if (!this.#refreshing) {
       this.#refreshing = this.#fetch().finally(() => {
         this.#refreshing = undefined;
@@ -121,9 +124,12 @@ export class CurrentManifest {
 
   async #fetch(): Promise<boolean> {
     const { client, orchestrator, timeoutMs } = this.#options;
+    const fresh = this.#wantsFresh;
+    this.#wantsFresh = false;
     const manifest = await requestManifest(client, orchestrator, this.#version || undefined, {
       timeoutMs,
       signal: this.#stop.signal,
+      fresh,
     });
     this.#notReady = manifest.not_ready ?? [];
     if (manifest.unchanged || !manifest.tools || manifest.version === this.#version) return false;

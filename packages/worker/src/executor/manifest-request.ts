@@ -11,19 +11,20 @@ const attemptMs = 10_000;
 
 /**
  * Reads the whole list of tools of the agent's role from the orchestrator. If no orchestrator is connected, or one disconnects before it answers,
- * it is asked again until `timeoutMs` is over. Throws `SignalboxError`; a failure is never an empty list.
+ * it is asked again until `timeoutMs` is over. `fresh`: with the changes that servers have announced. Throws `SignalboxError`; a failure is never an empty list.
  */
 export async function requestManifest(
   client: BrokerClient,
   orchestrator: string,
   knownVersion: string | undefined,
-  options: { timeoutMs: number; signal: AbortSignal },
+  options: { timeoutMs: number; signal: AbortSignal; fresh: boolean },
 ): Promise<Manifest> {
   const deadline = performance.now() + options.timeoutMs;
-  return await readWholeManifest(
-    (request) => requestPage(client, orchestrator, request, { deadline, signal: options.signal }),
-    knownVersion,
-  );
+  return await readWholeManifest((request) => {
+    const isFirst = options.fresh && request.cursor === undefined;
+    const asked = isFirst ? { ...request, fresh: true as const } : request;
+    return requestPage(client, orchestrator, asked, { deadline, signal: options.signal });
+  }, knownVersion);
 }
 
 async function requestPage(

@@ -50,6 +50,8 @@ import {
 
 const defaultCallTimeoutMs = 300_000;
 const defaultManifestTimeoutMs = 30_000;
+/** How long a call of a tool that is not listed waits for another list. */
+const longestLookMs = 2_000;
 
 /** How an executor connects and how long it waits. Times in milliseconds. */
 export interface ExecutorOptions {
@@ -180,7 +182,7 @@ export class McpProxyExecutor implements AsyncDisposable {
   }
 
   async #call(call: ToolCall, options: ExecuteOptions, round?: CallRound): Promise<RoundResult> {
-    const tool = this.findTool(call.name);
+    const tool = this.findTool(call.name) ?? (await this.#lookAgain(call.name, options.signal));
     if (!tool && !this.#manifest.hasUnlisted) return { error: this.#unknownTool(call.name) };
     const { signal, requestId, onProgress, traceparent, meta } = options;
     const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs;
@@ -242,6 +244,15 @@ export class McpProxyExecutor implements AsyncDisposable {
     const outcome = await replied;
     this.#fault('worker.reply.received');
     return callResultOf(outcome, tool);
+  }
+
+  /** Reads the list once more for a tool that is not in it: the call before may have enabled it. */
+  async #lookAgain(name: string, signal: AbortSignal | undefined): Promise<Tool | undefined> {
+    if (this.#manifest.hasUnlisted) return undefined;
+    const given = AbortSignal.any([AbortSignal.timeout(longestLookMs), ...(signal ? [signal] : [])]);
+    const late = new Promise<void>((resolve) => given.addEventListener('abort', () => resolve()));
+    await Promise.race([this.#manifest.refresh({ fresh: true }).catch(() => {}), late]);
+    return this.findTool(name);
   }
 
   /** Makes a call that may have been made before, by a process that is dead. */

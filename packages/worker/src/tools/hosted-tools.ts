@@ -84,7 +84,7 @@ export async function callHosted(
   });
   calls?.add(requestId, { tool: call.name, result: running, approval: () => decision.approval });
   const ended = await whileClientWaits(Promise.race([running, decision.tookLong]), signal);
-  const outputSchema = tool?.outputSchema;
+  const outputSchema = (tool ?? executor.findTool(call.name))?.outputSchema;
   if ('approval' in ended)
     return {
       result: pendingResultOf(call.name, requestId, ended.approval, { tool, canLookUp: canLookUp() }),

@@ -1,10 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '@signalbox/protocol';
 import type { ServerConnection } from '../../server-connection.ts';
+import type { ListReadings } from '../list-readings.ts';
 import { backoffMs } from './backoff.ts';
 
 /** After a reading, a server that announces nothing for so long is read at once on its next announcement. */
 const quietMs = 5_000;
+/** The longest time by which the list lags behind announcements that do not end. */
+const longestLagMs = 1_000;
 
 /** The dependencies of a {@link ListRefresh}. */
 export interface ListRefreshDeps<List> {
@@ -13,6 +16,8 @@ export interface ListRefreshDeps<List> {
   /** Monotonic milliseconds. */
   now: () => number;
   random: () => number;
+  /** Is told while a list is due. */
+  readings: ListReadings;
   /** Ends all pauses. */
   stop: AbortSignal;
   /** Returns the connection to list over, while the server is ready. */
@@ -28,7 +33,7 @@ export interface ListRefreshDeps<List> {
 /**
  * Reads a list of a server again when the server announces a change. There is one reading at a time; an announcement
  * during a reading causes one more, so the last list that was read is the latest. A server that announces changes all
- * the time is read ever more rarely.
+ * the time is read ever more rarely, down to once a second.
  */
 export class ListRefresh<List> {
   readonly #deps: ListRefreshDeps<List>;
@@ -61,6 +66,7 @@ export class ListRefresh<List> {
 
   async #readWhileDue(): Promise<void> {
     this.#isReading = true;
+    const over = this.#deps.readings.begin();
     for (let failures = 0; this.#isDue && this.#deps.connection()?.isOpen; ) {
       await this.#pause(this.#dueInMs());
       const connection = this.#deps.connection();
@@ -74,12 +80,14 @@ export class ListRefresh<List> {
       await this.#pause(backoffMs(failures++, this.#deps.random()));
     }
     this.#isReading = false;
+    over();
   }
 
   /** Returns how long the next reading has to wait: not at all after a quiet time, else longer each time. */
   #dueInMs(): number {
     const sinceMs = this.#deps.now() - this.#readAt;
-    return this.#readings === 0 ? 0 : Math.max(0, backoffMs(this.#readings - 1, 1) - sinceMs);
+    if (this.#readings === 0) return 0;
+    return Math.max(0, Math.min(longestLagMs, backoffMs(this.#readings - 1, 1)) - sinceMs);
   }
 
   async #readOver(connection: ServerConnection): Promise<string | undefined> {

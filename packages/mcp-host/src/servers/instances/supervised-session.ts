@@ -94,6 +94,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
     const refreshDeps = {
       now: deps.now,
       random: deps.random,
+      readings: deps.readings,
       stop: this.#stop.signal,
       connection: () => (this.#state === 'ready' ? this.#connection : undefined),
     };
