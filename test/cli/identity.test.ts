@@ -31,7 +31,7 @@ test('The operator token in the data directory is used, but never in a shell tha
   const args = ['agents', '--data', broker.dataDir, '--json'];
   const operator = await signalbox(args);
   expect(operator.code).toBe(0);
-  expect(jsonOf(operator)).toEqual({ agents: [], offline: [], more_offline: false });
+  expect(jsonOf(operator)).toMatchObject({ agents: [], offline: [] });
   const agent = await signalbox(args, { env: { SIGNALBOX_AGENT: 'researcher-1' } });
   expect(agent.code).toBe(2);
   expect(jsonOf(agent)).toMatchObject({

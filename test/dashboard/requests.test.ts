@@ -94,7 +94,7 @@ test('Every read answers, and what only the orchestrator knows is missing withou
   ]);
   const { items, checked } = answers[3];
   expect(items).toMatchObject([{ id: 'orchestrator', level: 'now' }]);
-  for (const what of ['approvals', 'calls']) expect(checked).toContainEqual({ what, count: null });
+  for (const what of ['approval', 'call']) expect(checked).toContainEqual({ what, count: null });
 });
 
 test('The events of a session are streamed with ids, and a stream that broke off goes on behind the last one.', async () => {

@@ -20,8 +20,7 @@ export interface Attention {
   items: AttentionItem[];
   /** The calls that wait for a decision; `null` if the orchestrator did not answer. */
   approvals: number | null;
-  /** What was looked at, and how many of each; `null` if that could not be asked. */
-  /** `what` is a noun in the singular. `count` is null if nobody knows it. */
+  /** What was looked at, a noun in the singular, and how many of each; `null` if that could not be asked. */
   checked: { what: string; count: number | null }[];
   /** Epoch milliseconds. */
   at: number;
