@@ -22,7 +22,7 @@ function linesOfExplanation(explanation: OfferExplanation): string[] {
     ['rule', rule],
     ['problem', problem],
     ['held', held],
-    ['server', server ?? (exists ? undefined : `no server offers such a ${kind}`)],
+    ['server', server ?? (allowed && !exists ? `no server offers such a ${kind}` : undefined)],
   ];
   return [
     `role ${role} may ${allowed ? '' : 'not '}${verb} ${name}`,

@@ -54,3 +54,11 @@ test('Where tools may have names of their own, only a name of the form mcp_SERVE
   for (const more of [unprefixed, { capabilities: ['/c'] }])
     expect(warningsOf(['read_file', 'weather', 'mcp_other__x'], more)).toHaveLength(1);
 });
+
+test('Patterns of prompts and resources are judged by their servers, too.', () => {
+  const role = { tools: [], prompts: ['github:*', 'gihub:*'], resources: ['github:a:*', 'gihub:file:///x'] };
+  expect(warningsOf([], { roles: { reader: role } })).toEqual([
+    "(config): roles.reader.prompts[1]: 'gihub:*' matches no prompt: no server has this name (did you mean 'github:*'?)",
+    "(config): roles.reader.resources[1]: 'gihub:file:///x' matches no resource: no server has this name (did you mean 'github:file:///x'?)",
+  ]);
+});

@@ -3,13 +3,13 @@ import { matchesPattern, mayMatchStart, nearestName, serverPart } from '@signalb
 import type { Config } from '../config.ts';
 
 /**
- * Warns of patterns for tools that match nothing whatever the servers offer: no server has the name that a pattern names, or none
+ * Warns of patterns for tools, prompts and resources that match nothing whatever the servers offer: no server has the name that a pattern names, or none
  * offers tools under names of that form. Patterns that only miss the tools of their server are found when it runs. `file` is the
  * configuration as people named it.
  */
 export function unmatchedPatterns(config: Config, file: string): string[] {
   const { roles, orchestrator } = config;
-  const lists: [string, readonly (string | undefined)[]][] = [
+  const lists: [string, readonly (string | undefined)[], string?][] = [
     ...Object.entries(roles).map(([role, { tools }]): [string, readonly string[]] => [
       `roles.${role}.tools`,
       tools,
@@ -18,13 +18,25 @@ export function unmatchedPatterns(config: Config, file: string): string[] {
       `roles.${role}.ask`,
       ask.map((rule) => (typeof rule === 'string' ? rule : rule.tool)),
     ]),
+    ...Object.entries(roles).map(([role, { prompts = [] }]): [string, readonly string[], string] => [
+      `roles.${role}.prompts`,
+      prompts,
+      'prompt',
+    ]),
+    ...Object.entries(roles).map(([role, { resources = [] }]): [string, readonly string[], string] => [
+      `roles.${role}.resources`,
+      resources,
+      'resource',
+    ]),
     ['orchestrator.safeToRepeat', orchestrator.repeat.safe ?? []],
     ['orchestrator.neverRepeat', orchestrator.repeat.never ?? []],
   ];
-  return lists.flatMap(([path, patterns]) =>
+  return lists.flatMap(([path, patterns, noun = 'tool']) =>
     patterns.flatMap((pattern, at) => {
       const reason = pattern === undefined ? undefined : reasonOf(pattern, config);
-      return reason === undefined ? [] : [`${file}: ${path}[${at}]: '${pattern}' matches no tool: ${reason}`];
+      return reason === undefined
+        ? []
+        : [`${file}: ${path}[${at}]: '${pattern}' matches no ${noun}: ${reason}`];
     }),
   );
 }
