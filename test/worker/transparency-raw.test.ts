@@ -76,3 +76,26 @@ test.each(eras)(
     expect(told).toEqual(steps);
   },
 );
+
+test('A call whose headers contradict its arguments is refused, and its server hears nothing of it.', async () => {
+  const properties = { region: { type: 'string', 'x-mcp-header': 'Region' } };
+  const definition = { inputSchema: { type: 'object' as const, properties } };
+  await using server = await startRawHttpServer('modern', {
+    regional: { definition, call: () => [{ result: { content: [] } }] },
+  });
+  await using opened = await startHttpFaceStack({
+    servers: { raw: { type: 'http', url: server.url, prefix: false } },
+    counter: false,
+  });
+  const { stack, face } = opened;
+  const { body, headers } = modernCall(await stack.broker.tokenOf('agent'), 'regional', { region: 'north' });
+  const calls = () => server.received.filter(({ method }) => method === 'tools/call').length;
+  for (const more of [{}, { 'mcp-param-region': 'south' }]) {
+    const { status, text } = await rawRequest(face.port, { body, headers: { ...headers, ...more } });
+    expect({ status, ...JSON.parse(text) }).toMatchObject({ status: 400, id: 1, error: { code: -32020 } });
+  }
+  expect(calls()).toBe(0);
+  const right = { ...headers, 'Mcp-Param-Region': 'north' };
+  expect((await rawRequest(face.port, { body, headers: right })).status).toBe(200);
+  expect(calls()).toBe(1);
+});

@@ -4,10 +4,15 @@ import type { OfferedKinds } from '@signalbox/protocol';
 import { type AgentFaceTools, type AnswerDeps, cancelCalls } from './answer-call.ts';
 import { DirectCalls } from './direct-calls.ts';
 import { createFaceServer } from './face-server.ts';
-import type { FaceRequest } from './http-request.ts';
+import { refusalResponse } from './http-refusal.ts';
+import { type FaceRequest, requestIdOf } from './http-request.ts';
 import { LegacySessions } from './legacy-sessions.ts';
 import { followListened, listensToResources } from './listened-resources.ts';
+import { paramMismatch } from './param-headers.ts';
 import { RunningCalls } from './running-calls.ts';
+
+/** The JSON-RPC code of MCP 2026-07-28 for headers that contradict the body. */
+const headerMismatch = -32020;
 
 export interface HttpEndpointOptions {
   /** The version that we report to clients. */
@@ -65,10 +70,20 @@ export function openHttpEndpoint(tools: AgentFaceTools, options: HttpEndpointOpt
     now,
   });
   const stopUpdates = tools.offers.onUpdated((uri) => current.notify.resourceUpdated(uri));
+  /** Returns why the headers of a call do not repeat its arguments as its tool demands. */
+  const mismatchOf = ({ message, headers }: FaceRequest): string | undefined => {
+    const { method, params } = (message ?? {}) as { method?: unknown; params?: Record<string, unknown> };
+    if (method !== 'tools/call') return undefined;
+    const tool = tools.list().find(({ name }) => name === params?.name);
+    return tool && paramMismatch(tool, params?.arguments, headers);
+  };
   return {
     async answer(request) {
       if (isLegacy(request)) return sessions.answer(request);
       const { message, signal } = request;
+      const why = mismatchOf(request);
+      if (why !== undefined)
+        return refusalResponse({ status: 400, code: headerMismatch, message: why }, requestIdOf(message));
       if (!listensToResources(message)) return current.fetch(webRequest(request), { parsedBody: message });
       const holder = {};
       const end = () => void tools.offers.follow(holder, new Set());

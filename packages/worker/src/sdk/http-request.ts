@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { paramHeaderPrefix } from './param-headers.ts';
 
 export { isJsonContentType } from '@modelcontextprotocol/server';
 
@@ -25,8 +26,9 @@ const relevant = [
 
 /** Returns the headers that MCP uses. The token is not among them: nothing from here on needs it. */
 export function mcpHeaders(headers: IncomingHttpHeaders): Record<string, string> {
+  const names = [...relevant, ...Object.keys(headers).filter((name) => name.startsWith(paramHeaderPrefix))];
   return Object.fromEntries(
-    relevant.flatMap((name) => {
+    names.flatMap((name) => {
       const value = headers[name];
       return value === undefined ? [] : [[name, String(value)]];
     }),
