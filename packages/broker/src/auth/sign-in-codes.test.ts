@@ -17,3 +17,12 @@ test('Of too many codes the oldest is forgotten.', () => {
   expect(codes.take(made[0]!)).toBeUndefined();
   expect(codes.take(made[1]!)).toBe('1');
 });
+
+test('A token that asks for many codes spoils its own, and those of no other token.', () => {
+  const codes = new SignInCodes(() => 0);
+  const ofOther = codes.issue({ id: 'other' });
+  const many = Array.from({ length: 600 }, () => codes.issue({ id: 'greedy' }));
+  expect(codes.take(ofOther)).toBe('other');
+  expect(codes.take(many.at(-1)!)).toBe('greedy');
+  expect(codes.take(many[0]!)).toBeUndefined();
+});
