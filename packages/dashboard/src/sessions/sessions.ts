@@ -11,7 +11,7 @@ import { WorkMeter } from './work-meter.ts';
 /** How long the connection of a session stays open when nobody asks anything, in milliseconds. */
 const idleMs = 60_000;
 
-/** The most sessions with a connection at a time. */
+/** The most sessions with a connection at a time. One of the agent that has the most makes room for one of an agent that has fewer. */
 const maxOpen = 64;
 
 /** So many sessions have their full share of the broker's work; more of them share that. */
@@ -30,6 +30,8 @@ export interface OpenSession {
 }
 
 interface Entry {
+  /** Who signed in. */
+  agent: string;
   opening: Promise<OpenSession>;
   /** The requests and streams that use it now. */
   users: number;
@@ -59,9 +61,9 @@ export class Sessions {
     if (!known) throw new SignalboxError('unauthorized', 'sign in first: signalbox dashboard prints a link');
     let entry = this.#entries.get(token);
     if (!entry) {
-      if (this.#entries.size >= maxOpen)
-        throw new SignalboxError('rate_limited', `${maxOpen} browsers use the dashboard already; close some`);
-      entry = { opening: this.#open({ token, ...known }), users: 0, idle: undefined };
+      this.#makeRoom(known.agent);
+      const { agent } = known;
+      entry = { agent, opening: this.#open({ token, ...known }), users: 0, idle: undefined };
       this.#entries.set(token, entry);
     }
     const used = entry;
@@ -79,6 +81,18 @@ export class Sessions {
   /** Closes the connections of all sessions. The sessions themselves go on. */
   closeAll(): void {
     for (const [token, entry] of this.#entries) this.#close(token, entry);
+  }
+
+  /** Closes a session of the agent that has the most, one that nobody uses if there is one. Throws `rate_limited` if that would be no fairer. */
+  #makeRoom(agent: string): void {
+    if (this.#entries.size < maxOpen) return;
+    const byAgent = Map.groupBy(this.#entries, ([, entry]) => entry.agent);
+    const [most = []] = [...byAgent.values()].sort((a, b) => b.length - a.length);
+    // With a difference of one, two agents would take a place from each other in turn.
+    const [given] = most.toSorted(([, a], [, b]) => a.users - b.users);
+    if (!given || most.length <= (byAgent.get(agent)?.length ?? 0) + 1)
+      throw new SignalboxError('rate_limited', `${maxOpen} browsers use the dashboard already; close some`);
+    this.#close(...given);
   }
 
   async #open(signedIn: SignedIn): Promise<OpenSession> {
