@@ -24,6 +24,19 @@ test('What another page asks for is refused, and so is a name that was rebound t
   expect((await mine.post('messages/send', note)).status).toBe(200);
 });
 
+test('A path is answered for its own method alone.', async () => {
+  await using here = await startDashboardStack({ counter: false });
+  const mine = await session(here);
+  const headers = { host: new URL(here.origin).host, origin: here.origin, cookie: mine.cookie };
+  const statusOf = async (method: string, path: string) => {
+    const all = { ...headers, 'x-signalbox-key': mine.key };
+    return (await ask({ port: here.stack.broker.port }, `/api/${path}`, { method, headers: all })).status;
+  };
+  for (const method of ['PUT', 'PATCH', 'DELETE', 'POST']) expect(await statusOf(method, 'tokens')).toBe(404);
+  expect(await statusOf('GET', 'messages/send')).toBe(404);
+  expect(await statusOf('HEAD', 'tokens')).toBe(200);
+});
+
 test('The page is shown in no frame, and runs no script but its own.', async () => {
   await using here = await startDashboardStack({ counter: false });
   const port = { port: here.stack.broker.port };

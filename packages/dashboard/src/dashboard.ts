@@ -241,9 +241,10 @@ export interface SessionFacts {
 }
 
 function operationAt(path: string, method: string | undefined): ApiOperation {
-  const table = method === 'POST' ? commands : reads;
+  const isRead = method === 'GET' || method === 'HEAD';
+  const table = isRead ? reads : method === 'POST' ? commands : {};
   const operation = Object.hasOwn(table, path) ? table[path] : undefined;
-  if (!operation || (operation.method === 'POST') !== (method === 'POST')) throw notFound();
+  if (!operation) throw notFound();
   return operation;
 }
 
