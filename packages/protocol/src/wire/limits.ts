@@ -389,6 +389,10 @@ export const frameLimits = {
   auditDetailLength: 500,
   /** Events in one `audit`. */
   auditEvents: 64,
+  /** The longest life of a token, and of a hold that ends by itself: 100 years. */
+  lifetimeMs: 36_500 * day,
+  /** The latest time that can be written as a date, in epoch milliseconds. */
+  latestTime: 8_640_000_000_000_000,
   opLength: 64,
   /** Entries of one page of an `admin` operation, and sequence numbers that one names. */
   adminItems: 1000,

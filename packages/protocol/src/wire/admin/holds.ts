@@ -55,8 +55,12 @@ export function holdOperations() {
           .min(1, { error: reasonError })
           .max(frameLimits.holdReasonLength, { error: reasonError })
           .refine((text) => !/[\p{Cc}\p{Bidi_Control}]/u.test(text), { error: reasonError }),
-        until: wholeNumber(1).optional().describe('It ends by itself then. Epoch milliseconds.'),
-        for_ms: wholeNumber(1).optional().describe('It ends by itself after this time; instead of `until`.'),
+        until: wholeNumber(1, frameLimits.latestTime)
+          .optional()
+          .describe('It ends by itself then. Epoch milliseconds.'),
+        for_ms: wholeNumber(1, frameLimits.lifetimeMs)
+          .optional()
+          .describe('It ends by itself after this time; instead of `until`.'),
         cancel_running: z
           .boolean({ error: 'must be true or false' })
           .optional()

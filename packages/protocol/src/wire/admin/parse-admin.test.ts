@@ -25,6 +25,24 @@ describe('The parameters of an operation', () => {
       'role',
       "field 'params.role' must be a role: [a-z0-9][a-z0-9_.-]*",
     ],
+    [
+      'token_issue',
+      { agent: 'a', role: 'a', ttl_ms: Number.MAX_SAFE_INTEGER },
+      'ttl_ms',
+      "field 'params.ttl_ms' must be a whole number of milliseconds from 1 to 3153600000000",
+    ],
+    [
+      'hold',
+      { on: 'all', reason: 'x', for_ms: Number.MAX_SAFE_INTEGER },
+      'for_ms',
+      "field 'params.for_ms' must be a whole number from 1 to 3153600000000",
+    ],
+    [
+      'hold',
+      { on: 'all', reason: 'x', until: Number.MAX_SAFE_INTEGER },
+      'until',
+      "field 'params.until' must be a whole number from 1 to 8640000000000000",
+    ],
     ['token_revoke', {}, 'id', "field 'params.id' must be a token's id"],
     [
       'token_revoke',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { agentIdSchema, rolePattern } from '../../names/name-schemas.ts';
+import { frameLimits } from '../limits.ts';
 
 const maxRoles = 32;
 /** Matches a role, or a pattern of roles in which `*` stands for any run of characters. */
@@ -66,7 +67,7 @@ function tokenRequestSchema() {
   const role = 'must be a role: [a-z0-9][a-z0-9_.-]*';
   const roles = `must be a list of 1 to ${maxRoles} roles`;
   const approves = `must be a list of 1 to ${maxRoles} roles or patterns such as build-*`;
-  const ttl = 'must be a whole number of milliseconds above 0';
+  const ttl = `must be a whole number of milliseconds from 1 to ${frameLimits.lifetimeMs}`;
   return z.object({
     agent: z
       .string({ error: 'must be an agent id' })
@@ -91,6 +92,7 @@ function tokenRequestSchema() {
     ttl_ms: z
       .int({ error: ttl })
       .positive({ error: ttl })
+      .max(frameLimits.lifetimeMs, { error: ttl })
       .nullable()
       .optional()
       .describe(
