@@ -5,6 +5,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { connect as connectSocket, createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { connectWire, type WireClient } from '@signalbox/testing';
@@ -14,34 +15,40 @@ import { startWorkspace, type Workspace } from '../support/cli/workspace.ts';
 import { canFailDisk, failDiskOf } from '../support/durability/failing-disk.ts';
 import { isRunning } from '../support/processes.ts';
 
-const bare = '{broker: {listen: "127.0.0.1:0", data: ./state}}';
+const broker = { listen: '127.0.0.1:0', data: './state' };
+const bare = JSON.stringify({ broker });
+const namedToolsServer = fileURLToPath(new URL('../support/cli/named-tools-server.ts', import.meta.url));
+/** A server that starts quickly, whose tool answers with its process, and a role that may call it. */
+const plain = JSON.stringify({
+  broker,
+  mcpServers: { plain: { command: process.execPath, args: [namedToolsServer, 'look'] } },
+  roles: { researcher: { tools: ['mcp_plain__look'] } },
+});
 const patient = { interval: 100 };
 
-test('SIGINT stops the orchestrator and the broker, and up exits 0.', async () => {
-  await using workspace = await startWorkspace();
-  const { broker, orchestrator } = workspace.ready;
-  expect([broker.pid, orchestrator.pid].map(isRunning)).toEqual([true, true]);
-  expect(await workspace.up.stop('SIGINT')).toBe(0);
-  expect([broker.pid, orchestrator.pid].map(isRunning)).toEqual([false, false]);
-});
-
 test('Children that are killed come back on the same port, and tools work again.', async () => {
-  await using workspace = await startWorkspace();
+  await using workspace = await startWorkspace(() => plain);
   const { broker, orchestrator } = workspace.ready;
   const agent = await workspace.agent('researcher-1', 'researcher');
-  const echo = ['tools', 'call', 'mcp_everything__echo', '{"message":"again"}', '--timeout', '20s', '--json'];
-  expect((await workspace.run(echo, agent.env)).code).toBe(0);
+  const look = ['tools', 'call', 'mcp_plain__look', '--timeout', '20s', '--json'];
+  const first = await workspace.run(look, agent.env);
+  expect(jsonOf(first)).toMatchObject({ result: { success: true, text: expect.stringMatching(/^\d+$/) } });
   for (const pid of [broker.pid, orchestrator.pid]) process.kill(pid, 'SIGKILL');
+  await vi.waitFor(() => {
+    expect(workspace.up.stderr()).toContain('the broker is back');
+    expect(workspace.up.stderr()).toContain('the orchestrator is back');
+  }, patient);
   await vi.waitFor(async () => {
-    const run = await workspace.run(echo, agent.env);
-    expect(jsonOf(run)).toMatchObject({ result: { success: true, text: expect.stringContaining('again') } });
+    const again = await workspace.run(look, agent.env);
+    expect(jsonOf(again)).toMatchObject({ result: { success: true, text: expect.stringMatching(/^\d+$/) } });
+    expect(again.stdout).not.toBe(first.stdout);
   }, patient);
   expect(workspace.up.stderr()).toContain('the broker ended; starting it again');
   expect(workspace.up.stderr()).toContain('the orchestrator ended; starting it again');
 });
 
 test('The face is a third child, beside the broker’s socket: a worker there is a shim, and outlives it.', async () => {
-  await using workspace = await startWorkspace(undefined, { face: true });
+  await using workspace = await startWorkspace(() => plain, { face: true });
   const { broker, face } = workspace.ready;
   const { env } = await workspace.agent('researcher-1', 'researcher');
   expect(existsSync(face!.socket)).toBe(true);
@@ -59,9 +66,8 @@ test('The face is a third child, beside the broker’s socket: a worker there is
   });
   await client.connect(transport);
   try {
-    const call = () =>
-      client.callTool({ name: 'mcp_everything__echo', arguments: { message: 'hi' } }, { timeout: 60_000 });
-    const answer = { content: [{ type: 'text', text: expect.stringContaining('hi') }] };
+    const call = () => client.callTool({ name: 'mcp_plain__look' }, { timeout: 60_000 });
+    const answer = { content: [{ type: 'text', text: expect.stringMatching(/^\d+$/) }] };
     expect(await call()).toMatchObject(answer);
     process.kill(face!.pid, 'SIGKILL');
     expect(await call()).toMatchObject(answer);
@@ -92,7 +98,7 @@ test('A child that died is not started again with a configuration that a hosted 
   await vi.waitFor(() => expect(existsSync(join(workspace.directory, 'evil'))).toBe(true), patient);
 });
 
-test('A second up on the directory of a live one is refused at once, and says which process to stop.', async () => {
+test('A second up on the directory of a live one is refused at once, and says which process to stop; SIGINT stops the live one with its children.', async () => {
   await using workspace = await startWorkspace(() => bare);
   const second = await workspace.run(['up', '--config', 'signalbox.yaml', '--json']);
   expect(second.code).toBe(1);
@@ -100,6 +106,11 @@ test('A second up on the directory of a live one is refused at once, and says wh
     error: { code: 'data_directory_locked', hint: expect.stringContaining(`kill ${workspace.up.pid}`) },
   });
   expect(second.stderr).not.toContain('waiting for it');
+
+  const { broker, orchestrator } = workspace.ready;
+  expect([broker.pid, orchestrator.pid].map(isRunning)).toEqual([true, true]);
+  expect(await workspace.up.stop('SIGINT')).toBe(0);
+  expect([broker.pid, orchestrator.pid].map(isRunning)).toEqual([false, false]);
 });
 
 test('After kill -9 of up its children end by themselves, and the next up waits for them.', async () => {
