@@ -8,14 +8,14 @@ import { parseTokenFile, toolCallErrorSchema } from '@signalbox/protocol';
 import { startTestBroker } from '@signalbox/testing';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { cleanEnv, jsonOf, signalbox, signalboxArgv } from '../support/cli/command-line.ts';
-import { startWorkspace, type Workspace } from '../support/cli/workspace.ts';
+import { everythingText, startWorkspace, type Workspace } from '../support/cli/workspace.ts';
 
 let workspace: Workspace;
 let researcher: { id: string; env: Record<string, string> };
 const operator = ['--config', 'signalbox.yaml'];
 
 beforeAll(async () => {
-  workspace = await startWorkspace();
+  workspace = await startWorkspace(everythingText);
   researcher = await workspace.agent('researcher-1', 'researcher');
 });
 afterAll(() => workspace?.[Symbol.asyncDispose]());

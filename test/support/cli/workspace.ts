@@ -13,27 +13,36 @@ function serverScript(name: string): string {
   return join(dirname(require.resolve(`${name}/package.json`)), 'dist', 'index.js');
 }
 
-/** A configuration with two real MCP servers, roles for both, and a port of the system's choice. */
-function configText(filesDirectory: string): string {
+/** A configuration with a real MCP server, and others that are given; a role for its echo and what is given; and a port of the system's choice. */
+function configText(servers: object = {}, tools: readonly string[] = []): string {
+  const everything = {
+    command: process.execPath,
+    args: [serverScript('@modelcontextprotocol/server-everything')],
+    env: compileCache(),
+  };
   return JSON.stringify({
     broker: { listen: '127.0.0.1:0', data: './state' },
-    mcpServers: {
-      everything: {
-        command: process.execPath,
-        args: [serverScript('@modelcontextprotocol/server-everything')],
-        env: compileCache(),
-      },
-      files: {
-        command: process.execPath,
-        args: [serverScript('@modelcontextprotocol/server-filesystem'), filesDirectory],
-        env: compileCache(),
-      },
-    },
+    mcpServers: { everything, ...servers },
     roles: {
-      researcher: { tools: ['mcp_everything__echo', 'mcp_files__read_*'] },
+      researcher: { tools: ['mcp_everything__echo', ...tools] },
       sandbox: { tools: [] },
     },
   });
+}
+
+/** A configuration with one real MCP server. */
+export function everythingText(): string {
+  return configText();
+}
+
+/** The same with a second one that reads a directory. */
+function twoServersText(filesDirectory: string): string {
+  const files = {
+    command: process.execPath,
+    args: [serverScript('@modelcontextprotocol/server-filesystem'), filesDirectory],
+    env: compileCache(),
+  };
+  return configText({ files }, ['mcp_files__read_*']);
 }
 
 /** `signalbox up` on a directory of its own, and the ways to use it. */
@@ -64,7 +73,7 @@ export async function startWorkspace(
   const files = join(directory, 'files');
   await mkdir(files);
   await writeFile(join(files, 'hello.txt'), 'hello from a file\n');
-  await writeFile(join(directory, 'signalbox.yaml'), (await config?.(directory)) ?? configText(files));
+  await writeFile(join(directory, 'signalbox.yaml'), (await config?.(directory)) ?? twoServersText(files));
   const argv = ['up', '--config', 'signalbox.yaml', ...(face ? [] : ['--no-face'])];
   const up = opened.use(await startDaemon(argv, { cwd: directory, env }));
   const ready = up.ready as Workspace['ready'];
