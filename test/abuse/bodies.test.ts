@@ -1,4 +1,5 @@
 import { requestAddress } from '@signalbox/client';
+import { bodyLimits } from '@signalbox/protocol';
 import { connectWire } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import { drained, startBrokerWithClients } from '../support/broker/broker-with-clients.ts';
@@ -6,6 +7,7 @@ import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 
 const timeoutMs = 10_000;
 const bomb = '['.repeat(1_000_000);
+const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
 const poisoned = '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"plain":1}';
 
 describe('a depth bomb in a body', () => {
@@ -20,13 +22,13 @@ describe('a depth bomb in a body', () => {
     for (const [id, body] of [
       ['deep', bomb],
       ['objects', '{"a":'.repeat(100_000)],
-      ['just-too-deep', `${'['.repeat(65)}${']'.repeat(65)}`],
+      ['just-too-deep', nested(bodyLimits.maxDepth + 1)],
     ]) {
       hostile.send({ type: 'deliver', to: 'server', id, kind: 'ask' }, body);
       await hostile.next('delivered', { id });
     }
     const { client } = await broker.connect(requestAddress('asker'));
-    const deepest = JSON.parse(`${'['.repeat(60)}${']'.repeat(60)}`);
+    const deepest = JSON.parse(nested(bodyLimits.maxDepth));
     const outcome = await client.request('server', 'ask', deepest, { timeoutMs });
     expect(outcome).toMatchObject({ status: 'completed', reply: { json: deepest } });
     await drained(server);

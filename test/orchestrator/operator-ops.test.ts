@@ -53,7 +53,17 @@ test('operators see, stop, start and reload servers; nobody else does', async ()
     const decision = { id: 'k7f3mz', verdict: 'approve' };
     const backup = { directory: '/b', backup_id: 'b' };
     const call = { agent: 'rita', request_id: 'r1' };
-    const body = { op, server: 'counter', role: 'reader', tool: echo, ...backup, ...decision, ...call };
+    const offer = { kind: 'prompt', name: 'x' };
+    const body = {
+      op,
+      server: 'counter',
+      role: 'reader',
+      tool: echo,
+      ...offer,
+      ...backup,
+      ...decision,
+      ...call,
+    };
     expect(await ask(reader, body)).toMatchObject({
       error: {
         code: 'permission_denied',

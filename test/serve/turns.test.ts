@@ -30,7 +30,7 @@ test('An ask starts a turn with the text, the message and a token of its own, an
   await expect(refused).rejects.toMatchObject({ code: 'unauthorized' });
   expect(rosa.events.map(({ event }) => event)).toEqual(['serving', 'turn_started', 'turn_ended']);
   expect((await readdir(join(stage.directory, 'serve-1'))).sort()).toEqual(['program']);
-  expect(await stage.walt.peek({ address: 'walt' })).toEqual([]);
+  await expect.poll(() => stage.walt.peek({ address: 'walt' })).toEqual([]);
 });
 
 /** A script that tells its process and its token in files, and waits for the file `go`. */

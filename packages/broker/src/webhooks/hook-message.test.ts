@@ -33,7 +33,7 @@ test.each([
   ['{"a":1', { text: '{"a":1' }],
   ['1} ,"from":{"x":1', { text: '1} ,"from":{"x":1' }],
   ['line 1\nline 2 "ä"', { text: 'line 1\nline 2 "ä"' }],
-  ['['.repeat(64) + ']'.repeat(64), { text: '['.repeat(64) + ']'.repeat(64) }],
+  ['['.repeat(256) + ']'.repeat(256), { text: '['.repeat(256) + ']'.repeat(256) }],
   [Buffer.from([0xff, 0xfe, 0]), { base64: '//4A' }],
 ])('The content %j is written as %j.', (content, expected) => {
   const body = written(content);

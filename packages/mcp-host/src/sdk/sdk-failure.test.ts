@@ -8,7 +8,8 @@ import {
   withEarlierTry,
 } from '@signalbox/tool-calls';
 import { describe, expect, it } from 'vitest';
-import { failureOf, streamLost } from './sdk-failure.ts';
+import { answerTooLarge } from '../too-large-answer.ts';
+import { answeredFailure, failureOf, streamLost } from './sdk-failure.ts';
 
 const tool = { name: 't', inputSchema: { type: 'object' as const } };
 const unsafe = { server: 's', tool, repeatable: false, aborted: false };
@@ -70,6 +71,11 @@ describe('a failed call', () => {
     expect(report(new ProtocolError(-32603, 'x'))).toMatchObject({ code: 'internal', may_have_run: true });
     expect(report(new ProtocolError(-32603, 'x', { ...streamLost }))).toMatchObject({ code: 'internal' });
     expect(report(new Error('x'))).toMatchObject({ code: 'internal', may_have_run: true });
+  });
+
+  it('of a transport stands for what became of the answer, also without the SDK', () => {
+    expect(answeredFailure(-32603, 'x', streamLost)).toMatchObject({ kind: 'lost' });
+    expect(answeredFailure(-32603, 'x', answerTooLarge)).toMatchObject({ kind: 'too_large' });
   });
 
   it('brings the error of the server along as it was, but not one about our own connection', () => {

@@ -21,14 +21,14 @@ export function failureOf(thrown: unknown): Failure {
 }
 
 function protocolFailure({ code, message, data }: ProtocolError): Failure {
-  if (data === streamLost) return { kind: 'lost', reason: streamLost.reason };
-  if (data === answerTooLarge) return { kind: 'too_large', reason: message };
   if (isRawError(data)) return answeredFailure(data[rawError].code, message, data[rawError].data);
   return answeredFailure(code, message, data);
 }
 
-/** Says what the JSON-RPC error of a server means for the request. */
+/** Says what a JSON-RPC error means for the request: one of the server, or one that a transport put in the place of its answer. */
 export function answeredFailure(code: number, message: string, data: unknown): Failure {
+  if (data === streamLost) return { kind: 'lost', reason: streamLost.reason };
+  if (data === answerTooLarge) return { kind: 'too_large', reason: message };
   return { kind: 'answered', code, reason: message.slice(0, 1_000), ...(data !== undefined && { data }) };
 }
 
