@@ -1,8 +1,12 @@
 import { join } from 'node:path';
 import { build } from 'vite';
 
-/** Builds the page of the dashboard and returns its files, each a name and its content. */
+/**
+ * Builds the page of the dashboard as users get it, also for tests, and returns its files, each a name and its content. Vite takes
+ * NODE_ENV from the environment, and under any other value writes paths of the sources into the page.
+ */
 export async function pageFiles(folder) {
+  process.env.NODE_ENV = 'production';
   const { output } = await build({
     configFile: join(folder, 'vite.config.js'),
     configLoader: 'native',

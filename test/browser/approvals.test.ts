@@ -287,7 +287,13 @@ test('Hostile texts in names and values of arguments and in reasons are shown as
   const called = eve.execute(
     {
       name: count,
-      arguments: { [hostileText]: hostileText, note: forged, deep: nested(30), list: ['a', forged] },
+      arguments: {
+        [hostileText]: hostileText,
+        note: forged,
+        deep: nested(30),
+        list: ['a', forged],
+        token: 'x',
+      },
     },
     { meta: { 'example.com/note': hostileText } },
   );
@@ -302,6 +308,9 @@ test('Hostile texts in names and values of arguments and in reasons are shown as
   expect(await page.getByRole('region', { name: '_meta' }).textContent()).toContain(shownHostileText);
   expect(await shown.locator('.key').allTextContents()).not.toContain('"path"');
   expect(await shown.locator('.lines').allTextContents()).toEqual([forged, forged]);
+  await page.getByRole('button', { name: 'Approve…' }).click();
+  await page.getByText('is kept from you as a secret').waitFor();
+  await page.getByRole('button', { name: 'Cancel' }).click();
   await page.getByRole('button', { name: 'Deny…' }).click();
   await page.getByRole('textbox', { name: 'Reason' }).fill(`<script>window.hacked=1</script>${hostileText}`);
   await page.getByRole('button', { name: 'Deny', exact: true }).click();

@@ -52,6 +52,11 @@ export function Decide(props: Props) {
   );
 }
 
+/** Whether a value of the call is hidden from who decides on it. */
+function hidesSecrets(of: Approval): boolean {
+  return [of.arguments, of.meta].some((text) => text?.includes('[redacted]'));
+}
+
 function Approve({ of, onVerdict, onDecided }: Props) {
   const [time, setTime] = useState('');
   const [other, setOther] = useState('30m');
@@ -68,9 +73,15 @@ function Approve({ of, onVerdict, onDecided }: Props) {
       onSubmit={() => isWrong || send({ verdict: 'approve', for_ms: forMs, reason })}
       onCancel={() => onVerdict(undefined)}
     >
+      {hidesSecrets(of) && (
+        <p class="effect">
+          What reads <code>[redacted]</code> is kept from you as a secret. The tool gets it as the agent wrote
+          it.
+        </p>
+      )}
       <p class="effect">
         {time === '' ? (
-          `It is called ${when}, once, exactly as shown.`
+          `It is called ${when}, once, as shown.`
         ) : (
           <>
             It is called {when}, and for this time <Text>{of.agent}</Text> may call <Text>{of.tool}</Text>{' '}
