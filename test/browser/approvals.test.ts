@@ -4,22 +4,15 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { counterServer, readCounter } from '@signalbox/testing';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, test as anywhere, beforeAll, expect } from 'vitest';
-import { chromiumPath, openPage, startBrowser } from '../support/browser/chromium.ts';
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { browserTests } from '../support/browser/browser-tests.ts';
 import { cleanEnv, jsonOf, signalboxArgv } from '../support/cli/command-line.ts';
 import { startWorkspace } from '../support/cli/workspace.ts';
 import { type AskingDashboard, startAskingDashboard } from '../support/dashboard/asking-dashboard.ts';
 import { hostileText, shownHostileText } from '../support/dashboard/hostile.ts';
 
-const isNeeded = process.platform === 'linux' && process.arch === 'x64';
-const test = anywhere.runIf(chromiumPath !== undefined || isNeeded);
-
-let browser: Browser;
-beforeAll(async () => {
-  if (chromiumPath !== undefined || isNeeded) browser = await startBrowser();
-});
-afterAll(async () => await browser?.close());
+const { test, openPage } = browserTests();
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const count = 'mcp_counter__count';
@@ -75,7 +68,7 @@ test('A call of a real agent outlives kill -9 of broker, orchestrator and face, 
     { name: count, arguments: { path: '/srv/prod' } },
     { timeout: 200_000, onprogress: () => {} },
   );
-  await using opened = await openPage(browser);
+  await using opened = await openPage();
   const { page } = opened;
   const { links } = jsonOf(await workspace.run(['dashboard', '--json'])) as { links: string[] };
   await page.goto(links[0]!);
@@ -106,7 +99,7 @@ test('Calls are decided on by keyboard, a key that is held down confirms nothing
   await here.waiting(1);
   const second = bea.execute({ name: count, arguments: { n: 2 } });
   await here.waiting(2);
-  await using opened = await openPage(browser);
+  await using opened = await openPage();
   const { page, problems } = opened;
   await openApprovals(page, here);
   await expect.poll(() => page.title()).toBe('(2) Approvals · Signalbox');
@@ -153,8 +146,8 @@ test('Of two operators who decide at once the second one hears who was first.', 
   const bea = await here.stack.executor('bea', 'builder');
   const called = bea.execute({ name: count });
   const [{ id } = { id: '' }] = await here.waiting(1);
-  await using alice = await openPage(browser);
-  await using bob = await openPage(browser);
+  await using alice = await openPage();
+  await using bob = await openPage();
   await openApprovals(alice.page, here, (await here.person('alice')).token);
   await openApprovals(bob.page, here, (await here.person('bob')).token);
   for (const { page } of [alice, bob]) {
@@ -200,7 +193,7 @@ test('A call is approved for a time, the next one passes, and a revoked one asks
   const bea = await here.stack.executor('bea', 'builder');
   const called = bea.execute({ name: count, arguments: { n: 1 } });
   await here.waiting(1);
-  await using opened = await openPage(browser);
+  await using opened = await openPage();
   const { page } = opened;
   await openApprovals(page, here);
   await page.getByRole('button', { name: count }).click();
@@ -239,7 +232,7 @@ test('An observer and an approver of another role act neither on the page nor by
   const observer = (await here.person('olga', 'observer')).token;
   const approver = await here.approver('lead', ['tester']);
   for (const token of [observer, approver]) {
-    await using opened = await openPage(browser);
+    await using opened = await openPage();
     const { page } = opened;
     await openApprovals(page, here, token);
     await page.goto(`${here.origin}/ui/#/approvals?id=${id}`);
@@ -257,7 +250,7 @@ test('An observer and an approver of another role act neither on the page nor by
 
 test('A token that only approves sees the calls of its roles and nothing else, decides on them, and its page hears of new ones.', async () => {
   await using here = await startAskingDashboard();
-  await using opened = await openPage(browser);
+  await using opened = await openPage();
   const { page, problems } = opened;
   await openApprovals(page, here, await here.approver('lead', ['builder']));
   await page.getByText('only decides on tool calls').waitFor();
@@ -298,7 +291,7 @@ test('Hostile texts in names and values of arguments and in reasons are shown as
     { meta: { 'example.com/note': hostileText } },
   );
   const [{ id } = { id: '' }] = await here.waiting(1);
-  await using opened = await openPage(browser);
+  await using opened = await openPage();
   const { page, problems } = opened;
   await openApprovals(page, here);
   await page.goto(`${here.origin}/ui/#/approvals?id=${id}`);
@@ -331,7 +324,7 @@ test('A hold on the page stops an agent’s mail until the release on the page, 
   const ann = await here.stack.client('ann');
   const walt = await here.stack.clientAt('walt');
   await using inbox = await walt.subscribe();
-  await using opened = await openPage(browser);
+  await using opened = await openPage();
   const { page, problems } = opened;
   await openApprovals(page, here);
   await page.getByRole('button', { name: 'Hold…' }).focus();
@@ -392,7 +385,7 @@ test('The approvals, the form of a hold and the banner have no serious violation
   await operator.admin('hold', { on: 'tool', name: 'mcp_counter__*', reason: `x${'y'.repeat(300)}` });
   for (const colorScheme of ['light', 'dark'] as const) {
     for (const width of [1280, 360]) {
-      await using opened = await openPage(browser, { colorScheme, viewport: { width, height: 780 } });
+      await using opened = await openPage({ colorScheme, viewport: { width, height: 780 } });
       const { page } = opened;
       await openApprovals(page, here);
       const check = async (what: string) => {

@@ -3,20 +3,13 @@ import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { revokeToken } from '@signalbox/operator';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, test as anywhere, beforeAll, expect } from 'vitest';
-import { chromiumPath, openPage, startBrowser } from '../support/browser/chromium.ts';
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { browserTests } from '../support/browser/browser-tests.ts';
 import { type DashboardStack, startDashboardStack } from '../support/dashboard/dashboard-stack.ts';
 import { makeDeadLetter, sendHostileTexts } from '../support/dashboard/hostile.ts';
 
-const isNeeded = process.platform === 'linux' && process.arch === 'x64';
-const test = anywhere.runIf(chromiumPath !== undefined || isNeeded);
-
-let browser: Browser;
-beforeAll(async () => {
-  if (chromiumPath !== undefined || isNeeded) browser = await startBrowser();
-});
-afterAll(async () => await browser?.close());
+const { test, openPage } = browserTests();
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -34,7 +27,7 @@ async function show(page: Page, here: DashboardStack, view: string): Promise<voi
 test('A dead letter is retried from the list of what needs attention, and is gone from it.', async () => {
   await using here = await startDashboardStack({ counter: false });
   await makeDeadLetter(here.stack, 'the document is locked', 'chapter-1');
-  await using opened = await openPage(browser);
+  await using opened = await openPage();
   const { page, problems } = opened;
   await signIn(page, here);
   const item = page.getByRole('listitem').filter({ hasText: 'the document is locked' });
@@ -50,7 +43,7 @@ test('Dropping asks first, by keyboard too, and a reason selects what is dropped
   await using here = await startDashboardStack({ counter: false });
   await makeDeadLetter(here.stack, 'locked', 'a');
   await makeDeadLetter(here.stack, 'other', 'b');
-  await using opened = await openPage(browser);
+  await using opened = await openPage();
   const { page } = opened;
   await signIn(page, here);
   await show(page, here, 'dead');
@@ -74,7 +67,7 @@ test('A timeline is searched by tool and by outcome, stands in the address, and 
   const bea = await here.stack.executor('bea', 'builder');
   await bea.execute({ name: 'mcp_counter__echo', arguments: { text: 'x' } });
   await makeDeadLetter(here.stack, 'locked', 'chapter-1');
-  await using opened = await openPage(browser);
+  await using opened = await openPage();
   const { page } = opened;
   await signIn(page, here);
   await show(page, here, 'timeline');
@@ -94,7 +87,7 @@ test('A timeline is searched by tool and by outcome, stands in the address, and 
 
 test('The page says that the broker is away, goes on by itself when it is back, and is still signed in.', async () => {
   await using here = await startDashboardStack({ counter: false });
-  await using opened = await openPage(browser);
+  await using opened = await openPage();
   const { page } = opened;
   await signIn(page, here);
   await page.getByText('live', { exact: true }).waitFor();
@@ -111,7 +104,7 @@ test('An observer sees the views, and neither bodies nor a button that changes s
   await using here = await startDashboardStack({ counter: false });
   await makeDeadLetter(here.stack, 'locked', 'chapter-1');
   const { token } = await here.person('olga', 'observer');
-  await using opened = await openPage(browser);
+  await using opened = await openPage();
   const { page } = opened;
   await signIn(page, here, token);
   await page.getByText('only looks').waitFor();
@@ -138,8 +131,8 @@ test('An observer sees the views, and neither bodies nor a button that changes s
 test('A link that somebody else opened first signs nobody else in.', async () => {
   await using here = await startDashboardStack({ counter: false });
   const link = await here.link();
-  await using first = await openPage(browser);
-  await using second = await openPage(browser);
+  await using first = await openPage();
+  await using second = await openPage();
   await first.page.goto(link);
   await first.page.getByRole('heading', { name: 'Needs attention' }).waitFor();
   await second.page.goto(link);
@@ -150,7 +143,7 @@ test('A link that somebody else opened first signs nobody else in.', async () =>
 test('A revoked token ends the page at once, and says so.', async () => {
   await using here = await startDashboardStack({ counter: false });
   const alice = await here.person('alice');
-  await using opened = await openPage(browser);
+  await using opened = await openPage();
   const { page } = opened;
   await signIn(page, here, alice.token);
   await page.getByText('live', { exact: true }).waitFor();
@@ -166,7 +159,7 @@ test('A page of another port of this machine can neither change anything with th
   );
   await new Promise<void>((resolve) => evil.listen(0, '127.0.0.1', resolve));
   await using _stop = { [Symbol.asyncDispose]: async () => void evil.close() };
-  await using opened = await openPage(browser);
+  await using opened = await openPage();
   const { page } = opened;
   await signIn(page, here);
   const key = await page.evaluate(() => localStorage.getItem('signalbox-key'));
@@ -235,7 +228,7 @@ test('No view has a serious violation of accessibility, and each works on a scre
   ];
   for (const colorScheme of ['light', 'dark'] as const) {
     for (const width of [1280, 360]) {
-      await using opened = await openPage(browser, { colorScheme, viewport: { width, height: 780 } });
+      await using opened = await openPage({ colorScheme, viewport: { width, height: 780 } });
       const { page } = opened;
       await signIn(page, here);
       for (const view of views) {
@@ -275,7 +268,7 @@ test('Thousands of dead letters are listed with few rows in the page, and keys g
       await receiver.nack([value!.seq!], { dead: true, reason: 'no use' });
     }
   }
-  await using opened = await openPage(browser);
+  await using opened = await openPage();
   const { page } = opened;
   await signIn(page, here);
   await show(page, here, 'dead');

@@ -5,19 +5,11 @@ import { connectBroker, requestAddress } from '@signalbox/client';
 import { dashboardOf } from '@signalbox/daemon/broker';
 import { makeSignInLink } from '@signalbox/operator';
 import { startTestBroker, type TestBroker, testAuthority } from '@signalbox/testing';
-import type { Browser } from 'playwright-core';
-import { afterAll, test as anywhere, beforeAll, expect } from 'vitest';
-import { chromiumPath, openPage, startBrowser } from '../support/browser/chromium.ts';
+import { expect } from 'vitest';
+import { browserTests } from '../support/browser/browser-tests.ts';
 import { builtPage } from '../support/dashboard/built-page.ts';
 
-const isNeeded = process.platform === 'linux' && process.arch === 'x64';
-const test = anywhere.runIf(chromiumPath !== undefined || isNeeded);
-
-let browser: Browser;
-beforeAll(async () => {
-  if (chromiumPath !== undefined || isNeeded) browser = await startBrowser();
-});
-afterAll(async () => await browser?.close());
+const { test, openPage } = browserTests();
 
 const authority = await testAuthority();
 const certificate = await authority.issue({ names: ['localhost', '127.0.0.1'] });
@@ -38,7 +30,7 @@ async function linkOf({ url, operatorToken }: TestBroker, ca?: string): Promise<
 
 /** Signs in by a link, and checks that the session is one over TLS and that events arrive while they happen. */
 async function useEncrypted(link: string, happen: () => Promise<unknown>): Promise<void> {
-  await using opened = await openPage(browser, { ignoreHTTPSErrors: true });
+  await using opened = await openPage({ ignoreHTTPSErrors: true });
   const { page, problems } = opened;
   await page.goto(link);
   await page.getByRole('heading', { name: 'Needs attention' }).waitFor();

@@ -1,19 +1,12 @@
 import { connectBroker } from '@signalbox/client';
 import { listTokens } from '@signalbox/operator';
 import { tempDir } from '@signalbox/testing';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, test as anywhere, beforeAll, expect } from 'vitest';
-import { chromiumPath, openPage, startBrowser } from '../support/browser/chromium.ts';
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { browserTests } from '../support/browser/browser-tests.ts';
 import { type DashboardStack, startDashboardStack } from '../support/dashboard/dashboard-stack.ts';
 
-const isNeeded = process.platform === 'linux' && process.arch === 'x64';
-const test = anywhere.runIf(chromiumPath !== undefined || isNeeded);
-
-let browser: Browser;
-beforeAll(async () => {
-  if (chromiumPath !== undefined || isNeeded) browser = await startBrowser();
-});
-afterAll(async () => await browser?.close());
+const { test, openPage } = browserTests();
 
 async function open(page: Page, here: DashboardStack, view: string, token?: string): Promise<void> {
   await page.goto(await here.link(token));
@@ -31,7 +24,7 @@ test('A call that runs is cancelled in the page, which says before and after tha
     { requestId: 'long' },
   );
   await expect.poll(() => here.stack.ran('slow').length).toBe(1);
-  await using opened = await openPage(browser);
+  await using opened = await openPage();
   const { page, problems } = opened;
   await open(page, here, 'calls');
   await page.getByText('1 running, 0 waiting').waitFor();
@@ -50,7 +43,7 @@ test('A call that runs is cancelled in the page, which says before and after tha
   expect(problems).toEqual([]);
 
   const { token } = await here.person('olga', 'observer');
-  await using watching = await openPage(browser);
+  await using watching = await openPage();
   await open(watching.page, here, 'calls?agent=bea&id=quick', token);
   await watching.page.getByText('Its result is shown to operators only.').waitFor();
   expect(await watching.page.locator('body').textContent()).not.toContain('the answer');
@@ -61,7 +54,7 @@ test('A call that runs is cancelled in the page, which says before and after tha
 
 test('A token is shown once: it connects, stands in no address and no storage, and is gone when it is closed.', async () => {
   await using here = await startDashboardStack({ counter: false });
-  await using opened = await openPage(browser);
+  await using opened = await openPage();
   const { page } = opened;
   await open(page, here, 'system');
   await page.getByRole('button', { name: 'Issue a token' }).click();
@@ -89,7 +82,7 @@ test('A token is shown once: it connects, stands in no address and no storage, a
 test('A backup is made in the page, and what is in it is listed; one into a place that is taken says why not.', async () => {
   await using here = await startDashboardStack({ counter: false });
   await using directory = await tempDir();
-  await using opened = await openPage(browser);
+  await using opened = await openPage();
   const { page } = opened;
   await open(page, here, 'system?part=backup');
   await page.getByLabel('An empty or new directory').fill(`${directory.path}/today`);

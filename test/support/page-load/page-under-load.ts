@@ -23,7 +23,7 @@ export interface PageReport {
   atRest: Answers;
   underLoad: Answers;
   memory: MemorySample[];
-  /** By how much it grows in a minute: bytes of heap, nodes, listeners. */
+  /** By how much it grows in a minute after the first one: bytes of heap, nodes, listeners. NaN without samples of two times. */
   growth: { heap: number; nodes: number; listeners: number };
   /** The longest task of the page in milliseconds. */
   longestTaskMs: number;
@@ -86,8 +86,10 @@ export async function usePage(
     await pause(lookMs);
     perView.set(view, { perSecond: (1000 * requests.length) / lookMs, most: mostWithin(requests, 1000) });
   }
+  // In the first minute the page sees each view under load for the first time.
+  const lasting = memory.filter(({ at }) => at >= 1);
   const growthOf = (figure: 'heap' | 'nodes' | 'listeners'): number =>
-    slope(memory.map((sample) => ({ at: sample.at, value: sample[figure] })));
+    slope(lasting.map((sample) => ({ at: sample.at, value: sample[figure] })));
   const growth = { heap: growthOf('heap'), nodes: growthOf('nodes'), listeners: growthOf('listeners') };
   return { atRest, underLoad, memory, growth, longestTaskMs, requests: perView, refusals, problems };
 }

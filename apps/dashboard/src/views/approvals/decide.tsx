@@ -1,5 +1,4 @@
 import type { Approval, DecideReply } from '@signalbox/protocol';
-import { parseDuration } from '@signalbox/protocol/duration';
 import { isOnAgent } from '@signalbox/protocol/holds';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { standingHolds } from '../../model/holds.ts';
@@ -7,6 +6,7 @@ import { act } from '../../model/notices.ts';
 import { canDecide, signIn } from '../../model/session.ts';
 import { FreshButton } from '../../parts/fresh-button.tsx';
 import { Text } from '../../parts/text.tsx';
+import { TimeChoice, type Times, useChosenTime } from '../../parts/time-choice.tsx';
 import { decisionText } from './decision-words.ts';
 
 /** The decision that is being taken, or none. */
@@ -15,7 +15,7 @@ export type Verdict = 'approve' | 'deny' | undefined;
 const longestMs = 24 * 3_600_000;
 
 /** The times for which calls of an agent and tool may be approved. Empty is this call only. */
-const times: readonly (readonly [string, string])[] = [
+const times: Times = [
   ['', 'this call only'],
   ['15m', '15 minutes'],
   ['1h', '1 hour'],
@@ -58,19 +58,16 @@ function hidesSecrets(of: Approval): boolean {
 }
 
 function Approve({ of, onVerdict, onDecided }: Props) {
-  const [time, setTime] = useState('');
-  const [other, setOther] = useState('30m');
+  const time = useChosenTime('30m', { least: 1000, most: longestMs });
   const [reason, setReason] = useState('');
-  const forMs = time === '' ? undefined : parseDuration(time === 'other' ? other.trim() : time);
-  const isWrong = time !== '' && (forMs === undefined || forMs < 1000 || forMs > longestMs);
   const isHeld = standingHolds.value.some((hold) => isOnAgent(hold, of));
   const when = isHeld ? 'after the release of what is held' : 'now';
   const [send, isSending] = useDecision(of, onVerdict, onDecided);
-  const label = time === '' ? 'Approve once' : `Approve for ${time === 'other' ? other.trim() : time}`;
+  const label = time.choice === '' ? 'Approve once' : `Approve for ${time.text}`;
   return (
     <Form
       label={`Approve ${of.tool}`}
-      onSubmit={() => isWrong || send({ verdict: 'approve', for_ms: forMs, reason })}
+      onSubmit={() => time.isWrong || send({ verdict: 'approve', for_ms: time.ms, reason })}
       onCancel={() => onVerdict(undefined)}
     >
       {hidesSecrets(of) && (
@@ -80,7 +77,7 @@ function Approve({ of, onVerdict, onDecided }: Props) {
         </p>
       )}
       <p class="effect">
-        {time === '' ? (
+        {time.choice === '' ? (
           `It is called ${when}, once, as shown.`
         ) : (
           <>
@@ -90,27 +87,7 @@ function Approve({ of, onVerdict, onDecided }: Props) {
         )}
       </p>
       <div class="fields">
-        <label>
-          <span>Approve</span>
-          <select value={time} onChange={(event) => setTime(event.currentTarget.value)}>
-            {times.map(([value, text]) => (
-              <option key={value} value={value}>
-                {text}
-              </option>
-            ))}
-          </select>
-        </label>
-        {time === 'other' && (
-          <label>
-            <span>Time, at most 24h</span>
-            <input
-              value={other}
-              autocomplete="off"
-              aria-invalid={isWrong}
-              onInput={(event) => setOther(event.currentTarget.value)}
-            />
-          </label>
-        )}
+        <TimeChoice label="Approve" ownLabel="Time, at most 24h" times={times} of={time} />
         <label>
           <span>Reason, for the record</span>
           <input
@@ -121,8 +98,8 @@ function Approve({ of, onVerdict, onDecided }: Props) {
           />
         </label>
       </div>
-      {isWrong && <p class="wrong">Write a time like 30m or 2h, at most 24h.</p>}
-      <FreshButton label={label} look="button strong" hasFocus isDisabled={isSending || isWrong} />
+      {time.isWrong && <p class="wrong">Write a time like 30m or 2h, at most 24h.</p>}
+      <FreshButton label={label} look="button strong" hasFocus isDisabled={isSending || time.isWrong} />
     </Form>
   );
 }

@@ -1,6 +1,5 @@
 import type { AgentSummary, HoldTarget } from '@signalbox/operator';
 import type { Hold } from '@signalbox/protocol';
-import { parseDuration } from '@signalbox/protocol/duration';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ApiFailure } from '../../api/request.ts';
 import { holdForm, subjectOf } from '../../model/holds.ts';
@@ -8,6 +7,7 @@ import { failureText, notify, perform } from '../../model/notices.ts';
 import { useResource } from '../../model/resource.ts';
 import { FreshButton } from '../../parts/fresh-button.tsx';
 import { Text } from '../../parts/text.tsx';
+import { TimeChoice, type Times, useChosenTime } from '../../parts/time-choice.tsx';
 
 const subjects: readonly (readonly [HoldTarget['on'], string])[] = [
   ['all', 'everything'],
@@ -23,7 +23,7 @@ const nameOf: Readonly<Record<HoldTarget['on'], string>> = {
   tool: 'Pattern of the tools, like mcp_db__* or db:*',
 };
 
-const times: readonly (readonly [string, string])[] = [
+const times: Times = [
   ['', 'it is released'],
   ['15m', '15 minutes are over'],
   ['1h', '1 hour is over'],
@@ -43,15 +43,12 @@ function Form({ begin }: { begin: HoldTarget }) {
   const [on, setOn] = useState(begin.on);
   const [name, setName] = useState(begin.name ?? '');
   const [reason, setReason] = useState('');
-  const [time, setTime] = useState('');
-  const [other, setOther] = useState('2h');
+  const time = useChosenTime('2h');
   const [cancelsRunning, setCancelsRunning] = useState(false);
   const [isUnchecked, setUnchecked] = useState(false);
   const [failure, setFailure] = useState<unknown>();
   const [isSending, setSending] = useState(false);
-  const forMs = time === '' ? undefined : parseDuration(time === 'other' ? other.trim() : time);
-  const isWrongTime = time !== '' && forMs === undefined;
-  const isReady = reason.trim() !== '' && (on === 'all' || name.trim() !== '') && !isWrongTime;
+  const isReady = reason.trim() !== '' && (on === 'all' || name.trim() !== '') && !time.isWrong;
   const close = (): void => {
     holdForm.value = undefined;
   };
@@ -63,7 +60,7 @@ function Form({ begin }: { begin: HoldTarget }) {
         on,
         ...(on !== 'all' && { name: name.trim() }),
         reason: reason.trim(),
-        ...(forMs !== undefined && { for_ms: forMs }),
+        ...(time.ms !== undefined && { for_ms: time.ms }),
         ...(cancelsRunning && { cancel_running: true }),
         ...(isUnchecked && { unchecked: true }),
       });
@@ -122,27 +119,7 @@ function Form({ begin }: { begin: HoldTarget }) {
               {on !== 'tool' && <Names of={on} />}
             </label>
           )}
-          <label>
-            <span>Until</span>
-            <select value={time} onChange={(event) => setTime(event.currentTarget.value)}>
-              {times.map(([value, text]) => (
-                <option key={value} value={value}>
-                  {text}
-                </option>
-              ))}
-            </select>
-          </label>
-          {time === 'other' && (
-            <label>
-              <span>Time, like 30m or 2d</span>
-              <input
-                value={other}
-                autocomplete="off"
-                aria-invalid={isWrongTime}
-                onInput={(event) => setOther(event.currentTarget.value)}
-              />
-            </label>
-          )}
+          <TimeChoice label="Until" ownLabel="Time, like 30m or 2d" times={times} of={time} />
         </div>
         <div class="fields">
           <label>

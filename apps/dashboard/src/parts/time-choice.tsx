@@ -1,0 +1,70 @@
+import { parseDuration } from '@signalbox/protocol/duration';
+import { useState } from 'preact/hooks';
+
+/** The times that a field offers, each a value and its words. Empty is no time, and `other` one that the person writes. */
+export type Times = readonly (readonly [string, string])[];
+
+/** The state of a {@link TimeChoice}. */
+export interface ChosenTime {
+  choice: string;
+  written: string;
+  /** The time as it was chosen or written; empty if none was. */
+  text: string;
+  /** The time in milliseconds. `undefined` if none was chosen, or what was written is no time. */
+  ms: number | undefined;
+  isWrong: boolean;
+  choose: (choice: string) => void;
+  write: (text: string) => void;
+}
+
+/** Returns the state of a choice of no time, a common time, or one that the person writes. `own` stands there first. */
+export function useChosenTime(
+  own: string,
+  { least = 1, most = Number.POSITIVE_INFINITY }: { least?: number; most?: number } = {},
+): ChosenTime {
+  const [choice, choose] = useState('');
+  const [written, write] = useState(own);
+  const text = choice === 'other' ? written.trim() : choice;
+  const ms = choice === '' ? undefined : parseDuration(text);
+  const isWrong = choice !== '' && (ms === undefined || ms < least || ms > most);
+  return { choice, written, text, ms, isWrong, choose, write };
+}
+
+/** The fields of a time: a choice, and a field of its own for another time. */
+export function TimeChoice({
+  label,
+  ownLabel,
+  times,
+  of: { choice, written, isWrong, choose, write },
+}: {
+  label: string;
+  ownLabel: string;
+  times: Times;
+  of: ChosenTime;
+}) {
+  return (
+    <>
+      <label>
+        <span>{label}</span>
+        <select value={choice} onChange={(event) => choose(event.currentTarget.value)}>
+          {times.map(([value, words]) => (
+            <option key={value} value={value}>
+              {words}
+            </option>
+          ))}
+        </select>
+      </label>
+      {choice === 'other' && (
+        <label>
+          <span>{ownLabel}</span>
+          <input
+            value={written}
+            autocomplete="off"
+            aria-invalid={isWrong}
+            onInput={(event) => write(event.currentTarget.value)}
+          />
+        </label>
+      )}
+    </>
+  );
+}
