@@ -88,7 +88,7 @@ async function standstills(
   };
 }
 
-/** Writes who holds what. Whoever may not list the holds is told those that are on the agents it sees. */
+/** Writes the holds and who placed them. A token that may not list holds is told those on the agents that it sees. */
 function holdLines(holds: readonly Hold[] | undefined, connections: readonly ConnectedAgent[]): string[] {
   const texts = holds?.map(holdText) ?? [...new Set(connections.flatMap(({ on_hold }) => on_hold ?? []))];
   const more = texts.length - maxHoldLines;

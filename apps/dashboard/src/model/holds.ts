@@ -7,7 +7,7 @@ import { act } from './notices.ts';
 /** The holds that stand, the oldest first, as the frame of the page read them last. */
 export const standingHolds = signal<readonly Hold[]>([]);
 
-/** What the form of a new hold begins with; `undefined` while no form is open. */
+/** The first values of the form of a new hold; `undefined` while no form is open. */
 export const holdForm = signal<HoldTarget | undefined>(undefined);
 
 /** Releases one hold, and says so. */

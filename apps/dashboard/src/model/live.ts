@@ -9,7 +9,7 @@ export type LiveState = 'connecting' | 'open' | 'lost' | 'ended';
 export const liveState = signal<LiveState>('connecting');
 /** Counts the batches of events. A view that shows what they may have changed reads again. */
 export const pulse = signal(0);
-/** Counts the commands of this page that have ended. What is shown is read again at once. */
+/** Counts the commands of this page that have ended. After each the views read again at once. */
 export const commandsDone = signal(0);
 /** The newest events that came by the stream, and how many the page was not sent. */
 export const lastBatch = signal<{ events: TailEvent[]; missed: number }>({ events: [], missed: 0 });

@@ -207,7 +207,7 @@ function replyText(reply: NonNullable<Extract<CallStatus, { state: 'finished' }>
   return JSON.stringify('result' in reply ? reply.result : reply, null, 2);
 }
 
-/** Calls off a call. What that means is said before and after. */
+/** Calls off a call. The page says before and after whether its tool may have run. */
 function Cancel({ of: { agent, request_id: id, tool, state } }: { of: CallRecord }) {
   const [reason, setReason] = useState('');
   const isRunning = state === 'running';

@@ -2,7 +2,7 @@ import { Budget, SignalboxError } from '@signalbox/protocol';
 
 /** What one session may have at once: requests, those of them that are worked on, and streams. */
 const most = { atOnce: 16, running: 4, streams: 8 };
-/** How many requests it may make in a row, and in a second after that. */
+/** The requests that it may make in a row, and in each second after that. */
 const requestRate = { burst: 80, perSecond: 20 };
 /** The processor time that it may use in a row, and in a second after that, in milliseconds. */
 const workRate = { burst: 2000, perSecond: 200 };

@@ -14,7 +14,7 @@ const idleMs = 60_000;
 /** The most sessions with a connection at a time. One of the agent that has the most makes room for one of an agent that has fewer. */
 const maxOpen = 64;
 
-/** So many sessions have their full share of the broker's work; more of them share that. */
+/** The number of sessions that have their full share of the broker's work; more of them share that. */
 const fullShares = 2;
 
 /** The session of one browser, with its connection to the broker while it is used. */

@@ -5,7 +5,7 @@ import type { ToolProblem } from '@signalbox/tool-calls';
 export interface EntryKind<Entry> {
   /** What one is called: `tool`. */
   word: string;
-  /** How a problem names an entry; by default its key alone. */
+  /** Returns the name of an entry in a problem; by default its key alone. */
   labelOf?: (key: string) => string;
   /** Returns the text by which an entry is known; of two with the same one, the first is kept. */
   keyOf: (entry: Entry) => string;

@@ -1,11 +1,9 @@
 import type { AuditReport, CallRecord } from '@signalbox/protocol';
 
 /** Describes the end of a call for the audit log. One that was not started is a refusal; `rule` says which rule refused it. */
-export function callEvent(
-  call: CallRecord,
-  { rule, requestBytes, replyBytes }: { rule?: string | undefined; requestBytes: number; replyBytes: number },
-): AuditReport {
+export function callEvent(call: CallRecord, rule?: string): AuditReport {
   const { agent, role, tool, server, outcome = 'internal', request_id, received_at, started_at } = call;
+  const { request_bytes, reply_bytes } = call;
   const who = { agent, role, name: tool, outcome };
   if (started_at === undefined && outcome !== 'outcome_unknown') {
     const detail = rule === undefined ? outcome : `${outcome}: ${rule}`;
@@ -20,7 +18,7 @@ export function callEvent(
     request_id,
     waited_ms: Math.max(0, began - received_at),
     took_ms: Math.max(0, (call.finished_at ?? began) - began),
-    request_bytes: requestBytes,
-    reply_bytes: replyBytes,
+    ...(request_bytes !== undefined && { request_bytes }),
+    ...(reply_bytes !== undefined && { reply_bytes }),
   };
 }

@@ -82,9 +82,8 @@ export async function serveCall(
     isStarted: journaled?.earlier !== undefined,
   };
   const isUnknown = mayHaveStarted && !(await kind.mayRunAgain(deps, lost));
-  const requestBytes = Buffer.byteLength(request.message.body ?? '');
   const tracked = deps.registry.add(name, journaled?.earlier, {
-    bytes: requestBytes,
+    bytes: Buffer.byteLength(request.message.body ?? ''),
     stop: () => request.stop(),
   });
   if (asked) tracked.cleared(asked.id);
@@ -104,7 +103,7 @@ export async function serveCall(
   deps.meter.ended(record);
   const isForbidden = outcome === 'permission_denied' && tracked.state === 'queued';
   const rule = isForbidden ? ruleOf(await deps.catalog(), from.role, body.tool) : undefined;
-  deps.audit.record(callEvent(record, { rule, requestBytes, replyBytes: Buffer.byteLength(text) }));
+  deps.audit.record(callEvent(record, rule));
   const wasAsked = tracked.approval !== undefined;
   // Who waits for a call that an operator called off is told so.
   const isGivenUp = request.signal.aborted && tracked.calledOff === undefined;

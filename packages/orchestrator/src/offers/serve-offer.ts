@@ -84,12 +84,10 @@ export async function serveOffer(deps: OfferDeps, call: OfferCall): Promise<Serv
     outcome: outcomeOf(reply),
     ...(ended.server !== undefined && { server: ended.server }),
     ...(ended.startedAt !== undefined && { started_at: ended.startedAt }),
+    request_bytes: Buffer.byteLength(request.message.body ?? ''),
+    reply_bytes: Buffer.byteLength(text),
   };
-  const bytes = {
-    requestBytes: Buffer.byteLength(request.message.body ?? ''),
-    replyBytes: Buffer.byteLength(text),
-  };
-  deps.audit.record(callEvent(record, { rule: ended.rule, ...bytes }));
+  deps.audit.record(callEvent(record, ended.rule));
   const endTurn = text.length > largeLength ? await deps.replies.next() : undefined;
   const errorCode = 'error' in reply ? reply.error.code : undefined;
   return { kind: 'mcp_reply', body: reply, errorCode, settled: () => endTurn?.() };

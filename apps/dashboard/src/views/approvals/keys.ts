@@ -1,4 +1,4 @@
-/** What a key does in the list of calls that wait. */
+/** The keys of the list of calls that wait, and their actions. */
 export type ListKey = 'next' | 'before' | 'approve' | 'deny';
 
 const keys: Readonly<Record<string, ListKey>> = {

@@ -9,7 +9,7 @@ import { Text } from '../../parts/text.tsx';
 
 const hour = 3_600_000;
 
-/** How long tokens may be valid, in milliseconds; `null` for no end. */
+/** The times for which tokens may be valid, in milliseconds; `null` for no end. */
 const lifetimes: Readonly<Record<'agent' | 'person', readonly (readonly [string, number | null])[]>> = {
   agent: [
     ['30 days', 720 * hour],
