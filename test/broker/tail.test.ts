@@ -118,6 +118,29 @@ describe('a tail', () => {
     });
   });
 
+  it('tells of each hold when it begins and ends, and whoever follows one agent of none on another', async () => {
+    await using broker = await startTestBroker();
+    await using everything = await tailing(broker);
+    await using ofAnn = await tailing(broker, 'ann');
+    await using operator = await connectOperator(broker);
+    const hold = async (on: string, name?: string) => {
+      const reason = 'look';
+      const asked = { on, name, reason, unchecked: true, for_ms: 60_000 };
+      return ((await admin(operator, 'hold', asked)) as { hold: { id: string } }).hold;
+    };
+    const ann = await hold('agent', 'ann');
+    const bob = await hold('agent', 'bob');
+    const tools = await hold('tool', 'mcp_*');
+    await admin(operator, 'release', { ids: [bob.id, ann.id] });
+    const told = ({ notices }: typeof everything) => notices().map(({ what, hold }) => [what, hold]);
+    const placed = [ann, tools].map((one) => ['hold_placed', one]);
+    await expect.poll(() => told(ofAnn)).toEqual([...placed, ['hold_ended', ann]]);
+    expect(told(everything)).toEqual([
+      ...[ann, bob, tools].map((one) => ['hold_placed', one]),
+      ...[bob, ann].map((one) => ['hold_ended', one]),
+    ]);
+  });
+
   it('of one agent tells what it sends and gets; it ends when it is turned off', async () => {
     await using broker = await startTestBroker();
     await using tail = await tailing(broker, 'ann');

@@ -1,6 +1,8 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { startAskingStack } from '../support/approvals/asking-stack.ts';
-import { jsonOf, signalbox } from '../support/cli/command-line.ts';
+import { cleanEnv, jsonOf, signalbox, signalboxArgv } from '../support/cli/command-line.ts';
 
 const count = 'mcp_counter__count';
 
@@ -75,6 +77,53 @@ test('a decision on an id that nobody knows, that is of another role, or that is
   expect(jsonOf(spentJson)).toMatchObject({ decided: false, approval: { id, state: 'denied' } });
   expect(revoked.stderr).toContain("there is no standing approval 'zzzzzz' in force");
   expect([spent.code, spentJson.code, revoked.code]).toEqual([1, 1, 1]);
+});
+
+test('characters that nobody sees, and those that move a cursor or turn a line around, are printed as escapes by each command on approvals and holds', async () => {
+  await using stack = await startAskingStack();
+  const rosa = await stack.executor('rosa');
+  const hostile = 'a\u001b[2J\u202eb\u200bc\u009bd\u2028e';
+  const ended = rosa.execute({ name: count, arguments: { text: hostile, [`${hostile}\r`]: 1 } });
+  const [{ id } = { id: '' }] = await stack.waits();
+  const on = { on: 'agent', name: hostile, unchecked: true } as const;
+  await stack.operator.admin('hold', { ...on, reason: 'zero\u200bwidth' });
+  const at = ['--data', stack.broker.dataDir];
+  const before = await Promise.all([
+    signalbox(['approvals', ...at]),
+    signalbox(['approvals', 'show', id, ...at]),
+    signalbox(['holds', ...at]),
+  ]);
+  const denied = await signalbox(['deny', id, '--reason', `no ${hostile}`, ...at]);
+  await ended;
+  const after = await Promise.all([
+    signalbox(['approve', id, ...at]),
+    signalbox(['approvals', 'show', id, ...at]),
+  ]);
+  for (const { stdout, stderr } of [...before, denied, ...after])
+    expect(stdout + stderr).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+  const shown = [...before, ...after].map(({ stdout, stderr }) => stdout + stderr);
+  for (const text of shown) expect(text).toContain('\\u202eb\\u200bc\\x9bd');
+  expect(shown[2]).toContain('zero\\u200bwidth');
+});
+
+test('a call that is interrupted while it waits for a person says that its tool has not run', async () => {
+  await using stack = await startAskingStack();
+  const env = cleanEnv({
+    SIGNALBOX_URL: stack.broker.url,
+    SIGNALBOX_TOKEN: await stack.broker.token('rosa', 'worker'),
+  });
+  const calling = spawn(process.execPath, signalboxArgv(['tools', 'call', count, '{}', '--json']), { env });
+  let stdout = '';
+  calling.stdout.on('data', (chunk) => {
+    stdout += chunk;
+  });
+  const ended = once(calling, 'close');
+  await stack.waits();
+  calling.kill('SIGINT');
+  expect(await ended).toEqual([130, null]);
+  const { error } = JSON.parse(stdout);
+  expect(error).toMatchObject({ code: 'cancelled', category: 'permanent', may_have_run: false });
+  expect(error).not.toHaveProperty('hint');
 });
 
 test('hold and release say in plain words what is held, why, and what comes next', async () => {

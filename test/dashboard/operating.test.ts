@@ -1,5 +1,6 @@
 import { connectBroker } from '@signalbox/client';
 import { commands } from '@signalbox/dashboard';
+import { listTokens, makeSignInLink, revokeToken } from '@signalbox/operator';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { jsonOf, session } from '../support/dashboard/api-session.ts';
@@ -70,6 +71,37 @@ test('A token is issued once under its key and connects, also when the session t
     agent: 'nina',
   });
   expect(nina.welcome.role).toBe('builder');
+});
+
+test('What a page issues that does more than act for an agent ends with the person’s token, and what came of it, too.', async () => {
+  await using here = await startDashboardStack({ counter: false });
+  const alice = await here.person('alice');
+  const hers = await session(here, alice.token);
+  const issue = async (wish: object) => jsonOf(await hers.post('tokens/issue', { for: 'agent', ...wish }));
+  const connect = (agent: string, token: string) =>
+    connectBroker({ url: here.stack.broker.url, token, agent });
+  const decides = await issue({ agent: 'bridge', role: 'worker', approves: ['builder'] });
+  const mints = await issue({ agent: 'ci-*', role: 'worker' });
+  const forEver = await hers.post('tokens/issue', {
+    for: 'agent',
+    agent: 'ci-*',
+    role: 'worker',
+    ttl_ms: null,
+  });
+  expect(forEver).toMatchObject({ status: 403, body: expect.stringContaining('at most') });
+  await using minter = await connect('ci-0', mints.token);
+  const minted = await minter.admin('token_issue', { agent: 'ci-1', role: 'worker' });
+  const worker = await issue({ agent: 'nina', role: 'worker' });
+  await hers.post('session/end', {});
+  // A token that decides may sign in itself, which a session may not.
+  await using bridge = await connect('bridge', decides.token);
+  await expect(makeSignInLink(bridge)).resolves.toMatchObject({ links: [expect.any(String)] });
+  const operator = await here.stack.client('operator', 'operator');
+  await revokeToken(operator, alice.id);
+  await bridge.closed;
+  const left = (await listTokens(operator)).map(({ id }) => id);
+  expect(left).toContain(worker.id);
+  for (const { id } of [decides, mints, minted]) expect(left).not.toContain(id);
 });
 
 test('A backup is made into an empty directory of the broker’s machine, and says what is in it.', async () => {

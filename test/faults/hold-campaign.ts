@@ -65,7 +65,7 @@ export async function runHoldCampaign({
   const campaign = new HoldCampaign(fleet, ledger, people, seededRandom(seed));
   for (let round = 0; round < rounds; round++) await campaign.round();
   const { pushed, started, sent } = campaign;
-  await waitUntil(() => sent.every((id) => people.reader.ids.includes(id)));
+  await people.reader.came(sent, deadlineMs);
   const runs = Map.groupBy(
     readCounter(fleet.counterFile).filter(({ tool, at }) => tool !== 'echo' && at === 'start'),
     labelOf,
@@ -142,7 +142,7 @@ class HoldCampaign {
     // Nobody holds these two: when they are served, what is held has had its chance.
     await this.#surely(() => callEcho(operator));
     const probe = await this.#noteTo(free.client, 'free');
-    await waitUntil(() => free.reader.ids.includes(probe));
+    await free.reader.came([probe], deadlineMs);
     await reader.caughtUp();
     this.pushed.push(...reader.ids.slice(before));
     const ran = new Set(readCounter(this.#fleet.counterFile).map(labelOf));
@@ -223,12 +223,6 @@ async function callEcho(operator: BrokerClient): Promise<void> {
   const body = { op: 'call', tool: 'mcp_counter__echo', arguments: { label: newId() } };
   const outcome = await operator.request('orchestrator', 'mcp_request', body, { timeoutMs: 5000 });
   if (outcome.status !== 'completed') throw new Error(`the call ended ${outcome.status}`);
-}
-
-/** Waits until something is so, or the time is over. */
-async function waitUntil(isSo: () => boolean): Promise<void> {
-  const until = performance.now() + deadlineMs;
-  while (!isSo() && performance.now() < until) await delay(20);
 }
 
 /** Returns those that came before one that was sent earlier. */

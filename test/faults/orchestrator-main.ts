@@ -1,6 +1,6 @@
 import { connectBroker } from '@signalbox/client';
 import { startMcpHost } from '@signalbox/mcp-host';
-import { openSqliteJournal, startOrchestrator } from '@signalbox/orchestrator';
+import { openSqliteJournal, ResultStore, startOrchestrator } from '@signalbox/orchestrator';
 import { type Fault, faultAt, noFault } from '@signalbox/protocol';
 import { counterServer, processFaults } from '@signalbox/testing';
 import {
@@ -12,9 +12,14 @@ import {
 } from './process-messages.ts';
 
 /** The orchestrator in a process of its own, with the counter server as its only server. */
-const { url, token, counterFile, journalFile, sustainedUptimeMs } = JSON.parse(
-  process.argv[2]!,
-) as OrchestratorSettings;
+const {
+  url,
+  token,
+  counterFile,
+  journalFile,
+  resultsDirectory: directory,
+  sustainedUptimeMs,
+} = JSON.parse(process.argv[2]!) as OrchestratorSettings;
 const own = processFaults();
 let onServer: Fault = noFault;
 const fault: Fault = (point) => {
@@ -41,7 +46,13 @@ const client = await connectBroker({
 });
 // Calls of one tool wait for a decision, which the fleet's operator gives.
 const approvals = { roles: { worker: ['mcp_counter__slow'] }, deadlineMs: askDeadlineMs, notify: [] };
-await startOrchestrator({ client, host, journal, fault, ...(journal && { approvals }) });
+const results = directory === undefined ? undefined : await ResultStore.open({ directory });
+const resultRules = { worker: { maxInlineBytes: 8192 } };
+await startOrchestrator({
+  ...{ client, host, journal, fault },
+  ...(journal && { approvals }),
+  ...(results && { results, resultRules }),
+});
 
 function killServer(): void {
   const pid = host.servers()[0]?.pid;

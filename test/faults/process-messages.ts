@@ -47,6 +47,8 @@ export interface OrchestratorSettings {
   token: string;
   counterFile: string;
   journalFile: string;
+  /** The folder for large results. Without it none are kept. */
+  resultsDirectory?: string;
   /** Uptime after which the next restart of the server is quick again; the host's own default, unless given. */
   sustainedUptimeMs?: number;
 }

@@ -178,8 +178,8 @@ if (only.test('page') || only.test('cost') || only.test('fair')) {
 
 if (only.test('unwatched')) {
   const { same, neverOpened, closed, error, messageMicros } = await measureUnwatched(browser, {
-    messages: 10_000,
-    rounds: 25,
+    messages: 5000,
+    rounds: 800,
   });
   print(
     `\nNobody looks: a message costs ${messageMicros.toFixed(1)} µs without the dashboard. Times that, medians, ± ${error.toFixed(3)}:`,

@@ -88,7 +88,7 @@ it('a server that announces a change with every list is read ever more rarely, a
   const lists = async () => Number(jsonResult(await call(host, 'mcp_liar__lists')).lists);
   await expect.poll(lists).toBeGreaterThan(2);
   // By now it would have been thousands, one as soon as the other has come.
-  expect(await lists()).toBeLessThan(12);
+  expect(await lists()).toBeLessThan(100);
   stop();
   expect(versions).toEqual([]);
 });

@@ -42,6 +42,15 @@ it('speaks the older revisions over stdio, and the current one where it is asked
   });
   expect(host.servers().every(({ restarts, instances }) => restarts === 0 && instances === 1)).toBe(true);
 
+  // What the current revision forbids to ask is refused at once, so that no call waits for it.
+  for (const tool of ['mcp_modern__modern', 'mcp_plain__legacy'])
+    expect(await call(host, tool, { ask: true })).toMatchObject({
+      result: { content: [{ text: 'refused with -32601' }] },
+    });
+  expect(host.events).toContainEqual(
+    expect.objectContaining({ server: 'modern', reason: expect.stringContaining("'roots/list'") }),
+  );
+
   await call(host, 'mcp_modern__modern', { exit: true });
   await host.seen('server_ready', { server: 'modern' }, 2);
   expect(await call(host, 'mcp_modern__modern')).toHaveProperty('result');

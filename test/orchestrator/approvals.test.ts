@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BrokerClient } from '@signalbox/client';
+import { queryOrchestrator } from '@signalbox/operator';
 import { openSqliteJournal, RoleToolAllowlist } from '@signalbox/orchestrator';
 import { type Approval, type AuditEntry, decideReplySchema, type McpReply } from '@signalbox/protocol';
 import { counterServer, tempDir } from '@signalbox/testing';
@@ -561,4 +562,13 @@ test('a definition that changes while an approved call waits for its server to s
   await writeFile(gate, '\n');
   expect(await called).toMatchObject({ error: { code: 'approval_superseded', may_have_run: false } });
   expect(existsSync(join(directory.path, 'counter.jsonl'))).toBe(false);
+});
+
+test('explain says that a call which a person approves is never made again, whatever its server says', async () => {
+  await using stack = await startAskingStack();
+  stack.orchestrator.setPolicy({ repeat: { safe: [count] } });
+  const question = { op: 'explain' as const, role: 'worker', tool: count };
+  expect(await queryOrchestrator(stack.operator, 'orchestrator', question)).toMatchObject({
+    ...{ ask: 'yes', repeat: 'unsafe', repeat_rule: 'a person approves one call' },
+  });
 });

@@ -1,7 +1,7 @@
 import { connectBroker } from '@signalbox/client';
 import { decideApproval, listApprovals } from '@signalbox/operator';
 import { readCounter, startChild, startTestBroker, tempDir } from '@signalbox/testing';
-import { McpProxyExecutor } from '@signalbox/worker';
+import { type CallResult, McpProxyExecutor } from '@signalbox/worker';
 import { expect, test } from 'vitest';
 import { startApprover } from '../faults/approver.ts';
 import type { OrchestratorSettings } from '../faults/process-messages.ts';
@@ -23,6 +23,7 @@ async function startCrashingStack() {
     token: await broker.token('orchestrator', 'orchestrator'),
     counterFile,
     journalFile: `${directory.path}/journal.db`,
+    resultsDirectory: `${directory.path}/results`,
   };
   const start = () => startChild(main, { args: [JSON.stringify(settings)] });
   let orchestrator = await start();
@@ -102,6 +103,22 @@ test('a call that is safe to repeat runs again after a crash, and needs no entry
   );
   expect(ended).toHaveProperty('result.structuredContent', { label: 'safe' });
   expect(stack.starts('safe')).toBe(2);
+});
+
+test('a large result that is kept when the orchestrator dies is answered by the next one, and its call is not made again', async () => {
+  await using stack = await startCrashingStack();
+  const call = { name: 'mcp_counter__big', arguments: { bytes: 5e6, label: 'large' } };
+  const make = () => stack.rosa.execute(call, { requestId: 'large' });
+  const ended = (await stack.crashAt('orchestrator.reply.before', make)) as CallResult;
+  expect(ended).toMatchObject({ result: { success: true } });
+  expect(stack.starts('large')).toBe(1);
+  const { uri, bytes } = ended.result!._meta!['signalbox/kept_result'] as { uri: string; bytes: number };
+  expect(bytes).toBeGreaterThanOrEqual(5e6);
+  const read = async (at: string) =>
+    (await stack.rosa.ask({ op: 'request', method: 'resources/read', params: { uri: at } })).result;
+  expect(await read(`${uri}?offset=4999999&bytes=1`)).toMatchObject({ contents: [{ text: 'x' }, {}] });
+  // Another process: what it kept is bounded and private as before.
+  expect(await read(uri)).toMatchObject({ _meta: { 'signalbox/range': { offset: 0, end: 8192 } } });
 });
 
 test('wherever the orchestrator dies, a call that waits for a decision runs once at most, and only with one', async () => {

@@ -53,7 +53,7 @@ test('operators see, stop, start and reload servers; nobody else does', async ()
     const decision = { id: 'k7f3mz', verdict: 'approve' };
     const backup = { directory: '/b', backup_id: 'b' };
     const call = { agent: 'rita', request_id: 'r1' };
-    const offer = { kind: 'prompt', name: 'x' };
+    const offer = { kind: 'prompt', name: 'x', seen: 'x' };
     const body = {
       op,
       server: 'counter',

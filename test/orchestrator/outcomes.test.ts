@@ -168,6 +168,7 @@ test('a call whose start cannot be written down is not made, and one that needs 
   const failing: Journal = {
     id: real.id,
     approvals: real.approvals,
+    pins: real.pins,
     find: (key) => real.find(key),
     failed: real.failed,
     start: ({ requestId }) => Promise.reject(reasons[requestId]),

@@ -1,5 +1,5 @@
 import { type BrokerClient, newMessageId } from '@signalbox/client';
-import type { Approval, AuditEntry } from '@signalbox/protocol';
+import { type Approval, type AuditEntry, questionHash } from '@signalbox/protocol';
 import { expect, test } from 'vitest';
 import { type AskingStack, startAskingStack } from '../support/approvals/asking-stack.ts';
 
@@ -32,7 +32,10 @@ test('a question is decided by those whose scope is its role, never by its agent
   const lead = await stack.approver('lea', ['work*']);
   expect(await stack.decide(id, { verdict: 'approve' }, lead)).toMatchObject({ data: { decided: true } });
   expect(await reply).toMatchObject({
-    result: { content: [{ text: `approval ${id} was given by lea` }] },
+    result: {
+      content: [{ text: `approval ${id} was given by lea` }],
+      structuredContent: { question_hash: await questionHash(question) },
+    },
   });
   // Nothing starts here: the CLI uses its tool itself.
   const codes = async () => {

@@ -48,12 +48,14 @@ function ends(events: readonly { event: string }[]): unknown[] {
 
 test('A served agent takes messages of a group, each in a turn of its own, and a note waits for no others.', async () => {
   const group = 'role:worker';
-  const script = 'echo "$SIGNALBOX_TURN_GROUP: $(cat)"';
+  const script = 'echo "$SIGNALBOX_TURN_GROUP: $(cat) in $SIGNALBOX_TURN_THREAD"';
   await using rosa = await stage.serve(script, { group, noteWaitMs: 600_000 });
   await expect.poll(() => rosa.events.length).toBe(1);
   await stage.walt.deliver({ to: group, kind: 'note', body: 'to whom it may concern' });
-  const outcome = await stage.walt.request(group, 'ask', 'hello', wait);
-  expect(outcome).toMatchObject({ reply: { json: 'role:worker: hello', from: { agent: 'rosa' } } });
+  const outcome = await stage.walt.request(group, 'ask', 'hello', { ...wait, thread: 'build-7' });
+  expect(outcome).toMatchObject({
+    reply: { json: 'role:worker: hello in build-7', from: { agent: 'rosa' } },
+  });
   await expect.poll(() => ends(rosa.events)).toMatchObject([{ outcome: 'done' }, { outcome: 'answered' }]);
 });
 

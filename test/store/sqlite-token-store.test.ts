@@ -23,6 +23,7 @@ const child: TokenRecord = {
   createdAt: 2,
   expiresAt: 3,
   parentId: 'one',
+  isSession: true,
 };
 
 it('keeps tokens over a restart, in the order of their making, in a private file', async () => {

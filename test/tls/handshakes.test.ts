@@ -43,7 +43,7 @@ it('Handshakes are begun at their rate, and messages of those who are connected 
 it('Connections that never finish their handshake are ended in time, and displace only each other.', async () => {
   await using broker = await startTestBroker({
     tls,
-    helloTimeoutMs: 400,
+    helloTimeoutMs: 2000,
     limits: { connections: { unauthenticated: 8 } },
   });
   const open = async (): Promise<Socket> => {

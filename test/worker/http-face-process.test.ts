@@ -16,7 +16,11 @@ import {
 
 /** `signalbox worker mcp --http` as a process of its own. */
 async function startFaceProcess(brokerUrl: string, ...flags: string[]) {
-  const args = ['worker', 'mcp', '--http', '127.0.0.1:0', '--url', brokerUrl, '--json', ...flags];
+  return await startFaceAt(0, brokerUrl, ...flags);
+}
+
+async function startFaceAt(port: number, brokerUrl: string, ...flags: string[]) {
+  const args = ['worker', 'mcp', '--http', `127.0.0.1:${port}`, '--url', brokerUrl, '--json', ...flags];
   const child = spawn(process.execPath, signalboxArgv(args), {
     env: cleanEnv(),
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -98,11 +102,12 @@ test('an agent that posts 4 MiB bodies over 16 connections is refused, and anoth
       statuses = message as typeof statuses;
     },
   });
-  // No more than four of these bodies fit into the room of one agent.
+  // No more than four of these bodies fit into the room of one agent, so it may take many posts until each kind was answered.
+  const isEachKindAnswered = () => [200, 400, 429].every((status) => statuses[status]);
   const refusals = () => (statuses[400] ?? 0) + (statuses[429] ?? 0);
   const times: number[] = [];
   let most = idleMiB;
-  while (times.length < 5 || refusals() < 12 || !statuses[200]) {
+  while (times.length < 5 || refusals() < 12 || !isEachKindAnswered()) {
     const startedAt = performance.now();
     const answer = await rawRequest(face.port, modernCall(honest, 'mcp_counter__echo', { n: times.length }));
     times.push(performance.now() - startedAt);
@@ -113,11 +118,10 @@ test('an agent that posts 4 MiB bodies over 16 connections is refused, and anoth
   process.stdout.write(
     `HTTP face under 4 MiB posts: ${JSON.stringify(statuses)}, an honest call took ${times[times.length >> 1]!.toFixed(0)} ms (p50), ${times.at(-1)!.toFixed(0)} ms (worst of ${times.length}), RSS ${idleMiB} MiB idle, ${most} MiB at most\n`,
   );
-  expect(Object.keys(statuses).toSorted()).toEqual(expect.arrayContaining(['200', '400', '429']));
   expect(most).toBeLessThan(1024);
 });
 
-test('callers whose face is killed in mid-call fail at once, in both eras', async () => {
+test('callers whose face is killed in mid-call fail at once, in both eras, and go on with the next face', async () => {
   await using stack = await startToolStack({ drainMs: 0 });
   await using face = await startFaceProcess(stack.broker.url);
   const token = await stack.broker.token('wim');
@@ -133,6 +137,11 @@ test('callers whose face is killed in mid-call fail at once, in both eras', asyn
   face.kill('SIGKILL');
   // What ends them is the broken connection, not the time-out of their own.
   for (const call of calls) expect(await call).toMatchObject({ message: 'fetch failed' });
+  await using _next = await startFaceAt(face.port, stack.broker.url);
+  const session = then.transport.sessionId;
+  for (const { call } of [then, now])
+    expect(await call('mcp_counter__echo', { n: 1 })).toMatchObject({ structuredContent: { n: 1 } });
+  expect(then.transport.sessionId).toBe(session);
 });
 
 test('the command says where it listens, answers what runs when it is asked to end, and exits with 0', async () => {

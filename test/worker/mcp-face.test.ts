@@ -21,7 +21,10 @@ test.each(['legacy', 'modern'] as const)(
       servers: { everything },
       allowlist: RoleToolAllowlist.fromEntries([['reader', ['mcp_everything__*']]]),
     });
-    await using direct = await connectProcess(everything);
+    // It has tools for clients that can be asked, which is what a shared server is declared.
+    await using direct = await connectProcess(everything, {
+      capabilities: { elicitation: {}, sampling: {} },
+    });
     const own = await direct.list();
     await using connection = await connectFace(await stack.executor('rita', 'reader'), {
       era,

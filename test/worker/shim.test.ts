@@ -2,10 +2,12 @@ import { once } from 'node:events';
 import { chmod, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname } from 'node:path';
+import type { StdioServerConfig } from '@signalbox/mcp-host';
 import { JsonLineReader } from '@signalbox/protocol';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { startFixture } from '../support/conformance/fixture-server.ts';
+import { askingServer, oddOffersServer } from '../support/mcp-host/test-servers.ts';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 import { connectMcpClient, eras, watchListChanges } from '../support/worker/mcp-client.ts';
 import { startSharedFaceStack } from '../support/worker/shared-face.ts';
@@ -15,10 +17,10 @@ const count = 'mcp_counter__count';
 const echo = 'mcp_counter__echo';
 
 /** A tool stack, and a face for it in a process of its own that can be killed. */
-async function startKillableFace() {
+async function startKillableFace(servers: Record<string, StdioServerConfig>) {
   await using starting = new AsyncDisposableStack();
   const { path: directory } = starting.use(await tempDir());
-  const stack = starting.use(await startToolStack());
+  const stack = starting.use(await startToolStack({ servers }));
   const path = `${directory}/face.sock`;
   let face = await startFaceProcess(path, stack.broker.url);
   starting.defer(async () => void (await face.end('SIGKILL')));
@@ -36,7 +38,7 @@ async function startKillableFace() {
 }
 
 test('clients of both eras have the results of their calls once although their face was killed, and go on with the next face', async () => {
-  await using site = await startKillableFace();
+  await using site = await startKillableFace({ odd: oddOffersServer() });
   const { stack } = site;
   await using opened = new AsyncDisposableStack();
   const agents = await Promise.all(
@@ -46,6 +48,12 @@ test('clients of both eras have the results of their calls once although their f
       return { shim, client, changes: await watchListChanges(client.client), tools: await client.list() };
     }),
   );
+  const legacy = agents[eras.indexOf('legacy')]!.client;
+  const heard: string[] = [];
+  legacy.client.setNotificationHandler('notifications/resources/updated', ({ params }) => {
+    heard.push(params.uri);
+  });
+  await legacy.request('resources/subscribe', { uri: 'odd://left' });
   const opener = `${site.directory}/open`;
   const running = agents.map(({ client }) => client.call('mcp_counter__gate', { file: opener }));
   await expect.poll(() => stack.ran('gate').length).toBe(2);
@@ -68,6 +76,8 @@ test('clients of both eras have the results of their calls once although their f
     await changes.reached(2);
     expect(shim.notices.filter((text) => text.endsWith('is back'))).toHaveLength(2);
   }
+  await legacy.request('resources/read', { uri: 'odd://touch/left' });
+  await expect.poll(() => heard).toEqual(['odd://left']);
 });
 
 test('a message whose receipt was lost with the connection is stored once', async () => {
@@ -142,6 +152,29 @@ test('a tool that asks its client for input asks again when its face is replaced
   const result = await client.call('test_input_required_result_multi_round');
   expect(result).toMatchObject({ content: [{ text: 'both steps done' }] });
   expect(asked).toEqual(['Step 1', 'Step 2', 'Step 1', 'Step 2']);
+});
+
+test('a server of an older revision asks again when the face is killed while it waits, and is called once', async () => {
+  await using site = await startKillableFace({ asking: { ...askingServer(), prefix: false } });
+  await using shim = startShim(site.path, await site.stack.broker.token('rosa'));
+  let asked = 0;
+  await using client = await connectMcpClient(shim.transport, {
+    capabilities: { elicitation: { form: {} } },
+    prepare(one) {
+      one.setRequestHandler('elicitation/create', async () => {
+        if (++asked === 1) {
+          await site.kill();
+          await site.start();
+        }
+        return { action: 'accept', content: { name: 'Ada' } };
+      });
+    },
+  });
+  expect(await client.call('lend')).toMatchObject({ content: [{ text: expect.stringContaining('Ada') }] });
+  expect(asked).toBe(2);
+  expect(await client.call('report')).toMatchObject({
+    content: [{ text: expect.stringContaining('"called":["lend"],"cancelled":[]') }],
+  });
 });
 
 test('a session whose token is revoked goes on with a new one, or ends with the refusal', async () => {

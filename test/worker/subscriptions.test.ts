@@ -139,6 +139,11 @@ test('Over HTTP each client hears of what it follows, in both eras.', async () =
     return (contents as { text: string }[])[0]!.text;
   };
   await expect.poll(followed).toBe('odd://left');
+  // The code for what is not there is the one of each revision.
+  const missing = { uri: 'odd://left/gone' };
+  const gone = { message: expect.stringContaining('it is gone'), data: { path: '/gone' } };
+  await expect(legacy.request('resources/read', missing)).rejects.toMatchObject({ code: -32002, ...gone });
+  await expect(modern.request('resources/read', missing)).rejects.toMatchObject({ code: -32602, ...gone });
   await legacy.transport.terminateSession();
   await expect
     .poll(async () => {

@@ -37,6 +37,7 @@ const tools = {
   missing: { call: () => [{ error: notFound }] },
   gone: { call: () => [{ error: { ...gone, message: 'gone' } }] },
   progressing: { call: progressing },
+  asking: { call: () => [{ id: 'asked', method: 'roots/list' }, { result: odd }] },
 };
 
 test.each(eras)(
@@ -74,6 +75,12 @@ test.each(eras)(
     const onprogress = (progress: object) => told.push({ ...progress });
     expect(await overHttp.call('progressing', {}, { onprogress })).toEqual(odd);
     expect(told).toEqual(steps);
+    await overHttp.call('asking');
+    const refusal = expect.objectContaining({
+      id: 'asked',
+      error: expect.objectContaining({ code: -32601 }),
+    });
+    await expect.poll(() => server.received).toContainEqual(refusal);
   },
 );
 

@@ -194,8 +194,15 @@ test('A JSON-RPC error of a server reaches the client with its code, message and
   await expect(face.call('test_rpc_error')).rejects.toMatchObject(refused);
   const { error } = await executor.execute({ name: 'test_rpc_error' });
   expect(error).toMatchObject({ code: 'internal', retryable: false, rpc_error: refused });
-  // A server of an older revision is told nothing of what the caller can be asked for.
-  expect(
-    await executor.executeRound({ name: 'test_elicitation' }, { clientCapabilities: everyCapability }),
-  ).toMatchObject({ result: { isError: true } });
+  // A server of an older revision asks in the middle of its call; a caller that cannot be asked is no obstacle to the call.
+  const asking = { name: 'test_elicitation', arguments: { message: 'Who?' } };
+  const round = { clientCapabilities: everyCapability };
+  const { result } = await executor.executeRound(asking, round);
+  expect(result).toMatchObject({ inputRequests: { question_1: { method: 'elicitation/create' } } });
+  const inputResponses = { question_1: { action: 'accept', content: { username: 'Ada' } } };
+  const more = { inputResponses, requestState: String(result?.requestState) };
+  expect(await executor.executeRound(asking, { ...round, ...more })).toMatchObject({
+    result: { content: [{ text: expect.stringContaining('Ada') }] },
+  });
+  expect(await executor.executeRound(asking, {})).toMatchObject({ result: { isError: true } });
 });

@@ -76,7 +76,10 @@ export async function createSessionDeps(
     tail: followers,
     meter,
   });
-  holds.onChange(() => delivery.subscriptions.holdsChanged());
+  holds.onChange((change) => {
+    delivery.subscriptions.holdsChanged();
+    if (change) followers.holdChanged(change);
+  });
   const connected = new ConnectedCallers({ now, monotonic }, () => nanoid(8));
   const self = { version: await ownVersion(), startedAt: now(), freeBytes: () => freeBytes(dataDir) };
   const reports = new OrchestratorReports({ monotonic, log });

@@ -6,6 +6,7 @@ import {
   type JournalLimits,
   type LimitOverrides,
   parseDuration,
+  type ResultLimits,
 } from '@signalbox/protocol';
 import { pathIn } from './document/path-in.ts';
 import { defaultListen, type ListenAddress, parseListenAddress } from './listen-address.ts';
@@ -68,7 +69,11 @@ export interface Config {
     concurrency: { global?: number; perServer?: number; perWorker?: number; waitingPerWorker?: number };
     callTimeoutMs?: number;
     maxProcesses?: number;
-    limits: { calls: Partial<CallSizeLimits>; journal: Partial<JournalLimits> };
+    limits: {
+      calls: Partial<CallSizeLimits>;
+      journal: Partial<JournalLimits>;
+      results: Partial<ResultLimits>;
+    };
     budgets: { perWorker?: BudgetEntry };
     /** The lists that name tools as they are offered. */
     repeat: RepeatEntry;
@@ -147,6 +152,7 @@ export function settleConfig(
       limits: {
         calls: withoutUndefined(orchestrator.limits?.calls ?? {}),
         journal: withoutUndefined(orchestrator.limits?.journal ?? {}),
+        results: withoutUndefined(orchestrator.limits?.results ?? {}),
       },
       budgets: withoutUndefined(orchestrator.budgets ?? {}),
       repeat: repeatEntry(orchestrator),

@@ -77,6 +77,13 @@ test('A role’s unreadHint is one of three words; a wrong one is reported with 
   expect(roles('false')).toEqual([wrong]);
 });
 
+test('A preview of a result fits into what a role is shown: a smaller limit is refused.', () => {
+  const roles = (maxInlineBytes: number) =>
+    problemsOf(`roles: { a: { tools: [], results: { maxInlineBytes: ${maxInlineBytes} } } }`);
+  expect(roles(8191)).toEqual([expect.stringContaining('1: roles.a.results.maxInlineBytes: ')]);
+  expect(roles(8192)).toEqual([]);
+});
+
 test('A tool pattern with a colon names a server and a tool: half of it would match nothing, and a rule would be lost.', () => {
   const wrong = 'must name a server and a tool as server:tool; * stands for all of them';
   const roles = (...tools: string[]) => problemsOf(`roles: { a: { tools: ${JSON.stringify(tools)} } }`);

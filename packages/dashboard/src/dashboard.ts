@@ -74,7 +74,7 @@ export class Dashboard {
     response.on('error', () => {});
     try {
       const refusal = refuseRequest(request, this.#options.access.origins());
-      if (refusal) return sendError(response, refusal.status, refusal);
+      if (refusal) return sendError(response, 403, refusal);
       const url = new URL(request.url ?? '', 'http://localhost');
       if (!url.pathname.startsWith(apiPath)) {
         response.setTimeout(readMs, () => request.socket.destroy());

@@ -7,12 +7,28 @@ export type {
   StdioServerConfig,
 } from './config/server-config.ts';
 export { defaultServerLimits, type ServerLimits } from './config/server-limits.ts';
-export type { DiscoveredServer, McpHost, McpHostOptions, MissingServer } from './host/host-api.ts';
+export type { Definition, DefinitionKey } from './definitions/definition.ts';
+export { definitionChangedError } from './definitions/definition-changed.ts';
+export type { DefinitionPins, NewPins, Pin, ServerPins } from './definitions/definition-pins.ts';
+export type { SeenDefinition } from './definitions/server-definitions.ts';
+export type {
+  DiscoveredServer,
+  HostedDefinition,
+  McpHost,
+  McpHostOptions,
+  MissingServer,
+} from './host/host-api.ts';
 export type { ToolRoute, WithheldHints } from './host/inventory-tracker.ts';
 export { startMcpHost } from './host/mcp-host.ts';
 export type { ServerEvent } from './host/server-events.ts';
 export type { HostEvent } from './host-event.ts';
-export type { Inventory, InventoryProblem, RenamedTool, ToolOrigin } from './inventory/inventory.ts';
+export type {
+  Inventory,
+  InventoryProblem,
+  RenamedTool,
+  ToolOrigin,
+  WithheldDefinition,
+} from './inventory/inventory.ts';
 export type { Offers } from './inventory/offers.ts';
 export type { ToolList } from './inventory/tool-list.ts';
 export { isMcpTool, mcpToolName, parseMcpToolName, toolNameStart } from './inventory/tool-name.ts';

@@ -1,5 +1,5 @@
 import type { CallRound, OfferMethod, RequestMeta } from '@signalbox/protocol';
-import type { Failure, ToolProgress } from '@signalbox/tool-calls';
+import type { CallOptions, Failure, ToolProgress } from '@signalbox/tool-calls';
 import type { ReadOffers } from './inventory/offer-list.ts';
 import type { ToolList } from './inventory/tool-list.ts';
 
@@ -15,8 +15,14 @@ export interface RequestLimits {
 export interface ToolRequest extends RequestLimits {
   /** Called with each progress report of the server. */
   onProgress?: ((progress: ToolProgress) => void) | undefined;
-  /** The input that the caller can be asked for; sent only to servers of revision 2026-07-28. */
+  /** The agent that makes the call. */
+  agent?: string | undefined;
+  /** What the caller can be asked for, and its answers; servers of revisions up to 2025-11-25 are sent none of it. */
   round?: CallRound | undefined;
+  /** How long the caller waits, the time for its own answers included; default `timeoutMs`. */
+  patienceMs?: number | undefined;
+  /** Called when such a server asks the caller for the first time. */
+  onAsked?: CallOptions['onAsked'];
   /** The `_meta` of the request, which the fields of MCP itself join. */
   meta?: RequestMeta | undefined;
 }

@@ -59,6 +59,7 @@ export { followTail, type Tail, type TailOptions } from './tail/follow-tail.ts';
 export type { TailEvent } from './tail/tail-event.ts';
 export {
   type IssuedToken,
+  isRenewedByHand,
   issueToken,
   type ListedToken,
   listTokens,

@@ -1,11 +1,19 @@
 import type { BrokerClient } from '@signalbox/client';
-import type { AdminResult } from '@signalbox/protocol';
+import { type AdminResult, doesMoreThanAct } from '@signalbox/protocol';
 
 /** A new token with its secret. `expires_at` in epoch milliseconds. */
 export type IssuedToken = AdminResult<'token_issue'>;
 
 /** A valid token without its secret, which the broker does not know. Times in epoch milliseconds. */
 export type ListedToken = AdminResult<'token_list'>['tokens'][number];
+
+/**
+ * Tells whether a person has to renew a token. The sessions of browsers end by themselves, and the supervisor of an agent renews the
+ * tokens that it issues for it with a minting token.
+ */
+export function isRenewedByHand(token: ListedToken): boolean {
+  return !token.session && (token.parent_id === undefined || doesMoreThanAct(token));
+}
 
 /**
  * Issues a token for an agent, or with a pattern a minting token, whose tokens may have one of `roles`, or only `role`. With `approves` it

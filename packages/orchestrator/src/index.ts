@@ -14,6 +14,8 @@ export { journalFormat } from './journal/sqlite/journal-database.ts';
 export { openSqliteJournal, type SqliteJournalOptions } from './journal/sqlite/sqlite-journal.ts';
 export type { PolicyChanges } from './operator/policy.ts';
 export { type Orchestrator, type OrchestratorOptions, startOrchestrator } from './orchestrator.ts';
+export type { ResultRule, ResultRules } from './results/result-rules.ts';
+export { ResultStore, type ResultStoreOptions } from './results/result-store.ts';
 export { type AllowlistWarning, allowlistWarnings } from './roles/allowlist-warnings.ts';
 export type { RepeatLists } from './roles/repeat-lists.ts';
 export { type OfferPatterns, RoleOfferAllowlist } from './roles/role-offer-allowlist.ts';

@@ -19,6 +19,7 @@ import { type ApprovalPolicy, noApprovals } from './approvals/ask-rules.ts';
 import { maxArgumentBytes } from './approvals/call-digests.ts';
 import { type ApprovalLimits, defaultApprovalLimits } from './approvals/waiting-places.ts';
 import { AuditTrail } from './audit/audit-trail.ts';
+import { auditChangedDefinitions } from './audit/changed-definitions.ts';
 import { auditServerEvents } from './audit/server-events.ts';
 import { auditWithheldHints } from './audit/withheld-hints.ts';
 import { BudgetLedger } from './budgets/budget-ledger.ts';
@@ -47,6 +48,8 @@ import { answerOperation, type OperationDeps } from './operator/operations.ts';
 import { checkPolicy, type PolicyChanges } from './operator/policy.ts';
 import { DiscoveryPages } from './pages/discovery-pages.ts';
 import { ManifestPages } from './pages/manifest-pages.ts';
+import type { ResultRules } from './results/result-rules.ts';
+import type { ResultStore } from './results/result-store.ts';
 import type { RepeatLists } from './roles/repeat-lists.ts';
 import { RoleOfferAllowlist } from './roles/role-offer-allowlist.ts';
 import { RoleToolAllowlist } from './roles/role-tool-allowlist.ts';
@@ -72,6 +75,10 @@ export interface OrchestratorOptions {
    * calls that ran during a crash run again after it.
    */
   journal?: Journal | undefined;
+  /** Keeps the large results of the roles that `resultRules` names. The caller closes it. */
+  results?: ResultStore | undefined;
+  /** Which results of each role are kept; by default none are. */
+  resultRules?: ResultRules;
   /** Tools that may or must not be called again. This overrides the declarations of their servers. */
   repeat?: RepeatLists;
   /** The mailbox tools that each role sees; by default all. */
@@ -136,11 +143,16 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   const { client, host, journal, budgets = {}, concurrency, log = () => {}, now = Date.now } = options;
   const { allowlist = RoleToolAllowlist.unrestricted(), repeat = {}, mailbox = {} } = options;
   const { offers = options.allowlist ? noOffers : RoleOfferAllowlist.unrestricted() } = options;
-  const { approvals: approvalPolicy = noApprovals } = options;
+  const { approvals: approvalPolicy = noApprovals, results, resultRules = {} } = options;
   const { monotonic = () => performance.now(), fault = noFault } = options;
   const hasJournal = journal !== undefined;
   checkPolicy(
-    { budgets, serverConcurrency: concurrency?.servers ?? {}, approvals: approvalPolicy },
+    {
+      budgets,
+      serverConcurrency: concurrency?.servers ?? {},
+      approvals: approvalPolicy,
+      results: resultRules,
+    },
     { hasJournal },
   );
   await using starting = new AsyncDisposableStack();
@@ -148,12 +160,13 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   const catalogs = trackCatalog(
     client,
     host,
-    { allowlist, offers, repeat, mailbox, approvals: approvalPolicy },
+    { allowlist, offers, repeat, mailbox, approvals: approvalPolicy, results: resultRules },
     { log, now },
   );
   starting.defer(catalogs.stop);
   const audit = starting.use(new AuditTrail({ client, monotonic, log }));
   starting.use(auditWithheldHints(audit, host, monotonic));
+  starting.use(auditChangedDefinitions(audit, host, monotonic));
   starting.defer(auditServerEvents(audit, host));
   const scheduler = createCallScheduler({ ...defaultCallLimits, ...concurrency }, monotonic);
   const sizes = { ...defaultCallSizeLimits, ...options.sizes };
@@ -222,6 +235,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     registry,
     holds,
     journal,
+    results,
     inbox: ownership.inbox,
     maxReplyBytes,
     audit,
@@ -241,6 +255,8 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     callTimeoutMs: options.callTimeoutMs ?? defaultCallTimeoutMs,
     registry,
     journal,
+    results,
+    minterOf,
     ownership,
     inbox: ownership.inbox,
     maxReplyBytes,
@@ -289,6 +305,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
       servers,
       holds,
       approvals,
+      results,
       now,
       monotonic,
       everyMs: options.reportEveryMs,

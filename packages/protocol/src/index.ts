@@ -146,11 +146,10 @@ export {
   isConfiguredSenderRole,
 } from './names/configured-sender.ts';
 export { isLoopback } from './names/loopback.ts';
-export { replyIdOf, timeSortedId } from './names/message-id.ts';
+export { idPattern, replyIdOf, timeSortedId } from './names/message-id.ts';
 export {
   addressSchema,
   groupSchema,
-  idPattern,
   idSchema,
   kindPattern,
   kindSchema,
@@ -206,8 +205,35 @@ export {
   callsReplySchema,
   cancelCallReplySchema,
 } from './mcp/call-status.ts';
+export {
+  type AcceptDefinitionsReply,
+  type AcceptDefinitionsRequest,
+  acceptDefinitionsReplySchema,
+  type DefinitionDifference,
+  type DefinitionKind,
+  type DefinitionReport,
+  type DefinitionsReply,
+  type DefinitionsRequest,
+  definitionKinds,
+  definitionsReplySchema,
+} from './mcp/definitions.ts';
 export { JsonLineReader, jsonLine } from './mcp/json-lines.ts';
 export { type JsonRpcHead, jsonRpcHead, plainIdPattern } from './mcp/json-rpc-head.ts';
+export {
+  isKeptResultUri,
+  type KeptPart,
+  type KeptRange,
+  type KeptRangeFields,
+  type KeptRead,
+  keptRange,
+  keptRangeLimits,
+  keptRangeMeta,
+  keptResultMeta,
+  keptResultUri,
+  leastInlineBytes,
+  parseKeptResultUri,
+  resultReadTool,
+} from './mcp/kept-result.ts';
 export {
   type BackupReply,
   backupReplySchema,
@@ -277,8 +303,19 @@ export {
   resourceTemplateSchema,
   type ServerInstructions,
 } from './mcp/offers.ts';
+export { questionHash } from './mcp/question-hash.ts';
 export { forwardedMeta, type RequestMeta } from './mcp/request-meta.ts';
 export { isNamedUri, namedUri, parseNamedUri, whyNotNormal } from './mcp/resource-uri.ts';
+export {
+  isQuestionMethod,
+  isRunningCallState,
+  type NoAnswer,
+  type QuestionKind,
+  type QuestionMethod,
+  questionCapabilities,
+  questionKinds,
+  runningCallState,
+} from './mcp/server-questions.ts';
 export {
   type DiscoveryReply,
   discoveryReplySchema,
@@ -308,10 +345,13 @@ export {
   defaultCallSizeLimits,
   defaultFaceLimits,
   defaultJournalLimits,
+  defaultResultLimits,
   type FaceLimits,
   faceLimits,
   type JournalLimits,
   journalLimits,
+  type ResultLimits,
+  resultLimits,
 } from './part-limits.ts';
 export { SharedRoom, type Shortage } from './shared-room.ts';
 export { type TurnReader, Turns, unitsPerTurn } from './turns.ts';
@@ -322,6 +362,7 @@ export { type Fault, faultAt, faultPoints, faultVariable, noFault } from './faul
 export { holdSubject, holdText, isOnAgent } from './holds.ts';
 export {
   dashboardPath,
+  doesMoreThanAct,
   figuresAccessPath,
   isPermitted,
   listPermissions,

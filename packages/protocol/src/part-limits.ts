@@ -11,7 +11,7 @@ export const faceLimits = {
   sessionsPerAgent: {
     default: 32,
     meaning:
-      'Sessions of one agent at a face. One more ends the one that was idle longest, or is refused at a shared face.',
+      'Sessions of one agent at a face. One more puts the one to sleep that was idle longest, or is refused at a shared face.',
   },
   requestsPerAgent: {
     default: 128,
@@ -64,7 +64,8 @@ export const faceLimits = {
     default: 30 * minute,
     min: 1000,
     max: longestTimerMs,
-    meaning: 'The time after which an HTTP face ends a session without request and stream, in milliseconds.',
+    meaning:
+      'The time after which a session without request and stream sleeps at an HTTP face, in milliseconds.',
   },
 } as const satisfies Record<string, LimitEntry>;
 
@@ -129,6 +130,36 @@ export type JournalLimits = { [Name in keyof typeof journalLimits]: number };
 
 /** The limits of a journal whose operator changed none. */
 export const defaultJournalLimits: JournalLimits = defaultsOf(journalLimits);
+
+/**
+ * The limits of the large results that an orchestrator keeps; the configuration has them under `orchestrator.limits.results`. Nothing is
+ * deleted before its time: what does not fit is not kept.
+ */
+export const resultLimits = {
+  ageMs: {
+    default: 24 * hour,
+    min: minute,
+    meaning: 'The time for which a large result is kept while an orchestrator runs, in milliseconds.',
+  },
+  perAgent: { default: 500, meaning: 'Results that are kept for one agent.' },
+  bytesPerAgent: { default: 256 * MiB, meaning: 'Bytes of their files.' },
+  perMinter: {
+    default: 2000,
+    meaning: 'Results that are kept for the agents of one minting token together.',
+  },
+  bytesPerMinter: { default: 1024 * MiB, meaning: 'Bytes of their files.' },
+  results: { default: 4000, meaning: 'Results that are kept for all agents.' },
+  bytes: {
+    default: 2048 * MiB,
+    meaning: 'Bytes of their files. One agent may have at most as much as is left for all others.',
+  },
+} as const satisfies Record<string, LimitEntry>;
+
+/** The values of {@link resultLimits}, which gives the meaning and the unit of each. */
+export type ResultLimits = { [Name in keyof typeof resultLimits]: number };
+
+/** The limits of kept results whose operator changed none. */
+export const defaultResultLimits: ResultLimits = defaultsOf(resultLimits);
 
 /** The limits of an HTTP face whose operator changed none. */
 export const defaultFaceLimits: FaceLimits = defaultsOf(faceLimits);

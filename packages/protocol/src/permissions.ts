@@ -1,3 +1,5 @@
+import { isMintingPattern } from './names/token-text.ts';
+
 /** The permissions that a token may have beyond acting as its agent, with what each of them allows. */
 export const permissions = {
   operator: 'Sees and changes everything.',
@@ -62,6 +64,8 @@ export const operationPermissions = {
     standing_approvals: approvalReaders,
     decide: deciders,
     revoke_standing: deciders,
+    definitions: readers,
+    accept_definitions: operator,
   },
   frame: {
     /** `list_connected` shows agents of every role, and how much waits for each of them. */
@@ -91,6 +95,23 @@ export function isPermitted(needs: readonly Permission[], has: readonly Permissi
 /** Returns the permissions of a role: those of the tokens of operators and observers, which have roles of the same names. */
 export function permissionsOfRole(role: string): readonly ('operator' | 'observer')[] {
   return role === 'operator' || role === 'observer' ? [role] : [];
+}
+
+/**
+ * Tells whether a token does more than act for one agent: it is for a person, decides on tool calls, issues tokens, or serves the requests
+ * of all agents.
+ */
+export function doesMoreThanAct({
+  agent,
+  role,
+  approves,
+}: {
+  agent: string;
+  role: string;
+  approves?: unknown;
+}): boolean {
+  if (isMintingPattern(agent) || approves !== undefined) return true;
+  return role === 'orchestrator' || permissionsOfRole(role).length > 0;
 }
 
 /** Lists permissions in a sentence: `operator or observer`. */

@@ -23,5 +23,20 @@ function changed(value: unknown, change: (text: string) => string, levels: numbe
     changed(item, change, levels - 1),
   ]);
   const isSame = after.every(([name, item], at) => name === fields[at]![0] && item === fields[at]![1]);
-  return isSame ? value : Object.fromEntries(after);
+  return isSame ? value : Object.fromEntries(withDistinctNames(after));
+}
+
+/** Numbers names that have become the same, so that no field hides another one. */
+function withDistinctNames(fields: readonly [string, unknown][]): [string, unknown][] {
+  const taken = new Set<string>();
+  const numbers = new Map<string, number>();
+  return fields.map(([name, item]) => {
+    let free = name;
+    for (let number = numbers.get(name) ?? 2; taken.has(free); number++) {
+      free = `${name} ${number}`;
+      numbers.set(name, number + 1);
+    }
+    taken.add(free);
+    return [free, item];
+  });
 }

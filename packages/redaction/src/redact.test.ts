@@ -48,3 +48,12 @@ it('neither exhausts the stack nor leaves a secret in data that nests without en
   const text = JSON.stringify(withTexts(deep, redactorOf(['sekret-1'])));
   expect(text).toBe(`${'['.repeat(1000)}null${']'.repeat(1000)}`);
 });
+
+it('hides no field behind another one whose name becomes the same', () => {
+  const data = { 'sekret-1': 'a', '[redacted]': 'b', 'sekret-2': 'c' };
+  const clean = withTexts(data, redactorOf(['sekret-1', 'sekret-2']));
+  expect(clean).toEqual({ '[redacted]': 'a', '[redacted] 2': 'b', '[redacted] 3': 'c' });
+  const many = Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`${n}sekret-1`, n]));
+  const same = withTexts(many, () => 'x');
+  expect(Object.keys(same)).toHaveLength(20_000);
+});

@@ -21,8 +21,10 @@ export interface TokenRecord {
   createdAt: number;
   /** Absent for a token that never expires. */
   expiresAt?: number;
-  /** The minting token that issued it. */
+  /** The token that it ends with: the minting token that issued it, or the one with which the browser signed in that issued it. */
   parentId?: string;
+  /** True for the session of a browser, whose parent is the token of the person. */
+  isSession?: true;
   /** True if the row was damaged on the disk, so that nothing in it can be relied on. Such a token authenticates nobody. */
   damaged?: true;
 }

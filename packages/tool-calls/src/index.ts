@@ -5,12 +5,20 @@ export {
   cancelledCall,
   circuitOpen,
   errorOfFailure,
+  noWaitingCall,
   unreachable,
   withEarlierTry,
 } from './errors/call-errors.ts';
 export { type Failure, redactedFailure } from './errors/failure.ts';
 export { mcpErrorCode } from './errors/mcp-error-code.ts';
 export { timerMs } from './timer-ms.ts';
-export type { Caller, CallOptions, FailedCall, ToolCallResult, ToolProgress } from './tool-call.ts';
+export type {
+  AskingCall,
+  Caller,
+  CallOptions,
+  FailedCall,
+  ToolCallResult,
+  ToolProgress,
+} from './tool-call.ts';
 export { ToolDigests } from './tool-digests.ts';
 export type { ToolProblem, ToolProvider } from './tool-provider.ts';

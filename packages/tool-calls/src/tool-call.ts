@@ -25,8 +25,7 @@ export interface CallOptions {
   /** Decides which instance serves the call, and whose cached answers it may read. */
   caller?: Caller | undefined;
   /**
-   * What the caller can be asked for, and what it answered in a further round; only a server of the 2026 revision is
-   * told.
+   * What the caller can be asked for, and what it answered in a further round.
    */
   round?: CallRound | undefined;
   /** The `traceparent` of what causes the call, which the server is told, or that of a span below it. */
@@ -39,8 +38,22 @@ export interface CallOptions {
   repeatable?: boolean | undefined;
   /** Awaited right before each sending, when a connection is there; an error ends the call unsent. */
   beforeSend?: (() => Promise<ToolCallError | undefined>) | undefined;
+  /** How long the caller waits, the time for its own answers to questions of the server included; default `timeoutMs`. */
+  patienceMs?: number | undefined;
+  /**
+   * Called when the server asks the caller in the middle of the call, for the first time: `call` then goes on while this round ends. It is over
+   * when the server has answered, or nobody waits for its answer any more.
+   */
+  onAsked?: ((call: AskingCall) => void) | undefined;
   /** Called when the request has been handed to the connection. */
   onSent?: (() => void) | undefined;
+}
+
+/** A call that goes on while its caller answers a question. */
+export interface AskingCall {
+  readonly over: Promise<void>;
+  /** Ends it, down to the server. */
+  stop(): void;
 }
 
 /**

@@ -5,6 +5,8 @@ import type { CallOptions, ToolCallResult } from './tool-call.ts';
 export interface ToolProblem {
   tool?: string;
   message: string;
+  /** True if its definition is withheld until it is accepted. */
+  isWithheld?: true;
 }
 
 /** A source of tools that is no MCP server, for example the capability files. */

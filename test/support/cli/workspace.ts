@@ -51,7 +51,7 @@ export interface Workspace extends AsyncDisposable {
   readonly up: Daemon;
   readonly ready: {
     broker: UpPart & { url: string; socket?: string };
-    orchestrator: UpPart & { servers: unknown; roles: unknown };
+    orchestrator: UpPart & { servers: unknown; roles: unknown; warnings: string[] };
     face?: UpPart & { socket: string };
   };
   /** Issues a token into a file and returns the environment that makes a command that agent's. */

@@ -1,23 +1,29 @@
 // The fixture that the conformance suite calls, in both protocol eras; run with `stdio`, it serves its standard input and output.
 import { randomUUID } from 'node:crypto';
 import {
+  CLIENT_CAPABILITIES_META_KEY,
+  type ClientCapabilities,
   createMcpHandler,
+  fromJsonSchema,
   hostHeaderValidationResponse,
   isLegacyRequest,
   localhostAllowedHostnames,
   localhostAllowedOrigins,
+  McpServer,
   originValidationResponse,
   ProtocolError,
-  Server,
+  type Server,
+  type ServerContext,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { type HttpEndpoint, startEndpoint } from '../mcp-host/http-endpoint.ts';
 import { askingTools } from './asking-tools.ts';
+import { eventStore } from './event-store.ts';
 import { text } from './fixture-content.ts';
 import { addOffers, offerCapabilities } from './fixture-offers.ts';
 import { type FixtureTool, fixtureTool } from './fixture-tool.ts';
-import { plainTools } from './plain-tools.ts';
+import { headerTool, plainTools } from './plain-tools.ts';
 
 const tools = new Map([...plainTools, ...askingTools].map((tool) => [tool.definition.name, tool]));
 
@@ -41,11 +47,13 @@ const unchanged: FixtureState = {
   announceUpdate: (server, uri) => void server.sendResourceUpdated({ uri }),
 };
 
-function newServer(state: FixtureState): Server {
-  const server = new Server(
+function newServer(state: FixtureState): McpServer {
+  const known = new McpServer(
     { name: 'fixture', version: '1.0.0' },
     { capabilities: { tools: { listChanged: true }, ...offerCapabilities, logging: {} } },
   );
+  const { server } = known;
+  checkHeaders(known);
   addOffers(server, () => state.promptChanges);
   server.setRequestHandler('tools/list', () => ({
     tools: [...tools.values(), changing(state.changes)].map((tool) => tool.definition),
@@ -56,7 +64,7 @@ function newServer(state: FixtureState): Server {
     return tool.run({
       args: params.arguments ?? {},
       context,
-      capabilities: server.getClientCapabilities() ?? {},
+      capabilities: capabilitiesOf(server, context),
       changeTools: () => {
         state.changes++;
         state.announceTools(server);
@@ -68,7 +76,19 @@ function newServer(state: FixtureState): Server {
       },
     });
   });
-  return server;
+  return known;
+}
+
+/** Has the SDK hold the headers of calls against their arguments, which it does only for tools that are registered with it. */
+function checkHeaders(known: McpServer): void {
+  const { name, inputSchema } = headerTool.definition;
+  known.registerTool(name, { inputSchema: fromJsonSchema(inputSchema as never) }, () => ({ content: [] }));
+}
+
+/** Returns what the client can be asked: each request says it in the 2026 revision, the handshake said it in earlier ones. */
+function capabilitiesOf(server: Server, { mcpReq }: ServerContext): ClientCapabilities {
+  const envelope = mcpReq.envelope as { [CLIENT_CAPABILITIES_META_KEY]?: ClientCapabilities } | undefined;
+  return (envelope ? envelope[CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities()) ?? {};
 }
 
 /** The tool that is another one after each change. */
@@ -89,6 +109,8 @@ export async function startFixture(): Promise<HttpEndpoint> {
   const openSession = async () => {
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
+      eventStore: eventStore(),
+      retryInterval: 10,
       onsessioninitialized: (id) => void sessions.set(id, transport),
       onsessionclosed: (id) => void sessions.delete(id),
     });

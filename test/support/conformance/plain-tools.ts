@@ -30,6 +30,20 @@ const schema2020 = {
 
 const readOnly = { annotations: { readOnlyHint: true } };
 
+/** A tool that wants one of its arguments repeated in a header. */
+export const headerTool = fixtureTool(
+  'test_repeated_argument',
+  'Wants its argument in a header too.',
+  ({ args }) => ({ content: [text(`The region is ${args.region}.`)] }),
+  {
+    inputSchema: {
+      type: 'object',
+      properties: { region: { type: 'string', 'x-mcp-header': 'Region' } },
+      required: ['region'],
+    },
+  },
+);
+
 /** Tools that answer at once or after some progress, and ask nobody. */
 export const plainTools: readonly FixtureTool[] = [
   fixtureTool(
@@ -90,6 +104,11 @@ export const plainTools: readonly FixtureTool[] = [
     }
     return { content: [text('progress was made')] };
   }),
+  fixtureTool('test_reconnection', 'Closes the stream of its call before it answers.', ({ context }) => {
+    context.http?.closeSSE?.();
+    return { content: [text('The client has come back.')] };
+  }),
+  headerTool,
   fixtureTool('test_tool_with_logging', 'Writes to the log.', logging),
   fixtureTool('test_logging_tool', 'Writes to the log, for those who want it.', logging),
   fixtureTool('test_trigger_prompt_change', 'Changes the list of prompts.', ({ changePrompts }) => {

@@ -4,27 +4,29 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** What the official suite made of a server. */
-export interface Verdict {
-  /** 0: everything is as it has to be, or as the list of expected failures says. */
-  code: number;
-  output: string;
-  /** Results by `scenario:check`. A `remark` neither passes nor fails: the check does not apply, or both ways are right. */
-  checks: Map<string, 'passed' | 'failed' | 'remark'>;
+/** The revisions of MCP whose requirements the official suite knows. */
+export const revisions = ['2025-11-25', '2026-07-28'] as const;
+export type Revision = (typeof revisions)[number];
+
+/** How one check of the official suite ended. The suite makes some checks several times in a run. */
+export interface CheckTally {
+  passed: number;
+  failed: number;
+  warned: number;
+  /** The suite's words about a failure or a warning. */
+  why?: string;
 }
+
+/** The checks of one run, by `scenario:check`. */
+export type SuiteChecks = ReadonlyMap<string, CheckTally>;
 
 const suite = fileURLToPath(
   new URL('dist/index.js', import.meta.resolve('@modelcontextprotocol/conformance/package.json')),
 );
 
-/** Runs all that a revision requires, in a directory that is the run's own. `expected`: a file beside this one. */
-export async function runSuite(
-  url: string,
-  revision: string,
-  { directory, expected }: { directory: string; expected?: string },
-): Promise<Verdict> {
+/** Runs all that a revision requires of a server. The directory must be empty; the suite leaves its records there. */
+export async function runSuite(url: string, revision: Revision, directory: string): Promise<SuiteChecks> {
   const args = ['server', '--url', url, '--requirements', revision, '--output-dir', directory];
-  if (expected) args.push('--expected-failures', fileURLToPath(new URL(expected, import.meta.url)));
   const child = spawn(process.execPath, [suite, ...args], {
     cwd: directory,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -35,26 +37,34 @@ export async function runSuite(
   };
   child.stdout.on('data', read);
   child.stderr.on('data', read);
-  const [code] = await once(child, 'close');
-  return { code: code ?? 1, output, checks: await readChecks(directory) };
+  await once(child, 'close');
+  const checks = await readChecks(directory);
+  if (checks.size === 0) throw new Error(`the suite made no check: ${output}`);
+  return checks;
 }
 
-/** The suite leaves a directory per scenario: `server-` or nothing, the scenario's name, and the time. A check may be made several times. */
-async function readChecks(directory: string): Promise<Verdict['checks']> {
-  const statuses = new Map<string, string[]>();
+interface CheckRecord {
+  id: string;
+  status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'INFO' | 'SKIPPED';
+  errorMessage?: string;
+}
+
+/** Reads the records. Each scenario has a directory: `server-` or nothing, the name of the scenario, and the time. */
+async function readChecks(directory: string): Promise<SuiteChecks> {
+  const tallies = new Map<string, CheckTally>();
   for (const entry of await readdir(directory)) {
     const scenario = /^(?:server-)?(.+?)-\d{4}-\d{2}-\d{2}T/.exec(entry)?.[1];
     if (scenario === undefined) continue;
     const text = await readFile(join(directory, entry, 'checks.json'), 'utf8');
-    for (const { id, status } of JSON.parse(text) as { id: string; status: string }[]) {
+    for (const { id, status, errorMessage } of JSON.parse(text) as CheckRecord[]) {
       const check = `${scenario}:${id}`;
-      statuses.set(check, [...(statuses.get(check) ?? []), status]);
+      const tally = tallies.get(check) ?? { passed: 0, failed: 0, warned: 0 };
+      tallies.set(check, tally);
+      if (status === 'SUCCESS') tally.passed++;
+      else if (status === 'FAILURE') tally.failed++;
+      else if (status === 'WARNING') tally.warned++;
+      if (status === 'FAILURE' || status === 'WARNING') tally.why ??= errorMessage ?? '';
     }
   }
-  return new Map([...statuses].map(([check, all]) => [check, verdictOf(all)]));
-}
-
-function verdictOf(statuses: readonly string[]): 'passed' | 'failed' | 'remark' {
-  if (statuses.some((status) => status === 'FAILURE' || status === 'WARNING')) return 'failed';
-  return statuses.every((status) => status === 'SUCCESS') ? 'passed' : 'remark';
+  return tallies;
 }

@@ -49,6 +49,9 @@ const vendorResult = {
 
 type Params = NonNullable<Incoming['params']>;
 
+/** The answers of `wait`, which `release` writes. */
+const waiting: object[] = [];
+
 /** The messages each tool writes in one go; `answer` is the one that ends the call. */
 const tools: Record<string, (answer: (outcome: object) => object, params: Params) => object[]> = {
   announce: (answer) => [
@@ -68,6 +71,11 @@ const tools: Record<string, (answer: (outcome: object) => object, params: Params
   refuse: (answer) => [
     answer({ error: { code: -32602, message: `bad arguments, ${process.env.SERVER_SECRET}` } }),
   ],
+  wait: (answer) => {
+    waiting.push(answer({ result: text('at last') }));
+    return [];
+  },
+  release: (answer) => [...waiting.splice(0), answer({ result: text('released') })],
   environment: (answer) => [answer({ result: text(process.env) })],
   late_progress: (answer, { _meta: { progressToken } = {} }) => [
     { method: 'notifications/progress', params: { progressToken, progress: 1 } },

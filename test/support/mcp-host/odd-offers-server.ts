@@ -77,6 +77,8 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   const { id, method, params = {} } = JSON.parse(line) as Incoming;
   if (id === undefined) return;
   const answer = answers[method];
-  if (answer) write({ id, result: answer(params) });
+  if (params.uri?.endsWith('/gone'))
+    write({ id, error: { code: -32002, message: 'it is gone', data: { path: '/gone' } } });
+  else if (answer) write({ id, result: answer(params) });
   else write({ id, error: { code: -32601, message: `no ${method}` } });
 });

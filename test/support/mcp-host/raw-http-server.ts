@@ -4,7 +4,10 @@ import { type HttpEndpoint, startEndpoint } from './http-endpoint.ts';
 type Json = Record<string, unknown>;
 
 /** The messages of a stream that answers a call; the last one ends it. Members of JSON-RPC itself are filled in. */
-export type RawCall = (params: Json) => Json[];
+export type RawCall = (params: Json, request: Request) => Answer | Promise<Answer>;
+
+/** The messages, or where a test answers in its own way, the whole response. */
+type Answer = Json[] | Response;
 
 export interface RawHttpServer extends HttpEndpoint {
   /** Every message that was posted. */
@@ -21,7 +24,7 @@ export async function startRawHttpServer(
   const received: Json[] = [];
   const serverInfo = { name: 'raw', version: '1' };
   const base = { capabilities: { tools: {} }, serverInfo };
-  const answers: Record<string, (params: Json) => Json[]> = {
+  const answers: Record<string, RawCall> = {
     'server/discover': () => [
       {
         result: {
@@ -46,7 +49,7 @@ export async function startRawHttpServer(
         },
       },
     ],
-    'tools/call': (params) => tools[String(params.name)]!.call(params),
+    'tools/call': (params, request) => tools[String(params.name)]!.call(params, request),
   };
   const unknown = era === 'modern' ? 'initialize' : 'server/discover';
   const endpoint = await startEndpoint(async (request) => {
@@ -56,7 +59,10 @@ export async function startRawHttpServer(
     const { id, method, params = {} } = message;
     if (id === undefined || method === undefined) return new Response(null, { status: 202 });
     const answer = method === unknown ? undefined : answers[String(method)];
-    const messages = answer?.(params) ?? [{ error: { code: -32601, message: 'no such method' } }];
+    const messages = (await answer?.(params, request)) ?? [
+      { error: { code: -32601, message: 'no such method' } },
+    ];
+    if (messages instanceof Response) return messages;
     const full = messages.map((one) => ({
       jsonrpc: '2.0',
       ...(one.method === undefined && { id }),

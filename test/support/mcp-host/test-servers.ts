@@ -37,6 +37,12 @@ export function oddOffersServer(env: Record<string, string> = {}): StdioServerCo
   return { type: 'stdio', command: process.execPath, args: [script], env: { ...compileCache(), ...env } };
 }
 
+/** The server of revision 2025-11-25 whose tools ask their caller. */
+export function askingServer(): StdioServerConfig {
+  const script = fileURLToPath(new URL('./asking-server.ts', import.meta.url));
+  return { type: 'stdio', command: process.execPath, args: [script], env: compileCache() };
+}
+
 /** The server that misbehaves on demand. */
 export function misbehavingServer(...args: string[]): StdioServerConfig {
   const script = fileURLToPath(new URL('./misbehaving-server.ts', import.meta.url));

@@ -48,6 +48,8 @@ export interface ToolStackOptions
       | 'offers'
       | 'repeat'
       | 'reportEveryMs'
+      | 'resultRules'
+      | 'results'
       | 'sizes'
     >,
     Pick<ConnectOptions, 'tracing'> {
@@ -66,7 +68,9 @@ export async function startToolStack(options: ToolStackOptions = {}): Promise<To
   const broker = starting.use(await startTestBroker({ durability: 'process', ...brokerOptions }));
   const counterFile = `${directory.path}/counter.jsonl`;
   const hosted = { ...(counter && { counter: counterServer(counterFile) }), ...servers };
-  const host = starting.use(startMcpHost({ servers: hosted, tuning, tracing }));
+  const host = starting.use(
+    startMcpHost({ servers: hosted, tuning, tracing, ...(rest.journal && { pins: rest.journal.pins }) }),
+  );
   const { url, tokenOf } = broker;
   const token = await tokenOf('orchestrator', 'orchestrator');
   const server = starting.use(

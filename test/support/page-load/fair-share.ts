@@ -50,7 +50,7 @@ export async function measureFairShare(
     const times: number[] = [];
     for (let ask = 0; ask < asks; ask++) {
       const start = performance.now();
-      await exchange(asker, server, `fair-${++asked}`);
+      await exchange(asker, server, `fair-${greedy}-${++asked}`);
       times.push(performance.now() - start);
     }
     const { heldUpMs } = await broker.figures();

@@ -14,9 +14,30 @@ function nested(levels: number): unknown {
   return value;
 }
 
+function linesOf(size: number): string {
+  return Array.from({ length: size }, (_, at) => `line ${at + 1} größe ${at % 7}\n`).join('');
+}
+
+const outputSchema = {
+  type: 'object',
+  properties: { rows: { type: 'array', items: { $ref: '#/$defs/row' } } },
+  required: ['rows'],
+  additionalProperties: false,
+  $defs: { row: { type: 'object', properties: { at: { type: 'integer' } }, required: ['at'] } },
+};
+
 const results: Record<string, (size: number) => object> = {
   text: (size) => ({ content: [{ type: 'text', text: 'x'.repeat(size) }] }),
   nested: (size) => ({ content: [], structuredContent: nested(size) }),
+  log: (size) => ({ content: [{ type: 'text', text: linesOf(size) }] }),
+  rows: (size) => ({
+    content: [
+      { type: 'text', text: linesOf(size) },
+      { type: 'image', data: 'AAAA'.repeat(size), mimeType: 'image/png' },
+    ],
+    structuredContent: { rows: Array.from({ length: size }, (_, at) => ({ at })) },
+    _meta: { 'vendor/own': 'kept' },
+  }),
   values: (size) => ({ content: [], structuredContent: Array(size).fill(0) }),
 };
 
@@ -27,7 +48,11 @@ const answers: Record<string, (params: NonNullable<Incoming['params']>) => objec
     serverInfo: { name: 'large-results', version: '1' },
   }),
   'tools/list': () => ({
-    tools: Object.keys(results).map((name) => ({ name, inputSchema: { type: 'object' } })),
+    tools: Object.keys(results).map((name) => ({
+      name,
+      inputSchema: { type: 'object' },
+      ...(name === 'rows' && { outputSchema }),
+    })),
   }),
   'tools/call': ({ name = '', arguments: args }) => results[name]!(args?.size ?? 0),
 };

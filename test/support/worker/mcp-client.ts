@@ -72,8 +72,11 @@ export async function connectMcpClient(
 }
 
 /** Starts a server process and connects to it. */
-export function connectProcess({ command, args = [] }: StdioServerConfig): Promise<McpClient> {
-  return connectMcpClient(new StdioClientTransport({ command, args, stderr: 'ignore' }));
+export function connectProcess(
+  { command, args = [] }: StdioServerConfig,
+  options?: McpClientOptions,
+): Promise<McpClient> {
+  return connectMcpClient(new StdioClientTransport({ command, args, stderr: 'ignore' }), options);
 }
 
 export function connectUrl(url: string, options?: McpClientOptions): Promise<McpClient> {

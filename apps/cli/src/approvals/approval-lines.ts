@@ -58,11 +58,11 @@ export function standingTable(standing: readonly StandingApproval[], now: number
     agent,
     role,
     tool,
-    `${formatDuration(until - now)} more`,
+    `in ${formatDuration(until - now)}`,
     deciderText(by),
     oneLine(reason ?? '-', argumentsLength),
   ]);
-  return tableLines(['ID', 'AGENT', 'ROLE', 'TOOL', 'HOLDS', 'BY', 'REASON'], rows);
+  return tableLines(['ID', 'AGENT', 'ROLE', 'TOOL', 'ENDS', 'BY', 'REASON'], rows);
 }
 
 function stateOf({ state, deadline_at, by }: Approval, now: number): string {

@@ -64,7 +64,10 @@ function readCommand(): Command {
   const command = withTimeout(
     new Command('read')
       .description('Read one resource and print its text.')
-      .argument('<uri>', 'the resource, as resources list shows it, or a URI that a template makes'),
+      .argument(
+        '<uri>',
+        'the resource, as resources list shows it, a URI that a template makes, or that of a large result',
+      ),
   );
   withExamples(command, 'signalbox resources read file:///srv/docs/a.md --token-file researcher.token');
   return command.action(async (uri: string, flags: AskOfferFlags) => {

@@ -12,7 +12,7 @@ import type { TailFlags } from '../tail/tail.ts';
 export function tailCommand(): Command {
   const command = withConnectionOptions(
     new Command('tail').description(
-      'Follow messages and tool calls live, until Ctrl-C: who sends what to whom, and how it ends. For the operator.',
+      'Follow messages, tool calls and holds live, until Ctrl-C: who sends what to whom, and how it ends. For the operator.',
     ),
     { agent: false },
   ).option('--agent <name>', 'only what this agent sends, gets, calls or is refused', agentOption);

@@ -4,6 +4,7 @@ import { toolsAuthCommand } from './tools/auth.ts';
 import { toolsCallCommand } from './tools/call.ts';
 import { toolsCallsCommand } from './tools/calls.ts';
 import { toolsCancelCommand } from './tools/cancel.ts';
+import { toolsAcceptCommand, toolsDiffCommand, toolsPinCommand } from './tools/definitions.ts';
 import { toolsDiscoverCommand } from './tools/discover.ts';
 import { toolsExplainCommand } from './tools/explain.ts';
 import { toolsListCommand } from './tools/list.ts';
@@ -22,6 +23,9 @@ const children: readonly (() => Command)[] = [
   toolsStatusCommand,
   toolsDiscoverCommand,
   toolsExplainCommand,
+  toolsPinCommand,
+  toolsDiffCommand,
+  toolsAcceptCommand,
   toolsReloadCommand,
   toolsStopCommand,
   toolsStartCommand,

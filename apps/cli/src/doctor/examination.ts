@@ -17,6 +17,7 @@ import { databaseFindings, databasesOf } from './checks/database.ts';
 import { descriptorFinding, openFilesIn } from './checks/descriptors.ts';
 import { diskFindings, isNetworkFileSystem } from './checks/disk.ts';
 import { exposureFindings } from './checks/exposure.ts';
+import { keptResultsFindings } from './checks/kept-results.ts';
 import { nodeFinding } from './checks/node-version.ts';
 import { portFinding } from './checks/port.ts';
 import { hostedServerFinding, startServers } from './checks/servers.ts';
@@ -194,10 +195,13 @@ async function serverFindings(
     if (await isConnected(client, orchestrator)) {
       const timeoutMs = orchestratorTimeoutMs;
       try {
-        const { servers } = await queryOrchestrator(client, orchestrator, { op: 'servers' }, { timeoutMs });
-        return servers.length > 0
-          ? servers.map(hostedServerFinding)
-          : [ok('the orchestrator has no MCP servers')];
+        const op = { op: 'servers' } as const;
+        const { servers, kept_results } = await queryOrchestrator(client, orchestrator, op, { timeoutMs });
+        const found = servers.map(hostedServerFinding);
+        return [
+          ...(found.length > 0 ? found : [ok('the orchestrator has no MCP servers')]),
+          ...keptResultsFindings(kept_results),
+        ];
       } catch (error) {
         return [onlyOperators(error)];
       }

@@ -1,11 +1,12 @@
 import { replyError, sendOrchestratorRequest } from '@signalbox/operator';
-import { isJsonObject, type OfferRequest, SignalboxError } from '@signalbox/protocol';
+import { isJsonObject, isKeptResultUri, type OfferRequest, SignalboxError } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { textArgument } from '../messages/text-argument.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { linesOf, printJson, printLines } from '../terminal/output.ts';
 import { toolArguments } from '../tools/tool-arguments.ts';
+import { readKeptResult } from './read-kept-result.ts';
 
 /** The options of the commands that ask a server for something. */
 export interface AskOfferFlags extends ToolsFlags {
@@ -15,9 +16,15 @@ export interface AskOfferFlags extends ToolsFlags {
 
 /** Reads a resource and prints its texts. Of contents that are not text, it prints their kind and size. */
 export async function readResource(uri: string, flags: AskOfferFlags): Promise<void> {
-  const result = await ask(flags, { op: 'request', method: 'resources/read', params: { uri } });
+  const result = isKeptResultUri(uri)
+    ? await readKeptResult((part) => ask(flags, readOf(part)), uri)
+    : await ask(flags, readOf(uri));
   if (flags.json) return printJson({ result });
   printLines(listOf(result.contents).flatMap(contentLines));
+}
+
+function readOf(uri: string): OfferRequest {
+  return { op: 'request', method: 'resources/read', params: { uri } };
 }
 
 /** Gets a prompt and prints its messages. */

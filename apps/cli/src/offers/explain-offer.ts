@@ -16,12 +16,13 @@ export async function explainOffer(
 }
 
 function linesOfExplanation(explanation: OfferExplanation): string[] {
-  const { role, kind, name, allowed, rule, server, problem, held, exists } = explanation;
+  const { role, kind, name, allowed, rule, server, problem, held, exists, withheld } = explanation;
   const verb = kind === 'prompt' ? 'get' : 'read';
   const facts: [string, string | undefined][] = [
     ['rule', rule],
     ['problem', problem],
     ['held', held],
+    ['pin', withheld && 'withheld: its definition has changed; see signalbox tools diff'],
     ['server', server ?? (allowed && !exists ? `no server offers such a ${kind}` : undefined)],
   ];
   return [

@@ -24,7 +24,9 @@ export function degradations({ broker, hold, holds, orchestrator }: Status): str
   return found;
 }
 
-function orchestratorProblems({ name, state, reason }: OrchestratorStatus): string[] {
+function orchestratorProblems({ name, state, reason, kept_results: kept }: OrchestratorStatus): string[] {
+  if (kept?.problem !== undefined)
+    return [`a large result was not kept for its agent (${kept.problem}): see the log of the orchestrator`];
   if (state === 'not_connected')
     return [
       `no orchestrator named '${name}' is connected: signalbox up starts one, --orchestrator names another`,

@@ -52,6 +52,7 @@ function facts(
       'space',
       `${byteSize(broker.used_bytes)} of ${byteSize(broker.max_bytes)} used, ${byteSize(broker.free_bytes)} free on the disk`,
     ],
+    ...keptResultsFacts(orchestrator.kept_results),
     ['clock', clockText(hold)],
   ];
 }
@@ -62,6 +63,15 @@ function approvalsText(approvals: LocatedStatus['orchestrator']['approvals'], no
   if (waiting === 0) return 'no tool call waits for a person';
   const times = `the oldest for ${formatDuration(now - oldest)}, the first ends in ${formatDuration(deadline - now)}`;
   return `${count(waiting, 'tool call')} ${waiting === 1 ? 'waits' : 'wait'} for a person, ${times}: signalbox approvals`;
+}
+
+/** Returns a row about kept results; none if there are none. */
+function keptResultsFacts(kept: LocatedStatus['orchestrator']['kept_results']): [string, string][] {
+  if (!kept || (kept.results === 0 && kept.problem === undefined)) return [];
+  const { results, bytes, max_bytes: most } = kept;
+  return [
+    ['results', `${count(results, 'large result')} kept for agents, ${byteSize(bytes)} of ${byteSize(most)}`],
+  ];
 }
 
 function holdsText(holds: number, calls = 0): string {

@@ -63,11 +63,17 @@ test('No name makes a second line, or looks like further columns.', () => {
   );
 });
 
-test('A line tells of refusals by their code, of lost events by their number, and of the broker when it is gone.', () => {
+test('A line tells of refusals by their code, of holds by who holds what and why, of lost events by their number, and of the broker when it is gone.', () => {
   const refused = { from, code: 'forbidden', detail: 'role may not', id: 'm1' };
   expect(eventLine({ what: 'refused', at, refused })).toContain(
     'rosa#…GXR8abcd  forbidden: role may not  m1',
   );
+  const by = { by: 'ann', token_id: 't', created_at: at, reason: 'look\n\u202eat it' };
+  const hold = { id: 'k7', on: 'agent' as const, name: 'rosa', ...by };
+  expect(eventLine({ what: 'hold_placed', at, hold })).toMatch(
+    /held {7}ann holds agent 'rosa' since \S+: look \\u202eat it \(hold k7\)$/,
+  );
+  expect(eventLine({ what: 'hold_ended', at, hold })).toContain("hold over  agent 'rosa' (hold k7)");
   expect(eventLine({ what: 'missed', at, missed: 12 })).toContain('missed     12 events');
   expect(eventLine({ what: 'disconnected', at })).toContain('the broker is gone');
   expect(eventLine({ what: 'reconnected', at })).toContain('what happened meanwhile is missing');

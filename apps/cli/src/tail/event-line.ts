@@ -1,5 +1,5 @@
 import type { TailEvent } from '@signalbox/operator';
-import type { CallRecord, TailNotice } from '@signalbox/protocol';
+import { type CallRecord, holdSubject, holdText, type TailNotice } from '@signalbox/protocol';
 import { byteSize } from '../terminal/byte-size.ts';
 import { formatDuration, formatElapsed } from '../terminal/duration.ts';
 import { cell, oneLine } from '../terminal/output.ts';
@@ -35,6 +35,10 @@ function words(event: TailEvent): string[] {
     }
     case 'call':
       return callWords(event.call);
+    case 'hold_placed':
+      return ['held', oneLine(holdText(event.hold), detailLength)];
+    case 'hold_ended':
+      return ['hold over', `${holdSubject(event.hold)} (hold ${event.hold.id})`];
     case 'missed':
       return ['missed', `${event.missed} events that came faster than they could be shown`];
     case 'calls_missing':

@@ -18,7 +18,7 @@ export interface TailFlags extends ConnectionFlags {
   json?: boolean;
 }
 
-/** Prints what happens to messages and tool calls, live, until the process is asked to end. */
+/** Prints what happens to messages, tool calls and holds, live, until the process is asked to end. */
 export async function tail(flags: TailFlags): Promise<void> {
   const { about, json = false, verbose = false } = flags;
   const stop = stopRequested();

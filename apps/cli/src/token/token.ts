@@ -1,5 +1,6 @@
 import {
   type IssuedToken,
+  isRenewedByHand,
   issueToken,
   type ListedToken,
   listTokens,
@@ -113,9 +114,8 @@ function renewalLines(tokens: readonly ListedToken[], now: number): string[] {
   const isLasting = (token: ListedToken): boolean => !token.damaged && !endsSoon(token, now);
   const holder = ({ agent, role }: ListedToken): string => `${agent} ${role}`;
   const supplied = new Set(tokens.filter(isLasting).map(holder));
-  // The supervisor of a process renews the tokens that a minting token issued, and a provider's are replaced as a matter of course.
-  const isOurs = ({ id, parent_id }: ListedToken): boolean =>
-    parent_id === undefined && !id.startsWith('jwt:');
+  // A provider's tokens are replaced as a matter of course.
+  const isOurs = (token: ListedToken): boolean => isRenewedByHand(token) && !token.id.startsWith('jwt:');
   const lines = tokens
     .filter((token) => !token.damaged && isOurs(token) && !supplied.has(holder(token)))
     .flatMap((token) => expiryWarning(token, now) ?? []);
@@ -177,7 +177,7 @@ function issuedLines(
     ...expiryLines({ agent, role, roles, approves, expires_at }, out),
     '',
     'Next:',
-    `  ${nextCommand(agent, role)} ${connection}`,
+    `  ${nextCommand({ agent, role, approves })} ${connection}`,
   ];
 }
 
@@ -193,7 +193,8 @@ function expiryLines(
   ];
 }
 
-function nextCommand(agent: string, role: string): string {
+function nextCommand({ agent, role, approves }: Pick<IssuedToken, 'agent' | 'role' | 'approves'>): string {
+  if (approves) return 'signalbox approvals';
   if (agent.endsWith('*')) return `signalbox token issue --agent ${agent.replace('*', '1')} --role ${role}`;
   return agent.startsWith('operator.') ? 'signalbox agents' : 'signalbox tools list';
 }

@@ -1,13 +1,15 @@
+import { setTimeout } from 'node:timers/promises';
 import { type BrokerClient, newMessageId } from '@signalbox/client';
-import { readManifest, replyError, sendOrchestratorRequest } from '@signalbox/operator';
+import { queryOrchestrator, readManifest, replyError, sendOrchestratorRequest } from '@signalbox/operator';
 import {
   askDeadlineOf,
   type CallRequest,
   isJsonObject,
+  type McpReply,
   SignalboxError,
   toProxiedResult,
 } from '@signalbox/protocol';
-import { withSession } from '../connection/client-session.ts';
+import { type Session, withSession } from '../connection/client-session.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { textArgument } from '../messages/text-argument.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
@@ -20,6 +22,11 @@ import { checkToolName } from './tool-name.ts';
 
 /** The longest wait for the list of tools that says whether calls wait for a person, in milliseconds. */
 const longestLookMs = 5000;
+
+/** The longest wait for what became of a withdrawn call, in milliseconds. */
+const longestOutcomeMs = 2000;
+/** The pause between two questions for it, in milliseconds. */
+const pauseMs = 50;
 
 /** The options of `signalbox tools call`. */
 export interface ToolsCallFlags extends ToolsFlags {
@@ -52,7 +59,8 @@ export async function callTool(name: string, text: string, flags: ToolsCallFlags
       if ('result' in reply) return reply.result;
       throw replyError(reply);
     } catch (error) {
-      throw error instanceof SignalboxError ? withRequestId(error, id, flags) : error;
+      if (!(error instanceof SignalboxError)) throw error;
+      throw withRequestId(await withOutcome(error, id, session, flags), id, flags);
     }
   });
   if (!json) return printResult(result, name);
@@ -84,6 +92,44 @@ function tellWaiting(progress: unknown): void {
   printNotes(
     `signalbox: the call waits for a person: signalbox approve ${id}, or signalbox deny ${id} --reason …`,
   );
+}
+
+/**
+ * Returns the error of a call that this process has withdrawn. It says so if the tool has not run, so that nobody looks
+ * for effects that can't exist. Any other error is returned as it is.
+ */
+async function withOutcome(
+  error: SignalboxError,
+  id: string,
+  session: Session,
+  flags: ToolsCallFlags,
+): Promise<SignalboxError> {
+  if (error.details.interrupted !== true) return error;
+  const reply = await endOfWithdrawn(session.client, orchestratorOf(session, flags), id).catch(
+    () => undefined,
+  );
+  if (reply === undefined || !('error' in reply) || reply.error.may_have_run) return error;
+  // The hint says to look for its effects.
+  const { hint: _, ...details } = error.details;
+  return new SignalboxError(error.code, 'interrupted; the call is withdrawn, and its tool has not run', {
+    details: { ...details, may_have_run: false },
+  });
+}
+
+/** Returns the reply that a withdrawn call ended with, or nothing if the orchestrator has not ended it within {@link longestOutcomeMs}. */
+async function endOfWithdrawn(
+  client: BrokerClient,
+  orchestrator: string,
+  id: string,
+): Promise<McpReply | undefined> {
+  const question = { op: 'status' as const, request_id: id };
+  const deadline = performance.now() + longestOutcomeMs;
+  for (let left = longestOutcomeMs; left > 0; left = deadline - performance.now()) {
+    const status = await queryOrchestrator(client, orchestrator, question, { timeoutMs: left });
+    if (status.state === 'finished') return status.reply;
+    await setTimeout(pauseMs);
+  }
+  return undefined;
 }
 
 function withRequestId(error: SignalboxError, id: string, flags: ToolsCallFlags): SignalboxError {

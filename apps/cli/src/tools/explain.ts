@@ -2,6 +2,7 @@ import { type Explanation, roleSchema, SignalboxError } from '@signalbox/protoco
 import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { textArgument } from '../messages/text-argument.ts';
 import { printJson, printLines } from '../terminal/output.ts';
+import { shellWords } from '../terminal/shell-words.ts';
 import { toolArguments } from './tool-arguments.ts';
 import { checkToolName } from './tool-name.ts';
 
@@ -41,6 +42,7 @@ function explanationLines(explanation: Explanation): string[] {
     ['server', serverText(explanation)],
     ['repeat', repeatText(explanation)],
     ['hints', withheldText(explanation)],
+    ['pin', pinText(explanation)],
     ['changed', changedText(explanation)],
   ];
   return [
@@ -79,6 +81,13 @@ function withheldText({ server, withheld }: Explanation): string | undefined {
   if (withheld === undefined) return undefined;
   const names = withheld.join(' and ');
   return `its server now grants more (${names}) than at its start; this counts after: signalbox tools reload ${server}`;
+}
+
+function pinText({ server, definition }: Explanation): string | undefined {
+  if (definition === undefined) return undefined;
+  if (definition === 'pinned') return 'its definition is as pinned';
+  const why = definition === 'new' ? 'it is new' : 'its definition has changed';
+  return `withheld: ${why}, and not accepted yet; see signalbox tools diff ${shellWords(server ?? '')}`;
 }
 
 function changedText({ exists, changed_at }: Explanation): string | undefined {

@@ -1,6 +1,7 @@
 import type { ServerReport, StartFailureReport } from '@signalbox/protocol';
 import { formatElapsed } from '../terminal/duration.ts';
-import { count, linesOf } from '../terminal/output.ts';
+import { count, linesOf, oneLine } from '../terminal/output.ts';
+import { shellWords } from '../terminal/shell-words.ts';
 
 /** Writes the state of a server on one line. */
 export function serverSummary({ name, state, tool_count, pid, last_error }: ServerReport): string {
@@ -36,11 +37,13 @@ export function serverDetails(server: ServerReport): string[] {
     ['starting', server.starting_ms === undefined ? undefined : `for ${formatElapsed(server.starting_ms)}`],
     ['up', server.uptime_ms === undefined ? undefined : formatElapsed(server.uptime_ms)],
     ['tools', String(server.tool_count)],
+    ['pins', pinsText(server)],
     ['calls', `${server.calls} so far, ${server.in_flight} running, ${server.waiting} waiting`],
     ['took', `p50 ${tookText(server.p50_ms)}, p95 ${tookText(server.p95_ms)}`],
     ['restarts', String(server.restarts)],
     ['circuit', `${server.circuit}; calls that failed in a row: ${server.consecutive_failures}`],
     ['cache', `${server.cache_entries} answers kept, ${server.cache_hits} given from there`],
+    ['questions', questionsText(server.questions)],
     ['sign-in', server.auth],
     ['last error', server.last_error],
   ];
@@ -57,6 +60,13 @@ export function serverDetails(server: ServerReport): string[] {
     ...startFailureLines(server.start_failure),
     ...stderrLines(server.stderr_tail),
   ];
+}
+
+function questionsText(questions: ServerReport['questions']): string | undefined {
+  if (!questions) return undefined;
+  const { asked, refused, last_refusal: last } = questions;
+  const why = last === undefined ? '' : `; the last because: ${oneLine(last, 200)}`;
+  return `${asked} asked of callers, ${refused} refused${why}`;
 }
 
 /** Writes what ran when a start failed, what probably caused it, and what to do. */
@@ -77,6 +87,12 @@ export function stderrLines(tail: string, most = Number.POSITIVE_INFINITY): stri
   const lines = tail.trimEnd() === '' ? [] : linesOf(tail.trimEnd());
   if (lines.length === 0) return [];
   return ['  standard error, its end:', ...lines.slice(-most).map((line) => `    ${line}`)];
+}
+
+function pinsText({ name, definitions }: ServerReport): string | undefined {
+  if (!definitions) return undefined;
+  const { pinned, withheld } = definitions;
+  return `${pinned} as pinned, ${withheld} withheld${withheld === 0 ? '' : `: signalbox tools diff ${shellWords(name)}`}`;
 }
 
 const shared = { all: 'everybody', role: 'each role', worker: 'each worker' };

@@ -1,5 +1,5 @@
 import { issuerOfToken, permissionsOfRole, SignalboxError } from '@signalbox/protocol';
-import { type ExecutorOptions, McpProxyExecutor, serveMcpFace } from '@signalbox/worker';
+import { type ExecutorOptions, McpProxyExecutor, serveMcpFace, type TurnRef } from '@signalbox/worker';
 import { withConnectionHint } from '../connection/client-session.ts';
 import {
   type Connection,
@@ -42,7 +42,9 @@ export async function runWorkerMcp(flags: WorkerMcpFlags): Promise<void> {
   const log = await openLog('worker', 'info');
   const stop = Promise.race([stopRequested(), parentEnded()]);
   const tracing = await ownTracing();
-  const executor = await connect(connection, flags, stop, { log: logInto(log, 'debug'), fault, tracing });
+  const turn = servedTurn(process.env);
+  const ports = { log: logInto(log, 'debug'), fault, tracing };
+  const executor = await connect(connection, { ...flags, thread: turn?.thread }, stop, ports);
   if (executor === undefined) return;
   try {
     if (permissionsOfRole(executor.role).length > 0)
@@ -54,7 +56,6 @@ export async function runWorkerMcp(flags: WorkerMcpFlags): Promise<void> {
     const expiring =
       times && expiryWarning({ agent, role, issuer, ...times }, Date.now(), connection.tokenFile);
     if (expiring !== undefined) log.warn(expiring);
-    const turn = servedTurn(process.env);
     await using face = serveMcpFace(executor, {
       version: ownVersion(),
       toolList: flags.tools,
@@ -80,7 +81,7 @@ export async function runWorkerMcp(flags: WorkerMcpFlags): Promise<void> {
 /** Connects the executor; `undefined` if the process was asked to end before it was connected. */
 async function connect(
   connection: Connection,
-  flags: WorkerMcpFlags,
+  flags: WorkerMcpFlags & Pick<TurnRef, 'thread'>,
   stop: Promise<string>,
   ports: Pick<ExecutorOptions, 'log' | 'fault' | 'tracing'>,
 ): Promise<McpProxyExecutor | undefined> {
@@ -99,6 +100,7 @@ async function connect(
       agent: connection.agent,
       orchestrator: flags.orchestrator ?? connection.orchestrator,
       timeoutMs: flags.timeout,
+      ...(flags.thread !== undefined && { thread: flags.thread }),
       signal: giveUp.signal,
       waitForBroker: true,
       ...ports,

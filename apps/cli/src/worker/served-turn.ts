@@ -1,3 +1,4 @@
+import { idPattern } from '@signalbox/protocol/names';
 import type { TurnRef } from '@signalbox/worker';
 
 /** The most messages of one turn that a face takes. */
@@ -10,9 +11,10 @@ const maxMessages = 64;
 export function servedTurn(env: NodeJS.ProcessEnv): TurnRef | undefined {
   if (env.SIGNALBOX_SERVED !== '1') return undefined;
   const seqs = (env.SIGNALBOX_TURN ?? '').split(',').map(Number);
-  const group = env.SIGNALBOX_TURN_GROUP;
+  const { SIGNALBOX_TURN_GROUP: group, SIGNALBOX_TURN_THREAD: thread } = env;
   return {
     seqs: seqs.filter((seq) => Number.isSafeInteger(seq) && seq > 0).slice(0, maxMessages),
     ...(group !== undefined && { group }),
+    ...(thread !== undefined && idPattern.test(thread) && { thread }),
   };
 }

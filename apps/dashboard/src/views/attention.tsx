@@ -9,6 +9,7 @@ import { StateMark } from '../parts/state-mark.tsx';
 import { Text } from '../parts/text.tsx';
 import { View } from '../parts/view.tsx';
 import { AskingItem } from './approvals/asking-item.tsx';
+import { WithheldDefinitions } from './withheld-definitions.tsx';
 
 /** The first view: what needs a person, and what was looked at. */
 export function AttentionView({ resource }: { resource: Resource<Attention> }) {
@@ -61,7 +62,8 @@ function Group({ title, tone, items }: { title: string; tone: 'bad' | 'soon'; it
   );
 }
 
-function Item({ item: { level, who, what, since, link, action } }: { item: AttentionItem }) {
+function Item({ item }: { item: AttentionItem }) {
+  const { level, who, what, since, link, action, definitions } = item;
   return (
     <li>
       <StateMark tone={level === 'now' ? 'bad' : 'soon'}>{''}</StateMark>
@@ -74,7 +76,9 @@ function Item({ item: { level, who, what, since, link, action } }: { item: Atten
       <span class="since">{since === undefined ? '' : <Age at={since} />}</span>
       <span class="do">
         {action && canAct.value ? (
+          // A question that is open closes when the action becomes another one: it is about what was seen.
           <ConfirmButton
+            key={JSON.stringify(action.params)}
             label={action.label}
             {...(action.question !== undefined && { question: action.question })}
             onConfirm={() => act<Changed>(action.command, action.params, (answer) => outcomeOf(who, answer))}
@@ -85,6 +89,7 @@ function Item({ item: { level, who, what, since, link, action } }: { item: Atten
           </a>
         )}
       </span>
+      {definitions && <WithheldDefinitions definitions={definitions} />}
     </li>
   );
 }

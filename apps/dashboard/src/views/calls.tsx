@@ -12,6 +12,7 @@ import { Drawer, Facts } from '../parts/drawer.tsx';
 import { bytes, counted, duration, timeOf } from '../parts/numbers.ts';
 import { Table } from '../parts/table.tsx';
 import { Block, Name, Text } from '../parts/text.tsx';
+import { ThreadLink } from '../parts/thread-link.tsx';
 import { Filter, MissingNote, View } from '../parts/view.tsx';
 import { Outcome } from './outcome.tsx';
 
@@ -26,8 +27,8 @@ export function CallsView() {
     .filter(
       (call) =>
         (outcome === '' || endOf(call) === outcome) &&
-        [call.agent, call.role, call.tool, call.server ?? '', call.request_id].some((text) =>
-          text.toLowerCase().includes(wanted),
+        [call.agent, call.role, call.tool, call.server ?? '', call.request_id, call.thread ?? ''].some(
+          (text) => text.toLowerCase().includes(wanted),
         ),
     )
     .toReversed();
@@ -38,7 +39,7 @@ export function CallsView() {
     <View title="Calls" summary={Array.isArray(calls) ? <Summary of={all} /> : 'unknown'} resource={resource}>
       <div class="filters">
         <Filter
-          label="Agent, tool, server or id"
+          label="Agent, tool, server, id or thread"
           value={filter}
           onChange={(text) => setParams({ filter: text })}
         />
@@ -136,7 +137,7 @@ function Progress({ of: { state, position, progress } }: { of: CallRecord }) {
 }
 
 function Details({ of }: { of: CallRecord }) {
-  const { agent, role, tool, server, state, approval, hold, was_held, outcome, request_id } = of;
+  const { agent, role, tool, thread, server, state, approval, hold, was_held, outcome, request_id } = of;
   const { received_at, started_at, finished_at, request_bytes, reply_bytes } = of;
   const isOver = state === 'finished';
   return (
@@ -163,6 +164,7 @@ function Details({ of }: { of: CallRecord }) {
           ['Request', sizeOf(request_bytes)],
           ['Reply', isOver ? sizeOf(reply_bytes) : undefined],
           ['Id', <Text key="id">{request_id}</Text>],
+          ['Thread', thread === undefined ? undefined : <ThreadLink key="thread" to={thread} />],
         ]}
       />
       {isOver && <Result of={of} />}

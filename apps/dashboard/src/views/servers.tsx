@@ -139,6 +139,10 @@ function Details({ of }: { of: ServerReport }) {
               ? undefined
               : `${of.cache_entries} answers kept, ${of.cache_hits} given from there`,
           ],
+          [
+            'Questions',
+            of.questions && `${of.questions.asked} asked of callers, ${of.questions.refused} refused`,
+          ],
           ['Sign-in', of.auth?.replace('_', ' ')],
           [
             'Times',

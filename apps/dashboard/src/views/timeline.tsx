@@ -8,6 +8,7 @@ import { Age } from '../parts/age.tsx';
 import { Facts } from '../parts/drawer.tsx';
 import { bytes, clockTime, counted, duration, timeOf } from '../parts/numbers.ts';
 import { Name, Text } from '../parts/text.tsx';
+import { ThreadLink } from '../parts/thread-link.tsx';
 import { Filter, MissingNote, View } from '../parts/view.tsx';
 import { Outcome } from './outcome.tsx';
 
@@ -20,15 +21,16 @@ const spans: readonly (readonly [string, string, number])[] = [
 
 /** Shows one tree for each request: the message, its tool call, its answer. */
 export function TimelineView() {
-  const { id, agent, tool, outcome, text, span = 'day' } = route.value.params;
+  const { id, thread, agent, tool, outcome, text, span = 'day' } = route.value.params;
   const lookBack = spans.find(([name]) => name === span)?.[2] ?? 24 * hour;
   // The time moves on in steps, so that a search is the same one for a minute.
   const since = Math.max(0, Math.floor(serverTime() / 60_000) * 60_000 - lookBack);
-  const resource = useResource<FoundTimeline>('timeline', { since, id, agent, tool, outcome, text });
+  const resource = useResource<FoundTimeline>('timeline', { since, id, thread, agent, tool, outcome, text });
   const { groups = [], cut = false, since: from = since, callsMissing } = resource.data ?? {};
   const fields = [
     ['text', 'Any text', text],
     ['id', 'Id of a request', id],
+    ['thread', 'Thread', thread],
     ['agent', 'Agent', agent],
     ['tool', 'Tool', tool],
     ['outcome', 'Outcome or error', outcome],
@@ -224,7 +226,7 @@ function messageFacts({
 }: TimelineEntry & { what: 'message' }) {
   return [
     ['Id', <Text key="id">{id}</Text>],
-    ['Thread', thread === undefined || thread === id ? undefined : <Text key="thread">{thread}</Text>],
+    ['Thread', thread === undefined || thread === id ? undefined : <ThreadLink key="thread" to={thread} />],
     ['Size', bytes(size)],
     ['Settled after', settled_at === undefined ? undefined : duration(settled_at - created_at)],
     ['Reason', reason === undefined ? undefined : <Text key="reason">{reason}</Text>],

@@ -1,4 +1,3 @@
-import { isPermitted, operationPermissions } from '@signalbox/protocol';
 import type { Permission, TokenRecord } from '@signalbox/store';
 import { removeToken } from '../frames/admin/remove-token.ts';
 import { describeIssued } from '../frames/admin/tokens.ts';
@@ -40,7 +39,7 @@ export async function signIn(code: string, deps: Deps): Promise<BrowserSession |
   const request = { agent, role, ...(approves && { approves }), ttlMs: expiresAt - deps.now() };
   // Whoever issued the token of the person is no more entitled to decide with a session of it than with the token.
   const { issuers } = parent;
-  const { token, record } = await deps.tokens.issue(request, announce, { parent, issuers });
+  const { token, record } = await deps.tokens.issue(request, announce, { parent, issuers, isSession: true });
   return describe(token, record, expiresAt);
 }
 
@@ -48,14 +47,9 @@ export async function signIn(code: string, deps: Deps): Promise<BrowserSession |
 export function sessionOf(token: string, { tokens }: Pick<FrameDeps, 'tokens'>): BrowserSession | undefined {
   const record = tokens.authenticate(token);
   if (typeof record === 'string' || 'expired' in record) return undefined;
-  return isSession(record) && record.expiresAt !== undefined
+  return record.isSession && record.expiresAt !== undefined
     ? describe(token, record, record.expiresAt)
     : undefined;
-}
-
-/** Tells whether a token is that of a session of a browser: minting tokens issue none with such permissions. */
-export function isSession({ parentId, permissions }: Pick<TokenRecord, 'parentId' | 'permissions'>): boolean {
-  return parentId !== undefined && isPermitted(operationPermissions.admin.sign_in_link, permissions);
 }
 
 function describe(token: string, record: TokenRecord, expiresAt: number): BrowserSession {
@@ -71,7 +65,9 @@ export async function signOut(token: string, deps: Deps): Promise<void> {
 }
 
 async function endOldest(parent: TokenRecord, deps: Deps): Promise<void> {
-  const sessions = deps.tokens.list().filter(({ parentId }) => parentId === parent.id);
+  const sessions = deps.tokens
+    .list()
+    .filter(({ parentId, isSession }) => isSession && parentId === parent.id);
   sessions.sort((a, b) => a.createdAt - b.createdAt);
   for (const record of sessions.slice(0, Math.max(0, sessions.length - maxSessions + 1)))
     await removeToken(record, deps, callerOf(record));

@@ -21,6 +21,13 @@ function isSameHolder(one: TokenRecord, other: TokenRecord): boolean {
   return one.agent === other.agent && one.role === other.role && isPermittedTheSame;
 }
 
+/** What led to a new token: the one that it ends with, the agents whose tokens led to it, and whether a browser signed in. */
+export interface TokenOrigin {
+  parent?: TokenRecord | undefined;
+  issuers?: string[] | undefined;
+  isSession?: true;
+}
+
 /** Keeps the records of all tokens in memory, in step with the store, so that a `hello` costs one hash and one look-up. */
 export class TokenRegistry {
   readonly #store: TokenStore;
@@ -142,7 +149,7 @@ export class TokenRegistry {
     return agents;
   }
 
-  /** Returns the id of a minting token that issued a live token of an agent. */
+  /** Returns the id of a token with which a live token of an agent ends: mostly the minting token that issued it. */
   minterOf(agent: string): string | undefined {
     for (const record of this.#byAgent.get(agent) ?? [])
       if (record.parentId !== undefined && this.isLive(record)) return record.parentId;
@@ -228,7 +235,7 @@ export class TokenRegistry {
   async issue(
     request: TokenRequest,
     announce: (record: TokenRecord) => void,
-    { parent, issuers }: { parent?: TokenRecord | undefined; issuers?: string[] | undefined } = {},
+    { parent, issuers, isSession }: TokenOrigin = {},
   ): Promise<{ record: TokenRecord; token: string }> {
     const token = tokenText(request.agent, newSecret());
     const now = this.#time.now();
@@ -245,6 +252,7 @@ export class TokenRegistry {
       createdAt: now,
       ...(expiresAt !== undefined && { expiresAt }),
       ...(parent && { parentId: parent.id }),
+      ...(isSession && { isSession }),
     };
     announce(record);
     await this.#store.add(record);
@@ -252,12 +260,23 @@ export class TokenRegistry {
     return { record, token };
   }
 
-  /** Removes a token and its child tokens. Returns their ids. `announce` records their number before any of them is removed. */
+  /** Removes a token, its child tokens and theirs. Returns their ids. `announce` records their number before any of them is removed. */
   async revoke(id: string, announce: (count: number) => void): Promise<string[]> {
-    const records = this.list().filter((record) => record.id === id || record.parentId === id);
+    const records = this.#withDescendants(id);
     announce(records.length);
     for (const record of records) await this.#remove(record);
     return records.map((record) => record.id);
+  }
+
+  #withDescendants(id: string): TokenRecord[] {
+    const first = this.#byId.get(id);
+    if (!first) return [];
+    const found = new Set([first]);
+    const children = Map.groupBy(this.#byId.values(), ({ parentId }) => parentId);
+    // A set that grows is iterated over to its end.
+    for (const record of found) for (const child of children.get(record.id) ?? []) found.add(child);
+    // The token itself goes last: if the process dies in between, it can be revoked again.
+    return [...found].reverse();
   }
 
   async #remove(record: TokenRecord): Promise<void> {

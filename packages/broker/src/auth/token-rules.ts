@@ -132,7 +132,8 @@ export function refuseOperator(
   return refuseLongerLife(issuer, ttlMs ?? null, now);
 }
 
-function refuseLongerLife(
+/** Checks that a token for `ttlMs`, or with `null` without an end, does not outlive another one. */
+export function refuseLongerLife(
   { expiresAt }: TokenRecord,
   ttlMs: number | null,
   now: number,

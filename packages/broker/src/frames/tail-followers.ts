@@ -2,16 +2,17 @@ import { agentOf, type FrameRefusal, type MessageFrame, type Sender } from '@sig
 import { brokerSender } from '../core/broker-sender.ts';
 import type { Consumer } from '../core/consumer.ts';
 import type { Tail, TailEvent, TailMessage } from '../core/tail.ts';
+import type { HoldChange } from '../holds/holds.ts';
 
 interface Follower {
   readonly address: string;
-  /** If given, only messages and refusals of this agent are told. */
+  /** If given, only messages and refusals of this agent are told, and holds but for those on other agents. */
   readonly agent: string | undefined;
   /** The number of events that were dropped since the last one that was pushed. */
   missed: number;
 }
 
-/** Tells the connections that follow messages what happens to them. Bodies are not told. */
+/** Tells the connections that follow what happens to messages, and which holds begin and end. Bodies are not told. */
 export class TailFollowers implements Tail {
   /** True while a connection follows. It is a plain field because it is read for each message. */
   isOn = false;
@@ -56,14 +57,21 @@ export class TailFollowers implements Tail {
     this.#tell([from.agent], { what: 'refused', refused });
   }
 
+  /** Reports that a hold began or ended. One on a role, on tools or on everything may be on any agent. */
+  holdChanged({ what, hold }: HoldChange): void {
+    const { on, name = '' } = hold;
+    this.#tell(on === 'agent' ? [name] : undefined, { what, hold });
+  }
+
   /** Tells each connection that has room again how many events it missed. It is called repeatedly. */
   catchUp(): void {
     for (const [connection, follower] of this.#followers) this.#tellMissed(connection, follower);
   }
 
-  #tell(about: readonly string[], facts: Record<string, unknown>): void {
+  /** `about` names the agents whom it concerns; without it, it may be any. */
+  #tell(about: readonly string[] | undefined, facts: Record<string, unknown>): void {
     for (const [connection, follower] of this.#followers) {
-      if (follower.agent !== undefined && !about.includes(follower.agent)) continue;
+      if (about && follower.agent !== undefined && !about.includes(follower.agent)) continue;
       const isTold = this.#tellMissed(connection, follower) && this.#push(connection, follower, facts);
       if (!isTold) follower.missed++;
     }

@@ -26,6 +26,12 @@ export interface HoldsDeps {
 
 const defaultConfirmMs = 2000;
 
+/** A hold that begins or ends. */
+export interface HoldChange {
+  what: 'hold_placed' | 'hold_ended';
+  hold: Hold;
+}
+
 /** A hold that somebody asks for. `until` in epoch milliseconds. */
 export type NewHold = Pick<
   HoldRecord,
@@ -39,7 +45,7 @@ export type NewHold = Pick<
 export class Holds {
   readonly #deps: HoldsDeps;
   readonly #holds: Hold[] = [];
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Set<(change: HoldChange | undefined) => void>();
   /** The connections that are told of the holds, with the version that each of them acts by. */
   readonly #followers = new Map<HoldsFollower, number>();
   #version = 0;
@@ -87,7 +93,7 @@ export class Holds {
     announce(hold);
     await store.addHold(record);
     this.#holds.push(hold);
-    this.#changed();
+    this.#changed({ what: 'hold_placed', hold });
     await this.#confirmed(this.#version);
     return hold;
   }
@@ -100,7 +106,7 @@ export class Holds {
     const at = this.#holds.indexOf(hold);
     if (at < 0) return false;
     this.#holds.splice(at, 1);
-    this.#changed();
+    this.#changed({ what: 'hold_ended', hold });
     return true;
   }
 
@@ -113,8 +119,8 @@ export class Holds {
     );
   }
 
-  /** Calls a function after each change of the holds. */
-  onChange(listener: () => void): void {
+  /** Calls a function after each change of the holds, or of whom they are on: then without a hold. */
+  onChange(listener: (change: HoldChange | undefined) => void): void {
     this.#listeners.add(listener);
   }
 
@@ -157,9 +163,9 @@ export class Holds {
     clearTimeout(timer);
   }
 
-  #changed(): void {
+  #changed(change?: HoldChange): void {
     this.#version++;
-    for (const listener of this.#listeners) listener();
+    for (const listener of this.#listeners) listener(change);
     const frame = this.#frame();
     for (const follower of this.#followers.keys()) follower.send(frame);
   }

@@ -3,6 +3,7 @@ import {
   isLoopback,
   isRecipient,
   kindSchema,
+  leastInlineBytes,
   mailboxToolNames,
   permissionsOfRole,
   roleSchema,
@@ -18,6 +19,7 @@ import {
   callLimitsSchema,
   faceLimitsSchema,
   journalLimitsSchema,
+  resultLimitsSchema,
   roleLimitsSchema,
 } from './limits-schema.ts';
 import { scheduleEntrySchema } from './schedule-schema.ts';
@@ -122,6 +124,7 @@ const orchestratorSchema = z.strictObject({
       perServer: serverLimitsSchema.optional(),
       calls: callLimitsSchema.optional(),
       journal: journalLimitsSchema.optional(),
+      results: resultLimitsSchema.optional(),
     })
     .optional(),
   safeToRepeat: toolPatterns
@@ -223,6 +226,17 @@ export const roleEntrySchema = z.strictObject({
     .describe(
       'calls that wait until a person approves them: patterns of tools, { tool, when: { ARGUMENT: VALUE } } or { annotations: destructive }; default none',
     ),
+  results: z
+    .strictObject({
+      maxInlineBytes: z
+        .int()
+        .min(leastInlineBytes)
+        .optional()
+        .describe(
+          `longest result of a tool that an agent of the role is shown, in bytes of JSON, at least ${leastInlineBytes}; of a longer one it is shown a preview, and reads the rest in parts; default none`,
+        ),
+    })
+    .optional(),
   mailbox: mailboxSchema
     .optional()
     .describe('mailbox tools that an MCP client of the role is shown: false, or a list; default all'),

@@ -6,6 +6,7 @@ import {
   type LimitOverrides,
   limitsOf,
   limitTable,
+  resultLimits,
 } from '@signalbox/protocol';
 import { z } from 'zod';
 
@@ -55,6 +56,9 @@ export const callLimitsSchema = partLimits(callLimits);
 
 /** Accepts the limits of an orchestrator's journal. */
 export const journalLimitsSchema = partLimits(journalLimits);
+
+/** Accepts the limits of the large results that an orchestrator keeps. */
+export const resultLimitsSchema = partLimits(resultLimits);
 
 /** Accepts the limits of a face. */
 export const faceLimitsSchema = partLimits(faceLimits);

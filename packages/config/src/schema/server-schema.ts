@@ -1,3 +1,4 @@
+import { questionKinds } from '@signalbox/protocol';
 import { z } from 'zod';
 import { serverAuthSchema } from './auth-schema.ts';
 import { transportOf } from './transport.ts';
@@ -53,6 +54,13 @@ const policyShape = {
     .enum(['legacy', 'auto'])
     .optional()
     .describe('auto asks for the current revision first; default legacy for stdio, auto for http'),
+  questions: z
+    .array(z.enum(questionKinds))
+    .max(questionKinds.length)
+    .optional()
+    .describe(
+      'what a server of a revision up to 2025-11-25 may ask its callers; default [elicitation, sampling]; roots too only with share: worker',
+    ),
   disabled: z.boolean().optional().describe('true: known by name, but not started'),
   tool_discovery: z
     .boolean()
@@ -62,6 +70,12 @@ const policyShape = {
     .boolean()
     .optional()
     .describe('false: its tools are offered under their own names, without mcp_SERVER__'),
+  definitions: z
+    .enum(['follow', 'pin'])
+    .optional()
+    .describe(
+      'pin: a tool or prompt whose definition changes is withheld until it is accepted; default follow',
+    ),
   card: nonEmpty
     .optional()
     .describe('path or URL of a server card, which lists its tools before it has started'),

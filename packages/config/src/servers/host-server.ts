@@ -44,9 +44,11 @@ function policyOf(entry: McpServerEntry): ServerPolicy {
     timeoutMs,
     startTimeoutMs,
     protocol,
+    questions,
     disabled,
     tool_discovery: toolDiscovery,
     prefix,
+    definitions,
     card,
   } = entry;
   return withoutUndefined({
@@ -61,9 +63,11 @@ function policyOf(entry: McpServerEntry): ServerPolicy {
     timeoutMs,
     startTimeoutMs,
     protocol,
+    questions,
     disabled,
     toolDiscovery,
     prefix,
+    definitions,
     card,
   });
 }

@@ -28,6 +28,7 @@ test.each([
   'concurrency: 4',
   'timeoutMs: 1000',
   'protocol: auto',
+  'questions: [elicitation]',
   'disabled: true',
   'tool_discovery: false',
   'prefix: false',
@@ -53,6 +54,7 @@ test.each([
   ['concurrency: 0', 'mcpServers.a.concurrency: must be at least 1'],
   ['timeoutMs: 0', 'mcpServers.a.timeoutMs: must be at least 1'],
   ['protocol: modern', 'mcpServers.a.protocol: must be one of: legacy, auto'],
+  ['questions: [logs]', 'mcpServers.a.questions[0]: must be one of: elicitation, sampling, roots'],
   ['disabled: 1', 'mcpServers.a.disabled: must be true or false'],
   [
     'toolDiscovery: false',

@@ -37,12 +37,18 @@ function stateHome({ XDG_STATE_HOME: state }: NodeJS.ProcessEnv): string {
   return state && isAbsolute(state) ? state : join(homedir(), '.local', 'state');
 }
 
-/** Names the orchestrator's files inside its data directory. `signIns` is a folder. */
-export function orchestratorFiles(directory: string): { journal: string; token: string; signIns: string } {
+/** Names the orchestrator's files inside its data directory. `signIns` and `results` are folders. */
+export function orchestratorFiles(directory: string): {
+  journal: string;
+  token: string;
+  signIns: string;
+  results: string;
+} {
   return {
     journal: join(directory, 'journal.db'),
     token: join(directory, 'orchestrator.token'),
     signIns: join(directory, 'auth'),
+    results: join(directory, 'results'),
   };
 }
 

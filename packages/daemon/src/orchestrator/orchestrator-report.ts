@@ -1,7 +1,7 @@
 import type { Config } from '@signalbox/config';
-import type { Inventory, McpHost, ServerStatus, StartFailure } from '@signalbox/mcp-host';
-import { allowlistWarnings, mayMeanToolOf } from '@signalbox/orchestrator';
-import { configuredAllowlist } from '../policy/policy.ts';
+import type { Inventory, McpHost, MissingServer, ServerStatus, StartFailure } from '@signalbox/mcp-host';
+import { type AllowlistWarning, allowlistWarnings, mayMeanToolOf } from '@signalbox/orchestrator';
+import { configuredAllowlist, configuredOffers } from '../policy/policy.ts';
 
 /** The facts about an orchestrator whose servers have all answered or failed for the first time. */
 export interface OrchestratorReport {
@@ -31,9 +31,9 @@ export function describeOrchestrator(
   config: Config,
 ): Omit<OrchestratorReport, 'url' | 'listen'> {
   const allowlist = configuredAllowlist(config);
-  const { tools, hidden, origins, renamed, problems } = inventory;
+  const { tools, hidden, changed, origins, offers, renamed, problems } = inventory;
   const missing = host.missing();
-  const names = [...tools, ...hidden].map((tool) => tool.name);
+  const names = [...[...tools, ...hidden].map((tool) => tool.name), ...changed.keys()];
   return {
     servers: host.servers().map(({ name, state, toolCount, lastError }) => ({
       name,
@@ -54,12 +54,24 @@ export function describeOrchestrator(
     warnings: [
       ...config.warnings,
       ...problems.map(({ server, tool, message }) => `${tool ? `${server}: ${tool}` : server}: ${message}`),
-      ...allowlistWarnings(allowlist, { tools: names, origins })
-        .filter(({ pattern }) => !missing.some((server) => pattern && mayMeanToolOf(pattern, server)))
+      ...allowlistWarnings(allowlist, { tools: names, origins, offers }, { offers: configuredOffers(config) })
+        .filter((warning) => isCertain(warning, missing, offers.untold))
         .map(({ message }) => message),
     ],
   };
 }
+
+/** Whether a pattern cannot mean something of a server that has not told yet what it has. */
+function isCertain(
+  { pattern, kind }: AllowlistWarning,
+  missing: readonly Server[],
+  untold: readonly Server[],
+): boolean {
+  const silent = kind === 'tool' ? missing : untold;
+  return !silent.some((server) => pattern !== undefined && mayMeanToolOf(pattern, server));
+}
+
+type Server = Pick<MissingServer, 'server' | 'prefix'>;
 
 /** The outcome of the first start of a server. It is free of secrets, and for operators only. */
 export interface ServerStart {

@@ -7,6 +7,7 @@ import {
   type Journal,
   type Orchestrator,
   openSqliteJournal,
+  ResultStore,
   startOrchestrator,
 } from '@signalbox/orchestrator';
 import { type Fault, noFault, SignalboxError } from '@signalbox/protocol';
@@ -85,6 +86,9 @@ const eventLevels: Readonly<Record<string, LogLevel>> = {
   inventory_failed: 'warn',
   announcement_failed: 'warn',
   journal_failed: 'error',
+  result_not_kept: 'error',
+  kept_result_damaged: 'error',
+  kept_result_unreadable: 'error',
   other_journal_before: 'warn',
 };
 
@@ -180,7 +184,15 @@ async function startParts(
   const { config, inForce, dataDir, url, insecure = false, ca, log, signal } = options;
   const { tracing, fault = noFault } = options;
   const { id, concurrency, limits, callTimeoutMs, maxProcesses } = config.orchestrator;
-  const { allowlist, repeat, mailbox, budgets, approvals, serverConcurrency } = policyOf(config, []);
+  const {
+    allowlist,
+    repeat,
+    mailbox,
+    budgets,
+    approvals,
+    results: resultRules,
+    serverConcurrency,
+  } = policyOf(config, []);
   const token = options.token ?? (await ensureOrchestratorToken({ dataDir, url, insecure, ca, agent: id }));
   const events = withLevels(log, eventLevels);
   const journal = resources.use(
@@ -190,11 +202,19 @@ async function startParts(
       onDamage: (message) => log({ event: 'journal_damaged', level: 'error', message }),
     }),
   );
+  const results = resources.use(
+    await ResultStore.open({
+      directory: orchestratorFiles(dataDir).results,
+      limits: limits.results,
+      log: events,
+    }),
+  );
   const sources = resources.use(await openToolSources(config, inForce, dataDir, events));
   const host = resources.use(
     startMcpHost({
       servers: config.mcpServers,
       stateDir: dataDir,
+      pins: journal.pins,
       providers: sources.providers,
       authorizerFor: sources.authorizerFor,
       ...(maxProcesses !== undefined && { maxProcesses }),
@@ -226,6 +246,8 @@ async function startParts(
       host,
       allowlist,
       journal,
+      results,
+      resultRules,
       repeat,
       mailbox,
       budgets,

@@ -3,6 +3,7 @@ import {
   type MailboxRule,
   type OfferPatterns,
   type PolicyChanges,
+  type ResultRule,
   RoleOfferAllowlist,
   RoleToolAllowlist,
 } from '@signalbox/orchestrator';
@@ -29,6 +30,7 @@ export function policyOf(config: Config, renamed: readonly RenamedTool[]): Polic
     budgets: budgetsOf(config),
     mailbox: definedValues(config.roles, mailboxRuleOf),
     approvals: approvalPolicyOf(config),
+    results: definedValues(config.roles, ({ results }) => resultRuleOf(results)),
     serverConcurrency: definedValues(config.mcpServers, ({ concurrency }) => concurrency),
   };
 }
@@ -64,13 +66,21 @@ export function commonAllowlist(before: Config, after: Config): RoleToolAllowlis
   return withOperator(configuredAllowlist(common), common);
 }
 
-/** Builds the allowlist of the prompts and resources of the configured roles. The operator's role may use all unless it is listed. */
-function offersOf({ roles, unlisted }: Pick<Config, 'roles' | 'unlisted'>): RoleOfferAllowlist {
+/** Builds the allowlist of the prompts and resources of the configured roles, without the operator's own. */
+export function configuredOffers({
+  roles,
+  unlisted,
+}: Pick<Config, 'roles' | 'unlisted'>): RoleOfferAllowlist {
   const entries = Object.entries(roles).map(
     ([role, { prompts, resources }]) => [role, { prompts, resources }] as const,
   );
-  const offers = RoleOfferAllowlist.fromEntries(entries, { unlisted });
-  return roles.operator === undefined ? offers.withRole('operator', everyOffer) : offers;
+  return RoleOfferAllowlist.fromEntries(entries, { unlisted });
+}
+
+/** Builds the same with the operator's role, which may use all unless it is listed. */
+function offersOf(config: Pick<Config, 'roles' | 'unlisted'>): RoleOfferAllowlist {
+  const offers = configuredOffers(config);
+  return config.roles.operator === undefined ? offers.withRole('operator', everyOffer) : offers;
 }
 
 const everyOffer: OfferPatterns = { prompts: ['*'], resources: ['*:*'] };
@@ -119,6 +129,11 @@ function budgetsOf({ orchestrator, roles }: Config): Policy['budgets'] {
 function mailboxRuleOf({ mailbox, unreadHint }: Config['roles'][string]): MailboxRule | undefined {
   if (mailbox === undefined && unreadHint === undefined) return undefined;
   return { ...(mailbox !== undefined && { tools: mailbox }), ...(unreadHint && { unreadHint }) };
+}
+
+function resultRuleOf(results: Config['roles'][string]['results']): ResultRule | undefined {
+  const { maxInlineBytes } = results ?? {};
+  return maxInlineBytes === undefined ? undefined : { maxInlineBytes };
 }
 
 function budgetOf({ calls, perSeconds }: BudgetEntry): { calls: number; windowMs: number } {

@@ -9,7 +9,7 @@ function configOf(servers: string[], serverRepeat: Record<string, { safe?: strin
       id: 'o',
       concurrency: {},
       budgets: {},
-      limits: { calls: {}, journal: {} },
+      limits: { calls: {}, journal: {}, results: {} },
       repeat: { safe: ['mcp_x__y'] },
     },
     origins: {},

@@ -49,6 +49,7 @@ export function restartNeeds(started: Config, now: Config): string[] {
       'orchestrator.callTimeoutMs': ({ orchestrator }) => orchestrator.callTimeoutMs,
       'orchestrator.limits.calls': ({ orchestrator }) => orchestrator.limits.calls,
       'orchestrator.limits.journal': ({ orchestrator }) => orchestrator.limits.journal,
+      'orchestrator.limits.results': ({ orchestrator }) => orchestrator.limits.results,
       'orchestrator.maxProcesses': ({ orchestrator }) => orchestrator.maxProcesses,
       'worker.limits': ({ worker }) => worker.limits,
       allowHosts: ({ allowHosts }) => allowHosts,

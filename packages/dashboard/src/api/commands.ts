@@ -97,6 +97,15 @@ export const commands: Readonly<Record<string, ApiOperation>> = {
     params: z.object({ ids: z.array(id).min(1).max(maxHolds) }),
     run: async ({ client }, { ids }) => ({ released: await releaseHolds(client, { ids }) }),
   }),
+  'definitions/accept': operation({
+    method: 'POST',
+    needs: request.accept_definitions,
+    meaning:
+      'Offers the definitions of a pinned server that are withheld, and pins them. If the server has changed anything since they were `seen`, nothing is accepted.',
+    params: z.object({ server: z.string().min(1).max(256), seen: z.string().min(1).max(64) }),
+    run: ({ client, orchestrator }, params) =>
+      queryOrchestrator(client, orchestrator, { op: 'accept_definitions', ...params }),
+  }),
   'dead-letters/retry': operation({
     method: 'POST',
     needs: admin.dead_retry,
@@ -155,7 +164,7 @@ export const commands: Readonly<Record<string, ApiOperation>> = {
     method: 'POST',
     needs: ['operator'],
     meaning:
-      'Issues a token for an agent, or for a person, and answers with it. It is not shown again. `ttl_ms` is `null` for no end; a token for a person ends when the session would, at the latest.',
+      'Issues a token for an agent, or for a person, and answers with it. It is not shown again. `ttl_ms` is `null` for no end. A token for a person ends when the session would, at the latest. One that decides on calls, issues tokens or is that of an orchestrator lives 30 days at most. All of these end with the token of the person who signed in, too.',
     isSecret: true,
     params: z.discriminatedUnion('for', [
       z.object({

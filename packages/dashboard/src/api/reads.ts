@@ -191,7 +191,7 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
   tokens: operation({
     method: 'GET',
     needs: admin.token_list,
-    meaning: 'What `signalbox token list` shows. Sessions of the dashboard have a `parent_id`.',
+    meaning: 'What `signalbox token list` shows. Sessions of the dashboard are marked as `session`.',
     params: none,
     run: async ({ client }) => ({ tokens: await listTokens(client) }),
   }),

@@ -1,5 +1,6 @@
 import type { BrokerClient } from '@signalbox/client';
 import { readTimeline, type Timeline, type TimelineEntry, type TimelineGroup } from '@signalbox/operator';
+import { threadOf } from '@signalbox/protocol';
 import { z } from 'zod';
 
 /** The most messages that are read at a time, and the most groups that are shown. */
@@ -14,6 +15,7 @@ const word = z.string().max(256).optional();
 export const timelineQuery = z.object({
   since: z.coerce.number().int().min(0),
   id: word.describe('The request with this id, and its answers.'),
+  thread: word.describe('The requests of this thread, and their answers.'),
   agent: word,
   tool: word.describe('A part of the name of a tool.'),
   outcome: word.describe('A part of an outcome, an error code or a reason.'),
@@ -80,11 +82,12 @@ function joined(older: readonly TimelineGroup[], newer: readonly TimelineGroup[]
 /** Tells whether an entry of a group has all that is searched for. */
 export function matches(
   { correlation_id, entries }: TimelineGroup,
-  { tool, outcome, text }: Pick<TimelineSearch, 'tool' | 'outcome' | 'text'>,
+  { thread, tool, outcome, text }: Pick<TimelineSearch, 'thread' | 'tool' | 'outcome' | 'text'>,
 ): boolean {
   const some = (wanted: string | undefined, texts: (entry: TimelineEntry) => (string | undefined)[]) =>
     !wanted || entries.some((entry) => texts(entry).some((one) => includes(one, wanted)));
   return (
+    (!thread || entries.some((entry) => threadOfEntry(entry) === thread)) &&
     some(tool, (entry) => [entry.what === 'message' ? undefined : entry.tool]) &&
     some(outcome, (entry) => [
       entry.what === 'approval' ? entry.state : entry.outcome,
@@ -94,9 +97,14 @@ export function matches(
   );
 }
 
+function threadOfEntry(entry: TimelineEntry): string | undefined {
+  if (entry.what === 'approval') return undefined;
+  return entry.what === 'call' ? (entry.thread ?? entry.request_id) : threadOf(entry);
+}
+
 function metadata(entry: TimelineEntry): (string | undefined)[] {
   if (entry.what === 'call')
-    return [entry.request_id, entry.agent, entry.role, entry.tool, entry.server, entry.outcome];
+    return [entry.request_id, entry.thread, entry.agent, entry.role, entry.tool, entry.server, entry.outcome];
   if (entry.what === 'approval')
     return [
       entry.request_id,

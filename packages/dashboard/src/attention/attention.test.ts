@@ -1,5 +1,5 @@
 import type { AgentSummary } from '@signalbox/operator';
-import type { Approval, CallRecord, Hold, ServerReport } from '@signalbox/protocol';
+import type { Approval, CallRecord, DefinitionsReply, Hold, ServerReport } from '@signalbox/protocol';
 import { expect, test } from 'vitest';
 import { type AttentionFacts, attentionOf } from './attention.ts';
 
@@ -148,7 +148,7 @@ test('Dead letters are one item for each inbox and reason, with an action that r
   expect(attentionOf(many, now)).toMatchObject([{ what: expect.stringContaining('900 messages') }]);
 });
 
-test('A token near its end is told, and a session of the dashboard, which ends by itself, is not.', () => {
+test('A token near its end is told, and one that nobody renews by hand is not.', () => {
   const token = {
     id: 't',
     agent: 'rosa',
@@ -160,7 +160,11 @@ test('A token near its end is told, and a session of the dashboard, which ends b
   expect(attentionOf(facts({ tokens: [token as never] }), now)).toMatchObject([
     { who: 'rosa', level: 'soon' },
   ]);
-  expect(attentionOf(facts({ tokens: [{ ...token, parent_id: 'p' } as never] }), now)).toEqual([]);
+  const child = { ...token, parent_id: 'p' };
+  for (const renewed of [child, { ...child, role: 'operator', session: true }])
+    expect(attentionOf(facts({ tokens: [renewed as never] }), now)).toEqual([]);
+  const decides = { ...child, approves: ['builder'] };
+  expect(attentionOf(facts({ tokens: [decides as never] }), now)).toHaveLength(1);
 });
 
 test('What does not work stands before what can wait, and in each the oldest first.', () => {
@@ -234,4 +238,39 @@ test('A hold is told until it is released, with a question; one on everything, o
       question: expect.stringContaining('Release'),
     },
   });
+});
+
+test('What a pinned server has changed is shown with its diff; only what is shown whole is accepted here.', () => {
+  const definition = (name: string, state: 'changed' | 'new') => ({
+    ...{ server: 'files', kind: 'tool' as const, name, state },
+    differences: [{ path: 'description', what: 'the description', before: 'Reads.', after: 'Sends.' }],
+  });
+  const withheld = (
+    count: number,
+    seen?: string,
+    state: 'changed' | 'new' = 'changed',
+  ): DefinitionsReply => ({
+    definitions: Array.from({ length: count }, (_, i) => definition(`t${i}`, state)),
+    servers: [
+      { server: 'files', pinned: 4, withheld: count, ...(seen !== undefined && { seen }) },
+      { server: 'docs', pinned: 1, withheld: 0 },
+    ],
+  });
+  const itemOf = (reply: DefinitionsReply) => attentionOf(facts({ withheld: reply }), now);
+  expect(itemOf(withheld(1, 'h1'))).toMatchObject([
+    {
+      ...{ who: 'files', level: 'now', definitions: [{ name: 't0' }] },
+      action: { command: 'definitions/accept', params: { server: 'files', seen: 'h1' } },
+    },
+  ]);
+  expect(itemOf(withheld(2, 'h2', 'new'))).toMatchObject([{ level: 'soon', action: {} }]);
+  for (const large of [withheld(2), withheld(21, 'h3')]) {
+    const [item] = itemOf(large);
+    expect(item).not.toHaveProperty('action');
+    expect(item!.what).toContain('signalbox tools diff files');
+    expect(item!.definitions!.length).toBeLessThanOrEqual(20);
+  }
+  const problem = { tool: 't0', message: 'withheld', withheld: true as const };
+  const known = { orchestrator: server({ tool_problems: [problem] }), withheld: withheld(1, 'h') };
+  expect(attentionOf(facts(known), now)).toHaveLength(1);
 });

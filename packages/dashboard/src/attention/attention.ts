@@ -1,15 +1,18 @@
-import type {
-  AgentSummary,
-  BrokerStats,
-  ClockHold,
-  DeadLetter,
-  ListedToken,
-  OrchestratorStatus,
-  WebhookReport,
+import {
+  type AgentSummary,
+  type BrokerStats,
+  type ClockHold,
+  type DeadLetter,
+  isRenewedByHand,
+  type ListedToken,
+  type OrchestratorStatus,
+  type WebhookReport,
 } from '@signalbox/operator';
 import {
   type Approval,
   type CallRecord,
+  type DefinitionReport,
+  type DefinitionsReply,
   endsSoon,
   type Hold,
   holdSubject,
@@ -40,6 +43,8 @@ export interface AttentionItem {
   link: string;
   /** Absent if a look is what it needs, or nothing can be done here. */
   action?: AttentionAction;
+  /** The definitions that an acceptance offers, each with how it differs from what is pinned. */
+  definitions?: readonly DefinitionReport[];
   /** The call that waits for a decision. Long arguments are cut, and observers are shown none. */
   approval?: Approval;
 }
@@ -65,6 +70,8 @@ export interface AttentionFacts {
   /** The calls that wait for a decision. Absent if the orchestrator did not answer. */
   approvals?: readonly Approval[];
   holds: readonly Hold[];
+  /** The definitions of pinned servers that are withheld. Absent if there are none, or the orchestrator did not answer. */
+  withheld?: DefinitionsReply;
   /** The agent of the person who looks, and the mail in its inbox. */
   own: { agent: string; mail: readonly OwnMail[] };
 }
@@ -93,6 +100,7 @@ export function attentionOf(facts: AttentionFacts, now: number): AttentionItem[]
     ...facts.holds.map(holdItem),
     ...orchestratorItems(facts.orchestrator),
     ...facts.orchestrator.servers.flatMap(serverItem),
+    ...withheldItems(facts.withheld),
     ...spaceItems(facts.broker),
     ...clockItems(facts.hold),
     ...facts.agents.flatMap((agent) => agentItems(withoutAsks(agent, facts.own), now)),
@@ -208,11 +216,49 @@ function serverItem({ name, state, circuit, last_error, tool_problems }: ServerR
     const what = `The server gets no calls, because too many of them failed.${error}`;
     return [{ id: `server ${name}`, level: 'now', what, ...about, action: reload }];
   }
-  if (tool_problems.length === 0) return [];
-  const [first] = tool_problems;
+  const problems = tool_problems.filter(({ withheld }) => !withheld);
+  if (problems.length === 0) return [];
+  const [first] = problems;
   const example = `${first?.tool === undefined ? '' : `${first.tool}: `}${first?.message}`;
-  const what = `${counted(tool_problems.length, 'tool')} left out, or not offered as the server describes: ${example}`;
+  const what = `${counted(problems.length, 'tool')} left out, or not offered as the server describes: ${example}`;
   return [{ id: `tools ${name}`, level: 'soon', what, ...about }];
+}
+
+/** The definitions of one server that are shown with how they differ. */
+const shownDefinitions = 20;
+
+function withheldItems(withheld: DefinitionsReply | undefined): AttentionItem[] {
+  if (!withheld) return [];
+  const byServer = Map.groupBy(withheld.definitions, ({ server }) => server);
+  return withheld.servers.flatMap(({ server, withheld: count, seen }): AttentionItem[] => {
+    const definitions = byServer.get(server) ?? [];
+    if (count === 0) return [];
+    const changed = definitions.filter(({ state }) => state === 'changed').length;
+    const what =
+      changed > 0
+        ? `The server has changed ${counted(count, 'definition')}, which are withheld from agents until you accept them.`
+        : `The server offers ${counted(count, 'new definition')}, withheld from agents until you accept them.`;
+    // A person accepts where all of it is to be seen.
+    const isShown = seen !== undefined && count <= shownDefinitions;
+    return [
+      {
+        id: `definitions of ${server}`,
+        level: changed > 0 ? 'now' : 'soon',
+        who: server,
+        what: isShown ? what : `${what} signalbox tools diff ${server} shows all of them.`,
+        link: `/servers?server=${encodeURIComponent(server)}`,
+        definitions: definitions.slice(0, shownDefinitions),
+        ...(isShown && {
+          action: {
+            label: 'Accept',
+            command: 'definitions/accept',
+            params: { server, seen },
+            question: `Offer what ${server} says now?`,
+          },
+        }),
+      },
+    ];
+  });
 }
 
 function spaceItems({ used_bytes, max_bytes, free_bytes }: BrokerStats): AttentionItem[] {
@@ -313,9 +359,8 @@ function deadLetterItems(
 }
 
 function tokenItem(token: ListedToken, now: number): AttentionItem[] {
-  const { id, agent, role, expires_at, parent_id } = token;
-  // Tokens that another one issued are renewed by its holder.
-  if (parent_id !== undefined || expires_at === undefined || !endsSoon(token, now)) return [];
+  const { id, agent, role, expires_at } = token;
+  if (expires_at === undefined || !isRenewedByHand(token) || !endsSoon(token, now)) return [];
   const what = `A token with role ${role} ${expires_at > now ? 'expires soon' : 'has expired'}.`;
   return [{ id: `token ${id}`, level: 'soon', who: agent, what, since: expires_at, link: '/system' }];
 }

@@ -4,6 +4,7 @@ import {
   listDeadLetters,
   listTokens,
   listWebhooks,
+  queryOrchestrator,
   readFleet,
   readStatus,
   summariesOf,
@@ -42,6 +43,10 @@ export async function readAttention(context: ApiContext): Promise<Attention> {
     ? await ifKnown(listApprovals(client, name, { brief: true, limit: most.approvals }))
     : undefined;
   const approvals = asking?.approvals;
+  const isWithholding = orchestrator.servers.some(({ definitions }) => (definitions?.withheld ?? 0) > 0);
+  const withheld = isWithholding
+    ? await ifKnown(queryOrchestrator(client, name, { op: 'definitions', withheld: true }))
+    : undefined;
   const mail = await client.peek({ address: signedIn.agent, limit: most.ownMail, bodies: false });
   const at = now();
   const facts = {
@@ -55,6 +60,7 @@ export async function readAttention(context: ApiContext): Promise<Attention> {
     ...(calls && { calls }),
     ...(approvals && { approvals }),
     holds,
+    ...(withheld && { withheld }),
     own: { agent: signedIn.agent, mail },
   };
   return {

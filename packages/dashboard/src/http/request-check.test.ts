@@ -31,9 +31,21 @@ test('A change needs the origin of the page, on the same host and port.', () => 
     'http://evil.example',
     'null',
     'https://signalbox.example.com',
+    'https://127.0.0.1:7420',
   ])
     expect(codeOf('POST', { ...own, origin }), origin).toBe('forbidden_origin');
   expect(codeOf('POST', own)).toBe('forbidden_origin');
+  const here = { host: 'localhost:7420' };
+  expect(codeOf('POST', { ...here, origin: 'http://localhost:7420' })).toBeUndefined();
+  expect(codeOf('POST', { ...here, origin: 'http://127.0.0.1:7420' })).toBe('forbidden_origin');
+});
+
+test('Behind a proxy with TLS the page comes by https, and the same name without it is another origin.', () => {
+  for (const host of ['signalbox.example.com', 'SIGNALBOX.example.com'])
+    expect(codeOf('POST', { host, origin: 'https://signalbox.example.com' }), host).toBeUndefined();
+  const proxied = { host: 'signalbox.example.com' };
+  for (const origin of ['http://signalbox.example.com', 'https://signalbox.example.com:8443'])
+    expect(codeOf('POST', { ...proxied, origin }), origin).toBe('forbidden_origin');
 });
 
 test('What another site asks for is refused, and a link from there to the page is not.', () => {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ArgumentCheck, compileArgumentCheck } from '@signalbox/argument-check';
 import {
+  isRunningCallState,
   mayRepeat,
   messageOf,
   type RequestMeta,
@@ -18,6 +19,7 @@ import {
   type Failure,
   gaveUp,
   mcpErrorCode,
+  noWaitingCall,
   ResponseCache,
   redactedFailure,
   type ToolCallResult,
@@ -27,7 +29,8 @@ import {
 import { beginToolCall, type TracedSpan, type Tracing, toolError } from '@signalbox/tracing';
 import type { ServerPolicy } from '../config/server-config.ts';
 import type { HostEvent } from '../host-event.ts';
-import type { ServerConnection } from '../server-connection.ts';
+import type { CallIdentity, WaitingCall, WaitingCalls } from '../questions/waiting-calls.ts';
+import type { ServerAnswer, ServerConnection, ToolRequest } from '../server-connection.ts';
 import { cacheHintOf } from './cache-hint.ts';
 import type { CallTarget } from './call-target.ts';
 import type { CircuitBreaker, CircuitState, Permit } from './circuit/circuit-breaker.ts';
@@ -64,6 +67,8 @@ export interface ServerCallsDeps {
   log: (event: HostEvent) => void;
   /** Makes a span of each call that is sent to the server. */
   tracing: Tracing | undefined;
+  /** The calls of the host that wait for answers of their callers. */
+  waiting: WaitingCalls;
 }
 
 /** A call whose arguments have been checked. */
@@ -84,6 +89,8 @@ export class ServerCalls {
   readonly #checks = new WeakMap<Tool, ArgumentCheck>();
   readonly #breakers: CircuitBreakers;
   readonly #cache: ResponseCache;
+  /** The instances of the calls that wait for answers of their callers. */
+  readonly #targets = new WeakMap<WaitingCall, CallTarget>();
   #latencies = new Latencies();
 
   constructor(config: ServerPolicy, deps: ServerCallsDeps) {
@@ -96,10 +103,38 @@ export class ServerCalls {
     });
   }
 
+  /**
+   * Goes on with a call that waits for the answers of its caller. Returns `undefined` if this call has none, or if it may be made from its
+   * beginning because the call that asked runs no more.
+   */
+  goOn(call: ToolCall): Promise<ToolCallResult> | undefined {
+    const { tool, options } = call;
+    const { round, repeatable = mayRepeat(tool, true) } = options;
+    const state = round?.requestState;
+    if (!isRunningCallState(state)) return undefined;
+    const waiting = this.#deps.waiting.find(state);
+    const target = waiting && this.#targets.get(waiting);
+    if (target && waiting.is(identityOf(target, { ...call, args: this.#checkedArgs(call) })))
+      return this.#goOn({ ...call, target, repeatable }, waiting);
+    return repeatable ? undefined : Promise.resolve({ error: noWaitingCall(tool) });
+  }
+
+  async #goOn(call: OutgoingCall, waiting: WaitingCall): Promise<ToolCallResult> {
+    const { beforeSend, round } = call.options;
+    const refusal = await beforeSend?.();
+    if (refusal) return { error: refusal };
+    // Another request may have brought answers meanwhile.
+    if (this.#deps.waiting.find(round?.requestState ?? '') !== waiting)
+      return { error: noWaitingCall(call.tool) };
+    return forCaller(
+      await this.#sendOver(call, (request) => waiting.goOn(round?.inputResponses ?? {}, request)),
+    );
+  }
+
   /** Makes a call of one of the server's tools. Never rejects. */
   async call(
     target: CallTarget,
-    { tool, method, args, options, deadline }: ToolCall,
+    { tool, method, args, options, deadline, barred }: ToolCall,
   ): Promise<ToolCallResult> {
     try {
       const checked = method ? { args, coerced: [] } : this.#checkOf(tool).check(args);
@@ -114,6 +149,7 @@ export class ServerCalls {
         repeatable,
         deadline,
         ...(method && { method }),
+        ...(barred && { barred }),
       };
       const key = cacheKeyOf(call);
       if (key && this.#cache.mayHold(key.tool)) return forCaller(await this.#sendUnlessCached(key, call));
@@ -165,7 +201,16 @@ export class ServerCalls {
     let ended: ToolCallResult | undefined;
     try {
       const connection = this.#readyConnection(call, permit) ?? (await this.#connectionFor(call, permit));
-      ended = 'error' in connection ? connection : await this.#sendOver(connection, call, earlier);
+      if ('error' in connection) ended = connection;
+      else {
+        const barring = call.barred?.();
+        ended = barring
+          ? { error: barring, isCallersOwn: true }
+          : await this.#sendOver(call, (request) => sendTo(connection, call, request), {
+              connection,
+              earlier,
+            });
+      }
       return ended;
     } finally {
       const failure = ended && 'error' in ended ? ended.failure : undefined;
@@ -201,6 +246,9 @@ export class ServerCalls {
       const reason = target.lastError ?? 'it has not started yet';
       return { error: unreachable(target.name, reason), failure: { kind: 'timed_out', reason, isSilent } };
     }
+    // Asked first, so that the start of a call that can't be made is not written down.
+    const barring = call.barred?.();
+    if (barring) return { error: barring, isCallersOwn: true };
     const refusal = beforeSend && this.#timeLeft(call) > 0 ? await beforeSend() : undefined;
     if (refusal) return { error: refusal, isCallersOwn: true };
     if (gaveUp(signal)) return { error: cancelledCall(tool, false) };
@@ -212,24 +260,32 @@ export class ServerCalls {
     };
   }
 
-  /** Sends the call over a connection and waits for its answer. */
+  /** Has a call sent, and waits for its answer. `attempt` says over which connection, and how an earlier attempt failed. */
   async #sendOver(
-    connection: ServerConnection,
     call: OutgoingCall,
-    earlier: Failure | undefined,
+    sending: (request: ToolRequest) => Promise<ServerAnswer>,
+    attempt?: { connection: ServerConnection; earlier: Failure | undefined },
   ): Promise<ToolCallResult> {
-    const { target, tool, options } = call;
+    const { target, options } = call;
     const { signal, onSent, round } = options;
     const timeoutMs = this.#timeLeft(call);
     const sentAt = this.#deps.now();
     const progress = options.onProgress && new ProgressRelay(options.onProgress, target.redactResult);
     const span = call.method ? undefined : this.#deps.tracing && beginSpan(this.#deps.tracing, call);
     const meta = metaOf(options, span);
-    const request = { signal, timeoutMs, round, meta, onProgress: progress?.report };
-    const send = () =>
-      call.method
-        ? connection.request(call.method, call.args, request)
-        : connection.callTool(tool.name, call.args, request);
+    const { caller, onAsked, patienceMs = options.timeoutMs } = options;
+    const request: ToolRequest = {
+      signal,
+      timeoutMs,
+      // What is left of it: the call may have waited for its server.
+      patienceMs: patienceMs + (call.deadline - sentAt - options.timeoutMs),
+      agent: caller?.agent,
+      round,
+      meta,
+      onAsked,
+      onProgress: progress?.report,
+    };
+    const send = () => sending(request);
     const answering = span ? span.run(send) : send();
     // Messages that are sent in one turn of the event loop are written at its end.
     if (onSent) process.nextTick(onSent);
@@ -240,10 +296,13 @@ export class ServerCalls {
       this.#latencies.add(ranMs);
       span?.end(answer.result.isError === true ? toolError : undefined);
       const { redactResult } = target;
+      const { requestState: state } = answer.result;
+      const waiting = isRunningCallState(state) ? this.#deps.waiting.find(state) : undefined;
+      if (waiting) this.#targets.set(waiting, target);
       const result = withNamedQuestions(target.name, answer.result);
       return { result: redactResult ? redactResult(result) : result };
     }
-    const failure = unsentIfSessionUnknown(answer.failure, connection, earlier);
+    const failure = attempt ? unsentIfSessionUnknown(answer.failure, attempt) : answer.failure;
     if (failure.kind !== 'not_sent') this.#latencies.add(ranMs);
     const isSilent = wasFairWait({
       waitedMs: signal.aborted ? ranMs : timeoutMs,
@@ -295,6 +354,12 @@ export class ServerCalls {
     this.#cache.clear();
   }
 
+  /** Returns the arguments as a server gets them. */
+  #checkedArgs({ tool, method, args }: ToolCall): Record<string, unknown> {
+    const checked = method ? { args } : this.#checkOf(tool).check(args);
+    return 'error' in checked ? args : checked.args;
+  }
+
   #checkOf(tool: Tool): ArgumentCheck {
     const known = this.#checks.get(tool);
     if (known) return known;
@@ -320,6 +385,19 @@ function cacheKeyOf({ target, tool, args, repeatable, options }: OutgoingCall): 
   // The length shows where the name of the instance ends, as both names may hold any character.
   const name = `${target.instance.length} ${target.instance} ${tool.name}`;
   return { tool: name, args, scope: caller?.agent };
+}
+
+/** Sends a call over a connection. */
+function sendTo(
+  connection: ServerConnection,
+  { method, tool, args }: OutgoingCall,
+  request: ToolRequest,
+): Promise<ServerAnswer> {
+  return method ? connection.request(method, args, request) : connection.callTool(tool.name, args, request);
+}
+
+function identityOf({ name: server }: CallTarget, { tool, method, args, options }: ToolCall): CallIdentity {
+  return { server, agent: options.caller?.agent, name: method ?? tool.name, args };
 }
 
 function beginSpan(tracing: Tracing, { target, tool, options }: OutgoingCall): TracedSpan {
@@ -358,8 +436,7 @@ function forCaller(ended: ToolCallResult): ToolCallResult {
  */
 function unsentIfSessionUnknown(
   failure: Failure,
-  connection: ServerConnection,
-  earlier: Failure | undefined,
+  { connection, earlier }: { connection: ServerConnection; earlier: Failure | undefined },
 ): Failure {
   const isUnknown = failure.kind === 'refused' && !connection.isOpen && earlier?.kind !== 'not_sent';
   return isUnknown ? { kind: 'not_sent', reason: failure.reason } : failure;

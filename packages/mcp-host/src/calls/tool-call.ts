@@ -1,4 +1,4 @@
-import type { OfferMethod, Tool } from '@signalbox/protocol';
+import { isRunningCallState, type OfferMethod, type Tool, type ToolCallError } from '@signalbox/protocol';
 import type { CallOptions, FailedCall } from '@signalbox/tool-calls';
 
 /** A call of one of a server's tools. */
@@ -9,8 +9,18 @@ export interface ToolCall {
   method?: OfferMethod;
   args: Record<string, unknown>;
   options: CallOptions;
+  /** Returns why the call must not be sent now, because of its tool’s definition; asked right before it is sent. */
+  barred?: () => ToolCallError | undefined;
   /** When the time of the call is up, in milliseconds on the clock of the host. */
   deadline: number;
+}
+
+/** Returns a call without answers to a call that runs no more: it is made from its beginning. */
+export function firstRoundOf(call: ToolCall): ToolCall {
+  const { round, ...options } = call.options;
+  if (!isRunningCallState(round?.requestState)) return call;
+  const { clientCapabilities } = round;
+  return { ...call, options: { ...options, round: { ...(clientCapabilities && { clientCapabilities }) } } };
 }
 
 /** Makes what stands for a method where a tool is expected: a request of it has no effect and may be repeated. */

@@ -1,26 +1,40 @@
-import { SignalboxError } from '@signalbox/protocol';
+import { questionKinds, SignalboxError } from '@signalbox/protocol';
 import { ownPrefix } from '../environment/inherited-variables.ts';
 import { namesDataFolder, namesInstance } from './instance-name.ts';
 import type { McpServerConfig, ServerPolicy } from './server-config.ts';
 import { limitsOf } from './server-limits.ts';
 
 const sharings = new Set(['all', 'role', 'worker']);
+const definitionModes = new Set(['follow', 'pin']);
 
 /**
  * Throws `SignalboxError` `bad_config`, which names the server and the field, for a configuration that can't work.
- * `hasStateDir` tells whether servers can have folders for their files.
+ * `host` tells whether servers can have folders for their files, and pins.
  */
-export function checkServers(servers: Readonly<Record<string, McpServerConfig>>, hasStateDir: boolean): void {
+export function checkServers(
+  servers: Readonly<Record<string, McpServerConfig>>,
+  host: { hasStateDir: boolean; hasPins: boolean },
+): void {
   for (const [name, config] of Object.entries(servers)) {
-    const problem = name === '' ? 'a server needs a name' : problemOf(config, hasStateDir);
+    const problem = name === '' ? 'a server needs a name' : problemOf(config, host);
     if (problem === undefined) continue;
     throw new SignalboxError('bad_config', name === '' ? problem : `server '${name}': ${problem}`);
   }
 }
 
-function problemOf(config: McpServerConfig, hasStateDir: boolean): string | undefined {
-  const { share = 'all' } = config;
+function problemOf(
+  config: McpServerConfig,
+  { hasStateDir, hasPins }: { hasStateDir: boolean; hasPins: boolean },
+): string | undefined {
+  const { share = 'all', definitions = 'follow' } = config;
   if (!sharings.has(share)) return `share must be all, role or worker, not '${share}'`;
+  if (!definitionModes.has(definitions)) return `definitions must be follow or pin, not '${definitions}'`;
+  if (definitions === 'pin' && !hasPins)
+    return 'definitions: pin needs a store of pins, and the host has none; give it one, or take definitions out';
+  const question = config.questions?.find((kind) => !questionKinds.includes(kind));
+  if (question !== undefined) return `questions must name ${questionKinds.join(', ')}, not '${question}'`;
+  if (share !== 'worker' && config.questions?.includes('roots'))
+    return 'questions: the roots of one client are nothing for the others; set share: worker, or leave roots out';
   const number = numberProblem(config) ?? limitProblem(config);
   if (number !== undefined) return number;
   if (config.type === 'http') {

@@ -1,3 +1,4 @@
+import type { QuestionKind } from '@signalbox/protocol';
 import type { ServerAuth } from '@signalbox/server-auth';
 import type { ServerLimits } from './server-limits.ts';
 
@@ -40,12 +41,22 @@ export interface ServerPolicy {
    * for stdio, `auto` for HTTP.
    */
   protocol?: 'legacy' | 'auto';
+  /**
+   * The kinds of questions that a server of a revision up to 2025-11-25 may ask its callers; default `elicitation` and `sampling`. `roots`
+   * needs `share: worker`.
+   */
+  questions?: readonly QuestionKind[];
   /** Whether the server is only known by name and never started. */
   disabled?: boolean;
   /** False: its tools may be called by their exact names, but are not listed. */
   toolDiscovery?: boolean;
   /** False: its tools are offered under their own names, without `mcp_{server}__`. */
   prefix?: boolean;
+  /**
+   * With `pin`, a definition of a tool or a prompt is offered only as it was when it was seen first, or as somebody has accepted it. A
+   * card counts as the first sight. Default `follow`: what the server says takes effect at once.
+   */
+  definitions?: 'follow' | 'pin';
   /** The path or URL of a server card, which tells the tools of a server that has not started yet. */
   card?: string;
 }

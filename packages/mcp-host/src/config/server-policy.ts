@@ -1,3 +1,4 @@
+import type { QuestionKind } from '@signalbox/protocol';
 import type { McpServerConfig, ServerSharing } from './server-config.ts';
 
 /** The policy of a server, with defaults for the settings that its configuration leaves out. */
@@ -9,15 +10,28 @@ export interface EffectivePolicy {
   /** The number of restarts in the window; infinite for a server that somebody else runs and we only connect to. */
   maxRestarts: number;
   restartWindowMs: number;
+  /** The kinds of questions that are passed on to callers. */
+  questions: readonly QuestionKind[];
 }
+
+/**
+ * The kinds that are passed on unless a server's configuration names others. Roots are not among them: some servers take the roots of their
+ * client for the folders that they may open, in place of those that the operator gave them.
+ */
+const defaultQuestions: readonly QuestionKind[] = ['elicitation', 'sampling'];
 
 const minuteMs = 60_000;
 
 /** Returns the policy of a server, with the defaults filled in. */
 export function policyOf(config: McpServerConfig): EffectivePolicy {
-  const { share = 'all', lazy = false, restartWindowMs = 5 * minuteMs } = config;
+  const {
+    share = 'all',
+    lazy = false,
+    restartWindowMs = 5 * minuteMs,
+    questions = defaultQuestions,
+  } = config;
   const { maxRestarts = config.type === 'stdio' ? 5 : Number.POSITIVE_INFINITY } = config;
   const stays = (share === 'all' && !lazy) || config.keepAliveMs === 0;
   const keepAliveMs = stays ? Number.POSITIVE_INFINITY : (config.keepAliveMs ?? 5 * minuteMs);
-  return { share, lazy, keepAliveMs, maxRestarts, restartWindowMs };
+  return { share, lazy, keepAliveMs, maxRestarts, restartWindowMs, questions };
 }

@@ -4,8 +4,11 @@ import type { CallOptions, ToolCallResult, ToolProvider } from '@signalbox/tool-
 import type { Tracing } from '@signalbox/tracing';
 import type { HostTuning } from '../config/host-tuning.ts';
 import type { HttpServerConfig, McpServerConfig } from '../config/server-config.ts';
+import type { DefinitionKey } from '../definitions/definition.ts';
+import type { DefinitionPins } from '../definitions/definition-pins.ts';
+import type { ComparedDefinition, SeenDefinition } from '../definitions/server-definitions.ts';
 import type { HostEvent } from '../host-event.ts';
-import type { Inventory } from '../inventory/inventory.ts';
+import type { Inventory, WithheldDefinition } from '../inventory/inventory.ts';
 import type { ServerChanges } from '../servers/server-registry.ts';
 import type { ServerStatus, ToolGap } from '../servers/server-status.ts';
 import type { ToolRoute, WithheldHints } from './inventory-tracker.ts';
@@ -29,6 +32,8 @@ export interface McpHostOptions {
    * left behind, and where servers have the folders that `${data}` stands for. Only one host at a time may use it.
    */
   stateDir?: string;
+  /** Keeps the pins of servers with `definitions: pin`, which needs it. Only one host at a time may use it. */
+  pins?: DefinitionPins;
   /** The number of processes that all stdio servers together may run; 64 unless set. */
   maxProcesses?: number;
   /** Sources of tools that are no MCP servers. */
@@ -62,6 +67,13 @@ export interface MissingServer extends ToolGap {
   prefix: boolean;
 }
 
+/** A definition of a pinned server, for an operator. */
+export interface HostedDefinition extends ComparedDefinition {
+  server: string;
+  /** The name that a tool or a prompt has here. */
+  as?: string;
+}
+
 /** Runs a set of MCP servers and offers their tools in one inventory. */
 export interface McpHost extends AsyncDisposable {
   /**
@@ -83,6 +95,20 @@ export interface McpHost extends AsyncDisposable {
    * other hints are withheld than before. Returns the function that unsubscribes it.
    */
   onHintsWithheld(listener: (withheld: WithheldHints[]) => void): () => void;
+  /** Does what {@link onHintsWithheld} does, for definitions of pinned servers. */
+  onDefinitionsWithheld(listener: (withheld: WithheldDefinition[]) => void): () => void;
+  /** Lists the servers whose definitions are pinned. */
+  pinnedServers(): string[];
+  /** Compares the definitions that pinned servers offer with those that are pinned, server by server. */
+  definitions(server?: string): HostedDefinition[];
+  /** Reads what is pinned; `undefined` if nothing is, or its record is damaged. */
+  pinnedValue(server: string, key: DefinitionKey): unknown;
+  /**
+   * Pins definitions that are withheld and offers them from now on. `by` is the operator that has seen them. If the server offers
+   * another definition than one of those, it pins nothing and returns the keys of those that differ. Throws `server_not_found`, or
+   * the errors of the store of pins.
+   */
+  acceptDefinitions(server: string, seen: readonly SeenDefinition[], by: string): DefinitionKey[];
   /**
    * Calls `listener` with each change of a server: those since the start if it is the first listener, or else those from now on.
    * Returns the function that unsubscribes it.
@@ -96,6 +122,8 @@ export interface McpHost extends AsyncDisposable {
     args: Record<string, unknown>,
     options: CallOptions,
   ): Promise<ToolCallResult>;
+  /** Tells whether a call of an agent waits for its answers under this `requestState`. */
+  waitsFor(state: string | undefined, agent: string): boolean;
   /** Sends a server a request that has no effect, as {@link call} makes a call. Never rejects. */
   request(
     server: string,

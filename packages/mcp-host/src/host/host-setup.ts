@@ -4,6 +4,7 @@ import { checkServers } from '../config/check-servers.ts';
 import type { HostTuning } from '../config/host-tuning.ts';
 import { dataFolderOf } from '../config/instance-name.ts';
 import { defaultToolNameMax, smallestToolNameMax } from '../inventory/tool-name.ts';
+import { WaitingCalls } from '../questions/waiting-calls.ts';
 import { ListReadings } from '../servers/list-readings.ts';
 import { ProcessRecords } from '../servers/processes/process-records.ts';
 import { ProcessSlots } from '../servers/processes/process-slots.ts';
@@ -40,10 +41,12 @@ export function serverDeps(
     fetch: options.fetch ?? fetch,
     starts,
     slots: new ProcessSlots(maxProcesses),
+    waiting: new WaitingCalls(),
     readings: new ListReadings(),
     onProcess: (server: string, pid: number) => records?.add(server, pid) ?? (() => {}),
     dataFolderOf: (server: string) => (stateDir === undefined ? undefined : dataFolderOf(stateDir, server)),
     authorizerFor: options.authorizerFor,
+    pins: options.pins,
     onChanged,
     tell,
   };
@@ -55,6 +58,7 @@ export function checkOptions({
   toolNameMax = defaultToolNameMax,
   maxProcesses = 1,
   stateDir,
+  pins,
 }: McpHostOptions): void {
   if (toolNameMax < smallestToolNameMax) {
     throw new SignalboxError('bad_config', `toolNameMax must be at least ${smallestToolNameMax}`);
@@ -62,5 +66,5 @@ export function checkOptions({
   if (!Number.isSafeInteger(maxProcesses) || maxProcesses < 1) {
     throw new SignalboxError('bad_config', 'maxProcesses must be a whole number from 1 up');
   }
-  checkServers(servers, stateDir !== undefined);
+  checkServers(servers, { hasStateDir: stateDir !== undefined, hasPins: pins !== undefined });
 }

@@ -1,6 +1,12 @@
 import { messageOf, type Tool } from '@signalbox/protocol';
 import type { HostEvent } from '../host-event.ts';
-import type { Inventory, InventoryBuild, InventoryProblem, RouteTarget } from '../inventory/inventory.ts';
+import type {
+  Inventory,
+  InventoryBuild,
+  InventoryProblem,
+  RouteTarget,
+  WithheldDefinition,
+} from '../inventory/inventory.ts';
 
 /** A tool of which the host does not honour some of the hints that its server declares. */
 export interface WithheldHints {
@@ -16,7 +22,9 @@ export class InventoryTracker {
   readonly #log: (event: HostEvent) => void;
   readonly #listeners = new Set<(inventory: Inventory) => void>();
   readonly #withheldListeners = new Set<(withheld: WithheldHints[]) => void>();
+  readonly #definitionListeners = new Set<(withheld: WithheldDefinition[]) => void>();
   #withheld = new Map<string, WithheldHints>();
+  #withheldDefinitions = new Map<string, WithheldDefinition>();
   #build: InventoryBuild;
   #isWarm = false;
 
@@ -39,12 +47,23 @@ export class InventoryTracker {
   /** Returns every tool that can be called, as its source describes it, with the name it is called by. */
   toolsBySource(): Map<string, (Tool & { as: string })[]> {
     const found = new Map<string, (Tool & { as: string })[]>();
-    for (const [as, { server, tool }] of this.#build.targets) {
+    for (const [as, { server, tool, change }] of this.#build.targets) {
+      if (change) continue;
       const tools = found.get(server) ?? [];
       tools.push({ ...tool, as });
       found.set(server, tools);
     }
     return found;
+  }
+
+  /** Returns the names of tools and prompts here, by the JSON of their kind, their server and their names there. */
+  namesBySource(): Map<string, string> {
+    const names = new Map<string, string>();
+    for (const [as, { server, tool }] of this.#build.targets)
+      names.set(JSON.stringify(['tool', server, tool.name]), as);
+    for (const { server, own, prompt } of this.#build.inventory.offers.prompts)
+      names.set(JSON.stringify(['prompt', server, own]), prompt.name);
+    return names;
   }
 
   /**
@@ -66,6 +85,13 @@ export class InventoryTracker {
     return () => this.#withheldListeners.delete(listener);
   }
 
+  /** Does what {@link onHintsWithheld} does, for definitions of pinned servers. */
+  onDefinitionsWithheld(listener: (withheld: WithheldDefinition[]) => void): () => void {
+    this.#definitionListeners.add(listener);
+    if (this.#withheldDefinitions.size > 0) listener([...this.#withheldDefinitions.values()]);
+    return () => this.#definitionListeners.delete(listener);
+  }
+
   /** Begins to tell the listeners of changes. */
   warm(): void {
     this.rebuild();
@@ -78,6 +104,7 @@ export class InventoryTracker {
     this.#build = this.#buildNow();
     const { inventory } = this.#build;
     this.#compareWithheld();
+    this.#compareDefinitions();
     if (!this.#isWarm) return;
     this.#logToolProblems(before.problems, inventory.problems);
     if (inventory.version === before.version) return;
@@ -105,6 +132,13 @@ export class InventoryTracker {
     if (added.length > 0) for (const listener of [...this.#withheldListeners]) listener(added);
   }
 
+  #compareDefinitions(): void {
+    const before = this.#withheldDefinitions;
+    this.#withheldDefinitions = new Map(this.#build.withheld.map((one) => [JSON.stringify(one), one]));
+    const added = [...this.#withheldDefinitions].filter(([key]) => !before.has(key)).map(([, one]) => one);
+    if (added.length > 0) for (const listener of [...this.#definitionListeners]) listener(added);
+  }
+
   /** Logs the problems of single tools that are new. Those of the first inventory are read there. */
   #logToolProblems(before: readonly InventoryProblem[], now: readonly InventoryProblem[]): void {
     const keyOf = ({ server, tool, message }: InventoryProblem) => JSON.stringify([server, tool, message]);
@@ -120,6 +154,7 @@ export class InventoryTracker {
   close(): void {
     this.#listeners.clear();
     this.#withheldListeners.clear();
+    this.#definitionListeners.clear();
   }
 }
 

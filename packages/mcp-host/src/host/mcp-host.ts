@@ -5,18 +5,29 @@ import { isUnsent, methodTool } from '../calls/tool-call.ts';
 import { checkServers } from '../config/check-servers.ts';
 import { defaultTuning, type HostTuning } from '../config/host-tuning.ts';
 import type { McpServerConfig } from '../config/server-config.ts';
+import type { DefinitionKey } from '../definitions/definition.ts';
+import { definitionChangedError } from '../definitions/definition-changed.ts';
+import type { SeenDefinition } from '../definitions/server-definitions.ts';
 import {
   buildInventory,
   type Inventory,
   type InventoryBuild,
   InventoryMemory,
+  type WithheldDefinition,
 } from '../inventory/inventory.ts';
 import { defaultToolNameMax, mayBelongTo } from '../inventory/tool-name.ts';
+import type { WaitingCalls } from '../questions/waiting-calls.ts';
 import type { HostedServer } from '../servers/hosted-server.ts';
 import type { ListReadings } from '../servers/list-readings.ts';
 import { type ServerChanges, ServerRegistry } from '../servers/server-registry.ts';
 import type { ServerStatus } from '../servers/server-status.ts';
-import type { DiscoveredServer, McpHost, McpHostOptions, MissingServer } from './host-api.ts';
+import type {
+  DiscoveredServer,
+  HostedDefinition,
+  McpHost,
+  McpHostOptions,
+  MissingServer,
+} from './host-api.ts';
 import { checkOptions, serverDeps } from './host-setup.ts';
 import { InventoryTracker, ToolRoute, type WithheldHints } from './inventory-tracker.ts';
 import { type ServerEvent, ServerEvents } from './server-events.ts';
@@ -33,6 +44,7 @@ export function startMcpHost(options: McpHostOptions): McpHost {
 class RunningHost implements McpHost {
   readonly #registry: ServerRegistry;
   readonly #readings: ListReadings;
+  readonly #waiting: WaitingCalls;
   readonly #inventory: InventoryTracker;
   readonly #memory = new InventoryMemory();
   readonly #events = new ServerEvents();
@@ -40,7 +52,7 @@ class RunningHost implements McpHost {
   readonly #tuning: HostTuning;
   readonly #now: () => number;
   readonly #guard: McpHostOptions['guard'];
-  readonly #hasStateDir: boolean;
+  readonly #stores: { hasStateDir: boolean; hasPins: boolean };
   readonly #onFirstStart: McpHostOptions['onFirstStart'];
   readonly #stop = new AbortController();
   readonly #warmUp: Promise<void>;
@@ -51,7 +63,7 @@ class RunningHost implements McpHost {
     const { toolNameMax = defaultToolNameMax, providers = [], log = () => {} } = options;
     this.#now = options.now ?? (() => performance.now());
     this.#guard = options.guard;
-    this.#hasStateDir = options.stateDir !== undefined;
+    this.#stores = { hasStateDir: options.stateDir !== undefined, hasPins: options.pins !== undefined };
     this.#onFirstStart = options.onFirstStart;
     this.#tuning = { ...defaultTuning, ...options.tuning };
     this.#providers = new Map(providers.map((provider) => [provider.name, provider]));
@@ -59,6 +71,7 @@ class RunningHost implements McpHost {
     const tell = (event: ServerEvent) => this.#events.tell(event);
     const deps = serverDeps(options, this.#tuning, this.#now, rebuild, tell);
     this.#readings = deps.readings;
+    this.#waiting = deps.waiting;
     this.#registry = new ServerRegistry(deps);
     const { added } = this.#registry.apply(options.servers);
     this.#inventory = new InventoryTracker(() => this.#buildInventory(toolNameMax), log);
@@ -87,6 +100,33 @@ class RunningHost implements McpHost {
     return this.#inventory.onHintsWithheld(listener);
   }
 
+  onDefinitionsWithheld(listener: (withheld: WithheldDefinition[]) => void): () => void {
+    return this.#inventory.onDefinitionsWithheld(listener);
+  }
+
+  pinnedServers(): string[] {
+    return [...this.#registry.servers.values()].flatMap(({ name, definitions }) => (definitions ? name : []));
+  }
+
+  definitions(server?: string): HostedDefinition[] {
+    const names = this.#inventory.namesBySource();
+    return [...this.#registry.servers.values()].flatMap(({ name, definitions }) => {
+      if (!definitions || (server !== undefined && server !== name)) return [];
+      return definitions.compared().map((one) => {
+        const as = names.get(JSON.stringify([one.kind, name, one.name]));
+        return { ...one, server: name, ...(as !== undefined && { as }) };
+      });
+    });
+  }
+
+  pinnedValue(server: string, key: DefinitionKey): unknown {
+    return this.#registry.servers.get(server)?.definitions?.pinnedValue(key);
+  }
+
+  acceptDefinitions(server: string, seen: readonly SeenDefinition[], by: string): DefinitionKey[] {
+    return this.#registry.named(server).acceptDefinitions(seen, by);
+  }
+
   onServerEvent(listener: (event: ServerEvent) => void): () => void {
     return this.#events.on(listener);
   }
@@ -109,7 +149,8 @@ class RunningHost implements McpHost {
         if (error) return { error };
         continue;
       }
-      const { tool } = target;
+      const { tool, change } = target;
+      if (change) return { error: definitionChangedError('tool', route.name, target.server, change) };
       if (target.isProvided) {
         const rest = { ...options, timeoutMs: deadline - this.#now() };
         return this.#providers.get(target.server)!.call(tool.name, args, rest);
@@ -120,6 +161,10 @@ class RunningHost implements McpHost {
       const isMoved = 'error' in ended && isUnsent(ended) && !this.#registry.has(server);
       if (!isMoved) return ended;
     }
+  }
+
+  waitsFor(state: string | undefined, agent: string): boolean {
+    return state !== undefined && this.#waiting.find(state)?.agent === agent;
   }
 
   async request(
@@ -161,7 +206,7 @@ class RunningHost implements McpHost {
   }
 
   async apply(servers: Record<string, McpServerConfig>): Promise<ServerChanges> {
-    checkServers(servers, this.#hasStateDir);
+    checkServers(servers, this.#stores);
     this.#refuseIfClosed();
     const { changes, added } = this.#registry.apply(servers);
     for (const change of ['added', 'removed', 'changed'] as const)
@@ -172,7 +217,7 @@ class RunningHost implements McpHost {
   }
 
   async spawn(name: string, config: McpServerConfig): Promise<void> {
-    checkServers({ [name]: config }, this.#hasStateDir);
+    checkServers({ [name]: config }, this.#stores);
     this.#refuseIfClosed();
     const present = this.#registry.servers.get(name);
     if (present && !(this.#registry.isSpawned(name) && present.state === 'stopped')) {
@@ -226,6 +271,7 @@ class RunningHost implements McpHost {
     this.#stop.abort();
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
     this.#inventory.close();
+    this.#waiting.close();
     await this.#registry.close();
   }
 
@@ -260,11 +306,12 @@ class RunningHost implements McpHost {
 
   #buildInventory(max: number): InventoryBuild {
     const { servers, alike } = this.#registry;
-    const hosted = [...servers.values()].map(({ name, config, offer, offers }) => ({
+    const hosted = [...servers.values()].map(({ name, config, offer, offers, areOffersTold }) => ({
       name,
       isHidden: config.toolDiscovery === false,
       ...(config.prefix === false && { prefix: false }),
       ...(config.disabled && { isDisabled: true }),
+      ...(!areOffersTold && { areOffersUntold: true }),
       offers,
       ...offer,
     }));

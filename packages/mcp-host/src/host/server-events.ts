@@ -9,9 +9,19 @@ export interface ServerEvent {
   /**
    * `ejected`: it crashed or failed to start too often, or its command is missing. `refused`: it is a worker of Signalbox. `needs_auth`: a person has to sign
    * in. `restored`: it is ready after one of these. `signed_in`: it is ready with its sign-in, for the first time since it was added or reloaded.
+   * `pinned`: its definitions of one kind were seen for the first time, and pinned.
    */
-  change: 'added' | 'removed' | 'changed' | 'ejected' | 'refused' | 'needs_auth' | 'restored' | 'signed_in';
-  /** The reason for an ejection or a missing sign-in, without secrets. */
+  change:
+    | 'added'
+    | 'removed'
+    | 'changed'
+    | 'ejected'
+    | 'refused'
+    | 'needs_auth'
+    | 'restored'
+    | 'signed_in'
+    | 'pinned';
+  /** The reason for an ejection or a missing sign-in, or what was pinned; without secrets. */
   reason?: string;
 }
 

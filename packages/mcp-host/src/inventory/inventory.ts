@@ -1,5 +1,7 @@
 import type { Tool } from '@signalbox/protocol';
 import { ToolDigests } from '@signalbox/tool-calls';
+import type { DefinitionKey } from '../definitions/definition.ts';
+import type { ChangedDefinitions, DefinitionChange } from '../definitions/server-definitions.ts';
 import { nothingOffered, type OfferList } from './offer-list.ts';
 import { buildOffers, type NamedPrompts, type Offers } from './offers.ts';
 import type { ToolList } from './tool-list.ts';
@@ -26,6 +28,8 @@ export interface Inventory {
   tools: Tool[];
   /** The tools that may be called by these exact names but are not listed. */
   hidden: Tool[];
+  /** The tools that are neither listed nor called until their definitions are accepted, by their names here. */
+  changed: ReadonlyMap<string, ChangedTool>;
   /** What the servers offer beside tools. */
   offers: Offers;
   /** The server and the server's own name of each of its tools, by the name here. Tools of providers are not in it. */
@@ -34,6 +38,22 @@ export interface Inventory {
   /** The tools of servers with `prefix: false`, whose names don't tell their servers. */
   unprefixed: UnprefixedTool[];
   problems: InventoryProblem[];
+}
+
+/** A tool of a pinned server whose definition is withheld. */
+export interface ChangedTool {
+  server: string;
+  what: DefinitionChange;
+  /** The tool as its server describes it now, under its name here. */
+  tool: Tool;
+}
+
+/** A definition of a pinned server that is withheld. */
+export interface WithheldDefinition extends DefinitionKey {
+  server: string;
+  what: DefinitionChange;
+  /** The hash of what the server offers. */
+  hash: string;
 }
 
 /** The server that a tool comes from, as the configuration names it, and the tool as its server names it. */
@@ -67,6 +87,8 @@ export interface RouteTarget {
   isProvided: boolean;
   /** The hints that its server declares and that are not honoured, if there are some. */
   withheld?: readonly string[];
+  /** Set if its definition is withheld: it is not called. */
+  change?: DefinitionChange;
 }
 
 /** A server, or another source of tools, with what it offers. */
@@ -78,6 +100,8 @@ export interface ToolSource extends ToolList {
   prefix?: boolean;
   /** What it offers beside tools. */
   offers?: OfferList;
+  /** Whether it has not told all that it offers beside tools. */
+  areOffersUntold?: boolean;
   /** Whether it is disabled. */
   isDisabled?: boolean;
 }
@@ -86,6 +110,8 @@ export interface ToolSource extends ToolList {
 export interface InventoryBuild {
   inventory: Inventory;
   targets: ReadonlyMap<string, RouteTarget>;
+  /** The definitions that are withheld. */
+  withheld: WithheldDefinition[];
 }
 
 /** Remembers what was made of each tool, so that a change of one server costs little for the tools of all others. */
@@ -125,8 +151,12 @@ export function buildInventory(
   const hiding = new Set(servers.filter(({ isHidden }) => isHidden).map(({ name }) => name));
   const tools: Tool[] = [];
   const hidden: Tool[] = [];
-  for (const [name, { server, tool, isProvided }] of [...targets].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    (hiding.has(server) && !isProvided ? hidden : tools).push(memory.named(tool, name));
+  const changed = new Map<string, ChangedTool>();
+  for (const [name, { server, tool, isProvided, change }] of [...targets].sort(([a], [b]) =>
+    a < b ? -1 : 1,
+  )) {
+    if (change) changed.set(name, { server, what: change, tool: memory.named(tool, name) });
+    else (hiding.has(server) && !isProvided ? hidden : tools).push(memory.named(tool, name));
   }
   const origins = new Map(
     [...targets].flatMap(([name, { server, tool, isProvided }]): [string, ToolOrigin][] =>
@@ -139,35 +169,60 @@ export function buildInventory(
     naming,
     memory.prompts,
   );
-  const version = versionOf(memory.digests, { tools, hidden, offers });
+  const withheld = servers.flatMap(withheldOf);
+  const version = versionOf(memory.digests, { tools, hidden, offers, withheld });
   const all = [...problemsOf([...servers, ...providers]), ...problems];
   return {
-    inventory: { version, tools, hidden, offers, origins, renamed, unprefixed, problems: all },
+    inventory: { version, tools, hidden, changed, offers, origins, renamed, unprefixed, problems: all },
     targets,
+    withheld,
   };
+}
+
+function withheldOf({ name: server, changed, offers }: ToolSource): WithheldDefinition[] {
+  const all = (kind: DefinitionKey['kind'], definitions: ChangedDefinitions = new Map()) =>
+    Array.from(definitions, ([name, { what, hash }]) => ({ server, kind, name, what, hash }));
+  return [
+    ...all('tool', changed),
+    ...all('prompt', offers?.changed),
+    ...all('instructions', offers?.changedInstructions),
+  ];
 }
 
 function versionOf(
   digests: ToolDigests,
-  { tools, hidden, offers }: { tools: Tool[]; hidden: Tool[]; offers: Offers },
+  {
+    tools,
+    hidden,
+    offers,
+    withheld,
+  }: { tools: Tool[]; hidden: Tool[]; offers: Offers; withheld: WithheldDefinition[] },
 ): string {
   const lists = [
-    offers.prompts.map(({ prompt }) => prompt),
+    offers.prompts.filter(({ change }) => !change).map(({ prompt }) => prompt),
     offers.resources.map(({ resource }) => resource),
     offers.templates.map(({ template }) => template),
   ];
   const sources = [...offers.prompts, ...offers.resources, ...offers.templates].map(({ server }) => server);
-  return digests.ofAll([tools, hidden, ...lists], [[...offers.servers].sort(), offers.instructions, sources]);
+  return digests.ofAll(
+    [tools, hidden, ...lists],
+    [[...offers.servers].sort(), offers.instructions, sources, withheld],
+  );
 }
 
 function nameTools(
   servers: readonly ToolSource[],
   { alike, max }: { alike: ReadonlySet<string>; max: number },
 ) {
-  const found = servers.flatMap(({ name: server, tools, prefix = true, withheld }) =>
+  const found = servers.flatMap(({ name: server, tools, prefix = true, withheld, changed }) =>
     tools.map((tool) => {
       const refused = withheld?.get(tool.name);
-      const target = { server, tool, isProvided: false, ...(refused && { withheld: refused }) };
+      const change = changed?.get(tool.name)?.what;
+      const target = {
+        ...{ server, tool, isProvided: false },
+        ...(refused && { withheld: refused }),
+        ...(change && { change }),
+      };
       return { target, prefix };
     }),
   );

@@ -81,7 +81,7 @@ test('Prompts are named like tools; resources stay as they are, in the order of 
   const built = buildOffers(
     [
       { name: 'one', offers: { ...offers, instructions: 'I' } },
-      { name: 'two', prefix: false, isHidden: true, offers },
+      { name: 'two', prefix: false, isHidden: true, offers, areOffersUntold: true },
     ],
     { alike: new Set(), max: 48 },
   );
@@ -91,4 +91,5 @@ test('Prompts are named like tools; resources stay as they are, in the order of 
   ]);
   expect(built.resources.map(({ server }) => server)).toEqual(['one', 'two']);
   expect(built.instructions).toEqual([{ server: 'one', text: 'I' }]);
+  expect(built.untold).toEqual([{ server: 'two', prefix: false }]);
 });

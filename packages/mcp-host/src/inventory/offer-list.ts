@@ -10,6 +10,7 @@ import {
 } from '@signalbox/protocol';
 import type { ToolProblem } from '@signalbox/tool-calls';
 import type { ServerLimits } from '../config/server-limits.ts';
+import type { ChangedDefinitions } from '../definitions/server-definitions.ts';
 import { type EntryKind, type EntryPage, readEntryList } from './entry-list.ts';
 import { schemaProblem } from './schema-problem.ts';
 
@@ -20,6 +21,10 @@ export interface OfferList {
   templates: ResourceTemplate[];
   /** What the server says of itself, bounded. */
   instructions?: string;
+  /** The prompts of a pinned server that are not to be offered. They are in `prompts`, so that no other prompt gets their names. */
+  changed?: ChangedDefinitions;
+  /** The instructions of a pinned server, if they are withheld. */
+  changedInstructions?: ChangedDefinitions;
   problems: ToolProblem[];
 }
 

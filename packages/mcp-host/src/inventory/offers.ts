@@ -1,4 +1,5 @@
 import type { Prompt, Resource, ResourceTemplate, ServerInstructions } from '@signalbox/protocol';
+import type { DefinitionChange } from '../definitions/server-definitions.ts';
 import type { OfferList } from './offer-list.ts';
 import { assignToolNames } from './tool-name.ts';
 
@@ -8,6 +9,8 @@ export interface OfferedPrompt {
   own: string;
   prompt: Prompt;
   isHidden: boolean;
+  /** Set if its definition is withheld: it is not offered. */
+  change?: DefinitionChange;
 }
 
 /** A resource with its server. URIs stay as they are; several servers may have the same one. */
@@ -32,6 +35,8 @@ export interface Offers {
   instructions: ServerInstructions[];
   /** The names of the servers that are configured and not disabled. */
   servers: string[];
+  /** Those that have not told all that they offer beside tools: a card names only tools, and a list may fail. */
+  untold: { server: string; prefix: boolean }[];
 }
 
 /** A server with what it offers beside tools. */
@@ -40,6 +45,8 @@ export interface OfferSource {
   isHidden?: boolean;
   prefix?: boolean;
   offers: OfferList;
+  /** Whether it has not told all of them yet. */
+  areOffersUntold?: boolean;
 }
 
 /** Remembers the named form of each prompt, so that it is the same object for as long as its name stays. */
@@ -52,17 +59,20 @@ export function buildOffers(
   named: NamedPrompts = new WeakMap(),
 ): Offers {
   const found = sources.flatMap(({ name: server, prefix = true, isHidden = false, offers }) =>
-    offers.prompts.map((prompt) => ({ server, prompt, prefix, isHidden })),
+    offers.prompts.map((prompt) => {
+      const change = offers.changed?.get(prompt.name)?.what;
+      return { server, prompt, prefix, isHidden, ...(change && { change }) };
+    }),
   );
   const names = assignToolNames(
     found.map(({ server, prompt, prefix }) => ({ server, tool: prompt.name, prefix })),
     alike,
     max,
   );
-  const prompts = found.flatMap(({ server, prompt, isHidden }, i): OfferedPrompt[] => {
+  const prompts = found.flatMap(({ prefix: _, prompt, ...rest }, i): OfferedPrompt[] => {
     const name = names[i];
     if (name === undefined) return [];
-    return [{ server, own: prompt.name, prompt: underName(prompt, name, named), isHidden }];
+    return [{ ...rest, own: prompt.name, prompt: underName(prompt, name, named) }];
   });
   return {
     prompts: prompts.sort((a, b) => (a.prompt.name < b.prompt.name ? -1 : 1)),
@@ -76,6 +86,9 @@ export function buildOffers(
       text === undefined ? [] : [{ server, text }],
     ),
     servers: sources.map(({ name }) => name),
+    untold: sources.flatMap(({ name: server, prefix = true, areOffersUntold }) =>
+      areOffersUntold ? [{ server, prefix }] : [],
+    ),
   };
 }
 

@@ -1,6 +1,7 @@
 import { type Tool, toolSchema } from '@signalbox/protocol';
 import type { ToolProblem } from '@signalbox/tool-calls';
 import type { ServerLimits } from '../config/server-limits.ts';
+import type { ChangedDefinitions } from '../definitions/server-definitions.ts';
 import { type EntryKind, readEntryList } from './entry-list.ts';
 import { schemaProblem } from './schema-problem.ts';
 
@@ -10,6 +11,8 @@ export interface ToolList {
   problems: ToolProblem[];
   /** The hints that a tool's server declares and that are not honoured, by the name of the tool. */
   withheld?: ReadonlyMap<string, readonly string[]>;
+  /** The tools of a pinned server that are not to be offered. They are in `tools`, so that no other tool gets their names. */
+  changed?: ChangedDefinitions;
 }
 
 /** One page of a tool list as the server sent it. */

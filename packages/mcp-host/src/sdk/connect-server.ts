@@ -8,10 +8,12 @@ import type { RequestLimits, ServerConnection } from '../server-connection.ts';
 import { processesOf } from '../servers/processes/process-tree.ts';
 import type { StartTrace } from '../servers/starts/start-failure.ts';
 import { type ProcessOptions, StdioTransport } from '../stdio/stdio-transport.ts';
+import { refuseRequests } from './forbidden-requests.ts';
 import { httpTransport } from './http-transport.ts';
+import { lazyUpstreamFetch } from './lazy-fetch.ts';
 import { LegacyCalls } from './legacy-calls.ts';
 import { deliverProgressFirst } from './progress-order.ts';
-import { type ClientEvents, newClient } from './sdk-client.ts';
+import { type ClientEvents, type ClientQuestions, newClient } from './sdk-client.ts';
 import { SdkConnection } from './sdk-connection.ts';
 import { failureOf } from './sdk-failure.ts';
 import { SessionLoss } from './session-loss.ts';
@@ -21,7 +23,7 @@ const sessionEndMs = 1_000;
 const subscriptionEnded = 'the server ended the stream of change notices';
 
 /** The bounds, the access and the callbacks of a connection to a server. */
-export interface ConnectOptions extends RequestLimits, ClientEvents {
+export interface ConnectOptions extends RequestLimits, ClientEvents, ClientQuestions {
   /** Monotonic milliseconds. */
   now: () => number;
   process: ProcessOptions;
@@ -92,13 +94,20 @@ async function connectStdio(
     });
   }
   deliverProgressFirst(transport);
+  if (client.getProtocolEra() === 'modern') refuseRequests(transport, options.onNoise);
   client.autoOpenedSubscription?.closed.then(() => loss.lose(transport.end ?? subscriptionEnded));
-  return new SdkConnection(client, transport, loss, limits, new LegacyCalls(transport));
+  const { questions } = options;
+  return new SdkConnection(client, transport, loss, {
+    limits,
+    questions,
+    legacyCalls: new LegacyCalls(transport),
+  });
 }
 
 async function connectHttp(config: HttpServerConfig, options: ConnectOptions): Promise<ServerConnection> {
   const loss = new SessionLoss();
   let refusal: SignalboxError | undefined;
+  const connections = lazyUpstreamFetch();
   const transport = httpTransport(
     config,
     {
@@ -114,8 +123,7 @@ async function connectHttp(config: HttpServerConfig, options: ConnectOptions): P
         if (!isAboutScope(error)) loss.lose(error.message);
       },
     },
-    options.now,
-    options.authorizer,
+    { now: options.now, send: connections.fetch, authorizer: options.authorizer },
   );
   const endpoint = {
     pid: undefined,
@@ -125,6 +133,7 @@ async function connectHttp(config: HttpServerConfig, options: ConnectOptions): P
       loss.lose('was closed');
       await endSession(transport);
       await transport.close();
+      await connections.close();
     },
   };
   const client = newClient(config.protocol ?? 'auto', options.timeoutMs, options);
@@ -136,8 +145,12 @@ async function connectHttp(config: HttpServerConfig, options: ConnectOptions): P
     throw refusal ?? new SignalboxError('server_failed', failureOf(error).reason);
   }
   deliverProgressFirst(transport);
+  if (client.getProtocolEra() === 'modern') refuseRequests(transport, options.onNoise);
   client.autoOpenedSubscription?.closed.then(() => loss.lose(subscriptionEnded));
-  return new SdkConnection(client, endpoint, loss, limitsOf(config));
+  return new SdkConnection(client, endpoint, loss, {
+    limits: limitsOf(config),
+    questions: options.questions,
+  });
 }
 
 /**

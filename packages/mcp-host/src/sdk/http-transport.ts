@@ -9,17 +9,30 @@ import type { HttpServerConfig } from '../config/server-config.ts';
 import { limitsOf, maxAnswerNodes } from '../config/server-limits.ts';
 import { NoticeBudget } from '../notice-budget.ts';
 import { answerTooLarge } from '../too-large-answer.ts';
-import { type FetchObserver, requestFetch } from './request-fetch.ts';
+import { OpenRequests } from './open-requests.ts';
+import { type Fetch, type FetchObserver, requestFetch } from './request-fetch.ts';
 import { streamLost } from './sdk-failure.ts';
 import { keepResultsUntouched } from './untouched-results.ts';
 
 /** The shortest pause before a stream is opened again. A server may ask for a longer one, but not for none. */
 const shortestPauseMs = 1_000;
+/** The longest time for a message that is no request, in milliseconds. A request ends with its caller’s deadline. */
+const noticeMs = 30_000;
 
 /** The callbacks for what happens to the connection as a whole. */
 export interface HttpObserver extends Omit<FetchObserver, 'onTooLarge'> {
   /** A stream that belongs to no request sent a message that is too large. */
   onStreamTooLarge(reason: string): void;
+}
+
+/** The dependencies of the transport. */
+export interface HttpTransportOptions {
+  /** Monotonic milliseconds. */
+  now: () => number;
+  /** Sends one HTTP request. It must have no deadline of its own. */
+  send: Fetch;
+  /** The access to a server that has `auth`. */
+  authorizer?: Authorizer | undefined;
 }
 
 /** A stream that broke off is resumed if the server is back soon. After that, its calls fail instead of waiting. */
@@ -38,20 +51,20 @@ const reconnectionOptions = {
 export function httpTransport(
   config: HttpServerConfig,
   observer: HttpObserver,
-  now: () => number,
-  authorizer?: Authorizer,
+  { now, send: plainSend, authorizer }: HttpTransportOptions,
 ): StreamableHTTPClientTransport {
+  const requests = new OpenRequests();
   const onTooLarge: FetchObserver['onTooLarge'] = ({ message }, request) => {
-    const id = requestIdIn(request);
-    if (id === undefined) observer.onStreamTooLarge(message);
-    else transport.onmessage?.(errorAnswer(id, message, answerTooLarge));
+    if (request === undefined) observer.onStreamTooLarge(message);
+    else transport.onmessage?.(errorAnswer(request.id, message, answerTooLarge));
   };
   const transport = new StreamableHTTPClientTransport(new URL(config.url), {
     requestInit: { headers: config.headers ?? {} },
     fetch: requestFetch(
       { ...observer, onTooLarge },
       {
-        send: authorizer && authorizedFetch(authorizer),
+        send: authorizer ? authorizedFetch(authorizer, plainSend) : plainSend,
+        request: () => requests.current,
         notices: new NoticeBudget(now),
         bounds: { bytes: limitsOf(config).answerBytes, nodes: maxAnswerNodes },
       },
@@ -65,10 +78,19 @@ export function httpTransport(
   const send = transport.send.bind(transport);
   transport.send = (message, options) => {
     const id = requestIdOf(message);
-    if (id === undefined || options?.onRequestStreamEnd) return send(message, options);
-    // After an answered request this is one more answer to an id that nobody waits for, and dropped.
-    const onRequestStreamEnd = () => transport.onmessage?.(errorAnswer(id, streamLost.reason, streamLost));
-    return send(message, { ...options, onRequestStreamEnd });
+    if (id === undefined) {
+      const withdrawn = withdrawnBy(message);
+      const requestSignal = AbortSignal.timeout(noticeMs);
+      const sent = requests.outside(() => send(message, { ...options, requestSignal }));
+      return withdrawn === undefined ? sent : sent.finally(() => requests.withdraw(withdrawn));
+    }
+    const onRequestStreamEnd = () => {
+      requests.ended(id);
+      if (options?.onRequestStreamEnd) options.onRequestStreamEnd();
+      // After an answered request this is one more answer to an id that nobody waits for, and dropped.
+      else transport.onmessage?.(errorAnswer(id, streamLost.reason, streamLost));
+    };
+    return requests.run(id, () => send(message, { ...options, onRequestStreamEnd }));
   };
   keepResultsUntouched(transport);
   return transport;
@@ -78,9 +100,12 @@ function requestIdOf(message: JSONRPCMessage | JSONRPCMessage[]): RequestId | un
   return !Array.isArray(message) && 'method' in message && 'id' in message ? message.id : undefined;
 }
 
-/** Returns the id of the JSON-RPC request that an HTTP request sends; `undefined` if it sends none. */
-function requestIdIn({ body }: RequestInit): RequestId | undefined {
-  return typeof body === 'string' ? requestIdOf(JSON.parse(body) as JSONRPCMessage) : undefined;
+/** Returns the id of the request that a message says is given up; `undefined` for other messages. */
+function withdrawnBy(message: JSONRPCMessage | JSONRPCMessage[]): RequestId | undefined {
+  if (Array.isArray(message) || !('method' in message)) return undefined;
+  return message.method === 'notifications/cancelled'
+    ? (message.params?.requestId as RequestId | undefined)
+    : undefined;
 }
 
 function errorAnswer(id: RequestId, message: string, data: object): JSONRPCMessage {

@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { ProtocolErrorCode } from '@modelcontextprotocol/client';
 import { SignalboxError } from '@signalbox/protocol';
 import type { NoticeBudget } from '../notice-budget.ts';
 import { type MessageBounds, tooLargeMessage } from '../too-large-answer.ts';
 import { MessageSize } from './message-size.ts';
+import type { OpenRequest } from './open-requests.ts';
 
 /** The type of `fetch` as the SDK's transport calls it. */
-type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
+export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 /** The callbacks for requests whose end says something about the connection. */
 export interface FetchObserver {
@@ -17,13 +19,15 @@ export interface FetchObserver {
   onSessionRefused(streaming: boolean): void;
   /** We may not use the endpoint: `needs_auth` or `auth_failed`. The request was not run. */
   onUnauthorized(error: SignalboxError): void;
-  /** The response to this request, or a message in it, is too large. The rest of it is not read. */
-  onTooLarge(error: SignalboxError, request: RequestInit): void;
+  /** The response to this request, or to none, or a message in it, is too large. The rest of it is not read. */
+  onTooLarge(error: SignalboxError, request: OpenRequest | undefined): void;
 }
 
 /** How a {@link requestFetch} sends requests, and the bounds of one message, after decompression. */
 export interface RequestFetchOptions {
-  send?: Fetch | undefined;
+  send: Fetch;
+  /** Returns the JSON-RPC request for which the present code sends, if it is one. */
+  request: () => OpenRequest | undefined;
   bounds: MessageBounds;
   /** Counts the events of all streams. Streams of an endpoint that sends too many are read more slowly. */
   notices: NoticeBudget;
@@ -34,16 +38,20 @@ const pieceBytes = 8 * 1024;
 
 /**
  * Returns a `fetch` with an AbortController for each request, which is released when the response has been read to its
- * end. It reads no message that is larger than the bounds after decompression. Workaround for the SDK 2.4.0: it passes one signal for the life of the transport, on which plain `fetch` piles
- * up listeners.
+ * end. It reads no message that is larger than the bounds after decompression. The stream of a request that was given up
+ * ends with an answer that nobody waits for, because the SDK would resume one without. Workaround for the SDK 2.4.0: it
+ * passes one signal for the life of the transport, on which plain `fetch` piles up listeners.
  */
 export function requestFetch(
   observer: FetchObserver,
-  { send = fetch, bounds, notices }: RequestFetchOptions,
+  { send, request: requestNow, bounds, notices }: RequestFetchOptions,
 ): Fetch {
   let streamed = false;
   return async (url, init = {}) => {
     const controller = new AbortController();
+    const request = requestNow();
+    request?.onWithdrawn(() => controller.abort());
+    if (request?.isWithdrawn) controller.abort();
     const outer = init.signal;
     const abort = () => controller.abort(outer?.reason);
     const release = () => outer?.removeEventListener('abort', abort);
@@ -57,7 +65,9 @@ export function requestFetch(
       }
       if (streaming && response.ok) streamed = true;
       const size = new MessageSize(response.headers.get('content-type'), bounds);
+      if (request && size.isEventStream) request.isStreamed = true;
       return readThrough(response, {
+        lastPiece: () => (request?.isWithdrawn && size.isEventStream ? answerToNobody(request) : undefined),
         onEnd: release,
         pieceBytes: size.isEventStream ? pieceBytes : Number.POSITIVE_INFINITY,
         check: (piece) => {
@@ -66,7 +76,7 @@ export function requestFetch(
           const exceeded = size.add(piece);
           if (exceeded) {
             const error = new SignalboxError('result_too_large', tooLargeMessage(exceeded, bounds));
-            observer.onTooLarge(error, init);
+            observer.onTooLarge(error, request);
             throw error;
           }
           // The first event of a stream is the answer to its request, mostly.
@@ -106,6 +116,12 @@ function compressedTwice(): SignalboxError {
   return new SignalboxError('server_failed', 'the server compressed its answer more than once');
 }
 
+/** Returns the event that answers a request which was given up. It begins with the end of an event that was cut off. */
+function answerToNobody({ id }: OpenRequest): Uint8Array {
+  const error = { code: ProtocolErrorCode.InternalError, message: 'the request was given up' };
+  return new TextEncoder().encode(`\n\ndata: ${JSON.stringify({ jsonrpc: '2.0', id, error })}\n\n`);
+}
+
 interface ReadThroughOptions {
   /** The most bytes that are handed on at once. */
   pieceBytes: number;
@@ -113,12 +129,14 @@ interface ReadThroughOptions {
   check: (piece: Uint8Array) => number;
   /** Called when the body has ended. */
   onEnd: () => void;
+  /** Returns what a body that failed ends with instead, if it does. */
+  lastPiece: () => Uint8Array | undefined;
 }
 
 /** Returns the response with a body that is checked piece by piece while it is read. */
 function readThrough(
   response: Response,
-  { pieceBytes, check, onEnd: release }: ReadThroughOptions,
+  { pieceBytes, check, onEnd: release, lastPiece }: ReadThroughOptions,
 ): Response {
   if (!response.body) {
     release();
@@ -146,7 +164,10 @@ function readThrough(
       } catch (error) {
         release();
         reader.cancel(error).catch(() => {});
-        controller.error(error);
+        const last = lastPiece();
+        if (!last) return controller.error(error);
+        controller.enqueue(last);
+        controller.close();
       }
     },
     cancel(reason) {

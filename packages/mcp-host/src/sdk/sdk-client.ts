@@ -1,4 +1,6 @@
-import { Client, type StandardSchemaV1 } from '@modelcontextprotocol/client';
+import { Client, type ClientCapabilities, type StandardSchemaV1 } from '@modelcontextprotocol/client';
+import type { Askable } from '../questions/askable.ts';
+import type { ServerQuestions } from '../questions/server-questions.ts';
 import { failureOf } from './sdk-failure.ts';
 
 /** A result of the SDK's client that no schema has touched. */
@@ -6,6 +8,12 @@ export type UntouchedResult = Record<PropertyKey, unknown>;
 
 /** The name and version that servers are told. */
 const clientInfo = { name: 'signalbox', version: '0.1.0' };
+
+/** What the session declares that it can be asked, and who answers. Servers of the 2026 revision are told what each caller can be asked. */
+export interface ClientQuestions {
+  declared: Askable;
+  questions: ServerQuestions;
+}
 
 /** The callbacks for events that belong to no request. */
 export interface ClientEvents {
@@ -37,10 +45,18 @@ export const untouched: StandardSchemaV1<unknown, UntouchedResult> = {
 export function newClient(
   mode: 'legacy' | 'auto',
   probeMs: number,
-  { onToolsChanged, onOffersChanged, onResourceUpdated, onNoise }: ClientEvents,
+  {
+    onToolsChanged,
+    onOffersChanged,
+    onResourceUpdated,
+    onNoise,
+    declared,
+    questions,
+  }: ClientEvents & ClientQuestions,
 ): Client {
   const client = new Client(clientInfo, {
     versionNegotiation: { mode, probe: { timeoutMs: probeMs } },
+    capabilities: declared as ClientCapabilities,
     inputRequired: { autoFulfill: false },
     listChanged: {
       tools: { autoRefresh: false, debounceMs: 0, onChanged: onToolsChanged },
@@ -55,6 +71,8 @@ export function newClient(
   client.setNotificationHandler('notifications/resources/updated', ({ params }) =>
     onResourceUpdated(params.uri),
   );
+  // Handlers of their own would have the SDK check questions and answers with its schemas, which drop fields that they do not know.
+  client.fallbackRequestHandler = (request, { mcpReq }) => questions.answer(request, mcpReq.signal);
   client.onerror = (error) => onNoise(noiseOf(error));
   keepCallResultsUntouched(client);
   return client;

@@ -4,6 +4,7 @@ import { type ToolProgress, timerMs } from '@signalbox/tool-calls';
 import type { EntryPage } from '../inventory/entry-list.ts';
 import { type OfferLimits, offerLists, type ReadOffers, readOfferList } from '../inventory/offer-list.ts';
 import { readToolList, type ToolList, type ToolListLimits, type ToolPage } from '../inventory/tool-list.ts';
+import type { AskedOfServer, ServerQuestions } from '../questions/server-questions.ts';
 import type { RequestLimits, ServerAnswer, ServerConnection, ToolRequest } from '../server-connection.ts';
 import { FollowedResources } from './followed-resources.ts';
 import type { LegacyCalls } from './legacy-calls.ts';
@@ -19,12 +20,21 @@ const maxInstructions = 4_000;
 /** The process or the endpoint at the other end of a session. */
 type Peer = Pick<ServerConnection, 'pid' | 'isOpen' | 'stderrTail' | 'close'>;
 
+/** The bounds of the lists of a session, and what makes and answers its requests. */
+export interface SdkConnectionParts {
+  limits: ToolListLimits & OfferLimits;
+  questions: ServerQuestions;
+  legacyCalls?: LegacyCalls;
+}
+
 /** A session over the SDK's client, which must be connected. */
 export class SdkConnection implements ServerConnection {
   readonly #client: Client;
   readonly #peer: Peer;
   readonly #loss: SessionLoss;
   readonly #limits: ToolListLimits & OfferLimits;
+  /** Asks the callers; `undefined` for a server of the 2026 revision, whose questions end its answers. */
+  readonly #questions: ServerQuestions | undefined;
   /** The shorter way for calls; `undefined` where the revision or the transport doesn't allow it. */
   readonly #legacyCalls: LegacyCalls | undefined;
   /** The tools whose server wants some of their arguments repeated in HTTP headers. */
@@ -38,15 +48,16 @@ export class SdkConnection implements ServerConnection {
     client: Client,
     peer: Peer,
     loss: SessionLoss,
-    limits: ToolListLimits & OfferLimits,
-    legacyCalls?: LegacyCalls,
+    { limits, questions, legacyCalls }: SdkConnectionParts,
   ) {
     this.#client = client;
     this.#followed = new FollowedResources(client);
     this.#peer = peer;
     this.#loss = loss;
     this.#limits = limits;
-    this.#legacyCalls = client.getProtocolEra() === 'modern' ? undefined : legacyCalls;
+    const isModern = client.getProtocolEra() === 'modern';
+    this.#legacyCalls = isModern ? undefined : legacyCalls;
+    this.#questions = isModern ? undefined : questions;
   }
 
   get pid(): number | undefined {
@@ -94,23 +105,32 @@ export class SdkConnection implements ServerConnection {
 
   callTool(name: string, args: Record<string, unknown>, request: ToolRequest): Promise<ServerAnswer> {
     const params = { name, arguments: args };
-    return this.#whileOpen(() =>
+    return this.#askable({ name, args }, request, (sent) =>
       this.#legacyCalls
-        ? this.#legacyCalls.call('tools/call', params, request)
-        : this.#callThroughSdk(params, request),
+        ? this.#legacyCalls.call('tools/call', params, sent)
+        : this.#callThroughSdk(params, sent),
     );
   }
 
   request(method: OfferMethod, params: Record<string, unknown>, request: ToolRequest): Promise<ServerAnswer> {
-    return this.#whileOpen(() =>
+    return this.#askable({ name: method, args: params }, request, (sent) =>
       this.#legacyCalls
-        ? this.#legacyCalls.call(method, params, request)
-        : this.#requestThroughSdk(method, params, request),
+        ? this.#legacyCalls.call(method, params, sent)
+        : this.#requestThroughSdk(method, params, sent),
     );
   }
 
   follow(uris: ReadonlySet<string>): Promise<void> {
     return this.#followed.follow(uris);
+  }
+
+  #askable(
+    asked: AskedOfServer,
+    request: ToolRequest,
+    send: (request: ToolRequest) => Promise<ServerAnswer>,
+  ): Promise<ServerAnswer> {
+    const sendOpen = (sent: ToolRequest): Promise<ServerAnswer> => this.#whileOpen(() => send(sent));
+    return this.#questions ? this.#questions.run(asked, request, sendOpen) : sendOpen(request);
   }
 
   async #whileOpen(send: () => Promise<ServerAnswer>): Promise<ServerAnswer> {
@@ -195,7 +215,8 @@ export class SdkConnection implements ServerConnection {
     { round, meta, onProgress, ...limits }: ToolRequest,
   ) {
     const isModern = this.#client.getProtocolEra() === 'modern';
-    const { _meta: ofRound, ...further } = isModern && round ? roundParams(round) : {};
+    // A server of the 2026 revision is told what the caller can be asked, never what the session declared to older ones.
+    const { _meta: ofRound, ...further } = isModern ? roundParams(round ?? {}) : {};
     const _meta = meta || ofRound ? { ...meta, ...ofRound } : undefined;
     return {
       params: { ...given, ...(_meta && { _meta }), ...further },

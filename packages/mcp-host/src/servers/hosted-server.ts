@@ -1,15 +1,20 @@
 import { SignalboxError, type ToolCallError } from '@signalbox/protocol';
 import type { Authorizer } from '@signalbox/server-auth';
-import type { CallOptions, ToolCallResult } from '@signalbox/tool-calls';
+import type { AskingCall, CallOptions, ToolCallResult } from '@signalbox/tool-calls';
 import { ServerCalls } from '../calls/server-calls.ts';
-import { isUnsent, type ToolCall } from '../calls/tool-call.ts';
+import { firstRoundOf, isUnsent, type ToolCall } from '../calls/tool-call.ts';
 import { instanceFor, listingInstance } from '../config/instance-name.ts';
 import type { McpServerConfig } from '../config/server-config.ts';
 import { limitsOf } from '../config/server-limits.ts';
 import { type EffectivePolicy, policyOf } from '../config/server-policy.ts';
+import type { DefinitionKey } from '../definitions/definition.ts';
+import { definitionChangedError } from '../definitions/definition-changed.ts';
+import { reviewedOffers, reviewedTools } from '../definitions/reviewed-lists.ts';
+import { type SeenDefinition, ServerDefinitions } from '../definitions/server-definitions.ts';
 import { HonouredHints } from '../inventory/honoured-hints.ts';
 import { nothingOffered, type OfferList, type ReadOffers } from '../inventory/offer-list.ts';
 import type { ToolList } from '../inventory/tool-list.ts';
+import { QuestionCounts } from '../questions/question-counts.ts';
 import { ServerInstances } from './instances/server-instances.ts';
 import type { SupervisedSession } from './instances/supervised-session.ts';
 import { ResourceFollowers } from './resource-followers.ts';
@@ -38,14 +43,21 @@ interface SlotWait {
 export class HostedServer {
   readonly name: string;
   readonly config: McpServerConfig;
+  /** Its definitions and what is pinned of them; `undefined` if they are not pinned. */
+  readonly definitions: ServerDefinitions | undefined;
   readonly #deps: ServerDeps;
   readonly #policy: EffectivePolicy;
   readonly #calls: ServerCalls;
   readonly #authorizer: Authorizer | undefined;
   readonly #tools: ServerTools;
   readonly #offers = new ServerOffers();
+  /** The offers as they are offered. */
+  #shownOffers: OfferList = nothingOffered();
+  /** The last lists of the server itself and of its card, as they came. */
+  #lists: { own?: ToolList; card?: ToolList } = {};
   readonly #followers = new ResourceFollowers();
   readonly #hints = new HonouredHints();
+  readonly #questions: QuestionCounts;
   readonly #instances: ServerInstances;
   readonly #ended = new AbortController();
   /** Set while it is down because an operator or the configuration says so. */
@@ -64,20 +76,26 @@ export class HostedServer {
     this.#policy = policyOf(config);
     this.#calls = new ServerCalls(config, deps);
     if (config.type === 'http' && config.auth) this.#authorizer = deps.authorizerFor?.(name, config);
+    this.definitions = this.#definitionsOf(config);
     this.#tools = new ServerTools(inherited);
     if (config.disabled) this.#halted = 'disabled';
     const onList = (list: ToolList) => {
-      if (this.#tools.setListed(this.#hints.apply(list))) this.#calls.forgetAnswers();
+      // A pinned definition was looked at with its hints.
+      this.#lists.own = this.definitions ? list : this.#hints.apply(list);
+      this.#reviewTools();
     };
     const onOffers = (offers: ReadOffers) => {
       if (this.#offers.take(offers)) this.#calls.forgetAnswers();
+      this.#reviewOffers();
     };
     const onUpdated = (key: string, uri: string) => {
       if (this.#followers.tell(key, uri)) this.#calls.forgetAnswers();
     };
     const followedBy = (key: string) => this.#followers.urisOf(key);
     const events = { onList, onOffers, onUpdated, followedBy, onReady: () => this.#noteSignIn() };
-    this.#instances = new ServerInstances({ name, config, authorizer: this.#authorizer, ...events }, deps);
+    this.#questions = new QuestionCounts({ server: name, now: deps.now, log: deps.log });
+    const facts = { name, config, authorizer: this.#authorizer, questions: this.#questions };
+    this.#instances = new ServerInstances({ ...facts, ...events }, deps);
   }
 
   /** Starts an instance if the tools can't be known without. Resolves when it is up, or has failed to start. */
@@ -119,17 +137,29 @@ export class HostedServer {
     return { ...offered, problems: [...own, ...problems] };
   }
 
+  /** What a server that replaces it offers until it has listed its own tools. */
+  get heritage(): ToolList {
+    const { tools, changed } = this.offer;
+    return { tools: tools.filter(({ name }) => !changed?.has(name)), problems: [] };
+  }
+
   /** What it offers beside tools, as far as that is known. */
   get offers(): OfferList {
-    return this.#halted === 'disabled' ? nothingOffered() : this.#offers.current;
+    return this.#halted === 'disabled' ? nothingOffered() : this.#shownOffers;
+  }
+
+  /** Whether it has told all that it offers beside tools, or is not asked. */
+  get areOffersTold(): boolean {
+    return this.#halted === 'disabled' || this.#offers.areTold;
   }
 
   /** The last good tool list, with the problems of the list, of the other lists and of the card. */
   get #offered(): ToolList {
     if (this.#halted === 'disabled') return { tools: [], problems: [] };
     const { problems, ...list } = this.#tools.current;
-    const ofCard = this.#cardProblem === undefined ? [] : [{ message: this.#cardProblem }];
-    return { ...list, problems: [...ofCard, ...problems, ...this.#offers.current.problems] };
+    const own = [this.#cardProblem, this.definitions?.problem].flatMap((message) => message ?? []);
+    const first = own.map((message) => ({ message }));
+    return { ...list, problems: [...first, ...problems, ...this.#shownOffers.problems] };
   }
 
   /** The present problem of the server, if it has one. */
@@ -154,15 +184,16 @@ export class HostedServer {
 
   /** Returns the status of the server. */
   status(): ServerStatus {
-    const { tools, problems } = this.#offered;
+    const { tools, problems, changed } = this.#offered;
     return statusOf({
       name: this.name,
       config: this.config,
       state: this.state,
       instances: this.#instances.statuses(),
-      toolCount: tools.length,
+      toolCount: tools.length - (changed?.size ?? 0),
       toolProblems: problems,
       calls: this.#calls.stats(),
+      questions: this.#questions.counts,
       auth: this.#authorizer?.state,
       lastError: this.#instances.lastError,
       startFailure: this.#instances.startFailure,
@@ -186,22 +217,47 @@ export class HostedServer {
   }
 
   /** Makes a call, or another request, on the instance that serves its caller, which is started if need be. Never rejects. */
-  async call(call: ToolCall): Promise<ToolCallResult> {
+  async call(given: ToolCall): Promise<ToolCallResult> {
+    const goingOn = this.#calls.goOn(given);
+    if (goingOn) return await goingOn;
+    const call = firstRoundOf(given);
     if (this.#halted) return { error: this.unavailable! };
-    const key = instanceFor(this.#policy.share, call.options.caller);
+    const { caller, round } = call.options;
+    const key = instanceFor(this.#policy.share, caller);
     if (key === undefined) return { error: noCallerError(this.name, this.#policy.share) };
-    const instance = this.#instances.obtain(key);
+    const instance = this.#instances.obtain(key, round?.clientCapabilities);
     if (!instance) return { error: noSlotError(this.name, this.#deps.slots.max) };
     const { session } = instance;
     if (session.isGivenUp) return { error: this.#givenUpError(session) };
     instance.occupy();
+    // A call goes on while its caller is asked, and keeps its instance.
+    const onAsked = (asking: AskingCall): void => {
+      instance.occupy();
+      asking.over.then(() => instance.vacate());
+      call.options.onAsked?.(asking);
+    };
     try {
-      const ended = await this.#calls.call(session, call);
+      const barred = this.definitions && !call.method && { barred: () => this.#changeOf(call.tool.name) };
+      const options = { ...call.options, onAsked };
+      const ended = await this.#calls.call(session, { ...call, options, ...barred });
       const gaveUpMeanwhile = session.isGivenUp && 'error' in ended && isUnsent(ended);
       return gaveUpMeanwhile ? { error: this.#givenUpError(session) } : ended;
     } finally {
       instance.vacate();
     }
+  }
+
+  /** Does what {@link McpHost.acceptDefinitions} does. */
+  acceptDefinitions(seen: readonly SeenDefinition[], by: string): DefinitionKey[] {
+    const { definitions } = this;
+    if (!definitions) return seen.map(({ kind, name }) => ({ kind, name }));
+    const moved = definitions.accept(seen, by);
+    if (moved.length === 0) {
+      this.#reviewTools();
+      this.#reviewOffers();
+      this.#deps.onChanged();
+    }
+    return moved;
   }
 
   /**
@@ -289,6 +345,33 @@ export class HostedServer {
     return unavailableError(this.name, state, lastError)!;
   }
 
+  #definitionsOf({ definitions }: McpServerConfig): ServerDefinitions | undefined {
+    const { pins, tell } = this.#deps;
+    if (definitions !== 'pin' || !pins) return undefined;
+    return new ServerDefinitions(this.name, pins, (kind, count) => {
+      const reason = kind === 'instructions' ? kind : `${count} ${kind}${count === 1 ? '' : 's'}`;
+      tell({ server: this.name, change: 'pinned', reason });
+    });
+  }
+
+  /** Has the tools offered that are as pinned. The list of the card is looked at only until the server has one of its own. */
+  #reviewTools(): void {
+    const { own, card } = this.#lists;
+    if (own) {
+      if (this.#tools.setListed(reviewedTools(this, own))) this.#calls.forgetAnswers();
+    } else if (card) this.#tools.setCard(reviewedTools(this, card));
+  }
+
+  #reviewOffers(): void {
+    this.#shownOffers = reviewedOffers(this, this.#offers.current, { prompts: this.#offers.arePromptsTold });
+  }
+
+  /** Returns the error for a call of a tool whose definition is withheld now. */
+  #changeOf(tool: string): ToolCallError | undefined {
+    const change = this.#tools.current.changed?.get(tool)?.what;
+    return change && definitionChangedError('tool', tool, this.name, change);
+  }
+
   get #listingKey(): string {
     return this.#policy.share === 'all' ? '' : listingInstance;
   }
@@ -319,7 +402,10 @@ export class HostedServer {
     const options = { fetch, limits: limitsOf(this.config), signal: this.#ended.signal };
     const card = await readServerCard(this.config.card, options);
     this.#cardProblem = 'problem' in card ? card.problem : undefined;
-    if ('list' in card) this.#tools.setCard(card.list);
+    if ('list' in card) {
+      this.#lists.card = card.list;
+      this.#reviewTools();
+    }
     this.#deps.onChanged();
   }
 }

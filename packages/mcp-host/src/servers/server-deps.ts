@@ -3,8 +3,10 @@ import type { Tracing } from '@signalbox/tracing';
 import type PQueue from 'p-queue';
 import type { HostTuning } from '../config/host-tuning.ts';
 import type { HttpServerConfig } from '../config/server-config.ts';
+import type { DefinitionPins } from '../definitions/definition-pins.ts';
 import type { ServerEvent } from '../host/server-events.ts';
 import type { HostEvent } from '../host-event.ts';
+import type { WaitingCalls } from '../questions/waiting-calls.ts';
 import type { ListReadings } from './list-readings.ts';
 import type { ProcessSlots } from './processes/process-slots.ts';
 
@@ -20,6 +22,8 @@ export interface ServerDeps {
   /** The queue in which starts wait for one another, so that many servers don't all start in one moment. */
   starts: PQueue;
   slots: ProcessSlots;
+  /** The calls that wait for answers of their callers. */
+  waiting: WaitingCalls;
   /** Counts the changed lists that are being read. */
   readings: ListReadings;
   /** Called when a process of the server was started. Returns the function to call when it is gone. */
@@ -28,6 +32,8 @@ export interface ServerDeps {
   dataFolderOf: (server: string) => string | undefined;
   /** Returns the access to a server that has `auth`. */
   authorizerFor: ((name: string, config: HttpServerConfig) => Authorizer | undefined) | undefined;
+  /** Keeps the pins of servers with `definitions: pin`. */
+  pins: DefinitionPins | undefined;
   /** Called when the tools or problems of a server may have changed. */
   onChanged: () => void;
   /** Called with each change of the server that its operator should find later. */

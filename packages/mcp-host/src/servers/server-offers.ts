@@ -4,15 +4,27 @@ import { nothingOffered, type OfferList, type ReadOffers } from '../inventory/of
 /** Holds what a server offers beside tools: of each list the last good one. */
 export class ServerOffers {
   #list: OfferList = nothingOffered();
+  readonly #told = new Set<'prompts' | 'resources'>();
 
   /** What is offered; empty while nothing is known. */
   get current(): OfferList {
     return this.#list;
   }
 
+  /** True once prompts and resources were read, each at least once. A server that has none has told that. */
+  get areTold(): boolean {
+    return this.#told.size === 2;
+  }
+
+  /** Whether the prompts were read at least once. */
+  get arePromptsTold(): boolean {
+    return this.#told.has('prompts');
+  }
+
   /** Takes lists that were read. Those that could not be read stay. Returns false if nothing has changed. */
   take({ unread, ...read }: ReadOffers): boolean {
     const list: OfferList = { ...read };
+    for (const name of ['prompts', 'resources'] as const) if (!unread.includes(name)) this.#told.add(name);
     if (unread.includes('prompts')) list.prompts = this.#list.prompts;
     if (unread.includes('resources')) list.resources = this.#list.resources;
     if (unread.includes('templates')) list.templates = this.#list.templates;

@@ -106,7 +106,9 @@ export class ServerRegistry {
 
   #replacement(name: string, config: McpServerConfig, old: HostedServer | undefined): HostedServer {
     if (old) this.#retire(old);
-    const inherited = old?.isKnown ? { tools: old.offer.tools, problems: [] } : undefined;
+    // Nobody has pinned what a server without pins offers.
+    const mayInherit = config.definitions !== 'pin' || old?.definitions !== undefined;
+    const inherited = old?.isKnown && mayInherit ? old.heritage : undefined;
     return new HostedServer(name, config, this.#deps, inherited);
   }
 

@@ -3,6 +3,7 @@ import type { ToolProblem } from '@signalbox/tool-calls';
 import type { CallStats } from '../calls/server-calls.ts';
 import type { McpServerConfig, ServerSharing } from '../config/server-config.ts';
 import { policyOf } from '../config/server-policy.ts';
+import type { AskedQuestions } from '../questions/question-counts.ts';
 import type { StartFailure } from './starts/start-failure.ts';
 
 /**
@@ -47,6 +48,8 @@ export interface ServerStatus extends CallStats {
   toolProblems: readonly ToolProblem[];
   /** The number of calls that wait for an answer of the server. */
   inFlight: number;
+  /** The questions that it asked its callers in the middle of calls. */
+  questions: AskedQuestions;
   /** Where the sign-in stands, for a server that has one. */
   auth?: AuthState;
   /** The last error of any instance, free of secrets. */
@@ -107,6 +110,7 @@ export interface StatusFacts {
   toolCount: number;
   toolProblems: readonly ToolProblem[];
   calls: CallStats;
+  questions: AskedQuestions;
   auth: AuthState | undefined;
   lastError: string | undefined;
   startFailure: StartFailure | undefined;
@@ -137,6 +141,7 @@ export function statusOf(facts: StatusFacts): ServerStatus {
     toolProblems: facts.toolProblems,
     inFlight: sum(instances.map(({ inFlight }) => inFlight)),
     ...facts.calls,
+    questions: facts.questions,
     ...(auth !== undefined && { auth }),
     ...(lastError !== undefined && { lastError }),
     ...(starting.length > 0 && { startingMs: facts.nowMs - Math.min(...starting) }),

@@ -74,6 +74,6 @@ export function noCallerError(server: string, share: string): ToolCallError {
 }
 
 /** Quotes a name so that it may be typed into a shell. */
-function quoted(server: string): string {
+export function quoted(server: string): string {
   return /^[\w.@:/-]+$/.test(server) ? server : `'${server.replaceAll("'", "'\\''")}'`;
 }

@@ -1,11 +1,13 @@
 import type { BrokerClient, RequestOptions } from '@signalbox/client';
 import {
+  acceptDefinitionsReplySchema,
   approvalsReplySchema,
   backupReplySchema,
   callStatusSchema,
   callsReplySchema,
   cancelCallReplySchema,
   decideReplySchema,
+  definitionsReplySchema,
   discoveryReplySchema,
   explanationSchema,
   type McpReply,
@@ -41,6 +43,8 @@ const answerSchemas = {
   standing_approvals: standingApprovalsReplySchema,
   decide: decideReplySchema,
   revoke_standing: revokeStandingReplySchema,
+  definitions: definitionsReplySchema,
+  accept_definitions: acceptDefinitionsReplySchema,
 };
 
 /** A request that the orchestrator answers with data: every operation but `call` and `manifest`. */

@@ -40,6 +40,8 @@ export interface OrchestratorStatus {
   approvals?: ServersReply['approvals'];
   /** How many calls wait because of a hold. */
   calls_held?: number;
+  /** The large results that it keeps for agents. */
+  kept_results?: ServersReply['kept_results'];
 }
 
 /** Asks the broker and the orchestrator for everything that a status shows. A `fleet` that was read just now is not read again. */
@@ -74,13 +76,13 @@ export async function readStatus(
 async function askOrchestrator(client: BrokerClient, name: string): Promise<OrchestratorStatus> {
   try {
     const options = { timeoutMs: orchestratorTimeoutMs };
-    const { servers, approvals, calls_held } = await queryOrchestrator(
+    const { servers, approvals, calls_held, kept_results } = await queryOrchestrator(
       client,
       name,
       { op: 'servers' },
       options,
     );
-    return { name, state: 'ready', servers, approvals, calls_held };
+    return { name, state: 'ready', servers, approvals, calls_held, ...(kept_results && { kept_results }) };
   } catch (error) {
     if (!(error instanceof SignalboxError)) throw error;
     return { name, state: 'silent', reason: error.message, servers: [] };

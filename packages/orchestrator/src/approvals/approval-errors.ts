@@ -94,7 +94,7 @@ export function endOfFollower(
 export function unfitArguments(why: string): ToolCallError {
   return toolCallError('invalid_arguments', `a call that waits for a person ${why}`, {
     mayHaveRun: false,
-    hint: 'This call did not run. Send less, for example the name of a file instead of its content.',
+    hint: 'This call did not run.',
   });
 }
 

@@ -42,7 +42,10 @@ export function shownArguments(
   if (beside === undefined) return { problem: "has a '_meta' that is not valid Unicode" };
   if (Buffer.byteLength(canonical) + Buffer.byteLength(beside) > maxArgumentBytes) {
     const what = meta === undefined ? 'arguments' : "arguments and '_meta'";
-    return { problem: `may have ${maxArgumentBytes} bytes of ${what}, which are shown to that person` };
+    const instead = 'send less, for example the name of a file instead of its content';
+    return {
+      problem: `may have ${maxArgumentBytes} bytes of ${what}, which are shown to that person; ${instead}`,
+    };
   }
   const hash = createHash('sha256').update(canonical);
   if (state !== undefined) hash.update(`\n${JSON.stringify(state)}`);

@@ -1,7 +1,13 @@
 import type { AuditReport, CallRecord } from '@signalbox/protocol';
 
-/** Describes the end of a call for the audit log. One that was not started is a refusal; `rule` says which rule refused it. */
-export function callEvent(call: CallRecord, rule?: string): AuditReport {
+/**
+ * Describes the end of a call for the audit log. One that was not started is a refusal; `rule` says which rule refused it. `detail` is
+ * what else is to be said of one that was started.
+ */
+export function callEvent(
+  call: CallRecord,
+  { rule, detail: more = '' }: { rule?: string | undefined; detail?: string } = {},
+): AuditReport {
   const { agent, role, tool, server, outcome = 'internal', request_id, received_at, started_at } = call;
   const { request_bytes, reply_bytes } = call;
   const who = { agent, role, name: tool, outcome };
@@ -13,7 +19,7 @@ export function callEvent(call: CallRecord, rule?: string): AuditReport {
   return {
     code: 'call_ended',
     ...who,
-    detail: '',
+    detail: more,
     ...(server !== undefined && { server }),
     request_id,
     waited_ms: Math.max(0, began - received_at),

@@ -10,6 +10,7 @@ const codes = {
   needs_auth: 'sign_in_needed',
   restored: 'server_restored',
   signed_in: 'sign_in_accepted',
+  pinned: 'definitions_pinned',
 } as const satisfies Record<ServerEvent['change'], string>;
 
 /** Reports to the audit log what becomes of the hosted servers. Returns the function that ends it. */

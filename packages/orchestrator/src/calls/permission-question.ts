@@ -1,5 +1,10 @@
 import { handBack } from '@signalbox/client';
-import { type AskPermissionRequest, type CallRequest, toolCallError } from '@signalbox/protocol';
+import {
+  type AskPermissionRequest,
+  type CallRequest,
+  questionHash,
+  toolCallError,
+} from '@signalbox/protocol';
 import type { ToolCallResult } from '@signalbox/tool-calls';
 import { unfitArguments } from '../approvals/approval-errors.ts';
 import type { ApprovalRecord } from '../approvals/approval-record.ts';
@@ -74,7 +79,7 @@ async function tryAsk(
       tracked.cleared(decision.record.id);
       if (holds.on(subject)) return { onHold: subject };
       tracked.running(cli);
-      return { result: allowed(decision.record) };
+      return { result: allowed(decision.record, await questionHash({ cli, tool, input: body.arguments })) };
     case 'refused':
       return { error: decision.error };
     case 'answered':
@@ -84,9 +89,12 @@ async function tryAsk(
   }
 }
 
-function allowed({ id, end }: ApprovalRecord): Record<string, unknown> {
+function allowed({ id, end }: ApprovalRecord, hash: string): Record<string, unknown> {
   const by = end?.by === undefined ? '' : ` by ${end.by.agent}`;
-  return { content: [{ type: 'text', text: `approval ${id} was given${by}` }] };
+  return {
+    content: [{ type: 'text', text: `approval ${id} was given${by}` }],
+    structuredContent: { question_hash: hash },
+  };
 }
 
 function nobodyToAsk() {

@@ -80,7 +80,10 @@ async function tryCall(
     if (deps.holds.on(subject)) return { onHold: subject };
   }
   let approval: ApprovalRecord | undefined;
-  if (deps.approvals && mayWait(deps.approvals, call, { catalog, tool: admission.tool })) {
+  const asks = deps.approvals && mayWait(deps.approvals, call, { catalog, tool: admission.tool });
+  // The call was approved when it was made; an answer to its server makes no other one.
+  const goesOn = asks === true && deps.host.waitsFor(body.round?.request_state, agent);
+  if (deps.approvals && asks && !goesOn) {
     if (admission.refusal?.code === 'permission_denied') return { error: admission.refusal };
     const { arguments: args, problem } = parseArguments(body.arguments);
     if (problem !== undefined) return { error: unreadable(problem) };
@@ -114,12 +117,20 @@ async function tryCall(
     const subject = subjectOf(call, now);
     if (deps.holds.on(subject)) return { onHold: subject };
     request.started();
-    const isBarred = isSame ? undefined : barredMeanwhile(deps, call, { catalog: now, tool, args, approval });
-    if (isBarred) return { error: isBarred };
+    const barring =
+      isSame || goesOn ? undefined : barredMeanwhile(deps, call, { catalog: now, tool, args, approval });
+    if (barring) return { error: barring };
     if (endedInLeap(arrived, momentOf(deps, request))) return { error: endedWhileWaiting() };
     deps.holds.runs(request, subject);
     try {
-      const target = { route: isSame ? route : deps.host.route(body.tool), tool, args, approval };
+      const target = {
+        route: isSame ? route : deps.host.route(body.tool),
+        tool,
+        args,
+        approval,
+        goesOn,
+        subject,
+      };
       return withHold(deps, request, await callHost(deps, call, target));
     } finally {
       deps.holds.ended(request);
@@ -197,7 +208,17 @@ async function callHost(
     tool,
     args,
     approval,
-  }: { route: ToolRoute; tool: Tool; args: Record<string, unknown>; approval: ApprovalRecord | undefined },
+    goesOn,
+    subject,
+  }: {
+    route: ToolRoute;
+    tool: Tool;
+    args: Record<string, unknown>;
+    approval: ApprovalRecord | undefined;
+    /** Set if it only goes on with a call that was approved: no other one may be made. */
+    goesOn: boolean;
+    subject: CallSubject;
+  },
 ): Promise<ToolCallResult> {
   const { request, body, tracked } = call;
   const timeoutMs = Math.min(
@@ -205,13 +226,14 @@ async function callHost(
     request.remainingMs() ?? Number.POSITIVE_INFINITY,
   );
   if (timeoutMs <= 0) return { error: neverStarted(request) };
-  const repeatable = approval === undefined && mayRepeat(tool, true);
+  const repeatable = approval === undefined && !goesOn && mayRepeat(tool, true);
   const { server } = route;
   if (approval) deps.approvals?.started(approval);
   tracked.running(server);
   return deps.host.call(route, args, {
     signal: request.signal,
     timeoutMs,
+    patienceMs: request.remainingMs(),
     caller: request.message.from,
     repeatable,
     round: body.round && fromWireRound(body.round),
@@ -222,6 +244,10 @@ async function callHost(
       ? undefined
       : async () =>
           (approval && deps.approvals?.refusalToStart(approval)) ?? (await writeStart(deps, call, server)),
+    onAsked: (asking) => {
+      deps.holds.runs(asking, subject);
+      asking.over.then(() => deps.holds.ended(asking));
+    },
     onSent: deps.fault === noFault ? undefined : () => deps.fault('orchestrator.call.sent'),
     onProgress: body.options?.progress
       ? (progress: ToolProgress) => {
@@ -250,9 +276,11 @@ async function writeStart(
   server: string | undefined,
 ): Promise<ToolCallError | undefined> {
   if (!journaled) return undefined;
+  const { thread } = tracked.name;
   const refusal = await journaled.start({
     role: request.message.from.role,
     tool: body.tool,
+    ...(thread !== undefined && { thread }),
     ...(server !== undefined && { server }),
     receivedAt: tracked.receivedAt,
     startedAt: now(),

@@ -16,6 +16,9 @@ import type { InboxOwnership } from '../journal/inbox-ownership.ts';
 import type { Journal, JournalEntry } from '../journal/journal.ts';
 import { type EndedCall, JournaledCall } from '../journal/journaled-call.ts';
 import type { CallMeter } from '../metrics/call-meter.ts';
+import { keepLarge, keptText, withReason } from '../results/keep-large.ts';
+import { resultRuleOf } from '../results/result-rules.ts';
+import type { ResultStore } from '../results/result-store.ts';
 import { boundedReply } from './bounded-reply.ts';
 import { type CallKind, hostedToolCalls } from './call-kind.ts';
 import { calledOffError, outcomeOf, outcomeUnknown, replyOf } from './call-outcome.ts';
@@ -23,13 +26,17 @@ import type { CallRegistry } from './call-registry.ts';
 import type { IncomingCall } from './incoming-call.ts';
 import { type LargeTurns, largeLength } from './large-turns.ts';
 import type { RunCallDeps } from './run-call.ts';
-import { admit } from './tool-refusals.ts';
+import { refusalOfReply } from './tool-refusals.ts';
 import type { TrackedCall } from './tracked-call.ts';
 
 /** The dependencies of {@link serveCall}. */
 export interface CallDeps extends RunCallDeps {
   registry: CallRegistry;
   journal: Journal | undefined;
+  /** Keeps large results; `undefined` if there is no place for them. */
+  results: ResultStore | undefined;
+  /** Returns the minting token that issued that of an agent. Never rejects. */
+  minterOf: (agent: string) => Promise<string | undefined>;
   ownership: InboxOwnership;
   /** The longest reply that can be delivered, in bytes. */
   maxReplyBytes: () => number;
@@ -57,22 +64,28 @@ export async function serveCall(
   { request, body, place }: Pick<IncomingCall, 'request' | 'body' | 'place'>,
   kind: CallKind = hostedToolCalls,
 ): Promise<ServeAnswer> {
-  const { id, from, seq } = request.message;
+  const { id, from, seq, thread } = request.message;
   const { fault, monotonic } = deps;
   const receivedAt = monotonic();
-  const name = { agent: from.agent, requestId: id, role: from.role, tool: body.tool };
+  const name = { agent: from.agent, requestId: id, role: from.role, tool: body.tool, thread };
   fault('orchestrator.call.received');
   const journaled = deps.journal && new JournaledCall(deps.journal, name);
   const isForeign = deps.ownership.mayHaveStartedElsewhere(seq);
   const end = journaled?.earlier?.end;
   if (end?.reply !== undefined) {
-    const refusal = await refusalOfReply(deps, from.role, journaled?.earlier);
+    const refusal = await refusedReply(deps, from.role, journaled?.earlier);
     const settle = refusal ? undefined : (how: ReplyEnd) => journaled?.settle(how, () => undefined);
     return answer(fault, refusal ?? JSON.parse(end.reply), settle);
   }
   // The journal deletes a reply when it has been delivered. Then only the ack is missing, unless it was delivered to the store of
   // which this one is an older copy.
   if (end && !isForeign) return undefined;
+
+  // It was kept before its reply was sent, so the call has ended.
+  const kept = await deps.results?.previewOf(name);
+  const isKept = kept?.call.tool === body.tool;
+  const hidden = isKept ? await refusedReply(deps, from.role, kept.call) : undefined;
+  if (hidden) return answer(fault, hidden, undefined);
 
   const mayHaveStarted = journaled?.earlier !== undefined || isForeign;
   const asked = mayHaveStarted ? deps.approvals?.of(name) : undefined;
@@ -81,29 +94,35 @@ export async function serveCall(
     wasAsked: asked !== undefined,
     isStarted: journaled?.earlier !== undefined,
   };
-  const isUnknown = mayHaveStarted && !(await kind.mayRunAgain(deps, lost));
+  const isUnknown = !isKept && mayHaveStarted && !(await kind.mayRunAgain(deps, lost));
   const tracked = deps.registry.add(name, journaled?.earlier, {
     bytes: Buffer.byteLength(request.message.body ?? ''),
     stop: () => request.stop(),
   });
   if (asked) tracked.cleared(asked.id);
-  const result = isUnknown
-    ? { error: outcomeUnknown(id) }
-    : await runSafely(deps, { request, body, place, tracked, journaled }, kind);
+  const known = isKept ? { result: kept.preview } : isUnknown ? { error: outcomeUnknown(id) } : undefined;
+  const result = known ?? (await runSafely(deps, { request, body, place, tracked, journaled }, kind));
   if (result === handBack) {
     tracked.dropped();
     return handBack;
   }
   fault('orchestrator.call.returned');
   const ended = withOperator(tracked, result);
-  const { reply, text } = boundedReply(replyOf(ended, body), deps.maxReplyBytes());
+  const whole = replyOf(ended, body);
+  const shown =
+    'result' in whole
+      ? await keepLarge(deps, name, resultRuleOf((await deps.catalog()).results, from.role), whole)
+      : { reply: whole };
+  const bounded = boundedReply(shown.reply, deps.maxReplyBytes());
+  const reply = withReason(bounded.reply, shown.notKept);
+  const text = reply === bounded.reply ? bounded.text : JSON.stringify(reply);
   const outcome = outcomeOf(reply);
   tracked.ended(outcome, text);
   const record = tracked.toRecord();
   deps.meter.ended(record);
   const isForbidden = outcome === 'permission_denied' && tracked.state === 'queued';
-  const rule = isForbidden ? ruleOf(await deps.catalog(), from.role, body.tool) : undefined;
-  deps.audit.record(callEvent(record, rule));
+  const forbiddenBy = isForbidden ? ruleOf(await deps.catalog(), from.role, body.tool) : undefined;
+  deps.audit.record(callEvent(record, { rule: forbiddenBy, detail: keptText(shown) }));
   const wasAsked = tracked.approval !== undefined;
   // Who waits for a call that an operator called off is told so.
   const isGivenUp = request.signal.aborted && tracked.calledOff === undefined;
@@ -134,18 +153,14 @@ export async function serveCall(
   });
 }
 
-/**
- * Returns the refusal of a reply that the journal holds, if its call was made under another role and this role may not call the tool.
- * The reply stays in the journal.
- */
-async function refusalOfReply(
+/** Refuses the reply that the journal holds, or the result that is kept, to a role that may not see it. It stays there. */
+async function refusedReply(
   { catalog }: CallDeps,
   role: string,
-  earlier: JournalEntry | undefined,
+  earlier: Pick<JournalEntry, 'role' | 'tool'> | undefined,
 ): Promise<McpReply | undefined> {
-  if (earlier === undefined || earlier.role === role) return undefined;
-  const { refusal } = admit(await catalog(), role, earlier.tool);
-  return refusal?.code === 'permission_denied' ? { error: { ...refusal, may_have_run: true } } : undefined;
+  const refusal = earlier && refusalOfReply(await catalog(), role, earlier);
+  return refusal && { error: { ...refusal, may_have_run: true } };
 }
 
 function ruleOf({ allowlist, inventory }: Catalog, role: string, tool: string): string {
@@ -189,11 +204,12 @@ function withOperator({ calledOff, name }: TrackedCall, result: ToolCallResult):
 /** Returns what the journal is told of a call. */
 function callOf(
   { inbox }: CallDeps,
-  { role, tool, server, received_at, started_at }: CallRecord,
+  { role, tool, thread, server, received_at, started_at }: CallRecord,
   { remainingMs }: ServedRequest,
 ): EndedCall['call'] {
   return {
     ...{ role, tool, receivedAt: received_at, inbox: inbox() },
+    ...(thread !== undefined && { thread }),
     ...(server !== undefined && { server }),
     ...(started_at !== undefined && { startedAt: started_at }),
     lifetimeMs: remainingMs() ?? frameDefaults.ttlMs,

@@ -1,4 +1,10 @@
-import { type Inventory, mcpToolName, parseMcpToolName, type ToolOrigin } from '@signalbox/mcp-host';
+import {
+  definitionChangedError,
+  type Inventory,
+  mcpToolName,
+  parseMcpToolName,
+  type ToolOrigin,
+} from '@signalbox/mcp-host';
 import { serverPart, type Tool, type ToolCallError, toolCallError } from '@signalbox/protocol';
 import { closest } from 'fastest-levenshtein';
 import type { Catalog, RoleView } from '../catalog/catalog.ts';
@@ -40,11 +46,29 @@ export function admit(
       ),
     };
   }
+  const changed = inventory.changed.get(name);
+  if (changed) return { refusal: definitionChangedError('tool', name, changed.server, changed.what) };
   if (isOfMissingServer(inventory, name)) {
     const message = `the server of '${name}' is not up, and has not said yet which tools it has`;
     return { refusal: toolCallError('mcp_server_unreachable', message, options) };
   }
   return { refusal: toolCallError('tool_not_found', `there is no tool '${name}'`, options) };
+}
+
+/** Refuses a role the reply to a call that was made under another role, if it may not make that call itself. */
+export function refusalOfReply(
+  catalog: Catalog,
+  role: string,
+  call: { role: string; tool: string },
+): ToolCallError | undefined {
+  if (call.role === role) return undefined;
+  const { refusal } = admit(catalog, role, call.tool);
+  return refusal?.code === 'permission_denied' ? refusal : undefined;
+}
+
+/** Tells whether a role may see the reply to a call. */
+export function maySeeReply(...asked: Parameters<typeof refusalOfReply>): boolean {
+  return refusalOfReply(...asked) === undefined;
 }
 
 /** Whether the name belongs to a server that has a problem and has listed no tools yet. */

@@ -2,10 +2,11 @@ import type { CallRecord, CallRecordOutcome, Sender } from '@signalbox/protocol'
 import type { CallKey } from '../journal/call-key.ts';
 import type { JournalEntry } from '../journal/journal.ts';
 
-/** Names a call: its key, the role of its caller, and its tool. */
+/** Names a call: its key, the role of its caller, its tool, and the thread of its request, if that is not the request's id. */
 export interface CallName extends CallKey {
   readonly role: string;
   readonly tool: string;
+  readonly thread?: string | undefined;
 }
 
 /** The request of a call: its length, and how it is stopped while its requester waits on. */
@@ -144,7 +145,7 @@ export class TrackedCall {
 
   /** Returns the call as operators and its agent are shown it. */
   toRecord(): CallRecord {
-    const { agent, requestId, role, tool } = this.name;
+    const { agent, requestId, role, tool, thread } = this.name;
     const { outcome, progress } = this;
     const isActive = outcome === undefined;
     const position = isActive && this.state === 'queued' ? this.#position?.() : undefined;
@@ -153,6 +154,7 @@ export class TrackedCall {
       agent,
       role,
       tool,
+      ...(thread !== undefined && { thread }),
       state: isActive ? this.state : 'finished',
       ...(this.approval !== undefined && { approval: this.approval }),
       ...(this.hold !== undefined && { hold: this.hold }),

@@ -3,6 +3,7 @@ import type { Inventory, McpHost } from '@signalbox/mcp-host';
 import { messageOf, type Tool, type ToolChangeReport, withRepeatOverride } from '@signalbox/protocol';
 import { ToolDigests } from '@signalbox/tool-calls';
 import type { ApprovalPolicy } from '../approvals/ask-rules.ts';
+import type { ResultRules } from '../results/result-rules.ts';
 import { type RepeatLists, repeatOverrideFor } from '../roles/repeat-lists.ts';
 import type { RoleOfferAllowlist } from '../roles/role-offer-allowlist.ts';
 import type { RoleToolAllowlist } from '../roles/role-tool-allowlist.ts';
@@ -17,13 +18,14 @@ export interface ToolPolicy {
   repeat: RepeatLists;
   mailbox: MailboxRules;
   approvals: ApprovalPolicy;
+  results: ResultRules;
 }
 
 /** Keeps the catalog of the host's latest inventory under the latest policy, and announces each change in order. */
 export interface CatalogTracker {
   /** The catalog as it is now. Waits only until the host has its first inventory. */
   current(): Promise<Catalog>;
-  /** Returns the definition of a tool in the latest catalog; `undefined` if there is no catalog yet, or no such tool. */
+  /** Returns the definition of a tool in the latest catalog, also one that is withheld; `undefined` if there is no catalog yet, or no such tool. */
   definition(tool: string): Tool | undefined;
   /** Returns the catalog as it is now, even if servers are still starting for the first time. */
   present(): Catalog;
@@ -56,9 +58,9 @@ export function trackCatalog(
   const changes = new ToolChanges((tool) => digests.of(tool));
 
   const catalogOf = (inventory: Inventory): Catalog => {
-    const { allowlist, offers, repeat, mailbox, approvals } = policy;
+    const { allowlist, offers, repeat, mailbox, approvals, results } = policy;
     const overridden = withRepeatOverrides(inventory, repeat);
-    return createCatalog(overridden, allowlist, mailbox, approvals, digests, offers);
+    return createCatalog(overridden, allowlist, mailbox, approvals, digests, offers, results);
   };
   const updateCatalog = (inventory: Inventory): Catalog => {
     const before = catalog;
@@ -72,7 +74,8 @@ export function trackCatalog(
   };
   const takeInventory = (inventory: Inventory): Catalog => {
     const serverOf = (name: string) => inventory.origins.get(name)?.server;
-    changes.record({ tools: [...inventory.tools, ...inventory.hidden], serverOf }, now());
+    const changed = Array.from(inventory.changed.values(), ({ tool }) => tool);
+    changes.record({ tools: [...inventory.tools, ...inventory.hidden, ...changed], serverOf }, now());
     return updateCatalog(inventory);
   };
   const stop = host.onInventoryChanged(takeInventory);
@@ -82,7 +85,7 @@ export function trackCatalog(
       const inventory = await host.inventory();
       return catalog ?? takeInventory(inventory);
     },
-    definition: (tool) => catalog?.tool(tool),
+    definition: (tool) => catalog?.tool(tool) ?? catalog?.inventory.changed.get(tool)?.tool,
     present: () => catalog ?? catalogOf(host.presentInventory()),
     get policy() {
       return policy;

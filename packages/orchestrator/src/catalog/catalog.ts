@@ -10,6 +10,8 @@ import { ToolDigests } from '@signalbox/tool-calls';
 import { type ApprovalPolicy, mayAsk, noApprovals } from '../approvals/ask-rules.ts';
 import { offersOfRole, type RoleOffers } from '../offers/role-offers.ts';
 import type { OfferRules } from '../offers/route-offer.ts';
+import { withKeptResults } from '../results/output-schema.ts';
+import { type ResultRules, resultRuleOf } from '../results/result-rules.ts';
 import { RoleOfferAllowlist } from '../roles/role-offer-allowlist.ts';
 import type { RoleToolAllowlist } from '../roles/role-tool-allowlist.ts';
 import { createOfferIndex, type FoundOffers, type OfferIndex } from '../search/offer-index.ts';
@@ -22,10 +24,12 @@ export interface RoleView {
   tools: readonly Tool[];
   /** What the role is shown beside tools. */
   offers: RoleOffers;
-  /** Whether the role may also call tools that no list shows. */
+  /** True if the role may also call tools that no list shows, or whose definitions are withheld: those are refused by name. */
   hasUnlisted: boolean;
   /** The part of its mailbox that the role sees. */
   mailbox: MailboxRule;
+  /** Whether large results of the role's calls are kept. */
+  keepsResults: boolean;
   /** Finds a tool of this view by its exact name. */
   find(tool: string): Tool | undefined;
   /** Finds up to `limit` tools that match the words of a query, best first. */
@@ -50,6 +54,8 @@ export interface Catalog {
   readonly inventory: Inventory;
   readonly allowlist: RoleToolAllowlist;
   readonly approvals: ApprovalPolicy;
+  /** Which results of each role are kept. */
+  readonly results: ResultRules;
   /** The rules by which requests for resources and prompts find their servers. */
   readonly offerRules: OfferRules;
   /** Returns what `role` sees. */
@@ -68,9 +74,12 @@ export function createCatalog(
   approvals: ApprovalPolicy = noApprovals,
   digests = new ToolDigests(),
   offerAllowlist = RoleOfferAllowlist.unrestricted(),
+  results: ResultRules = {},
 ): Catalog {
   const views = new Map<string, RoleView>();
   const byName = new Map([...inventory.tools, ...inventory.hidden].map((tool) => [tool.name, tool]));
+  // A call of a tool that is withheld is answered with the reason.
+  const unlisted = [...inventory.hidden.map(({ name }) => name), ...inventory.changed.keys()];
   let everything: RoleView | undefined;
   const withAskDeadlines = (tools: readonly Tool[], role: string): Tool[] =>
     tools.map((tool) => {
@@ -81,28 +90,35 @@ export function createCatalog(
     inventory,
     allowlist,
     approvals,
+    results,
     offerRules: { offers: inventory.offers, allowlist: offerAllowlist },
     view(role) {
       let view = views.get(role);
       if (!view) {
-        const hasUnlisted = inventory.hidden.some(({ name }) =>
+        const hasUnlisted = unlisted.some((name) =>
           allowlist.allows(role, name, inventory.origins.get(name)),
         );
         const own = Object.hasOwn(mailbox, role) ? mailbox[role] : undefined;
-        const tools = withAskDeadlines(
-          allowlist.filterManifest(role, inventory.tools, inventory.origins),
-          role,
-        );
-        const offers = offersOfRole(inventory.offers, offerAllowlist, role, usesToolOf(inventory, tools));
-        view = createView({ tools, offers, hasUnlisted, mailbox: own ?? {} }, digests);
+        const keepsResults = resultRuleOf(results, role) !== undefined;
+        const allowed = allowlist.filterManifest(role, inventory.tools, inventory.origins);
+        const tools = withAskDeadlines(keepsResults ? allowed.map(withKeptResults) : allowed, role);
+        const offered = offersOfRole(inventory.offers, offerAllowlist, role, usesToolOf(inventory, tools));
+        // Results that are kept are read as resources.
+        const offers = keepsResults
+          ? { ...offered, kinds: { ...offered.kinds, resources: true as const } }
+          : offered;
+        view = createView({ tools, offers, hasUnlisted, mailbox: own ?? {}, keepsResults }, digests);
         views.set(role, view);
       }
       return view;
     },
     everything() {
-      const { tools, hidden } = inventory;
+      const { tools } = inventory;
       const offers = offersOfRole(inventory.offers, RoleOfferAllowlist.unrestricted(), '', () => true);
-      everything ??= createView({ tools, offers, hasUnlisted: hidden.length > 0, mailbox: {} }, digests);
+      everything ??= createView(
+        { tools, offers, hasUnlisted: unlisted.length > 0, mailbox: {}, keepsResults: false },
+        digests,
+      );
       return everything;
     },
     tool: (name) => byName.get(name),
@@ -116,15 +132,15 @@ function usesToolOf({ origins }: Inventory, tools: readonly Tool[]): (server: st
 }
 
 function createView(
-  shown: Pick<RoleView, 'tools' | 'offers' | 'hasUnlisted' | 'mailbox'>,
+  shown: Pick<RoleView, 'tools' | 'offers' | 'hasUnlisted' | 'mailbox' | 'keepsResults'>,
   digests: ToolDigests,
 ): RoleView {
-  const { tools, offers, hasUnlisted, mailbox } = shown;
+  const { tools, offers, hasUnlisted, mailbox, keepsResults } = shown;
   const { prompts, resources, templates, kinds, instructions } = offers;
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   const version = digests.ofAll(
     [tools, prompts, resources, templates],
-    [hasUnlisted, mailbox.tools, mailbox.unreadHint, kinds, instructions],
+    [hasUnlisted, mailbox.tools, mailbox.unreadHint, kinds, instructions, keepsResults],
   );
   let index: Promise<ToolIndex> | undefined;
   let offerIndex: Promise<OfferIndex> | undefined;

@@ -1,3 +1,4 @@
+import type { DefinitionPins } from '@signalbox/mcp-host';
 import type { CallRecordOutcome, JournalClaim } from '@signalbox/protocol';
 import type { ApprovalStore } from '../approvals/approval-store.ts';
 import type { CallKey } from './call-key.ts';
@@ -6,6 +7,8 @@ import type { CallKey } from './call-key.ts';
 export interface ReceivedCall extends CallKey {
   role: string;
   tool: string;
+  /** The thread of its request. Absent: the id of its request. */
+  thread?: string;
   server?: string;
   receivedAt: number;
   /** Absent if the call ended before it was sent to its server. */
@@ -64,6 +67,8 @@ export interface OwnCallsQuery extends JournalQuery {
 export interface Journal extends AsyncDisposable {
   /** The approvals of calls that wait, or waited, for a decision. */
   readonly approvals: ApprovalStore;
+  /** The definitions of tools and prompts that are pinned. */
+  readonly pins: DefinitionPins;
   /** Identifies this journal among all journals, and never changes. */
   readonly id: string;
   /** Resolves with the reason if nothing can be written any more. Close the journal then, and open it when the medium is good. */

@@ -3,6 +3,7 @@ import { LoopDelay } from '@signalbox/monitoring';
 import { type OrchestratorFigures, orchestratorMetrics } from '@signalbox/protocol';
 import type { Approvals } from '../approvals/approvals.ts';
 import type { HeldCalls } from '../holds/held-calls.ts';
+import type { KeptSummary, ResultStore } from '../results/result-store.ts';
 import type { CallMeter } from './call-meter.ts';
 import type { ServerFigures } from './server-figures.ts';
 
@@ -15,6 +16,7 @@ export interface MetricsReportsDeps {
   servers: ServerFigures;
   holds: Pick<HeldCalls, 'count'>;
   approvals: Pick<Approvals, 'summary'> | undefined;
+  results: Pick<ResultStore, 'summary'> | undefined;
   /** Epoch milliseconds. */
   now: () => number;
   /** The time between two reports; default 5 s. */
@@ -44,17 +46,23 @@ export class MetricsReports implements Disposable {
 
   /** Returns all figures of this orchestrator, and sentences about what does not work. */
   collect(): { figures: OrchestratorFigures; problems: string[] } {
-    const { calls, servers, holds, approvals, now } = this.#deps;
+    const { calls, servers, holds, approvals, results, now } = this.#deps;
     const { waiting = 0, oldestAt } = approvals?.summary() ?? {};
+    const kept = results?.summary();
     const { figures, problems } = servers.collect();
     const own: OrchestratorFigures = {
       held: [[[], holds.count]],
       approvals: [[[], waiting]],
       oldestApproval: oldestAt === undefined ? [] : [[[], Math.max(0, now() - oldestAt) / 1000]],
+      keptResults: [[[], kept?.results ?? 0]],
+      keptResultBytes: [[[], kept?.bytes ?? 0]],
       loopDelay: this.#loopDelay.collect().samples,
       memory: [[[], process.memoryUsage.rss()]],
     };
-    return { figures: { ...calls.collect(), ...figures, ...own }, problems };
+    return {
+      figures: { ...calls.collect(), ...figures, ...own },
+      problems: [...problems, ...resultProblems(kept)],
+    };
   }
 
   [Symbol.dispose](): void {
@@ -67,4 +75,8 @@ export class MetricsReports implements Disposable {
     const { figures, problems } = this.collect();
     this.#deps.client.reportMetrics(problems, figures);
   }
+}
+
+function resultProblems({ problem }: Partial<KeptSummary> = {}): string[] {
+  return problem === undefined ? [] : [`a large result was not kept: ${problem}`];
 }

@@ -34,8 +34,8 @@ export function offersOfRole(
 ): RoleOffers {
   const seen = new Set<string>();
   const prompts = offers.prompts.filter(
-    ({ server, own, prompt, isHidden }) =>
-      !isHidden && allowlist.allowsPrompt(role, prompt.name, { server, tool: own }),
+    ({ server, own, prompt, isHidden, change }) =>
+      !isHidden && !change && allowlist.allowsPrompt(role, prompt.name, { server, tool: own }),
   );
   const resources = offers.resources.filter(
     ({ server, resource, isHidden }) => !isHidden && allowlist.allowsResource(role, server, resource.uri),

@@ -17,6 +17,7 @@ const template = (server: string, uriTemplate: string) => ({
 const shared = 'file:///shared/a';
 const offers: Offers = {
   servers: ['files', 'copy', 'db'],
+  untold: [],
   prompts: [
     { server: 'db', own: 'explain', prompt: { name: 'mcp_db__explain' }, isHidden: false },
     { server: 'files', own: 'sum', prompt: { name: 'mcp_files__sum' }, isHidden: true },

@@ -1,4 +1,4 @@
-import type { Offers, ToolOrigin } from '@signalbox/mcp-host';
+import { definitionChangedError, type Offers, type ToolOrigin } from '@signalbox/mcp-host';
 import {
   isJsonObject,
   isNamedUri,
@@ -110,6 +110,7 @@ function routePrompt(
   const { allowed, rule } = allowlist.explainPrompt(role, name, origin);
   if (!allowed) return { refusal: forbidden('prompt', name, role), rule };
   if (!found || !origin) return { refusal: notFound('prompt', name) };
+  if (found.change) return { refusal: definitionChangedError('prompt', name, found.server, found.change) };
   return { route: { server: found.server, params: { ...params, name: found.own }, name, origin } };
 }
 

@@ -3,6 +3,7 @@ import type { McpHost } from '@signalbox/mcp-host';
 import {
   forwardedMeta,
   fromWireRound,
+  isKeptResultUri,
   type McpReply,
   messageOf,
   type OfferRequest,
@@ -17,8 +18,12 @@ import { boundedReply } from '../calls/bounded-reply.ts';
 import { outcomeOf } from '../calls/call-outcome.ts';
 import { type LargeTurns, largeLength } from '../calls/large-turns.ts';
 import type { RequestPlace } from '../calls/request-room.ts';
+import { maySeeReply } from '../calls/tool-refusals.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CallSubject, HeldCalls } from '../holds/held-calls.ts';
+import { readKept } from '../results/read-kept.ts';
+import { partBytes, resultRuleOf } from '../results/result-rules.ts';
+import type { ResultStore } from '../results/result-store.ts';
 import type { CallScheduler } from '../scheduling/call-scheduler.ts';
 import { queueRefusal } from '../scheduling/queue-refusal.ts';
 import { checkedAnswer } from './checked-answer.ts';
@@ -31,6 +36,8 @@ export interface OfferDeps {
   catalog: () => Promise<Catalog>;
   budgets: BudgetLedger;
   holds: HeldCalls;
+  /** The large results that are kept; `undefined` if there is no place for them. */
+  results: ResultStore | undefined;
   callTimeoutMs: number;
   maxReplyBytes: () => number;
   /** The turns of large replies: one is sent when the one before it is stored. */
@@ -53,6 +60,7 @@ interface OfferEnd {
   server?: string;
   startedAt?: number;
   rule?: string | undefined;
+  detail?: string;
 }
 
 /** A request that may not start now, because a hold is on it. */
@@ -62,7 +70,8 @@ interface OnHold {
 
 /**
  * Answers a request for a resource, a prompt or a completion. Such a request has no effect: it is not journaled, and runs again if it
- * comes again. Otherwise it takes the way of a call: allowlist, hold, budget, queue, allowlist and hold again, host. Never rejects.
+ * comes again. Otherwise it takes the way of a call: allowlist, hold, budget, queue, allowlist and hold again, host. So does the read of a kept result,
+ * which this orchestrator answers itself. Never rejects.
  */
 export async function serveOffer(deps: OfferDeps, call: OfferCall): Promise<ServeAnswer> {
   const { request, body } = call;
@@ -87,7 +96,7 @@ export async function serveOffer(deps: OfferDeps, call: OfferCall): Promise<Serv
     request_bytes: Buffer.byteLength(request.message.body ?? ''),
     reply_bytes: Buffer.byteLength(text),
   };
-  deps.audit.record(callEvent(record, ended.rule));
+  deps.audit.record(callEvent(record, { rule: ended.rule, detail: ended.detail ?? '' }));
   const endTurn = text.length > largeLength ? await deps.replies.next() : undefined;
   const errorCode = 'error' in reply ? reply.error.code : undefined;
   return { kind: 'mcp_reply', body: reply, errorCode, settled: () => endTurn?.() };
@@ -110,21 +119,18 @@ async function runOffer(deps: OfferDeps, call: OfferCall): Promise<OfferEnd | ty
 async function tryOffer(deps: OfferDeps, call: OfferCall): Promise<OfferEnd | typeof handBack | OnHold> {
   const { request } = call;
   const { agent, role } = request.message.from;
-  const routing = routed(await deps.catalog(), call);
-  if ('refusal' in routing) return failed(routing.refusal, routing.rule);
-  const { route } = routing;
-  const subject = subjectOf(call, route);
-  if (deps.holds.on(subject)) return { onHold: subject };
+  const target = targetOf(deps, await deps.catalog(), call);
+  if ('refusal' in target) return failed(target.refusal, target.rule);
+  if (deps.holds.on(target.subject)) return { onHold: target.subject };
   const { takeBack, refusal } = deps.budgets.take({ agent, role });
   if (refusal) return failed(refusal);
-  const queued = { worker: agent, server: route.server };
+  const queued = { worker: agent, server: target.server };
   const turn = await deps.scheduler.run<OfferEnd | OnHold>(queued, request.signal, async () => {
-    const again = routed(await deps.catalog(), call);
+    const again = targetOf(deps, await deps.catalog(), call);
     if ('refusal' in again) return failed(again.refusal, again.rule);
-    const present = subjectOf(call, again.route);
-    if (deps.holds.on(present)) return { onHold: present };
+    if (deps.holds.on(again.subject)) return { onHold: again.subject };
     request.started();
-    return await askHost(deps, call, again.route);
+    return await again.ask();
   });
   if (turn.status === 'ran') {
     if ('onHold' in turn.value) takeBack();
@@ -136,6 +142,55 @@ async function tryOffer(deps: OfferDeps, call: OfferCall): Promise<OfferEnd | ty
   return failed(
     toolCallError('cancelled', 'the request was cancelled before it started', { mayHaveRun: false }),
   );
+}
+
+/** Who answers a request, as queues and holds name it. */
+interface OfferTarget {
+  subject: CallSubject;
+  server: string;
+  ask: () => Promise<OfferEnd>;
+}
+
+/** Finds who answers: a hosted server, or this orchestrator with a result that it keeps. */
+function targetOf(
+  deps: OfferDeps,
+  catalog: Catalog,
+  call: OfferCall,
+): OfferTarget | Extract<OfferRouting, { refusal: ToolCallError }> {
+  const { method, params } = call.body;
+  const { agent, role } = call.request.message.from;
+  const { uri } = params;
+  if (method === 'resources/read' && isKeptResultUri(uri)) {
+    const subject = { agent, role, tool: keptResults, origin: undefined };
+    return { subject, server: keptResults, ask: () => readOwnResult(deps, call, uri) };
+  }
+  const routing = routed(catalog, call);
+  if ('refusal' in routing) return routing;
+  const { route } = routing;
+  return {
+    subject: { agent, role, tool: route.name, origin: route.origin },
+    server: route.server,
+    ask: () => askHost(deps, call, route),
+  };
+}
+
+/** Stands for the kept results where a server or a tool is expected. No server can have this name. */
+const keptResults = 'signalbox://result';
+
+async function readOwnResult(deps: OfferDeps, { request }: OfferCall, uri: string): Promise<OfferEnd> {
+  const startedAt = deps.now();
+  const catalog = await deps.catalog();
+  const { agent, role } = request.message.from;
+  const reply = await readKept(
+    {
+      results: deps.results,
+      mayRead: (call) => call.agent === agent && maySeeReply(catalog, role, call),
+      mostBytes: partBytes(resultRuleOf(catalog.results, role)),
+      maxReplyBytes: deps.maxReplyBytes(),
+    },
+    uri,
+  );
+  return { reply, startedAt, detail: 'kept result' };
 }
 
 async function askHost(deps: OfferDeps, { request, body }: OfferCall, route: OfferRoute): Promise<OfferEnd> {
@@ -174,11 +229,6 @@ function routed({ offerRules, inventory }: Catalog, { request, body }: OfferCall
   const { _meta, inputResponses, requestState, ...own } = params;
   const seenAt = seenIn === undefined ? undefined : inventory.origins.get(seenIn)?.server;
   return routeOffer(offerRules, request.message.from.role, { method, params: own, seenAt });
-}
-
-function subjectOf({ request }: OfferCall, { name, origin }: OfferRoute): CallSubject {
-  const { agent, role } = request.message.from;
-  return { agent, role, tool: name, origin };
 }
 
 function failed(error: ToolCallError, rule?: string): OfferEnd {

@@ -10,6 +10,7 @@ afterEach(() => void vi.useRealTimers());
 const uris = ['a:1', 'a:2', 'a:3', 'b:1'];
 const offers: Offers = {
   servers: ['one'],
+  untold: [],
   prompts: [],
   resources: uris.map((uri) => ({ server: 'one', resource: { uri, name: uri }, isHidden: false })),
   templates: [],

@@ -9,8 +9,7 @@ import type {
 } from '@signalbox/protocol';
 import { outcomeUnknown } from '../calls/call-outcome.ts';
 import type { CallRegistry } from '../calls/call-registry.ts';
-import { admit } from '../calls/tool-refusals.ts';
-import type { Catalog } from '../catalog/catalog.ts';
+import { maySeeReply } from '../calls/tool-refusals.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 import type { CallKey } from '../journal/call-key.ts';
 import type { Journal, JournalEntry, JournalRecord, OwnCallsQuery } from '../journal/journal.ts';
@@ -35,7 +34,7 @@ export async function answerStatus(
   { request_id: requestId, as_agent: other }: StatusRequest,
 ): Promise<McpReply> {
   const key = { agent: other ?? asker.agent, requestId };
-  if (other === undefined && !(await maySeeReply(asker.role, { registry, journal, catalogs }, key)))
+  if (other === undefined && !(await isForRole(asker.role, { registry, journal, catalogs }, key)))
     return { data: { state: 'unknown' } };
   const known = registry.status(key);
   const isWithoutReply = known?.state === 'finished' && known.reply === undefined;
@@ -45,18 +44,13 @@ export async function answerStatus(
   return { data: status };
 }
 
-async function maySeeReply(
+async function isForRole(
   role: string,
   { registry, journal, catalogs }: CallLookupDeps,
   key: CallKey,
 ): Promise<boolean> {
   const call = registry.nameOf(key) ?? journal?.find(key);
-  return call === undefined || isFor(role, call, await catalogs.current());
-}
-
-/** A call is for the role that made it, or for one that may make it. */
-function isFor(role: string, call: { role: string; tool: string }, catalog: Catalog): boolean {
-  return call.role === role || admit(catalog, role, call.tool).refusal?.code !== 'permission_denied';
+  return call === undefined || maySeeReply(await catalogs.current(), role, call);
 }
 
 function statusOf({ requestId, end }: JournalEntry): CallStatus {
@@ -88,7 +82,7 @@ export async function answerOwnCalls(
   const catalog = await deps.catalogs.current();
   const calls = await listCalls(
     deps,
-    { ...query, limit, isListed: (call) => isFor(role, call, catalog) },
+    { ...query, limit, isListed: (call) => maySeeReply(catalog, role, call) },
     agent,
   );
   return { data: { calls: calls.slice(0, limit) } };
@@ -123,12 +117,13 @@ async function listCalls(
 }
 
 function recordOf(call: JournalRecord): CallRecord {
-  const { agent, requestId, role, tool, server, receivedAt, startedAt, end } = call;
+  const { agent, requestId, role, tool, thread, server, receivedAt, startedAt, end } = call;
   return {
     request_id: requestId,
     agent,
     role,
     tool,
+    ...(thread !== undefined && { thread }),
     ...(server !== undefined && { server }),
     state: 'finished',
     received_at: receivedAt,

@@ -21,10 +21,12 @@ export async function explainOffer(
   const routing = routeOffer(offerRules, role, question);
   if ('refusal' in routing) {
     const { code, message } = routing.refusal;
+    const isWithheld = code === 'definition_changed';
     const explanation: OfferExplanation = {
       ...{ role, kind, name },
-      allowed: code === 'not_found',
-      exists: false,
+      allowed: code === 'not_found' || isWithheld,
+      exists: isWithheld,
+      ...(isWithheld && { withheld: true as const }),
       ...(routing.rule !== undefined && { rule: routing.rule }),
       ...(code === 'invalid_arguments' && { problem: message }),
     };

@@ -16,6 +16,9 @@ import { explainRepeat } from '../roles/repeat-lists.ts';
 import { matchesTool } from '../roles/tool-pattern.ts';
 import type { CallScheduler } from '../scheduling/call-scheduler.ts';
 
+/** An approval is for one call, whatever the server says of its tool. */
+const approvedOnce = { repeat: 'unsafe' as const, repeat_rule: 'a person approves one call' };
+
 /** Says whether `role` may call `tool` now and whether a person must approve it, which rules decide that, and in which state the tool's server is. */
 export async function explainTool(
   {
@@ -30,7 +33,8 @@ export async function explainTool(
   if (read?.problem !== undefined)
     return { error: toolCallError('invalid_arguments', read.problem, { mayHaveRun: false }) };
   const catalog = await catalogs.current();
-  const tool = catalog.tool(name);
+  const changed = catalog.inventory.changed.get(name);
+  const tool = catalog.tool(name) ?? changed?.tool;
   const { origins } = catalog.inventory;
   const origin = origins.get(name);
   const all = catalog.everything();
@@ -42,26 +46,30 @@ export async function explainTool(
   const changedAt = catalogs.changedAt(name);
   const target = tool && host.route(name).target;
   const server = target?.server;
+  const isPinned = tool !== undefined && server !== undefined && host.pinnedServers().includes(server);
   const status = host.servers().find((one) => one.name === server);
   const hold = holds.onEvery({ role, tool: name, origin });
+  const asked = tool
+    ? explainAsk(catalog.approvals, role, { tool, origin }, read?.arguments)
+    : { ask: 'no' as const };
+  const repeat = tool ? explainRepeat(catalogs.policy.repeat, tool, origin) : { repeat: 'unsafe' as const };
   const explanation: Explanation = {
     tool: name,
     role,
     allowed,
     rule,
-    ...(tool
-      ? explainAsk(catalog.approvals, role, { tool, origin }, read?.arguments)
-      : { ask: 'no' as const }),
+    ...asked,
     ...(hold && { held: holdText(hold) }),
     exists: tool !== undefined,
-    hidden: tool !== undefined && !isListed,
+    hidden: tool !== undefined && !isListed && !changed,
     ...(server !== undefined && {
       server,
       ...(status && { state: status.state, circuit: status.circuit }),
       ...scheduler.serverLoad(server),
     }),
-    ...(tool ? explainRepeat(catalogs.policy.repeat, tool, origin) : { repeat: 'unsafe' }),
+    ...(asked.ask === 'yes' ? approvedOnce : repeat),
     ...(target?.withheld && { withheld: [...target.withheld] }),
+    ...(isPinned && { definition: changed?.what ?? ('pinned' as const) }),
     ...(changedAt !== undefined && { changed_at: changedAt }),
     // A tool that is in no list has a name all the same.
     matches: Math.max(matches, tool ? 1 : 0),

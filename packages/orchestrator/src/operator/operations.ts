@@ -1,4 +1,5 @@
 import {
+  type AcceptDefinitionsReply,
   type CancelCallReply,
   isPermitted,
   listPermissions,
@@ -32,6 +33,11 @@ import {
 import { answerBackup, type BackupDeps } from './backup.ts';
 import { answerCalls, answerOwnCalls, answerStatus, type CallLookupDeps } from './call-lookup.ts';
 import { answerCancelCall, type CancelCallDeps } from './cancel-call.ts';
+import {
+  answerAcceptDefinitions,
+  answerDefinitions,
+  type DefinitionOperationDeps,
+} from './definition-operations.ts';
 import { explainOffer } from './explain-offer.ts';
 import { explainTool } from './explain-tool.ts';
 import {
@@ -51,7 +57,8 @@ export interface OperationDeps
     ServerOperationDeps,
     BackupDeps,
     CancelCallDeps,
-    ApprovalOperationDeps {
+    ApprovalOperationDeps,
+    DefinitionOperationDeps {
   /** Reports to the audit log what operators ask for. */
   audit: Pick<AuditTrail, 'record'>;
   catalogs: CatalogTracker;
@@ -140,8 +147,18 @@ function auditOperation(
     case 'discover':
     case 'approvals':
     case 'standing_approvals':
+    case 'definitions':
       audit.record({ code: 'calls_read', ...who, name: op, detail: op, outcome });
       return;
+    case 'accept_definitions': {
+      const { server, name } = request;
+      if (!('data' in reply)) return;
+      const { accepted } = reply.data as AcceptDefinitionsReply;
+      const named = accepted.map(({ kind, name, hash }) => `${kind} ${name} ${hash}`).join('; ');
+      const detail = `${accepted.length}${name === undefined ? ', all that were withheld' : ''}: ${named}`;
+      audit.record({ code: 'definitions_accepted', ...who, name: server, detail, outcome });
+      return;
+    }
     case 'decide':
     case 'revoke_standing': {
       const detail = `approval ${request.id}`;
@@ -220,6 +237,11 @@ async function answerAllowed(
       return await answerDecide(deps, asker, request);
     case 'revoke_standing':
       return await answerRevokeStanding(deps, asker, request);
+    case 'definitions':
+      await catalogs.current();
+      return answerDefinitions(deps, request);
+    case 'accept_definitions':
+      return answerAcceptDefinitions(deps, asker, request);
   }
 }
 

@@ -2,6 +2,7 @@ import { SignalboxError } from '@signalbox/protocol';
 import type { ApprovalPolicy } from '../approvals/ask-rules.ts';
 import { type CallBudgets, checkBudgets } from '../budgets/call-budgets.ts';
 import type { MailboxRules } from '../catalog/catalog.ts';
+import { checkResultRules, type ResultRules } from '../results/result-rules.ts';
 import type { RepeatLists } from '../roles/repeat-lists.ts';
 import type { RoleOfferAllowlist } from '../roles/role-offer-allowlist.ts';
 import type { RoleToolAllowlist } from '../roles/role-tool-allowlist.ts';
@@ -20,6 +21,8 @@ export interface PolicyChanges {
   approvals?: ApprovalPolicy;
   /** The part of its mailbox that each role sees. The broker's policy decides what a role may send. */
   mailbox?: MailboxRules;
+  /** Which results of each role are kept. */
+  results?: ResultRules;
 }
 
 /**
@@ -27,7 +30,7 @@ export interface PolicyChanges {
  * where nothing can keep them.
  */
 export function checkPolicy(
-  { budgets = {}, serverConcurrency = {}, approvals }: PolicyChanges,
+  { budgets = {}, serverConcurrency = {}, approvals, results = {} }: PolicyChanges,
   { hasJournal }: { hasJournal: boolean },
 ): void {
   const [role] = Object.keys(approvals?.roles ?? {});
@@ -37,4 +40,5 @@ export function checkPolicy(
   }
   checkBudgets(budgets);
   checkServerLimits(serverConcurrency);
+  checkResultRules(results);
 }

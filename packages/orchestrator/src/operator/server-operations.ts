@@ -17,6 +17,7 @@ import type { Approvals } from '../approvals/approvals.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 import type { HeldCalls } from '../holds/held-calls.ts';
 import type { DiscoveryPages } from '../pages/discovery-pages.ts';
+import type { KeptSummary, ResultStore } from '../results/result-store.ts';
 import type { CallScheduler } from '../scheduling/call-scheduler.ts';
 
 /** The most characters of standard error that one reply shows, of all servers together. */
@@ -33,6 +34,8 @@ export interface ServerOperationDeps {
   holds: Pick<HeldCalls, 'all' | 'count'>;
   /** `undefined` without a journal: then no call waits for a decision. */
   approvals: Approvals | undefined;
+  /** The large results that are kept; `undefined` if there is no place for them. */
+  results: Pick<ResultStore, 'summary'> | undefined;
   catalogs: Pick<CatalogTracker, 'changesOf'>;
   /** The longest reply that can be delivered, in bytes. */
   maxReplyBytes: () => number;
@@ -53,9 +56,23 @@ export async function answerServers(deps: ServerOperationDeps, asker: Sender): P
       ...(deadlineAt !== undefined && { deadline_at: deadlineAt }),
     },
     calls_held: count,
+    ...(deps.results && { kept_results: keptResults(deps.results.summary()) }),
     ...(all.length > 0 && { holds: all.map(holdText) }),
   };
   return { data };
+}
+
+function keptResults({
+  results,
+  bytes,
+  maxResults,
+  maxBytes,
+  problem,
+}: KeptSummary): ServersReply['kept_results'] {
+  return {
+    ...{ results, bytes, max_results: maxResults, max_bytes: maxBytes },
+    ...(problem !== undefined && { problem }),
+  };
 }
 
 function withoutDetails({ start_failure, ...report }: ServerReport): ServerReport {
@@ -112,7 +129,9 @@ async function reportOf(
 ): Promise<ServerReport> {
   const maxTail = Math.ceil(Math.min(maxStderrCharacters, maxReplyBytes() / bytesPerCharacter) / servers);
   const { name, pid, uptimeMs, startingMs, p50Ms, p95Ms, auth, lastError, startFailure } = status;
+  const { asked, refused, lastRefusal } = status.questions;
   const memory = await memoryOf(status.pids);
+  const definitions = definitionCounts(host, name);
   return {
     name,
     state: status.state,
@@ -127,8 +146,12 @@ async function reportOf(
     ...(memory !== undefined && { memory_bytes: memory }),
     restarts: status.restarts,
     tool_count: status.toolCount,
-    tool_problems: [...status.toolProblems],
+    tool_problems: status.toolProblems.map(({ isWithheld, ...problem }) => ({
+      ...problem,
+      ...(isWithheld && { withheld: isWithheld }),
+    })),
     tool_changes: catalogs.changesOf(name),
+    ...(definitions && { definitions }),
     in_flight: status.inFlight,
     waiting: scheduler.serverLoad(name).waiting,
     consecutive_failures: status.consecutiveFailures,
@@ -136,6 +159,9 @@ async function reportOf(
     cache_entries: status.cacheEntries,
     cache_hits: status.cacheHits,
     calls: status.calls,
+    ...(asked + refused > 0 && {
+      questions: { asked, refused, ...(lastRefusal !== undefined && { last_refusal: lastRefusal }) },
+    }),
     ...(p50Ms !== undefined && { p50_ms: p50Ms }),
     ...(p95Ms !== undefined && { p95_ms: p95Ms }),
     ...(auth !== undefined && { auth }),
@@ -143,4 +169,12 @@ async function reportOf(
     ...(startFailure && { start_failure: startFailure }),
     stderr_tail: host.stderrTail(name).slice(-maxTail),
   };
+}
+
+function definitionCounts(host: McpHost, server: string): { pinned: number; withheld: number } | undefined {
+  if (!host.pinnedServers().includes(server)) return undefined;
+  const states = host.definitions(server).map(({ state }) => state);
+  const pinned = states.filter((state) => state === 'pinned').length;
+  const gone = states.filter((state) => state === 'gone').length;
+  return { pinned, withheld: states.length - pinned - gone };
 }

@@ -55,7 +55,7 @@ export class ManifestPages {
   }
 
   #page(role: string, view: RoleView, page: number): Manifest {
-    const { version, offers, hasUnlisted, mailbox } = view;
+    const { version, offers, hasUnlisted, mailbox, keepsResults } = view;
     const { tools: mailboxTools, unreadHint } = mailbox;
     const pages = this.#pagesOf(view);
     return {
@@ -67,6 +67,7 @@ export class ManifestPages {
       ...(hasUnlisted && { has_unlisted: true }),
       ...(mailboxTools !== undefined && { mailbox: mailboxTools && [...mailboxTools] }),
       ...(unreadHint !== undefined && { unread_hint: unreadHint }),
+      ...(keepsResults && { keeps_results: true as const }),
     };
   }
 

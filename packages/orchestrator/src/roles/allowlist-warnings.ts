@@ -1,6 +1,9 @@
+import type { Offers } from '@signalbox/mcp-host';
 import { closest } from 'fastest-levenshtein';
 import type { CallBudgets } from '../budgets/call-budgets.ts';
 import type { RepeatLists } from './repeat-lists.ts';
+import { matchesResource, mayMeanResourceOf } from './resource-pattern.ts';
+import type { RoleOfferAllowlist } from './role-offer-allowlist.ts';
 import type { RoleToolAllowlist, ToolOrigins } from './role-tool-allowlist.ts';
 import { matchesTool } from './tool-pattern.ts';
 
@@ -8,38 +11,47 @@ import { matchesTool } from './tool-pattern.ts';
 export interface AllowlistWarning {
   /** The role it concerns; absent for the repeat lists, which hold for all roles. */
   role?: string;
-  /** The pattern that matches no tool; absent if the role itself is unknown. */
+  /** The pattern that matches nothing; absent if the role itself is unknown. */
   pattern?: string;
-  /** The known tool or role whose name is most similar. */
+  /** The kind of things that the pattern is about. */
+  kind?: 'tool' | 'prompt' | 'resource';
+  /** The known thing or role whose name is most similar. */
   nearest?: string;
   message: string;
 }
 
-/**
- * Finds what is probably mistyped in a policy: patterns of the allowlist and of the repeat lists that match none of
- * `tools` (listed or hidden), and roles of the allowlist and the budgets that are not in `roles`. `roles` are those
- * that tokens have; if they are left out, roles are not checked.
- */
+/** What the patterns of a policy could mean. */
+export interface KnownNames {
+  /** The names of tools, listed or hidden. */
+  tools: readonly string[];
+  origins?: ToolOrigins;
+  /** What there is beside tools. Without it, patterns of prompts and resources are not checked. */
+  offers?: Pick<Offers, 'prompts' | 'resources' | 'templates'>;
+  /** The roles that tokens have. Without them, roles are not checked. */
+  roles?: readonly string[];
+}
+
+/** Finds what is probably mistyped in a policy: patterns that match nothing that is known, and roles that no token has. */
 export function allowlistWarnings(
   allowlist: RoleToolAllowlist,
-  known: { tools: readonly string[]; origins?: ToolOrigins; roles?: readonly string[] },
-  { repeat = {}, budgets = {} }: { repeat?: RepeatLists; budgets?: CallBudgets } = {},
+  known: KnownNames,
+  {
+    repeat = {},
+    budgets = {},
+    offers,
+  }: { repeat?: RepeatLists; budgets?: CallBudgets; offers?: RoleOfferAllowlist } = {},
 ): AllowlistWarning[] {
-  const matchesNothing = (pattern: string) =>
-    !known.tools.some((tool) => matchesTool(pattern, tool, known.origins?.get(tool)));
   const isUnknownRole = (role: string) => known.roles !== undefined && !known.roles.includes(role);
   const warnings: AllowlistWarning[] = [];
+  const tools = knownTools(known);
   for (const [role, patterns] of allowlist.entries()) {
     if (isUnknownRole(role)) warnings.push(unknownRole(role, known.roles, `no token has the role '${role}'`));
-    for (const pattern of patterns.filter(matchesNothing)) {
-      warnings.push({ role, ...unmatchedPattern(`role '${role}'`, pattern, known.tools) });
-    }
+    warnings.push(...unmatched(patterns, tools, { role }));
   }
+  if (known.offers && offers) warnings.push(...offerWarnings(offers, known.offers));
   const lists = { safeToRepeat: repeat.safe, neverRepeat: repeat.never };
-  for (const [list, patterns = []] of Object.entries(lists)) {
-    for (const pattern of patterns.filter(matchesNothing))
-      warnings.push(unmatchedPattern(list, pattern, known.tools));
-  }
+  for (const [list, patterns = []] of Object.entries(lists))
+    warnings.push(...unmatched(patterns, tools, { list }));
   const withBudget = new Set([...Object.keys(budgets.roles ?? {}), ...Object.keys(budgets.perRole ?? {})]);
   for (const role of [...withBudget].filter(isUnknownRole)) {
     warnings.push(unknownRole(role, known.roles, `the role '${role}' has a budget, but no token has it`));
@@ -47,18 +59,74 @@ export function allowlistWarnings(
   return warnings;
 }
 
+/** The things of one kind that patterns could mean. */
+interface KnownThings {
+  kind: NonNullable<AllowlistWarning['kind']>;
+  /** Their names, as a pattern would say them. */
+  names: () => readonly string[];
+  isMeant: (pattern: string) => boolean;
+}
+
+function knownTools({ tools, origins }: KnownNames): KnownThings {
+  return {
+    kind: 'tool',
+    names: () => tools,
+    isMeant: (pattern) => tools.some((tool) => matchesTool(pattern, tool, origins?.get(tool))),
+  };
+}
+
+function offerWarnings(
+  allowlist: RoleOfferAllowlist,
+  { prompts, resources, templates }: NonNullable<KnownNames['offers']>,
+): AllowlistWarning[] {
+  const knownPrompts: KnownThings = {
+    kind: 'prompt',
+    names: () => prompts.map(({ prompt }) => prompt.name),
+    isMeant: (pattern) =>
+      prompts.some(({ server, own, prompt }) => matchesTool(pattern, prompt.name, { server, tool: own })),
+  };
+  const knownResources: KnownThings = {
+    kind: 'resource',
+    names: () => [
+      ...resources.map(({ server, resource }) => `${server}:${resource.uri}`),
+      ...templates.map(({ server, template }) => `${server}:${template.uriTemplate}`),
+    ],
+    isMeant: (pattern) =>
+      resources.some(({ server, resource }) => matchesResource(pattern, server, resource.uri)) ||
+      templates.some(({ server, template }) => mayMeanResourceOf(pattern, server, template.uriTemplate)),
+  };
+  return [...allowlist.entries()].flatMap(([role, { prompts: some = [], resources: others = [] }]) => [
+    ...unmatched(some, knownPrompts, { role }),
+    ...unmatched(others, knownResources, { role }),
+  ]);
+}
+
+function unmatched(
+  patterns: readonly string[],
+  things: KnownThings,
+  where: { role: string } | { list: string },
+): AllowlistWarning[] {
+  return patterns
+    .filter((pattern) => !things.isMeant(pattern))
+    .map((pattern) => {
+      const { kind } = things;
+      const nearest = closest(pattern, things.names());
+      const hint = nearest ? `; the most similar ${kind} is '${nearest}'` : `; no ${kind}s are known`;
+      const place = 'role' in where ? `role '${where.role}'` : where.list;
+      return {
+        ...('role' in where && { role: where.role }),
+        ...{ pattern, kind },
+        ...(nearest && { nearest }),
+        message: `${place}: '${pattern}' matches no ${nouns[kind]}${hint}`,
+      };
+    });
+}
+
+/** A resource that nobody lists can be meant all the same: one that a result of a tool names. */
+const nouns = { tool: 'tool', prompt: 'prompt', resource: 'resource or template that is listed' };
+
 function unknownRole(role: string, roles: readonly string[] | undefined, what: string): AllowlistWarning {
   const nearest = closest(role, roles ?? []);
   const hint = nearest ? `; the most similar role is '${nearest}'` : '';
   return { role, ...(nearest && { nearest }), message: `${what}${hint}` };
-}
-
-function unmatchedPattern(where: string, pattern: string, tools: readonly string[]): AllowlistWarning {
-  const nearest = closest(pattern, tools);
-  const hint = nearest ? `; the most similar tool is '${nearest}'` : '; no tools are known';
-  return {
-    pattern,
-    ...(nearest && { nearest }),
-    message: `${where}: '${pattern}' matches no tool${hint}`,
-  };
 }

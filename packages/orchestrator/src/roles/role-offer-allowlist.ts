@@ -1,5 +1,6 @@
 import type { ToolOrigin } from '@signalbox/mcp-host';
-import { matchesPattern, type OfferedKinds, templateShape } from '@signalbox/protocol';
+import { type OfferedKinds, templateShape } from '@signalbox/protocol';
+import { matchesResource } from './resource-pattern.ts';
 import type { AllowlistRule, UnlistedRoles } from './role-tool-allowlist.ts';
 import { matchesTool } from './tool-pattern.ts';
 
@@ -38,6 +39,11 @@ export class RoleOfferAllowlist {
   /** Returns a copy in which `role` may use what `patterns` name. */
   withRole(role: string, patterns: OfferPatterns): RoleOfferAllowlist {
     return new RoleOfferAllowlist(new Map(this.#entries).set(role, patterns), this.#unlisted);
+  }
+
+  /** The `[role, patterns]` pairs of this allowlist. */
+  entries(): IterableIterator<[role: string, patterns: OfferPatterns]> {
+    return new Map(this.#entries).entries();
   }
 
   /** Says which kinds a role may be offered, whichever servers are up. */
@@ -94,11 +100,4 @@ export class RoleOfferAllowlist {
     if (entry) return entry[kind] ?? [];
     return this.#unlisted === 'allow' ? 'all' : [];
   }
-}
-
-/** Whether a pattern `SERVER:URI` means this URI of this server. Both parts may hold `*`. */
-function matchesResource(pattern: string, server: string, uri: string): boolean {
-  const colon = pattern.indexOf(':');
-  if (colon < 0) return false;
-  return matchesPattern(pattern.slice(0, colon), server) && matchesPattern(pattern.slice(colon + 1), uri);
 }

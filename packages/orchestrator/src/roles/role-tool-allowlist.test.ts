@@ -93,6 +93,7 @@ test('patterns that match no tool and roles that no token has are warned about w
     {
       role: 'reviewer',
       pattern: 'mcp_files__raed',
+      kind: 'tool',
       nearest: 'mcp_files__read',
       message:
         "role 'reviewer': 'mcp_files__raed' matches no tool; the most similar tool is 'mcp_files__read'",
@@ -120,12 +121,14 @@ test('lists of what may be repeated and budgets are checked in the same way', ()
   expect(warnings).toEqual([
     {
       pattern: 'mcp_files__wirte',
+      kind: 'tool',
       nearest: 'mcp_files__write',
       message:
         "safeToRepeat: 'mcp_files__wirte' matches no tool; the most similar tool is 'mcp_files__write'",
     },
     {
       pattern: 'mcp_file_read',
+      kind: 'tool',
       nearest: 'mcp_files__read',
       message: "neverRepeat: 'mcp_file_read' matches no tool; the most similar tool is 'mcp_files__read'",
     },

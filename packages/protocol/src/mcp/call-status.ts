@@ -32,6 +32,7 @@ export const callRecordSchema = z.object({
   agent: z.string(),
   role: z.string(),
   tool: z.string(),
+  thread: z.string().optional().describe('The thread of its request. Absent: one of its own, with its id.'),
   server: z.string().optional(),
   state: z.enum(['queued', 'held', 'awaiting_approval', 'running', 'finished']),
   approval: z.string().optional().describe('The id of the approval that it waits for, or waited for.'),

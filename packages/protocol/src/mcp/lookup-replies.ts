@@ -41,6 +41,12 @@ export const explanationSchema = z.object({
     .describe(
       'Hints that its server declares since its start, and that are not honoured until the server is reloaded.',
     ),
+  definition: z
+    .enum(['pinned', 'changed', 'new'])
+    .optional()
+    .describe(
+      'Of a server with `definitions: pin`: whether the definition is as pinned. A `changed` or `new` one is withheld until it is accepted.',
+    ),
   changed_at: z
     .number()
     .optional()
@@ -68,6 +74,10 @@ export const offerExplanationSchema = z.object({
   problem: z.string().optional().describe('Why no rule was asked: the URI is not in its normal form.'),
   exists: z.boolean().describe('Whether a server would be asked.'),
   server: z.string().optional(),
+  withheld: z
+    .literal(true)
+    .optional()
+    .describe('The definition of the prompt has changed, and nobody has accepted it yet.'),
   held: z.string().optional().describe('Who holds the role or the offer, since when and why.'),
 });
 /** The answer to op `explain_offer`, in `data`: whether this role could use it now, and the rule that decides it. */

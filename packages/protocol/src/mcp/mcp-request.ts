@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { agentIdSchema, idSchema, roleSchema } from '../names/name-schemas.ts';
 import { boundedRecord } from './bounded-record.ts';
 import { callRoundSchema } from './call-round.ts';
+import { acceptDefinitionsRequestSchema, definitionsRequestSchema } from './definitions.ts';
 import { offerMethods } from './offers.ts';
 
 const cursorSchema = z.string().max(256);
@@ -231,6 +232,8 @@ export const mcpRequestSchema = z.discriminatedUnion('op', [
   standingApprovalsRequestSchema,
   decideRequestSchema,
   revokeStandingRequestSchema,
+  definitionsRequestSchema,
+  acceptDefinitionsRequestSchema,
 ]);
 
 /** The operations that every role may ask for. */

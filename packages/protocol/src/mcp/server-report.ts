@@ -57,13 +57,25 @@ export const serverReportSchema = z.object({
   restarts: z.number(),
   tool_count: z.number(),
   tool_problems: z
-    .array(z.object({ tool: z.string().optional(), message: z.string() }))
+    .array(
+      z.object({
+        tool: z.string().optional(),
+        message: z.string(),
+        withheld: z.literal(true).optional().describe('It is withheld until its definition is accepted.'),
+      }),
+    )
     .describe(
       'Tools that are left out, or not offered as the server describes them, and why; at most some twenty.',
     ),
   tool_changes: z
     .array(toolChangeSchema)
     .describe('Tools whose definition changed while this orchestrator ran, newest first; at most twenty.'),
+  definitions: z
+    .object({ pinned: z.number(), withheld: z.number() })
+    .optional()
+    .describe(
+      'Of a server with `definitions: pin`: how many definitions are offered as pinned, and withheld.',
+    ),
   in_flight: z.number(),
   waiting: z.number().describe('Calls that wait in the orchestrator until the server takes another call.'),
   consecutive_failures: z.number(),
@@ -71,6 +83,12 @@ export const serverReportSchema = z.object({
   cache_entries: z.number(),
   cache_hits: z.number(),
   calls: z.number().describe('Calls that reached the server.'),
+  questions: z
+    .object({ asked: z.int(), refused: z.int(), last_refusal: z.string().optional() })
+    .optional()
+    .describe(
+      'What it asked callers in the middle of calls, and what of that was refused. Absent if it never asked.',
+    ),
   p50_ms: z.number().optional(),
   p95_ms: z.number().optional(),
   auth: z.enum(['idle', 'connecting', 'ready', 'needs_auth', 'failed']).optional(),
@@ -92,6 +110,16 @@ export const serversReplySchema = z.object({
       'How many calls wait for a person, since when the oldest does, and the nearest of their deadlines. Times are epoch milliseconds.',
     ),
   calls_held: z.int().describe('Calls that wait because of a hold.'),
+  kept_results: z
+    .object({
+      results: z.int(),
+      bytes: z.int(),
+      max_results: z.int(),
+      max_bytes: z.int(),
+      problem: z.string().optional().describe('Why a large result could not be written in the last minutes.'),
+    })
+    .optional()
+    .describe('The large results that are kept for agents, with the bytes of their files.'),
   holds: z
     .array(z.string())
     .optional()

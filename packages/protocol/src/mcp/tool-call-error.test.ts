@@ -19,6 +19,7 @@ const table: [ToolErrorCode, string, boolean][] = [
   ['approval_denied', 'permanent', false],
   ['approval_expired', 'transient', true],
   ['approval_superseded', 'transient', true],
+  ['definition_changed', 'permanent', false],
   ['held', 'transient', true],
   ['cancelled', 'permanent', false],
   ['result_too_large', 'permanent', false],

@@ -67,6 +67,12 @@ export const toolErrorCodes = {
     meaning:
       'The tool or the rules changed while the call waited for a decision, so that it was not made. A new call asks anew.',
   },
+  definition_changed: {
+    category: 'permanent',
+    retryable: false,
+    meaning:
+      'The server has changed the definition of the tool or prompt, or it is new, and nobody has accepted that yet. The call was not made.',
+  },
   held: {
     category: 'transient',
     retryable: true,

@@ -46,7 +46,9 @@ export const manifestSchema = z.object({
   has_unlisted: z
     .literal(true)
     .optional()
-    .describe('The role may also call tools that are not listed, by their exact names.'),
+    .describe(
+      'The role may also call tools that are not listed, by their exact names; or there are some whose definitions are withheld, and a call of them is answered with `definition_changed`.',
+    ),
   not_ready: z
     .array(
       z.object({
@@ -67,6 +69,10 @@ export const manifestSchema = z.object({
     .enum(unreadHints)
     .optional()
     .describe("How the role's agents are told of new mail, unless their faces decide it."),
+  keeps_results: z
+    .literal(true)
+    .optional()
+    .describe('Large results of the role’s calls are kept, and answered by previews of them.'),
 });
 /** A page of the tools, prompts, resources and templates that one role sees. `version` changes with the lists, and with any other field but `cursor` and `not_ready`. */
 export type Manifest = z.infer<typeof manifestSchema>;

@@ -1,5 +1,6 @@
 export { isAgentId } from './address.ts';
 export { parseBrokerAddress, untrustedDirectory } from './broker-address.ts';
+export { idPattern } from './message-id.ts';
 export {
   agentOfToken,
   isJwt,

@@ -1,3 +1,6 @@
+/** Matches the id of a message. A reply has the id of its request with `re:` before it. */
+export const idPattern = /^(re:)?[!-~]{1,64}$/;
+
 /** The ASCII order of these characters is their value order, so that ids sort by time. None of them makes an id look like an option. */
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz';
 const base = alphabet.length;

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { addressPattern, agentPattern, groupPattern, recipientPattern } from './address.ts';
+import { idPattern } from './message-id.ts';
 
-/** Matches the id of a message. A reply has the id of its request with `re:` before it. */
-export const idPattern = /^(re:)?[!-~]{1,64}$/;
 /** Matches the kind of a message. */
 export const kindPattern = /^[a-z][a-z_]{0,31}$/;
 /** Matches the role of an agent. */

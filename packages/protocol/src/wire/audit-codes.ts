@@ -74,6 +74,21 @@ const codes = {
     reported: true,
     meaning: 'Hosted servers declare hints that grant more than before, and these are not honoured.',
   },
+  definitions_pinned: {
+    kind: 'change',
+    reported: true,
+    meaning: 'The definitions of a server with `definitions: pin` were seen for the first time, and pinned.',
+  },
+  definition_changed: {
+    kind: 'change',
+    reported: true,
+    meaning: 'A pinned server offers definitions that are not the pinned ones; they are withheld.',
+  },
+  definitions_accepted: {
+    kind: 'change',
+    reported: true,
+    meaning: 'An operator accepted definitions that were withheld; `detail` says which, with their hashes.',
+  },
   scheduled_cancelled: {
     kind: 'change',
     meaning: 'An operator cancelled a message of another agent that was not due.',

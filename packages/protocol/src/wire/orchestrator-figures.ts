@@ -92,6 +92,18 @@ export const orchestratorMetrics = {
     help: 'Starts of a hosted server after the first.',
     labels: ['server'],
   },
+  keptResults: {
+    type: 'gauge',
+    name: 'signalbox_kept_results',
+    help: 'Large results that are kept for agents.',
+    labels: [],
+  },
+  keptResultBytes: {
+    type: 'gauge',
+    name: 'signalbox_kept_result_bytes',
+    help: 'Bytes of their files.',
+    labels: [],
+  },
   loopDelay: {
     type: 'histogram',
     name: 'signalbox_orchestrator_event_loop_delay_seconds',

@@ -14,7 +14,7 @@ export interface DatabaseOptions {
  * The version of every format in this package, another one after each change of tables or of what is in them. A database of another
  * version is refused.
  */
-export const formatVersion = 9;
+export const formatVersion = 10;
 
 /** How long a write waits for another process (a shell, a backup) that holds the write lock. It blocks the event loop. */
 const busyTimeoutMs = 2000;

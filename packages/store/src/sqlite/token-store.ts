@@ -20,6 +20,7 @@ export const tokenSchema = `
     created_at INTEGER NOT NULL,
     expires_at INTEGER,
     parent_id TEXT,
+    is_session INTEGER NOT NULL,
     checksum INTEGER NOT NULL
   );
   ${holdSchema}
@@ -51,19 +52,20 @@ export async function openSqliteTokenStore(options: SqliteTokenStoreOptions): Pr
 }
 
 const allTokens = `SELECT id, hash, agent, role, permissions, roles, approves, issuers, created_at AS createdAt,
-    expires_at AS expiresAt, parent_id AS parentId, checksum
+    expires_at AS expiresAt, parent_id AS parentId, is_session AS isSession, checksum
   FROM token ORDER BY created_at, id`;
 const allAgents = 'SELECT name, checksum FROM agent ORDER BY number';
 
 type ListColumn = 'permissions' | 'roles' | 'approves' | 'issuers';
 
-type TokenRow = Omit<TokenRecord, ListColumn | 'expiresAt' | 'parentId'> & {
+type TokenRow = Omit<TokenRecord, ListColumn | 'expiresAt' | 'parentId' | 'isSession'> & {
   permissions: string;
   roles: string | null;
   approves: string | null;
   issuers: string | null;
   expiresAt: number | null;
   parentId: string | null;
+  isSession: number;
   checksum: number;
 };
 
@@ -87,8 +89,8 @@ class SqliteTokenStore implements TokenStore {
     this.#all = db.prepare(allTokens);
     this.#add = db.prepare(
       `INSERT INTO token (id, hash, agent, role, permissions, roles, approves, issuers, created_at, expires_at, parent_id,
-         checksum)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         is_session, checksum)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#remove = db.prepare('DELETE FROM token WHERE id = ?');
     this.#agents = db.prepare(allAgents);
@@ -150,6 +152,7 @@ class SqliteTokenStore implements TokenStore {
       createdAt,
       expiresAt,
       parentId,
+      isSession: record.isSession ? 1 : 0,
     };
     this.#attempt(() => {
       this.#add.run(...columnsOf(row), checksumOf(row));
@@ -227,7 +230,7 @@ function listText(list: readonly string[] | undefined): string | null {
 }
 
 function toRecord(row: TokenRow): TokenRecord {
-  const { permissions, roles, approves, issuers, expiresAt, parentId, checksum, ...rest } = row;
+  const { permissions, roles, approves, issuers, expiresAt, parentId, isSession, checksum, ...rest } = row;
   const isSound = isSoundToken(row);
   return {
     ...rest,
@@ -238,6 +241,7 @@ function toRecord(row: TokenRow): TokenRecord {
     ...(!isSound && { damaged: true as const }),
     ...(expiresAt !== null && { expiresAt }),
     ...(parentId !== null && { parentId }),
+    ...(isSession === 1 && { isSession: true as const }),
   };
 }
 
@@ -247,9 +251,12 @@ function checksumOf(row: Omit<TokenRow, 'checksum'>): number {
 
 /** Returns the columns of a row in the order of the table. */
 function columnsOf(row: Omit<TokenRow, 'checksum'>): (string | number | null)[] {
-  const { id, hash, agent, role, permissions, roles, approves, issuers, createdAt, expiresAt, parentId } =
-    row;
-  return [id, hash, agent, role, permissions, roles, approves, issuers, createdAt, expiresAt, parentId];
+  const { id, hash, agent, role, permissions, roles, approves, issuers } = row;
+  const { createdAt, expiresAt, parentId, isSession } = row;
+  return [
+    ...[id, hash, agent, role, permissions, roles, approves, issuers],
+    ...[createdAt, expiresAt, parentId, isSession],
+  ];
 }
 
 function isSoundToken(row: TokenRow): boolean {

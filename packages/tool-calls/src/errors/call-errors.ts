@@ -89,6 +89,14 @@ export function withEarlierTry(error: ToolCallError, first: Failure): ToolCallEr
   return { ...error, may_have_run: mayHaveRun, cause_chain: causes };
 }
 
+/** Returns the error for answers to a call that does not wait for any, and that may not be made anew. */
+export function noWaitingCall(tool: Tool): ToolCallError {
+  return outcomeUnknown(
+    `no call of '${tool.name}' of yours waits for these answers: it has ended, was answered before, or was lost with its server or the orchestrator`,
+    [],
+  );
+}
+
 function lostCall(server: string, tool: Tool, reason: string, repeatable: boolean): ToolCallError {
   if (!repeatable)
     return outcomeUnknown(`server '${server}' was lost while '${tool.name}' ran (${reason})`, [reason]);

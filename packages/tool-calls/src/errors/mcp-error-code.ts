@@ -4,6 +4,7 @@ export const mcpErrorCode = {
   invalidRequest: -32600,
   methodNotFound: -32601,
   invalidParams: -32602,
+  internalError: -32603,
   /** The headers of an HTTP request contradict its body. */
   headerMismatch: -32020,
   missingRequiredClientCapability: -32021,

@@ -34,6 +34,7 @@ export class CurrentManifest {
   #hasUnlisted = false;
   #mailbox: MailboxAccess | undefined;
   #unreadHint: UnreadHint | undefined;
+  #keepsResults = false;
   #notReady: NotReady = [];
   #refreshing: Promise<boolean> | undefined;
   #refreshNext: Promise<boolean> | undefined;
@@ -74,6 +75,11 @@ export class CurrentManifest {
   /** The way in which the role is told of new mail; `undefined` if the configuration does not say it. */
   get unreadHint(): UnreadHint | undefined {
     return this.#unreadHint;
+  }
+
+  /** Whether large results of the role's calls are kept, and answered by previews. */
+  get keepsResults(): boolean {
+    return this.#keepsResults;
   }
 
   /** The servers that had told no tool yet when the list was last asked for. */
@@ -140,6 +146,7 @@ export class CurrentManifest {
     this.#hasUnlisted = manifest.has_unlisted === true;
     this.#mailbox = manifest.mailbox;
     this.#unreadHint = manifest.unread_hint;
+    this.#keepsResults = manifest.keeps_results === true;
     this.#tools = new Map(manifest.tools.map((tool) => [tool.name, tool]));
     if (this.#toolPart !== before) for (const listener of this.#listeners) listener();
     const changed = changedOffers(offersBefore, this.#offers);
@@ -149,8 +156,9 @@ export class CurrentManifest {
 
   /** All of the manifest but what is shown beside tools, as a text to compare. */
   get #toolPart(): string {
-    const unreadHint = this.#unreadHint;
-    return JSON.stringify([[...this.#tools.values()], this.#hasUnlisted, this.#mailbox, unreadHint]);
+    const tools = [...this.#tools.values()];
+    const rules = [this.#hasUnlisted, this.#mailbox, this.#unreadHint, this.#keepsResults];
+    return JSON.stringify([tools, ...rules]);
   }
 
   #refreshInBackground(): void {

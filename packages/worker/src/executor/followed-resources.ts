@@ -9,6 +9,8 @@ import {
 import { type Asker, askOrchestrator, unreadableAnswer } from './orchestrator-question.ts';
 
 const timeoutMs = 10_000;
+/** The pause before what could not be said again is said once more. */
+const pauseMs = 2_000;
 
 /** The dependencies of {@link FollowedResources}. */
 export interface FollowedResourcesDeps {
@@ -26,6 +28,10 @@ export class FollowedResources {
   readonly #listeners = new Set<(uri: string) => void>();
   #sending: Promise<Map<string, ToolCallError>> | undefined;
   #sendNext: Promise<Map<string, ToolCallError>> | undefined;
+  /** Breaks the present question off, to ask it anew. */
+  #renewal = new AbortController();
+  /** Whether what is wanted has to be said again until the orchestrator has answered. */
+  #isDue = false;
 
   constructor(deps: FollowedResourcesDeps) {
     this.#deps = deps;
@@ -40,9 +46,17 @@ export class FollowedResources {
     return new Map([...refused].filter(([uri]) => uris.has(uri)));
   }
 
-  /** Says again what is wanted, if anything is: the orchestrator may be another one. */
+  /**
+   * Says again what is wanted, if anything is: the orchestrator may be another one. A question that waits for its answer is asked anew,
+   * since the one before may have taken it with it.
+   */
   repeat(): void {
     if (this.#wanted.size === 0) return;
+    this.#isDue = true;
+    if (this.#sending) {
+      this.#renewal.abort();
+      return;
+    }
     this.#send().catch((thrown) => {
       this.#deps.log({ event: 'subscriptions_not_sent', reason: messageOf(thrown) });
     });
@@ -76,23 +90,40 @@ export class FollowedResources {
   }
 
   async #sendOnce(): Promise<Map<string, ToolCallError>> {
-    const uris = [...new Set([...this.#wanted.values()].flatMap((wanted) => [...wanted]))];
-    const { asker, stop } = this.#deps;
-    const refuseAll = (error: ToolCallError) => new Map(uris.map((uri) => [uri, error]));
-    const { result, error } = await askOrchestrator(
-      asker,
-      { op: 'subscriptions', uris },
-      { timeoutMs, signal: stop },
-    );
-    if (error) return refuseAll(error);
-    const read = subscriptionsReplySchema.safeParse(result);
-    if (!read.success) return refuseAll(unreadableAnswer('not a list of subscriptions'));
-    const told = new Map(read.data.refused.map(({ uri, error: why }) => [uri, why]));
-    const unknown = toolCallError('internal', 'the orchestrator did not say whether it may be followed', {
-      mayHaveRun: false,
-    });
-    const followed = new Set(read.data.subscribed);
-    for (const uri of uris) if (!followed.has(uri) && !told.has(uri)) told.set(uri, unknown);
-    return told;
+    const { stop } = this.#deps;
+    for (;;) {
+      const uris = [...new Set([...this.#wanted.values()].flatMap((wanted) => [...wanted]))];
+      this.#renewal = new AbortController();
+      const { signal: renewed } = this.#renewal;
+      const { result, error } = await askOrchestrator(
+        this.#deps.asker,
+        { op: 'subscriptions', uris },
+        { timeoutMs, signal: AbortSignal.any([stop, renewed]) },
+      );
+      if (renewed.aborted && !stop.aborted) continue;
+      if (!error) {
+        this.#isDue = false;
+        return refusalsOf(result, uris);
+      }
+      if (this.#isDue && !stop.aborted) setTimeout(() => this.repeat(), pauseMs).unref();
+      return refuseAll(uris, error);
+    }
   }
+}
+
+/** Reads the answer to what an address wants to follow: which of it it may not. */
+function refusalsOf(answer: unknown, uris: readonly string[]): Map<string, ToolCallError> {
+  const read = subscriptionsReplySchema.safeParse(answer);
+  if (!read.success) return refuseAll(uris, unreadableAnswer('not a list of subscriptions'));
+  const told = new Map(read.data.refused.map(({ uri, error }) => [uri, error]));
+  const unknown = toolCallError('internal', 'the orchestrator did not say whether it may be followed', {
+    mayHaveRun: false,
+  });
+  const followed = new Set(read.data.subscribed);
+  for (const uri of uris) if (!followed.has(uri) && !told.has(uri)) told.set(uri, unknown);
+  return told;
+}
+
+function refuseAll(uris: readonly string[], error: ToolCallError): Map<string, ToolCallError> {
+  return new Map(uris.map((uri) => [uri, error]));
 }

@@ -35,6 +35,7 @@ import type { CurrentOffers } from './current-offers.ts';
 import { FollowedResources } from './followed-resources.ts';
 import { question } from './orchestrator-question.ts';
 import {
+  endOfQuestion,
   type PermissionOptions,
   type PermissionQuestion,
   permissionTimeoutMs,
@@ -79,6 +80,8 @@ export interface ExecutorOptions {
    * wait for a person's decision is added to it.
    */
   timeoutMs?: number;
+  /** The thread that its calls belong to; by default each call has one of its own. */
+  thread?: string;
   /** How long to wait for a list of tools, also while no orchestrator is connected; default 30 s. */
   manifestTimeoutMs?: number;
   /** Aborting it closes the connection for good. */
@@ -219,11 +222,8 @@ export class McpProxyExecutor implements AsyncDisposable {
       ...(traceparent !== undefined && { traceparent }),
       ...(signal && { signal }),
     };
-    return await this.#send(body, requestOptions, {
-      tool: question(body.op),
-      mayBeRepeated,
-      onAwaitingApproval,
-    });
+    const call = { tool: question(body.op), mayBeRepeated, onAwaitingApproval };
+    return await endOfQuestion(asked, await this.#send(body, requestOptions, call));
   }
 
   /** Sends a request whose reply is that of a call. `tool` tells whether a failure may have had an effect. */
@@ -234,6 +234,7 @@ export class McpProxyExecutor implements AsyncDisposable {
   ): Promise<RoundResult> {
     const { tool, mayBeRepeated, onAwaitingApproval } = call;
     const { id } = requestOptions;
+    if (this.#options.thread !== undefined) requestOptions.thread = this.#options.thread;
     if (mayBeRepeated && id !== undefined) {
       const repeated = { over: mayBeRepeated, callId: id, tool, onAwaitingApproval };
       return await this.#repeatable(body, requestOptions, repeated);
@@ -360,6 +361,11 @@ export class McpProxyExecutor implements AsyncDisposable {
   /** The way in which the role is told of new mail, if the configuration says it. */
   get unreadHint(): UnreadHint | undefined {
     return this.#manifest.unreadHint;
+  }
+
+  /** Whether large results of the role's calls are kept, and answered by previews. */
+  get keepsResults(): boolean {
+    return this.#manifest.keepsResults;
   }
 
   /** Fetches the list again and returns whether it has changed. Throws `SignalboxError` and keeps the old list on failure. */

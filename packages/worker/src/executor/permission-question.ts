@@ -1,4 +1,5 @@
-import type { AskPermissionRequest } from '@signalbox/protocol';
+import { type AskPermissionRequest, questionHash, toolCallError } from '@signalbox/protocol';
+import type { RoundResult } from './call-result.ts';
 import type { ExecuteOptions } from './tool-call.ts';
 
 /** A question of an agent's CLI: whether it may use a tool of its own with this input. */
@@ -12,3 +13,16 @@ export type PermissionOptions = Omit<ExecuteOptions, 'timeoutMs' | 'meta'>;
  * `approvals.deadlineMs`, which begins when the orchestrator has the question, is shorter as a rule.
  */
 export const permissionTimeoutMs = 7 * 86_400_000;
+
+/**
+ * Returns how a question ended. A permission that is for another question is none: somebody else with the agent's token may have asked
+ * under the same id before.
+ */
+export async function endOfQuestion(asked: PermissionQuestion, outcome: RoundResult): Promise<RoundResult> {
+  if (outcome.error) return outcome;
+  const { structuredContent: told } = outcome.result as { structuredContent?: { question_hash?: unknown } };
+  if (told?.question_hash === (await questionHash(asked))) return outcome;
+  const message = 'the answer is to another question, which was asked under the same id before';
+  const hint = 'Nobody was asked about this use of the tool. Use it again, which asks anew.';
+  return { error: toolCallError('approval_superseded', message, { mayHaveRun: false, hint }) };
+}

@@ -7,6 +7,7 @@ import type { Mentioned } from '../mailbox/inbox/mentioned.ts';
 import { type Mailbox, type MailboxSettings, mailboxTools } from '../mailbox/mailbox-tools.ts';
 import type { TurnRef } from '../mailbox/served/turn-messages.ts';
 import { permissionTools } from '../permissions/permission-tool.ts';
+import { resultTools } from '../results/result-tools.ts';
 import { searchTools } from '../search/search-tools.ts';
 import { type AgentStatus, createAgentStatus } from '../tools/agent-status.ts';
 import { CallsUnderWay } from '../tools/calls-under-way.ts';
@@ -66,7 +67,7 @@ export function openAgentTools(executor: McpProxyExecutor, options: AgentToolsOp
       ? searchTools(executor, { ...options, ...hosting })
       : hostedTools(executor, hosting);
   const mailbox = options.mailbox === false ? undefined : mailboxTools(executor, { ...options, calls });
-  const own = mailbox ? withMailbox(hosted, mailbox) : hosted;
+  const own = combinedTools([resultTools(executor), mailbox ? withMailbox(hosted, mailbox) : hosted]);
   const tools = options.permissions === 'ask' ? combinedTools([permissionTools(executor), own]) : own;
   return {
     ...tools,

@@ -3,6 +3,7 @@ import type { Log } from '@signalbox/client';
 import { messageOf, permissionsOfRole, SignalboxError } from '@signalbox/protocol';
 import { type ExecutorOptions, McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import { type HttpRefusal, unavailable } from '../sdk/http-refusal.ts';
+import { type SessionIds, sessionIdsOf } from '../sdk/session-id.ts';
 import { type BearerToken, invalidToken } from './bearer-token.ts';
 import type { FaceAgent } from './face-agent.ts';
 import { RecentRefusals } from './recent-refusals.ts';
@@ -16,7 +17,7 @@ export interface AgentTableOptions {
   connect: Omit<ExecutorOptions, 'token' | 'agent' | 'signal' | 'waitForBroker' | 'manifestTimeoutMs'>;
   /** How long a connection and its list of tools may take, in milliseconds. */
   connectTimeoutMs: number;
-  open: (executor: McpProxyExecutor) => FaceAgent;
+  open: (executor: McpProxyExecutor, sessionIds: SessionIds) => FaceAgent;
   maxAgents: number;
   idleMs: number;
   /** Monotonic milliseconds. */
@@ -136,7 +137,7 @@ export class AgentTable {
         throw new SignalboxError('forbidden', `this is the ${executor.role}'s token; an agent needs its own`);
       }
       log({ event: 'face_agent_connected', agent, role: executor.role, tools: executor.toolCount });
-      return open(executor);
+      return open(executor, sessionIdsOf(token));
     } catch (thrown) {
       const refusal = refusalOf(thrown);
       log({ event: 'face_agent_refused', agent, status: refusal.status, reason: messageOf(thrown) });

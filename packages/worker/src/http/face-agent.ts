@@ -5,10 +5,13 @@ import { openHttpEndpoint } from '../sdk/http-endpoint.ts';
 import { refusalResponse, unavailable } from '../sdk/http-refusal.ts';
 import { type FaceRequest, requestIdOf } from '../sdk/http-request.ts';
 import { keptOpen } from '../sdk/kept-open.ts';
+import type { SessionIds } from '../sdk/session-id.ts';
 
 export interface FaceAgentOptions extends AgentToolsOptions {
   version: string;
   heartbeatMs?: number;
+  /** Makes the ids of the sessions of its token. */
+  sessionIds: SessionIds;
   maxSessions: number;
   /** Bytes of its requests that are read a second, in the long run; twice as many at once. */
   bytesPerSecond: number;
@@ -26,9 +29,9 @@ export interface FaceAgent {
   readonly bytes: Budget;
   /** Never rejects. */
   answer(request: FaceRequest): Promise<Response>;
-  /** Returns since when nobody uses it, in the clock's milliseconds; `undefined` while it has a session or waits for an answer. */
+  /** Returns since when nobody uses it, in the clock's milliseconds; `undefined` while a session of it is awake or it waits for an answer. */
   idleSince(): number | undefined;
-  /** Ends the sessions that nobody uses. */
+  /** Puts the sessions to sleep that nobody uses. */
   sweep(): Promise<void>;
   /** Cancels the calls that run, lets their answers out, and ends sessions, streams and the connection to the broker. */
   close(): Promise<void>;
@@ -36,7 +39,7 @@ export interface FaceAgent {
 
 /** Opens the tools of an agent to HTTP clients. The executor is closed with it. */
 export function openFaceAgent(executor: McpProxyExecutor, options: FaceAgentOptions): FaceAgent {
-  const { version, heartbeatMs, maxSessions, sessionIdleMs, now, log = () => {} } = options;
+  const { version, heartbeatMs, sessionIds, maxSessions, sessionIdleMs, now, log = () => {} } = options;
   const report = (thrown: unknown) => log({ event: 'mcp_face_error', reason: messageOf(thrown) });
   const tools = openAgentTools(executor, options);
   const { tracing, agent } = executor;
@@ -44,6 +47,7 @@ export function openFaceAgent(executor: McpProxyExecutor, options: FaceAgentOpti
     version,
     trace: tracing && { tracing, agent, transport: 'tcp' },
     heartbeatMs,
+    sessionIds,
     maxSessions,
     sessionIdleMs,
     now,

@@ -96,9 +96,10 @@ export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace>
     idleMs: limits.agentIdleMs,
     now,
     log,
-    open: (executor) =>
+    open: (executor, sessionIds) =>
       openFaceAgent(executor, {
         ...options,
+        sessionIds,
         maxSessions: limits.sessionsPerAgent,
         bytesPerSecond: limits.bytesPerSecond,
         sessionIdleMs: limits.sessionIdleMs,

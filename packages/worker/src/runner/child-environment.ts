@@ -31,6 +31,7 @@ export function agentVariables(facts: {
       SIGNALBOX_SERVED: '1',
       SIGNALBOX_TURN: facts.turn.seqs.join(','),
       ...(facts.turn.group !== undefined && { SIGNALBOX_TURN_GROUP: facts.turn.group }),
+      ...(facts.turn.thread !== undefined && { SIGNALBOX_TURN_THREAD: facts.turn.thread }),
       SIGNALBOX_MESSAGE_FILE: facts.turn.messageFile,
     }),
   };

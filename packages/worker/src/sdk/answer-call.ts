@@ -88,13 +88,13 @@ async function answerCall(
     progressToken !== undefined &&
     startCallProgress(heartbeatMs, (sent) => call.notify({ progressToken, ...sent }));
   let rounds = 0;
-  const again = (round: CallRound): Promise<FaceAnswer> => {
+  const again = (round: CallRound, ownSignal = signal): Promise<FaceAnswer> => {
     if (typeof name !== 'string')
       throw new JsonRpcError(invalidParams, 'tools/call needs the name of a tool');
     const answer = tools.call({
       name,
       arguments: call.arguments,
-      signal,
+      signal: ownSignal,
       round,
       traceparent: call.traceparent,
       meta: call.meta,

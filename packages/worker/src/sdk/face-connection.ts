@@ -4,6 +4,7 @@ import type { OfferedKinds } from '@signalbox/protocol';
 import { type AgentFaceTools, type AnswerDeps, cancelCalls } from './answer-call.ts';
 import { DirectCalls } from './direct-calls.ts';
 import { createFaceServer } from './face-server.ts';
+import { keepCodes } from './kept-codes.ts';
 import { ListenedResources } from './listened-resources.ts';
 import { sendOffersChanged } from './offer-requests.ts';
 import { RunningCalls } from './running-calls.ts';
@@ -37,6 +38,7 @@ export function serveConnection(
   tools: AgentFaceTools,
   { version, heartbeatMs, trace, keyOf, onError }: FaceConnectionOptions,
 ): FaceConnection {
+  keepCodes(transport);
   const running = new RunningCalls();
   const deps = { tools, running, heartbeatMs, trace, keyOf };
   const directCalls = new DirectCalls(deps);

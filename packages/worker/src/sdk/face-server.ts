@@ -12,6 +12,7 @@ import { type CallRound, workerFaceCapability } from '@signalbox/protocol';
 import { JsonRpcError } from '../tools/json-rpc-error.ts';
 import { toolPage } from '../tools/list-pages.ts';
 import { type AnswerDeps, type ClientCall, startCall } from './answer-call.ts';
+import { withOwnCode } from './kept-codes.ts';
 import { untouched } from './legacy-input.ts';
 import { LegacySubscriptions } from './legacy-subscriptions.ts';
 import { answerOfferRequest, isOfferMethod, offerCapabilities } from './offer-requests.ts';
@@ -54,8 +55,7 @@ export function createFaceServer(options: FaceServerOptions): Server {
   const isKnown = (method: string) => method === 'tools/call' || isOfferMethod(offers, method);
   const subscriptions = new LegacySubscriptions(server, offers);
   if (onlyMethod !== undefined && !isKnown(onlyMethod)) return server;
-  server.fallbackRequestHandler = (request, context) => {
-    const isLegacy = context.mcpReq.envelope === undefined;
+  const answer = (request: JSONRPCRequest, context: ServerContext, isLegacy: boolean) => {
     if (isLegacy && subscriptions.knows(request.method))
       return subscriptions.answer(request.method, request.params ?? {});
     if (!isKnown(request.method)) {
@@ -68,12 +68,20 @@ export function createFaceServer(options: FaceServerOptions): Server {
       const { method, params = {} } = request;
       return answerOfferRequest(offers, { method, params, signal: cancelled, round, meta });
     }
-    const { answer, abort } = startCall(server, options, (signal) =>
+    const { answer: answered, abort } = startCall(server, options, (signal) =>
       clientCall(server, request, { context, signal, key: options.keyOf?.(context.mcpReq.id) }),
     );
     if (cancelled.aborted) abort(cancelled.reason);
     cancelled.addEventListener('abort', () => abort(cancelled.reason), { once: true });
-    return answer;
+    return answered;
+  };
+  server.fallbackRequestHandler = async (request, context) => {
+    const isLegacy = context.mcpReq.envelope === undefined;
+    try {
+      return await answer(request, context, isLegacy);
+    } catch (thrown) {
+      throw isLegacy ? withOwnCode(thrown) : thrown;
+    }
   };
   return server;
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { classifyInboundRequest, createMcpHandler } from '@modelcontextprotocol/server';
 import type { OfferedKinds } from '@signalbox/protocol';
 import { type AgentFaceTools, type AnswerDeps, cancelCalls } from './answer-call.ts';
@@ -10,6 +9,7 @@ import { LegacySessions } from './legacy-sessions.ts';
 import { followListened, listensToResources } from './listened-resources.ts';
 import { paramMismatch } from './param-headers.ts';
 import { RunningCalls } from './running-calls.ts';
+import type { SessionIds } from './session-id.ts';
 
 /** The JSON-RPC code of MCP 2026-07-28 for headers that contradict the body. */
 const headerMismatch = -32020;
@@ -20,11 +20,13 @@ export interface HttpEndpointOptions {
   heartbeatMs?: number | undefined;
   /** See `AnswerDeps.trace`. */
   trace: AnswerDeps['trace'];
+  /** Makes the ids of the sessions of clients of the revisions up to 2025-11-25. */
+  sessionIds: SessionIds;
   maxSessions: number;
   sessionIdleMs: number;
   /** Monotonic milliseconds. */
   now: () => number;
-  /** Called when a session has ended: the calls of `FaceCall.session` come no more. Must not reject. */
+  /** Called when a session has ended or sleeps: what `FaceCall.session` holds for it is to be given back. Must not reject. */
   onSessionEnded: (session: string) => Promise<void>;
   onError: (error: Error) => void;
 }
@@ -32,13 +34,13 @@ export interface HttpEndpointOptions {
 /** All HTTP clients of one agent's tools, of every revision of MCP. */
 export interface HttpEndpoint {
   answer(request: FaceRequest): Promise<Response>;
-  /** The sessions of clients of the revisions up to 2025-11-25. */
+  /** The sessions of clients of the revisions up to 2025-11-25 that are awake. */
   readonly sessionCount: number;
   /** Tells every client that listens that the list of tools has changed. */
   announceListChanged(): void;
   /** Tells every client that listens which other lists have changed. */
   announceOffersChanged(changed: OfferedKinds): void;
-  /** Ends the sessions that nobody uses any more. */
+  /** Puts the sessions to sleep that nobody uses any more. */
   sweep(): Promise<void>;
   /** Cancels the calls that run, lets their answers reach the clients, and ends all sessions and streams. */
   close(): Promise<void>;
@@ -46,7 +48,8 @@ export interface HttpEndpoint {
 
 /** Serves an agent's tools over HTTP: requests of the current revision one by one, those of earlier revisions in sessions. */
 export function openHttpEndpoint(tools: AgentFaceTools, options: HttpEndpointOptions): HttpEndpoint {
-  const { version, heartbeatMs, trace, maxSessions, sessionIdleMs, now, onSessionEnded, onError } = options;
+  const { version, heartbeatMs, trace, sessionIds, maxSessions, sessionIdleMs, now } = options;
+  const { onSessionEnded, onError } = options;
   const running = new RunningCalls();
   const createServer = (own: { onlyMethod?: string; session?: string }) =>
     createFaceServer({ tools, running, heartbeatMs, trace, version, ...own });
@@ -64,7 +67,7 @@ export function openHttpEndpoint(tools: AgentFaceTools, options: HttpEndpointOpt
       directCalls: new DirectCalls({ tools, running, heartbeatMs, trace, session }),
     }),
     onEnded: onSessionEnded,
-    newSessionId: randomUUID,
+    ids: sessionIds,
     maxSessions,
     idleMs: sessionIdleMs,
     now,

@@ -6,8 +6,19 @@ import type {
   RequestOptions,
   StandardSchemaV1,
 } from '@modelcontextprotocol/server';
-import { type CallRound, isInputRequired, messageOf, toolCallError } from '@signalbox/protocol';
-import type { FaceAnswer } from '../tools/face-tools.ts';
+import {
+  type CallRound,
+  isInputRequired,
+  isJsonObject,
+  isQuestionMethod,
+  isRunningCallState,
+  messageOf,
+  type NoAnswer,
+  questionCapabilities,
+  toolCallError,
+} from '@signalbox/protocol';
+import { clientGone, type FaceAnswer } from '../tools/face-tools.ts';
+import { internalError } from '../tools/json-rpc-error.ts';
 import { failedResultOf } from '../tools/tool-result.ts';
 
 const maxRounds = 8;
@@ -37,21 +48,30 @@ export interface AskingCall {
   /** Aborted when the call ends. */
   signal: AbortSignal;
   capabilities: ClientCapabilities | undefined;
-  /** Makes the call again. */
-  again(round: CallRound): Promise<FaceAnswer>;
+  /** Makes the call again. `signal` stands for that of the call. */
+  again(round: CallRound, signal?: AbortSignal): Promise<FaceAnswer>;
 }
 
 /**
  * Asks a client of the revisions up to 2025-11-25 what a tool wants to know, and makes the call again with the answers. Those
- * revisions have no result that asks for input; their servers ask by requests of their own.
+ * revisions have no result that asks for input; their servers ask by requests of their own. Such a server's call runs on meanwhile: it is told
+ * why an answer is missing, and that the call was cancelled.
  */
 export async function askLegacyClient(asking: AskingCall, first: FaceAnswer): Promise<FaceAnswer> {
   let answer = first;
   for (let rounds = 0; isInputRequired(answer.result); rounds++) {
-    if (rounds === maxRounds) return failed(answer, `still asks for input after ${maxRounds} rounds`);
     const { inputRequests, requestState } = answer.result as Questions;
+    const isRunning = isRunningCallState(requestState);
+    // The orchestrator bounds the questions of a call that runs on.
+    if (rounds === maxRounds && !isRunning)
+      return failed(answer, `still asks for input after ${maxRounds} rounds`);
     try {
-      const inputResponses = inputRequests && (await answersTo(asking, inputRequests));
+      const inputResponses =
+        inputRequests && (await (isRunning ? allAnswersTo : answersTo)(asking, inputRequests));
+      if (isRunning && asking.signal.aborted) {
+        if (asking.signal.reason !== clientGone) callOff(asking, inputRequests, requestState);
+        throw new Unanswered('the call was cancelled');
+      }
       if (!inputResponses) await delay(pauseMs, undefined, { signal: asking.signal });
       answer = await asking.again({
         ...(asking.capabilities && { clientCapabilities: { ...asking.capabilities } }),
@@ -59,7 +79,7 @@ export async function askLegacyClient(asking: AskingCall, first: FaceAnswer): Pr
         ...(typeof requestState === 'string' && { requestState }),
       });
     } catch (thrown) {
-      if (asking.signal.aborted || !(thrown instanceof NoAnswer)) throw thrown;
+      if (asking.signal.aborted || !(thrown instanceof Unanswered)) throw thrown;
       return failed(answer, `asks for input that the client did not give: ${thrown.message}`);
     }
   }
@@ -72,7 +92,7 @@ interface Questions {
 }
 
 /** A question has no answer; the message says why. */
-class NoAnswer extends Error {}
+class Unanswered extends Error {}
 
 /** Asks all questions at once. The first one without an answer ends the others. */
 async function answersTo(
@@ -91,27 +111,48 @@ async function answersTo(
     return Object.fromEntries(await Promise.all(answers));
   } catch (thrown) {
     others.abort();
-    throw new NoAnswer(messageOf(thrown));
+    throw new Unanswered(messageOf(thrown));
   }
 }
 
-const capabilityFor = {
-  'elicitation/create': 'elicitation',
-  'sampling/createMessage': 'sampling',
-  'roots/list': 'roots',
-} as const;
+/** Asks all questions at once. What has no answer gets the reason why. */
+async function allAnswersTo(
+  { ask, signal, capabilities = {} }: AskingCall,
+  questions: Record<string, unknown>,
+): Promise<Record<string, unknown>> {
+  const answers = Object.entries(questions).map(async ([key, question]) => {
+    try {
+      return [
+        key,
+        await ask(requestFor(key, question, capabilities), { timeout: answerMs, signal }),
+      ] as const;
+    } catch (thrown) {
+      const { code } = isJsonObject(thrown) ? thrown : {};
+      return [key, noAnswer(Number.isSafeInteger(code) ? (code as number) : internalError, thrown)] as const;
+    }
+  });
+  return Object.fromEntries(await Promise.all(answers));
+}
+
+function noAnswer(code: number, thrown: unknown): NoAnswer {
+  return { error: { code, message: messageOf(thrown) } };
+}
+
+/** Ends a call that runs on at its server. Its own signal has ended, so that it is told by another round. */
+function callOff({ again }: AskingCall, questions: object = {}, requestState: string): void {
+  const error = { code: internalError, message: 'the client cancelled the call', isCancelled: true };
+  const inputResponses = Object.fromEntries(Object.keys(questions).map((key) => [key, { error }]));
+  again({ inputResponses, requestState }, new AbortController().signal).catch(() => {});
+}
 
 function requestFor(key: string, question: unknown, capabilities: ClientCapabilities) {
   const { method, params } = (question ?? {}) as { method?: string; params?: Record<string, unknown> };
-  if (method === undefined || !Object.hasOwn(capabilityFor, method)) {
-    throw new NoAnswer(`'${key}' is not a question that clients know`);
-  }
-  const known = method as keyof typeof capabilityFor;
-  if (!capabilities[capabilityFor[known]]) throw new NoAnswer(`it cannot be asked for ${known}`);
+  if (!isQuestionMethod(method)) throw new Unanswered(`'${key}' is not a question that clients know`);
+  if (!capabilities[questionCapabilities[method]]) throw new Unanswered(`it cannot be asked for ${method}`);
   // Only the earlier revisions require an id for such a question.
   const needsId = params?.mode === 'url' && params.elicitationId === undefined;
   return {
-    method: known,
+    method,
     ...(params && { params: needsId ? { ...params, elicitationId: randomUUID() } : params }),
   };
 }

@@ -8,39 +8,52 @@ import type { OfferedKinds } from '@signalbox/protocol';
 import type { DirectCalls } from './direct-calls.ts';
 import { type HttpRefusal, refusalResponse } from './http-refusal.ts';
 import { type FaceRequest, requestIdOf } from './http-request.ts';
+import { keepCodes } from './kept-codes.ts';
 import { sendOffersChanged } from './offer-requests.ts';
+import type { SessionIds, SessionState } from './session-id.ts';
 import { SessionTransport } from './session-transport.ts';
 
 interface Session {
   readonly server: Server;
   readonly transport: SessionTransport;
   lastUsedAt: number;
+  /** Whether the client has followed a resource, which its id does not hold. */
+  hasFollowed: boolean;
 }
 
 export interface LegacySessionsOptions {
   /** Makes the server of the session with this id, and what answers its calls. */
   createServer: (session: string) => { server: Server; directCalls: DirectCalls };
-  /** Called when a session has ended. Must not reject. */
+  /** Called when a session has ended or is put to sleep. Must not reject. */
   onEnded: (session: string) => Promise<void>;
-  newSessionId: () => string;
-  /** One more session ends the one that was idle longest. */
+  ids: SessionIds;
+  /** One more session puts the one to sleep that was idle longest. */
   maxSessions: number;
-  /** A session without requests and without a listening client ends after this time. */
+  /** A session without requests and without a listening client is put to sleep after this time. */
   idleMs: number;
   /** Monotonic milliseconds. */
   now: () => number;
 }
 
-/** The sessions of one agent, for clients of the revisions up to 2025-11-25. */
+/** The most sessions that are remembered as ended. */
+const maxEnded = 1_000;
+
+/**
+ * The sessions of one agent, for clients of the revisions up to 2025-11-25. Their ids hold what they rest on. So one of which nothing is
+ * in memory, because it is asleep or began at a face that has died, is woken by its next request.
+ */
 export class LegacySessions {
   readonly #options: LegacySessionsOptions;
   readonly #sessions = new Map<string, Session>();
+  readonly #waking = new Map<string, Promise<Session | HttpRefusal>>();
+  /** The newest sessions that are not woken again. */
+  readonly #ended = new Set<string>();
 
   constructor(options: LegacySessionsOptions) {
     this.#options = options;
   }
 
-  /** The number of sessions. */
+  /** The number of sessions that are awake. */
   get size(): number {
     return this.#sessions.size;
   }
@@ -48,8 +61,8 @@ export class LegacySessions {
   /** Answers a request: it begins a session, belongs to one, or is refused. */
   async answer(request: FaceRequest): Promise<Response> {
     const { message, headers } = request;
-    if (isInitializeRequest(message)) return this.#open(request);
-    const named = this.#named(headers['mcp-session-id'], headers['mcp-protocol-version']);
+    if (isInitializeRequest(message)) return this.#open(message.params, request);
+    const named = await this.#named(headers['mcp-session-id'], headers['mcp-protocol-version']);
     if ('status' in named) return refusalResponse(named, requestIdOf(message));
     named.lastUsedAt = this.#options.now();
     return this.#answerWithin(named, request).finally(() => {
@@ -67,34 +80,50 @@ export class LegacySessions {
     for (const { server } of this.#sessions.values()) sendOffersChanged(server, changed).catch(() => {});
   }
 
-  /** Ends the sessions that nobody uses any more. */
+  /** Puts the sessions to sleep that nobody uses any more. */
   async sweep(): Promise<void> {
+    const since = this.#options.now() - this.#options.idleMs;
     for (const session of this.#sessions.values()) {
-      if (this.#isOver(session)) await this.#end(session);
+      if (!session.transport.isBusy && session.lastUsedAt <= since) await this.#putToSleep(session);
     }
   }
 
-  /** Ends all sessions. */
+  /** Closes all sessions. The next face goes on with them. */
   async close(): Promise<void> {
-    for (const session of this.#sessions.values()) await this.#end(session);
+    for (const session of this.#sessions.values()) await this.#close(session);
   }
 
-  async #open(request: FaceRequest): Promise<Response> {
-    const { createServer, newSessionId, maxSessions, now } = this.#options;
-    const transport = new SessionTransport(newSessionId());
-    const { server, directCalls } = createServer(transport.sessionId);
+  async #open(state: SessionState, request: FaceRequest): Promise<Response> {
+    const id = this.#options.ids.make(state);
+    const { session, response } = await this.#begin(id, request.message as JSONRPCMessage, request);
+    if (!session) return response;
+    const { maxSessions } = this.#options;
+    const last = this.#sessions.size >= maxSessions && (this.#longestIdle() ?? this.#longestBusy());
+    if (last) await this.#putToSleep(last);
+    this.#sessions.set(session.transport.sessionId, session);
+    response.headers.set('mcp-session-id', session.transport.sessionId);
+    return response;
+  }
+
+  /** Has a new server answer `initialize`. There is no session if it refuses it. */
+  async #begin(
+    id: string,
+    initialize: JSONRPCMessage,
+    caller: Pick<FaceRequest, 'signal' | 'streams'>,
+  ): Promise<{ response: Response; session?: Session }> {
+    const { createServer, now } = this.#options;
+    const transport = new SessionTransport(id);
+    keepCodes(transport);
+    const { server, directCalls } = createServer(id);
     await server.connect(transport);
     directCalls.attach(transport);
-    const response = await transport.post(request.message as JSONRPCMessage, request);
+    const response = await transport.post(initialize, caller);
     if (server.getClientVersion() === undefined) {
       await server.close();
-      return response;
+      return { response };
     }
     directCalls.open(server);
-    if (this.#sessions.size >= maxSessions) await this.#end(this.#longestIdle());
-    this.#sessions.set(transport.sessionId, { server, transport, lastUsedAt: now() });
-    response.headers.set('mcp-session-id', transport.sessionId);
-    return response;
+    return { response, session: { server, transport, lastUsedAt: now(), hasFollowed: false } };
   }
 
   async #answerWithin(
@@ -105,21 +134,21 @@ export class LegacySessions {
       await this.#end(session);
       return new Response(null, { status: 204 });
     }
-    if (message !== undefined) return session.transport.post(message as JSONRPCMessage, caller);
+    if (message !== undefined) {
+      session.hasFollowed ||= (message as { method?: unknown }).method === 'resources/subscribe';
+      return session.transport.post(message as JSONRPCMessage, caller);
+    }
     if (caller.streams) return session.transport.listen(caller.signal);
     return refusalResponse({ status: 406, message: 'GET needs the header Accept: text/event-stream' });
   }
 
-  #named(sessionId: string | undefined, version: string | undefined): Session | HttpRefusal {
-    if (sessionId === undefined) {
+  async #named(id: string | undefined, version: string | undefined): Promise<Session | HttpRefusal> {
+    if (id === undefined) {
       const message = 'the Mcp-Session-Id header is missing: begin a session with initialize';
       return { status: 400, message };
     }
-    const session = this.#sessions.get(sessionId);
-    if (!session || this.#isOver(session)) {
-      const message = 'there is no such session for this token (any more): begin one with initialize';
-      return { status: 404, code: -32001, message };
-    }
+    const session = this.#sessions.get(id) ?? (await this.#wakeOnce(id));
+    if ('status' in session) return session;
     if (version !== undefined && !SUPPORTED_PROTOCOL_VERSIONS.includes(version)) {
       const known = SUPPORTED_PROTOCOL_VERSIONS.join(', ');
       return { status: 400, message: `MCP-Protocol-Version must be one of ${known} within a session` };
@@ -127,20 +156,77 @@ export class LegacySessions {
     return session;
   }
 
-  #isOver({ transport, lastUsedAt }: Session): boolean {
-    return !transport.isBusy && lastUsedAt <= this.#options.now() - this.#options.idleMs;
+  /** Requests that come while a session wakes wait for the same one. */
+  #wakeOnce(id: string): Promise<Session | HttpRefusal> {
+    const waking = this.#waking.get(id);
+    if (waking) return waking;
+    const woken = this.#wake(id).finally(() => this.#waking.delete(id));
+    this.#waking.set(id, woken);
+    return woken;
   }
 
-  /** Returns the session that was idle longest, or one that is busy if none is idle. */
-  #longestIdle(): Session {
-    const rank = ({ transport, lastUsedAt }: Session) =>
-      (transport.isBusy ? Number.MAX_VALUE : 0) + lastUsedAt;
-    return [...this.#sessions.values()].reduce((a, b) => (rank(b) < rank(a) ? b : a));
+  /** Goes on with a session by its id alone. It takes the place of an idle one, but of none that is in use: both clients would wake theirs again and again. */
+  async #wake(id: string): Promise<Session | HttpRefusal> {
+    const state = this.#ended.has(id) ? undefined : this.#options.ids.read(id);
+    if (!state) return noSession;
+    const signal = new AbortController().signal;
+    const initialize: JSONRPCMessage = { jsonrpc: '2.0', id: 0, method: 'initialize', params: { ...state } };
+    const { session } = await this.#begin(id, initialize, { signal, streams: false });
+    if (!session) return noSession;
+    if (this.#sessions.size >= this.#options.maxSessions) {
+      const idle = this.#longestIdle();
+      if (!idle) {
+        await session.server.close();
+        return tooManyInUse(this.#options.maxSessions);
+      }
+      await this.#putToSleep(idle);
+    }
+    this.#sessions.set(id, session);
+    // The lists may have changed while nobody could tell the client.
+    await session.server.sendToolListChanged();
+    await sendOffersChanged(session.server, { prompts: true, resources: true });
+    return session;
   }
 
-  async #end({ server, transport }: Session): Promise<void> {
+  #longestIdle(): Session | undefined {
+    return longestUnused([...this.#sessions.values()].filter(({ transport }) => !transport.isBusy));
+  }
+
+  #longestBusy(): Session | undefined {
+    return longestUnused([...this.#sessions.values()]);
+  }
+
+  /** Gives the memory of a session back. One whose client follows resources ends: it could not be told what it follows once it is woken. */
+  #putToSleep(session: Session): Promise<void> {
+    return session.hasFollowed ? this.#end(session) : this.#close(session);
+  }
+
+  /** Ends a session for good. */
+  #end(session: Session): Promise<void> {
+    const [oldest] = this.#ended;
+    if (this.#ended.size >= maxEnded && oldest !== undefined) this.#ended.delete(oldest);
+    this.#ended.add(session.transport.sessionId);
+    return this.#close(session);
+  }
+
+  async #close({ server, transport }: Session): Promise<void> {
     this.#sessions.delete(transport.sessionId);
     await server.close();
     await this.#options.onEnded(transport.sessionId);
   }
+}
+
+const noSession: HttpRefusal = {
+  status: 404,
+  code: -32001,
+  message: 'there is no such session for this token (any more): begin one with initialize',
+};
+
+function tooManyInUse(limit: number): HttpRefusal {
+  const message = `this agent has ${limit} sessions in use here; end some, or raise worker.limits.sessionsPerAgent`;
+  return { status: 429, message, headers: { 'retry-after': '1' } };
+}
+
+function longestUnused(sessions: readonly Session[]): Session | undefined {
+  return sessions.toSorted((a, b) => a.lastUsedAt - b.lastUsedAt)[0];
 }

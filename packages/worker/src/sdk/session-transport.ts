@@ -34,8 +34,8 @@ export class SessionTransport implements Transport {
   readonly sessionId: string;
   readonly #exchanges = new Map<RequestId, Exchange>();
   #stream: EventStream | undefined;
-  /** The newest announcement for which there was no stream. */
-  #missed: JSONRPCMessage | undefined;
+  /** The announcements for which there was no stream, each once: of lists, and of resources that the client follows. */
+  readonly #missed = new Map<string, JSONRPCMessage>();
   #closed = false;
 
   constructor(sessionId: string) {
@@ -78,8 +78,8 @@ export class SessionTransport implements Transport {
     });
     this.#stream = stream;
     signal.addEventListener('abort', () => stream.end(), { once: true });
-    if (this.#missed) stream.write(this.#missed);
-    this.#missed = undefined;
+    for (const message of this.#missed.values()) stream.write(message);
+    this.#missed.clear();
     return stream.response;
   }
 
@@ -95,7 +95,7 @@ export class SessionTransport implements Transport {
       if (!told && isJSONRPCRequest(message))
         throw new Error('the client cannot be asked: it takes no stream');
     } else if (!this.#stream?.write(message)) {
-      this.#missed = message;
+      this.#missed.set(JSON.stringify(message), message);
     }
   }
 

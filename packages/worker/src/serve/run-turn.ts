@@ -77,7 +77,7 @@ export async function runTurn(task: TurnTask, options: TurnRunOptions): Promise<
   const { setup, roots, records, cleanup } = options;
   const name = `${setup.agent}#turn-${task.turn}`;
   const files = await prepareRunFiles(
-    { ...setup, turn: { seqs: task.seqs, group: options.group } },
+    { ...setup, turn: { seqs: task.seqs, group: options.group, thread: sameThread(task.messages) } },
     { roots, records, cleanup, name },
   );
   try {
@@ -99,6 +99,11 @@ export async function runTurn(task: TurnTask, options: TurnRunOptions): Promise<
   } finally {
     await files.remove();
   }
+}
+
+function sameThread(messages: readonly InboxMessage[]): string | undefined {
+  const [thread, ...others] = new Set(messages.map((message) => message.thread));
+  return others.length === 0 ? thread : undefined;
 }
 
 /** Asks the program how it is started, and writes what that needs. */

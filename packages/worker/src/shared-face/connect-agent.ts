@@ -37,12 +37,14 @@ export async function connectAgent(
   ending.addEventListener('abort', giveUp, { once: true });
   if (ending.aborted) giveUp();
   const { orchestrator = connect.orchestrator, timeout_ms: timeoutMs = connect.timeoutMs } = hello.options;
+  const thread = hello.options.turn?.thread;
   let executor: McpProxyExecutor;
   try {
     executor = await McpProxyExecutor.connect({
       ...connect,
       ...(orchestrator !== undefined && { orchestrator }),
       ...(timeoutMs !== undefined && { timeoutMs }),
+      ...(thread !== undefined && { thread }),
       token: hello.token,
       agent,
       consumer: hello.consumer,

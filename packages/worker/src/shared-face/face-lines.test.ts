@@ -18,6 +18,7 @@ test('any other first line is refused with the field that is wrong, and without 
     [{ ...hello, token, agent: 'No Id' }, "'agent'"],
     [{ signalbox_hint: 1, token: 'x' }, "'agent'"],
     [{ ...hello, signalbox_face: 2, token: 'x' }, "'signalbox_face'"],
+    [{ ...hello, token: 'x', options: { turn: { seqs: [1], thread: 'a b' } } }, "'options.turn.thread'"],
   ] as const) {
     expect(() => read(line)).toThrow(
       expect.objectContaining({ code: 'bad_hello', message: expect.stringContaining(field) }),

@@ -1,4 +1,11 @@
-import { isAgentId, isGroupName, isJsonObject, maxTokenLength, SignalboxError } from '@signalbox/protocol';
+import {
+  idSchema,
+  isAgentId,
+  isGroupName,
+  isJsonObject,
+  maxTokenLength,
+  SignalboxError,
+} from '@signalbox/protocol';
 import { z } from 'zod';
 
 /** The version of the lines between a shim and a shared face, which are described in `docs/protocol/shared-face.md`. */
@@ -25,6 +32,7 @@ const helloSchema = z.object({
         .object({
           seqs: z.array(z.int().positive()).max(maxTurnMessages).readonly(),
           group: z.string().refine(isGroupName, 'is no group').optional(),
+          thread: idSchema.optional(),
         })
         .optional(),
     })

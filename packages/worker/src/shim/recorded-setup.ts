@@ -3,17 +3,29 @@ import { repeatedId } from '../shared-face/call-key.ts';
 
 /** The requests whose effect lasts for the session, beside `initialize`. */
 const settingMethods: ReadonlySet<string> = new Set(['logging/setLevel']);
+/** The requests that change which resources the client follows. */
+const followingMethods: ReadonlySet<string> = new Set(['resources/subscribe', 'resources/unsubscribe']);
 
 interface RecordedRequest {
   n: number;
   line: string;
 }
 
-/** The lines that a new face needs before it can go on with a session: the handshake and the settings that earlier faces accepted. */
+/** The lists of which a face tells its client that they have changed. */
+export const listKinds = ['tools', 'prompts', 'resources'] as const;
+export type ListKind = (typeof listKinds)[number];
+
+/**
+ * The lines that a new face needs before it can go on with a session: the handshake, the settings that earlier faces accepted, and the
+ * resources that the client follows.
+ */
 export class RecordedSetup {
   #initialize: RecordedRequest | undefined;
   #initialized: string | undefined;
   readonly #settings = new Map<string, RecordedRequest>();
+  /** The subscriptions that last, by the URI of their resource. The face bounds their number. */
+  readonly #followed = new Map<unknown, RecordedRequest>();
+  #listKinds: readonly ListKind[] = [];
 
   /** True if the session began with a handshake, as in the revisions of MCP up to 2025-11-25. */
   get hasHandshake(): boolean {
@@ -33,7 +45,20 @@ export class RecordedSetup {
   /** Notes a request that a face accepted. Requests without a lasting effect are left out. */
   accepted(method: string, request: RecordedRequest): void {
     if (method === 'initialize') this.#initialize = request;
+    else if (method === 'resources/subscribe') this.#followed.set(uriOf(request), request);
+    else if (method === 'resources/unsubscribe') this.#followed.delete(uriOf(request));
     else if (settingMethods.has(method)) this.#settings.set(method, request);
+  }
+
+  /** Notes what the first face has told the client that it offers. */
+  offered(capabilities: unknown): void {
+    const offered = capabilities as Partial<Record<ListKind, { listChanged?: unknown }>> | undefined;
+    this.#listKinds = listKinds.filter((kind) => offered?.[kind]?.listChanged === true);
+  }
+
+  /** The lists of which the client is told that they have changed. */
+  get listKinds(): readonly ListKind[] {
+    return this.#listKinds;
   }
 
   /** Returns the first line for a new face. */
@@ -43,14 +68,18 @@ export class RecordedSetup {
 
   /** Returns the lines that follow when the new face has answered the handshake. */
   rest(): string[] {
-    const settings = [...this.#settings.values()].map(repeated);
+    const settings = [...this.#settings.values(), ...this.#followed.values()].map(repeated);
     return this.#initialized === undefined ? settings : [`0 ${this.#initialized}`, ...settings];
   }
 }
 
 /** Tells whether a request is one whose lasting effect is recorded when it is accepted. */
 export function isSetup(method: string): boolean {
-  return method === 'initialize' || settingMethods.has(method);
+  return method === 'initialize' || settingMethods.has(method) || followingMethods.has(method);
+}
+
+function uriOf({ line }: RecordedRequest): unknown {
+  return (JSON.parse(line) as { params?: { uri?: unknown } }).params?.uri;
 }
 
 function repeated({ n, line }: RecordedRequest): string {

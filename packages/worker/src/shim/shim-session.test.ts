@@ -51,12 +51,14 @@ const call = (id: unknown, name = 'mcp_counter__count', more: Json = {}): Json =
 });
 const result = (id: unknown, value: Json = {}): Json => ({ id, result: value });
 
+const tools = { tools: { listChanged: true } };
+
 /** A session of the revisions with a handshake, which a face has answered. */
-function startLegacy(options: Parameters<typeof startSession>[0] = {}) {
+function startLegacy(options: Parameters<typeof startSession>[0] & { capabilities?: Json } = {}) {
   const one = startSession(options);
   one.session.faceCame();
   one.fromClient({ id: 0, method: 'initialize', params: { protocolVersion: '2025-11-25' } });
-  one.fromFace(result(0, { protocolVersion: '2025-11-25' }));
+  one.fromFace(result(0, { protocolVersion: '2025-11-25', capabilities: options.capabilities ?? tools }));
   one.fromClient({ method: 'notifications/initialized' });
   one.shown();
   one.sent();
@@ -145,6 +147,40 @@ test('an accepted setting is made again, a refused one is not', () => {
   shown();
   fromFace(result(setting?.id));
   expect(shown()).toEqual([]);
+});
+
+test('resources are followed at the next face, and lists that may have changed meanwhile are told', () => {
+  const capabilities = { ...tools, prompts: {}, resources: { listChanged: true, subscribe: true } };
+  const { session, fromClient, fromFace, sent, shown } = startLegacy({ capabilities });
+  const ask = (id: number, method: string, uri: string, answer: Json = { result: {} }) => {
+    fromClient({ id, method: `resources/${method}`, params: { uri } });
+    fromFace({ id, ...answer });
+  };
+  ask(1, 'subscribe', 'a:1');
+  ask(2, 'subscribe', 'a:2');
+  ask(3, 'subscribe', 'a:refused', { error: { code: -32002, message: 'no' } });
+  ask(4, 'subscribe', 'a:1');
+  ask(5, 'unsubscribe', 'a:2');
+  ask(6, 'subscribe', 'a:3');
+  fromClient({ id: 7, method: 'resources/subscribe', params: { uri: 'a:open' } });
+  shown();
+  sent();
+  session.faceLost();
+  session.faceCame();
+  fromFace(result(sent()[0]?.id, { capabilities: tools }));
+  const repeated = sent().slice(1);
+  expect(repeated.map(({ n, method, params }) => [n, method, params])).toEqual([
+    [5, 'resources/subscribe', { uri: 'a:1' }],
+    [7, 'resources/subscribe', { uri: 'a:3' }],
+    [8, 'resources/subscribe', { uri: 'a:open' }],
+  ]);
+  expect(shown().map(({ method }) => method)).toEqual([
+    'notifications/tools/list_changed',
+    'notifications/resources/list_changed',
+  ]);
+  // Only what the client itself still waits for has an answer that it sees.
+  for (const { id } of repeated) fromFace(result(id));
+  expect(shown()).toEqual([{ jsonrpc: '2.0', id: 7, result: {} }]);
 });
 
 test('while no face is there, ping is answered and everything else waits, at most 30 s', () => {
@@ -351,7 +387,10 @@ test('a subscription is taken over by the next face: the client sees one acknowl
   const { session, fromClient, fromFace, shown, sent } = startSession();
   const acknowledged = {
     method: 'notifications/subscriptions/acknowledged',
-    params: { notifications: { toolsListChanged: true }, _meta: { [subscription]: 'sub' } },
+    params: {
+      notifications: { toolsListChanged: true, promptsListChanged: true },
+      _meta: { [subscription]: 'sub' },
+    },
   };
   session.faceCame();
   fromClient({ id: 'sub', method: 'subscriptions/listen', params: {} });
@@ -366,12 +405,10 @@ test('a subscription is taken over by the next face: the client sees one acknowl
     [1, 'sub'],
   ]);
   fromFace(acknowledged);
+  const params = { _meta: { [subscription]: 'sub' } };
   expect(shown()).toEqual([
-    {
-      jsonrpc: '2.0',
-      method: 'notifications/tools/list_changed',
-      params: { _meta: { [subscription]: 'sub' } },
-    },
+    { jsonrpc: '2.0', method: 'notifications/tools/list_changed', params },
+    { jsonrpc: '2.0', method: 'notifications/prompts/list_changed', params },
   ]);
   fromClient({ method: 'notifications/cancelled', params: { requestId: 'sub' } });
   session.faceLost();

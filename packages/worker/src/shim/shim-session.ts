@@ -8,7 +8,7 @@ import { messageHead } from './message-head.ts';
 import { type EndReason, endedCall, endedRequest } from './outcomes.ts';
 import { type PendingLimits, type PendingRequest, PendingRequests } from './pending-requests.ts';
 import { ProgressNumbers } from './progress-numbers.ts';
-import { isSetup, RecordedSetup } from './recorded-setup.ts';
+import { isSetup, type ListKind, listKinds, RecordedSetup } from './recorded-setup.ts';
 
 const defaultLimits: PendingLimits = { requests: 256, characters: 16 * 1024 * 1024 };
 /** The longest wait of a request for a face: less than the 60 s after which clients commonly give up. */
@@ -220,13 +220,18 @@ export class ShimSession {
     // A request that ended here, or that was cancelled, has its end.
     if (!request) return;
     const { method, n } = request;
-    if (isSetup(method) && readHere(line)?.result !== undefined)
-      this.#setup.accepted(method, { n, line: request.line });
+    if (isSetup(method)) this.#takeSetup(method, { n, line: request.line }, readHere(line)?.result);
     // A face that ends in order ends its subscriptions, too. The next one takes them over.
     if (isSubscription(request) && readHere(line)?.result !== undefined) return;
     if (method === 'tools/list')
       this.#listed.listed(line, { isFirstPage: !request.line.includes('"cursor"') });
     this.#answerHere(request, line);
+  }
+
+  #takeSetup(method: string, request: Pick<PendingRequest, 'n' | 'line'>, result: unknown): void {
+    if (result === undefined) return;
+    this.#setup.accepted(method, request);
+    if (method === 'initialize') this.#setup.offered((result as Message).capabilities);
   }
 
   /** Takes the answer to a repeated request; the handshake's is the sign to go on. */
@@ -238,14 +243,18 @@ export class ShimSession {
     }
     for (const one of this.#setup.rest()) this.#ports.toFace(one);
     this.#resume();
-    if (this.#setup.isInitialized) this.#ports.toClient(jsonLine(listChanged()));
+    if (!this.#setup.isInitialized) return;
+    for (const kind of this.#setup.listKinds) this.#ports.toClient(jsonLine(listChanged(kind)));
   }
 
   #showNotification(method: string, line: string): void {
+    if (method === 'notifications/subscriptions/acknowledged') {
+      this.#acknowledged(line);
+      return;
+    }
     let shown: string | undefined = line;
     if (method === 'notifications/progress') shown = this.#progress.shown(line);
     else if (method === 'notifications/cancelled') shown = this.#withdrawn(line);
-    else if (method === 'notifications/subscriptions/acknowledged') shown = this.#acknowledged(line);
     if (shown !== undefined) this.#ports.toClient(shown);
   }
 
@@ -256,17 +265,20 @@ export class ShimSession {
     return requestId === undefined ? undefined : jsonLine({ ...message, params: { ...params, requestId } });
   }
 
-  /** Shows the acknowledgement of a new subscription. One that was taken over may have missed a change of the tools. */
-  #acknowledged(line: string): string | undefined {
+  /** Shows the acknowledgement of a new subscription. One that was taken over may have missed changes of what it follows. */
+  #acknowledged(line: string): void {
     const { params } = (readHere(line) ?? {}) as Acknowledgement;
     const id = params?._meta?.[subscriptionIdKey];
     const request = this.#pending.find(JSON.stringify(id) ?? '');
     if (!request?.isAcknowledged) {
       if (request) request.isAcknowledged = true;
-      return line;
+      this.#ports.toClient(line);
+      return;
     }
-    const wantsTools = params?.notifications?.toolsListChanged === true;
-    return wantsTools ? jsonLine(listChanged({ _meta: { [subscriptionIdKey]: id } })) : undefined;
+    for (const kind of listKinds) {
+      if (params?.notifications?.[`${kind}ListChanged`] !== true) continue;
+      this.#ports.toClient(jsonLine(listChanged(kind, { _meta: { [subscriptionIdKey]: id } })));
+    }
   }
 
   /** Sends what a new face must know, and then what has no answer, in the order in which it came. */
@@ -310,7 +322,7 @@ const subscriptionIdKey = 'io.modelcontextprotocol/subscriptionId';
 
 interface Acknowledgement {
   params?: {
-    notifications?: { toolsListChanged?: unknown };
+    notifications?: Partial<Record<`${ListKind}ListChanged`, unknown>>;
     _meta?: Record<string, unknown>;
   };
 }
@@ -322,8 +334,8 @@ function isSubscription({ method }: PendingRequest): boolean {
   return method === 'subscriptions/listen';
 }
 
-function listChanged(params?: object): Message {
-  return { jsonrpc: '2.0', method: 'notifications/tools/list_changed', ...(params && { params }) };
+function listChanged(kind: ListKind, params?: object): Message {
+  return { jsonrpc: '2.0', method: `notifications/${kind}/list_changed`, ...(params && { params }) };
 }
 
 function pong(idText: string): string {

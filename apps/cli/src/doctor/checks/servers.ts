@@ -6,6 +6,7 @@ import type { McpServerConfig, ServerStatus } from '@signalbox/mcp-host';
 import type { ServerReport } from '@signalbox/protocol';
 import { formatElapsed } from '../../terminal/duration.ts';
 import { count, linesOf, oneLine } from '../../terminal/output.ts';
+import { shellWords } from '../../terminal/shell-words.ts';
 import { type Finding, failed, ok, warning } from '../finding.ts';
 
 const takeOut = 'take it out of mcpServers, or out of the file that mcpConfig names';
@@ -14,7 +15,7 @@ const details = (name: string): string => `signalbox tools status ${name}`;
 
 /** Judges a server that a running orchestrator hosts. */
 export function hostedServerFinding(server: ServerReport): Finding {
-  const { name, state, tool_count, last_error, circuit, uptime_ms } = server;
+  const { name, state, tool_count, last_error, circuit, uptime_ms, definitions } = server;
   const why = last_error === undefined ? '' : `: ${last_error}`;
   switch (state) {
     case 'backing_off':
@@ -26,6 +27,10 @@ export function hostedServerFinding(server: ServerReport): Finding {
       return warning(`${name} needs somebody to sign in`, `signalbox tools auth ${name}`);
     case 'ready': {
       if (circuit === 'open') return warning(`${name} gets no calls, as they failed${why}`, details(name));
+      if (definitions && definitions.withheld > 0) {
+        const what = `${name}: ${count(definitions.withheld, 'definition')} withheld until an operator accepts what it says`;
+        return warning(what, `signalbox tools diff ${shellWords(name)}`);
+      }
       const up = uptime_ms === undefined ? '' : `, up for ${formatElapsed(uptime_ms)}`;
       return ok(`${name} is ready: ${count(tool_count, 'tool')}${up}`);
     }
@@ -88,7 +93,10 @@ export async function startServers(
   const { maxProcesses } = orchestrator;
   const host = resources.use(
     startMcpHost({
-      servers: Object.fromEntries(servers),
+      // A trial offers nothing to anybody, and pins nothing.
+      servers: Object.fromEntries(
+        servers.map(([name, entry]) => [name, { ...entry, definitions: 'follow' }]),
+      ),
       stateDir,
       ...(maxProcesses !== undefined && { maxProcesses }),
     }),

@@ -1,4 +1,5 @@
 import type { IssuedToken } from '@signalbox/operator';
+import { doesMoreThanAct } from '@signalbox/protocol/permissions';
 import { useState } from 'preact/hooks';
 import { act } from '../../model/notices.ts';
 import { ConfirmButton } from '../../parts/confirm-button.tsx';
@@ -9,20 +10,35 @@ import { Text } from '../../parts/text.tsx';
 
 const hour = 3_600_000;
 
-/** The times for which tokens may be valid, in milliseconds; `null` for no end. */
-const lifetimes: Readonly<Record<'agent' | 'person', readonly (readonly [string, number | null])[]>> = {
-  agent: [
+/** What a new token is for: to act for one agent, to do more than that, or a person. */
+type Purpose = 'act' | 'more' | 'person';
+
+/** The times for which tokens may be valid, in milliseconds; `null` for no end, `undefined` for as long as the broker lets it. */
+const lifetimes: Readonly<Record<Purpose, readonly (readonly [string, number | null | undefined])[]>> = {
+  act: [
     ['30 days', 720 * hour],
     ['1 day', 24 * hour],
     ['8 hours', 8 * hour],
     ['1 hour', hour],
     ['no end', null],
   ],
-  // A session gives nobody lasting access of an operator.
-  person: [
+  more: [
+    ['30 days, or as long as your token', undefined],
+    ['1 day', 24 * hour],
     ['8 hours', 8 * hour],
     ['1 hour', hour],
   ],
+  person: [
+    ['as long as this session', undefined],
+    ['1 hour', hour],
+  ],
+};
+
+/** What the page says of how long a token lives that does more than act for one agent. */
+const bounds: Readonly<Record<Exclude<Purpose, 'act'>, string>> = {
+  more: 'It does more than act for one agent, so that it also ends when the token is revoked with which you signed in. For one that lasts: signalbox token issue.',
+  person:
+    'It ends with this session, or when the token is revoked with which you signed in. For longer access: signalbox token issue --operator, with a token that lasts.',
 };
 
 /** Issues a token, and shows it once. */
@@ -40,7 +56,6 @@ function Form({ onIssued }: { onIssued: (token: IssuedToken) => void }) {
   const [texts, setTexts] = useState({ agent: '', role: '', approves: '', name: '' });
   const [permissions, setPermissions] = useState<'observer' | 'operator'>('observer');
   const [lifetime, setLifetime] = useState(0);
-  const ttl = (lifetimes[holder][lifetime] ?? lifetimes[holder][0]!)[1];
   const roles = texts.approves.split(',').map((one) => one.trim());
   const approves = roles.filter(Boolean);
   const wish =
@@ -52,6 +67,10 @@ function Form({ onIssued }: { onIssued: (token: IssuedToken) => void }) {
           ...(approves.length > 0 && { approves }),
         }
       : { for: holder, name: texts.name.trim(), permissions };
+  const purpose =
+    holder === 'agent' ? (wish.for === 'agent' && doesMoreThanAct(wish) ? 'more' : 'act') : holder;
+  const choices = lifetimes[purpose];
+  const [, ttl] = choices[lifetime] ?? choices[0]!;
   const isWhole = holder === 'agent' ? texts.agent.trim() && texts.role.trim() : texts.name.trim();
   const issue = async (): Promise<void> => {
     const token = await act<IssuedToken>('tokens/issue', { ...wish, ttl_ms: ttl }, ({ agent }) => ({
@@ -109,16 +128,14 @@ function Form({ onIssued }: { onIssued: (token: IssuedToken) => void }) {
       <label>
         <span>Valid for</span>
         <select value={lifetime} onChange={(event) => setLifetime(Number(event.currentTarget.value))}>
-          {lifetimes[holder].map(([word], index) => (
+          {choices.map(([word], index) => (
             <option key={word} value={index}>
               {word}
             </option>
           ))}
         </select>
       </label>
-      {holder === 'person' && (
-        <p class="quiet">For longer access: signalbox token issue --operator, with a token that lasts.</p>
-      )}
+      {purpose !== 'act' && <p class="quiet">{bounds[purpose]}</p>}
       {isWhole && <ConfirmButton label="Issue" onConfirm={issue} />}
     </div>
   );

@@ -60,12 +60,13 @@ export function TokensPart() {
   );
 }
 
-/** Says what a token is for. A token of an operator that another one issued is a session of this page. */
-function purpose({ permissions, parent_id, role }: ListedToken): string {
+/** Says what a token is for. */
+function purpose({ permissions, parent_id, session, role }: ListedToken): string {
+  if (session) return 'a browser';
   if (permissions.includes('mint')) return 'issuing tokens';
   if (permissions.includes('approver')) return 'decisions';
-  if (parent_id === undefined) return role === 'operator' || role === 'observer' ? 'a person' : 'an agent';
-  return permissions.length > 0 ? 'a browser' : 'a worker';
+  if (permissions.length > 0) return 'a person';
+  return parent_id === undefined || role === 'orchestrator' ? 'an agent' : 'a worker';
 }
 
 function TokenDetails({ of }: { of: ListedToken }) {
@@ -82,8 +83,8 @@ function TokenDetails({ of }: { of: ListedToken }) {
           ['Expires', expires_at === undefined ? 'never' : timeOf(expires_at)],
           ['Id', <Text key="id">{id}</Text>],
           [
-            'Issued by',
-            parent_id === undefined ? 'an operator' : <Text key="by">{`the token ${parent_id}`}</Text>,
+            'Ends with',
+            parent_id === undefined ? 'no other token' : <Text key="by">{`the token ${parent_id}`}</Text>,
           ],
         ]}
       />

@@ -1,5 +1,4 @@
 import { type AdminParams, dashboardPath } from '@signalbox/protocol';
-import { isSession } from '../../auth/browser-sessions.ts';
 import { signInCodeMs } from '../../auth/sign-in-codes.ts';
 import type { Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
@@ -12,7 +11,7 @@ export async function signInLink(
   { token }: Caller,
 ): OperationOutcome<'sign_in_link'> {
   // A session of a session would go on when the token of the person is revoked.
-  if (isSession(token)) {
+  if (token.isSession) {
     const message = 'a session of the dashboard begins no other one; use the token of the person';
     return { refusal: { code: 'forbidden', message, field: 'op' } };
   }

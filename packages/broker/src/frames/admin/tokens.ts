@@ -6,7 +6,7 @@ import {
   suggestion,
 } from '@signalbox/protocol';
 import type { TokenRecord } from '@signalbox/store';
-import { issuersOf, refuseChild, refuseOperator, refuseToken } from '../../auth/token-rules.ts';
+import { judgeIssue } from '../../auth/issuing-rules.ts';
 import { auditCaller, type Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { OperationOutcome } from './operation.ts';
@@ -34,13 +34,15 @@ export async function issueToken(
     ...(approves && { approves }),
     ...(ttlMs !== undefined && { ttlMs }),
   };
-  const parent = caller.mintsOnly ? caller.token : undefined;
-  const refuseIssuer = parent ? refuseChild : refuseOperator;
-  const issuers = issuersOf(caller.token, request);
-  const refusal = refuseToken(request) ?? refuseIssuer(caller.token, request, deps.now()) ?? issuers.refusal;
-  if (refusal) return { refusal };
-  if (parent && deps.audit.usedPart('change') >= 1) return { refusal: auditFull };
-  const full = parent && deps.minting.take(parent, deps.monotonic());
+  const judged = judgeIssue(caller.token, request, {
+    mints: caller.mintsOnly,
+    find: (id) => deps.tokens.get(id),
+    now: deps.now(),
+  });
+  if ('refusal' in judged) return judged;
+  const minter = caller.mintsOnly ? caller.token : undefined;
+  if (minter && deps.audit.usedPart('change') >= 1) return { refusal: auditFull };
+  const full = minter && deps.minting.take(minter, deps.monotonic());
   if (full) {
     const { code, message, retryAfterMs } = full;
     return { refusal: { code, message }, ...(retryAfterMs !== undefined && { retryAfterMs }) };
@@ -48,10 +50,7 @@ export async function issueToken(
   caller.budget.spendFrames(furtherCosts.tokenChange);
   const announce = (record: TokenRecord): void =>
     auditCaller(caller, 'token_issued', describeIssued(record), deps);
-  const { record, token } = await deps.tokens.issue(request, announce, {
-    parent,
-    issuers: issuers.issuers,
-  });
+  const { record, token } = await deps.tokens.issue(request, announce, judged.origin);
   const { id, agent, role, expiresAt } = record;
   const minted = {
     ...(record.roles && { roles: record.roles }),
@@ -87,7 +86,19 @@ export async function listTokens(
 }
 
 function describeToken(record: TokenRecord): AdminResult<'token_list'>['tokens'][number] {
-  const { id, agent, role, roles, approves, permissions, createdAt, expiresAt, parentId, damaged } = record;
+  const {
+    id,
+    agent,
+    role,
+    roles,
+    approves,
+    permissions,
+    createdAt,
+    expiresAt,
+    parentId,
+    isSession,
+    damaged,
+  } = record;
   return {
     id,
     agent,
@@ -98,6 +109,7 @@ function describeToken(record: TokenRecord): AdminResult<'token_list'>['tokens']
     created_at: createdAt,
     ...(expiresAt !== undefined && { expires_at: expiresAt }),
     ...(parentId !== undefined && { parent_id: parentId }),
+    ...(isSession && { session: true as const }),
     ...(damaged && { damaged }),
   };
 }

@@ -18,7 +18,8 @@ test('a sender is shown with its token if that decides, and with the token of th
   };
   const facts = { id: 't1', approves: ['ci-*'], issuers: ['operator'] };
   expect(decidingSender(sender, approver)).toEqual({ ...sender, token: facts });
-  expect(decidingSender(sender, { ...approver, parentId: 't0' })).toEqual({
+  expect(decidingSender(sender, { ...approver, parentId: 't0' })).toEqual({ ...sender, token: facts });
+  expect(decidingSender(sender, { ...approver, parentId: 't0', isSession: true })).toEqual({
     ...sender,
     token: { ...facts, session_of: 't0' },
   });

@@ -4,15 +4,14 @@ import type { TokenRecord } from '@signalbox/store';
 /** Adds to a sender what its token proves about decisions on tool calls, if it may decide on any. */
 export function decidingSender(
   sender: Sender,
-  { id, permissions, approves, issuers, parentId }: TokenRecord,
+  { id, permissions, approves, issuers, parentId, isSession }: TokenRecord,
 ): Sender {
   if (!isPermitted(operationPermissions.request.decide, permissions)) return sender;
   const token = {
     id,
     ...(approves && { approves }),
     ...(issuers && { issuers }),
-    // Minting tokens issue none that decides.
-    ...(parentId !== undefined && { session_of: parentId }),
+    ...(isSession && { session_of: parentId }),
   };
   return { ...sender, token };
 }

@@ -20,6 +20,8 @@ export interface ListRefreshDeps<List> {
   readings: ListReadings;
   /** Ends all pauses. */
   stop: AbortSignal;
+  /** Waits so many milliseconds, or until the signal is aborted; default: a timer. */
+  wait?: (ms: number, signal: AbortSignal) => Promise<unknown>;
   /** Returns the connection to list over, while the server is ready. */
   connection: () => ServerConnection | undefined;
   /** Reads the list once. */
@@ -103,6 +105,11 @@ export class ListRefresh<List> {
   }
 
   async #pause(ms: number): Promise<void> {
-    if (ms > 0) await delay(ms, undefined, { signal: this.#deps.stop }).catch(() => {});
+    const { wait = timer, stop } = this.#deps;
+    if (ms > 0) await wait(ms, stop);
   }
+}
+
+async function timer(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal }).catch(() => {});
 }

@@ -2,6 +2,8 @@ import type { Authorizer } from '@signalbox/server-auth';
 import { instanceConfig, namesDataFolder } from '../../config/instance-name.ts';
 import type { McpServerConfig } from '../../config/server-config.ts';
 import { policyOf } from '../../config/server-policy.ts';
+import type { Askable } from '../../questions/askable.ts';
+import type { QuestionCounts } from '../../questions/question-counts.ts';
 import type { SlotHolder } from '../processes/process-slots.ts';
 import type { ServerDeps } from '../server-deps.ts';
 import { type SessionEvents, SupervisedSession } from './supervised-session.ts';
@@ -25,6 +27,8 @@ export interface ServerInstanceOptions {
   /** The configuration of the server. */
   config: McpServerConfig;
   authorizer: Authorizer | undefined;
+  declared: Askable;
+  questions: QuestionCounts;
   events: SessionEvents;
   /** Called when the instance begins to end. */
   onEnding: (instance: ServerInstance, reason: EndReason) => void;
@@ -46,7 +50,7 @@ export class ServerInstance implements SlotHolder {
   #isEnding = false;
 
   constructor(options: ServerInstanceOptions, deps: ServerDeps) {
-    const { server, key, config, authorizer, events } = options;
+    const { server, key, config, authorizer, declared, questions, events } = options;
     this.key = key;
     this.#options = options;
     this.#deps = deps;
@@ -54,7 +58,15 @@ export class ServerInstance implements SlotHolder {
     this.#usedAtMs = deps.now();
     const dataFolder = namesDataFolder(config) ? deps.dataFolderOf(server) : undefined;
     const own = instanceConfig(key, config, dataFolder);
-    const identity = { name: server, instance: key, config: own, dataFolder, authorizer };
+    const identity = {
+      name: server,
+      instance: key,
+      config: own,
+      dataFolder,
+      authorizer,
+      declared,
+      questions,
+    };
     const onReady = () => {
       this.#touch();
       events.onReady();

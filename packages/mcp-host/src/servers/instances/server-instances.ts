@@ -1,12 +1,22 @@
+import type { Tool } from '@signalbox/protocol';
 import type { Authorizer } from '@signalbox/server-auth';
 import { instanceFacts, listingInstance } from '../../config/instance-name.ts';
 import type { McpServerConfig } from '../../config/server-config.ts';
+import { policyOf } from '../../config/server-policy.ts';
 import type { ReadOffers } from '../../inventory/offer-list.ts';
 import type { ToolList } from '../../inventory/tool-list.ts';
+import { declaredBy, declaresAll } from '../../questions/askable.ts';
+import type { QuestionCounts } from '../../questions/question-counts.ts';
 import type { ServerDeps } from '../server-deps.ts';
 import type { InstanceStatus } from '../server-status.ts';
 import type { StartFailure } from '../starts/start-failure.ts';
 import { type EndReason, ServerInstance } from './server-instance.ts';
+
+/** Returns those of `all` of which there is none with the same name among `tools`. */
+function toolsMissing(tools: readonly Tool[], all: readonly Tool[]): Tool[] {
+  const names = new Set(tools.map(({ name }) => name));
+  return all.filter(({ name }) => !names.has(name));
+}
 
 const stderrCharacters = 64 * 1024;
 
@@ -15,6 +25,8 @@ export interface ServerInstancesOptions {
   name: string;
   config: McpServerConfig;
   authorizer: Authorizer | undefined;
+  /** Counts the questions of the server. */
+  questions: QuestionCounts;
   /** Called with each tool list of an instance. */
   onList: (list: ToolList) => void;
   /** Called with what an instance offers beside tools. */
@@ -37,6 +49,8 @@ export class ServerInstances {
   readonly #present = new Map<string, ServerInstance>();
   /** The instances that are ending and take no calls any more. */
   readonly #ending = new Map<ServerInstance, Promise<void>>();
+  /** The last list of an instance whose server was declared all that it may ask. */
+  #complete: ToolList | undefined;
   #lastError: string | undefined;
   #stderrTail = '';
 
@@ -52,15 +66,16 @@ export class ServerInstances {
 
   /**
    * Returns the instance with that key, and starts it if there was none; `undefined` if no slot is left for its
-   * process.
+   * process. `client` is what the client declared that needs it.
    */
-  obtain(key: string): ServerInstance | undefined {
+  obtain(key: string, client?: Record<string, unknown>): ServerInstance | undefined {
     const present = this.#present.get(key);
     if (present) return present;
     const {
       name: server,
       config,
       authorizer,
+      questions: counts,
       onList,
       onOffers,
       onUpdated,
@@ -72,12 +87,32 @@ export class ServerInstances {
       if (key === listingInstance) instance.end('listed');
     };
     const onEnding = (ending: ServerInstance, reason: EndReason) => this.#forget(ending, reason);
-    const events = { onReady, onList, onOffers, onUpdated: (uri: string) => onUpdated(key, uri) };
-    const instance = new ServerInstance({ server, key, config, authorizer, events, onEnding }, this.#deps);
+    const { share, questions } = policyOf(config);
+    const declared = declaredBy({ share, instance: key, questions }, client);
+    const lists = this.#listsOf(declaresAll(declared, questions));
+    const events = { onReady, onList: lists, onOffers, onUpdated: (uri: string) => onUpdated(key, uri) };
+    const identity = { server, key, config, authorizer, declared, questions: counts };
+    const instance = new ServerInstance({ ...identity, events, onEnding }, this.#deps);
     instance.session.follow(followedBy(key));
     if (!instance.start()) return undefined;
     this.#present.set(key, instance);
     return instance;
+  }
+
+  /**
+   * Takes the lists of one instance. Some servers offer tools only to clients that can be asked. Those that an instance for another client
+   * leaves out from its start stay listed.
+   */
+  #listsOf(isComplete: boolean): (list: ToolList) => void {
+    let leftOut: readonly Tool[] | undefined;
+    return (list) => {
+      if (isComplete) this.#complete = list;
+      else leftOut ??= toolsMissing(list.tools, this.#complete?.tools ?? []);
+      const { tools } = list;
+      this.#options.onList(
+        isComplete ? list : { ...list, tools: [...tools, ...toolsMissing(tools, leftOut!)] },
+      );
+    };
   }
 
   /** Has a present instance follow what it is to follow now. */

@@ -1,10 +1,14 @@
 import { mkdir } from 'node:fs/promises';
 import { errnoOf, messageOf, SignalboxError } from '@signalbox/protocol';
 import type { Authorizer } from '@signalbox/server-auth';
-import { instanceFacts } from '../../config/instance-name.ts';
+import { instanceFacts, listingInstance } from '../../config/instance-name.ts';
 import type { McpServerConfig } from '../../config/server-config.ts';
+import { policyOf } from '../../config/server-policy.ts';
 import type { ReadOffers } from '../../inventory/offer-list.ts';
 import type { ToolList } from '../../inventory/tool-list.ts';
+import type { Askable } from '../../questions/askable.ts';
+import type { QuestionCounts } from '../../questions/question-counts.ts';
+import { ServerQuestions } from '../../questions/server-questions.ts';
 import { type ConnectOptions, connectServer } from '../../sdk/connect-server.ts';
 import type { ServerConnection } from '../../server-connection.ts';
 import type { ServerDeps } from '../server-deps.ts';
@@ -53,6 +57,10 @@ export interface InstanceIdentity {
   readonly dataFolder: string | undefined;
   /** The access to an HTTP server that has `auth`. */
   readonly authorizer: Authorizer | undefined;
+  /** What the instance declares that it can be asked. */
+  readonly declared: Askable;
+  /** Counts the questions of the server. */
+  readonly questions: QuestionCounts;
 }
 
 /** The instance to start. */
@@ -130,12 +138,24 @@ async function makeDataFolder(path: string): Promise<void> {
 }
 
 function connectOptions(
-  { name, instance, config, authorizer, redact }: StartTarget,
-  { tuning, now, log, onProcess }: ServerDeps,
+  { name, instance, config, authorizer, redact, declared, questions: counts }: StartTarget,
+  { tuning, now, log, onProcess, waiting }: ServerDeps,
   { signal, onToolsChanged, onOffersChanged, onResourceUpdated, ...events }: StartEvents,
 ): ConnectOptions {
   const facts = instanceFacts(name, instance);
+  const questions = new ServerQuestions({
+    server: name,
+    declared,
+    // The instance that lists the tools serves nobody: no call of its agent is waited for.
+    isShared: policyOf(config).share !== 'worker' || instance === listingInstance,
+    waiting,
+    now,
+    onAsked: () => counts.asked(),
+    onRefused: (method, why) => counts.refused(instance, method, why),
+  });
   return {
+    declared,
+    questions,
     signal,
     onToolsChanged,
     onOffersChanged,

@@ -8,6 +8,8 @@ import type { McpServerConfig } from '../../config/server-config.ts';
 import { policyOf } from '../../config/server-policy.ts';
 import type { ReadOffers } from '../../inventory/offer-list.ts';
 import { redactedProblems, type ToolList } from '../../inventory/tool-list.ts';
+import type { Askable } from '../../questions/askable.ts';
+import type { QuestionCounts } from '../../questions/question-counts.ts';
 import type { ServerConnection } from '../../server-connection.ts';
 import type { ServerDeps } from '../server-deps.ts';
 import type { InstanceStatus, ServerState } from '../server-status.ts';
@@ -43,6 +45,8 @@ export class SupervisedSession implements CallTarget, StartTarget {
   readonly config: McpServerConfig;
   readonly dataFolder: string | undefined;
   readonly authorizer: Authorizer | undefined;
+  readonly declared: Askable;
+  readonly questions: QuestionCounts;
   readonly redact: (text: string) => string;
   readonly redactResult: ResultRedactor | undefined;
 
@@ -76,12 +80,14 @@ export class SupervisedSession implements CallTarget, StartTarget {
   #start: { sinceMs: number; pid?: number } | undefined;
 
   constructor(identity: InstanceIdentity, deps: ServerDeps, events: SessionEvents) {
-    const { name, instance, config, dataFolder, authorizer } = identity;
+    const { name, instance, config, dataFolder, authorizer, declared, questions } = identity;
     this.name = name;
     this.instance = instance;
     this.config = config;
     this.dataFolder = dataFolder;
     this.authorizer = authorizer;
+    this.declared = declared;
+    this.questions = questions;
     const redact = redactor(config);
     this.redact = authorizer ? (text) => authorizer.redact(redact(text)) : redact;
     this.redactResult = resultRedactor(config, authorizer);

@@ -30,6 +30,7 @@ interface CallRow {
   requestId: string;
   role: string;
   tool: string;
+  thread: string | null;
   server: string | null;
   receivedAt: number;
   startedAt: number | null;
@@ -51,7 +52,7 @@ interface ListedRow extends CallRow {
 }
 
 /** All columns that tell of a call, but for its reply. */
-const callColumns = `agent, request_id AS requestId, role, tool, server, received_at AS receivedAt,
+const callColumns = `agent, request_id AS requestId, role, tool, thread, server, received_at AS receivedAt,
   started_at AS startedAt, inbox, over_at AS overAt, finished_at AS finishedAt, outcome,
   start_checksum AS startChecksum, end_checksum AS endChecksum`;
 
@@ -91,14 +92,14 @@ export class CallTable {
     );
     this.#start = db.prepare(
       `INSERT OR REPLACE INTO call
-         (agent, request_id, role, tool, server, received_at, started_at, inbox, over_at, start_checksum)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         (agent, request_id, role, tool, thread, server, received_at, started_at, inbox, over_at, start_checksum)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#record = db.prepare(
       `INSERT INTO call
-         (agent, request_id, role, tool, server, received_at, started_at, inbox, over_at, start_checksum,
+         (agent, request_id, role, tool, thread, server, received_at, started_at, inbox, over_at, start_checksum,
           finished_at, outcome, reply, reply_bytes, is_kept, end_checksum, reply_checksum)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
     );
     this.#finish = db.prepare(
       `UPDATE call
@@ -226,6 +227,7 @@ function startValues(call: ReceivedCall, now: number): (string | number | null)[
     requestId,
     role,
     tool,
+    thread = null,
     server = null,
     receivedAt,
     startedAt = null,
@@ -233,7 +235,7 @@ function startValues(call: ReceivedCall, now: number): (string | number | null)[
     lifetimeMs,
   } = call;
   const overAt = Math.ceil(now + lifetimeMs);
-  const values = [agent, requestId, role, tool, server, receivedAt, startedAt, inbox, overAt];
+  const values = [agent, requestId, role, tool, thread, server, receivedAt, startedAt, inbox, overAt];
   return [...values, rowChecksum(...values)];
 }
 
@@ -256,19 +258,19 @@ function toRecord(row: ListedRow): JournalRecord {
   };
 }
 
-function callOf({ agent, requestId, role, tool, server, receivedAt, startedAt }: CallRow) {
+function callOf({ agent, requestId, role, tool, thread, server, receivedAt, startedAt }: CallRow) {
   return {
     ...{ agent, requestId, role, tool, receivedAt },
     ...(startedAt !== null && { startedAt }),
+    ...(thread !== null && { thread }),
     ...(server !== null && { server }),
   };
 }
 
 function isStartSound(row: CallRow): boolean {
-  const { agent, requestId, role, tool, server, receivedAt, startedAt, inbox, overAt, startChecksum } = row;
-  return (
-    startChecksum === rowChecksum(agent, requestId, role, tool, server, receivedAt, startedAt, inbox, overAt)
-  );
+  const { agent, requestId, role, tool, thread, server, receivedAt, startedAt, inbox, overAt } = row;
+  const values = [agent, requestId, role, tool, thread, server, receivedAt, startedAt, inbox, overAt];
+  return row.startChecksum === rowChecksum(...values);
 }
 
 function isEndSound({ finishedAt, outcome, endChecksum }: CallRow): boolean {

@@ -4,6 +4,7 @@ import { CallTable } from './call-table.ts';
 import { damagedGenerations } from './generation-table.ts';
 import { findJournalId } from './journal-copy.ts';
 import { journalError, openJournalDatabase } from './journal-database.ts';
+import { PinTable } from './pin-table.ts';
 import { rowChecksum } from './row-checksum.ts';
 
 /** What a journal holds. */
@@ -23,6 +24,8 @@ export function inspectJournal(db: Database.Database): JournalContents {
   if (damaged > 0) problems.push(`${damaged} calls are damaged`);
   const approvals = new ApprovalTable(db).countDamaged();
   if (approvals > 0) problems.push(`${approvals} approvals are damaged`);
+  const pins = new PinTable(db).countDamaged();
+  if (pins > 0) problems.push(`${pins} pinned definitions are damaged`);
   const replies = countDamagedReplies(db);
   if (replies > 0) problems.push(`${replies} replies are damaged`);
   const id = findJournalId(db);

@@ -4,7 +4,7 @@ import { messageOf, SignalboxError } from '@signalbox/protocol';
 import Database from 'better-sqlite3';
 
 /** The version of the schema, another one after each change of the tables. A journal of another version is refused. */
-export const schemaVersion = 6;
+export const schemaVersion = 8;
 
 // over_at and settled_at are in running_ms: the time for which the journal was open, in all processes together.
 // Times of approvals are epoch milliseconds: a person decides by them.
@@ -17,6 +17,7 @@ export const schema = `
     request_id TEXT NOT NULL,
     role TEXT NOT NULL,
     tool TEXT NOT NULL,
+    thread TEXT,
     server TEXT,
     received_at INTEGER NOT NULL,
     started_at INTEGER,
@@ -90,10 +91,31 @@ export const schema = `
     reason TEXT,
     checksum INTEGER NOT NULL
   ) WITHOUT ROWID;
+  CREATE TABLE definition_sight (
+    server TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (server, kind)
+  ) WITHOUT ROWID;
+  CREATE TABLE definition_pin (
+    server TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    definition TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    by_agent TEXT,
+    checksum INTEGER NOT NULL,
+    PRIMARY KEY (server, kind, name)
+  );
 `;
 
 /** What an SQLite file must be to be a journal: the SQL that made its tables, and its `user_version`. */
 export const journalFormat = { schema, version: schemaVersion };
+
+/** What a new journal means, in words. */
+const beginsAnew =
+  'calls that were under way are then reported as outcome_unknown, and servers with definitions: pin are pinned anew as they are then';
 
 /** How long to wait for a process that is about to close the file. The wait blocks the event loop. */
 const busyTimeoutMs = 1000;
@@ -132,10 +154,7 @@ export function journalError(thrown: unknown, file: string): SignalboxError {
     return fail('journal_in_use', 'Another orchestrator runs on it: stop that one, or use another directory');
   }
   if (sqlite === 'SQLITE_NOTADB' || sqlite.startsWith('SQLITE_CORRUPT')) {
-    return fail(
-      'journal_corrupt',
-      'Move the file away to begin a new journal: calls that were under way are then reported as outcome_unknown',
-    );
+    return fail('journal_corrupt', `Move the file away to begin a new journal: ${beginsAnew}`);
   }
   if (sqlite === 'SQLITE_FULL') return fail('journal_full', 'Make room on the disk', true);
   return fail('journal_failed', 'See that the orchestrator may write there', true);
@@ -164,7 +183,7 @@ function createSchema(db: Database.Database, file: string): void {
   if (version !== 0) {
     throw new SignalboxError(
       'journal_other_version',
-      `${file} has version ${version} of the format, and this Signalbox reads version ${schemaVersion}. Use the one that wrote it, or move the file away to begin a new journal: calls that were under way are then reported as outcome_unknown.`,
+      `${file} has version ${version} of the format, and this Signalbox reads version ${schemaVersion}. Use the one that wrote it, or move the file away to begin a new journal: ${beginsAnew}.`,
     );
   }
   const create = db.transaction(() => {

@@ -21,9 +21,11 @@ import { copyOpenJournal, findJournalId } from './journal-copy.ts';
 import { journalError, openJournalDatabase } from './journal-database.ts';
 import { KeptReplies, type KeptReplyLimits } from './kept-replies.ts';
 import { NewestCalls } from './newest-calls.ts';
+import { PinTable } from './pin-table.ts';
 import { rowChecksum } from './row-checksum.ts';
 import { isLogShortened } from './shortened-log.ts';
 import { SqliteApprovals } from './sqlite-approvals.ts';
+import { SqlitePins } from './sqlite-pins.ts';
 
 /** The file of a journal, and how long it keeps calls. */
 export interface SqliteJournalOptions {
@@ -40,6 +42,8 @@ export interface SqliteJournalOptions {
   monotonic?: () => number;
   /** Called if the file is damaged, with what that means. */
   onDamage?: (detail: string) => void;
+  /** Returns epoch milliseconds, the times of pins. */
+  now?: () => number;
 }
 
 /**
@@ -59,6 +63,7 @@ export async function openSqliteJournal(options: SqliteJournalOptions): Promise<
 class SqliteJournal implements Journal {
   readonly id: string;
   readonly approvals: SqliteApprovals;
+  readonly pins: SqlitePins;
   readonly #db: Database;
   readonly #file: string;
   /** Returns the time for which the journal was open, in all processes together. */
@@ -96,7 +101,11 @@ class SqliteJournal implements Journal {
     const approvals = new ApprovalTable(db);
     this.approvals = new SqliteApprovals(approvals, this.#commits, (action) => this.#attempt(action));
     this.#approvalRetention = { rows: limits.approvals, bytes: limits.approvalBytes };
-    this.#findDamage(approvals, options.onDamage ?? (() => {}));
+    const pins = new PinTable(db);
+    const write = (action: () => void) =>
+      this.#attempt(() => this.#commits.commitNow([action], { sync: true }));
+    this.pins = new SqlitePins(pins, write, (action) => this.#attempt(action), options.now);
+    this.#findDamage(approvals, pins, options.onDamage ?? (() => {}));
     this.id = this.#readOrCreateId();
     this.#runningMs = this.#countRunningMs(options.monotonic ?? (() => performance.now()));
     this.#pruning = setInterval(() => this.#prune(), options.pruneEveryMs ?? 60_000);
@@ -239,7 +248,12 @@ class SqliteJournal implements Journal {
   }
 
   /** A damaged journal may have forgotten calls. To the broker it is another one then, so that no unsafe call is made twice. */
-  #findDamage(approvals: ApprovalTable, report: (detail: string) => void): void {
+  #findDamage(approvals: ApprovalTable, pins: PinTable, report: (detail: string) => void): void {
+    const damagedPins = pins.countDamaged();
+    if (damagedPins > 0)
+      report(
+        `${this.#file} is damaged (${damagedPins} pinned definitions). What they pin is withheld until it is accepted: signalbox tools diff`,
+      );
     const calls = this.#calls.countDamaged((call) => this.#newest.add(call.agent, call.requestId));
     const damaged = calls + approvals.countDamaged();
     const isShortened = isLogShortened(this.#db, this.#file);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { agentIdSchema, seqSchema } from '../../names/name-schemas.ts';
 import { senderSchema } from '../message.ts';
+import { holdSchema } from './holds.ts';
 
 /** Describes the operation `tail`. */
 export function tailOperation() {
@@ -9,7 +10,11 @@ export function tailOperation() {
       meaning: 'Sends this connection notices, below, until `on: false` or its end.',
       params: z.object({
         on: z.boolean({ error: 'must be true or false' }),
-        agent: agentIdSchema.optional().describe('Only notices of what this agent sent, got or was refused.'),
+        agent: agentIdSchema
+          .optional()
+          .describe(
+            'Only notices of what this agent sent, got or was refused, and of holds but for those on other agents.',
+          ),
       }),
       result: z.object({ on: z.boolean(), agent: z.string().optional() }),
     },
@@ -49,6 +54,12 @@ export function tailNoticeSchemas() {
     refused: z
       .object({ what: z.literal('refused'), at, refused })
       .describe('A frame of a connection was answered with `error`.'),
+    hold_placed: z
+      .object({ what: z.literal('hold_placed'), at, hold: holdSchema })
+      .describe('A hold was placed. It is on disk and in force.'),
+    hold_ended: z
+      .object({ what: z.literal('hold_ended'), at, hold: holdSchema })
+      .describe('A hold was released, or its time was over. That is on disk and in force.'),
     missed: z
       .object({ what: z.literal('missed'), at, missed: z.number().describe('How many.') })
       .describe('Notices were dropped because this connection did not keep up.'),
@@ -76,7 +87,7 @@ function noticedMessageSchema() {
 
 type NoticeSchemas = ReturnType<typeof tailNoticeSchemas>;
 
-/** A notice of `tail`: what happened to a message or a frame. Times are epoch milliseconds of the broker's clock. */
+/** A notice of `tail`: what happened to a message, a frame or a hold. Times are epoch milliseconds of the broker's clock. */
 export type TailNotice = z.infer<NoticeSchemas[keyof NoticeSchemas]>;
 
 let noticeSchemas: NoticeSchemas | undefined;

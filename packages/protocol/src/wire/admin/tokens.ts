@@ -128,7 +128,16 @@ function listedTokenSchema() {
         .describe('`operator`, `observer`, `approver` or `mint`, several of them, or nothing.'),
       created_at: z.number(),
       expires_at: z.number().optional().describe('Absent if it never expires.'),
-      parent_id: z.string().optional().describe('The minting token that issued it.'),
+      parent_id: z
+        .string()
+        .optional()
+        .describe(
+          'The token that it ends with: the minting token that issued it, or the one with which a browser signed in that issued it.',
+        ),
+      session: z
+        .literal(true)
+        .optional()
+        .describe('It is the session of a browser; `parent_id` is the token of the person.'),
       damaged: z
         .literal(true)
         .optional()

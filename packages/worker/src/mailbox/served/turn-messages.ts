@@ -8,6 +8,8 @@ export interface TurnRef {
   seqs: readonly number[];
   /** The group that they were taken from; without it they are in the agent's own inbox. */
   group?: string | undefined;
+  /** The thread of its messages, which its tool calls are in too; absent if they are of several. */
+  thread?: string | undefined;
 }
 
 /** The most messages of an inbox that are looked at to find one by its id. */

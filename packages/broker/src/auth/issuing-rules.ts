@@ -1,0 +1,59 @@
+import { agentTokenMs, doesMoreThanAct } from '@signalbox/protocol';
+import type { TokenRecord } from '@signalbox/store';
+import type { TokenOrigin } from './token-registry.ts';
+import {
+  issuersOf,
+  refuseChild,
+  refuseLongerLife,
+  refuseOperator,
+  refuseToken,
+  type TokenRefusal,
+  type TokenRequest,
+} from './token-rules.ts';
+
+/** What an issuer's token is judged by. */
+interface IssuerFacts {
+  /** True for a minting token, whose tokens are its children. */
+  mints: boolean;
+  /** Returns a token by its id. */
+  find: (id: string) => TokenRecord | undefined;
+  /** Epoch milliseconds. */
+  now: number;
+}
+
+/** Decides whether a token may issue another one, and what that one ends with. */
+export function judgeIssue(
+  issuer: TokenRecord,
+  request: TokenRequest,
+  { mints, find, now }: IssuerFacts,
+): { origin: TokenOrigin } | { refusal: TokenRefusal } {
+  const { issuers, refusal: tooLong } = issuersOf(issuer, request);
+  const owned = mints ? { parent: issuer } : ownedBy(issuer, request, { find, now });
+  const refuseIssuer = mints ? refuseChild : refuseOperator;
+  const refusal = refuseToken(request) ?? refuseIssuer(issuer, request, now) ?? tooLong ?? owned.refusal;
+  return refusal ? { refusal } : { origin: { parent: owned.parent, issuers } };
+}
+
+/**
+ * Returns the token that a new one ends with. What a browser issues ends with the token of the person, so that nobody gets more than that
+ * by a page that was left open; what a token of that kind issues in its turn ends with it. Tokens for one agent end with no other.
+ */
+function ownedBy(
+  issuer: TokenRecord,
+  request: TokenRequest,
+  { find, now }: Pick<IssuerFacts, 'find' | 'now'>,
+): { parent?: TokenRecord; refusal?: TokenRefusal | undefined } {
+  if (issuer.parentId === undefined || !doesMoreThanAct(request)) return {};
+  const parent = issuer.isSession ? find(issuer.parentId) : issuer;
+  if (parent) return { parent, refusal: refuseLife(parent, request, now) };
+  const message = 'the broker no longer knows the token of the person who signed in; sign in again';
+  return { refusal: { code: 'forbidden', field: 'agent', message } };
+}
+
+function refuseLife(parent: TokenRecord, { ttlMs }: TokenRequest, now: number): TokenRefusal | undefined {
+  // Without a lifetime of its own it ends with its parent at the latest, and after 30 days.
+  if (ttlMs === undefined) return undefined;
+  if (ttlMs !== null && ttlMs <= agentTokenMs) return refuseLongerLife(parent, ttlMs, now);
+  const message = `a token that does more than act for one agent is valid for at most ${agentTokenMs} ms if a browser issues it; for longer there is signalbox token issue`;
+  return { code: 'forbidden', field: 'ttl_ms', message };
+}

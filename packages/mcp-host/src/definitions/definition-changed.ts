@@ -1,0 +1,47 @@
+import { type ToolCallError, toolCallError, visibleLine } from '@signalbox/protocol';
+import type { ToolProblem } from '@signalbox/tool-calls';
+import { quoted } from '../servers/unavailable.ts';
+import type { ChangedDefinitions, DefinitionChange } from './server-definitions.ts';
+
+/** The problems that are told one by one; the others are counted. */
+const maxReported = 10;
+
+/** Returns the error for a call of a tool, or a request for a prompt, whose definition is withheld. */
+export function definitionChangedError(
+  what: 'tool' | 'prompt',
+  name: string,
+  server: string,
+  change: DefinitionChange,
+): ToolCallError {
+  const why =
+    change === 'new'
+      ? `it is new on server '${server}', and nobody has accepted it yet`
+      : `server '${server}' has changed its definition, and nobody has accepted the change yet`;
+  return toolCallError('definition_changed', `${what} '${name}' is withheld: ${why}. It was not called.`, {
+    mayHaveRun: false,
+    hint: `Go on without it, or tell the person you work for: an operator sees the change with 'signalbox tools diff ${quoted(server)}', and accepts it or not.`,
+  });
+}
+
+/** Describes the definitions of a server that are withheld, for its operator. */
+export function changedProblems(
+  server: string,
+  what: 'tool' | 'prompt' | 'instructions',
+  changed: ChangedDefinitions,
+): ToolProblem[] {
+  const all = [...changed];
+  const look = `signalbox tools diff ${quoted(server)}`;
+  const labels = { tool: '', prompt: 'prompt ', instructions: '' };
+  const reported = all.slice(0, maxReported).map(([name, { what: change }]) => ({
+    tool: `${labels[what]}${visibleLine(name)}`,
+    message:
+      change === 'new'
+        ? `withheld: it is new, and not accepted yet; look at it with: ${look}`
+        : `withheld: its definition has changed; see how with: ${look}`,
+    isWithheld: true as const,
+  }));
+  const others = all.length - reported.length;
+  if (others === 0) return reported;
+  const message = `${others} more ${what}s are withheld; see them with: ${look}`;
+  return [...reported, { message, isWithheld: true }];
+}

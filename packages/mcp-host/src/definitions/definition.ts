@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import type { DefinitionKind, Prompt, Tool } from '@signalbox/protocol';
+import { canonicalJson } from '@signalbox/tool-calls';
+
+/** The name of the only definition of the kind `instructions`. */
+export const instructionsName = 'instructions';
+
+/** The words of a server about one of its tools or prompts, or about itself, as it sent them. */
+export interface Definition {
+  kind: DefinitionKind;
+  name: string;
+  /** Differs for any two definitions that differ; the order of the fields of an object makes no difference. */
+  hash: string;
+  value: unknown;
+}
+
+/** Names one definition of a server. */
+export interface DefinitionKey {
+  kind: DefinitionKind;
+  name: string;
+}
+
+/** Makes the definition of a tool, a prompt or the instructions. All of it counts: fields that nobody knows, too. */
+export function definitionOf(kind: DefinitionKind, name: string, value: unknown): Definition {
+  return { kind, name, hash: definitionHash(value), value };
+}
+
+/** Makes the definitions of a list of tools or prompts. */
+export function definitionsOf(kind: 'tool' | 'prompt', list: readonly (Tool | Prompt)[]): Definition[] {
+  return list.map((entry) => definitionOf(kind, entry.name, entry));
+}
+
+/** Makes the definition of the instructions of a server; none if it has none. */
+export function definitionsOfInstructions(text: string | undefined): Definition[] {
+  return text === undefined ? [] : [definitionOf('instructions', instructionsName, text)];
+}
+
+function definitionHash(value: unknown): string {
+  const text = canonicalJson(value) ?? JSON.stringify(value);
+  return createHash('sha256').update(text).digest('base64url').slice(0, 22);
+}
+
+/** Returns a text that tells a definition from all others of its server. */
+export function keyText({ kind, name }: DefinitionKey): string {
+  return `${kind} ${name}`;
+}

@@ -1,0 +1,72 @@
+import { visible } from '@signalbox/protocol';
+import type { OfferList } from '../inventory/offer-list.ts';
+import type { ToolList } from '../inventory/tool-list.ts';
+import { definitionsOf, definitionsOfInstructions } from './definition.ts';
+import { changedProblems } from './definition-changed.ts';
+import type { ServerDefinitions } from './server-definitions.ts';
+import { visiblePrompt, visibleResource, visibleTool } from './visible-definition.ts';
+
+/** A server, and its pins if its definitions are pinned. */
+export interface ReviewedServer {
+  name: string;
+  definitions: ServerDefinitions | undefined;
+}
+
+/** The lists of a server that were read, so that what is missing in them is not offered. */
+export interface ReadKinds {
+  prompts: boolean;
+}
+
+/** The most tools whose hidden characters are told one by one. */
+const maxReported = 10;
+
+/**
+ * Returns the tools of a server as they are offered: what nobody would see in their texts is visible, and those that are not as pinned
+ * are in `changed`. The hash of a pin is that of the definition as the server sent it.
+ */
+export function reviewedTools({ name, definitions }: ReviewedServer, list: ToolList): ToolList {
+  const changed = definitions?.review('tool', definitionsOf('tool', list.tools));
+  const hidden: string[] = [];
+  const tools = list.tools.map((tool) => {
+    const shown = visibleTool(tool);
+    if (shown.hidden) hidden.push(tool.name);
+    return shown.tool;
+  });
+  const problems = [...list.problems, ...hiddenProblems(hidden)];
+  if (!changed || changed.size === 0) return { ...list, tools, problems };
+  return { ...list, tools, problems: [...problems, ...changedProblems(name, 'tool', changed)], changed };
+}
+
+/** Returns what a server offers beside tools as it is offered, in the way of {@link reviewedTools}. Resources are not pinned. */
+export function reviewedOffers(
+  { name, definitions }: ReviewedServer,
+  list: OfferList,
+  read: ReadKinds,
+): OfferList {
+  const { instructions: text, ...rest } = list;
+  const changed = read.prompts
+    ? definitions?.review('prompt', definitionsOf('prompt', list.prompts))
+    : undefined;
+  const changedText = definitions?.review('instructions', definitionsOfInstructions(text));
+  const offersText = text !== undefined && !changedText?.size;
+  return {
+    ...rest,
+    prompts: list.prompts.map(visiblePrompt),
+    resources: list.resources.map(visibleResource),
+    templates: list.templates.map(visibleResource),
+    ...(offersText && { instructions: visible(text) }),
+    ...(changed?.size && { changed }),
+    ...(changedText?.size && { changedInstructions: changedText }),
+    problems: [
+      ...list.problems,
+      ...(changed ? changedProblems(name, 'prompt', changed) : []),
+      ...(changedText ? changedProblems(name, 'instructions', changedText) : []),
+    ],
+  };
+}
+
+function hiddenProblems(names: readonly string[]) {
+  const message =
+    'its schema has characters that nobody sees, in values or names that have to stay as they are: read it before a model does';
+  return names.slice(0, maxReported).map((tool) => ({ tool: tool.slice(0, 128), message }));
+}

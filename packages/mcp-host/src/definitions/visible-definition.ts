@@ -1,0 +1,91 @@
+import {
+  isJsonObject,
+  type Prompt,
+  type Resource,
+  type ResourceTemplate,
+  type Tool,
+  visible,
+} from '@signalbox/protocol';
+
+/** The keywords of a JSON Schema whose texts are for readers only: no value is compared with them. */
+const readOnlyKeywords = new Set(['title', 'description', '$comment']);
+/** The keywords whose values are schemas by name: the names are no keywords. */
+const namedSchemas = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
+/** The keywords whose values are data: what looks like a keyword in them is none. */
+const dataKeywords = new Set(['enum', 'const', 'default', 'examples', 'required']);
+
+/** Matches texts in JSON in which nothing has to be made visible. */
+const plainJson = /^[ -~]*$/;
+
+/**
+ * Makes characters that nobody sees visible in the texts of a tool that are for readers, those in its schemas included. Values that
+ * arguments are compared with stay as they are: `hidden` says whether there are such characters in them. A tool without such characters
+ * comes back as the same object.
+ */
+export function visibleTool(tool: Tool): { tool: Tool; hidden: boolean } {
+  const json = JSON.stringify(tool);
+  if (isPlain(json)) return { tool, hidden: false };
+  const { inputSchema, outputSchema, annotations } = tool;
+  const shown: Tool = {
+    ...withVisible(tool, ['title', 'description']),
+    inputSchema: visibleSchema(inputSchema) as Tool['inputSchema'],
+    ...(outputSchema && { outputSchema: visibleSchema(outputSchema) as Tool['outputSchema'] }),
+    ...(annotations && { annotations: withVisible(annotations, ['title']) }),
+  };
+  const text = JSON.stringify(shown);
+  const hidden = hasUnseen(shown.inputSchema) || hasUnseen(shown.outputSchema);
+  return { tool: text === json ? tool : shown, hidden };
+}
+
+/** Makes characters that nobody sees visible in what a prompt says of itself and of its arguments. */
+export function visiblePrompt(prompt: Prompt): Prompt {
+  if (isPlain(JSON.stringify(prompt))) return prompt;
+  const shown = withVisible(prompt, ['title', 'description']);
+  if (!prompt.arguments) return shown;
+  return {
+    ...shown,
+    arguments: prompt.arguments.map((argument) => withVisible(argument, ['title', 'description'])),
+  };
+}
+
+/** Makes characters that nobody sees visible in what a resource or a template says of itself. Its URI stays as it is. */
+export function visibleResource<Entry extends Resource | ResourceTemplate>(entry: Entry): Entry {
+  return isPlain(JSON.stringify(entry)) ? entry : withVisible(entry, ['name', 'title', 'description']);
+}
+
+function isPlain(json: string): boolean {
+  // JSON writes control characters and lone surrogates as escapes, which are plain.
+  return plainJson.test(json) && !/\\(?:u00|ud|[rbf])/.test(json);
+}
+
+function withVisible<Value extends Record<string, unknown>>(value: Value, fields: readonly string[]): Value {
+  const shown: Record<string, unknown> = { ...value };
+  for (const field of fields) {
+    const text = value[field];
+    if (typeof text === 'string') shown[field] = visible(text);
+  }
+  return shown as Value;
+}
+
+function visibleSchema(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(visibleSchema);
+  if (!isJsonObject(schema)) return schema;
+  const shown: [string, unknown][] = Object.entries(schema).map(([keyword, value]) => {
+    if (readOnlyKeywords.has(keyword) && typeof value === 'string') return [keyword, visible(value)];
+    if (dataKeywords.has(keyword)) return [keyword, value];
+    if (namedSchemas.has(keyword) && isJsonObject(value)) {
+      const inner = Object.entries(value).map(([name, one]) => [name, visibleSchema(one)] as const);
+      return [keyword, Object.fromEntries(inner)];
+    }
+    return [keyword, visibleSchema(value)];
+  });
+  return Object.fromEntries(shown);
+}
+
+/** Tells whether a value has a text, or the name of a field, with characters that nobody sees. */
+function hasUnseen(value: unknown): boolean {
+  if (typeof value === 'string') return visible(value) !== value;
+  if (Array.isArray(value)) return value.some(hasUnseen);
+  if (!isJsonObject(value)) return false;
+  return Object.entries(value).some(([name, inner]) => visible(name) !== name || hasUnseen(inner));
+}

@@ -1,0 +1,57 @@
+import type { QuestionMethod } from '@signalbox/protocol';
+import { instanceFacts } from '../config/instance-name.ts';
+import type { HostEvent } from '../host-event.ts';
+import { type Refusal, refusalText } from './question-refusal.ts';
+
+/** A refusal is logged once in this time for each reason. */
+const quietMs = 60_000;
+
+/** How many questions of a server its callers were asked, how many were refused, and why the last one was. */
+export interface AskedQuestions {
+  asked: number;
+  refused: number;
+  lastRefusal: string | undefined;
+}
+
+/** The dependencies of {@link QuestionCounts}. */
+export interface QuestionCountsDeps {
+  /** The name of the server in the configuration. */
+  server: string;
+  /** Monotonic milliseconds. */
+  now: () => number;
+  log: (event: HostEvent) => void;
+}
+
+/** Counts the questions of a server, and logs which are refused. */
+export class QuestionCounts {
+  readonly #deps: QuestionCountsDeps;
+  readonly #quietUntil = new Map<Refusal, number>();
+  #asked = 0;
+  #refused = 0;
+  #lastRefusal: string | undefined;
+
+  constructor(deps: QuestionCountsDeps) {
+    this.#deps = deps;
+  }
+
+  get counts(): AskedQuestions {
+    return { asked: this.#asked, refused: this.#refused, lastRefusal: this.#lastRefusal };
+  }
+
+  /** Counts a question that was passed on. */
+  asked(): void {
+    this.#asked++;
+  }
+
+  /** Counts a question that was refused. */
+  refused(instance: string, method: QuestionMethod, why: Refusal): void {
+    this.#refused++;
+    this.#lastRefusal = refusalText(method, why);
+    const { server, now, log } = this.#deps;
+    const time = now();
+    if (time < (this.#quietUntil.get(why) ?? Number.NEGATIVE_INFINITY)) return;
+    this.#quietUntil.set(why, time + quietMs);
+    const facts = instanceFacts(server, instance);
+    log({ event: 'question_refused', ...facts, method, reason: why, refused: this.#refused });
+  }
+}

@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto';
+import { runningCallState, SharedRoom } from '@signalbox/protocol';
+import type { ServerAnswer, ToolRequest } from '../server-connection.ts';
+
+/** Names a call: only the same call, by the same agent, goes on with it. */
+export interface CallIdentity {
+  server: string;
+  agent: string | undefined;
+  /** The name of the tool, or the method of another request. */
+  name: string;
+  args: Record<string, unknown>;
+}
+
+/** A call that waits for answers of its caller. */
+export interface WaitingCall {
+  readonly agent: string | undefined;
+  /** Tells whether somebody means this call. */
+  is(identity: CallIdentity): boolean;
+  /**
+   * Passes the answers of the caller on to the server, and waits until that has answered or asks more. Answers to what was not asked go
+   * nowhere, as MCP wants it. Never rejects.
+   */
+  goOn(responses: Record<string, unknown>, request: ToolRequest): Promise<ServerAnswer>;
+  /** Ends the call: the server is told that nobody waits any more. */
+  stop(reason: unknown): void;
+}
+
+const MiB = 1024 * 1024;
+/** The most questions that may wait for their answers, and the most characters of these: of one agent, and of all agents. */
+const roomLimits = {
+  questions: { each: 64, all: 1024 },
+  characters: { each: 4 * MiB, all: 64 * MiB },
+};
+
+/** The calls of a host that wait for answers of their callers, each under a `requestState` that nobody can guess. */
+export class WaitingCalls {
+  /** What the questions that wait take. */
+  readonly room = new SharedRoom(roomLimits);
+  readonly #calls = new Map<string, WaitingCall>();
+
+  /** Adds a call. Returns the state by which its caller goes on with it. */
+  add(call: WaitingCall): string {
+    const state = runningCallState(randomBytes(18).toString('base64url'));
+    this.#calls.set(state, call);
+    return state;
+  }
+
+  /** Returns the call with that state, unless it goes on already, or waits no more. */
+  find(state: string): WaitingCall | undefined {
+    return this.#calls.get(state);
+  }
+
+  /** Ends all calls: the host is shut down. */
+  close(): void {
+    for (const call of [...this.#calls.values()]) call.stop('the gateway is shut down');
+  }
+
+  /** Removes a call, which goes on or has ended. */
+  remove(state: string): void {
+    this.#calls.delete(state);
+  }
+}

@@ -1,0 +1,58 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { httpTransport } from './http-transport.ts';
+import type { Fetch } from './request-fetch.ts';
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A server of an older revision whose streams can be resumed: it begins each, and sends nothing more. */
+function silentServer() {
+  const requests: { method: string; isOpen: boolean }[] = [];
+  const send: Fetch = async (_url, { method = 'GET', body, signal } = {}) => {
+    const request = { method, isOpen: true };
+    requests.push(request);
+    if (String(body).includes('notifications/')) return new Response(null, { status: 202 });
+    const stream = new ReadableStream<Uint8Array>({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode('id: 7\ndata:\n\n'));
+        signal?.addEventListener('abort', () => {
+          request.isOpen = false;
+          controller.error(signal.reason);
+        });
+      },
+    });
+    return new Response(stream, { headers: { 'content-type': 'text/event-stream' } });
+  };
+  return { requests, send };
+}
+
+test('the stream of a request that was given up is ended, and not opened again', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const { requests, send } = silentServer();
+  const observer = {
+    onUnreachable: vi.fn(),
+    onSessionRefused: vi.fn(),
+    onUnauthorized: vi.fn(),
+    onStreamTooLarge: vi.fn(),
+  };
+  const config = { type: 'http' as const, url: 'http://127.0.0.1/mcp' };
+  const transport = httpTransport(config, observer, { now: () => 0, send });
+  await transport.start();
+  const call = (id: number) => transport.send({ jsonrpc: '2.0', id, method: 'tools/call', params: {} });
+  await call(1);
+  await call(2);
+  await transport.send({
+    jsonrpc: '2.0',
+    method: 'notifications/cancelled',
+    params: { requestId: 1 },
+  });
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(requests).toEqual([
+    { method: 'POST', isOpen: false },
+    { method: 'POST', isOpen: true },
+    { method: 'POST', isOpen: true },
+  ]);
+  expect(observer.onUnreachable).not.toHaveBeenCalled();
+  await transport.close();
+});

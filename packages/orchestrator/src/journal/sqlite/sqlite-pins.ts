@@ -1,0 +1,46 @@
+import type { DefinitionKey, DefinitionPins, NewPins, Pin, ServerPins } from '@signalbox/mcp-host';
+import type { PinTable } from './pin-table.ts';
+
+/** Keeps pins in the tables of a journal. */
+export class SqlitePins implements DefinitionPins {
+  readonly #table: PinTable;
+  readonly #write: (action: () => void) => void;
+  readonly #attempt: <T>(action: () => T) => T;
+  readonly #now: () => number;
+
+  /** `write` has its action on disk when it returns; `attempt` turns what SQLite throws into errors of the journal. */
+  constructor(
+    table: PinTable,
+    write: (action: () => void) => void,
+    attempt: <T>(action: () => T) => T,
+    now: () => number = Date.now,
+  ) {
+    this.#table = table;
+    this.#write = write;
+    this.#attempt = attempt;
+    this.#now = now;
+  }
+
+  of(server: string): ServerPins {
+    return this.#attempt(() => ({ seen: this.#table.seen(server), pins: this.#table.pins(server) }));
+  }
+
+  definition(server: string, { kind, name }: DefinitionKey): unknown {
+    const text = this.#attempt(() => this.#table.definition(server, kind, name));
+    return text === undefined ? undefined : JSON.parse(text);
+  }
+
+  pin(server: string, { definitions, by, firstOf }: NewPins): Pin[] {
+    const at = this.#now();
+    const pins = definitions.map(({ kind, name, hash }) => ({
+      ...{ kind, name, hash, at },
+      ...(by !== undefined && { by }),
+    }));
+    this.#write(() => {
+      for (const [i, pin] of pins.entries())
+        this.#table.put(server, pin, JSON.stringify(definitions[i]!.value));
+      if (firstOf) this.#table.noteSight(server, firstOf, at);
+    });
+    return pins;
+  }
+}

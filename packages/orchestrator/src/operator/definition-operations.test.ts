@@ -1,0 +1,85 @@
+import type { HostedDefinition, McpHost } from '@signalbox/mcp-host';
+import { type DefinitionsReply, definitionsReplySchema, type McpReply } from '@signalbox/protocol';
+import { expect, test } from 'vitest';
+import { answerAcceptDefinitions, answerDefinitions } from './definition-operations.ts';
+
+/** A host whose server `s` offers these definitions, all of them changed from `old`. */
+function hostWith(values: Readonly<Record<string, string>>) {
+  const accepted: string[] = [];
+  const definitions = (): HostedDefinition[] =>
+    Object.entries(values).map(([name, value]) => ({
+      ...{ server: 's', kind: 'tool', name, as: `mcp_s__${name}`, state: 'changed' },
+      pin: { kind: 'tool', name, hash: 'h-old', at: 1 },
+      offered: { kind: 'tool', name, hash: `h-${value.slice(0, 20)}`, value },
+    }));
+  const host = {
+    definitions,
+    pinnedServers: () => ['s'],
+    pinnedValue: () => 'old',
+    acceptDefinitions(_server: string, seen: { name: string }[]) {
+      accepted.push(...seen.map(({ name }) => name));
+      return [];
+    },
+  } as unknown as McpHost;
+  return { host, accepted, maxReplyBytes: () => 4 * 1024 * 1024 };
+}
+
+const asker = { agent: 'operator.ann', address: 'operator.ann', role: 'operator' };
+const dataOf = (reply: McpReply): DefinitionsReply => {
+  if (!('data' in reply)) throw new Error(JSON.stringify(reply));
+  return definitionsReplySchema.parse(reply.data);
+};
+const look = { op: 'definitions', server: 's', withheld: true } as const;
+const accept = { op: 'accept_definitions', server: 's' } as const;
+
+test('Of 10,000 changed definitions an answer has what fits, and no hash that would accept the others unseen.', () => {
+  const many = hostWith(
+    Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`t${i}`, 'x'.repeat(900)])),
+  );
+  const reply = dataOf(answerDefinitions(many, look));
+  expect(reply.definitions.length).toBeGreaterThan(500);
+  expect(reply.definitions.length + reply.more!).toBe(10_000);
+  expect(JSON.stringify(reply).length).toBeLessThan(1_100_000);
+  expect(reply.servers).toEqual([{ server: 's', pinned: 0, withheld: 10_000 }]);
+  const { seen } = dataOf(answerDefinitions(many, { ...look, name: 't9999' })).servers[0]!;
+  answerAcceptDefinitions(many, asker, { ...accept, name: 'mcp_s__t9999', seen: seen! });
+  expect(many.accepted).toEqual(['t9999']);
+});
+
+test('A text that is not shown whole has to be looked at by its name.', () => {
+  const long = hostWith({ a: 'b', t: 'x'.repeat(100_000) });
+  expect(dataOf(answerDefinitions(long, look)).servers[0]).not.toHaveProperty('seen');
+  const [one] = dataOf(answerDefinitions(long, { ...look, name: 't' })).definitions;
+  expect(one!.differences![0]!.after).toHaveLength(100_000);
+  const huge = hostWith({ t: `${'x'.repeat(900_000)}!` });
+  const [whole] = dataOf(answerDefinitions(huge, { ...look, name: 't' })).definitions;
+  expect(whole!.differences![0]!.after).toMatch(/!$/);
+  const narrow = { ...huge, maxReplyBytes: () => 500_000 };
+  const shown = dataOf(answerDefinitions(narrow, { ...look, name: 't' }));
+  expect(shown.definitions[0]!.differences).toMatchObject([{ cut: true }]);
+  expect(shown.servers[0]).toHaveProperty('seen');
+  const named = hostWith(
+    Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`${i}`.repeat(20_000), 'x'])),
+  );
+  const few = dataOf(answerDefinitions(named, { op: 'definitions' }));
+  expect(JSON.stringify(few).length).toBeLessThan(1_100_000);
+  expect(few.definitions.length + few.more!).toBe(100);
+});
+
+test('What was not seen is not accepted: another name, another definition, or nothing at all.', () => {
+  const values: Record<string, string> = { a: 'one', b: 'two' };
+  const { accepted, ...deps } = hostWith(values);
+  const { seen = '' } = dataOf(answerDefinitions(deps, look)).servers[0]!;
+  const refused = { error: { code: 'invalid_arguments', may_have_run: false } };
+  expect(answerAcceptDefinitions(deps, asker, { ...accept, name: 'a', seen })).toMatchObject(refused);
+  values.b = 'three';
+  expect(answerAcceptDefinitions(deps, asker, { ...accept, seen })).toMatchObject(refused);
+  expect(answerAcceptDefinitions(deps, asker, { ...accept, name: 'c', seen })).toMatchObject(refused);
+  expect(answerAcceptDefinitions(deps, asker, { ...accept, server: 't', seen })).toMatchObject({
+    error: { ...refused.error, hint: expect.stringContaining("'s'") },
+  });
+  expect(accepted).toEqual([]);
+  values.b = 'two';
+  expect(answerAcceptDefinitions(deps, asker, { ...accept, seen })).toHaveProperty('data.accepted');
+  expect(accepted).toEqual(['a', 'b']);
+});

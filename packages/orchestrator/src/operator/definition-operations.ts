@@ -1,0 +1,175 @@
+import type { HostedDefinition, McpHost } from '@signalbox/mcp-host';
+import {
+  type AcceptDefinitionsReply,
+  type AcceptDefinitionsRequest,
+  type DefinitionReport,
+  type DefinitionsReply,
+  type DefinitionsRequest,
+  type McpReply,
+  nearestName,
+  type Sender,
+  SignalboxError,
+  toolCallError,
+} from '@signalbox/protocol';
+import { type DiffRoom, definitionDiff } from '../definitions/definition-diff.ts';
+import { seenText, withheldAmong } from '../definitions/seen-definitions.ts';
+
+/** The most definitions of one answer. */
+const maxListed = 2000;
+/** The room for the differences of one definition among several. */
+const roomOfMany = { differences: 50, text: 2000 };
+/** The room for those of a definition that is asked for by its name; a smaller one where a larger one does not fit into a reply. */
+const roomsOfOne = [2_000_000, 400_000, 100_000].map((text) => ({ differences: 500, text }));
+/** The most bytes of an answer about several definitions, and the part of a reply that one about a name may take. */
+const maxBytes = 1_000_000;
+const replyShare = 0.9;
+
+/** The dependencies of the operations on definitions. */
+export interface DefinitionOperationDeps {
+  host: McpHost;
+  /** The longest reply that can be delivered, in bytes. */
+  maxReplyBytes: () => number;
+}
+
+/** Lists the definitions of pinned servers: all of them, or those that are withheld, with how they differ from what is pinned. */
+export function answerDefinitions(
+  { host, maxReplyBytes }: DefinitionOperationDeps,
+  { server, name, withheld: isWithheldOnly }: DefinitionsRequest,
+): McpReply {
+  const pinned = host.pinnedServers();
+  if (server !== undefined && !pinned.includes(server)) return notPinned(server, pinned);
+  const named = host.definitions(server).filter((one) => isNamed(one, name));
+  const chosen = isWithheldOnly ? named.filter(isWithheld) : named;
+  const most = maxReplyBytes() * replyShare;
+  const definitions =
+    name === undefined
+      ? reportsOf(host, chosen, { diff: isWithheldOnly && roomOfMany, bytes: Math.min(most, maxBytes) })
+      : roomsOfOne.reduce<DefinitionReport[]>((best, diff) => {
+          const isWhole = best.length > 0 && best.every(({ differences }) => differences || !isWithheldOnly);
+          return isWhole ? best : reportsOf(host, chosen, { diff: isWithheldOnly && diff, bytes: most });
+        }, []);
+  // A text that is too long for any answer can only be seen in part.
+  const shown = new Set(
+    definitions.filter((one) => isShownWhole(one) || (name !== undefined && one.differences)).map(keyOf),
+  );
+  const data: DefinitionsReply = {
+    definitions,
+    ...(chosen.length > definitions.length && { more: chosen.length - definitions.length }),
+    servers: pinned
+      .filter((one) => server === undefined || one === server)
+      .map((one) => {
+        const own = named.filter((definition) => definition.server === one);
+        const all = own.filter(isWithheld);
+        const areShown = all.length > 0 && all.every((definition) => shown.has(keyOf(definition)));
+        return {
+          server: one,
+          pinned: own.filter(({ state }) => state === 'pinned').length,
+          withheld: all.length,
+          ...(areShown && { seen: seenText(withheldAmong(all)) }),
+        };
+      }),
+  };
+  return { data };
+}
+
+/** Accepts definitions that are withheld, if they are the ones that the asker has seen. */
+export function answerAcceptDefinitions(
+  { host }: DefinitionOperationDeps,
+  asker: Sender,
+  { server, name, seen }: AcceptDefinitionsRequest,
+): McpReply {
+  const pinned = host.pinnedServers();
+  if (!pinned.includes(server)) return notPinned(server, pinned);
+  const withheld = withheldAmong(host.definitions(server).filter((one) => isNamed(one, name)));
+  const what = name === undefined ? '' : ` named '${name}'`;
+  if (withheld.length === 0)
+    return invalid(`field 'server': nothing${what} of server '${server}' is withheld`);
+  const moved = invalid(
+    `field 'seen': what server '${server}' offers is not what was looked at; nothing was accepted`,
+    'Look again, and accept what you see then.',
+  );
+  if (seenText(withheld) !== seen) return moved;
+  try {
+    const differ = host.acceptDefinitions(server, withheld, asker.agent);
+    if (differ.length > 0) return moved;
+  } catch (thrown) {
+    if (!(thrown instanceof SignalboxError)) throw thrown;
+    const { message, retryable } = thrown;
+    return { error: toolCallError('internal', message, { mayHaveRun: false, retryable }) };
+  }
+  const data: AcceptDefinitionsReply = { server, accepted: withheld };
+  return { data };
+}
+
+/** Describes as many definitions as fit, with their differences as long as these fit, too. */
+function reportsOf(
+  host: McpHost,
+  definitions: readonly HostedDefinition[],
+  { diff, bytes }: { diff: DiffRoom | false | undefined; bytes: number },
+): DefinitionReport[] {
+  const reports: DefinitionReport[] = [];
+  let left = bytes;
+  for (const one of definitions.slice(0, maxListed)) {
+    const brief = reportOf(one);
+    left -= sizeOf(brief);
+    if (left < 0) break;
+    const { differences, more } = diff
+      ? definitionDiff(host.pinnedValue(one.server, one), one.offered?.value, diff)
+      : { differences: undefined, more: 0 };
+    const size = differences ? sizeOf(differences) : 0;
+    const isFitting = differences !== undefined && size <= left;
+    if (isFitting) left -= size;
+    reports.push(isFitting ? { ...brief, differences, ...(more > 0 && { more_differences: more }) } : brief);
+  }
+  return reports;
+}
+
+function sizeOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
+}
+
+function reportOf({ server, kind, name, as, state, pin, offered }: HostedDefinition): DefinitionReport {
+  return {
+    ...{ server, kind, name, state },
+    ...(as !== undefined && { as }),
+    ...(pin && {
+      pinned: {
+        ...{ hash: pin.hash, at: pin.at },
+        ...(pin.by !== undefined && { by: pin.by }),
+        ...(pin.isDamaged && { damaged: true as const }),
+      },
+    }),
+    ...(offered && { offered: offered.hash }),
+  };
+}
+
+function isShownWhole({ differences, more_differences: more }: DefinitionReport): boolean {
+  return differences !== undefined && more === undefined && differences.every(({ cut }) => !cut);
+}
+
+function isNamed(one: HostedDefinition, name: string | undefined): boolean {
+  return name === undefined || one.name === name || one.as === name;
+}
+
+function isWithheld({ state }: HostedDefinition): boolean {
+  return state === 'changed' || state === 'new';
+}
+
+function keyOf({ server, kind, name }: Pick<HostedDefinition, 'server' | 'kind' | 'name'>): string {
+  return JSON.stringify([server, kind, name]);
+}
+
+function notPinned(server: string, pinned: readonly string[]): McpReply {
+  const nearest = nearestName(server, pinned);
+  const known =
+    pinned.length > 0
+      ? `Pinned are: ${pinned.join(', ')}.`
+      : 'No server has definitions: pin in its configuration.';
+  const hint = nearest === undefined ? known : `The most similar one is '${nearest}'.`;
+  return invalid(`field 'server': there is no server '${server}' with definitions: pin`, hint);
+}
+
+function invalid(message: string, hint?: string): McpReply {
+  const options = { mayHaveRun: false, ...(hint !== undefined && { hint }) };
+  return { error: toolCallError('invalid_arguments', message, options) };
+}

@@ -1,0 +1,85 @@
+import { type McpReply, type McpResult, withoutTokens } from '@signalbox/protocol';
+import { type LargeTurns, largeLength } from '../calls/large-turns.ts';
+import type { ResultRule } from './result-rules.ts';
+import type { KeptCall, ResultStore } from './result-store.ts';
+
+/** The dependencies of {@link keepLarge}. */
+export interface KeepLargeDeps {
+  results: ResultStore | undefined;
+  /** Returns the minting token that issued that of an agent. Never rejects. */
+  minterOf: (agent: string) => Promise<string | undefined>;
+  /** The turns of large replies. */
+  replies: LargeTurns;
+}
+
+/** A reply for a caller. */
+export interface ShownReply {
+  reply: McpReply;
+  /** The size of the result for which the reply is a preview, in bytes of JSON. */
+  keptBytes?: number;
+  /** Why the result is not kept although it is too large to be shown. */
+  notKept?: string;
+}
+
+/**
+ * Keeps the result of a call if it is larger than its role is shown at once, and returns a preview of it. If it cannot be kept, it is
+ * returned whole and says why. Never rejects.
+ */
+export async function keepLarge(
+  { results, minterOf, replies }: KeepLargeDeps,
+  call: Omit<KeptCall, 'minter'>,
+  rule: ResultRule | undefined,
+  reply: { result: McpResult },
+): Promise<ShownReply> {
+  if (!rule) return { reply };
+  const text = jsonOf(reply.result);
+  if (text === undefined) return { reply };
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= rule.maxInlineBytes) return { reply };
+  if (!results) return unkept(reply.result, bytes, 'this orchestrator has no folder for it');
+  const minter = await minterOf(call.agent);
+  const endTurn = text.length > largeLength ? await replies.next() : undefined;
+  try {
+    // A server may have read a token somewhere.
+    const clean = withoutTokens(text);
+    const result = clean === text ? reply.result : (JSON.parse(clean) as McpResult);
+    const keeping = await results.keep({ ...call, minter }, result);
+    return 'preview' in keeping
+      ? { reply: { result: keeping.preview }, keptBytes: bytes }
+      : unkept(reply.result, bytes, keeping.notKept);
+  } finally {
+    endTurn?.();
+  }
+}
+
+/** Says for the audit log what was done with a large result; empty if it is none. */
+export function keptText({ keptBytes, notKept }: ShownReply): string {
+  if (keptBytes !== undefined) return `result of ${keptBytes} bytes kept`;
+  return notKept === undefined ? '' : `large result not kept: ${notKept}`;
+}
+
+/** Adds to the refusal of a result that is too large for a message why it is not kept either. */
+export function withReason(reply: McpReply, notKept: string | undefined): McpReply {
+  if (notKept === undefined || !('error' in reply) || reply.error.code !== 'result_too_large') return reply;
+  const message = `${reply.error.message}; it could not be kept for you either: ${notKept}`;
+  return { error: { ...reply.error, message } };
+}
+
+function unkept(result: McpResult, bytes: number, notKept: string): ShownReply {
+  const text = `[This result of ${bytes.toLocaleString('en-US')} bytes is shown whole. It could not be kept for you to read in parts: ${notKept}.]`;
+  const { content, _meta, ...rest } = result;
+  const told = { content: [...content, { type: 'text', text }], _meta: { ..._meta, [notKeptMeta]: notKept } };
+  return { reply: { result: { ...rest, ...told } }, notKept };
+}
+
+const notKeptMeta = 'signalbox/not_kept';
+
+/** Returns the JSON text of a result; `undefined` if it nests so deeply that the stack does not suffice. */
+function jsonOf(result: McpResult): string | undefined {
+  try {
+    return JSON.stringify(result);
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,95 @@
+import { keptResultMeta, keptResultUri, type McpResult, resultReadTool } from '@signalbox/protocol';
+import { behindNewline, characterBegin } from './text-marks.ts';
+
+/** What a preview says of the result that it stands for. */
+export interface PreviewFacts {
+  id: string;
+  tool: string;
+  /** The text of the result. */
+  text: Buffer;
+  lines: number;
+  jsonBytes: number;
+  kinds: Readonly<Record<string, number>>;
+  /** The time until which it is kept at least, in epoch milliseconds. */
+  until: number;
+}
+
+/** What a preview shows of the text: so many lines, and bytes of JSON. */
+const beginLines = 20;
+const beginBytes = 1536;
+/** Other fields of a result are repeated in its preview up to this length, in bytes of JSON. */
+const fieldBytes = 512;
+const shownKinds = 5;
+
+/**
+ * Makes the result that a caller gets instead of a large one: what it is, where it is, how it is read, and its first lines. Whether it
+ * is an error stays. A result with data has data that says the same; see `withKeptResults` for the schema of that.
+ */
+export function previewOf(result: McpResult, facts: PreviewFacts): McpResult {
+  const { content: _content, structuredContent, isError, _meta: meta = {}, ...fields } = result;
+  const { id, tool, text, lines, jsonBytes, until } = facts;
+  const uri = keptResultUri(id);
+  const begin = beginOf(text);
+  const kinds = kindsText(facts.kinds);
+  const message = `The result of '${tool}' is too large to be shown here: ${numberText(text.length)} bytes of text in ${lines === 1 ? '1 line' : `${numberText(lines)} lines`} (${kinds}). It is kept for you as ${uri} until ${timeText(until)} at least. Read it with ${resultReadTool} and the id ${id}: by line and lines, by offset and bytes, or with search.`;
+  const kept = { uri, bytes: text.length, lines, json_bytes: jsonBytes, kinds, until };
+  return {
+    ...small(fields),
+    content: [
+      { type: 'text', text: begin === '' ? message : `${message} It begins:` },
+      ...(begin === '' ? [] : [{ type: 'text', text: begin }]),
+      {
+        type: 'resource_link',
+        uri,
+        name: `result-of-${tool}`,
+        description: `The whole result: ${kinds}`,
+        mimeType: 'text/plain',
+        size: text.length,
+      },
+    ],
+    // Some clients show a model nothing but the data.
+    ...(structuredContent !== undefined && {
+      structuredContent: { [keptResultField]: { message, uri, begin } },
+    }),
+    ...(isError !== undefined && { isError }),
+    _meta: { ...small(meta), [keptResultMeta]: kept },
+  };
+}
+
+/** The field in `structuredContent` of a preview. */
+export const keptResultField = 'signalbox_kept_result';
+
+/** Returns the first lines of a text, or the begin of its first line. */
+function beginOf(text: Buffer): string {
+  const head = text.subarray(0, beginBytes);
+  const some = head.subarray(0, behindNewline(head, beginLines) ?? head.length);
+  for (let length = some.length; ; length = Math.floor(length / 2)) {
+    // `characterBegin` looks at the byte behind the cut.
+    const cut = text.subarray(0, characterBegin(text, length));
+    const end = cut.length < text.length ? cut.lastIndexOf(0x0a) + 1 || cut.length : cut.length;
+    const begin = cut.subarray(0, end).toString();
+    if (Buffer.byteLength(JSON.stringify(begin)) <= beginBytes + 2 || length === 0) return begin;
+  }
+}
+
+function kindsText(kinds: Readonly<Record<string, number>>): string {
+  const all = Object.entries(kinds).map(([kind, count]) =>
+    count === 1 ? kind : `${numberText(count)} × ${kind}`,
+  );
+  const more = all.length - shownKinds;
+  return (
+    [...all.slice(0, shownKinds), ...(more > 0 ? [`${more} other kinds`] : [])].join(', ') || 'no content'
+  );
+}
+
+function small(fields: Record<string, unknown>): Record<string, unknown> {
+  return Buffer.byteLength(JSON.stringify(fields)) <= fieldBytes ? fields : {};
+}
+
+function numberText(value: number): string {
+  return value.toLocaleString('en-US');
+}
+
+function timeText(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}

@@ -1,0 +1,32 @@
+import { keptRangeLimits, leastInlineBytes, SignalboxError } from '@signalbox/protocol';
+
+/** Which results of a role are kept instead of being shown. */
+export interface ResultRule {
+  /** The longest result that is shown, in bytes of JSON. */
+  maxInlineBytes: number;
+}
+
+/** The rule of each role. Results of a role without one are always shown. */
+export type ResultRules = Readonly<Record<string, ResultRule>>;
+
+/** What is read at once by a role without a rule, in bytes. */
+const defaultPartBytes = 64 * 1024;
+
+/** Returns the rule of a role; `undefined` if it has none. */
+export function resultRuleOf(rules: ResultRules, role: string): ResultRule | undefined {
+  return Object.hasOwn(rules, role) ? rules[role] : undefined;
+}
+
+/** Returns the longest part of a kept result that a role is shown at once, in bytes. */
+export function partBytes(rule: ResultRule | undefined): number {
+  return Math.min(rule?.maxInlineBytes ?? defaultPartBytes, keptRangeLimits.bytes);
+}
+
+/** Throws `SignalboxError` `bad_config` for rules under which previews would be larger than what they stand for. */
+export function checkResultRules(rules: ResultRules): void {
+  for (const [role, { maxInlineBytes }] of Object.entries(rules)) {
+    if (Number.isSafeInteger(maxInlineBytes) && maxInlineBytes >= leastInlineBytes) continue;
+    const message = `roles.${role}.results.maxInlineBytes must be a whole number from ${leastInlineBytes}`;
+    throw new SignalboxError('bad_config', message);
+  }
+}

@@ -1,0 +1,381 @@
+import { mkdir, open, readdir, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Log } from '@signalbox/client';
+import {
+  defaultResultLimits,
+  errnoOf,
+  type McpResult,
+  messageOf,
+  type ResultLimits,
+  SharedRoom,
+  type Shortage,
+} from '@signalbox/protocol';
+import type { CallKey } from '../journal/call-key.ts';
+import { keptFileParts } from './kept-file.ts';
+import { KeptResult } from './kept-result.ts';
+import { previewOf } from './preview.ts';
+import { documentsOf } from './result-documents.ts';
+import { newResultId } from './result-id.ts';
+import { marksOf } from './text-marks.ts';
+
+/** Where results are kept, and for how long. */
+export interface ResultStoreOptions {
+  /** A folder that nothing else uses. It is made when the first result is kept (0700). */
+  directory: string;
+  /** Replaces some of the defaults, which `resultLimits` of the protocol has. */
+  limits?: Partial<ResultLimits>;
+  /** How often old results are deleted; default a minute. */
+  pruneEveryMs?: number;
+  /** Epoch milliseconds. */
+  now?: () => number;
+  /** Monotonic milliseconds. */
+  monotonic?: () => number;
+  newId?: () => string;
+  /** Returns the bytes that are free on the disk of a folder. */
+  freeBytes?: (folder: string) => Promise<number>;
+  log?: Log;
+}
+
+/** The call whose result is kept. */
+export interface KeptCall extends CallKey {
+  role: string;
+  tool: string;
+  /** The minting token that issued that of the agent. */
+  minter?: string | undefined;
+}
+
+/** What the store knows of a kept result without opening it. */
+interface Entry extends KeptCall {
+  id: string;
+  bytes: number;
+  expiresAt: number;
+}
+
+/** What is kept, for operators. */
+export interface KeptSummary {
+  results: number;
+  /** The bytes of their files. */
+  bytes: number;
+  /** How many may be kept for all agents together. */
+  maxResults: number;
+  maxBytes: number;
+  /** Why a file could not be written in the last minutes; absent if one was since. */
+  problem?: string;
+}
+
+/** The preview of a result that is kept, or why it is not. */
+export type Keeping = { preview: McpResult } | { notKept: string };
+
+const suffix = '.result';
+const unfinished = '.new';
+const clockFile = 'open-ms';
+/** What stays free on the disk, for the messages of the broker. */
+const leastFreeBytes = 256 * 1024 * 1024;
+/** How long a failure to write is told, in milliseconds. */
+const problemMs = 10 * 60_000;
+const noSpace = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+
+/**
+ * Keeps large results of tool calls in files, one for each, until their time is over. Nothing is deleted before: what does not fit is not
+ * kept. One process may use the folder at a time. Files that are not whole, because a process died, are deleted when the store is opened.
+ */
+export class ResultStore implements AsyncDisposable {
+  readonly #directory: string;
+  readonly #limits: ResultLimits;
+  readonly #room: SharedRoom<'results' | 'bytes'>;
+  /** The room of the agents of each minting token together. */
+  readonly #minterRoom: SharedRoom<'results' | 'bytes'>;
+  readonly #now: () => number;
+  readonly #newId: () => string;
+  readonly #freeBytes: (folder: string) => Promise<number>;
+  readonly #log: Log;
+  readonly #byId = new Map<string, Entry>();
+  readonly #byCall = new Map<string, Entry>();
+  /** The results that are being written, by their calls. */
+  readonly #keeping = new Map<string, Promise<Keeping>>();
+  /** The time for which the store was open, in all processes together: a step of the clock deletes nothing early. */
+  readonly #openMs: () => number;
+  #openBefore: number;
+  readonly #pruning: NodeJS.Timeout;
+  #isMade: boolean;
+  #problem: { reason: string; at: number } | undefined;
+
+  private constructor(options: ResultStoreOptions, isMade: boolean, openMs: number) {
+    const { directory, now = Date.now, monotonic = () => performance.now(), log = () => {} } = options;
+    this.#directory = directory;
+    this.#limits = { ...defaultResultLimits, ...options.limits };
+    const { perAgent, perMinter, results, bytesPerAgent, bytesPerMinter, bytes } = this.#limits;
+    this.#room = new SharedRoom({
+      results: { each: perAgent, all: results },
+      bytes: { each: bytesPerAgent, all: bytes },
+    });
+    const all = Number.POSITIVE_INFINITY;
+    this.#minterRoom = new SharedRoom({
+      results: { each: perMinter, all },
+      bytes: { each: bytesPerMinter, all },
+    });
+    this.#freeBytes = options.freeBytes ?? freeBytesOf;
+    this.#now = now;
+    this.#newId = options.newId ?? newResultId;
+    this.#log = log;
+    this.#isMade = isMade;
+    this.#openBefore = openMs;
+    const openedAt = monotonic();
+    this.#openMs = () => Math.floor(this.#openBefore + monotonic() - openedAt);
+    this.#pruning = setInterval(() => void this.prune(), options.pruneEveryMs ?? 60_000).unref();
+  }
+
+  /** Opens the store with what earlier processes have kept. Rejects if the folder cannot be read. */
+  static async open(options: ResultStoreOptions): Promise<ResultStore> {
+    const { directory } = options;
+    let names: string[] | undefined;
+    try {
+      names = await readdir(directory);
+    } catch (thrown) {
+      if (errnoOf(thrown) !== 'ENOENT') throw thrown;
+    }
+    const store = new ResultStore(options, names !== undefined, await readOpenMs(directory));
+    for (const name of names ?? []) await store.#take(name);
+    return store;
+  }
+
+  /**
+   * Keeps the result of a call. When this resolves with a preview, the result is on disk. A call whose result is kept already gets the
+   * same preview again. Never rejects.
+   */
+  keep(call: KeptCall, result: McpResult): Promise<Keeping> {
+    const key = textOf(call);
+    let keeping = this.#keeping.get(key);
+    if (!keeping) {
+      keeping = this.#keep(call, result).finally(() => this.#keeping.delete(key));
+      this.#keeping.set(key, keeping);
+    }
+    return keeping;
+  }
+
+  async #keep(call: KeptCall, result: McpResult): Promise<Keeping> {
+    const id = this.#newId();
+    let bytes = 0;
+    try {
+      const earlier = await this.previewOf(call);
+      if (earlier) return { preview: earlier.preview };
+      const { text, json, blocks, kinds } = documentsOf(result, id);
+      const { lines, marks } = marksOf(text);
+      const { ageMs } = this.#limits;
+      const keptAt = this.#openMs();
+      const expiresAt = keptAt + ageMs;
+      const until = this.#now() + ageMs;
+      const facts = { id, tool: call.tool, text, lines, jsonBytes: json.length, kinds, until };
+      const preview = previewOf(result, facts);
+      const { agent, requestId, role, tool, minter } = call;
+      const parts = keptFileParts(
+        {
+          ...{ id, agent, requestId, role, tool, minter, keptAt, expiresAt },
+          text: { bytes: text.length, lines, marks },
+          json: { bytes: json.length, ...marksOf(json) },
+          ...{ blocks, preview },
+        },
+        { text, json },
+      );
+      const needed = parts.reduce((total, part) => total + part.length, 0);
+      const shortage = this.#takeRoom(call, needed);
+      if (shortage) return { notKept: shortage };
+      bytes = needed;
+      await this.#write(id, parts);
+      this.#add({ ...{ id, agent, requestId, role, tool, minter, bytes, expiresAt } });
+      this.#problem = undefined;
+      return { preview };
+    } catch (thrown) {
+      if (bytes > 0) this.#giveBack(call, bytes);
+      // A file whose folder could not be synced has its last name already.
+      for (const end of [unfinished, suffix])
+        await rm(this.#fileOf(id, end), { force: true }).catch(() => {});
+      this.#log({ event: 'result_not_kept', reason: messageOf(thrown) });
+      const isFull = thrown instanceof NoSpace || noSpace.has(errnoOf(thrown) ?? '');
+      const reason = isFull ? 'the disk is full, or nearly so' : 'its file could not be written';
+      this.#problem = { reason, at: this.#openMs() };
+      return { notKept: reason };
+    }
+  }
+
+  /** Returns the call whose result has this id; `undefined` if none is kept. */
+  callOf(id: string): KeptCall | undefined {
+    const entry = this.#byId.get(id);
+    return entry && entry.expiresAt > this.#openMs() ? entry : undefined;
+  }
+
+  /** Returns what the caller of a call was answered, if the result is kept and can be read. Never rejects. */
+  async previewOf(key: CallKey): Promise<{ call: KeptCall; preview: McpResult } | undefined> {
+    const entry = this.#byCall.get(textOf(key));
+    if (!entry) return undefined;
+    try {
+      await using kept = await this.open(entry.id);
+      return kept && { call: entry, preview: kept.header.preview };
+    } catch (thrown) {
+      this.#log({ event: 'kept_result_unreadable', reason: messageOf(thrown) });
+      return undefined;
+    }
+  }
+
+  /** Opens a result for reading; `undefined` if none with this id is kept. Rejects if it cannot be read. */
+  async open(id: string): Promise<KeptResult | undefined> {
+    if (!this.callOf(id)) return undefined;
+    try {
+      return await KeptResult.open(this.#fileOf(id, suffix));
+    } catch (thrown) {
+      if (errnoOf(thrown) === 'ENOENT') return undefined;
+      throw thrown;
+    }
+  }
+
+  /** Counts what is kept. */
+  summary(): KeptSummary {
+    const problem = this.#problem;
+    return {
+      results: this.#room.held('results'),
+      bytes: this.#room.held('bytes'),
+      maxResults: this.#limits.results,
+      maxBytes: this.#limits.bytes,
+      ...(problem && this.#openMs() - problem.at < problemMs && { problem: problem.reason }),
+    };
+  }
+
+  /** Deletes what is over, and notes how long the store was open. Never rejects. */
+  async prune(): Promise<void> {
+    if (!this.#isMade) return;
+    const now = this.#openMs();
+    for (const entry of [...this.#byId.values()]) {
+      if (entry.expiresAt > now) continue;
+      try {
+        await rm(this.#fileOf(entry.id, suffix), { force: true });
+        this.#byId.delete(entry.id);
+        if (this.#byCall.get(textOf(entry)) === entry) this.#byCall.delete(textOf(entry));
+        this.#giveBack(entry, entry.bytes);
+      } catch (thrown) {
+        this.#log({ event: 'result_not_deleted', reason: messageOf(thrown) });
+      }
+    }
+    await this.#saveOpenMs();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#pruning);
+    if (this.#isMade) await this.#saveOpenMs();
+  }
+
+  async #write(id: string, parts: readonly Buffer[]): Promise<void> {
+    if (!this.#isMade) {
+      await mkdir(this.#directory, { recursive: true, mode: 0o700 });
+      await syncFolder(join(this.#directory, '..'));
+      this.#isMade = true;
+    }
+    const bytes = parts.reduce((total, part) => total + part.length, 0);
+    if ((await this.#freeBytes(this.#directory)) - bytes < leastFreeBytes) throw new NoSpace();
+    const handle = await open(this.#fileOf(id, unfinished), 'wx', 0o600);
+    try {
+      for (const part of parts) await handle.writeFile(part);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(this.#fileOf(id, unfinished), this.#fileOf(id, suffix));
+    await syncFolder(this.#directory);
+  }
+
+  /** Takes over a file of an earlier process. */
+  async #take(name: string): Promise<void> {
+    const file = join(this.#directory, name);
+    if (name.endsWith(unfinished)) return await rm(file, { force: true });
+    if (!name.endsWith(suffix)) return;
+    try {
+      await using kept = await KeptResult.open(file);
+      const header = kept?.header;
+      if (!header || name !== `${header.id}${suffix}`) {
+        this.#log({ event: 'kept_result_damaged', file });
+        return await rm(file, { force: true });
+      }
+      const { id, agent, requestId, role, tool, minter, keptAt, expiresAt } = header;
+      const { bytes } = kept;
+      // The saved time is a minute old at most if the process died, and may be lost.
+      this.#openBefore = Math.max(this.#openBefore, keptAt);
+      this.#room.hold(agent, { results: 1, bytes });
+      if (minter !== undefined) this.#minterRoom.hold(minter, { results: 1, bytes });
+      this.#add({ id, agent, requestId, role, tool, expiresAt, bytes });
+    } catch (thrown) {
+      this.#log({ event: 'kept_result_unreadable', file, reason: messageOf(thrown) });
+    }
+  }
+
+  /** Takes room for a file, or returns why there is none. */
+  #takeRoom({ agent, minter }: KeptCall, bytes: number): string | undefined {
+    const amounts = { results: 1, bytes };
+    const ofMinter = minter === undefined ? undefined : this.#minterRoom.take(minter, amounts);
+    if (ofMinter) return shortageText(ofMinter, 'this agent and those with tokens of the same issuer');
+    const ofAgent = this.#room.take(agent, amounts);
+    if (ofAgent && minter !== undefined) this.#minterRoom.giveBack(minter, amounts);
+    return ofAgent && shortageText(ofAgent, 'this agent');
+  }
+
+  #giveBack({ agent, minter }: KeptCall, bytes: number): void {
+    this.#room.giveBack(agent, { results: 1, bytes });
+    if (minter !== undefined) this.#minterRoom.giveBack(minter, { results: 1, bytes });
+  }
+
+  #add(entry: Entry): void {
+    this.#byId.set(entry.id, entry);
+    this.#byCall.set(textOf(entry), entry);
+  }
+
+  async #saveOpenMs(): Promise<void> {
+    try {
+      const file = join(this.#directory, clockFile);
+      await writeFile(`${file}${unfinished}`, String(this.#openMs()), { mode: 0o600 });
+      await rename(`${file}${unfinished}`, file);
+    } catch (thrown) {
+      this.#log({ event: 'result_time_not_saved', reason: messageOf(thrown) });
+    }
+  }
+
+  #fileOf(id: string, end: string): string {
+    return join(this.#directory, `${id}${end}`);
+  }
+}
+
+/** Reads how long the store was open before. Without it, results are kept longer, never shorter. */
+async function readOpenMs(directory: string): Promise<number> {
+  try {
+    const ms = Number(await readFile(join(directory, clockFile), 'utf8'));
+    return Number.isSafeInteger(ms) && ms > 0 ? ms : 0;
+  } catch {
+    return 0;
+  }
+}
+
+/** There is too little room on the disk. */
+class NoSpace extends Error {}
+
+async function freeBytesOf(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize;
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function shortageText({ unit, of, limit, isFinal }: Shortage<'results' | 'bytes'>, whose: string): string {
+  const what = unit === 'bytes' ? `${limit.toLocaleString('en-US')} bytes` : `${limit} results`;
+  if (isFinal) return `it is larger than the ${what} that may be kept`;
+  return of === 'each'
+    ? `${what} are kept for ${whose} at most, and older ones are not over yet`
+    : `of the ${what} that are kept for all agents, the rest is for others`;
+}
+
+function textOf({ agent, requestId }: CallKey): string {
+  return `${agent} ${requestId}`;
+}

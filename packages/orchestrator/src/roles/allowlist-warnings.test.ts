@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { allowlistWarnings } from './allowlist-warnings.ts';
+import { RoleOfferAllowlist } from './role-offer-allowlist.ts';
+import { RoleToolAllowlist } from './role-tool-allowlist.ts';
+
+const offers = {
+  prompts: [{ server: 'mail', own: 'draft', prompt: { name: 'mcp_mail__draft' }, isHidden: false }],
+  resources: [{ server: 'files', resource: { uri: 'file:///docs/a', name: 'a' }, isHidden: true }],
+  templates: [{ server: 'db', template: { uriTemplate: 'db://{table}', name: 'table' }, isHidden: false }],
+};
+
+const warningsOf = (prompts: string[], resources: string[], known: object = { offers }) =>
+  allowlistWarnings(
+    RoleToolAllowlist.unrestricted(),
+    { tools: [], ...known },
+    { offers: RoleOfferAllowlist.fromEntries([['reader', { prompts, resources }]]) },
+  );
+
+test('Patterns of prompts and resources that match something, if only something hidden or a template, are no problem.', () => {
+  const prompts = ['mcp_mail__*', 'mail:draft', '*'];
+  expect(warningsOf(prompts, ['files:file:///docs/*', 'db:db://users', 'd*:*', '*:*'])).toEqual([]);
+});
+
+test('Patterns of prompts and resources that match nothing are warned about with the nearest one.', () => {
+  expect(
+    warningsOf(['mcp_mail__darft', 'files:draft'], ['files:file:///dosc/*', 'db:file:///docs/a']),
+  ).toEqual([
+    {
+      ...{ role: 'reader', kind: 'prompt', pattern: 'mcp_mail__darft', nearest: 'mcp_mail__draft' },
+      message:
+        "role 'reader': 'mcp_mail__darft' matches no prompt; the most similar prompt is 'mcp_mail__draft'",
+    },
+    expect.objectContaining({ kind: 'prompt', pattern: 'files:draft' }),
+    {
+      ...{ role: 'reader', kind: 'resource', pattern: 'files:file:///dosc/*' },
+      nearest: 'files:file:///docs/a',
+      message:
+        "role 'reader': 'files:file:///dosc/*' matches no resource or template that is listed; the most similar resource is 'files:file:///docs/a'",
+    },
+    expect.objectContaining({ kind: 'resource', pattern: 'db:file:///docs/a' }),
+  ]);
+  const none = { offers: { prompts: [], resources: [], templates: [] } };
+  expect(warningsOf([], ['a:b'], none)[0]?.message).toContain('no resources are known');
+});
+
+test('Patterns of prompts and resources are not checked if it is not known what there is.', () => {
+  expect(warningsOf(['mcp_mail__darft'], ['a:b'], {})).toEqual([]);
+});

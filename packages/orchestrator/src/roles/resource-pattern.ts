@@ -1,0 +1,30 @@
+import { matchesPattern, mayBeOfTemplate } from '@signalbox/protocol';
+
+/** Whether a pattern `SERVER:URI` means this URI of this server. Both parts may hold `*`. */
+export function matchesResource(pattern: string, server: string, uri: string): boolean {
+  const uris = urisOf(pattern, server);
+  return uris !== undefined && matchesPattern(uris, uri);
+}
+
+/**
+ * Whether a pattern may mean some resource that a template of this server makes. It is generous: of a pattern with `*`, only the
+ * beginning and the end are compared with those of the template.
+ */
+export function mayMeanResourceOf(pattern: string, server: string, template: string): boolean {
+  const uris = urisOf(pattern, server);
+  if (uris === undefined) return false;
+  if (!uris.includes('*')) return mayBeOfTemplate(template, uris);
+  const [head, tail] = [uris.slice(0, uris.indexOf('*')), uris.slice(uris.lastIndexOf('*') + 1)];
+  const open = template.indexOf('{');
+  if (open < 0) return matchesPattern(uris, template);
+  const [begin, end] = [template.slice(0, open), template.slice(template.lastIndexOf('}') + 1)];
+  const begins = head.startsWith(begin) || begin.startsWith(head);
+  return begins && (tail.endsWith(end) || end.endsWith(tail));
+}
+
+/** Returns the part of a pattern that is about URIs, if the rest of it means this server. */
+function urisOf(pattern: string, server: string): string | undefined {
+  const colon = pattern.indexOf(':');
+  if (colon < 0 || !matchesPattern(pattern.slice(0, colon), server)) return undefined;
+  return pattern.slice(colon + 1);
+}

@@ -1,0 +1,20 @@
+import { connectBroker } from '@signalbox/client';
+import { startMcpHost } from '@signalbox/mcp-host';
+import { openSqliteJournal, startOrchestrator } from '@signalbox/orchestrator';
+
+/** An orchestrator that hosts nothing and answers questions for permissions: argv is the url, its token and the file of its journal. */
+const [url, token, file] = process.argv.slice(2) as [string, string, string];
+process.on('disconnect', () => process.exit(0));
+const client = await connectBroker({
+  ...{ url, token, agent: 'orchestrator' },
+  backoff: 'worker',
+  waitForBroker: true,
+});
+const journal = await openSqliteJournal({ file });
+await startOrchestrator({
+  client,
+  host: startMcpHost({ servers: {} }),
+  journal,
+  approvals: { roles: {}, deadlineMs: 3_600_000, notify: [] },
+});
+process.send!('ready');

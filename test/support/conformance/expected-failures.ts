@@ -1,0 +1,77 @@
+import type { ExpectedFailure } from './judgement.ts';
+import { relayedWays, ways } from './ways.ts';
+
+const specification = 'https://modelcontextprotocol.io/specification';
+const olderUpstream = ['http 2025', 'stdio 2025'] as const;
+
+const noLogging = {
+  revision: '2025-11-25',
+  ways: relayedWays,
+  reason:
+    'Logging is optional: a server that sends log messages declares the capability, and a client uses declared capabilities only. ' +
+    'The face declares none; log messages go to the operator.',
+  specification: `${specification}/2025-11-25/server/utilities/logging#capabilities`,
+} as const;
+
+const ownNames = {
+  revision: '2026-07-28',
+  ways: olderUpstream,
+  reason:
+    'The server chooses the names of its questions, and a question of 2025-11-25 has none. The orchestrator names it, and the suite looks for ' +
+    'the names that its reference server would choose.',
+  specification: `${specification}/draft/basic/utilities/mrtr`,
+} as const;
+
+/** Everything of the official suite that fails on some way, each with what the specification says about it. */
+export const expectedFailures: readonly ExpectedFailure[] = [
+  { ...noLogging, check: 'logging-set-level:*' },
+  { ...noLogging, check: 'tools-call-with-logging:*' },
+  {
+    revision: '2025-11-25',
+    ways: relayedWays,
+    check: 'server-sse-polling:*',
+    reason:
+      'A server answers a posted request with a stream or with one JSON object, as it likes. The face answers with JSON what it has ' +
+      'nothing to tell of before, so that a client notices its death at once; what streams begin with, and how they go on after a break, ' +
+      'does not arise then.',
+    specification: `${specification}/2025-11-25/basic/transports#sending-messages-to-the-server`,
+  },
+  { ...ownNames, check: 'input-required-result-basic-elicitation:*' },
+  { ...ownNames, check: 'input-required-result-multiple-input-requests:*' },
+  { ...ownNames, check: 'input-required-result-non-tool-request:*' },
+  { ...ownNames, check: 'input-required-result-ignore-extra-params:*' },
+  {
+    revision: '2026-07-28',
+    ways: olderUpstream,
+    check: 'input-required-result-basic-list-roots:*',
+    reason:
+      'A server asks only for what its client has declared. Roots are declared only to instances of one agent whose configuration allows it.',
+    specification: `${specification}/2025-11-25/basic/lifecycle#capability-negotiation`,
+  },
+  {
+    revision: '2026-07-28',
+    ways: olderUpstream,
+    check: 'input-required-result-tampered-state:*',
+    reason:
+      'A state that no call waits under may belong to one that ran and was lost with its server. It is refused as a failed result, which says ' +
+      'so; the suite looks for a JSON-RPC error.',
+    specification: `${specification}/draft/basic/utilities/mrtr`,
+  },
+  {
+    revision: '2026-07-28',
+    ways: olderUpstream,
+    check: 'server-stateless:*',
+    reason:
+      'The error for a capability that a client lacks came with 2026-07-28; a server of 2025-11-25 cannot give it.',
+    specification: 'https://github.com/modelcontextprotocol/modelcontextprotocol/pull/2575',
+  },
+  {
+    revision: '2026-07-28',
+    ways,
+    check: 'tasks-*',
+    reason:
+      'Tasks are an extension that no server has to offer, and the suite does not score them. The SDK has no runtime for them yet, ' +
+      'so the reference server offers none.',
+    specification: 'https://modelcontextprotocol.io/seps/2663-tasks-extension',
+  },
+];

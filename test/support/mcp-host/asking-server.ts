@@ -1,0 +1,62 @@
+import { createInterface } from 'node:readline';
+
+/**
+ * A hand-written stdio MCP server of revision 2025-11-25 whose tools `lend` and `look` ask their caller before they answer. `report` says how
+ * often each was called, and which calls were cancelled.
+ */
+interface Incoming {
+  id?: number | string;
+  method?: string;
+  params?: { name?: string; requestId?: number; capabilities?: object };
+  result?: object;
+  error?: object;
+}
+
+const called: string[] = [];
+const cancelled: string[] = [];
+const names = new Map<number | string, string>();
+const waiting = new Map<number | string, (answer: Incoming) => void>();
+let declared: object = {};
+
+function write(message: object): void {
+  process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+}
+
+const answer = (id: number | string, value: unknown) =>
+  write({ id, result: { content: [{ type: 'text', text: JSON.stringify(value) }] } });
+
+function call(id: number | string, name: string): void {
+  if (name === 'report') {
+    answer(id, { called, cancelled, declared });
+    return;
+  }
+  called.push(name);
+  names.set(id, name);
+  const question = `q${id}`;
+  waiting.set(question, ({ result, error }) => answer(id, { result, error }));
+  write({
+    id: question,
+    method: 'elicitation/create',
+    params: {
+      message: 'Who?',
+      requestedSchema: { type: 'object', properties: { name: { type: 'string' } } },
+    },
+  });
+}
+
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const message = JSON.parse(line) as Incoming;
+  const { id, method, params } = message;
+  if (method === 'initialize') {
+    declared = params?.capabilities ?? {};
+    const serverInfo = { name: 'asking', version: '1.0.0' };
+    write({ id, result: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo } });
+  } else if (method === 'tools/list') {
+    const inputSchema = { type: 'object' };
+    const safe = { annotations: { readOnlyHint: true } };
+    const tools = [{ name: 'lend' }, { name: 'look', ...safe }, { name: 'report', ...safe }];
+    write({ id, result: { tools: tools.map((tool) => ({ ...tool, inputSchema })) } });
+  } else if (method === 'tools/call') call(id!, params!.name!);
+  else if (method === 'notifications/cancelled') cancelled.push(names.get(params!.requestId!)!);
+  else if (method === undefined) waiting.get(id!)?.(message);
+});

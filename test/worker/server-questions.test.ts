@@ -1,0 +1,161 @@
+import type { StdioServerConfig } from '@signalbox/mcp-host';
+import { isRunningCallState, runningCallState } from '@signalbox/protocol';
+import { expect, test } from 'vitest';
+import { startAskingStack } from '../support/approvals/asking-stack.ts';
+import { askingServer, npmServer } from '../support/mcp-host/test-servers.ts';
+import { startToolStack } from '../support/orchestrator/tool-stack.ts';
+import { connectFace } from '../support/worker/mcp-client.ts';
+
+const elicitation = { elicitation: { form: {} } };
+const able = { clientCapabilities: elicitation };
+const accepted = { action: 'accept', content: { name: 'Ada' } };
+const inputResponses = { question_1: accepted };
+
+test('A server of npm asks clients of both eras, each for what it can be asked, and lists its tools for such clients to all.', async () => {
+  const everything: StdioServerConfig = {
+    ...npmServer('everything', 'stdio'),
+    share: 'worker',
+    prefix: false,
+    questions: ['elicitation', 'sampling', 'roots'],
+  };
+  await using stack = await startToolStack({ counter: false, servers: { everything } });
+  const executor = await stack.executor('rosa');
+  const asked: unknown[] = [];
+  await using legacy = await connectFace(executor, {
+    capabilities: { ...elicitation, roots: {} },
+    prepare(client) {
+      client.setRequestHandler('elicitation/create', ({ params }) => {
+        asked.push(params.message);
+        return { action: 'accept', content: { name: 'Ada' } };
+      });
+      client.setRequestHandler('roots/list', () => ({ roots: [{ uri: 'file:///srv/ours', name: 'ours' }] }));
+    },
+  });
+  const elicit = 'trigger-elicitation-request';
+  expect(await legacy.call(elicit)).toMatchObject({
+    content: [{}, { text: 'User inputs:\n- Name: Ada' }, {}],
+  });
+  expect(asked).toEqual([expect.stringMatching(/^The MCP server 'everything' asks: Please provide/)]);
+  expect(await legacy.call('get-roots-list')).toMatchObject({
+    content: [{ text: expect.stringContaining('file:///srv/ours') }],
+  });
+
+  await using modern = await connectFace(executor, { era: 'modern', capabilities: elicitation });
+  const first = await modern.call(elicit);
+  expect(first).toMatchObject({ resultType: 'input_required', inputRequests: { question_1: {} } });
+  const { requestState } = first;
+  const params = { requestState, inputResponses: { question_1: { action: 'decline' } } };
+  expect(await modern.call(elicit, {}, { params })).toMatchObject({
+    content: [{ text: expect.stringContaining('declined') }, {}],
+  });
+  // The instance that runs was not declared sampling; the tool for it stays listed.
+  expect((await legacy.list()).map(({ name }) => name)).toContain('trigger-sampling-request');
+});
+
+test('The call that asks is made once; answers of others, and answers that come too late, reach no server.', async () => {
+  await using stack = await startToolStack({
+    counter: false,
+    servers: { asking: { ...askingServer(), prefix: false } },
+  });
+  const [rosa, walt] = [await stack.executor('rosa'), await stack.executor('walt')];
+  const reportOf = async () => JSON.parse(String((await rosa.execute({ name: 'report' })).result?.text));
+  const lend = { name: 'lend' };
+  const { result } = await rosa.executeRound(lend, able);
+  const requestState = String(result?.requestState);
+  expect(isRunningCallState(requestState)).toBe(true);
+
+  const unknown = { error: { code: 'outcome_unknown', may_have_run: true } };
+  expect(await walt.executeRound(lend, { ...able, inputResponses, requestState })).toMatchObject(unknown);
+  const other = { name: 'lend', arguments: { id: 2 } };
+  expect(await rosa.executeRound(other, { ...able, inputResponses, requestState })).toMatchObject(unknown);
+  expect(await rosa.executeRound(lend, { ...able, inputResponses, requestState })).toMatchObject({
+    result: { content: [{ text: expect.stringContaining('Ada') }] },
+  });
+  // As after the death of the orchestrator: nobody knows the call any more.
+  for (const state of [requestState, runningCallState('of-an-earlier-process')])
+    expect(await rosa.executeRound(lend, { ...able, inputResponses, requestState: state })).toMatchObject(
+      unknown,
+    );
+  expect((await reportOf()).called).toEqual(['lend']);
+
+  const again = { ...able, inputResponses, requestState: runningCallState('of-an-earlier-process') };
+  expect(await rosa.executeRound({ name: 'look' }, again)).toMatchObject({
+    result: { resultType: 'input_required', inputRequests: { question_1: {} } },
+  });
+  expect(await walt.executeRound({ name: 'look' }, able)).toMatchObject({
+    result: { content: [{ text: expect.stringContaining('calls of several agents are running') }] },
+  });
+  expect(await reportOf()).toMatchObject({
+    called: ['lend', 'look', 'look'],
+    declared: { elicitation: { form: {} }, sampling: {} },
+  });
+  expect(stack.host.servers()).toMatchObject([{ questions: { asked: 2, refused: 1 } }]);
+});
+
+test('A client that cancels while it is asked cancels the call at the server; one that has no answer does not.', async () => {
+  await using stack = await startToolStack({
+    counter: false,
+    servers: { asking: { ...askingServer(), share: 'worker', prefix: false } },
+  });
+  const executor = await stack.executor('rosa');
+  const { promise: isAsked, resolve: asked } = Promise.withResolvers<void>();
+  let answer: () => Promise<never> = () => Promise.reject(new Error('nobody is there'));
+  await using face = await connectFace(executor, {
+    capabilities: elicitation,
+    prepare: (client) => client.setRequestHandler('elicitation/create', () => answer()),
+  });
+  expect(await face.call('lend')).toMatchObject({
+    content: [{ text: expect.stringContaining('nobody is there') }],
+  });
+  answer = () => {
+    asked();
+    return new Promise(() => {});
+  };
+  const cancel = new AbortController();
+  const call = face.call('lend', {}, { signal: cancel.signal });
+  await isAsked;
+  cancel.abort();
+  await expect(call).rejects.toThrow();
+  const report = async () => JSON.parse(String((await executor.execute({ name: 'report' })).result?.text));
+  await expect.poll(report).toMatchObject({ called: ['lend', 'lend'], cancelled: ['lend'] });
+});
+
+test('Only the first round of a call waits for approval, and a hold that cancels ends a call whose caller is asked.', async () => {
+  const servers = { asking: { ...askingServer(), prefix: false } };
+  await using stack = await startAskingStack(
+    { roles: { worker: ['lend', 'look'] } },
+    { counter: false, servers },
+  );
+  const rosa = await stack.executor('rosa');
+  const lend = { name: 'lend' };
+  const approved = async () => {
+    const called = rosa.executeRound(lend, able);
+    const [approval] = await stack.waits();
+    await stack.decide(approval!.id, { verdict: 'approve' });
+    return { ...able, inputResponses, requestState: String((await called).result?.requestState) };
+  };
+  const first = await approved();
+  // The state of one call is no approval of another one.
+  const look = rosa.executeRound({ name: 'look' }, first);
+  expect(await look).toMatchObject({ error: { code: 'outcome_unknown' } });
+  expect(await rosa.executeRound(lend, first)).toMatchObject({
+    result: { content: [{ text: expect.stringContaining('Ada') }] },
+  });
+  expect(await stack.pending()).toEqual([]);
+
+  const second = await approved();
+  const { hold } = await stack.operator.admin('hold', {
+    on: 'agent',
+    name: 'rosa',
+    reason: 'a test',
+    cancel_running: true,
+  });
+  const report = async () => JSON.parse(String((await rosa.execute({ name: 'report' })).result?.text));
+  await stack.operator.admin('release', { ids: [hold.id] });
+  await expect.poll(report).toEqual({
+    called: ['lend', 'lend'],
+    cancelled: ['lend'],
+    declared: expect.any(Object),
+  });
+  expect(stack.host.waitsFor(second.requestState, 'rosa')).toBe(false);
+});
