@@ -103,6 +103,8 @@ test('Calls are decided on by keyboard, a key that is held down confirms nothing
   const { page, problems } = opened;
   await openApprovals(page, here);
   await expect.poll(() => page.title()).toBe('(2) Approvals · Signalbox');
+  // The title is of another read than the list.
+  await page.getByText('2 calls wait for a decision').waitFor();
   await page.keyboard.press('j');
   await page.getByRole('complementary', { name: 'Details' }).getByText('"n": 1').waitFor();
   const confirm = page.getByRole('button', { name: 'Approve once' });

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { type Resource, useResource } from '../../model/resource.ts';
 import { route, setParams } from '../../model/route.ts';
 import { canDecide, signIn } from '../../model/session.ts';
@@ -38,7 +38,8 @@ export function Approvals({ resource }: { resource: Resource<ApprovalsPage> }) {
     const from = at >= 0 ? at + by : id === undefined ? 0 : lastAt + Math.min(0, by);
     select(waiting[Math.max(0, Math.min(waiting.length - 1, from))]?.id);
   };
-  useEffect(() => {
+  // A key acts on what is shown: an effect after the paint would leave a moment in which it acts on what was shown before.
+  useLayoutEffect(() => {
     if (part !== 'waiting') return;
     const onKey = (event: KeyboardEvent): void => {
       const key = keyOf(event);
