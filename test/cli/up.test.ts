@@ -211,7 +211,6 @@ describe.each(possible ? ['with strace'] : [])('A disk that fails under up, %s,'
       expect(await send(client, 'before')).toMatchObject({ type: 'delivered' });
       await using _broken = await failDiskOf(ready.broker.pid, 'EIO');
       expect(await send(client, 'lost')).toMatchObject({ code: 'internal', retryable: true });
-      await client.closed;
       await vi.waitFor(() => expect(isRunning(ready.broker.pid)).toBe(false), patient);
     }
     await vi.waitFor(() => expect(up.stderr()).toContain('the broker is back'), patient);
@@ -230,7 +229,9 @@ describe.each(possible ? ['with strace'] : [])('A disk that fails under up, %s,'
       .map((line) => JSON.parse(line).pid as number)
       .at(-1)!;
     await using _readOnly = await failDiskOf(broker, 'EROFS');
-    expect(await up.stop('SIGTERM')).toBe(1);
+    const ended = up.stop('SIGTERM');
+    await vi.waitFor(() => expect([broker, up.pid].map(isRunning)).toEqual([false, false]), patient);
+    expect(await ended).toBe(1);
     expect([broker, ready.orchestrator.pid].map(isRunning)).toEqual([false, false]);
     expect(up.stderr()).toMatch(/stop_failed.*EROFS/);
   });

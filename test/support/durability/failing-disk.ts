@@ -25,7 +25,8 @@ export async function failDiskOf(pid: number, errno: 'EIO' | 'EROFS'): Promise<A
   ]);
   return {
     async [Symbol.asyncDispose]() {
-      if (tracer.exitCode === null && tracer.signalCode === null) tracer.kill('SIGINT');
+      // A tracer that is asked to detach waits for threads that may be dying; one that is killed leaves the process as it is.
+      if (tracer.exitCode === null && tracer.signalCode === null) tracer.kill('SIGKILL');
       await exited;
     },
   };
