@@ -99,8 +99,8 @@ export class LegacySessions {
     if (!session) return response;
     const { maxSessions } = this.#options;
     const last = this.#sessions.size >= maxSessions && (this.#longestIdle() ?? this.#longestBusy());
-    if (last) await this.#putToSleep(last);
     this.#sessions.set(session.transport.sessionId, session);
+    if (last) await this.#putToSleep(last);
     response.headers.set('mcp-session-id', session.transport.sessionId);
     return response;
   }
@@ -173,15 +173,15 @@ export class LegacySessions {
     const initialize: JSONRPCMessage = { jsonrpc: '2.0', id: 0, method: 'initialize', params: { ...state } };
     const { session } = await this.#begin(id, initialize, { signal, streams: false });
     if (!session) return noSession;
-    if (this.#sessions.size >= this.#options.maxSessions) {
-      const idle = this.#longestIdle();
-      if (!idle) {
-        await session.server.close();
-        return tooManyInUse(this.#options.maxSessions);
-      }
-      await this.#putToSleep(idle);
+    const isFull = this.#sessions.size >= this.#options.maxSessions;
+    const idle = isFull ? this.#longestIdle() : undefined;
+    if (isFull && !idle) {
+      await session.server.close();
+      return tooManyInUse(this.#options.maxSessions);
     }
+    // It counts before anything is waited for: many that wake at once would each find the same place.
     this.#sessions.set(id, session);
+    if (idle) await this.#putToSleep(idle);
     // The lists may have changed while nobody could tell the client.
     await session.server.sendToolListChanged();
     await sendOffersChanged(session.server, { prompts: true, resources: true });
