@@ -140,7 +140,7 @@ test('An agent that has kept as much as it may gets a reason, deletes nothing, a
 });
 
 test('The agents of one minting token share a room, also after a restart.', async () => {
-  const limits = { perMinter: 2 };
+  const limits = { perMinter: 2, ageMs: hour };
   const store = await open({ limits });
   const keepOf = (at: ResultStore, agent: string, minter?: string) =>
     at.keep({ ...call(agent, '1'), minter }, result('x'.repeat(1000)));
@@ -148,9 +148,15 @@ test('The agents of one minting token share a room, also after a restart.', asyn
     expect(await keepOf(store, agent, 't-1')).toHaveProperty('preview');
   const refused = { notKept: expect.stringContaining('those with tokens of the same issuer') };
   expect(await keepOf(store, 'swarm-3', 't-1')).toEqual(refused);
-  expect(await keepOf(await open({ limits }), 'swarm-3', 't-1')).toEqual(refused);
+  const next = await open({ limits });
+  expect(await keepOf(next, 'swarm-3', 't-1')).toEqual(refused);
   for (const minter of ['t-2', undefined])
     expect(await keepOf(store, `walt-${minter}`, minter)).toHaveProperty('preview');
+  clock += hour;
+  await Promise.all([next.prune(), next.prune()]);
+  expect(next.summary()).toMatchObject({ results: 0, bytes: 0 });
+  for (const agent of ['swarm-3', 'swarm-4'])
+    expect(await keepOf(next, agent, 't-1')).toHaveProperty('preview');
 });
 
 test('Some room stays free on the disk.', async () => {

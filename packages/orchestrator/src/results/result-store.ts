@@ -248,7 +248,8 @@ export class ResultStore implements AsyncDisposable {
       if (entry.expiresAt > now) continue;
       try {
         await rm(this.#fileOf(entry.id, suffix), { force: true });
-        this.#byId.delete(entry.id);
+        // Another look at the same time may have been faster.
+        if (!this.#byId.delete(entry.id)) continue;
         if (this.#byCall.get(textOf(entry)) === entry) this.#byCall.delete(textOf(entry));
         this.#giveBack(entry, entry.bytes);
       } catch (thrown) {
@@ -300,7 +301,7 @@ export class ResultStore implements AsyncDisposable {
       this.#openBefore = Math.max(this.#openBefore, keptAt);
       this.#room.hold(agent, { results: 1, bytes });
       if (minter !== undefined) this.#minterRoom.hold(minter, { results: 1, bytes });
-      this.#add({ id, agent, requestId, role, tool, expiresAt, bytes });
+      this.#add({ id, agent, requestId, role, tool, minter, expiresAt, bytes });
     } catch (thrown) {
       this.#log({ event: 'kept_result_unreadable', file, reason: messageOf(thrown) });
     }
