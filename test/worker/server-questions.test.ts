@@ -1,14 +1,18 @@
 import type { StdioServerConfig } from '@signalbox/mcp-host';
-import { isRunningCallState, runningCallState } from '@signalbox/protocol';
+import { openSqliteJournal } from '@signalbox/orchestrator';
+import { isRunningCallState, runningCallState, type Tool } from '@signalbox/protocol';
+import { tempDir } from '@signalbox/testing';
+import type { ToolProvider } from '@signalbox/tool-calls';
 import { expect, test } from 'vitest';
 import { startAskingStack } from '../support/approvals/asking-stack.ts';
-import { askingServer, npmServer } from '../support/mcp-host/test-servers.ts';
+import { askingServer, npmServer, toolNamed } from '../support/mcp-host/test-servers.ts';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 import { connectFace } from '../support/worker/mcp-client.ts';
 
 const elicitation = { elicitation: { form: {} } };
 const able = { clientCapabilities: elicitation };
 const accepted = { action: 'accept', content: { name: 'Ada' } };
+const tools = [toolNamed('pay') as Tool];
 const inputResponses = { question_1: accepted };
 
 test('A server of npm asks clients of both eras, each for what it can be asked, and lists its tools for such clients to all.', async () => {
@@ -120,11 +124,44 @@ test('A client that cancels while it is asked cancels the call at the server; on
   await expect.poll(report).toMatchObject({ called: ['lend', 'lend'], cancelled: ['lend'] });
 });
 
+test('A call that asks ends as it began, although its definition is withheld by then.', async () => {
+  await using directory = await tempDir();
+  await using journal = await openSqliteJournal({ file: `${directory.path}/journal.db` });
+  const asking = { ...askingServer(), prefix: false, definitions: 'pin' as const };
+  await using stack = await startToolStack({ journal, counter: false, servers: { asking } });
+  const [rosa, walt] = [await stack.executor('rosa'), await stack.executor('walt')];
+  const lend = { name: 'lend' };
+  const requestState = String((await rosa.executeRound(lend, able)).result?.requestState);
+  const changed = new Promise((resolve) => stack.host.onInventoryChanged(resolve));
+  await walt.execute({ name: 'change' });
+  await changed;
+  const withheld = { error: { code: 'definition_changed', may_have_run: false } };
+  expect(await walt.execute(lend)).toMatchObject(withheld);
+  const round = { ...able, inputResponses, requestState };
+  const other = { name: 'lend', arguments: { id: 2 } };
+  expect(await rosa.executeRound(other, round)).toMatchObject({ error: { code: 'outcome_unknown' } });
+  expect(await rosa.executeRound(lend, round)).toMatchObject({
+    result: { content: [{ text: expect.stringContaining('Ada') }] },
+  });
+  expect(await rosa.executeRound(lend, round)).toMatchObject(withheld);
+});
+
 test('Only the first round of a call waits for approval, and a hold that cancels ends a call whose caller is asked.', async () => {
   const servers = { asking: { ...askingServer(), prefix: false } };
+  const paid: string[] = [];
+  const provider: ToolProvider = {
+    name: 'bank',
+    tools: () => tools,
+    problems: () => [],
+    call: async (tool) => {
+      paid.push(tool);
+      return { result: { content: [] } };
+    },
+    onChanged: () => () => {},
+  };
   await using stack = await startAskingStack(
-    { roles: { worker: ['lend', 'look'] } },
-    { counter: false, servers },
+    { roles: { worker: ['lend', 'look', 'pay'] } },
+    { counter: false, servers, providers: [provider] },
   );
   const rosa = await stack.executor('rosa');
   const lend = { name: 'lend' };
@@ -138,6 +175,10 @@ test('Only the first round of a call waits for approval, and a hold that cancels
   // The state of one call is no approval of another one.
   const look = rosa.executeRound({ name: 'look' }, first);
   expect(await look).toMatchObject({ error: { code: 'outcome_unknown' } });
+  expect(await rosa.executeRound({ name: 'pay' }, first)).toMatchObject({
+    error: { code: 'outcome_unknown' },
+  });
+  expect(paid).toEqual([]);
   expect(await rosa.executeRound(lend, first)).toMatchObject({
     result: { content: [{ text: expect.stringContaining('Ada') }] },
   });

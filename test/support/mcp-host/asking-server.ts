@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 
 /**
  * A hand-written stdio MCP server of revision 2025-11-25 whose tools `lend` and `look` ask their caller before they answer. `report` says how
- * often each was called, and which calls were cancelled.
+ * often each was called, and which calls were cancelled. `change` changes what it says of `lend`.
  */
 interface Incoming {
   id?: number | string;
@@ -17,6 +17,7 @@ const cancelled: string[] = [];
 const names = new Map<number | string, string>();
 const waiting = new Map<number | string, (answer: Incoming) => void>();
 let declared: object = {};
+let changes = 0;
 
 function write(message: object): void {
   process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
@@ -28,6 +29,12 @@ const answer = (id: number | string, value: unknown) =>
 function call(id: number | string, name: string): void {
   if (name === 'report') {
     answer(id, { called, cancelled, declared });
+    return;
+  }
+  if (name === 'change') {
+    changes++;
+    write({ method: 'notifications/tools/list_changed' });
+    answer(id, { changes });
     return;
   }
   called.push(name);
@@ -50,11 +57,17 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   if (method === 'initialize') {
     declared = params?.capabilities ?? {};
     const serverInfo = { name: 'asking', version: '1.0.0' };
-    write({ id, result: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo } });
+    const capabilities = { tools: { listChanged: true } };
+    write({ id, result: { protocolVersion: '2025-11-25', capabilities, serverInfo } });
   } else if (method === 'tools/list') {
     const inputSchema = { type: 'object' };
     const safe = { annotations: { readOnlyHint: true } };
-    const tools = [{ name: 'lend' }, { name: 'look', ...safe }, { name: 'report', ...safe }];
+    const tools = [
+      { name: 'lend', description: `Lends (${changes}).` },
+      { name: 'change' },
+      { name: 'look', ...safe },
+      { name: 'report', ...safe },
+    ];
     write({ id, result: { tools: tools.map((tool) => ({ ...tool, inputSchema })) } });
   } else if (method === 'tools/call') call(id!, params!.name!);
   else if (method === 'notifications/cancelled') cancelled.push(names.get(params!.requestId!)!);

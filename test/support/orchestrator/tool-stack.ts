@@ -11,6 +11,7 @@ import {
   type TestBroker,
   tempDir,
 } from '@signalbox/testing';
+import type { ToolProvider } from '@signalbox/tool-calls';
 import { type ExecutorOptions, McpProxyExecutor } from '@signalbox/worker';
 
 /** A real broker, a real host of MCP servers and an orchestrator; they end when it is disposed. */
@@ -57,19 +58,33 @@ export interface ToolStackOptions
   /** Hosted servers besides the counter server `counter`. */
   servers?: Record<string, McpServerConfig>;
   tuning?: Partial<HostTuning>;
+  /** Tools that no server has. */
+  providers?: readonly ToolProvider[];
   /** `false` hosts no counter server. */
   counter?: false;
 }
 
 export async function startToolStack(options: ToolStackOptions = {}): Promise<ToolStack> {
-  const { broker: brokerOptions, servers, counter = true, tuning = {}, tracing, ...rest } = options;
+  const {
+    broker: brokerOptions,
+    servers,
+    counter = true,
+    tuning = {},
+    tracing,
+    providers,
+    ...rest
+  } = options;
   await using starting = new AsyncDisposableStack();
   const directory = starting.use(await tempDir());
   const broker = starting.use(await startTestBroker({ durability: 'process', ...brokerOptions }));
   const counterFile = `${directory.path}/counter.jsonl`;
   const hosted = { ...(counter && { counter: counterServer(counterFile) }), ...servers };
   const host = starting.use(
-    startMcpHost({ servers: hosted, tuning, tracing, ...(rest.journal && { pins: rest.journal.pins }) }),
+    startMcpHost({
+      ...{ servers: hosted, tuning, tracing },
+      ...(providers && { providers }),
+      ...(rest.journal && { pins: rest.journal.pins }),
+    }),
   );
   const { url, tokenOf } = broker;
   const token = await tokenOf('orchestrator', 'orchestrator');

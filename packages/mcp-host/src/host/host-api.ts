@@ -123,7 +123,7 @@ export interface McpHost extends AsyncDisposable {
     options: CallOptions,
   ): Promise<ToolCallResult>;
   /** Tells whether a call of an agent waits for its answers under this `requestState`. */
-  waitsFor(state: string | undefined, agent: string): boolean;
+  waitsFor(state: string | undefined, agent: string | undefined): boolean;
   /** Sends a server a request that has no effect, as {@link call} makes a call. Never rejects. */
   request(
     server: string,

@@ -1,6 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type OfferMethod, SignalboxError, type ToolCallError, toolCallError } from '@signalbox/protocol';
-import { type CallOptions, type ToolCallResult, type ToolProvider, unreachable } from '@signalbox/tool-calls';
+import {
+  isRunningCallState,
+  type OfferMethod,
+  SignalboxError,
+  type ToolCallError,
+  toolCallError,
+} from '@signalbox/protocol';
+import {
+  type CallOptions,
+  noWaitingCall,
+  type ToolCallResult,
+  type ToolProvider,
+  unreachable,
+} from '@signalbox/tool-calls';
 import { isUnsent, methodTool } from '../calls/tool-call.ts';
 import { checkServers } from '../config/check-servers.ts';
 import { defaultTuning, type HostTuning } from '../config/host-tuning.ts';
@@ -150,8 +162,13 @@ class RunningHost implements McpHost {
         continue;
       }
       const { tool, change } = target;
-      if (change) return { error: definitionChangedError('tool', route.name, target.server, change) };
+      const state = options.round?.requestState;
+      // A call that runs ends as it began.
+      if (change && !this.waitsFor(state, options.caller?.agent))
+        return { error: definitionChangedError('tool', route.name, target.server, change) };
       if (target.isProvided) {
+        // No call of a provider asks anything, so that none can be gone on with, and one that was approved is another one.
+        if (isRunningCallState(state)) return { error: noWaitingCall(tool) };
         const rest = { ...options, timeoutMs: deadline - this.#now() };
         return this.#providers.get(target.server)!.call(tool.name, args, rest);
       }
@@ -163,7 +180,7 @@ class RunningHost implements McpHost {
     }
   }
 
-  waitsFor(state: string | undefined, agent: string): boolean {
+  waitsFor(state: string | undefined, agent: string | undefined): boolean {
     return state !== undefined && this.#waiting.find(state)?.agent === agent;
   }
 

@@ -72,7 +72,8 @@ async function tryCall(
   const { from, id, seq } = request.message;
   const { agent, role } = from;
   const catalog = await deps.catalog();
-  const admission = admit(catalog, role, body.tool);
+  const runs = () => deps.host.waitsFor(body.round?.request_state, agent);
+  const admission = admit(catalog, role, body.tool, { runs: runs() });
   const route = deps.host.route(body.tool);
   // A call that waited for a decision, or has one, goes there first: its hold is looked at when it starts.
   if (admission.tool && deps.approvals?.of({ agent, requestId: id }) === undefined) {
@@ -81,8 +82,9 @@ async function tryCall(
   }
   let approval: ApprovalRecord | undefined;
   const asks = deps.approvals && mayWait(deps.approvals, call, { catalog, tool: admission.tool });
-  // The call was approved when it was made; an answer to its server makes no other one.
-  const goesOn = asks === true && deps.host.waitsFor(body.round?.request_state, agent);
+  const isWithheld = catalog.inventory.changed.has(body.tool);
+  // An answer to a server makes no other call than the one that was approved, or that began before its definition was withheld.
+  const goesOn = (asks === true || isWithheld) && runs();
   if (deps.approvals && asks && !goesOn) {
     if (admission.refusal?.code === 'permission_denied') return { error: admission.refusal };
     const { arguments: args, problem } = parseArguments(body.arguments);
@@ -112,7 +114,7 @@ async function tryCall(
   const begin = async (): Promise<ToolCallResult | OnHold> => {
     const now = await deps.catalog();
     const isSame = now === catalog && approval === undefined && admission.tool !== undefined;
-    const { tool, refusal } = isSame ? admission : admit(now, role, body.tool);
+    const { tool, refusal } = isSame ? admission : admit(now, role, body.tool, { runs: runs() });
     if (refusal) return { error: refusal };
     const subject = subjectOf(call, now);
     if (deps.holds.on(subject)) return { onHold: subject };
@@ -215,7 +217,7 @@ async function callHost(
     tool: Tool;
     args: Record<string, unknown>;
     approval: ApprovalRecord | undefined;
-    /** Set if it only goes on with a call that was approved: no other one may be made. */
+    /** Set if it only goes on with a call that runs: no other one may be made. */
     goesOn: boolean;
     subject: CallSubject;
   },

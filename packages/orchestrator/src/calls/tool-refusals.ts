@@ -11,12 +11,14 @@ import type { Catalog, RoleView } from '../catalog/catalog.ts';
 
 /**
  * Returns the tool if `role` may call it now, or else the error for the caller. The error for a forbidden tool is the
- * same whether the tool exists or not, and it suggests only tools that the role sees.
+ * same whether the tool exists or not, and it suggests only tools that the role sees. `runs` is set for the next round of a call that
+ * runs: it ends as it began, also if the definition of its tool is withheld by now.
  */
 export function admit(
   catalog: Catalog,
   role: string,
   name: string,
+  { runs = false }: { runs?: boolean } = {},
 ): { tool: Tool; refusal?: undefined } | { tool?: undefined; refusal: ToolCallError } {
   const view = catalog.view(role);
   // A view holds only tools that the allowlist allows.
@@ -32,7 +34,7 @@ export function admit(
   if (tool) return { tool };
   const nearest = nearestTool(view, name);
   const options = {
-    mayHaveRun: false,
+    mayHaveRun: runs,
     hint: nearest
       ? `The most similar tool you may call is '${nearest}'.`
       : 'You may call no tools at present.',
@@ -47,6 +49,7 @@ export function admit(
     };
   }
   const changed = inventory.changed.get(name);
+  if (changed && runs) return { tool: changed.tool };
   if (changed) return { refusal: definitionChangedError('tool', name, changed.server, changed.what) };
   if (isOfMissingServer(inventory, name)) {
     const message = `the server of '${name}' is not up, and has not said yet which tools it has`;
