@@ -7,7 +7,7 @@ import {
 import { listingInstance } from '../config/instance-name.ts';
 import type { ServerSharing } from '../config/server-config.ts';
 
-/** What a client can be asked for, in the words in which MCP has clients declare it. */
+/** The questions that a client can be asked, in the words in which MCP has clients declare them. */
 export type Askable = Partial<Record<QuestionKind, Record<string, unknown>>>;
 
 const everything: Required<Askable> = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
@@ -28,7 +28,7 @@ export function declaredBy(
   return only(questions, instance === listingInstance ? everything : askableOf(client));
 }
 
-/** Returns what a client can be asked for. Whatever else it declares is left out: its changes of roots are not relayed. */
+/** Returns the questions that a client can be asked. All else that it declares is left out: its changes of roots are not relayed. */
 export function askableOf(client: Record<string, unknown> | undefined): Askable {
   const { elicitation, sampling, roots } = client ?? {};
   return {

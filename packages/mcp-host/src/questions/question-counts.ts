@@ -6,7 +6,7 @@ import { type Refusal, refusalText } from './question-refusal.ts';
 /** A refusal is logged once in this time for each reason. */
 const quietMs = 60_000;
 
-/** How many questions of a server its callers were asked, how many were refused, and why the last one was. */
+/** Counts the questions of a server that its callers were asked and those that were refused, and says why the last one was refused. */
 export interface AskedQuestions {
   asked: number;
   refused: number;

@@ -16,6 +16,8 @@ export interface RunningCallDeps {
   waiting: WaitingCalls;
   /** Monotonic milliseconds. */
   now: () => number;
+  /** Called with each question that is passed on. */
+  onAsked: () => void;
 }
 
 /** A question without an answer. */
@@ -47,9 +49,12 @@ export class RunningCall implements AskableBy, WaitingCall {
   #answer: Promise<ServerAnswer> | undefined;
   #round: Round | undefined;
   #asked = 0;
+  #argumentsCharacters: number | undefined;
+  /** The characters of the result that is kept until its caller has answered. */
+  #kept = 0;
   #isTold = false;
   #showing: NodeJS.Immediate | undefined;
-  /** What the caller was shown and has not answered. */
+  /** The questions that the caller was shown and has not answered. */
   #shown: { state: string; keys: ReadonlySet<string>; timer: NodeJS.Timeout } | undefined;
 
   constructor(identity: CallIdentity, askable: Askable, deps: RunningCallDeps) {
@@ -87,7 +92,7 @@ export class RunningCall implements AskableBy, WaitingCall {
     this.#hide();
     const next = this.#beginRound(request);
     for (const [key, answer] of Object.entries(responses)) if (keys.has(key)) this.#take(key, answer);
-    // What was not answered is asked again.
+    // Questions without an answer are asked again.
     if (this.#open.size > 0 && ++this.#asked > maxQuestions) this.#refuseAll('too_many');
     this.#showSoon();
     return this.#endOf(next);
@@ -96,14 +101,16 @@ export class RunningCall implements AskableBy, WaitingCall {
   /** Asks the caller. Rejects with `QuestionError`. `signal` aborts when the server wants no answer any more. */
   async ask(question: ServerQuestion, signal: AbortSignal): Promise<Record<string, unknown>> {
     const { method } = question;
-    if (this.#ended.signal.aborted) throw refusedQuestion(method, 'ended');
+    if (this.#ended.signal.aborted || signal.aborted) throw refusedQuestion(method, 'ended');
     if (++this.#asked > maxQuestions) throw refusedQuestion(method, 'too_many');
     const characters = lengthOf(question.params);
     if (characters > maxQuestionLength) throw refusedQuestion(method, 'too_large');
     const { room } = this.#deps.waiting;
     const owner = this.agent ?? '';
-    const taken = { questions: 1, characters };
+    // While its caller is asked, nothing else counts the arguments of the call.
+    const taken = { questions: 1, characters: characters + this.#argumentsLength() };
     if (room.take(owner, taken)) throw refusedQuestion(method, 'no_room');
+    this.#deps.onAsked();
     const key = `question_${this.#asked}`;
     const { promise, resolve, reject } = Promise.withResolvers<Record<string, unknown>>();
     this.#open.set(key, { ...question, resolve, reject });
@@ -173,7 +180,14 @@ export class RunningCall implements AskableBy, WaitingCall {
     round.request.onAsked?.({ over: this.over, stop: () => this.stop('the call was cancelled') });
   }
 
+  #argumentsLength(): number {
+    this.#argumentsCharacters ??= lengthOf(this.identity.args);
+    return this.#argumentsCharacters;
+  }
+
   #hide(): void {
+    this.#deps.waiting.room.giveBack(this.agent ?? '', { characters: this.#kept });
+    this.#kept = 0;
     if (!this.#shown) return;
     clearTimeout(this.#shown.timer);
     this.#deps.waiting.remove(this.#shown.state);
@@ -203,12 +217,20 @@ export class RunningCall implements AskableBy, WaitingCall {
   }
 
   #end(answer: ServerAnswer): ServerAnswer {
-    // What its caller was shown can still be answered.
+    // Its caller can still answer the questions that it was shown.
     if (!this.#shown) this.#refuseAll('ended');
     this.#over.resolve();
-    const isKept = this.#shown !== undefined && 'result' in answer;
-    if (!isKept || lengthOf(answer.result) <= maxKeptLength) return answer;
-    const reason = `its result was longer than ${maxKeptLength} characters, and its caller had not answered its question yet`;
+    if (this.#shown === undefined || !('result' in answer)) return answer;
+    const characters = lengthOf(answer.result);
+    const isShort = characters <= maxKeptLength;
+    if (isShort && !this.#deps.waiting.room.take(this.agent ?? '', { characters })) {
+      this.#kept = characters;
+      return answer;
+    }
+    const why = isShort
+      ? 'there is no room for more results'
+      : `it was longer than ${maxKeptLength} characters`;
+    const reason = `its result was not kept until its caller had answered its question: ${why}`;
     return { failure: { kind: 'too_large', reason } };
   }
 }

@@ -12,19 +12,20 @@ function session(more: Partial<ServerQuestionsDeps> = {}) {
   const { waiting = new WaitingCalls() } = more;
   const clock = { now: 0 };
   const refused: string[] = [];
+  const counts = { asked: 0 };
   const questions = new ServerQuestions({
     server: 'books',
     declared: { elicitation: { form: {} }, sampling: {} },
     isShared: true,
     now: () => clock.now,
-    onAsked: () => {},
+    onAsked: () => void counts.asked++,
     onRefused: (_method, why) => refused.push(why),
     ...more,
     waiting,
   });
   const ask = (params: Record<string, unknown> = {}, signal = new AbortController().signal) =>
     questions.answer({ method: 'elicitation/create', params: { message: 'Who?', ...params } }, signal);
-  return { questions, waiting, clock, refused, ask };
+  return { questions, waiting, clock, refused, counts, ask };
 }
 
 const asRequest = (agent: string, more: Partial<ToolRequest> = {}): ToolRequest => ({
@@ -118,12 +119,12 @@ test('What was not answered is asked again, with what was asked meanwhile, under
 });
 
 test('A server that asks 10,000 questions is refused all but 32, at once, and its caller is asked those.', async () => {
-  const { questions, waiting, refused, ask } = session();
+  const { questions, waiting, refused, counts, ask } = session();
   const call = begin(questions, asRequest('rosa'));
   const asked = Array.from({ length: 10_000 }, () => ask().catch((why: { data: unknown }) => why.data));
   const { inputRequests, state } = questionIn(await call.first);
   expect(Object.keys(inputRequests)).toHaveLength(32);
-  expect(refused).toHaveLength(10_000 - 32);
+  expect([counts.asked, refused.length]).toEqual([32, 10_000 - 32]);
   expect(waiting.room.held('questions')).toBe(32);
   waiting.find(state)!.stop('enough');
   const reasons = (await Promise.all(asked)) as { reason: string }[];
@@ -145,6 +146,37 @@ test('Questions of one agent leave room for those of another.', async () => {
   void walt.ask().catch(() => {});
   expect(questionIn(await call.first).inputRequests).toHaveProperty('question_1');
   expect(walt.refused).toEqual([]);
+});
+
+test('What a waiting call holds counts: its arguments, and a result that comes before its caller has answered.', async () => {
+  const { questions, waiting, refused, ask } = session();
+  const large = { name: 'lend', args: { text: 'x'.repeat(3 * 1024 * 1024) } };
+  const first = begin(questions, asRequest('rosa'), large);
+  void ask().catch(() => {});
+  const { state } = questionIn(await first.first);
+  const second = begin(questions, asRequest('rosa'), large);
+  await expect(ask()).rejects.toMatchObject({ data: { reason: 'no_room' } });
+  expect(refused).toEqual(['no_room']);
+  second.end('lent');
+  await second.first;
+
+  const before = waiting.room.held('characters');
+  const running = waiting.find(state)!;
+  first.end('y'.repeat(500_000));
+  await first.sent[0];
+  await expect.poll(() => waiting.room.held('characters')).toBeGreaterThan(before + 500_000);
+  const end = await running.goOn({ question_1: accepted }, asRequest('rosa'));
+  expect(end).toMatchObject({ result: { content: [{ text: expect.stringMatching(/^y+$/) }] } });
+  expect([waiting.room.held('characters'), waiting.room.held('questions')]).toEqual([0, 0]);
+});
+
+test('A question that its server has withdrawn is not asked.', async () => {
+  const { questions, waiting, counts, ask } = session();
+  const call = begin(questions, asRequest('rosa'));
+  await expect(ask({}, AbortSignal.abort())).rejects.toMatchObject({ data: { reason: 'ended' } });
+  expect([counts.asked, waiting.room.held('questions')]).toEqual([0, 0]);
+  call.end('done');
+  expect(await call.first).toHaveProperty('result');
 });
 
 test('In a session that several share, nobody is asked while calls of two run, nor while a call of another may still be worked on.', async () => {

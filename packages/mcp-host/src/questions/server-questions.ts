@@ -17,17 +17,15 @@ const givenUpMs = 60_000;
 export interface ServerQuestionsDeps extends RunningCallDeps {
   /** The server in the configuration. */
   server: string;
-  /** What the session declares to the server. */
+  /** The questions that the session declares to the server. */
   declared: Askable;
-  /** Whether several agents may use the session. */
+  /** True if several agents may use the session. */
   isShared: boolean;
-  /** Called with each question that is passed on. */
-  onAsked: () => void;
   /** Called with each question that is refused. */
   onRefused: (method: QuestionMethod, why: Refusal) => void;
 }
 
-/** What is asked of a server: a call of a tool, or a request of another method with its parameters. */
+/** A call of a tool, or a request of another method with its parameters. */
 export interface AskedOfServer {
   name: string;
   args: Record<string, unknown>;
@@ -71,9 +69,7 @@ export class ServerQuestions {
     try {
       const addressee = await this.#addressee({ method, params }, signal);
       if (!(addressee instanceof RunningCall)) throw refusedQuestion(method, addressee);
-      const answered = addressee.ask({ method, params }, signal);
-      this.#deps.onAsked();
-      return await answered;
+      return await addressee.ask({ method, params }, signal);
     } catch (thrown) {
       const why = thrown instanceof QuestionError ? refusalOf(thrown) : undefined;
       if (why !== undefined) this.#deps.onRefused(method, why);

@@ -26,7 +26,7 @@ export interface WaitingCall {
 }
 
 const MiB = 1024 * 1024;
-/** The most questions that may wait for their answers, and the most characters of these: of one agent, and of all agents. */
+/** The most questions that may wait for their answers, and the most characters that their calls hold: of one agent, and of all agents. */
 const roomLimits = {
   questions: { each: 64, all: 1024 },
   characters: { each: 4 * MiB, all: 64 * MiB },
@@ -34,7 +34,7 @@ const roomLimits = {
 
 /** The calls of a host that wait for answers of their callers, each under a `requestState` that nobody can guess. */
 export class WaitingCalls {
-  /** What the questions that wait take. */
+  /** Counts what the calls that wait hold: their questions, their arguments, and results that came early. */
   readonly room = new SharedRoom(roomLimits);
   readonly #calls = new Map<string, WaitingCall>();
 
