@@ -1,8 +1,12 @@
-import { isInputRequired, isJsonObject, visibleLine } from '@signalbox/protocol';
+import { isDeeperThan, isInputRequired, isJsonObject, visible, visibleLine } from '@signalbox/protocol';
+import { visibleSchema } from '../definitions/visible-definition.ts';
+
+/** A form has one level of fields. A schema that nests deeper is passed on as it is. */
+const maxDepth = 60;
 
 /**
- * Returns a result in which each question for people begins with the name of the server that asks. People see questions of all hosted
- * servers from one client, and one server could ask in the name of another.
+ * Returns a result in which each question for people begins with the name of the server that asks, and shows characters that nobody
+ * sees. People see questions of all hosted servers from one client, and one server could ask in the name of another.
  */
 export function withNamedQuestions(server: string, result: Record<string, unknown>): Record<string, unknown> {
   if (!isInputRequired(result) || !isJsonObject(result.inputRequests)) return result;
@@ -17,6 +21,11 @@ function named(server: string, question: unknown): unknown {
   if (!isJsonObject(question) || question.method !== 'elicitation/create') return question;
   const { params } = question;
   if (!isJsonObject(params) || typeof params.message !== 'string') return question;
-  const message = `The MCP server '${visibleLine(server)}' asks: ${params.message}`;
-  return { ...question, params: { ...params, message } };
+  const message = `The MCP server '${visibleLine(server)}' asks: ${visible(params.message)}`;
+  const { requestedSchema: schema } = params;
+  const isShown = schema !== undefined && !isDeeperThan(schema, maxDepth);
+  return {
+    ...question,
+    params: { ...params, message, ...(isShown && { requestedSchema: visibleSchema(schema) }) },
+  };
 }

@@ -67,7 +67,8 @@ function withVisible<Value extends Record<string, unknown>>(value: Value, fields
   return shown as Value;
 }
 
-function visibleSchema(schema: unknown): unknown {
+/** Makes characters that nobody sees visible in the texts of a schema that are for readers. */
+export function visibleSchema(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(visibleSchema);
   if (!isJsonObject(schema)) return schema;
   const shown: [string, unknown][] = Object.entries(schema).map(([keyword, value]) => {
