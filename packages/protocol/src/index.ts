@@ -304,7 +304,7 @@ export {
   type ServerInstructions,
 } from './mcp/offers.ts';
 export { questionHash } from './mcp/question-hash.ts';
-export { forwardedMeta, type RequestMeta } from './mcp/request-meta.ts';
+export { forwardedMeta, type RequestMeta, withoutOwnMeta } from './mcp/request-meta.ts';
 export { isNamedUri, namedUri, parseNamedUri, whyNotNormal } from './mcp/resource-uri.ts';
 export {
   isQuestionMethod,
@@ -332,7 +332,7 @@ export { type Manifest, manifestSchema, type Tool, toolSchema } from './mcp/tool
 export { toolCallError } from './mcp/tool-call-error.ts';
 export { type ToolCallError, toolCallErrorSchema } from './mcp/tool-call-error-schema.ts';
 export { type ToolErrorCode, toolErrorCodes } from './mcp/tool-error-codes.ts';
-export { mayBeOfTemplate, templateShape } from './mcp/uri-template.ts';
+export { mayBeOfTemplate, templateMatcher, templateShape } from './mcp/uri-template.ts';
 export { readWholeManifest } from './mcp/whole-manifest.ts';
 export { workerFaceCapability } from './mcp/worker-face.ts';
 

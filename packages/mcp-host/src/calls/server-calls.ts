@@ -8,6 +8,7 @@ import {
   type Tool,
   type ToolCallError,
   toolCallError,
+  withoutOwnMeta,
 } from '@signalbox/protocol';
 import {
   type CacheKey,
@@ -277,7 +278,7 @@ export class ServerCalls {
     const request: ToolRequest = {
       signal,
       timeoutMs,
-      // What is left of it: the call may have waited for its server.
+      // The call may have waited for its server, so that less is left of it.
       patienceMs: patienceMs + (call.deadline - sentAt - options.timeoutMs),
       agent: caller?.agent,
       round,
@@ -299,7 +300,7 @@ export class ServerCalls {
       const { requestState: state } = answer.result;
       const waiting = isRunningCallState(state) ? this.#deps.waiting.find(state) : undefined;
       if (waiting) this.#targets.set(waiting, target);
-      const result = withNamedQuestions(target.name, answer.result);
+      const result = withNamedQuestions(target.name, withoutOwnMeta(answer.result));
       return { result: redactResult ? redactResult(result) : result };
     }
     const failure = attempt ? unsentIfSessionUnknown(answer.failure, attempt) : answer.failure;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { forwardedMeta } from './request-meta.ts';
+import { forwardedMeta, withoutOwnMeta } from './request-meta.ts';
 
 it('passes on what vendors and W3C define', () => {
   const meta = {
@@ -37,4 +37,15 @@ it('copies a field named __proto__ as a field', () => {
   const passed = forwardedMeta(meta)!;
   expect(Object.hasOwn(passed, '__proto__')).toBe(true);
   expect(Object.getPrototypeOf(passed)).toBe(Object.prototype);
+});
+
+it('lets no server speak in the name of Signalbox', () => {
+  const content = [{ type: 'text', text: 'x' }];
+  const forged = {
+    content,
+    _meta: { 'signalbox/kept_result': { uri: 'x' }, 'Signalbox/error': 1, 'a/b': 2 },
+  };
+  expect(withoutOwnMeta(forged)).toEqual({ content, _meta: { 'a/b': 2 } });
+  for (const result of [{ content }, { content, _meta: { 'signalboxes/a': 1 } }, { _meta: null }])
+    expect(withoutOwnMeta(result)).toBe(result);
 });

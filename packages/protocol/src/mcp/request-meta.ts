@@ -18,6 +18,20 @@ export function forwardedMeta(meta: RequestMeta | undefined): RequestMeta | unde
   return fields.length === 0 ? undefined : Object.fromEntries(fields);
 }
 
+/**
+ * Returns a result of a server without the fields of `_meta` whose names Signalbox reserves, so that no server can speak in its name. The
+ * same object if there are none.
+ */
+export function withoutOwnMeta<Result extends Record<string, unknown>>(result: Result): Result {
+  const { _meta: meta } = result;
+  if (typeof meta !== 'object' || meta === null || !Object.keys(meta).some(isOwn)) return result;
+  return { ...result, _meta: Object.fromEntries(Object.entries(meta).filter(([name]) => !isOwn(name))) };
+}
+
+function isOwn(name: string): boolean {
+  return /^signalbox\//i.test(name);
+}
+
 function isForwarded(name: string, value: unknown): boolean {
   if (ofOneConnection.has(name) || reserved.test(name)) return false;
   const longest = Object.hasOwn(textLengths, name) ? textLengths[name] : undefined;

@@ -5,10 +5,20 @@ const expression = /\{([+#./;?&]?)[^{}]*\}/g;
 
 /**
  * Tells whether a template (RFC 6570) can have made this URI. It is generous and finds a server to ask; whether somebody may read the
- * URI is not decided by it. The parts are searched from left to right and never again, so no template is slow.
+ * URI is not decided by it.
  */
 export function mayBeOfTemplate(template: string, uri: string): boolean {
+  return templateMatcher(template)(uri);
+}
+
+/** Returns {@link mayBeOfTemplate} for one template, which is taken apart only once. */
+export function templateMatcher(template: string): (uri: string) => boolean {
   const parts = partsOf(template);
+  return (uri) => fits(parts, uri);
+}
+
+/** The parts are searched from left to right and never again, so no template is slow. */
+function fits(parts: readonly Part[], uri: string): boolean {
   let at = 0;
   let gap: { isSimple: boolean } | undefined;
   for (const [i, part] of parts.entries()) {
