@@ -6,6 +6,8 @@ export interface DiffRoom {
   differences: number;
   /** The longest text of one side of a difference. */
   text: number;
+  /** True if a definition with more differences is shown as a whole, so that none is left out. */
+  isWholeBeyond?: boolean;
 }
 
 /** The characters of equal text that are shown before a difference. */
@@ -24,9 +26,11 @@ export interface DefinitionDiff {
  * sees are written as escapes.
  */
 export function definitionDiff(before: unknown, after: unknown, room: DiffRoom): DefinitionDiff {
-  const found = [...differencesOf(before, after, [])];
+  const all = [...differencesOf(before, after, [])];
+  const isWhole = room.isWholeBeyond === true && all.length > room.differences;
+  const found = isWhole ? [{ path: [], before, after }] : all;
   const differences = found
-    .slice(0, room.differences)
+    .slice(0, isWhole ? 1 : room.differences)
     .map(({ path, before, after }) => differenceAt(path, before, after, room.text));
   return { differences, more: found.length - differences.length };
 }

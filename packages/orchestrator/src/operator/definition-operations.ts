@@ -19,7 +19,12 @@ const maxListed = 2000;
 /** The room for the differences of one definition among several. */
 const roomOfMany = { differences: 50, text: 2000 };
 /** The room for those of a definition that is asked for by its name; a smaller one where a larger one does not fit into a reply. */
-const roomsOfOne = [2_000_000, 400_000, 100_000].map((text) => ({ differences: 500, text }));
+const roomsOfOne: readonly DiffRoom[] = [
+  { differences: 500, text: 2_000_000, isWholeBeyond: true },
+  // Differences name their fields, and names can be long: the whole definition may be shorter.
+  { differences: 0, text: 400_000, isWholeBeyond: true },
+  { differences: 0, text: 100_000, isWholeBeyond: true },
+];
 /** The most bytes of an answer about several definitions, and the part of a reply that one about a name may take. */
 const maxBytes = 1_000_000;
 const replyShare = 0.9;
