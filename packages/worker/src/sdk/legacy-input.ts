@@ -115,7 +115,7 @@ async function answersTo(
   }
 }
 
-/** Asks all questions at once. What has no answer gets the reason why. */
+/** Asks all questions at once. A question without an answer gets the reason why. */
 async function allAnswersTo(
   { ask, signal, capabilities = {} }: AskingCall,
   questions: Record<string, unknown>,

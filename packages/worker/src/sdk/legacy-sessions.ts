@@ -17,8 +17,10 @@ interface Session {
   readonly server: Server;
   readonly transport: SessionTransport;
   lastUsedAt: number;
-  /** Whether the client has followed a resource, which its id does not hold. */
+  /** True if the client has followed a resource, which its id does not hold. */
   hasFollowed: boolean;
+  /** True from the moment that it is woken until the request that wakes it is passed on. */
+  isWaking: boolean;
 }
 
 export interface LegacySessionsOptions {
@@ -64,6 +66,10 @@ export class LegacySessions {
     if (isInitializeRequest(message)) return this.#open(message.params, request);
     const named = await this.#named(headers['mcp-session-id'], headers['mcp-protocol-version']);
     if ('status' in named) return refusalResponse(named, requestIdOf(message));
+    named.isWaking = false;
+    // A new session may have taken its place in the meantime.
+    if (this.#sessions.get(named.transport.sessionId) !== named)
+      return refusalResponse(tooManyInUse(this.#options.maxSessions), requestIdOf(message));
     named.lastUsedAt = this.#options.now();
     return this.#answerWithin(named, request).finally(() => {
       named.lastUsedAt = this.#options.now();
@@ -84,7 +90,7 @@ export class LegacySessions {
   async sweep(): Promise<void> {
     const since = this.#options.now() - this.#options.idleMs;
     for (const session of this.#sessions.values()) {
-      if (!session.transport.isBusy && session.lastUsedAt <= since) await this.#putToSleep(session);
+      if (isIdle(session) && session.lastUsedAt <= since) await this.#putToSleep(session);
     }
   }
 
@@ -123,7 +129,10 @@ export class LegacySessions {
       return { response };
     }
     directCalls.open(server);
-    return { response, session: { server, transport, lastUsedAt: now(), hasFollowed: false } };
+    return {
+      response,
+      session: { server, transport, lastUsedAt: now(), hasFollowed: false, isWaking: false },
+    };
   }
 
   async #answerWithin(
@@ -180,16 +189,17 @@ export class LegacySessions {
       return tooManyInUse(this.#options.maxSessions);
     }
     // It counts before anything is waited for: many that wake at once would each find the same place.
+    session.isWaking = true;
     this.#sessions.set(id, session);
     if (idle) await this.#putToSleep(idle);
     // The lists may have changed while nobody could tell the client.
-    await session.server.sendToolListChanged();
-    await sendOffersChanged(session.server, { prompts: true, resources: true });
+    session.server.sendToolListChanged().catch(() => {});
+    sendOffersChanged(session.server, { prompts: true, resources: true }).catch(() => {});
     return session;
   }
 
   #longestIdle(): Session | undefined {
-    return longestUnused([...this.#sessions.values()].filter(({ transport }) => !transport.isBusy));
+    return longestUnused([...this.#sessions.values()].filter(isIdle));
   }
 
   #longestBusy(): Session | undefined {
@@ -225,6 +235,10 @@ const noSession: HttpRefusal = {
 function tooManyInUse(limit: number): HttpRefusal {
   const message = `this agent has ${limit} sessions in use here; end some, or raise worker.limits.sessionsPerAgent`;
   return { status: 429, message, headers: { 'retry-after': '1' } };
+}
+
+function isIdle({ transport, isWaking }: Session): boolean {
+  return !transport.isBusy && !isWaking;
 }
 
 function longestUnused(sessions: readonly Session[]): Session | undefined {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 /** Common servers and proxies take 8 KiB of headers, which the token shares with the id. */
 export const maxSessionIdLength = 1_024;
-/** As much of a client's name as its status shows. */
+/** The most characters of a client's name, as its status shows them. */
 const maxNameLength = 80;
 
 /** The parameters of `initialize` that a session rests on. */

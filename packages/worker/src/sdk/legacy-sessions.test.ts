@@ -1,0 +1,57 @@
+import { Server } from '@modelcontextprotocol/server';
+import { expect, test } from 'vitest';
+import type { DirectCalls } from './direct-calls.ts';
+import { LegacySessions } from './legacy-sessions.ts';
+import { sessionIdsOf } from './session-id.ts';
+
+const initialize = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: {
+    protocolVersion: '2025-11-25',
+    clientInfo: { name: 'c', version: '1' },
+    capabilities: {},
+  },
+} as const;
+const ping = { jsonrpc: '2.0', id: 2, method: 'ping' } as const;
+
+test('However many sessions begin and wake at once, no more are awake than may be.', async () => {
+  const open = new Set<Server>();
+  const sessions = new LegacySessions({
+    createServer: () => {
+      const server = new Server(
+        { name: 's', version: '1' },
+        { capabilities: { tools: { listChanged: true } } },
+      );
+      open.add(server);
+      server.onclose = () => void open.delete(server);
+      const directCalls = { attach: () => {}, open: () => {} } as unknown as DirectCalls;
+      return { server, directCalls };
+    },
+    onEnded: () => new Promise(setImmediate),
+    ids: sessionIdsOf('a token'),
+    maxSessions: 3,
+    idleMs: 1000,
+    now: () => 0,
+  });
+  const ask = (message: object, id?: string) =>
+    sessions.answer({
+      method: 'POST',
+      message,
+      headers: id === undefined ? {} : { 'mcp-session-id': id },
+      signal: new AbortController().signal,
+      streams: false,
+    } as Parameters<LegacySessions['answer']>[0]);
+  const begun = await Promise.all(Array.from({ length: 20 }, () => ask(initialize)));
+  const ids = begun.map(({ headers }) => headers.get('mcp-session-id')!);
+  expect([new Set(ids).size, sessions.size]).toEqual([20, 3]);
+  const statuses = (await Promise.all(ids.map((id) => ask(ping, id)))).map(({ status }) => status);
+  expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(3);
+  // Those that found no place, because so many woke at once, are told so.
+  expect(new Set(statuses)).toEqual(new Set([200, 429]));
+  expect(sessions.size).toBe(3);
+  expect((await ask(ping, ids[0])).status).toBe(200);
+  await sessions.close();
+  expect(open.size).toBe(0);
+});
