@@ -11,7 +11,7 @@ export interface KeptDocument {
   marks: TextMarks;
 }
 
-/** What the file of a kept result says of it, before its text and its JSON. */
+/** The description of a kept result, which stands in its file before its text and its JSON. */
 export interface KeptHeader {
   id: string;
   agent: string;
@@ -19,13 +19,13 @@ export interface KeptHeader {
   role: string;
   tool: string;
   minter?: string | undefined;
-  /** When it was kept and when it may be deleted, in milliseconds of the time for which the store was open. */
+  /** The times when it was kept and when it may be deleted, in milliseconds for which the store was open. */
   keptAt: number;
   expiresAt: number;
   text: KeptDocument;
   json: KeptDocument;
   blocks: BlockPlace[];
-  /** What the caller was answered. */
+  /** The answer that the caller got. */
   preview: McpResult;
 }
 
@@ -41,7 +41,7 @@ export function keptFileParts(header: KeptHeader, documents: { text: Buffer; jso
   return [first, body, documents.text, documents.json];
 }
 
-/** Where the documents stand in a file, in bytes. */
+/** The places of the documents in a file, in bytes. */
 export interface KeptPlaces {
   text: number;
   json: number;

@@ -103,6 +103,16 @@ test('A search finds every place, also across the pieces in which it reads, and 
   expect((await search(text, needle, { offset: first.next })).places).toEqual(expected.slice(3));
 });
 
+test('A search finds each place once, also where a piece begins within a character.', async () => {
+  for (let before = 0; before < 9; before++) {
+    const text = keptText(`${'x'.repeat(before)}${'😀ä€'.repeat(8000)}`);
+    const { places } = await search(text, '😀', { matches: 10_000 });
+    expect(places).toEqual(Array.from({ length: 8000 }, (_, at) => before + 9 * at));
+  }
+  const text = keptText('ä'.repeat(10));
+  expect((await search(text, 'ä', { offset: 3 })).places).toEqual([4, 6, 8, 10, 12, 14, 16, 18]);
+});
+
 test('A search takes its text letter for letter, and in any case if it is asked to.', async () => {
   const text = keptText('a.*b ÄB äb\nA.*B');
   expect((await search(text, '.*')).places).toEqual([1, 14]);

@@ -24,7 +24,7 @@ export interface TextPart {
   end: number;
   line: number;
   lastLine: number;
-  /** Whether it ends where a line ends. */
+  /** True if it ends where a line ends. */
   endsLine: boolean;
 }
 

@@ -1,7 +1,7 @@
 import { keptResultMeta, keptResultUri, type McpResult, resultReadTool } from '@signalbox/protocol';
 import { behindNewline, characterBegin } from './text-marks.ts';
 
-/** What a preview says of the result that it stands for. */
+/** The facts that a preview says of the result that it stands for. */
 export interface PreviewFacts {
   id: string;
   tool: string;
@@ -14,7 +14,7 @@ export interface PreviewFacts {
   until: number;
 }
 
-/** What a preview shows of the text: so many lines, and bytes of JSON. */
+/** The most lines, and bytes of JSON, that a preview shows of the text. */
 const beginLines = 20;
 const beginBytes = 1536;
 /** Other fields of a result are repeated in its preview up to this length, in bytes of JSON. */

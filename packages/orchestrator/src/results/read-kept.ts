@@ -14,10 +14,10 @@ import { type KeptText, readBytes, readLines, type TextPart } from './kept-text.
 import type { KeptCall, ResultStore } from './result-store.ts';
 import { linesAround, type ShownLine, searchText } from './search-text.ts';
 
-/** What a read of a kept result needs. */
+/** The dependencies of {@link readKept}. */
 export interface ReadKeptDeps {
   results: ResultStore | undefined;
-  /** Whether the reader is shown the results of a call. */
+  /** Returns true if the reader is shown the results of a call. */
   mayRead: (call: KeptCall) => boolean;
   /** The longest part of a text that is shown at once, in bytes. */
   mostBytes: number;

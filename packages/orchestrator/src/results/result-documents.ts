@@ -9,7 +9,7 @@ export interface ResultDocuments {
   text: Buffer;
   /** The whole result as JSON. */
   json: Buffer;
-  /** Where the content blocks that are no texts stand in the JSON. The first ones only, if there are many. */
+  /** The places in the JSON of content blocks that are no texts: of many, the first ones. */
   blocks: BlockPlace[];
   /** The kinds of content, with how often each occurs. */
   kinds: Record<string, number>;
@@ -94,7 +94,7 @@ function lineAbout(
   return `[content block ${at}: ${about}, ${bytes} bytes of JSON, at ${keptResultUri(id, at)}]`;
 }
 
-/** Whether a text is the JSON of some data, however it is laid out. */
+/** Returns true if a text is the JSON of some data. Its layout makes no difference. */
 function isSameData(text: string, data: string): boolean {
   if (text.length < data.length || !/^\s*[[{]/.test(text)) return text === data;
   try {

@@ -1,6 +1,6 @@
 import { keptRangeLimits, leastInlineBytes, SignalboxError } from '@signalbox/protocol';
 
-/** Which results of a role are kept instead of being shown. */
+/** Says which results of a role are kept instead of being shown. */
 export interface ResultRule {
   /** The longest result that is shown, in bytes of JSON. */
   maxInlineBytes: number;
@@ -9,7 +9,7 @@ export interface ResultRule {
 /** The rule of each role. Results of a role without one are always shown. */
 export type ResultRules = Readonly<Record<string, ResultRule>>;
 
-/** What is read at once by a role without a rule, in bytes. */
+/** The longest part that a role without a rule reads at once, in bytes. */
 const defaultPartBytes = 64 * 1024;
 
 /** Returns the rule of a role; `undefined` if it has none. */

@@ -193,3 +193,21 @@ test('Two answers to one call at a time are one result, and many results are kep
   const [one, other] = await Promise.all([keep(store, 'walt', '1'), keep(store, 'walt', '1')]);
   expect(one).toBe(other);
 });
+
+test('A folder that somebody has deleted is made again, and what was in it is gone.', async () => {
+  const store = await open();
+  const id = await keep(store, 'rosa', '1');
+  rmSync(directory, { recursive: true });
+  expect(await store.open(id as string)).toBeUndefined();
+  const next = await keep(store, 'rosa', '2', 'here');
+  expect(await textOf(store, next)).toBe('here');
+});
+
+test('An id that an agent uses again for another tool leads to no result of the first one.', async () => {
+  const store = await open();
+  await keep(store, 'rosa', '1', 'a secret');
+  const other = { ...call('rosa', '1'), tool: 'mcp_log__write' };
+  const keeping = await store.keep(other, result('public'));
+  expect(JSON.stringify(keeping)).toContain('public');
+  expect(JSON.stringify(keeping)).not.toContain('a secret');
+});

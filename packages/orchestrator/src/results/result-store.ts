@@ -18,13 +18,13 @@ import { documentsOf } from './result-documents.ts';
 import { newResultId } from './result-id.ts';
 import { marksOf } from './text-marks.ts';
 
-/** Where results are kept, and for how long. */
+/** The options of {@link ResultStore.open}. */
 export interface ResultStoreOptions {
   /** A folder that nothing else uses. It is made when the first result is kept (0700). */
   directory: string;
   /** Replaces some of the defaults, which `resultLimits` of the protocol has. */
   limits?: Partial<ResultLimits>;
-  /** How often old results are deleted; default a minute. */
+  /** The time between two deletions of old results; default a minute. */
   pruneEveryMs?: number;
   /** Epoch milliseconds. */
   now?: () => number;
@@ -44,19 +44,19 @@ export interface KeptCall extends CallKey {
   minter?: string | undefined;
 }
 
-/** What the store knows of a kept result without opening it. */
+/** The facts that the store knows of a kept result without opening it. */
 interface Entry extends KeptCall {
   id: string;
   bytes: number;
   expiresAt: number;
 }
 
-/** What is kept, for operators. */
+/** Counts the results that are kept, for operators. */
 export interface KeptSummary {
   results: number;
   /** The bytes of their files. */
   bytes: number;
-  /** How many may be kept for all agents together. */
+  /** The most results that may be kept for all agents together. */
   maxResults: number;
   maxBytes: number;
   /** Why a file could not be written in the last minutes; absent if one was since. */
@@ -69,9 +69,9 @@ export type Keeping = { preview: McpResult } | { notKept: string };
 const suffix = '.result';
 const unfinished = '.new';
 const clockFile = 'open-ms';
-/** What stays free on the disk, for the messages of the broker. */
+/** The bytes that stay free on the disk, for the messages of the broker. */
 const leastFreeBytes = 256 * 1024 * 1024;
-/** How long a failure to write is told, in milliseconds. */
+/** The time for which a failure to write is told, in milliseconds. */
 const problemMs = 10 * 60_000;
 const noSpace = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
@@ -158,7 +158,8 @@ export class ResultStore implements AsyncDisposable {
     let bytes = 0;
     try {
       const earlier = await this.previewOf(call);
-      if (earlier) return { preview: earlier.preview };
+      // An agent may use an id again for another call.
+      if (earlier?.call.tool === call.tool) return { preview: earlier.preview };
       const { text, json, blocks, kinds } = documentsOf(result, id);
       const { lines, marks } = marksOf(text);
       const { ageMs } = this.#limits;
@@ -265,11 +266,10 @@ export class ResultStore implements AsyncDisposable {
   }
 
   async #write(id: string, parts: readonly Buffer[]): Promise<void> {
-    if (!this.#isMade) {
-      await mkdir(this.#directory, { recursive: true, mode: 0o700 });
-      await syncFolder(join(this.#directory, '..'));
-      this.#isMade = true;
-    }
+    // Somebody may have deleted the folder meanwhile.
+    const made = await mkdir(this.#directory, { recursive: true, mode: 0o700 });
+    if (made !== undefined) await syncFolder(join(this.#directory, '..'));
+    this.#isMade = true;
     const bytes = parts.reduce((total, part) => total + part.length, 0);
     if ((await this.#freeBytes(this.#directory)) - bytes < leastFreeBytes) throw new NoSpace();
     const handle = await open(this.#fileOf(id, unfinished), 'wx', 0o600);

@@ -1,7 +1,7 @@
 import type { KeptRange } from '@signalbox/protocol';
 import { type KeptText, lineOf, readBytes, type TextPart } from './kept-text.ts';
 
-/** What a search found, in the order of the text. */
+/** The matches of a search, in the order of the text. */
 export interface TextMatches {
   places: number[];
   /** The byte from which on the search goes on; `undefined` if all of the text was searched. */
@@ -39,12 +39,14 @@ export async function searchText(
     for (const found of piece.text.matchAll(pattern)) {
       at += Buffer.byteLength(piece.text.slice(counted, found.index));
       counted = found.index;
+      // A piece begins with a whole character, which may have been searched already.
+      if (at < from) continue;
       if (at >= until) break;
       if (places.length === matches) return { places, next: at };
       places.push(at);
     }
     if (isLast) return { places, next: undefined };
-    from = Math.max(until, (places.at(-1) ?? -1) + 1);
+    from = until;
   }
   return { places, next: undefined };
 }
