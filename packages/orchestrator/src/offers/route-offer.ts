@@ -2,10 +2,10 @@ import { definitionChangedError, type Offers, type ToolOrigin } from '@signalbox
 import {
   isJsonObject,
   isNamedUri,
-  mayBeOfTemplate,
   type OfferMethod,
   parseNamedUri,
   type ToolCallError,
+  templateMatcher,
   toolCallError,
   whyNotNormal,
 } from '@signalbox/protocol';
@@ -84,18 +84,48 @@ export function findResource(
     const { rule } = allowlist.explainResource(role, candidates[0] ?? '', uri);
     return { refusal: forbidden('resource', asked, role), rule };
   }
-  const listing = offers.resources.filter((one) => one.resource.uri === uri);
+  const listing = listingsOf(offers).get(uri) ?? [];
   const isShown = (server: string) => listing.some((one) => one.server === server && !one.isHidden);
   const isListed = (server: string) => listing.some((one) => one.server === server);
-  const hasTemplate = (server: string) =>
-    offers.templates.some((one) => one.server === server && mayBeOfTemplate(one.template.uriTemplate, uri));
   const server = named
     ? allowed[0]
     : (allowed.find(isShown) ??
       allowed.find(isListed) ??
-      allowed.find(hasTemplate) ??
+      firstWithTemplate(offers, allowed, uri) ??
       allowed.find((one) => one === seenAt));
   return server === undefined ? { refusal: notFound('resource', asked) } : { server, uri };
+}
+
+/** Who lists each URI. Many reads and subscriptions look into the same offers, which can hold 10,000 resources of each server. */
+const listings = new WeakMap<Offers['resources'], ReadonlyMap<string, Offers['resources']>>();
+
+function listingsOf({ resources }: Offers): ReadonlyMap<string, Offers['resources']> {
+  let known = listings.get(resources);
+  if (!known) {
+    known = Map.groupBy(resources, ({ resource }) => resource.uri);
+    listings.set(resources, known);
+  }
+  return known;
+}
+
+const matchers = new WeakMap<Offers['templates'], { server: string; matches: (uri: string) => boolean }[]>();
+
+/** Finds the first of some servers that has a template for a URI. Templates stand in the order of the servers. */
+function firstWithTemplate(
+  { templates }: Offers,
+  servers: readonly string[],
+  uri: string,
+): string | undefined {
+  let known = matchers.get(templates);
+  if (!known) {
+    known = templates.map(({ server, template }) => ({
+      server,
+      matches: templateMatcher(template.uriTemplate),
+    }));
+    matchers.set(templates, known);
+  }
+  const among = new Set(servers);
+  return known.find(({ server, matches }) => among.has(server) && matches(uri))?.server;
 }
 
 function routePrompt(

@@ -36,7 +36,7 @@ export interface OfferDeps {
   catalog: () => Promise<Catalog>;
   budgets: BudgetLedger;
   holds: HeldCalls;
-  /** The large results that are kept; `undefined` if there is no place for them. */
+  /** The large results that are kept; `undefined` if it keeps none. */
   results: ResultStore | undefined;
   callTimeoutMs: number;
   maxReplyBytes: () => number;
@@ -144,7 +144,7 @@ async function tryOffer(deps: OfferDeps, call: OfferCall): Promise<OfferEnd | ty
   );
 }
 
-/** Who answers a request, as queues and holds name it. */
+/** The server, or the orchestrator itself, that answers a request, as queues and holds name it. */
 interface OfferTarget {
   subject: CallSubject;
   server: string;

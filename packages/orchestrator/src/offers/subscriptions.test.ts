@@ -131,3 +131,19 @@ test('What is wanted is looked for again when the servers change.', () => {
   subscriptions.refresh();
   expect(followed()).toEqual(['b:1']);
 });
+
+test('An update that is due when the servers change is told.', () => {
+  const { subscriptions, told, update } = newSubscriptions();
+  subscriptions.set(rosa, ['a:1', 'a:2']);
+  update('a:1');
+  update('a:1');
+  subscriptions.refresh();
+  expect(told).toEqual(['rosa#1 a:1']);
+  vi.advanceTimersByTime(200);
+  expect(told).toEqual(['rosa#1 a:1', 'rosa#1 a:1']);
+  update('a:2');
+  update('a:2');
+  subscriptions.set(rosa, ['a:1']);
+  vi.advanceTimersByTime(1000);
+  expect(told).toEqual(['rosa#1 a:1', 'rosa#1 a:1', 'rosa#1 a:2']);
+});

@@ -74,7 +74,8 @@ export class Subscriptions {
     const reply: SubscriptionsReply = { subscribed: [], refused: [] };
     let room = this.#roomFor(from.agent);
     for (const asked of new Set(uris)) {
-      const found = room > 0 ? this.#follow(from, asked, resources) : { refusal: this.#noRoom() };
+      const earlier = before?.from.role === from.role ? before.resources.get(asked) : undefined;
+      const found = room > 0 ? this.#follow(from, asked, resources, earlier) : { refusal: this.#noRoom() };
       if ('refusal' in found) reply.refused.push({ uri: asked, error: found.refusal });
       else {
         room--;
@@ -82,8 +83,11 @@ export class Subscriptions {
       }
     }
     if (uris.length > 0) this.#followers.set(from.address, { from, uris, resources });
-    // What is followed on is not told to its server anew, as its new follower is there before the old one leaves.
-    for (const followed of before?.resources.values() ?? []) endOf(followed);
+    // A resource that is followed on is not told to its server anew, as its new follower is there before the old one leaves.
+    for (const [asked, { updates, end }] of before?.resources ?? []) {
+      if (resources.get(asked)?.updates !== updates) updates.end();
+      end?.();
+    }
     return reply;
   }
 
@@ -111,11 +115,13 @@ export class Subscriptions {
     return [...this.#followers.values()].reduce((sum, { resources }) => sum + resources.size, 0);
   }
 
-  #follow(from: Sender, asked: string, resources: Map<string, Followed>) {
+  /** Follows a resource. An update that is due from the time before is told all the same, if it is the same resource. */
+  #follow(from: Sender, asked: string, resources: Map<string, Followed>, earlier: Followed | undefined) {
     const found = findResource(this.#deps.rules(), from.role, asked);
     if ('refusal' in found) return found;
     const { server, uri } = found;
-    const updates = new Paced(() => this.#tell(from, asked, found));
+    const isSame = earlier?.server === server && earlier.uri === uri;
+    const updates = isSame ? earlier.updates : new Paced(() => this.#tell(from, asked, found));
     const end = this.#deps.host.follow({ server, uri }, from, () => updates.ask());
     resources.set(asked, { server, uri, updates, end });
     return found;

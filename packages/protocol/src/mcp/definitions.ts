@@ -47,7 +47,7 @@ const definitionReportSchema = z.object({
     ),
   more_differences: z.number().optional().describe('The number of differences that are not listed.'),
 });
-/** What is known of one definition of a pinned server. */
+/** The state of one definition of a pinned server. */
 export type DefinitionReport = z.infer<typeof definitionReportSchema>;
 
 /** Accepts the answer to op `definitions`. */

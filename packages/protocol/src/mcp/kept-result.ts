@@ -25,7 +25,7 @@ export type KeptRange =
       offset: number;
     };
 
-/** What a URI of a kept result asks for. */
+/** The part and the range that a URI of a kept result asks for. */
 export interface KeptRead {
   id: string;
   part: KeptPart;
