@@ -263,4 +263,10 @@ test('prompts and instructions of a pinned server are pinned, too, and resources
       message: expect.stringContaining("prompt 'mcp_odd__p0' is withheld"),
     },
   });
+  // As if its server had started anew while the request waited for it.
+  const { signal } = new AbortController();
+  const late = { method: 'prompts/get' as const, params: { name: 'p0' } };
+  expect(await stack.host.request('odd', late, { signal, timeoutMs: 10_000 })).toMatchObject({
+    error: { code: 'definition_changed', message: expect.stringContaining("prompt 'p0' is withheld") },
+  });
 });

@@ -9,7 +9,7 @@ export interface ToolCall {
   method?: OfferMethod;
   args: Record<string, unknown>;
   options: CallOptions;
-  /** Returns why the call must not be sent now, because of its tool’s definition; asked right before it is sent. */
+  /** Returns why the call must not be sent now, because of the definition of its tool or prompt; asked right before it is sent. */
   barred?: () => ToolCallError | undefined;
   /** When the time of the call is up, in milliseconds on the clock of the host. */
   deadline: number;

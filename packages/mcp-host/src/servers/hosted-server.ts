@@ -137,7 +137,7 @@ export class HostedServer {
     return { ...offered, problems: [...own, ...problems] };
   }
 
-  /** What a server that replaces it offers until it has listed its own tools. */
+  /** The tools that a server in its place offers until it has listed its own. */
   get heritage(): ToolList {
     const { tools, changed } = this.offer;
     return { tools: tools.filter(({ name }) => !changed?.has(name)), problems: [] };
@@ -148,7 +148,7 @@ export class HostedServer {
     return this.#halted === 'disabled' ? nothingOffered() : this.#shownOffers;
   }
 
-  /** Whether it has told all that it offers beside tools, or is not asked. */
+  /** True if it has told all that it offers beside tools, or is not asked. */
   get areOffersTold(): boolean {
     return this.#halted === 'disabled' || this.#offers.areTold;
   }
@@ -237,7 +237,7 @@ export class HostedServer {
       call.options.onAsked?.(asking);
     };
     try {
-      const barred = this.definitions && !call.method && { barred: () => this.#changeOf(call.tool.name) };
+      const barred = this.definitions && { barred: () => this.#changeOf(call) };
       const options = { ...call.options, onAsked };
       const ended = await this.#calls.call(session, { ...call, options, ...barred });
       const gaveUpMeanwhile = session.isGivenUp && 'error' in ended && isUnsent(ended);
@@ -366,10 +366,14 @@ export class HostedServer {
     this.#shownOffers = reviewedOffers(this, this.#offers.current, { prompts: this.#offers.arePromptsTold });
   }
 
-  /** Returns the error for a call of a tool whose definition is withheld now. */
-  #changeOf(tool: string): ToolCallError | undefined {
-    const change = this.#tools.current.changed?.get(tool)?.what;
-    return change && definitionChangedError('tool', tool, this.name, change);
+  /** Returns the error for a call of a tool, or a request for a prompt, whose definition is withheld now. */
+  #changeOf({ tool, method, args }: ToolCall): ToolCallError | undefined {
+    const isPrompt = method === 'prompts/get';
+    if (method && !isPrompt) return undefined;
+    const name = isPrompt ? String(args.name) : tool.name;
+    const { changed } = isPrompt ? this.#shownOffers : this.#tools.current;
+    const change = changed?.get(name)?.what;
+    return change && definitionChangedError(isPrompt ? 'prompt' : 'tool', name, this.name, change);
   }
 
   get #listingKey(): string {
