@@ -19,7 +19,7 @@ export interface ToolRequest extends RequestLimits {
   agent?: string | undefined;
   /** What the caller can be asked for, and its answers; servers of revisions up to 2025-11-25 are sent none of it. */
   round?: CallRound | undefined;
-  /** How long the caller waits, the time for its own answers included; default `timeoutMs`. */
+  /** The time for which the caller waits, its own answers included; default `timeoutMs`. */
   patienceMs?: number | undefined;
   /** Called when such a server asks the caller for the first time. */
   onAsked?: CallOptions['onAsked'];

@@ -77,7 +77,7 @@ export interface OrchestratorOptions {
   journal?: Journal | undefined;
   /** Keeps the large results of the roles that `resultRules` names. The caller closes it. */
   results?: ResultStore | undefined;
-  /** Which results of each role are kept; by default none are. */
+  /** Says which results of each role are kept; by default none are. */
   resultRules?: ResultRules;
   /** Tools that may or must not be called again. This overrides the declarations of their servers. */
   repeat?: RepeatLists;

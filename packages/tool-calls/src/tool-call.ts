@@ -38,7 +38,7 @@ export interface CallOptions {
   repeatable?: boolean | undefined;
   /** Awaited right before each sending, when a connection is there; an error ends the call unsent. */
   beforeSend?: (() => Promise<ToolCallError | undefined>) | undefined;
-  /** How long the caller waits, the time for its own answers to questions of the server included; default `timeoutMs`. */
+  /** The time for which the caller waits, its own answers to questions of the server included; default `timeoutMs`. */
   patienceMs?: number | undefined;
   /**
    * Called when the server asks the caller in the middle of the call, for the first time: `call` then goes on while this round ends. It is over

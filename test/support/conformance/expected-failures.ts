@@ -31,9 +31,8 @@ export const expectedFailures: readonly ExpectedFailure[] = [
     ways: relayedWays,
     check: 'server-sse-polling:*',
     reason:
-      'A server answers a posted request with a stream or with one JSON object, as it likes. The face answers with JSON what it has ' +
-      'nothing to tell of before, so that a client notices its death at once; what streams begin with, and how they go on after a break, ' +
-      'does not arise then.',
+      'A server answers a posted request with a stream or with one JSON object, as it likes. The face answers with JSON unless it ' +
+      'has progress to send first, so that a client notices its death at once. Then no stream begins, and none goes on after a break.',
     specification: `${specification}/2025-11-25/basic/transports#sending-messages-to-the-server`,
   },
   { ...ownNames, check: 'input-required-result-basic-elicitation:*' },

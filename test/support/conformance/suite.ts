@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 export const revisions = ['2025-11-25', '2026-07-28'] as const;
 export type Revision = (typeof revisions)[number];
 
-/** How one check of the official suite ended. The suite makes some checks several times in a run. */
+/** The end of one check of the official suite. The suite makes some checks several times in a run. */
 export interface CheckTally {
   passed: number;
   failed: number;

@@ -9,7 +9,7 @@ import { startFixture } from './fixture-server.ts';
 /** The way to the reference server without us. */
 export const directWay = 'direct' as const;
 
-/** How the orchestrator reaches the reference server, and which revision they speak. */
+/** A way in which the orchestrator reaches the reference server, and the revision that they speak. */
 export const relayedWays = ['http 2026', 'http 2025', 'stdio 2026', 'stdio 2025'] as const;
 
 /** The ways on which the official suite reaches the reference server. */

@@ -11,7 +11,7 @@ import {
   type TokenRequest,
 } from './token-rules.ts';
 
-/** What an issuer's token is judged by. */
+/** The facts by which an issuer's token is judged. */
 interface IssuerFacts {
   /** True for a minting token, whose tokens are its children. */
   mints: boolean;

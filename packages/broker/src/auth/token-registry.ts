@@ -21,7 +21,7 @@ function isSameHolder(one: TokenRecord, other: TokenRecord): boolean {
   return one.agent === other.agent && one.role === other.role && isPermittedTheSame;
 }
 
-/** What led to a new token: the one that it ends with, the agents whose tokens led to it, and whether a browser signed in. */
+/** Names the token that a new one ends with and the agents whose tokens led to it, and says whether a browser signed in. */
 export interface TokenOrigin {
   parent?: TokenRecord | undefined;
   issuers?: string[] | undefined;

@@ -61,7 +61,7 @@ export function describeOrchestrator(
   };
 }
 
-/** Whether a pattern cannot mean something of a server that has not told yet what it has. */
+/** Returns false if a pattern may mean something of a server that has not told yet what it has. */
 function isCertain(
   { pattern, kind }: AllowlistWarning,
   missing: readonly Server[],

@@ -20,7 +20,7 @@ export interface SeenDefinition extends DefinitionKey {
   hash: string;
 }
 
-/** Compares what a server offers with what is pinned of it. What a server offers first of each kind is pinned. */
+/** Compares what a server offers with its pins. The first list of each kind is pinned. */
 export class ServerDefinitions {
   readonly #server: string;
   readonly #store: DefinitionPins;

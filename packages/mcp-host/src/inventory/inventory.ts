@@ -100,7 +100,7 @@ export interface ToolSource extends ToolList {
   prefix?: boolean;
   /** What it offers beside tools. */
   offers?: OfferList;
-  /** Whether it has not told all that it offers beside tools. */
+  /** True if it has not told all that it offers beside tools. */
   areOffersUntold?: boolean;
   /** Whether it is disabled. */
   isDisabled?: boolean;

@@ -45,7 +45,7 @@ export interface OfferSource {
   isHidden?: boolean;
   prefix?: boolean;
   offers: OfferList;
-  /** Whether it has not told all of them yet. */
+  /** True if it has not told all of them yet. */
   areOffersUntold?: boolean;
 }
 

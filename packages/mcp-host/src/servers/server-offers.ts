@@ -16,7 +16,7 @@ export class ServerOffers {
     return this.#told.size === 2;
   }
 
-  /** Whether the prompts were read at least once. */
+  /** True if the prompts were read at least once. */
   get arePromptsTold(): boolean {
     return this.#told.has('prompts');
   }

@@ -4,7 +4,7 @@ import type { AuditTrail } from './audit-trail.ts';
 /** The trail that takes the entries. */
 export type EntryTrail = Pick<AuditTrail, 'record'>;
 
-/** What waits to be named; the others are counted. An entry has no room for more. */
+/** The most things that wait to be named; the others are counted. An entry has no room for more. */
 const maxWaiting = 20;
 /** The space in an entry for the number of what it does not name. */
 const countLength = 30;
@@ -18,7 +18,7 @@ export interface BoundedEntries extends Disposable {
   add(texts: readonly string[]): void;
 }
 
-/** Creates entries of a code for the audit log. What waits when they are disposed is reported then. */
+/** Creates entries of a code for the audit log. When they are disposed, they report what waits. */
 export function boundedEntries(
   trail: EntryTrail,
   code: AuditReport['code'],

@@ -33,7 +33,7 @@ import type { TrackedCall } from './tracked-call.ts';
 export interface CallDeps extends RunCallDeps {
   registry: CallRegistry;
   journal: Journal | undefined;
-  /** Keeps large results; `undefined` if there is no place for them. */
+  /** Keeps large results; `undefined` if it keeps none. */
   results: ResultStore | undefined;
   /** Returns the minting token that issued that of an agent. Never rejects. */
   minterOf: (agent: string) => Promise<string | undefined>;

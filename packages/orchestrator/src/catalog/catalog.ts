@@ -28,7 +28,7 @@ export interface RoleView {
   hasUnlisted: boolean;
   /** The part of its mailbox that the role sees. */
   mailbox: MailboxRule;
-  /** Whether large results of the role's calls are kept. */
+  /** True if large results of the role's calls are kept. */
   keepsResults: boolean;
   /** Finds a tool of this view by its exact name. */
   find(tool: string): Tool | undefined;
@@ -54,7 +54,7 @@ export interface Catalog {
   readonly inventory: Inventory;
   readonly allowlist: RoleToolAllowlist;
   readonly approvals: ApprovalPolicy;
-  /** Which results of each role are kept. */
+  /** Says which results of each role are kept. */
   readonly results: ResultRules;
   /** The rules by which requests for resources and prompts find their servers. */
   readonly offerRules: OfferRules;

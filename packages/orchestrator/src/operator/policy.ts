@@ -21,7 +21,7 @@ export interface PolicyChanges {
   approvals?: ApprovalPolicy;
   /** The part of its mailbox that each role sees. The broker's policy decides what a role may send. */
   mailbox?: MailboxRules;
-  /** Which results of each role are kept. */
+  /** Says which results of each role are kept. */
   results?: ResultRules;
 }
 

@@ -34,7 +34,7 @@ export interface ServerOperationDeps {
   holds: Pick<HeldCalls, 'all' | 'count'>;
   /** `undefined` without a journal: then no call waits for a decision. */
   approvals: Approvals | undefined;
-  /** The large results that are kept; `undefined` if there is no place for them. */
+  /** The large results that are kept; `undefined` if it keeps none. */
   results: Pick<ResultStore, 'summary'> | undefined;
   catalogs: Pick<CatalogTracker, 'changesOf'>;
   /** The longest reply that can be delivered, in bytes. */

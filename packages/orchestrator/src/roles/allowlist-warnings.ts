@@ -20,12 +20,12 @@ export interface AllowlistWarning {
   message: string;
 }
 
-/** What the patterns of a policy could mean. */
+/** The names that the patterns of a policy could mean. */
 export interface KnownNames {
   /** The names of tools, listed or hidden. */
   tools: readonly string[];
   origins?: ToolOrigins;
-  /** What there is beside tools. Without it, patterns of prompts and resources are not checked. */
+  /** Prompts, resources and templates. Without them, patterns of prompts and resources are not checked. */
   offers?: Pick<Offers, 'prompts' | 'resources' | 'templates'>;
   /** The roles that tokens have. Without them, roles are not checked. */
   roles?: readonly string[];

@@ -1,13 +1,13 @@
 import { matchesPattern, mayBeOfTemplate } from '@signalbox/protocol';
 
-/** Whether a pattern `SERVER:URI` means this URI of this server. Both parts may hold `*`. */
+/** Returns true if a pattern `SERVER:URI` means this URI of this server. Both parts may hold `*`. */
 export function matchesResource(pattern: string, server: string, uri: string): boolean {
   const uris = urisOf(pattern, server);
   return uris !== undefined && matchesPattern(uris, uri);
 }
 
 /**
- * Whether a pattern may mean some resource that a template of this server makes. It is generous: of a pattern with `*`, only the
+ * Returns true if a pattern may mean some resource that a template of this server makes. It is generous: of a pattern with `*`, only the
  * beginning and the end are compared with those of the template.
  */
 export function mayMeanResourceOf(pattern: string, server: string, template: string): boolean {

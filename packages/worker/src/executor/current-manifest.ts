@@ -77,7 +77,7 @@ export class CurrentManifest {
     return this.#unreadHint;
   }
 
-  /** Whether large results of the role's calls are kept, and answered by previews. */
+  /** True if large results of the role's calls are kept, and answered by previews. */
   get keepsResults(): boolean {
     return this.#keepsResults;
   }

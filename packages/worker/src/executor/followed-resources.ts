@@ -30,7 +30,7 @@ export class FollowedResources {
   #sendNext: Promise<Map<string, ToolCallError>> | undefined;
   /** Breaks the present question off, to ask it anew. */
   #renewal = new AbortController();
-  /** Whether what is wanted has to be said again until the orchestrator has answered. */
+  /** True while the list of resources has to be sent again until the orchestrator has answered. */
   #isDue = false;
 
   constructor(deps: FollowedResourcesDeps) {

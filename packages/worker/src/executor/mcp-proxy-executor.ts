@@ -363,7 +363,7 @@ export class McpProxyExecutor implements AsyncDisposable {
     return this.#manifest.unreadHint;
   }
 
-  /** Whether large results of the role's calls are kept, and answered by previews. */
+  /** True if large results of the role's calls are kept, and answered by previews. */
   get keepsResults(): boolean {
     return this.#manifest.keepsResults;
   }

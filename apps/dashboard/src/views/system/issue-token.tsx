@@ -10,7 +10,7 @@ import { Text } from '../../parts/text.tsx';
 
 const hour = 3_600_000;
 
-/** What a new token is for: to act for one agent, to do more than that, or a person. */
+/** The purpose of a new token: to act for one agent, to do more than that, or a person. */
 type Purpose = 'act' | 'more' | 'person';
 
 /** The times for which tokens may be valid, in milliseconds; `null` for no end, `undefined` for as long as the broker lets it. */
@@ -34,7 +34,7 @@ const lifetimes: Readonly<Record<Purpose, readonly (readonly [string, number | n
   ],
 };
 
-/** What the page says of how long a token lives that does more than act for one agent. */
+/** Says how long a token lives that does more than act for one agent. */
 const bounds: Readonly<Record<Exclude<Purpose, 'act'>, string>> = {
   more: 'It does more than act for one agent, so that it also ends when the token is revoked with which you signed in. For one that lasts: signalbox token issue.',
   person:

@@ -57,7 +57,7 @@ export interface InstanceIdentity {
   readonly dataFolder: string | undefined;
   /** The access to an HTTP server that has `auth`. */
   readonly authorizer: Authorizer | undefined;
-  /** What the instance declares that it can be asked. */
+  /** The questions that the instance declares that it can be asked. */
   readonly declared: Askable;
   /** Counts the questions of the server. */
   readonly questions: QuestionCounts;

@@ -113,7 +113,7 @@ export const schema = `
 /** What an SQLite file must be to be a journal: the SQL that made its tables, and its `user_version`. */
 export const journalFormat = { schema, version: schemaVersion };
 
-/** What a new journal means, in words. */
+/** Says in words what a new journal means. */
 const beginsAnew =
   'calls that were under way are then reported as outcome_unknown, and servers with definitions: pin are pinned anew as they are then';
 
