@@ -88,7 +88,7 @@ export class RunningCall implements AskableBy, WaitingCall {
   }
 
   goOn(responses: Record<string, unknown>, request: ToolRequest): Promise<ServerAnswer> {
-    const { keys = new Set() } = this.#shown ?? {};
+    const keys: ReadonlySet<string> = this.#shown?.keys ?? new Set();
     this.#hide();
     const next = this.#beginRound(request);
     for (const [key, answer] of Object.entries(responses)) if (keys.has(key)) this.#take(key, answer);

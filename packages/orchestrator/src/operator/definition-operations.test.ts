@@ -99,6 +99,13 @@ test('What was not seen is not accepted: another name, another definition, or no
   expect(answerAcceptDefinitions(deps, asker, { ...accept, server: 't', seen })).toMatchObject({
     error: { ...refused.error, hint: expect.stringContaining("'s'") },
   });
+  expect(answerDefinitions(deps, { ...look, name: 'mcp_s__' })).toMatchObject({
+    error: {
+      ...refused.error,
+      message: expect.stringContaining("field 'name'"),
+      hint: expect.stringContaining("'mcp_s__a'"),
+    },
+  });
   expect(accepted).toEqual([]);
   values.b = 'two';
   expect(answerAcceptDefinitions(deps, asker, { ...accept, seen })).toHaveProperty('data.accepted');

@@ -43,7 +43,9 @@ export function answerDefinitions(
 ): McpReply {
   const pinned = host.pinnedServers();
   if (server !== undefined && !pinned.includes(server)) return notPinned(server, pinned);
-  const named = host.definitions(server).filter((one) => isNamed(one, name));
+  const all = host.definitions(server);
+  const named = all.filter((one) => isNamed(one, name));
+  if (name !== undefined && named.length === 0) return unknownName(name, all);
   const chosen = isWithheldOnly ? named.filter(isWithheld) : named;
   const most = maxReplyBytes() * replyShare;
   const definitions =
@@ -172,6 +174,16 @@ function notPinned(server: string, pinned: readonly string[]): McpReply {
       : 'No server has definitions: pin in its configuration.';
   const hint = nearest === undefined ? known : `The most similar one is '${nearest}'.`;
   return invalid(`field 'server': there is no server '${server}' with definitions: pin`, hint);
+}
+
+function unknownName(name: string, known: readonly HostedDefinition[]): McpReply {
+  const names = known.flatMap((one) => [one.name, ...(one.as === undefined ? [] : [one.as])]);
+  const nearest = nearestName(name, names);
+  const hint = nearest === undefined ? undefined : `The most similar one is '${nearest}'.`;
+  return invalid(
+    `field 'name': no pinned server has a tool or prompt '${name.slice(0, 256)}', or had one`,
+    hint,
+  );
 }
 
 function invalid(message: string, hint?: string): McpReply {
