@@ -32,8 +32,11 @@ function serverLines({ servers, problems, notReady }: OrchestratorReport): strin
     const missing = notReady.find(({ server }) => server === name);
     if (missing?.state === 'starting') return [name, 'none yet: it is still starting'];
     if (missing) return [name, `none: it failed to start: ${missing.reason ?? state}`];
-    const failed = problems.find(({ server, tool }) => server === name && tool === undefined);
-    return [name, failed ? `not working: ${failed.message}` : `${count(tools, 'tool')} (${state})`];
+    const told = `${count(tools, 'tool')} (${state})`;
+    const problem = problems.find(({ server, tool }) => server === name && tool === undefined)?.message;
+    if (problem === undefined) return [name, told];
+    // A server that is ready works: the problem is one of its lists, or of an entry without a name.
+    return [name, state === 'ready' ? `${told}; ${problem}` : `not working: ${problem}`];
   });
   return tableLines(['SERVER', 'TOOLS'], rows);
 }
