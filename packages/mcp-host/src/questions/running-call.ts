@@ -49,6 +49,8 @@ export class RunningCall implements AskableBy, WaitingCall {
   #answer: Promise<ServerAnswer> | undefined;
   #round: Round | undefined;
   #asked = 0;
+  /** How many times its caller was asked again, having left a question without an answer. */
+  #askedAgain = 0;
   #argumentsCharacters: number | undefined;
   /** The characters of the result that is kept until its caller has answered. */
   #kept = 0;
@@ -93,7 +95,8 @@ export class RunningCall implements AskableBy, WaitingCall {
     const next = this.#beginRound(request);
     for (const [key, answer] of Object.entries(responses)) if (keys.has(key)) this.#take(key, answer);
     // Questions without an answer are asked again.
-    if (this.#open.size > 0 && ++this.#asked > maxQuestions) this.#refuseAll('too_many');
+    const isUnanswered = [...keys].some((key) => this.#open.has(key));
+    if (isUnanswered && ++this.#askedAgain > maxQuestions) this.#refuseAll('too_many');
     this.#showSoon();
     return this.#endOf(next);
   }
@@ -102,7 +105,7 @@ export class RunningCall implements AskableBy, WaitingCall {
   async ask(question: ServerQuestion, signal: AbortSignal): Promise<Record<string, unknown>> {
     const { method } = question;
     if (this.#ended.signal.aborted || signal.aborted) throw refusedQuestion(method, 'ended');
-    if (++this.#asked > maxQuestions) throw refusedQuestion(method, 'too_many');
+    if (this.#asked >= maxQuestions) throw refusedQuestion(method, 'too_many');
     const characters = lengthOf(question.params);
     if (characters > maxQuestionLength) throw refusedQuestion(method, 'too_large');
     const { room } = this.#deps.waiting;
@@ -111,6 +114,7 @@ export class RunningCall implements AskableBy, WaitingCall {
     const taken = { questions: 1, characters: characters + this.#argumentsLength() };
     if (room.take(owner, taken)) throw refusedQuestion(method, 'no_room');
     this.#deps.onAsked();
+    this.#asked++;
     const key = `question_${this.#asked}`;
     const { promise, resolve, reject } = Promise.withResolvers<Record<string, unknown>>();
     this.#open.set(key, { ...question, resolve, reject });

@@ -132,6 +132,24 @@ test('A server that asks 10,000 questions is refused all but 32, at once, and it
   expect(waiting.room.held('questions')).toBe(0);
 });
 
+test('Questions that are refused take nothing from those that were asked before, and count for nothing.', async () => {
+  const { questions, waiting, refused, counts, ask } = session();
+  const call = begin(questions, asRequest('rosa'));
+  const first = ask();
+  const { state } = questionIn(await call.first);
+  const more = Array.from({ length: 99 }, () => ask().catch(() => undefined));
+  const second = waiting.find(state)!.goOn({ question_1: accepted }, asRequest('rosa'));
+  expect(await first).toEqual(accepted);
+  const next = questionIn(await second);
+  expect(Object.keys(next.inputRequests)).toHaveLength(31);
+  const answers = Object.fromEntries(Object.keys(next.inputRequests).map((key) => [key, accepted]));
+  const third = waiting.find(next.state)!.goOn(answers, asRequest('rosa'));
+  expect((await Promise.all(more)).filter((answer) => answer !== undefined)).toHaveLength(31);
+  expect([counts.asked, refused.length]).toEqual([32, 68]);
+  call.end('done');
+  expect(await third).toHaveProperty('result');
+});
+
 test('Questions of one agent leave room for those of another.', async () => {
   const waiting = new WaitingCalls();
   const [rosa, walt] = [session({ isShared: false, waiting }), session({ isShared: false, waiting })];
