@@ -120,6 +120,12 @@ test('An imported server that cannot be used is left out with a warning of file 
   ]);
   const shared = await read({ 'signalbox.yaml': 'mcpServers:\n  a: { command: x, cwd: "./${instance}" }' });
   expect(shared.problems).toEqual([expect.stringContaining('signalbox.yaml:2: mcpServers.a: ${instance}')]);
+  const asking = (share: string) =>
+    read({ 'signalbox.yaml': `mcpServers:\n  a: { command: x, questions: [roots], share: ${share} }` });
+  expect((await asking('role')).problems).toEqual([
+    expect.stringContaining('signalbox.yaml:2: mcpServers.a: questions: roots of one client'),
+  ]);
+  expect((await asking('worker')).problems).toEqual([]);
 });
 
 test('A server works in the directory of the file that names it, and in the folder around one of settings.', async () => {

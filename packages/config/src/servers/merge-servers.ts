@@ -208,7 +208,7 @@ function unusable(
   isImported: (server: string) => boolean,
 ): ServerProblem | undefined {
   for (const [server, { entry, origin }] of Object.entries(servers)) {
-    const message = instanceProblem(entry);
+    const message = instanceProblem(entry) ?? questionsProblem(entry);
     if (message !== undefined) return problemOf(server, origin, message);
   }
   const clash = clashingServers(Object.keys(servers));
@@ -235,4 +235,9 @@ function instanceProblem({
   const isUsed = [...args, ...Object.values(env), cwd].some((text) => text.includes(placeholder));
   if (share !== 'all' || !isUsed) return undefined;
   return `${placeholder} stands for a role or worker; set share: role or share: worker, or leave it out`;
+}
+
+function questionsProblem({ share = 'all', questions = [] }: McpServerEntry): string | undefined {
+  if (share === 'worker' || !questions.includes('roots')) return undefined;
+  return 'questions: roots of one client are nothing for the others; set share: worker, or leave roots out';
 }

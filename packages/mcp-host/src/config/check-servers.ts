@@ -34,7 +34,7 @@ function problemOf(
   const question = config.questions?.find((kind) => !questionKinds.includes(kind));
   if (question !== undefined) return `questions must name ${questionKinds.join(', ')}, not '${question}'`;
   if (share !== 'worker' && config.questions?.includes('roots'))
-    return 'questions: the roots of one client are nothing for the others; set share: worker, or leave roots out';
+    return 'questions: roots of one client are nothing for the others; set share: worker, or leave roots out';
   const number = numberProblem(config) ?? limitProblem(config);
   if (number !== undefined) return number;
   if (config.type === 'http') {
