@@ -161,9 +161,13 @@ test('The agents of one minting token share a room, also after a restart.', asyn
 
 test('Some room stays free on the disk.', async () => {
   let free = 0;
-  const store = await open({ freeBytes: async () => free });
+  const logged: object[] = [];
+  const store = await open({ freeBytes: async () => free, log: (event) => void logged.push(event) });
   expect(await keep(store, 'rosa', '1')).toEqual({ notKept: 'the disk is full, or nearly so' });
   expect(store.summary()).toMatchObject({ results: 0, bytes: 0, problem: 'the disk is full, or nearly so' });
+  expect(logged).toEqual([
+    { event: 'result_not_kept', reason: expect.stringContaining('the disk has 0 bytes left') },
+  ]);
   free = 300 * 1024 * 1024;
   const id = await keep(store, 'rosa', '1');
   expect(await textOf(store, id)).toBe('x'.repeat(1000));

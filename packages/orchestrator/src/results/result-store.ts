@@ -271,7 +271,8 @@ export class ResultStore implements AsyncDisposable {
     if (made !== undefined) await syncFolder(join(this.#directory, '..'));
     this.#isMade = true;
     const bytes = parts.reduce((total, part) => total + part.length, 0);
-    if ((await this.#freeBytes(this.#directory)) - bytes < leastFreeBytes) throw new NoSpace();
+    const free = await this.#freeBytes(this.#directory);
+    if (free - bytes < leastFreeBytes) throw new NoSpace(free, bytes);
     const handle = await open(this.#fileOf(id, unfinished), 'wx', 0o600);
     try {
       for (const part of parts) await handle.writeFile(part);
@@ -353,7 +354,13 @@ async function readOpenMs(directory: string): Promise<number> {
 }
 
 /** There is too little room on the disk. */
-class NoSpace extends Error {}
+class NoSpace extends Error {
+  constructor(free: number, needed: number) {
+    super(
+      `the disk has ${free} bytes left, of which ${leastFreeBytes} stay free; the result needs ${needed}`,
+    );
+  }
+}
 
 async function freeBytesOf(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder);
