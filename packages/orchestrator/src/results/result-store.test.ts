@@ -215,3 +215,12 @@ test('An id that an agent uses again for another tool leads to no result of the 
   expect(JSON.stringify(keeping)).toContain('public');
   expect(JSON.stringify(keeping)).not.toContain('a secret');
 });
+
+test('A folder that cannot be read is an error that names it and says what to do.', async () => {
+  writeFileSync(directory, '');
+  await expect(open()).rejects.toMatchObject({
+    code: 'bad_data_directory',
+    message: expect.stringContaining(`large results ${directory} cannot be read: ENOTDIR`),
+    details: { hint: expect.stringContaining('move it away') },
+  });
+});

@@ -9,6 +9,7 @@ import {
   type ResultLimits,
   SharedRoom,
   type Shortage,
+  SignalboxError,
 } from '@signalbox/protocol';
 import type { CallKey } from '../journal/call-key.ts';
 import { keptFileParts } from './kept-file.ts';
@@ -125,14 +126,14 @@ export class ResultStore implements AsyncDisposable {
     this.#pruning = setInterval(() => void this.prune(), options.pruneEveryMs ?? 60_000).unref();
   }
 
-  /** Opens the store with what earlier processes have kept. Rejects if the folder cannot be read. */
+  /** Opens the store with what earlier processes have kept. Rejects with `bad_data_directory` if the folder cannot be read. */
   static async open(options: ResultStoreOptions): Promise<ResultStore> {
     const { directory } = options;
     let names: string[] | undefined;
     try {
       names = await readdir(directory);
     } catch (thrown) {
-      if (errnoOf(thrown) !== 'ENOENT') throw thrown;
+      if (errnoOf(thrown) !== 'ENOENT') throw unreadable(directory, thrown);
     }
     const store = new ResultStore(options, names !== undefined, await readOpenMs(directory));
     for (const name of names ?? []) await store.#take(name);
@@ -351,6 +352,14 @@ async function readOpenMs(directory: string): Promise<number> {
   } catch {
     return 0;
   }
+}
+
+/** Without what is in the folder, calls whose results are kept would be made again. */
+function unreadable(directory: string, cause: unknown): SignalboxError {
+  const message = `the folder of large results ${directory} cannot be read: ${messageOf(cause)}`;
+  const hint =
+    'Make it a folder that the user of the orchestrator may read and write, or move it away: then the results in it are lost.';
+  return new SignalboxError('bad_data_directory', message, { cause, details: { hint } });
 }
 
 /** There is too little room on the disk. */
