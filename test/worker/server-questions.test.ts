@@ -96,6 +96,23 @@ test('The call that asks is made once; answers of others, and answers that come 
   expect(stack.host.servers()).toMatchObject([{ questions: { asked: 2, refused: 1 } }]);
 });
 
+test('A call that asks goes on although the configuration of its server is replaced meanwhile.', async () => {
+  const asking = { ...askingServer(), prefix: false };
+  await using stack = await startToolStack({ counter: false, servers: { asking } });
+  const rosa = await stack.executor('rosa');
+  const lend = { name: 'lend' };
+  const requestState = String((await rosa.executeRound(lend, able)).result?.requestState);
+  await stack.host.apply({ asking: { ...asking, maxRestarts: 3 }, other: askingServer() });
+  const round = { ...able, inputResponses, requestState };
+  // A tool of the same name on another server is another tool.
+  expect(await rosa.executeRound({ name: 'mcp_other__lend' }, round)).toMatchObject({
+    error: { code: 'outcome_unknown' },
+  });
+  expect(await rosa.executeRound(lend, round)).toMatchObject({
+    result: { content: [{ text: expect.stringContaining('Ada') }] },
+  });
+});
+
 test('A client that cancels while it is asked cancels the call at the server; one that has no answer does not.', async () => {
   await using stack = await startToolStack({
     counter: false,

@@ -90,8 +90,6 @@ export class ServerCalls {
   readonly #checks = new WeakMap<Tool, ArgumentCheck>();
   readonly #breakers: CircuitBreakers;
   readonly #cache: ResponseCache;
-  /** The instances of the calls that wait for answers of their callers. */
-  readonly #targets = new WeakMap<WaitingCall, CallTarget>();
   #latencies = new Latencies();
 
   constructor(config: ServerPolicy, deps: ServerCallsDeps) {
@@ -108,14 +106,14 @@ export class ServerCalls {
    * Goes on with a call that waits for the answers of its caller. Returns `undefined` if this call has none, or if it may be made from its
    * beginning because the call that asked runs no more.
    */
-  goOn(call: ToolCall): Promise<ToolCallResult> | undefined {
+  goOn(server: string, call: ToolCall): Promise<ToolCallResult> | undefined {
     const { tool, options } = call;
     const { round, repeatable = mayRepeat(tool, true) } = options;
     const state = round?.requestState;
     if (!isRunningCallState(state)) return undefined;
     const waiting = this.#deps.waiting.find(state);
-    const target = waiting && this.#targets.get(waiting);
-    if (target && waiting.is(identityOf(target, { ...call, args: this.#checkedArgs(call) })))
+    const target = waiting && this.#deps.waiting.targets.get(waiting);
+    if (target && waiting.is(identityOf(server, { ...call, args: this.#checkedArgs(call) })))
       return this.#goOn({ ...call, target, repeatable }, waiting);
     return repeatable ? undefined : Promise.resolve({ error: noWaitingCall(tool) });
   }
@@ -299,7 +297,7 @@ export class ServerCalls {
       const { redactResult } = target;
       const { requestState: state } = answer.result;
       const waiting = isRunningCallState(state) ? this.#deps.waiting.find(state) : undefined;
-      if (waiting) this.#targets.set(waiting, target);
+      if (waiting) this.#deps.waiting.targets.set(waiting, target);
       const result = withNamedQuestions(target.name, withoutOwnMeta(answer.result));
       return { result: redactResult ? redactResult(result) : result };
     }
@@ -397,7 +395,7 @@ function sendTo(
   return method ? connection.request(method, args, request) : connection.callTool(tool.name, args, request);
 }
 
-function identityOf({ name: server }: CallTarget, { tool, method, args, options }: ToolCall): CallIdentity {
+function identityOf(server: string, { tool, method, args, options }: ToolCall): CallIdentity {
   return { server, agent: options.caller?.agent, name: method ?? tool.name, args };
 }
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { runningCallState, SharedRoom } from '@signalbox/protocol';
+import type { CallTarget } from '../calls/call-target.ts';
 import type { ServerAnswer, ToolRequest } from '../server-connection.ts';
 
 /** Names a call: only the same call, by the same agent, goes on with it. */
@@ -36,6 +37,8 @@ const roomLimits = {
 export class WaitingCalls {
   /** Counts what the calls that wait hold: their questions, their arguments, and results that came early. */
   readonly room = new SharedRoom(roomLimits);
+  /** The instances that the calls run on. They may be those of a server whose configuration was replaced meanwhile. */
+  readonly targets = new WeakMap<WaitingCall, CallTarget>();
   readonly #calls = new Map<string, WaitingCall>();
 
   /** Adds a call. Returns the state by which its caller goes on with it. */

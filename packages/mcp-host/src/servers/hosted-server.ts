@@ -218,7 +218,7 @@ export class HostedServer {
 
   /** Makes a call, or another request, on the instance that serves its caller, which is started if need be. Never rejects. */
   async call(given: ToolCall): Promise<ToolCallResult> {
-    const goingOn = this.#calls.goOn(given);
+    const goingOn = this.#calls.goOn(this.name, given);
     if (goingOn) return await goingOn;
     const call = firstRoundOf(given);
     if (this.#halted) return { error: this.unavailable! };
