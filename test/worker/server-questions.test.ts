@@ -54,6 +54,8 @@ test('A server of npm asks clients of both eras, each for what it can be asked, 
   });
   // The instance that runs was not declared sampling; the tool for it stays listed.
   expect((await legacy.list()).map(({ name }) => name)).toContain('trigger-sampling-request');
+  // The instance that only lists the tools has no caller: its questions do not count as refused.
+  expect(stack.host.servers()).toMatchObject([{ questions: { refused: 0 } }]);
 });
 
 test('The call that asks is made once; answers of others, and answers that come too late, reach no server.', async () => {

@@ -151,7 +151,10 @@ function connectOptions(
     waiting,
     now,
     onAsked: () => counts.asked(),
-    onRefused: (method, why) => counts.refused(instance, method, why),
+    onRefused: (method, why) => {
+      // Many servers ask when they start, and the instance that lists the tools has no caller.
+      if (instance !== listingInstance) counts.refused(instance, method, why);
+    },
   });
   return {
     declared,
