@@ -53,6 +53,8 @@ export class ListenedResources {
       if ('method' in message && message.method === 'notifications/cancelled')
         this.#end(message.params?.requestId);
       if (!listensToResources(message)) return onmessage?.(message, extra);
+      // A client that uses an id again can only end the later one.
+      this.#end(message.id);
       const holder = {};
       this.#holders.set(message.id as RequestId, holder);
       followListened(offers, holder, message).then(
