@@ -37,7 +37,7 @@ export async function keepLarge(
   const bytes = Buffer.byteLength(text);
   if (bytes <= rule.maxInlineBytes) return { reply };
   if (!results) return unkept(reply.result, bytes, 'this orchestrator has no folder for it');
-  const minter = await minterOf(call.agent);
+  const minter = await soon(minterOf(call.agent));
   const endTurn = text.length > largeLength ? await replies.next() : undefined;
   try {
     // A server may have read a token somewhere.
@@ -70,6 +70,23 @@ function unkept(result: McpResult, bytes: number, notKept: string): ShownReply {
   const { content, _meta, ...rest } = result;
   const told = { content: [...content, { type: 'text', text }], _meta: { ..._meta, [notKeptMeta]: notKept } };
   return { reply: { result: { ...rest, ...told } }, notKept };
+}
+
+/** The longest wait for the minting token of an agent, in milliseconds. While the broker is away, nobody knows it. */
+const minterMs = 1_000;
+
+/**
+ * Waits a moment for something that is good to know. The result is only in memory meanwhile: if the process dies, nobody knows any more
+ * how its call has ended.
+ */
+async function soon<Value>(asked: Promise<Value>): Promise<Value | undefined> {
+  const { promise: over, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => resolve(undefined), minterMs);
+  try {
+    return await Promise.race([asked, over]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 const notKeptMeta = 'signalbox/not_kept';
