@@ -167,7 +167,7 @@ class RunningHost implements McpHost {
       if (change && !this.waitsFor(state, options.caller?.agent))
         return { error: definitionChangedError('tool', route.name, target.server, change) };
       if (target.isProvided) {
-        // No call of a provider asks anything, so that none can be gone on with, and one that was approved is another one.
+        // A provider never asks its caller, so that the state is that of another call.
         if (isRunningCallState(state)) return { error: noWaitingCall(tool) };
         const rest = { ...options, timeoutMs: deadline - this.#now() };
         return this.#providers.get(target.server)!.call(tool.name, args, rest);
