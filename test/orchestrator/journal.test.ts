@@ -36,10 +36,15 @@ const call = (requestId: string, more: Partial<StartedCall> = {}): StartedCall =
   ...more,
 });
 
+/** What a list tells of a call. */
+function listed(requestId: string) {
+  const { inbox: _, lifetimeMs: __, ...told } = call(requestId);
+  return { ...told, wasStarted: true };
+}
+
 /** The entry that the journal has of a call. */
 function entry(requestId: string) {
-  const { inbox: _, lifetimeMs: __, ...kept } = call(requestId);
-  return kept;
+  return { ...listed(requestId), isKept: false, isSettled: false };
 }
 
 const end = { outcome: 'ok', finishedAt: 300, reply: '{"result":{}}' } as const;
@@ -79,7 +84,7 @@ test('an agent’s own calls are its last 50 and those whose replies are kept, n
     const own = (await journal.listOf('rosa', { limit: 100 })).map(({ requestId }) => requestId);
     expect(own).toEqual([...ids.slice(-50).reverse(), 'kept']);
     const newest = await journal.listOf('rosa', { since: 129, limit: 1 });
-    expect(newest).toEqual([{ ...entry('r129'), receivedAt: 129 }]);
+    expect(newest).toEqual([{ ...listed('r129'), receivedAt: 129 }]);
     const isListed = ({ role }: { role: string }) => role === 'reader';
     expect(await journal.listOf('rosa', { limit: 1, isListed })).toMatchObject([{ requestId: 'kept' }]);
     expect(await journal.listOf('walt', { limit: 100 })).toMatchObject([{ agent: 'walt' }]);
@@ -160,6 +165,32 @@ test('a call that is safe to repeat is written with its end, and never over one 
   await journal.start(call('started'));
   await journal.record(call('started'), end);
   expect(journal.find({ agent: 'rosa', requestId: 'started' })).toEqual(entry('started'));
+});
+
+test('a call whose reply is to be kept has an entry that is no start, outlives a kill of the process, and keeps its reply', async () => {
+  await using t = await journalFile();
+  const ids = ['safe', 'unsafe', 'ended'];
+  const find = (journal: Journal) => ids.map((requestId) => journal.find({ agent: 'rosa', requestId }));
+  {
+    await using journal = await t.open();
+    await journal.start(call('ended'));
+    await journal.finish({ agent: 'rosa', requestId: 'ended' }, end);
+    for (const requestId of ids) await journal.keep(call(requestId));
+    await journal.start(call('unsafe'));
+  }
+  await using journal = await t.open();
+  expect(find(journal)).toMatchObject([
+    { wasStarted: false, isKept: true },
+    { wasStarted: true, isKept: true, startedAt: 200 },
+    { wasStarted: true, isKept: false },
+  ]);
+  for (const requestId of ids) {
+    await journal.finish({ agent: 'rosa', requestId }, end);
+    journal.settle({ agent: 'rosa', requestId }, 'stored');
+  }
+  await vi.waitFor(() => expect(find(journal).every((found) => found?.isSettled)).toBe(true));
+  const replies = find(journal).map((found) => found?.end?.reply);
+  expect(replies).toEqual([end.reply, end.reply, undefined]);
 });
 
 test('what is settled when the journal closes is settled when it opens again', async () => {

@@ -55,6 +55,7 @@ import { RoleOfferAllowlist } from './roles/role-offer-allowlist.ts';
 import { RoleToolAllowlist } from './roles/role-tool-allowlist.ts';
 import { type CallLimits, defaultCallLimits, inboxWindow } from './scheduling/call-limits.ts';
 import { createCallScheduler } from './scheduling/call-scheduler.ts';
+import { serveTaskRound } from './tasks/serve-task-round.ts';
 
 const defaultCallTimeoutMs = 60_000;
 const defaultDrainMs = 5000;
@@ -370,6 +371,8 @@ async function answerRequest(
     const question = { request: served, body: callOfQuestion(request), place };
     return await serveCall(callDeps, question, permissionQuestions(request));
   }
+  if (request?.op === 'update_task')
+    return await serveTaskRound(callDeps, { request: served, body: request, place });
   const reply = refusal ? { error: refusal } : await answerOperation(operationDeps, message.from, request);
   return answerOf(boundedReply(reply, operationDeps.maxReplyBytes()).reply);
 }

@@ -204,6 +204,8 @@ export {
   callStatusSchema,
   callsReplySchema,
   cancelCallReplySchema,
+  type TaskState,
+  taskStateSchema,
 } from './mcp/call-status.ts';
 export {
   type AcceptDefinitionsReply,
@@ -272,6 +274,7 @@ export {
   type CallRequest,
   type CallsRequest,
   type CancelCallRequest,
+  type CancelTaskRequest,
   type DecideRequest,
   type DiscoverRequest,
   type ExplainOfferRequest,
@@ -290,6 +293,8 @@ export {
   type ServerRequest,
   type StatusRequest,
   type SubscriptionsRequest,
+  type TaskRequest,
+  type UpdateTaskRequest,
 } from './mcp/mcp-request.ts';
 export {
   type OfferedKinds,
@@ -328,6 +333,7 @@ export {
   serversReplySchema,
   type ToolChangeReport,
 } from './mcp/server-report.ts';
+export { maxTaskRounds, taskRoundId, tasksExtension } from './mcp/task-rounds.ts';
 export { type Manifest, manifestSchema, type Tool, toolSchema } from './mcp/tool.ts';
 export { toolCallError } from './mcp/tool-call-error.ts';
 export { type ToolCallError, toolCallErrorSchema } from './mcp/tool-call-error-schema.ts';

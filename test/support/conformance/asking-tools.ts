@@ -8,11 +8,13 @@ type Questions = NonNullable<InputRequiredResult['inputRequests']>;
 /** Signs what clients carry from one round to the next. */
 const stateKey = randomBytes(32);
 
-function ask(inputRequests: Questions, requestState?: string): InputRequiredResult {
+/** Ends a round with questions. */
+export function ask(inputRequests: Questions, requestState?: string): InputRequiredResult {
   return { resultType: 'input_required', inputRequests, ...(requestState !== undefined && { requestState }) };
 }
 
-function elicit(message: string, properties: object, required = Object.keys(properties)) {
+/** A question for a form. */
+export function elicit(message: string, properties: object, required = Object.keys(properties)) {
   const requestedSchema = { type: 'object', properties, required };
   return { method: 'elicitation/create', params: { message, requestedSchema } } as Questions[string];
 }

@@ -24,8 +24,11 @@ import { text } from './fixture-content.ts';
 import { addOffers, offerCapabilities } from './fixture-offers.ts';
 import { type FixtureTool, fixtureTool } from './fixture-tool.ts';
 import { headerTool, plainTools } from './plain-tools.ts';
+import { slowTools } from './slow-tools.ts';
 
-const tools = new Map([...plainTools, ...askingTools].map((tool) => [tool.definition.name, tool]));
+const tools = new Map(
+  [...plainTools, ...askingTools, ...slowTools].map((tool) => [tool.definition.name, tool]),
+);
 
 /** What the servers of one fixture share. */
 interface FixtureState {

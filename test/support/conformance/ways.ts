@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import type { McpServerConfig } from '@signalbox/mcp-host';
 import { compileCache, programOptions } from '@signalbox/testing';
 import { serveHttpFace } from '@signalbox/worker';
-import { startToolStack } from '../orchestrator/tool-stack.ts';
+import { startJournaledStack } from '../orchestrator/journaled-stack.ts';
 import { startAuthorizingProxy } from './authorizing-proxy.ts';
 import { startFixture } from './fixture-server.ts';
 
@@ -43,13 +43,14 @@ function stdioFixture() {
 /** Starts broker, orchestrator, host and HTTP face in front of a server, whose tools have their own names. */
 async function startRelay(server: McpServerConfig): Promise<{ url: string } & AsyncDisposable> {
   await using starting = new AsyncDisposableStack();
-  const stack = starting.use(await startToolStack({ servers: { reference: server }, counter: false }));
+  const stack = starting.use(await startJournaledStack({ servers: { reference: server }, counter: false }));
   const face = starting.use(
     await serveHttpFace({
       listen: { host: '127.0.0.1', port: 0 },
       connect: { url: stack.broker.url },
       version: '1.0.0',
       unreadHint: 'meta',
+      taskAfterMs: 100,
     }),
   );
   const token = await stack.broker.token('agent', 'worker');

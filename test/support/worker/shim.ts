@@ -6,8 +6,9 @@ import { type Child, startChild } from '@signalbox/testing';
 import { runShim, type ShimEnd, type ShimOptions } from '@signalbox/worker/shim';
 
 /** Starts a shared face in a process of its own, which a test can kill. */
-export function startFaceProcess(path: string, url: string): Promise<Child<unknown>> {
-  return startChild(new URL('./shared-face-main.ts', import.meta.url), { args: [path, url] });
+export function startFaceProcess(path: string, url: string, taskAfterMs?: number): Promise<Child<unknown>> {
+  const args = [path, url, ...(taskAfterMs === undefined ? [] : [String(taskAfterMs)])];
+  return startChild(new URL('./shared-face-main.ts', import.meta.url), { args });
 }
 
 /** A shim in this process, and the client's ends of its streams. */

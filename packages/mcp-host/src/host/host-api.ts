@@ -124,6 +124,8 @@ export interface McpHost extends AsyncDisposable {
   ): Promise<ToolCallResult>;
   /** Tells whether a call of an agent waits for its answers under this `requestState`. */
   waitsFor(state: string | undefined, agent: string | undefined): boolean;
+  /** Ends a call of an agent that waits for its answers under this `requestState`, if there is one. */
+  stopWaiting(state: string | undefined, agent: string): void;
   /** Sends a server a request that has no effect, as {@link call} makes a call. Never rejects. */
   request(
     server: string,

@@ -184,6 +184,11 @@ class RunningHost implements McpHost {
     return state !== undefined && this.#waiting.find(state)?.agent === agent;
   }
 
+  stopWaiting(state: string | undefined, agent: string): void {
+    if (state !== undefined && this.waitsFor(state, agent))
+      this.#waiting.find(state)?.stop('the call was cancelled');
+  }
+
   async request(
     server: string,
     { method, params }: { method: OfferMethod; params: Record<string, unknown> },

@@ -1,5 +1,12 @@
 import { CLIENT_CAPABILITIES_META_KEY, type Client, type Progress } from '@modelcontextprotocol/client';
-import { type CallRound, type OfferMethod, SignalboxError, type Tool } from '@signalbox/protocol';
+import {
+  type CallRound,
+  isJsonObject,
+  type OfferMethod,
+  SignalboxError,
+  type Tool,
+  tasksExtension,
+} from '@signalbox/protocol';
 import { type ToolProgress, timerMs } from '@signalbox/tool-calls';
 import type { EntryPage } from '../inventory/entry-list.ts';
 import { type OfferLimits, offerLists, type ReadOffers, readOfferList } from '../inventory/offer-list.ts';
@@ -246,14 +253,20 @@ function withoutOutputSchema({ name, inputSchema }: Tool) {
 
 /**
  * Puts the caller's own capabilities in the place where the SDK would put ours, with what it answers in a further
- * round.
+ * round. Tasks are left out: the face makes them of any call, and nothing here asks a server for one of its own.
  */
 function roundParams({ clientCapabilities = {}, inputResponses, requestState }: CallRound) {
   return {
-    _meta: { [CLIENT_CAPABILITIES_META_KEY]: clientCapabilities },
+    _meta: { [CLIENT_CAPABILITIES_META_KEY]: withoutTasks(clientCapabilities) },
     ...(inputResponses && { inputResponses }),
     ...(requestState !== undefined && { requestState }),
   };
+}
+
+function withoutTasks({ extensions, ...capabilities }: Record<string, unknown>): Record<string, unknown> {
+  if (!isJsonObject(extensions)) return capabilities;
+  const { [tasksExtension]: _ofTheFace, ...others } = extensions;
+  return Object.keys(others).length === 0 ? capabilities : { ...capabilities, extensions: others };
 }
 
 function report(update: Progress, onProgress: (progress: ToolProgress) => void): void {

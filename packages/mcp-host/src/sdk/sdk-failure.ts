@@ -1,6 +1,6 @@
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import { networkFailure } from '@signalbox/guarded-fetch';
-import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { isJsonObject, messageOf, SignalboxError } from '@signalbox/protocol';
 import type { Failure } from '@signalbox/tool-calls';
 import { answerTooLarge } from '../too-large-answer.ts';
 import { isRawError, rawError } from './raw-error.ts';
@@ -48,11 +48,15 @@ function sdkFailure(error: SdkError): Failure {
     case SdkErrorCode.UnsupportedResultType:
       return {
         kind: 'bad_answer',
-        reason: 'the server answered with a kind of result that is not relayed',
+        reason: `the server answered with a result of the kind '${kindOfResult(error)}', which it was not asked for and which is not relayed`,
       };
     default:
       return networkFailure(error) ?? { kind: 'bad_answer', reason: `unusable answer (${error.code})` };
   }
+}
+
+function kindOfResult({ data }: SdkError): string {
+  return isJsonObject(data) && typeof data.resultType === 'string' ? data.resultType.slice(0, 64) : 'unknown';
 }
 
 function kindOf({ code }: SignalboxError): 'not_sent' | 'no_access' | 'too_large' | 'bad_answer' {

@@ -1,6 +1,7 @@
 import type { handBack } from '@signalbox/client';
 import { mayRepeat, repeatOverrideOf } from '@signalbox/protocol';
 import type { ToolCallResult } from '@signalbox/tool-calls';
+import type { TaskRound } from '../tasks/task-call.ts';
 import type { IncomingCall } from './incoming-call.ts';
 import { type RunCallDeps, runCall } from './run-call.ts';
 
@@ -18,6 +19,8 @@ export interface CallKind {
   run(deps: RunCallDeps, call: IncomingCall): Promise<ToolCallResult | typeof handBack>;
   /** Whether a call may be made although another process may have started it. */
   mayRunAgain(deps: RunCallDeps, call: LostCall): Promise<boolean>;
+  /** Set if the call is a round of a task. */
+  taskRound?: TaskRound | undefined;
 }
 
 /** Calls of the tools of hosted servers. */

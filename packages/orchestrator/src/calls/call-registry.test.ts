@@ -2,7 +2,15 @@ import { expect, test } from 'vitest';
 import { CallRegistry } from './call-registry.ts';
 
 const call = { agent: 'rosa', requestId: 'r1', role: 'worker', tool: 'mcp_counter__count' };
-const started = { ...call, server: 'counter', receivedAt: 100, startedAt: 150, expiresAt: 9_000 };
+const started = {
+  ...call,
+  server: 'counter',
+  receivedAt: 100,
+  startedAt: 150,
+  wasStarted: true,
+  isKept: false,
+  isSettled: false,
+};
 
 test('a call that another process started keeps the times of that start, whatever is answered now', () => {
   const registry = new CallRegistry(() => 5_000);

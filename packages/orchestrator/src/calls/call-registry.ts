@@ -52,9 +52,14 @@ export class CallRegistry {
     return [...this.#active].find((call) => call.hasKey(key));
   }
 
+  /** Returns a call that waits, runs or has ended; `undefined` if this process does not know it. */
+  any(key: CallKey): TrackedCall | undefined {
+    return this.find(key) ?? this.#ended.newestFirst().find((call) => call.hasKey(key));
+  }
+
   /** Returns the role and the tool of one call; `undefined` if this process does not know it. */
   nameOf(key: CallKey): CallName | undefined {
-    return [...this.#active, ...this.#ended.newestFirst()].find((call) => call.hasKey(key))?.name;
+    return this.any(key)?.name;
   }
 
   /** Lists the calls that wait or run: those of one agent, or of all. */

@@ -14,11 +14,12 @@ import { callEvent } from '../audit/call-events.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { InboxOwnership } from '../journal/inbox-ownership.ts';
 import type { Journal, JournalEntry } from '../journal/journal.ts';
-import { type EndedCall, JournaledCall } from '../journal/journaled-call.ts';
+import { type EndedCall, JournaledCall, notWritten } from '../journal/journaled-call.ts';
 import type { CallMeter } from '../metrics/call-meter.ts';
 import { keepLarge, keptText, withReason } from '../results/keep-large.ts';
 import { resultRuleOf } from '../results/result-rules.ts';
 import type { ResultStore } from '../results/result-store.ts';
+import { replyToKeep } from '../tasks/task-call.ts';
 import { boundedReply } from './bounded-reply.ts';
 import { type CallKind, hostedToolCalls } from './call-kind.ts';
 import { calledOffError, outcomeOf, outcomeUnknown, replyOf } from './call-outcome.ts';
@@ -87,20 +88,24 @@ export async function serveCall(
   const hidden = isKept ? await refusedReply(deps, from.role, kept.call) : undefined;
   if (hidden) return answer(fault, hidden, undefined);
 
-  const mayHaveStarted = journaled?.earlier !== undefined || isForeign;
+  const wasStarted = journaled?.earlier?.wasStarted ?? false;
+  const mayHaveStarted = wasStarted || isForeign;
   const asked = mayHaveStarted ? deps.approvals?.of(name) : undefined;
   const lost = {
     tool: body.tool,
     wasAsked: asked !== undefined,
-    isStarted: journaled?.earlier !== undefined,
+    isStarted: wasStarted,
   };
   const isUnknown = !isKept && mayHaveStarted && !(await kind.mayRunAgain(deps, lost));
   const tracked = deps.registry.add(name, journaled?.earlier, {
     bytes: Buffer.byteLength(request.message.body ?? ''),
     stop: () => request.stop(),
+    keep: journaled && (() => journaled.keep(callOf(deps, tracked.toRecord(), request))),
   });
+  const unwritten = kind.taskRound && (await tracked.becomeTask().then(noError, notWritten));
   if (asked) tracked.cleared(asked.id);
-  const known = isKept ? { result: kept.preview } : isUnknown ? { error: outcomeUnknown(id) } : undefined;
+  const lostOrRefused = isUnknown ? outcomeUnknown(id) : unwritten;
+  const known = isKept ? { result: kept.preview } : lostOrRefused && { error: lostOrRefused };
   const result = known ?? (await runSafely(deps, { request, body, place, tracked, journaled }, kind));
   if (result === handBack) {
     tracked.dropped();
@@ -115,7 +120,8 @@ export async function serveCall(
       : { reply: whole };
   const bounded = boundedReply(shown.reply, deps.maxReplyBytes());
   const reply = withReason(bounded.reply, shown.notKept);
-  const text = reply === bounded.reply ? bounded.text : JSON.stringify(reply);
+  const sent = reply === bounded.reply ? bounded.text : JSON.stringify(reply);
+  const text = tracked.isTask ? replyToKeep(reply, sent, body, kind.taskRound) : sent;
   const outcome = outcomeOf(reply);
   tracked.ended(outcome, text);
   const record = tracked.toRecord();
@@ -126,7 +132,7 @@ export async function serveCall(
   const wasAsked = tracked.approval !== undefined;
   // Who waits for a call that an operator called off is told so.
   const isGivenUp = request.signal.aborted && tracked.calledOff === undefined;
-  const isLate = !isGivenUp && (wasAsked || monotonic() - receivedAt >= lateMs);
+  const isLate = !isGivenUp && (tracked.isTask || wasAsked || monotonic() - receivedAt >= lateMs);
   const endWith = (replyText: string): EndedCall => ({
     call: callOf(deps, record, request),
     end: { outcome, finishedAt: deps.now(), reply: replyText, isLate },
@@ -144,14 +150,16 @@ export async function serveCall(
     if (!wasInterrupted(request.signal, result)) deps.approvals?.ended(name);
     deps.approvals?.answered(name, reply);
   }
-  const endTurn = text.length > largeLength ? await deps.replies.next() : undefined;
+  const endTurn = sent.length > largeLength ? await deps.replies.next() : undefined;
   return answer(fault, reply, (how) => {
     endTurn?.();
     if (wasAsked) deps.approvals?.delivered(name, how);
     // Nobody waits for the reply to a call that its requester called off, or whose deadline has passed.
-    journaled?.settle(how, () => (isGivenUp ? undefined : endWith(JSON.stringify(reply))));
+    journaled?.settle(how, () => (isGivenUp ? undefined : endWith(text)));
   });
 }
+
+function noError(): undefined {}
 
 /** Refuses the reply that the journal holds, or the result that is kept, to a role that may not see it. It stays there. */
 async function refusedReply(

@@ -9,10 +9,12 @@ export interface CallName extends CallKey {
   readonly thread?: string | undefined;
 }
 
-/** The request of a call: its length, and how it is stopped while its requester waits on. */
+/** The request of a call: its length, how it is stopped while its requester waits on, and how its reply comes to be kept. */
 export interface StoppableRequest {
   bytes: number;
   stop: () => void;
+  /** Has the journal keep the reply; absent without a journal. Rejects if that can't be written. */
+  keep?: (() => Promise<void>) | undefined;
 }
 
 /** The operator who called off a call, and why. */
@@ -49,6 +51,8 @@ export class TrackedCall {
   progress: CallRecord['progress'];
   /** The operator who called it off, and why; `undefined` if nobody did. */
   calledOff: CalledOff | undefined;
+  /** Whether the call is a task: its reply is kept, and its agent asks for it. */
+  isTask: boolean;
   /** Who holds the call, since when and why; `undefined` if nobody does. */
   hold: string | undefined;
   /** The id of the approval that the call waits for, or waited for. */
@@ -71,6 +75,7 @@ export class TrackedCall {
     this.receivedAt = earlier?.receivedAt ?? deps.now();
     this.#startedAt = earlier?.startedAt;
     this.#server = earlier?.server;
+    this.isTask = earlier?.isKept ?? false;
   }
 
   /** Whether this is the call with that key. */
@@ -107,6 +112,16 @@ export class TrackedCall {
   callOff(calledOff: CalledOff): void {
     this.calledOff ??= calledOff;
     this.#request?.stop();
+  }
+
+  /** Makes a task of the call. Resolves when that is on disk: false if there is no journal. Rejects if it can't be written. */
+  async becomeTask(): Promise<boolean> {
+    if (this.isTask) return true;
+    const { keep } = this.#request ?? {};
+    if (!keep) return false;
+    this.isTask = true;
+    await keep();
+    return true;
   }
 
   /** Resolves when the call has ended, or is left to another process. */

@@ -33,13 +33,19 @@ export interface CallEnd {
   isLate?: boolean;
 }
 
-/** The journal's knowledge of a call. Without `end`, the call was started and its outcome is unknown. */
+/** The journal's knowledge of a call. Without `end`, the call was started and its outcome is unknown, unless `wasStarted` says otherwise. */
 export interface JournalRecord extends Omit<ReceivedCall, 'inbox' | 'lifetimeMs'> {
+  /** False if the entry only says that the reply will be kept. Such a call has not run, or is safe to repeat. */
+  wasStarted: boolean;
   end?: Pick<CallEnd, 'outcome' | 'finishedAt'> & { isReplyKept: boolean };
 }
 
 /** The entry of one call in the journal. An `end` without a `reply` means that the reply is no longer kept. */
 export interface JournalEntry extends Omit<JournalRecord, 'end'> {
+  /** Whether the reply is, or will be, kept although it was delivered. */
+  isKept: boolean;
+  /** Whether the request is settled. */
+  isSettled: boolean;
   end?: Pick<CallEnd, 'outcome' | 'finishedAt'> & { reply?: string };
 }
 
@@ -75,6 +81,13 @@ export interface Journal extends AsyncDisposable {
   readonly failed: Promise<Error>;
   /** Returns the entry of a call, if there is one. */
   find(key: CallKey): JournalEntry | undefined;
+  /** How long the reply to a settled request is kept at most, in milliseconds. */
+  readonly keptMs: number;
+  /**
+   * Notes that the reply to a call will be kept although it is delivered. Resolves when that is fsynced. A call without a start gets an entry
+   * without one. Does nothing for a call that has ended.
+   */
+  keep(call: ReceivedCall): Promise<void>;
   /** Resolves when the entry is fsynced. It replaces an entry with the same key. Concurrent starts share one fsync. */
   start(call: StartedCall): Promise<void>;
   /**

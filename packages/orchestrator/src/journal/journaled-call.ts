@@ -17,7 +17,9 @@ export class JournaledCall {
   readonly #key: CallKey;
   /** The entry that the journal held when the request came. */
   readonly earlier: JournalEntry | undefined;
+  /** Whether the journal has an entry of the call, and whether that says that it was started. */
   #isWritten: boolean;
+  #isStarted: boolean;
 
   /** Reads the earlier entry. Throws `SignalboxError` `journal_…` if the journal cannot be read. */
   constructor(journal: Journal, key: CallKey) {
@@ -25,6 +27,7 @@ export class JournaledCall {
     this.#key = key;
     this.earlier = journal.find(key);
     this.#isWritten = this.earlier !== undefined;
+    this.#isStarted = this.earlier?.wasStarted ?? false;
   }
 
   /**
@@ -32,24 +35,22 @@ export class JournaledCall {
    * then.
    */
   async start(call: Omit<StartedCall, keyof CallKey>): Promise<ToolCallError | undefined> {
-    if (this.#isWritten) return undefined;
+    if (this.#isStarted) return undefined;
     try {
       await this.#journal.start({ ...this.#key, ...call });
       this.#isWritten = true;
+      this.#isStarted = true;
       return undefined;
     } catch (thrown) {
-      const isFull = thrown instanceof SignalboxError && thrown.code === 'journal_full';
-      return toolCallError(
-        isFull ? 'storage_full' : 'internal',
-        'the call was not made, because its start could not be written down',
-        {
-          mayHaveRun: false,
-          retryable: true,
-          hint: "The orchestrator's log says what is wrong with its journal.",
-          causeChain: [messageOf(thrown)],
-        },
-      );
+      return notWritten(thrown);
     }
+  }
+
+  /** Has the reply kept although it is delivered; see {@link Journal.keep}. */
+  async keep(call: Omit<ReceivedCall, keyof CallKey>): Promise<void> {
+    // Its end is written after this, and has to find the entry.
+    this.#isWritten = true;
+    await this.#journal.keep({ ...this.#key, ...call });
   }
 
   /** Writes how the call ended, if the journal has an entry for it, or if its reply is late. True if the journal has an entry now. */
@@ -75,4 +76,19 @@ export class JournaledCall {
     }
     if (this.#isWritten) this.#journal.settle(this.#key, how);
   }
+}
+
+/** Makes the error for a call that was not made, because it could not be written down. */
+export function notWritten(thrown: unknown): ToolCallError {
+  const isFull = thrown instanceof SignalboxError && thrown.code === 'journal_full';
+  return toolCallError(
+    isFull ? 'storage_full' : 'internal',
+    'the call was not made, because its start could not be written down',
+    {
+      mayHaveRun: false,
+      retryable: true,
+      hint: "The orchestrator's log says what is wrong with its journal.",
+      causeChain: [messageOf(thrown)],
+    },
+  );
 }

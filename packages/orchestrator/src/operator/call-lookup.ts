@@ -53,7 +53,10 @@ async function isForRole(
   return call === undefined || maySeeReply(await catalogs.current(), role, call);
 }
 
-function statusOf({ requestId, end }: JournalEntry): CallStatus {
+function statusOf(entry: JournalEntry): CallStatus {
+  const { requestId, wasStarted, end } = entry;
+  // The request waits at the broker for this process to take it on.
+  if (!wasStarted) return { state: 'queued' };
   if (!end) {
     const error = outcomeUnknown(requestId);
     return { state: 'finished', outcome: error.code, reply: { error } };
@@ -117,7 +120,7 @@ async function listCalls(
 }
 
 function recordOf(call: JournalRecord): CallRecord {
-  const { agent, requestId, role, tool, thread, server, receivedAt, startedAt, end } = call;
+  const { agent, requestId, role, tool, thread, server, receivedAt, startedAt, wasStarted, end } = call;
   return {
     request_id: requestId,
     agent,
@@ -125,12 +128,14 @@ function recordOf(call: JournalRecord): CallRecord {
     tool,
     ...(thread !== undefined && { thread }),
     ...(server !== undefined && { server }),
-    state: 'finished',
+    state: wasStarted ? 'finished' : 'queued',
     received_at: receivedAt,
     ...(startedAt !== undefined && { started_at: startedAt }),
     ...(end && { finished_at: end.finishedAt }),
-    outcome: end?.outcome ?? 'outcome_unknown',
-    reply_kept: end?.isReplyKept ?? true,
+    ...(wasStarted && {
+      outcome: end?.outcome ?? 'outcome_unknown',
+      reply_kept: end?.isReplyKept ?? true,
+    }),
   };
 }
 

@@ -31,7 +31,7 @@ export async function answerCancelCall(
   const call = deps.registry.find(key);
   if (!call) return endedBefore(deps, key);
   const { state } = call;
-  await stop(deps, call, { by: asker, reason });
+  await stopCall(deps, call, { by: asker, reason });
   await Promise.race([call.over, after(endMs)]);
   const { outcome } = call;
   const data: CancelCallReply = {
@@ -43,8 +43,9 @@ export async function answerCancelCall(
   return { data };
 }
 
-async function stop(
-  { approvals }: CancelCallDeps,
+/** Calls off a call that waits or runs. Resolves when its approval, if it waits for one, is called off. */
+export async function stopCall(
+  { approvals }: Pick<CancelCallDeps, 'approvals'>,
   call: TrackedCall,
   calledOff: NonNullable<TrackedCall['calledOff']>,
 ): Promise<void> {

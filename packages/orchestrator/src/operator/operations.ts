@@ -23,6 +23,7 @@ import { missingServersOf } from '../catalog/missing-servers.ts';
 import type { HeldCalls } from '../holds/held-calls.ts';
 import type { Subscriptions } from '../offers/subscriptions.ts';
 import type { ManifestPages } from '../pages/manifest-pages.ts';
+import { answerCancelTask, answerTask, type TaskDeps } from '../tasks/answer-task.ts';
 import {
   type ApprovalOperationDeps,
   answerApprovals,
@@ -57,6 +58,7 @@ export interface OperationDeps
     ServerOperationDeps,
     BackupDeps,
     CancelCallDeps,
+    TaskDeps,
     ApprovalOperationDeps,
     DefinitionOperationDeps {
   /** Reports to the audit log what operators ask for. */
@@ -67,11 +69,11 @@ export interface OperationDeps
   subscriptions: Subscriptions;
 }
 
-/** A request for any operation but a tool call, what else a hosted server is asked, or a question of an agent's CLI. */
-type OperationRequest = Exclude<McpRequest, { op: 'call' | 'request' | 'ask_permission' }>;
+/** A request for any operation but a tool call or a round of one, what else a hosted server is asked, or a question of an agent's CLI. */
+type OperationRequest = Exclude<McpRequest, { op: 'call' | 'request' | 'ask_permission' | 'update_task' }>;
 
 /**
- * Answers a request for any operation but these three. The role that the broker attests decides what the asker may see and do. Never
+ * Answers a request for any operation but these. The role that the broker attests decides what the asker may see and do. Never
  * rejects.
  */
 export async function answerOperation(
@@ -204,6 +206,10 @@ async function answerAllowed(
     }
     case 'status':
       return answerStatus(deps, asker, request);
+    case 'task':
+      return await answerTask(deps, asker, request);
+    case 'cancel_task':
+      return await answerCancelTask(deps, asker, request);
     case 'search': {
       const catalog = await catalogs.current();
       const view = permissionsOfRole(asker.role).length > 0 ? catalog.everything() : catalog.view(asker.role);

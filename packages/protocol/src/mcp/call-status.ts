@@ -26,6 +26,39 @@ export const callStatusSchema = z.discriminatedUnion('state', [
  */
 export type CallStatus = z.infer<typeof callStatusSchema>;
 
+const taskFields = {
+  tool: z.string(),
+  round: z.int().describe('The number of the newest round: 0 for the call itself.'),
+  created_at: z.number(),
+  updated_at: z.number(),
+  ttl_ms: z
+    .int()
+    .describe('How long after `created_at` the task is there at least, if nothing pushes it out.'),
+};
+
+/** Accepts the answer to op `task`. */
+export const taskStateSchema = z.discriminatedUnion('state', [
+  z.object({ state: z.literal('unknown') }),
+  z.object({
+    state: z.literal('working'),
+    ...taskFields,
+    message: z.string().optional().describe('Says what it waits for, or how far it is.'),
+  }),
+  z.object({
+    state: z.literal('input_required'),
+    ...taskFields,
+    input_requests: z
+      .record(z.string(), z.unknown())
+      .describe('What the tool asks and has no answer to. No name is used twice in one task.'),
+  }),
+  z.object({ state: z.literal('finished'), ...taskFields, outcome: outcomeSchema, reply: mcpReplySchema }),
+]);
+/**
+ * The answer to op `task`, in `data`. `unknown` means that the asker has no such task: it never was one, its time is over, or its result is
+ * no longer kept. Times are epoch milliseconds of the orchestrator's clock.
+ */
+export type TaskState = z.infer<typeof taskStateSchema>;
+
 /** Accepts one call of the answer to op `calls` or `own_calls`. */
 export const callRecordSchema = z.object({
   request_id: z.string(),

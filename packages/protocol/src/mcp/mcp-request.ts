@@ -4,6 +4,7 @@ import { boundedRecord } from './bounded-record.ts';
 import { callRoundSchema } from './call-round.ts';
 import { acceptDefinitionsRequestSchema, definitionsRequestSchema } from './definitions.ts';
 import { offerMethods } from './offers.ts';
+import { maxTaskRounds } from './task-rounds.ts';
 
 const cursorSchema = z.string().max(256);
 
@@ -112,6 +113,26 @@ const statusRequestSchema = z.object({
   as_agent: agentIdSchema.optional().describe('Asks for a call of another agent. For operators.'),
 });
 
+const taskRequestSchema = z.object({
+  op: z.literal('task'),
+  task_id: idSchema.describe('The id of the request with which the call began.'),
+  begins: z
+    .literal(true)
+    .optional()
+    .describe('Makes a task of the call, if it waits or runs now: its reply is then kept.'),
+});
+
+const cancelTaskRequestSchema = z.object({ op: z.literal('cancel_task'), task_id: idSchema });
+
+const updateTaskRequestSchema = z.object({
+  op: z.literal('update_task'),
+  task_id: idSchema,
+  round: z.int().min(1).max(maxTaskRounds).describe('The number after that of the round that asks.'),
+  input_responses: boundedRecord.describe(
+    'Answers under the names of `input_requests`. The task goes on when all are there.',
+  ),
+});
+
 const cancelCallRequestSchema = z.object({
   op: z.literal('cancel_call'),
   agent: agentIdSchema.describe('The agent that made the call.'),
@@ -218,6 +239,9 @@ export const mcpRequestSchema = z.discriminatedUnion('op', [
   askPermissionRequestSchema,
   subscriptionsRequestSchema,
   statusRequestSchema,
+  taskRequestSchema,
+  cancelTaskRequestSchema,
+  updateTaskRequestSchema,
   callsRequestSchema,
   ownCallsRequestSchema,
   searchRequestSchema,
@@ -244,6 +268,9 @@ export const openOps = [
   'ask_permission',
   'subscriptions',
   'status',
+  'task',
+  'cancel_task',
+  'update_task',
   'own_calls',
   'search',
 ] as const;
@@ -260,6 +287,12 @@ export type AskPermissionRequest = z.infer<typeof askPermissionRequestSchema>;
 export type SubscriptionsRequest = z.infer<typeof subscriptionsRequestSchema>;
 /** Asks for the state of an earlier call, by default one of the asker. */
 export type StatusRequest = z.infer<typeof statusRequestSchema>;
+/** Asks for the state of a task of the asker, or makes a task of one of its calls. */
+export type TaskRequest = z.infer<typeof taskRequestSchema>;
+/** Asks to call off a task of the asker. */
+export type CancelTaskRequest = z.infer<typeof cancelTaskRequestSchema>;
+/** Answers questions of a task of the asker. It is sent as a message of its own: the next round of the call. */
+export type UpdateTaskRequest = z.infer<typeof updateTaskRequestSchema>;
 /** Asks to call off a call of any agent that waits or runs. */
 export type CancelCallRequest = z.infer<typeof cancelCallRequestSchema>;
 /** Asks for a list of the tool calls of all agents. */

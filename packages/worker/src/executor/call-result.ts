@@ -70,7 +70,8 @@ function failureOrUnknown(
   });
 }
 
-function readReply(json: unknown): RoundResult {
+/** Reads the reply to a call. */
+export function readReply(json: unknown): RoundResult {
   const parsed = mcpReplySchema.safeParse(json);
   if (parsed.success && 'error' in parsed.data) return { error: parsed.data.error };
   // The results themselves are passed on as they came, with fields that the schema does not know.

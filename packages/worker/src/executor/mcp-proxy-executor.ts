@@ -22,9 +22,11 @@ import {
   type OfferRequest,
   type Tool,
   type ToolCallError,
+  taskRoundId,
   toolCallError,
   toProxiedResult,
   type UnreadHint,
+  type UpdateTaskRequest,
   type WelcomeFrame,
 } from '@signalbox/protocol';
 import type { Tracing } from '@signalbox/tracing';
@@ -224,6 +226,27 @@ export class McpProxyExecutor implements AsyncDisposable {
     };
     const call = { tool: question(body.op), mayBeRepeated, onAwaitingApproval };
     return await endOfQuestion(asked, await this.#send(body, requestOptions, call));
+  }
+
+  /**
+   * Sends the next round of a task. Resolves when it is on disk, or one with its number was before; with an error if it was not sent.
+   */
+  async updateTask(body: UpdateTaskRequest, toolName: string): Promise<ToolCallError | undefined> {
+    const tool = this.findTool(toolName);
+    const stored = Promise.withResolvers<undefined>();
+    const options: RequestOptions = {
+      id: taskRoundId(body.task_id, body.round),
+      timeoutMs: (this.#options.timeoutMs ?? defaultCallTimeoutMs) + ((tool && askDeadlineOf(tool)) ?? 0),
+      waitsForRate: true,
+      onReceipt: () => stored.resolve(undefined),
+    };
+    if (this.#options.thread !== undefined) options.thread = this.#options.thread;
+    const ended = this.#client.request(this.#orchestrator, 'mcp_request', body, options);
+    const refused = ended.then((outcome) => {
+      const wasSent = outcome.status !== 'not_sent' && outcome.status !== 'rejected';
+      return wasSent ? undefined : callResultOf(outcome, tool ?? unlistedTool(toolName)).error;
+    });
+    return await Promise.race([stored.promise, refused]);
   }
 
   /** Sends a request whose reply is that of a call. `tool` tells whether a failure may have had an effect. */

@@ -9,6 +9,7 @@ import type { TurnRef } from '../mailbox/served/turn-messages.ts';
 import { permissionTools } from '../permissions/permission-tool.ts';
 import { resultTools } from '../results/result-tools.ts';
 import { searchTools } from '../search/search-tools.ts';
+import { type FaceTasks, hostedTasks } from '../tasks/hosted-tasks.ts';
 import { type AgentStatus, createAgentStatus } from '../tools/agent-status.ts';
 import { CallsUnderWay } from '../tools/calls-under-way.ts';
 import { combinedTools } from '../tools/combined-tools.ts';
@@ -34,6 +35,8 @@ export interface AgentToolsOptions extends MailboxSettings {
   turn?: TurnRef;
   /** How long a call that waits for a person's decision is waited for; default 45 s, or 10 min if the client follows progress. */
   pendingAfterMs?: number;
+  /** How long a call may take before it becomes a task, if its client takes tasks (MCP 2026-07-28, SEP-2663); default 5 s. */
+  taskAfterMs?: number;
   /** Remembers the mail that hints have mentioned; by default for these tools alone. */
   mentioned?: Mentioned;
   /** Called when a client lists the tools for the first time. */
@@ -46,6 +49,8 @@ export interface AgentTools extends FaceTools, AsyncDisposable {
   readonly status: AgentStatus;
   /** What the agent is shown beside tools. */
   readonly offers: FaceOffers;
+  /** What became of its calls that are tasks. */
+  readonly tasks: FaceTasks;
   /** Whether the agent waits for an answer, or holds messages of groups, which would be lost if these were disposed. */
   isInUse(): boolean;
   /** Gives back what a session of the client took (`FaceCall.session`), because it has ended. Never rejects. */
@@ -58,10 +63,10 @@ export interface AgentTools extends FaceTools, AsyncDisposable {
 export function openAgentTools(executor: McpProxyExecutor, options: AgentToolsOptions = {}): AgentTools {
   const { toolList = 'all' } = options;
   const calls = new CallsUnderWay();
-  const { pendingAfterMs } = options;
+  const { pendingAfterMs, taskAfterMs } = options;
   const canLookUp = () => options.mailbox !== false && isShown(executor, 'signalbox_call_result');
   const links = new SeenLinks();
-  const hosting = { calls, links, canLookUp, pendingAfterMs };
+  const hosting = { calls, links, canLookUp, pendingAfterMs, taskAfterMs };
   const hosted =
     toolList === 'search'
       ? searchTools(executor, { ...options, ...hosting })
@@ -72,6 +77,7 @@ export function openAgentTools(executor: McpProxyExecutor, options: AgentToolsOp
   return {
     ...tools,
     offers: hostedOffers(executor, links),
+    tasks: hostedTasks(executor, links),
     isInUse: () => mailbox?.isInUse() ?? false,
     sessionEnded: async (session) => await mailbox?.sessionEnded(session),
     newMailHint: async () => await mailbox?.unread.lookForHint(),

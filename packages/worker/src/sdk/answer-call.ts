@@ -1,20 +1,32 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CallToolResult, ProgressToken, RequestId, Server } from '@modelcontextprotocol/server';
 import { type CallRound, isInputRequired, type RequestMeta } from '@signalbox/protocol';
+import type { FaceTasks } from '../tasks/hosted-tasks.ts';
 import type { AgentStatus } from '../tools/agent-status.ts';
 import { startCallProgress } from '../tools/call-progress.ts';
 import type { FaceOffers } from '../tools/face-offers.ts';
-import type { CallKey, FaceAnswer, FaceCall, FaceTools } from '../tools/face-tools.ts';
+import {
+  type CallKey,
+  endsCall,
+  type FaceAnswer,
+  type FaceCall,
+  type FaceTools,
+} from '../tools/face-tools.ts';
 import { invalidParams, JsonRpcError } from '../tools/json-rpc-error.ts';
 import { type AskClient, askLegacyClient } from './legacy-input.ts';
 import type { RunningCalls, StartedCall } from './running-calls.ts';
+import { declaresTasks } from './task-requests.ts';
 import { type FaceTrace, runTraced } from './traced-call.ts';
 
 /** Clients commonly give up after 60 s without a notification. */
 const defaultHeartbeatMs = 15_000;
 
 /** The tools of an agent, what it is shown beside them, and the status that counts its calls. */
-export type AgentFaceTools = FaceTools & { readonly status: AgentStatus; readonly offers: FaceOffers };
+export type AgentFaceTools = FaceTools & {
+  readonly status: AgentStatus;
+  readonly offers: FaceOffers;
+  readonly tasks: FaceTasks;
+};
 
 export interface AnswerDeps {
   tools: AgentFaceTools;
@@ -100,6 +112,7 @@ async function answerCall(
       meta: call.meta,
       session: call.session,
       key: roundKey(call.key, rounds++),
+      mayBeTask: call.isModern && declaresTasks(round.clientCapabilities),
       onProgress: progress ? progress.report : undefined,
       onAwaitingApproval: progress ? progress.awaits : undefined,
     });
@@ -113,7 +126,7 @@ async function answerCall(
       answer = await askLegacyClient({ ask: call.ask, signal, capabilities, again }, answer);
     }
     const { result, outputSchema } = answer;
-    if (isInputRequired(result)) return result;
+    if (!endsCall(result)) return result;
     return server.projectCallToolResult(result as CallToolResult, outputSchema);
   } finally {
     if (progress) await progress.end();

@@ -48,7 +48,7 @@ export function serveConnection(
   const handle = serveStdio(
     (client) => {
       era = client.era;
-      const server = createFaceServer({ ...deps, version });
+      const server = createFaceServer({ ...deps, version, isModern: era === 'modern' });
       if (era === 'modern') ready = server;
       else
         server.oninitialized = () => {

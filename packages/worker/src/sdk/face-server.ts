@@ -16,6 +16,7 @@ import { withOwnCode } from './kept-codes.ts';
 import { untouched } from './legacy-input.ts';
 import { LegacySubscriptions } from './legacy-subscriptions.ts';
 import { answerOfferRequest, isOfferMethod, offerCapabilities } from './offer-requests.ts';
+import { answerTaskRequests, isTaskMethod, tasksCapability } from './task-requests.ts';
 
 export interface FaceServerOptions extends AnswerDeps {
   /** The version that we report to the client. */
@@ -25,6 +26,8 @@ export interface FaceServerOptions extends AnswerDeps {
    * with the HTTP status that MCP wants.
    */
   onlyMethod?: string;
+  /** Whether the client speaks the current revision, which has tasks. */
+  isModern: boolean;
 }
 
 /**
@@ -35,13 +38,14 @@ export interface FaceServerOptions extends AnswerDeps {
  * handlers with its schemas, which drop fields that they do not know. Checked with SDK 2.4.0; look again with the next version.
  */
 export function createFaceServer(options: FaceServerOptions): Server {
-  const { version, tools, onlyMethod } = options;
+  const { version, tools, onlyMethod, isModern } = options;
   const server = new Server(
     { name: 'signalbox', title: 'Signalbox', version },
     {
       capabilities: {
         tools: { listChanged: true },
         ...offerCapabilities(tools.offers),
+        ...(isModern && tasksCapability),
         experimental: { [workerFaceCapability]: {} },
       },
       instructions: tools.instructions().join('\n'),
@@ -51,6 +55,8 @@ export function createFaceServer(options: FaceServerOptions): Server {
     tools.status.listed(clientOf(server, context));
     return toolPage(tools.list(), params?.cursor) as { tools: Tool[]; nextCursor?: string };
   });
+  if (isModern && (onlyMethod === undefined || isTaskMethod(onlyMethod)))
+    answerTaskRequests(server, tools.tasks);
   const { offers } = tools;
   const isKnown = (method: string) => method === 'tools/call' || isOfferMethod(offers, method);
   const subscriptions = new LegacySubscriptions(server, offers);

@@ -10,6 +10,7 @@ import { followListened, listensToResources } from './listened-resources.ts';
 import { paramMismatch } from './param-headers.ts';
 import { RunningCalls } from './running-calls.ts';
 import type { SessionIds } from './session-id.ts';
+import { listensUndeclared, undeclared } from './task-requests.ts';
 
 /** The JSON-RPC code of MCP 2026-07-28 for headers that contradict the body. */
 const headerMismatch = -32020;
@@ -51,19 +52,19 @@ export function openHttpEndpoint(tools: AgentFaceTools, options: HttpEndpointOpt
   const { version, heartbeatMs, trace, sessionIds, maxSessions, sessionIdleMs, now } = options;
   const { onSessionEnded, onError } = options;
   const running = new RunningCalls();
-  const createServer = (own: { onlyMethod?: string; session?: string }) =>
+  const createServer = (own: { isModern: boolean; onlyMethod?: string; session?: string }) =>
     createFaceServer({ tools, running, heartbeatMs, trace, version, ...own });
   // The SDK has checked by then that this header and the body name the same method.
   const current = createMcpHandler(
     ({ requestInfo }) => {
       const onlyMethod = requestInfo?.headers.get('mcp-method');
-      return createServer(onlyMethod ? { onlyMethod } : {});
+      return createServer({ isModern: true, ...(onlyMethod && { onlyMethod }) });
     },
     { legacy: 'reject', onerror: onError },
   );
   const sessions = new LegacySessions({
     createServer: (session) => ({
-      server: createServer({ session }),
+      server: createServer({ isModern: false, session }),
       directCalls: new DirectCalls({ tools, running, heartbeatMs, trace, session }),
     }),
     onEnded: onSessionEnded,
@@ -87,6 +88,8 @@ export function openHttpEndpoint(tools: AgentFaceTools, options: HttpEndpointOpt
       const why = mismatchOf(request);
       if (why !== undefined)
         return refusalResponse({ status: 400, code: headerMismatch, message: why }, requestIdOf(message));
+      if (listensUndeclared(message))
+        return refusalResponse({ status: 400, ...undeclared().toRpc() }, requestIdOf(message));
       if (!listensToResources(message)) return current.fetch(webRequest(request), { parsedBody: message });
       const holder = {};
       const end = () => void tools.offers.follow(holder, new Set());

@@ -4,16 +4,18 @@ export interface HttpRefusal {
   message: string;
   /** JSON-RPC error code; default -32000. */
   code?: number;
+  /** What JSON-RPC calls the data of the error. */
+  data?: unknown;
   headers?: Readonly<Record<string, string>>;
 }
 
 /** Makes the response of a refusal, as MCP clients read it: a JSON-RPC error under the HTTP status. `id` is the request's, if it is known. */
 export function refusalResponse(
-  { status, message, code = -32000, headers }: HttpRefusal,
+  { status, message, code = -32000, data, headers }: HttpRefusal,
   id: string | number | null = null,
 ): Response {
   return Response.json(
-    { jsonrpc: '2.0', error: { code, message }, id },
+    { jsonrpc: '2.0', error: { code, message, ...(data !== undefined && { data }) }, id },
     { status, ...(headers && { headers: { ...headers } }) },
   );
 }

@@ -1,6 +1,7 @@
-import type { RequestId, Transport } from '@modelcontextprotocol/server';
+import type { JSONRPCMessage, RequestId, Transport } from '@modelcontextprotocol/server';
 import { isJsonObject } from '@signalbox/protocol';
 import type { FaceOffers } from '../tools/face-offers.ts';
+import { listensUndeclared, undeclared } from './task-requests.ts';
 
 /** A client's request for a stream of changes (MCP 2026-07-28), with the resources of which it wants to hear. */
 interface ListenRequest {
@@ -52,6 +53,15 @@ export class ListenedResources {
     transport.onmessage = (message, extra) => {
       if ('method' in message && message.method === 'notifications/cancelled')
         this.#end(message.params?.requestId);
+      if (listensUndeclared(message)) {
+        const refusal = {
+          jsonrpc: '2.0',
+          id: (message as { id: RequestId }).id,
+          error: undeclared().toRpc(),
+        };
+        transport.send(refusal as JSONRPCMessage).catch(() => {});
+        return;
+      }
       if (!listensToResources(message)) return onmessage?.(message, extra);
       // A client that uses an id again can only end the later one.
       this.#end(message.id);

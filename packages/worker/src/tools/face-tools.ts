@@ -1,5 +1,6 @@
 import type { CallRound, InputRequired, RequestMeta, Tool } from '@signalbox/protocol';
 import type { ToolProgress } from '../executor/tool-call.ts';
+import type { TaskFields } from '../tasks/task-fields.ts';
 import type { ToolResult } from './tool-result.ts';
 
 /** The reason for which a call is aborted whose client has hung up. Nobody has cancelled it, so it goes on where it runs. */
@@ -32,6 +33,8 @@ export interface FaceCall {
   key?: CallKey | undefined;
   /** The `traceparent` of the call's span, or, without tracing, the valid one that the client gave. */
   traceparent?: string | undefined;
+  /** Set if the client takes a task in place of a result that is long in coming (MCP 2026-07-28, SEP-2663). */
+  mayBeTask?: boolean | undefined;
   /** The fields of the client's `_meta` that are for the tool's server. */
   meta?: RequestMeta | undefined;
   /** Set if the client asked for progress. */
@@ -40,13 +43,21 @@ export interface FaceCall {
   onAwaitingApproval?: ((approval: string | undefined) => void) | undefined;
 }
 
+/** The answer to a call that has become a task: the client asks for the result later. */
+export type TaskHandle = { resultType: 'task' } & TaskFields;
+
 /**
  * The result of a call; `outputSchema` is the one with which its tool is listed. A result that asks for input, as the MCP server
- * gave it, ends only this round: the client is to call again with the answers.
+ * gave it, ends only this round: the client is to call again with the answers. A task ends nothing.
  */
 export interface FaceAnswer {
-  result: ToolResult | InputRequired;
+  result: ToolResult | InputRequired | TaskHandle;
   outputSchema?: Tool['outputSchema'] | undefined;
+}
+
+/** Tells whether a result ends its call. */
+export function endsCall(result: FaceAnswer['result']): result is ToolResult {
+  return result.resultType !== 'input_required' && result.resultType !== 'task';
 }
 
 /** A set of tools that one agent is shown. */

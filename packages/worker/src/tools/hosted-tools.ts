@@ -3,10 +3,13 @@ import {
   isInputRequired,
   quotedLines,
   type ServerInstructions,
+  type Tool,
   type ToolCallError,
   visibleLine,
 } from '@signalbox/protocol';
+import type { RoundResult } from '../executor/call-result.ts';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
+import { TaskWait } from '../tasks/task-wait.ts';
 import { AwaitedDecision, isTimeout } from './awaited-decision.ts';
 import type { CallsUnderWay } from './calls-under-way.ts';
 import { clientGone, type FaceAnswer, type FaceCall, type FaceTools } from './face-tools.ts';
@@ -16,6 +19,9 @@ import { failedResultOf, pendingResultOf } from './tool-result.ts';
 
 /** Clients commonly give up after 60 s, those that follow progress later. */
 const pendingAfterMs = { plain: 45_000, withProgress: 600_000 };
+
+/** Most calls have ended by then, and are spared a question for their results. */
+const defaultTaskAfterMs = 5_000;
 
 /** Settings of calls of hosted tools. */
 export interface HostedToolsOptions {
@@ -27,6 +33,8 @@ export interface HostedToolsOptions {
   canLookUp?: (() => boolean) | undefined;
   /** How long a call that waits for a person's decision is waited for; default 45 s, or 10 min if the client follows progress. */
   pendingAfterMs?: number | undefined;
+  /** How long a call may take before it becomes a task, if its client takes tasks; default 5 s. */
+  taskAfterMs?: number | undefined;
 }
 
 /** The tools that the orchestrator hosts, as far as the role may see them. It accepts every name; an unknown tool is an error. */
@@ -63,16 +71,19 @@ export interface HostedCallOptions extends HostedToolsOptions {
 export async function callHosted(
   executor: McpProxyExecutor,
   call: FaceCall,
-  { calls, links, onUnknown, canLookUp = () => false, pendingAfterMs: givenMs }: HostedCallOptions,
+  options: HostedCallOptions,
 ): Promise<FaceAnswer> {
+  const { calls, links, onUnknown, canLookUp = () => false, pendingAfterMs: givenMs } = options;
+  const { taskAfterMs = defaultTaskAfterMs } = options;
   const tool = executor.findTool(call.name);
   const { signal, onProgress, round, key, traceparent, meta } = call;
   const requestId = key?.id ?? newMessageId();
   const patienceMs = givenMs ?? (onProgress ? pendingAfterMs.withProgress : pendingAfterMs.plain);
   using decision = new AwaitedDecision(patienceMs);
+  using wait = new TaskWait(executor, requestId, call.mayBeTask ? taskAfterMs : undefined);
   const running = executor.executeRound(call, round, {
     requestId,
-    signal: cancelOf(signal, decision),
+    signal: cancelOf(signal, decision, () => wait.isTask),
     onProgress,
     onAwaitingApproval: (approval) => {
       decision.awaits(approval);
@@ -83,31 +94,42 @@ export async function callHosted(
     ...(key && { mayBeRepeated: key.over }),
   });
   calls?.add(requestId, { tool: call.name, result: running, approval: () => decision.approval });
-  const ended = await whileClientWaits(Promise.race([running, decision.tookLong]), signal);
-  const outputSchema = (tool ?? executor.findTool(call.name))?.outputSchema;
+  const ended = await whileClientWaits(Promise.race([running, decision.tookLong, wait.began]), signal);
+  if ('task' in ended) return { result: { resultType: 'task', ...ended.task } };
   if ('approval' in ended)
     return {
       result: pendingResultOf(call.name, requestId, ended.approval, { tool, canLookUp: canLookUp() }),
-      outputSchema,
+      outputSchema: (tool ?? executor.findTool(call.name))?.outputSchema,
     };
-  const { result, error } = ended;
+  if (!tool && ended.error?.code === 'tool_not_found') onUnknown?.(ended.error);
+  return answerOf(executor, { name: call.name, requestId, links, tool }, ended);
+}
+
+/** Returns the answer to a call that has ended. Throws `JsonRpcError` if the MCP server itself answered with a JSON-RPC error. */
+export function answerOf(
+  executor: McpProxyExecutor,
+  call: { name: string; requestId: string; links: SeenLinks | undefined; tool?: Tool | undefined },
+  { result, error }: RoundResult,
+): FaceAnswer {
+  const { name, requestId, links, tool = executor.findTool(name) } = call;
   if (error?.rpc_error) {
     const { code, message, data } = error.rpc_error;
     throw new JsonRpcError(code, message, data);
   }
-  if (!tool && error?.code === 'tool_not_found') onUnknown?.(error);
+  const outputSchema = tool?.outputSchema;
   if (error) return { result: failedResultOf(error, tool, requestId), outputSchema };
-  if (!isInputRequired(result)) links?.note(call.name, result.content);
-  return { result: result, outputSchema };
+  if (!isInputRequired(result)) links?.note(name, result.content);
+  return { result, outputSchema };
 }
 
 /**
  * Returns a signal that aborts when the call is cancelled. It does not when its client hangs up, nor when the client only stopped waiting
- * for a call that a person has to decide on.
+ * for a call that a person has to decide on, nor when the call is a task, which its client was told.
  */
-function cancelOf(signal: AbortSignal, decision: AwaitedDecision): AbortSignal {
+function cancelOf(signal: AbortSignal, decision: AwaitedDecision, isTask: () => boolean): AbortSignal {
   const cancel = new AbortController();
   const pass = (): void => {
+    if (isTask()) return;
     if (signal.reason === clientGone) return;
     if (decision.approval !== undefined && isTimeout(signal.reason)) return;
     cancel.abort(signal.reason);

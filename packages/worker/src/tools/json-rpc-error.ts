@@ -17,4 +17,10 @@ export class JsonRpcError extends Error {
     this.code = code;
     this.data = data;
   }
+
+  /** Returns the error as JSON-RPC writes it. */
+  toRpc(): { code: number; message: string; data?: unknown } {
+    const { code, message, data } = this;
+    return { code, message, ...(data !== undefined && { data }) };
+  }
 }

@@ -45,6 +45,8 @@ interface CallRow {
 interface Row extends CallRow {
   reply: string | null;
   replyChecksum: number | null;
+  isKept: number;
+  isSettled: number;
 }
 
 interface ListedRow extends CallRow {
@@ -67,6 +69,7 @@ export class CallTable {
   readonly #findListed: Statement<[string, string], ListedRow>;
   readonly #listKept: Statement<[string], ListedRow>;
   readonly #all: Statement<[], CallRow & { isSettled: number }>;
+  readonly #keep: Statement<(string | number | null)[]>;
   readonly #start: Statement<(string | number | null)[]>;
   readonly #record: Statement<(string | number | null)[]>;
   readonly #finish: Statement<(string | number)[]>;
@@ -79,7 +82,8 @@ export class CallTable {
 
   constructor(db: Database) {
     this.#find = db.prepare(
-      `SELECT ${callColumns}, reply, reply_checksum AS replyChecksum FROM call WHERE agent = ? AND request_id = ?`,
+      `SELECT ${callColumns}, reply, reply_checksum AS replyChecksum, is_kept AS isKept, settled_at IS NOT NULL AS isSettled
+       FROM call WHERE agent = ? AND request_id = ?`,
     );
     const listed = `SELECT ${callColumns}, reply IS NOT NULL AS isReplyKept FROM call`;
     this.#list = db.prepare(`${listed} WHERE received_at >= ? ORDER BY received_at DESC LIMIT ?`);
@@ -90,10 +94,15 @@ export class CallTable {
     this.#all = db.prepare(
       `SELECT ${callColumns}, settled_at IS NOT NULL AS isSettled FROM call NOT INDEXED`,
     );
+    const insert = (isKept: 0 | 1) => `INSERT INTO call
+         (agent, request_id, role, tool, thread, server, received_at, started_at, inbox, over_at, start_checksum, is_kept)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${isKept}) ON CONFLICT DO UPDATE`;
+    this.#keep = db.prepare(`${insert(1)} SET is_kept = 1 WHERE finished_at IS NULL`);
     this.#start = db.prepare(
-      `INSERT OR REPLACE INTO call
-         (agent, request_id, role, tool, thread, server, received_at, started_at, inbox, over_at, start_checksum)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `${insert(0)} SET role = excluded.role, tool = excluded.tool, thread = excluded.thread, server = excluded.server,
+         received_at = excluded.received_at, started_at = excluded.started_at, inbox = excluded.inbox,
+         over_at = excluded.over_at, start_checksum = excluded.start_checksum, finished_at = NULL, outcome = NULL,
+         settled_at = NULL, reply_bytes = 0, reply = NULL, end_checksum = NULL, reply_checksum = NULL`,
     );
     this.#record = db.prepare(
       `INSERT INTO call
@@ -103,7 +112,7 @@ export class CallTable {
     );
     this.#finish = db.prepare(
       `UPDATE call
-       SET finished_at = ?, outcome = ?, reply = ?, reply_bytes = ?, is_kept = ?, end_checksum = ?, reply_checksum = ?
+       SET finished_at = ?, outcome = ?, reply = ?, reply_bytes = ?, is_kept = MAX(is_kept, ?), end_checksum = ?, reply_checksum = ?
        WHERE agent = ? AND request_id = ? AND finished_at IS NULL`,
     );
     this.#settleDelivered = db.prepare(
@@ -165,6 +174,11 @@ export class CallTable {
   /** `now` is in running milliseconds, here and below. */
   start(call: StartedCall, now: number): void {
     this.#start.run(...startValues(call, now));
+  }
+
+  keep(call: ReceivedCall, now: number): void {
+    const { startedAt: _ofTheRun, ...unstarted } = call;
+    this.#keep.run(...startValues(unstarted, now));
   }
 
   record(call: ReceivedCall, end: CallEnd, now: number): void {
@@ -241,12 +255,12 @@ function startValues(call: ReceivedCall, now: number): (string | number | null)[
 
 /** The end of a damaged row is left out: it is not known how the call ended, and it is not made again. */
 function toEntry(row: Row): JournalEntry {
-  const { finishedAt, outcome, reply, replyChecksum } = row;
+  const { finishedAt, outcome, reply, replyChecksum, isKept, isSettled } = row;
   const isReplySound = reply === null || replyChecksum === rowChecksum(reply);
   const hasEnd =
     isStartSound(row) && isEndSound(row) && isReplySound && finishedAt !== null && outcome !== null;
   const end = hasEnd && { outcome, finishedAt, ...(reply !== null && { reply }) };
-  return { ...callOf(row), ...(end && { end }) };
+  return { ...callOf(row), isKept: isKept === 1, isSettled: isSettled === 1, ...(end && { end }) };
 }
 
 function toRecord(row: ListedRow): JournalRecord {
@@ -258,9 +272,12 @@ function toRecord(row: ListedRow): JournalRecord {
   };
 }
 
-function callOf({ agent, requestId, role, tool, thread, server, receivedAt, startedAt }: CallRow) {
+function callOf(row: CallRow) {
+  const { agent, requestId, role, tool, thread, server, receivedAt, startedAt, finishedAt } = row;
   return {
     ...{ agent, requestId, role, tool, receivedAt },
+    // Nobody knows of a damaged row, so it counts as started.
+    wasStarted: startedAt !== null || finishedAt !== null || !isStartSound(row),
     ...(startedAt !== null && { startedAt }),
     ...(thread !== null && { thread }),
     ...(server !== null && { server }),

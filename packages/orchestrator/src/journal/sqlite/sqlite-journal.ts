@@ -116,19 +116,35 @@ class SqliteJournal implements Journal {
     return this.#commits.failed;
   }
 
+  get keptMs(): number {
+    return this.#keptLimits.maxAgeMs;
+  }
+
   find(key: CallKey): JournalEntry | undefined {
     return this.#attempt(() => this.#calls.find(key));
   }
 
+  keep(call: ReceivedCall): Promise<void> {
+    const now = this.#runningMs();
+    this.#runs(call);
+    return this.#commits.write(() => this.#calls.keep(call, now), { sync: true });
+  }
+
   start(call: StartedCall): Promise<void> {
     const now = this.#runningMs();
-    this.#running.add(textOf(call));
-    this.#newest.add(call.agent, call.requestId);
+    this.#runs(call);
     const start = () => {
       this.#calls.start(call, now);
       this.approvals.useNow(call);
     };
     return this.#commits.write(start, { sync: true });
+  }
+
+  #runs(call: CallKey): void {
+    const text = textOf(call);
+    if (this.#running.has(text)) return;
+    this.#running.add(text);
+    this.#newest.add(call.agent, call.requestId);
   }
 
   finish(key: CallKey, end: CallEnd): Promise<void> {

@@ -1,5 +1,5 @@
-import { isInputRequired, isJsonObject } from '@signalbox/protocol';
-import type { FaceAnswer, FaceCall, FaceTools } from '../../tools/face-tools.ts';
+import { isJsonObject } from '@signalbox/protocol';
+import { endsCall, type FaceAnswer, type FaceCall, type FaceTools } from '../../tools/face-tools.ts';
 import type { ToolResult } from '../../tools/tool-result.ts';
 import type { MailboxTool } from '../mailbox-tool.ts';
 import { mailHintSchema } from './mail-hint.ts';
@@ -47,7 +47,7 @@ function answerWith(
 ): FaceAnswer {
   const { result } = answer;
   const { count } = unread;
-  if (count === 0 || isInputRequired(result)) return answer;
+  if (count === 0 || !endsCall(result)) return answer;
   const _meta = { ...result._meta, 'signalbox/unread': count };
   return { ...answer, result: { ...mention(result), _meta } };
 }

@@ -1,0 +1,141 @@
+import type { McpHost } from '@signalbox/mcp-host';
+import {
+  type CancelTaskRequest,
+  type McpReply,
+  maxTaskRounds,
+  type Sender,
+  type TaskRequest,
+  type TaskState,
+  taskRoundId,
+  toolCallError,
+} from '@signalbox/protocol';
+import type { Approvals } from '../approvals/approvals.ts';
+import { maySeeReply } from '../calls/tool-refusals.ts';
+import type { TrackedCall } from '../calls/tracked-call.ts';
+import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
+import type { CallKey } from '../journal/call-key.ts';
+import { stopCall } from '../operator/cancel-call.ts';
+import { type KeptQuestion, keptQuestion, openQuestions } from './task-call.ts';
+import { findTask, type RoundState, type TaskRoundsDeps } from './task-rounds.ts';
+
+/** The dependencies of {@link answerTask} and {@link answerCancelTask}. */
+export interface TaskDeps extends TaskRoundsDeps {
+  host: McpHost;
+  approvals: Approvals | undefined;
+  catalogs: Pick<CatalogTracker, 'current'>;
+  /** Names the broker and the inbox through which requests come. */
+  inbox: () => string;
+  /** Epoch milliseconds. */
+  now: () => number;
+}
+
+/** Says how a task of the asker stands. With `begins`, a call that waits or runs is made a task first. */
+export async function answerTask(
+  deps: TaskDeps,
+  asker: Sender,
+  { task_id: requestId, begins }: TaskRequest,
+): Promise<McpReply> {
+  const key = { agent: asker.agent, requestId };
+  if (begins) await deps.registry.find(key)?.becomeTask();
+  const found = await taskOf(deps, asker, key);
+  return { data: found ? stateOf(deps, found) : ({ state: 'unknown' } satisfies TaskState) };
+}
+
+/** Calls off a task of the asker. One that has ended stays as it is. */
+export async function answerCancelTask(
+  deps: TaskDeps,
+  asker: Sender,
+  { task_id: taskId }: CancelTaskRequest,
+): Promise<McpReply> {
+  const found = await taskOf(deps, asker, { agent: asker.agent, requestId: taskId });
+  if (!found) return { data: { state: 'unknown' } satisfies TaskState };
+  const { newest, number } = found;
+  const question = newest.end && keptQuestion(newest.end.reply);
+  if (newest.running) await stopCall(deps, newest.running, { by: asker, reason: undefined });
+  else if (!newest.end) await endAsCancelled(deps, newest, newest.key);
+  else if (question && number < maxTaskRounds) {
+    const requestId = taskRoundId(taskId, number + 1);
+    await endAsCancelled(deps, newest, { agent: asker.agent, requestId });
+    deps.host.stopWaiting(stateOfRound(question), asker.agent);
+  }
+  return await answerTask(deps, asker, { op: 'task', task_id: taskId });
+}
+
+type FoundTask = NonNullable<ReturnType<typeof findTask>>;
+
+/** Finds a task that the asker may see. One that it may not see is none to it. */
+async function taskOf(deps: TaskDeps, { role }: Sender, key: CallKey): Promise<FoundTask | undefined> {
+  const found = findTask(deps, key);
+  if (!found) return undefined;
+  const { end } = found.newest;
+  // A call that asked its caller directly, and was no task.
+  if (end && 'input_required' in end.reply && !keptQuestion(end.reply)) return undefined;
+  return maySeeReply(await deps.catalogs.current(), role, found.first) ? found : undefined;
+}
+
+function stateOf({ journal, now }: TaskDeps, { first, newest, number }: FoundTask): TaskState {
+  const fields = {
+    tool: first.tool,
+    round: number,
+    created_at: first.receivedAt,
+    updated_at: newest.updatedAt,
+    ttl_ms: Math.max(1, (first.end ? first.updatedAt : now()) - first.receivedAt) + (journal?.keptMs ?? 0),
+  };
+  const { running, end } = newest;
+  if (!end) {
+    const message = running && messageOf(running);
+    return { state: 'working', ...fields, ...(message !== undefined && { message }) };
+  }
+  const question = number < maxTaskRounds ? keptQuestion(end.reply) : undefined;
+  if (question) return { state: 'input_required', ...fields, input_requests: openQuestions(question) };
+  const reply = 'input_required' in end.reply ? { error: tooManyRounds() } : end.reply;
+  return { state: 'finished', ...fields, outcome: 'error' in reply ? reply.error.code : end.outcome, reply };
+}
+
+function messageOf(call: TrackedCall): string | undefined {
+  const { approval = '', hold = '' } = call;
+  const { position, progress } = call.toRecord();
+  switch (call.state) {
+    case 'queued':
+      return position === undefined ? 'waits for its turn' : `waits for its turn, at place ${position}`;
+    case 'held':
+      return `is on hold: ${hold}`;
+    case 'awaiting_approval':
+      return `waits for the decision of a person (approval ${approval})`;
+    case 'running': {
+      if (!progress) return undefined;
+      const { progress: done, total } = progress;
+      return total === undefined ? `progress ${done}` : `progress ${done} of ${total}`;
+    }
+  }
+}
+
+/** Writes down that a round ended before it began. A request for it that is under way gets the same answer. */
+async function endAsCancelled(
+  { journal, inbox, now }: TaskDeps,
+  { role, tool, receivedAt }: RoundState,
+  key: CallKey,
+): Promise<void> {
+  const error = toolCallError('cancelled', 'the task was cancelled by its agent', { mayHaveRun: false });
+  const reply = JSON.stringify({ error } satisfies McpReply);
+  const end = { outcome: error.code, finishedAt: now(), reply, isLate: true };
+  const call = { ...key, role, tool, receivedAt, inbox: inbox(), lifetimeMs: 0 };
+  await journal?.keep(call);
+  await journal?.finish(key, end);
+  journal?.settle(key, 'waits');
+}
+
+function stateOfRound({ input_required: asked }: KeptQuestion): string | undefined {
+  const { requestState } = asked as { requestState?: unknown };
+  return typeof requestState === 'string' ? requestState : undefined;
+}
+
+function tooManyRounds() {
+  return toolCallError(
+    'internal',
+    `the tool asked its caller for input in more than ${maxTaskRounds} rounds`,
+    {
+      mayHaveRun: true,
+    },
+  );
+}

@@ -1,0 +1,107 @@
+import { type CallRequest, type InputRequired, isJsonObject, type McpReply } from '@signalbox/protocol';
+
+/** A call that asks its caller for input, with all that its next round needs. It is kept beside the reply that asks. */
+export interface TaskCall {
+  call: Pick<CallRequest, 'tool' | 'arguments' | 'options' | 'meta'>;
+  client_capabilities?: Record<string, unknown>;
+  /** The number of the round that asked. The names of its questions begin with it, so that no name comes twice in a task. */
+  asked_in: number;
+  /** The answers that are there already, under the server's own names. */
+  answered: Record<string, unknown>;
+}
+
+/** A round of a task but the first: its number, and the call as the round before left it, if that still asks. */
+export interface TaskRound {
+  number: number;
+  /** Set if answers are missing, so that nothing is called in this round. */
+  waiting?: TaskCall | undefined;
+}
+
+/** A reply that asks for input, as it is kept. */
+export interface KeptQuestion {
+  input_required: InputRequired;
+  task: TaskCall;
+}
+
+/**
+ * Returns the JSON text of a reply of a task as it is kept; `sent` is the text as it is sent. A reply that asks for input is kept with the call
+ * that it belongs to: whoever goes on with it may be another process than the one that made it.
+ */
+export function replyToKeep(
+  reply: McpReply,
+  sent: string,
+  body: CallRequest,
+  round: TaskRound | undefined,
+): string {
+  if (!('input_required' in reply)) return sent;
+  const task = round?.waiting ?? taskCallOf(body, round?.number ?? 0);
+  return JSON.stringify({ ...reply, task } satisfies KeptQuestion);
+}
+
+function taskCallOf(
+  { tool, arguments: args, options, meta, round }: CallRequest,
+  asked_in: number,
+): TaskCall {
+  const { timeout_ms } = options ?? {};
+  return {
+    call: {
+      tool,
+      ...(args !== undefined && { arguments: args }),
+      ...(timeout_ms !== undefined && { options: { timeout_ms } }),
+      ...(meta && { meta }),
+    },
+    ...(round?.client_capabilities && { client_capabilities: round.client_capabilities }),
+    asked_in,
+    answered: {},
+  };
+}
+
+/** Returns what a kept reply asks, and the call that it belongs to; `undefined` if it asks nothing. */
+export function keptQuestion(reply: McpReply): KeptQuestion | undefined {
+  return 'input_required' in reply && 'task' in reply ? (reply as unknown as KeptQuestion) : undefined;
+}
+
+/** Returns the questions that have no answer yet, under the names that they have in the task. */
+export function openQuestions({ input_required: asked, task }: KeptQuestion): Record<string, unknown> {
+  const questions = Object.entries(requestsOf(asked)).filter(([key]) => !Object.hasOwn(task.answered, key));
+  return Object.fromEntries(questions.map(([key, question]) => [nameOf(task, key), question]));
+}
+
+/**
+ * Returns the body of the next round, with the answers that are there now; `waiting` is set if some are still missing. Answers to what
+ * was not asked, or was answered before, are left out.
+ */
+export function nextRound(
+  kept: KeptQuestion,
+  responses: Record<string, unknown>,
+): { body: CallRequest; waiting: TaskCall | undefined } {
+  const { input_required: asked, task } = kept;
+  const keys = Object.keys(requestsOf(asked));
+  const given = keys.flatMap((key) => {
+    const name = nameOf(task, key);
+    return !Object.hasOwn(task.answered, key) && Object.hasOwn(responses, name)
+      ? [[key, responses[name]]]
+      : [];
+  });
+  const answered: Record<string, unknown> = { ...task.answered, ...Object.fromEntries(given) };
+  const { requestState } = asked as { requestState?: unknown };
+  const body: CallRequest = {
+    op: 'call',
+    ...task.call,
+    round: {
+      ...(task.client_capabilities && { client_capabilities: task.client_capabilities }),
+      ...(keys.length > 0 && { input_responses: answered }),
+      ...(typeof requestState === 'string' && { request_state: requestState }),
+    },
+  };
+  const isWhole = keys.every((key) => Object.hasOwn(answered, key));
+  return { body, waiting: isWhole ? undefined : { ...task, answered } };
+}
+
+function requestsOf({ inputRequests }: InputRequired & { inputRequests?: unknown }): Record<string, unknown> {
+  return isJsonObject(inputRequests) ? inputRequests : {};
+}
+
+function nameOf({ asked_in }: TaskCall, key: string): string {
+  return `${asked_in}.${key}`;
+}

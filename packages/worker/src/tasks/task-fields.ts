@@ -1,0 +1,44 @@
+import type { TaskState } from '@signalbox/protocol';
+
+/** How often a client should ask for a task, in milliseconds. */
+const pollIntervalMs = 2_000;
+
+/** The fields of a task that MCP (SEP-2663) gives in every state. */
+export interface TaskFields {
+  taskId: string;
+  status: 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled';
+  statusMessage?: string;
+  /** ISO 8601, as the next one. */
+  createdAt: string;
+  lastUpdatedAt: string;
+  ttlMs: number;
+  pollIntervalMs: number;
+  [field: string]: unknown;
+}
+
+/** A task that its agent has. */
+export type KnownTask = Exclude<TaskState, { state: 'unknown' }>;
+
+/** Returns the fields of a task as MCP names them. */
+export function taskFields(
+  taskId: string,
+  { created_at, updated_at, ttl_ms }: KnownTask,
+  status: TaskFields['status'],
+  statusMessage?: string,
+): TaskFields {
+  return {
+    taskId,
+    status,
+    ...(statusMessage !== undefined && { statusMessage }),
+    createdAt: new Date(created_at).toISOString(),
+    lastUpdatedAt: new Date(updated_at).toISOString(),
+    ttlMs: ttl_ms,
+    pollIntervalMs,
+  };
+}
+
+/** Returns a task that goes on. */
+export function workingTask(taskId: string, task: KnownTask): TaskFields {
+  const message = task.state === 'working' ? task.message : undefined;
+  return taskFields(taskId, task, 'working', message);
+}

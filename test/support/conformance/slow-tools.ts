@@ -1,0 +1,54 @@
+import { existsSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { ProtocolError } from '@modelcontextprotocol/server';
+import { ask, elicit } from './asking-tools.ts';
+import { text } from './fixture-content.ts';
+import { type FixtureCall, type FixtureTool, fixtureTool } from './fixture-tool.ts';
+
+/** How long a tool takes that the suite wants to become a task. A face that makes tasks in its runs makes them far sooner. */
+const slowMs = 700;
+
+const readOnly = { annotations: { readOnlyHint: true } };
+const confirm = { confirm: { type: 'boolean' } };
+
+/** Takes its time, or as long as the file `until` is not there. */
+async function work({ args: { until }, context }: FixtureCall, ms: number): Promise<void> {
+  const { signal } = context.mcpReq;
+  if (typeof until !== 'string') await delay(ms, undefined, { signal });
+  else while (!existsSync(until)) await delay(5, undefined, { signal });
+}
+
+/** Works, and then asks for what it was not given in an earlier round. */
+function asksLater(name: string, questions: readonly string[]): FixtureTool {
+  return fixtureTool(name, `Works, and asks for ${questions.join(' and ')}.`, async (call) => {
+    const { inputResponses: given = {} } = call.context.mcpReq;
+    const open = questions.filter((key) => given[key] === undefined);
+    if (open.length === 0) return { content: [text(JSON.stringify(given))] };
+    if (open.length === questions.length) await work(call, slowMs);
+    return ask(Object.fromEntries(open.map((key) => [key, elicit(`What about ${key}?`, confirm)])));
+  });
+}
+
+/** Plain tools that take their time, under the names by which the suite makes tasks. The face makes tasks of their calls. */
+export const slowTools: readonly FixtureTool[] = [
+  fixtureTool(
+    'greet',
+    'Greets at once.',
+    ({ args }) => ({ content: [text(`Hello, ${args.name}!`)] }),
+    readOnly,
+  ),
+  fixtureTool('slow_compute', 'Computes for some seconds, or until a file is there.', async (call) => {
+    await work(call, Number(call.args.seconds) * 1000);
+    return { content: [text(`computed ${call.args.label}`)] };
+  }),
+  fixtureTool('failing_job', 'Works, and fails as tools do.', async (call) => {
+    await work(call, slowMs);
+    return { content: [text('the job failed')], isError: true };
+  }),
+  fixtureTool('protocol_error_job', 'Works, and fails as protocols do.', async (call) => {
+    await work(call, slowMs);
+    throw new ProtocolError(-32603, 'the job panicked', { at: 'work' });
+  }),
+  asksLater('confirm_delete', ['confirmation']),
+  asksLater('multi_input', ['first', 'second']),
+];
