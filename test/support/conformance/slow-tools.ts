@@ -49,6 +49,13 @@ export const slowTools: readonly FixtureTool[] = [
     await work(call, slowMs);
     throw new ProtocolError(-32603, 'the job panicked', { at: 'work' });
   }),
+  fixtureTool('test_tool_with_task', 'Asks for a name at once, and then works.', async (call) => {
+    const { user_name: given } = call.context.mcpReq.inputResponses ?? {};
+    const name = { name: { type: 'string' } };
+    if (given === undefined) return ask({ user_name: elicit('What is your name?', name) });
+    await work(call, slowMs);
+    return { content: [text(JSON.stringify(given))] };
+  }),
   asksLater('confirm_delete', ['confirmation']),
   asksLater('multi_input', ['first', 'second']),
 ];

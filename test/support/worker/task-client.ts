@@ -5,6 +5,7 @@ import { expect } from 'vitest';
 import { rawRequest, validHeaders } from './http-face.ts';
 import type { ShimUnderTest } from './shim.ts';
 
+// biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every form
 type Json = Record<string, any>;
 type Transport = ShimUnderTest['transport'];
 

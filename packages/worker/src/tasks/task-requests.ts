@@ -1,4 +1,4 @@
-import { idPattern, type TaskState, taskStateSchema, toolCallError } from '@signalbox/protocol';
+import { idPattern, type TaskState, taskStateSchema } from '@signalbox/protocol';
 import type { CallResult } from '../executor/call-result.ts';
 import { type Asker, askOrchestrator, unreadableAnswer } from '../executor/orchestrator-question.ts';
 import { internalError, invalidParams, JsonRpcError } from '../tools/json-rpc-error.ts';
