@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { type RawCall, startRawHttpServer } from '../support/mcp-host/raw-http-server.ts';
+import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 import { connectHttpFace, modernCall, rawRequest, startHttpFaceStack } from '../support/worker/http-face.ts';
 import { connectFace, eras } from '../support/worker/mcp-client.ts';
+import { faceWithTasks } from '../support/worker/task-client.ts';
 
 type Json = Record<string, unknown>;
 
@@ -81,6 +83,39 @@ test.each(eras)(
       error: expect.objectContaining({ code: -32601 }),
     });
     await expect.poll(() => server.received).toContainEqual(refusal);
+  },
+);
+
+test.each(eras)(
+  'A %s server is not told of clients that know tasks, and a task of its own is an error that says so.',
+  async (era) => {
+    const task = {
+      taskId: 't',
+      status: 'working',
+      createdAt: '2026-11-26T00:00:00Z',
+      lastUpdatedAt: '2026-11-26T00:00:00Z',
+      ttlMs: 1,
+    };
+    const result = era === 'modern' ? { resultType: 'task', ...task } : { task };
+    await using server = await startRawHttpServer(era, { tasking: { call: () => [{ result }] } });
+    await using stack = await startToolStack({
+      servers: { raw: { type: 'http', url: server.url, prefix: false } },
+      counter: false,
+    });
+    await using client = await faceWithTasks(await stack.executor('agent'));
+    expect(await client.ask('tools/call', { name: 'tasking', arguments: {} })).toMatchObject({
+      result: {
+        isError: true,
+        structuredContent: {
+          error: {
+            may_have_run: true,
+            message: expect.stringContaining("a result of the kind 'task', which it was not asked for"),
+          },
+        },
+      },
+    });
+    const called = server.received.find(({ method }) => method === 'tools/call');
+    expect(JSON.stringify(called)).not.toContain('io.modelcontextprotocol/tasks');
   },
 );
 

@@ -26,12 +26,11 @@ import { type FixtureTool, fixtureTool } from './fixture-tool.ts';
 import { headerTool, plainTools } from './plain-tools.ts';
 import { slowTools } from './slow-tools.ts';
 
-const tools = new Map(
-  [...plainTools, ...askingTools, ...slowTools].map((tool) => [tool.definition.name, tool]),
-);
+const quickTools = [...plainTools, ...askingTools];
 
 /** What the servers of one fixture share. */
 interface FixtureState {
+  tools: readonly FixtureTool[];
   /** How often the list of tools has changed. */
   changes: number;
   announceTools(server: Server): void;
@@ -43,6 +42,7 @@ interface FixtureState {
 
 /** The state of a server that tells its own client of changes. */
 const unchanged: FixtureState = {
+  tools: [...quickTools, ...slowTools],
   changes: 0,
   announceTools: (server) => void server.sendToolListChanged(),
   promptChanges: 0,
@@ -59,10 +59,10 @@ function newServer(state: FixtureState): McpServer {
   checkHeaders(known);
   addOffers(server, () => state.promptChanges);
   server.setRequestHandler('tools/list', () => ({
-    tools: [...tools.values(), changing(state.changes)].map((tool) => tool.definition),
+    tools: [...state.tools, changing(state.changes)].map((tool) => tool.definition),
   }));
   server.setRequestHandler('tools/call', ({ params }, context) => {
-    const tool = tools.get(params.name);
+    const tool = state.tools.find(({ definition }) => definition.name === params.name);
     if (!tool) throw new ProtocolError(-32602, `there is no tool '${params.name}'`);
     return tool.run({
       args: params.arguments ?? {},
@@ -99,10 +99,11 @@ function changing(changes: number): FixtureTool {
   return fixtureTool('test_changing_tool', `Changed ${changes} times.`, () => ({ content: [text('here')] }));
 }
 
-/** Serves the fixture over HTTP, each older client in a session of its own. */
-export async function startFixture(): Promise<HttpEndpoint> {
+/** Serves the fixture over HTTP, each older client in a session of its own. Without its slow tools it has nothing for tasks. */
+export async function startFixture({ slow = true } = {}): Promise<HttpEndpoint> {
   const state: FixtureState = {
     ...unchanged,
+    ...(!slow && { tools: quickTools }),
     announceTools: () => modern.notify.toolsChanged(),
     announcePrompts: () => modern.notify.promptsChanged(),
     announceUpdate: (_server, uri) => modern.notify.resourceUpdated(uri),

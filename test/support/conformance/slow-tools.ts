@@ -7,6 +7,7 @@ import { type FixtureCall, type FixtureTool, fixtureTool } from './fixture-tool.
 
 /** How long a tool takes that the suite wants to become a task. A face that makes tasks in its runs makes them far sooner. */
 const slowMs = 700;
+const longestSeconds = 5;
 
 const readOnly = { annotations: { readOnlyHint: true } };
 const confirm = { confirm: { type: 'boolean' } };
@@ -38,7 +39,8 @@ export const slowTools: readonly FixtureTool[] = [
     readOnly,
   ),
   fixtureTool('slow_compute', 'Computes for some seconds, or until a file is there.', async (call) => {
-    await work(call, Number(call.args.seconds) * 1000);
+    // The suite wants a minute where it calls the task off.
+    await work(call, Math.min(Number(call.args.seconds), longestSeconds) * 1000);
     return { content: [text(`computed ${call.args.label}`)] };
   }),
   fixtureTool('failing_job', 'Works, and fails as tools do.', async (call) => {

@@ -16,11 +16,14 @@ export const relayedWays = ['http 2026', 'http 2025', 'stdio 2026', 'stdio 2025'
 export const ways = [directWay, ...relayedWays] as const;
 export type Way = (typeof ways)[number];
 
-/** Starts a reference server of its own, and what the way has in front of it. `url` is for the suite. */
-export async function startWay(way: Way): Promise<{ url: string } & AsyncDisposable> {
+/** Starts a reference server of its own, and what the way has in front of it. `url` is for the suite. Servers over stdio always have the slow tools. */
+export async function startWay(
+  way: Way,
+  options?: { slow: boolean },
+): Promise<{ url: string } & AsyncDisposable> {
   await using starting = new AsyncDisposableStack();
   const [transport, revision] = way.split(' ');
-  const fixture = transport === 'stdio' ? undefined : starting.use(await startFixture());
+  const fixture = transport === 'stdio' ? undefined : starting.use(await startFixture(options));
   let url = fixture?.url;
   if (way !== directWay) {
     const server: McpServerConfig = {

@@ -17,7 +17,7 @@ import { FollowedResources } from './followed-resources.ts';
 import type { LegacyCalls } from './legacy-calls.ts';
 import { progressOf } from './progress-of.ts';
 import { type UntouchedResult, untouched } from './sdk-client.ts';
-import { failureOf } from './sdk-failure.ts';
+import { failureOf, unaskedResult } from './sdk-failure.ts';
 import type { SessionLoss } from './session-loss.ts';
 import { rawResult, rawTools } from './untouched-results.ts';
 
@@ -150,6 +150,7 @@ export class SdkConnection implements ServerConnection {
       this.#inFlight--;
       if (this.#isRetired) this.#closeWhenUnused();
     }
+    if ('result' in answer && isTask(answer.result)) return { failure: unaskedResult('task') };
     const isLost = 'failure' in answer && answer.failure.kind === 'lost' && !this.isOpen;
     return isLost ? { failure: { kind: 'lost', reason: await this.lost } } : answer;
   }
@@ -244,6 +245,11 @@ async function answerOf(requested: Promise<UntouchedResult>): Promise<ServerAnsw
   } catch (thrown) {
     return { failure: failureOf(thrown) };
   }
+}
+
+/** Tells whether a server of 2025-11-25 answered with a task in place of a result. The SDK refuses those of the current revision. */
+function isTask({ task, content }: Record<string, unknown>): boolean {
+  return content === undefined && isJsonObject(task) && typeof task.taskId === 'string';
 }
 
 /** Leaves out the output schema: with it, the SDK would refuse results that do not match, and we relay all results. */

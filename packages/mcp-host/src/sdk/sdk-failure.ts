@@ -46,13 +46,16 @@ function sdkFailure(error: SdkError): Failure {
     case SdkErrorCode.ConnectionClosed:
       return { kind: 'lost', reason: 'the connection closed' };
     case SdkErrorCode.UnsupportedResultType:
-      return {
-        kind: 'bad_answer',
-        reason: `the server answered with a result of the kind '${kindOfResult(error)}', which it was not asked for and which is not relayed`,
-      };
+      return unaskedResult(kindOfResult(error));
     default:
       return networkFailure(error) ?? { kind: 'bad_answer', reason: `unusable answer (${error.code})` };
   }
+}
+
+/** Says that a server answered with another kind of result than it was asked for. */
+export function unaskedResult(kind: string): Failure {
+  const reason = `the server answered with a result of the kind '${kind}', which it was not asked for and which is not relayed`;
+  return { kind: 'bad_answer', reason };
 }
 
 function kindOfResult({ data }: SdkError): string {
