@@ -1,8 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { connectBroker } from '@signalbox/client';
 import { startOrchestrator } from '@signalbox/orchestrator';
-import { readCounter, startChild, startTestBroker, tempDir } from '@signalbox/testing';
+import { programOptions, readCounter, startChild, startTestBroker, tempDir } from '@signalbox/testing';
 import { serveHttpFace } from '@signalbox/worker';
 import { expect, test } from 'vitest';
 import { startAskingStack } from '../support/approvals/asking-stack.ts';
@@ -111,7 +112,7 @@ test('An agent has no more tasks under way than calls, and another one’s go on
   const second = await rosa.begin(slow, { ms: 60_000 });
   expect(await rosa.get(second.taskId)).toMatchObject({ statusMessage: expect.stringContaining('its turn') });
   const call = { name: slow, arguments: { ms: 60_000 } };
-  expect(await rosa.ask('tools/call', call)).toMatchObject({
+  expect(await rosa.ask('tools/call', call, {})).toMatchObject({
     result: { isError: true, structuredContent: { error: { retryable: true } } },
   });
   const ofWalt = await walt.begin(slow, { ms: 60_000 });
@@ -180,6 +181,35 @@ test('A task that asks in the middle takes its answers one by one, also at anoth
     second: accepted({ confirm: true }),
   });
   expect(await other.get(one!.taskId)).toMatchObject({ status: 'cancelled' });
+});
+
+test('A task of a server of an older revision goes on with the answers to its questions, and its server is told when it is called off.', async () => {
+  const script = fileURLToPath(new URL('../support/mcp-host/asking-server.ts', import.meta.url));
+  const server = { type: 'stdio' as const, command: process.execPath, args: [...programOptions(), script] };
+  await using stack = await startJournaledStack({ servers: { old: server }, counter: false });
+  await using face = await faceWithTasks(await stack.executor('rosa'), atOnce);
+  const beginAsking = async (file: string) => {
+    const until = join(stack.directory, file);
+    const { taskId } = await face.begin('mcp_old__lend', { until });
+    await writeFile(until, '');
+    const { inputRequests } = await face.becomes(taskId, 'input_required');
+    expect(inputRequests).toMatchObject({ '0.question_1': { method: 'elicitation/create' } });
+    return taskId;
+  };
+  const answered = await beginAsking('first');
+  const inputResponses = { '0.question_1': accepted({ name: 'Ada' }) };
+  await face.ask('tasks/update', { taskId: answered, inputResponses });
+  const { result } = await face.becomes(answered, 'completed');
+  expect(JSON.parse(result.content[0].text)).toEqual({ result: accepted({ name: 'Ada' }) });
+
+  const dropped = await beginAsking('second');
+  await face.ask('tasks/cancel', { taskId: dropped });
+  expect(await face.get(dropped)).toMatchObject({ status: 'cancelled' });
+  const report = async () => {
+    const { result } = await face.ask('tools/call', { name: 'mcp_old__report', arguments: {} }, {});
+    return JSON.parse(result!.content[0].text).cancelled;
+  };
+  await expect.poll(report).toEqual(['lend']);
 });
 
 test('Tasks outlive kill -9 of their face and orchestrator: a safe one ends with its result, another one as outcome_unknown.', async () => {

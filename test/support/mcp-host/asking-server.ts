@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 /**
@@ -7,7 +8,7 @@ import { createInterface } from 'node:readline';
 interface Incoming {
   id?: number | string;
   method?: string;
-  params?: { name?: string; requestId?: number; capabilities?: object };
+  params?: { name?: string; arguments?: { until?: string }; requestId?: number; capabilities?: object };
   result?: object;
   error?: object;
 }
@@ -26,7 +27,12 @@ function write(message: object): void {
 const answer = (id: number | string, value: unknown) =>
   write({ id, result: { content: [{ type: 'text', text: JSON.stringify(value) }] } });
 
-function call(id: number | string, name: string): void {
+/** Asks at once, or when the file `until` is there. */
+function call(id: number | string, name: string, until?: string): void {
+  if (until !== undefined && !existsSync(until)) {
+    setTimeout(call, 5, id, name, until);
+    return;
+  }
   if (name === 'report') {
     answer(id, { called, cancelled, declared });
     return;
@@ -69,7 +75,7 @@ createInterface({ input: process.stdin }).on('line', (line) => {
       { name: 'report', ...safe },
     ];
     write({ id, result: { tools: tools.map((tool) => ({ ...tool, inputSchema })) } });
-  } else if (method === 'tools/call') call(id!, params!.name!);
+  } else if (method === 'tools/call') call(id!, params!.name!, params!.arguments?.until);
   else if (method === 'notifications/cancelled') cancelled.push(names.get(params!.requestId!)!);
   else if (method === undefined) waiting.get(id!)?.(message);
 });
