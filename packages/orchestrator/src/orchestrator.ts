@@ -56,6 +56,7 @@ import { RoleToolAllowlist } from './roles/role-tool-allowlist.ts';
 import { type CallLimits, defaultCallLimits, inboxWindow } from './scheduling/call-limits.ts';
 import { createCallScheduler } from './scheduling/call-scheduler.ts';
 import { serveTaskRound } from './tasks/serve-task-round.ts';
+import { TaskRounds } from './tasks/task-rounds.ts';
 
 const defaultCallTimeoutMs = 60_000;
 const defaultDrainMs = 5000;
@@ -234,6 +235,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     subscriptions,
     discoveries: new DiscoveryPages(pages),
     registry,
+    tasks: new TaskRounds({ registry, journal }),
     holds,
     journal,
     results,
@@ -372,7 +374,10 @@ async function answerRequest(
     return await serveCall(callDeps, question, permissionQuestions(request));
   }
   if (request?.op === 'update_task')
-    return await serveTaskRound(callDeps, { request: served, body: request, place });
+    return await serveTaskRound(
+      { ...callDeps, tasks: operationDeps.tasks },
+      { request: served, body: request, place },
+    );
   const reply = refusal ? { error: refusal } : await answerOperation(operationDeps, message.from, request);
   return answerOf(boundedReply(reply, operationDeps.maxReplyBytes()).reply);
 }

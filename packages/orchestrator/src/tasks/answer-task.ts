@@ -16,10 +16,11 @@ import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 import type { CallKey } from '../journal/call-key.ts';
 import { stopCall } from '../operator/cancel-call.ts';
 import { type KeptQuestion, keptQuestion, openQuestions } from './task-call.ts';
-import { findTask, type RoundState, type TaskRoundsDeps } from './task-rounds.ts';
+import type { FoundTask, RoundState, TaskRounds, TaskRoundsDeps } from './task-rounds.ts';
 
 /** The dependencies of {@link answerTask} and {@link answerCancelTask}. */
 export interface TaskDeps extends TaskRoundsDeps {
+  tasks: TaskRounds;
   host: McpHost;
   approvals: Approvals | undefined;
   catalogs: Pick<CatalogTracker, 'current'>;
@@ -50,7 +51,7 @@ export async function answerCancelTask(
   const found = await taskOf(deps, asker, { agent: asker.agent, requestId: taskId });
   if (!found) return { data: { state: 'unknown' } satisfies TaskState };
   const { newest, number } = found;
-  const question = newest.end && keptQuestion(newest.end.reply);
+  const question = keptQuestion(newest.end);
   if (newest.running) await stopCall(deps, newest.running, { by: asker, reason: undefined });
   else if (!newest.end) await endAsCancelled(deps, newest, newest.key);
   else if (question && number < maxTaskRounds) {
@@ -61,18 +62,17 @@ export async function answerCancelTask(
   return await answerTask(deps, asker, { op: 'task', task_id: taskId });
 }
 
-type FoundTask = NonNullable<ReturnType<typeof findTask>>;
-
 /** Finds a task that the asker may see. One that it may not see is none to it. */
-async function taskOf(deps: TaskDeps, { role }: Sender, key: CallKey): Promise<FoundTask | undefined> {
-  const found = findTask(deps, key);
-  if (!found) return undefined;
-  const { end } = found.newest;
-  // A call that asked its caller directly, and was no task.
-  if (end && 'input_required' in end.reply && !keptQuestion(end.reply)) return undefined;
-  return maySeeReply(await deps.catalogs.current(), role, found.first) ? found : undefined;
+async function taskOf(
+  { tasks, catalogs }: TaskDeps,
+  { role }: Sender,
+  key: CallKey,
+): Promise<FoundTask | undefined> {
+  const found = tasks.task(key);
+  return found && maySeeReply(await catalogs.current(), role, found.first) ? found : undefined;
 }
 
+/** Says how a task stands. A call that asked its caller directly, and was no task, is none. */
 function stateOf({ journal, now }: TaskDeps, { first, newest, number }: FoundTask): TaskState {
   const fields = {
     tool: first.tool,
@@ -86,10 +86,13 @@ function stateOf({ journal, now }: TaskDeps, { first, newest, number }: FoundTas
     const message = running && messageOf(running);
     return { state: 'working', ...fields, ...(message !== undefined && { message }) };
   }
-  const question = number < maxTaskRounds ? keptQuestion(end.reply) : undefined;
-  if (question) return { state: 'input_required', ...fields, input_requests: openQuestions(question) };
-  const reply = 'input_required' in end.reply ? { error: tooManyRounds() } : end.reply;
-  return { state: 'finished', ...fields, outcome: 'error' in reply ? reply.error.code : end.outcome, reply };
+  const question = keptQuestion(end);
+  if (!question && end.outcome === 'input_required') return { state: 'unknown' };
+  if (question && number < maxTaskRounds)
+    return { state: 'input_required', ...fields, input_requests: openQuestions(question) };
+  const reply = question ? { error: tooManyRounds() } : (JSON.parse(end.reply) as McpReply);
+  const outcome = question ? tooManyRounds().code : end.outcome;
+  return { state: 'finished', ...fields, outcome, reply };
 }
 
 function messageOf(call: TrackedCall): string | undefined {

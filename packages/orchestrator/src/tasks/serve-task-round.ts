@@ -4,20 +4,20 @@ import { type CallKind, hostedToolCalls } from '../calls/call-kind.ts';
 import type { IncomingCall } from '../calls/incoming-call.ts';
 import { type CallDeps, serveCall } from '../calls/serve-call.ts';
 import { keptQuestion, nextRound, type TaskCall } from './task-call.ts';
-import { findRound } from './task-rounds.ts';
+import type { TaskRounds } from './task-rounds.ts';
 
 /**
  * Answers the next round of a task. When all answers are there, it is a call like any other; until then it only keeps those that have come.
  * The id of its request is made of the task's and the number of the round, so that each round is made once.
  */
 export async function serveTaskRound(
-  deps: CallDeps,
+  { tasks, ...deps }: CallDeps & { tasks: TaskRounds },
   { request, body, place }: Pick<IncomingCall, 'request' | 'place'> & { body: UpdateTaskRequest },
 ): Promise<ServeAnswer> {
   const { task_id: taskId, round: number, input_responses: responses } = body;
   const { id, from } = request.message;
-  const before = findRound(deps, { agent: from.agent, requestId: taskRoundId(taskId, number - 1) });
-  const question = before?.end && keptQuestion(before.end.reply);
+  const before = tasks.find({ agent: from.agent, requestId: taskRoundId(taskId, number - 1) });
+  const question = keptQuestion(before?.end);
   if (!question || id !== taskRoundId(taskId, number)) return refused(taskId);
   const { body: call, waiting } = nextRound(question, responses);
   const kind = waiting ? keepingAnswers(question.input_required, waiting, number) : goingOn(number);

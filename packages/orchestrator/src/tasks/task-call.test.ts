@@ -22,13 +22,13 @@ function asks(keys: string[], round = 0, requestState?: string): KeptQuestion {
   };
   const reply: McpReply = { input_required };
   const text = replyToKeep(reply, JSON.stringify(reply), body, round === 0 ? undefined : { number: round });
-  return keptQuestion(JSON.parse(text) as McpReply)!;
+  return keptQuestion({ outcome: 'input_required', reply: text })!;
 }
 
 test('A reply that asks nothing is kept as it is sent, and one that asks with all that its next round needs.', () => {
   const ended: McpReply = { result: { content: [] } };
   expect(replyToKeep(ended, '{"sent":1}', body, undefined)).toBe('{"sent":1}');
-  expect(keptQuestion(ended)).toBeUndefined();
+  expect(keptQuestion({ outcome: 'ok', reply: JSON.stringify(ended) })).toBeUndefined();
   const { body: next } = nextRound(asks(['name'], 0, 's'), { '0.name': { action: 'decline' } });
   expect(next).toEqual({
     op: 'call',

@@ -56,9 +56,11 @@ function taskCallOf(
   };
 }
 
-/** Returns what a kept reply asks, and the call that it belongs to; `undefined` if it asks nothing. */
-export function keptQuestion(reply: McpReply): KeptQuestion | undefined {
-  return 'input_required' in reply && 'task' in reply ? (reply as unknown as KeptQuestion) : undefined;
+/** Returns what the kept reply of a round asks, and the call that it belongs to; `undefined` if it asks nothing. */
+export function keptQuestion(end: { outcome: string; reply: string } | undefined): KeptQuestion | undefined {
+  if (end?.outcome !== 'input_required') return undefined;
+  const reply = JSON.parse(end.reply) as McpReply;
+  return 'task' in reply ? (reply as unknown as KeptQuestion) : undefined;
 }
 
 /** Returns the questions that have no answer yet, under the names that they have in the task. */

@@ -1,7 +1,7 @@
 import {
   type CallRecordOutcome,
-  type McpReply,
   maxTaskRounds,
+  type ToolCallError,
   taskRoundId,
   toolCallError,
 } from '@signalbox/protocol';
@@ -10,9 +10,8 @@ import type { CallRegistry } from '../calls/call-registry.ts';
 import type { TrackedCall } from '../calls/tracked-call.ts';
 import type { CallKey } from '../journal/call-key.ts';
 import type { Journal, JournalEntry } from '../journal/journal.ts';
-import { keptQuestion } from './task-call.ts';
 
-/** What is known of the rounds of tasks: those that this process has seen, and those that are written down. */
+/** The dependencies of {@link TaskRounds}: the calls that this process has seen, and those that are written down. */
 export interface TaskRoundsDeps {
   registry: CallRegistry;
   journal: Journal | undefined;
@@ -27,34 +26,64 @@ export interface RoundState {
   updatedAt: number;
   /** The call, if this process has it and it has not ended. */
   running?: TrackedCall;
-  /** Set if the round has ended. */
-  end?: { outcome: CallRecordOutcome; reply: McpReply };
+  /** Set if the round has ended. `reply` is the JSON text of its reply, as it is kept. */
+  end?: { outcome: CallRecordOutcome; reply: string };
 }
 
-/** Returns one round of a task; `undefined` if there is none, or its reply is no longer kept. */
-export function findRound({ registry, journal }: TaskRoundsDeps, key: CallKey): RoundState | undefined {
-  const known = registry.any(key);
-  if (known?.isTask && (known.outcome === undefined || known.replyText !== undefined))
-    return ofTracked(known);
-  const entry = journal?.find(key);
-  return entry?.isKept ? ofEntry(entry) : undefined;
+/** A task: its first and its newest round, with the number of the newest. */
+export interface FoundTask {
+  first: RoundState;
+  newest: RoundState;
+  number: number;
 }
 
-/** Returns the first and the newest round of a task of an agent, with the number of the newest; `undefined` if there is no such task. */
-export function findTask(
-  deps: TaskRoundsDeps,
-  { agent, requestId: taskId }: CallKey,
-): { first: RoundState; newest: RoundState; number: number } | undefined {
-  const first = findRound(deps, { agent, requestId: taskId });
-  if (!first) return undefined;
-  let [newest, number] = [first, 0];
-  while (newest.end && keptQuestion(newest.end.reply) && number < maxTaskRounds) {
-    const next = findRound(deps, { agent, requestId: taskRoundId(taskId, number + 1) });
-    if (!next) break;
-    newest = next;
-    number++;
+/** The tasks of which the number of the newest round is remembered. */
+const maxNumbers = 1_000;
+
+/** Finds the rounds of tasks. */
+export class TaskRounds {
+  readonly #deps: TaskRoundsDeps;
+  /** The newest round of a task that has more than one, so that a client that asks often does not have all of them read each time. */
+  readonly #numbers = new Map<string, number>();
+
+  constructor(deps: TaskRoundsDeps) {
+    this.#deps = deps;
   }
-  return { first, newest, number };
+
+  /** Returns one round; `undefined` if there is none, or its reply is no longer kept. */
+  find(key: CallKey): RoundState | undefined {
+    const { registry, journal } = this.#deps;
+    const known = registry.any(key);
+    if (known?.isTask && (known.outcome === undefined || known.replyText !== undefined))
+      return ofTracked(known);
+    const entry = journal?.find(key);
+    return entry && ofEntry(entry);
+  }
+
+  /** Returns a task of an agent; `undefined` if there is none. */
+  task({ agent, requestId: taskId }: CallKey): FoundTask | undefined {
+    const first = this.find({ agent, requestId: taskId });
+    if (!first) return undefined;
+    const round = (number: number) => this.find({ agent, requestId: taskRoundId(taskId, number) });
+    const name = `${agent} ${taskId}`;
+    const known = this.#numbers.get(name) ?? 0;
+    const from = known > 0 ? round(known) : undefined;
+    let [newest, number] = from ? [from, known] : [first, 0];
+    while (newest.end?.outcome === 'input_required' && number < maxTaskRounds) {
+      const next = round(number + 1);
+      if (!next) break;
+      newest = next;
+      number++;
+    }
+    if (number > known) this.#remember(name, number);
+    return { first, newest, number };
+  }
+
+  #remember(name: string, number: number): void {
+    this.#numbers.delete(name);
+    this.#numbers.set(name, number);
+    if (this.#numbers.size > maxNumbers) this.#numbers.delete(this.#numbers.keys().next().value!);
+  }
 }
 
 function ofTracked(call: TrackedCall): RoundState {
@@ -66,31 +95,25 @@ function ofTracked(call: TrackedCall): RoundState {
     ...{ key: { agent, requestId }, role, tool, receivedAt, updatedAt },
     ...(outcome === undefined || replyText === undefined
       ? { running: call }
-      : { end: { outcome, reply: JSON.parse(replyText) as McpReply } }),
+      : { end: { outcome, reply: replyText } }),
   };
 }
 
+/** Returns a round that this process has not seen. Without an end, it waits for this process to take it on. */
 function ofEntry(entry: JournalEntry): RoundState | undefined {
-  const { agent, requestId, role, tool, receivedAt, startedAt } = entry;
-  const end = endOf(entry);
-  if (end === 'forgotten') return undefined;
-  const updatedAt = entry.end?.finishedAt ?? startedAt ?? receivedAt;
-  return { ...{ key: { agent, requestId }, role, tool, receivedAt, updatedAt }, ...(end && { end }) };
-}
-
-/** Returns how a round ended that this process has not seen; `undefined` if it waits for this process to take it on. */
-function endOf(entry: JournalEntry): RoundState['end'] | 'forgotten' {
-  const { requestId, wasStarted, end, isSettled } = entry;
+  const { agent, requestId, role, tool, receivedAt, startedAt, wasStarted, isKept, isSettled, end } = entry;
+  const updatedAt = end?.finishedAt ?? startedAt ?? receivedAt;
+  const round = { key: { agent, requestId }, role, tool, receivedAt, updatedAt };
   if (end) {
-    if (end.reply === undefined) return 'forgotten';
-    return { outcome: end.outcome, reply: JSON.parse(end.reply) as McpReply };
+    const { outcome, reply } = end;
+    return isKept && reply !== undefined ? { ...round, end: { outcome, reply } } : undefined;
   }
-  if (wasStarted) return ended(outcomeUnknown(requestId));
-  if (!isSettled) return undefined;
+  if (wasStarted) return { ...round, end: failed(outcomeUnknown(requestId)) };
+  if (!isSettled) return round;
   const message = 'the deadline of the call passed before it ended';
-  return ended(toolCallError('tool_timeout', message, { mayHaveRun: true }));
+  return { ...round, end: failed(toolCallError('tool_timeout', message, { mayHaveRun: true })) };
 }
 
-function ended(error: ReturnType<typeof toolCallError>): NonNullable<RoundState['end']> {
-  return { outcome: error.code, reply: { error } };
+function failed(error: ToolCallError): NonNullable<RoundState['end']> {
+  return { outcome: error.code, reply: JSON.stringify({ error }) };
 }
