@@ -133,6 +133,24 @@ export async function startFixture({ slow = true } = {}): Promise<HttpEndpoint> 
   });
 }
 
+/** Has all that is written in one turn of the event loop leave together, so that the questions of one tool come together. */
+function writeTogether({ stdout }: NodeJS.Process): void {
+  const write = stdout.write.bind(stdout);
+  let text = '';
+  stdout.write = ((part: string) => {
+    if (text === '') {
+      setImmediate(() => {
+        const whole = text;
+        text = '';
+        write(whole);
+      });
+    }
+    text += part;
+    return true;
+  }) as typeof write;
+}
+
 if (process.argv[2] === 'stdio') {
+  writeTogether(process);
   serveStdio(() => newServer({ ...unchanged }));
 }
