@@ -36,7 +36,7 @@ const call = (requestId: string, more: Partial<StartedCall> = {}): StartedCall =
   ...more,
 });
 
-/** What a list tells of a call. */
+/** The call as lists tell of it. */
 function listed(requestId: string) {
   const { inbox: _, lifetimeMs: __, ...told } = call(requestId);
   return { ...told, wasStarted: true };

@@ -56,6 +56,7 @@ import { RoleToolAllowlist } from './roles/role-tool-allowlist.ts';
 import { type CallLimits, defaultCallLimits, inboxWindow } from './scheduling/call-limits.ts';
 import { createCallScheduler } from './scheduling/call-scheduler.ts';
 import { serveTaskRound } from './tasks/serve-task-round.ts';
+import { sentReply } from './tasks/task-call.ts';
 import { TaskRounds } from './tasks/task-rounds.ts';
 
 const defaultCallTimeoutMs = 60_000;
@@ -394,7 +395,7 @@ function mayHaveStarted(
 
 function keptReplyOf(journal: Journal, key: CallKey): McpReply | undefined {
   const reply = journal.find(key)?.end?.reply;
-  return reply === undefined ? undefined : (JSON.parse(reply) as McpReply);
+  return reply === undefined ? undefined : sentReply(reply);
 }
 
 function answerOf(body: McpReply) {

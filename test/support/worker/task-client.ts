@@ -11,7 +11,7 @@ type Transport = ShimUnderTest['transport'];
 
 const version = '2026-07-28';
 
-/** What a client declares that knows tasks, and can be asked. */
+/** The capabilities of a client that knows tasks, and can be asked. */
 export const knowsTasks = { elicitation: { form: {} }, extensions: { [tasksExtension]: {} } };
 
 /** A client of the current revision that is written without the SDK, whose client knows no tasks. */

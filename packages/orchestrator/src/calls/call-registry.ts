@@ -1,6 +1,7 @@
-import type { CallRecord, CallStatus, McpReply } from '@signalbox/protocol';
+import type { CallRecord, CallStatus } from '@signalbox/protocol';
 import type { CallKey } from '../journal/call-key.ts';
 import type { JournalEntry } from '../journal/journal.ts';
+import { sentReply } from '../tasks/task-call.ts';
 import { type EndedCallLimits, EndedCalls } from './ended-calls.ts';
 import { type CallName, type StoppableRequest, TrackedCall, type TrackedCallDeps } from './tracked-call.ts';
 
@@ -43,7 +44,7 @@ export class CallRegistry {
     return {
       state: 'finished',
       outcome,
-      ...(replyText !== undefined && { reply: JSON.parse(replyText) as McpReply }),
+      ...(replyText !== undefined && { reply: sentReply(replyText) }),
     };
   }
 

@@ -19,7 +19,7 @@ import type { CallMeter } from '../metrics/call-meter.ts';
 import { keepLarge, keptText, withReason } from '../results/keep-large.ts';
 import { resultRuleOf } from '../results/result-rules.ts';
 import type { ResultStore } from '../results/result-store.ts';
-import { replyToKeep } from '../tasks/task-call.ts';
+import { replyToKeep, sentReply } from '../tasks/task-call.ts';
 import { boundedReply } from './bounded-reply.ts';
 import { type CallKind, hostedToolCalls } from './call-kind.ts';
 import { calledOffError, outcomeOf, outcomeUnknown, replyOf } from './call-outcome.ts';
@@ -76,7 +76,7 @@ export async function serveCall(
   if (end?.reply !== undefined) {
     const refusal = await refusedReply(deps, from.role, journaled?.earlier);
     const settle = refusal ? undefined : (how: ReplyEnd) => journaled?.settle(how, () => undefined);
-    return answer(fault, refusal ?? JSON.parse(end.reply), settle);
+    return answer(fault, refusal ?? sentReply(end.reply), settle);
   }
   // The journal deletes a reply when it has been delivered. Then only the ack is missing, unless it was delivered to the store of
   // which this one is an older copy.

@@ -13,6 +13,7 @@ import { maySeeReply } from '../calls/tool-refusals.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 import type { CallKey } from '../journal/call-key.ts';
 import type { Journal, JournalEntry, JournalRecord, OwnCallsQuery } from '../journal/journal.ts';
+import { sentReply } from '../tasks/task-call.ts';
 
 const defaultLimit = 100;
 const defaultOwnLimit = 20;
@@ -64,7 +65,7 @@ function statusOf(entry: JournalEntry): CallStatus {
   return {
     state: 'finished',
     outcome: end.outcome,
-    ...(end.reply !== undefined && { reply: JSON.parse(end.reply) as McpReply }),
+    ...(end.reply !== undefined && { reply: sentReply(end.reply) }),
   };
 }
 

@@ -1,6 +1,13 @@
 import type { CallRequest, McpReply } from '@signalbox/protocol';
 import { expect, test } from 'vitest';
-import { type KeptQuestion, keptQuestion, nextRound, openQuestions, replyToKeep } from './task-call.ts';
+import {
+  type KeptQuestion,
+  keptQuestion,
+  nextRound,
+  openQuestions,
+  replyToKeep,
+  sentReply,
+} from './task-call.ts';
 
 const body: CallRequest = {
   op: 'call',
@@ -29,6 +36,9 @@ test('A reply that asks nothing is kept as it is sent, and one that asks with al
   const ended: McpReply = { result: { content: [] } };
   expect(replyToKeep(ended, '{"sent":1}', body, undefined)).toBe('{"sent":1}');
   expect(keptQuestion({ outcome: 'ok', reply: JSON.stringify(ended) })).toBeUndefined();
+  const { task: _kept, ...sent } = asks(['name']);
+  expect(sentReply(JSON.stringify(asks(['name'])))).toEqual(sent);
+  expect(sentReply(JSON.stringify(ended))).toEqual(ended);
   const { body: next } = nextRound(asks(['name'], 0, 's'), { '0.name': { action: 'decline' } });
   expect(next).toEqual({
     op: 'call',

@@ -25,7 +25,7 @@ export interface KeptQuestion {
 
 /**
  * Returns the JSON text of a reply of a task as it is kept; `sent` is the text as it is sent. A reply that asks for input is kept with the call
- * that it belongs to: whoever goes on with it may be another process than the one that made it.
+ * that it belongs to: another process may go on with it than the one that made it.
  */
 export function replyToKeep(
   reply: McpReply,
@@ -54,6 +54,13 @@ function taskCallOf(
     asked_in,
     answered: {},
   };
+}
+
+/** Returns a reply as it was sent, from the JSON text that is kept of it. */
+export function sentReply(kept: string): McpReply {
+  const reply = JSON.parse(kept) as McpReply;
+  if (!kept.startsWith('{"input_required":') || !('input_required' in reply)) return reply;
+  return { input_required: reply.input_required };
 }
 
 /** Returns what the kept reply of a round asks, and the call that it belongs to; `undefined` if it asks nothing. */

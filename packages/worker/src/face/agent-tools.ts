@@ -49,7 +49,7 @@ export interface AgentTools extends FaceTools, AsyncDisposable {
   readonly status: AgentStatus;
   /** What the agent is shown beside tools. */
   readonly offers: FaceOffers;
-  /** What became of its calls that are tasks. */
+  /** The calls of it that are tasks. */
   readonly tasks: FaceTasks;
   /** Whether the agent waits for an answer, or holds messages of groups, which would be lost if these were disposed. */
   isInUse(): boolean;

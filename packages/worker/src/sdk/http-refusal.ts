@@ -4,7 +4,7 @@ export interface HttpRefusal {
   message: string;
   /** JSON-RPC error code; default -32000. */
   code?: number;
-  /** What JSON-RPC calls the data of the error. */
+  /** The `data` of the JSON-RPC error. */
   data?: unknown;
   headers?: Readonly<Record<string, string>>;
 }

@@ -24,7 +24,7 @@ export interface ShownTask {
 /** The tasks of an agent (SEP-2663). All reject with `JsonRpcError`. */
 export interface FaceTasks {
   get(taskId: unknown, signal: AbortSignal): Promise<ShownTask>;
-  /** Answers questions of a task. What it does not ask is left out. Resolves when the answers are on disk, and as a rule are taken in. */
+  /** Answers questions of a task. Other answers are left out. Resolves when the answers are on disk, and as a rule are taken in. */
   update(taskId: unknown, responses: unknown, signal: AbortSignal): Promise<void>;
   cancel(taskId: unknown, signal: AbortSignal): Promise<void>;
 }
