@@ -42,7 +42,7 @@ function ownModules() {
     .flatMap((directory) => {
       const { name, exports } = JSON.parse(readFileSync(join(packages, directory, 'package.json'), 'utf8'));
       return Object.entries(exports)
-        .filter(([path]) => path !== './conformance')
+        .filter(([path]) => path !== './conformance' && path !== './package.json')
         .map(([path, { '@signalbox/source': source }]) => ({
           name: name + path.slice(1),
           source: join('packages', directory, source),

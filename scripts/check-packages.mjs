@@ -1,0 +1,63 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
+import { publint } from 'publint';
+import { formatMessage } from 'publint/utils';
+import { packPackages } from './packing/pack-packages.mjs';
+
+/**
+ * Packs every package that can be published, as it is built now, and fails if a tarball lacks a file, holds one that
+ * serves nobody, or exports something that Node or TypeScript does not find: node scripts/check-packages.mjs
+ */
+const folder = mkdtempSync(join(tmpdir(), 'signalbox-tarballs-'));
+const problems = [];
+let packages = [];
+try {
+  packages = await packPackages(folder);
+  for (const packed of packages) {
+    const found = [...wrongFiles(packed), ...(await wrongManifest(packed)), ...(await wrongTypes(packed))];
+    problems.push(...found.map((problem) => `${packed.name}: ${problem}`));
+  }
+} finally {
+  rmSync(folder, { recursive: true });
+}
+if (problems.length > 0) {
+  process.stderr.write(`${problems.join('\n')}\n`);
+  process.exitCode = 1;
+}
+const size = packages.reduce((sum, { size }) => sum + size, 0);
+process.stdout.write(`packages: ${packages.length} tarballs of ${Math.ceil(size / 1000)} kB together\n`);
+
+function wrongFiles({ files }) {
+  const unwanted = files.filter((file) => /\.test\.|\.tsbuildinfo$|(^|\/)(tests?|recorded)\//.test(file));
+  const missing = ['LICENSE'].filter((name) => !files.includes(name));
+  return [
+    ...unwanted.map((file) => `${file} serves no user; leave it out with 'files' in package.json`),
+    ...missing.map((name) => `${name} is missing`),
+  ];
+}
+
+async function wrongManifest({ manifest, tarball }) {
+  const { messages } = await publint({ pack: { tarball: arrayBufferOf(tarball) }, strict: true });
+  return messages.map((message) => `publint: ${formatMessage(message, manifest, { color: false })}`);
+}
+
+/**
+ * Types are checked as Node's ES modules and bundlers find them. Packages of ES modules only have none for TypeScript's
+ * old `node10` resolution, and a CommonJS program can `require` them, as every Node that they support loads ES modules so.
+ */
+async function wrongTypes({ manifest, tarball }) {
+  if (manifest.exports?.['.'] === undefined) return [];
+  const result = await checkPackage(createPackageFromTarballData(readFileSync(tarball)));
+  if (result.types === false) return ['attw: it has no types'];
+  return result.problems
+    .filter(({ kind, resolutionKind }) => kind !== 'CJSResolvesToESM' && resolutionKind !== 'node10')
+    .filter(({ resolutionOption }) => resolutionOption !== 'node10')
+    .map(({ kind, trace, ...facts }) => `attw: ${kind} ${JSON.stringify(facts)}`);
+}
+
+function arrayBufferOf(file) {
+  const { buffer, byteOffset, byteLength } = readFileSync(file);
+  return buffer.slice(byteOffset, byteOffset + byteLength);
+}
