@@ -1,9 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, matchesGlob } from 'node:path';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
+import { parseAst } from 'rolldown/parseAst';
 import { packPackages } from './packing/pack-packages.mjs';
 
 /**
@@ -16,7 +17,12 @@ let packages = [];
 try {
   packages = await packPackages(folder);
   for (const packed of packages) {
-    const found = [...wrongFiles(packed), ...(await wrongManifest(packed)), ...(await wrongTypes(packed))];
+    const found = [
+      ...wrongFiles(packed),
+      ...wrongSideEffects(packed),
+      ...(await wrongManifest(packed)),
+      ...(await wrongTypes(packed)),
+    ];
     problems.push(...found.map((problem) => `${packed.name}: ${problem}`));
   }
 } finally {
@@ -36,6 +42,24 @@ function wrongFiles({ files }) {
     ...unwanted.map((file) => `${file} serves no user; leave it out with 'files' in package.json`),
     ...missing.map((name) => `${name} is missing`),
   ];
+}
+
+/** Bundlers drop an unused import of a module that `sideEffects` does not name, so it must only declare. */
+function wrongSideEffects({ manifest, workspace, files }) {
+  const named = manifest.sideEffects || [];
+  return files
+    .filter((file) => file.startsWith('dist/') && file.endsWith('.js'))
+    .filter((file) => !named.some((pattern) => matchesGlob(file, pattern)))
+    .filter((file) => doesSomething(readFileSync(join(workspace, file), 'utf8')))
+    .map((file) => `${file} does something when it is loaded; name it under 'sideEffects' in package.json`);
+}
+
+function doesSomething(code) {
+  return parseAst(code).body.some(
+    ({ type, specifiers }) =>
+      !/^(Import|Export\w*|Function|Class|Variable)Declaration$/.test(type) ||
+      (type === 'ImportDeclaration' && specifiers.length === 0),
+  );
 }
 
 async function wrongManifest({ manifest, tarball }) {

@@ -32,7 +32,7 @@ export function publishedWorkspaces() {
 
 /**
  * Packs every published workspace, as it is built now, into the folder `to`. Returns for each package its name, its
- * manifest, the path of its tarball, the paths of the files in it, and its sizes in bytes.
+ * manifest, its workspace, the path of its tarball, the paths of the files in it, and its sizes in bytes.
  */
 export async function packPackages(to) {
   // Links reach no further than their file system.
@@ -42,6 +42,7 @@ export async function packPackages(to) {
   try {
     const staged = publishedWorkspaces().map(({ folder, manifest }) => ({
       manifest,
+      workspace: join(root, folder),
       folder: stage(join(root, folder), join(staging, folder)),
     }));
     mkdirSync(to, { recursive: true });
@@ -97,10 +98,11 @@ async function npmPack(packages, to) {
     ['pack', '--json', '--ignore-scripts', '--pack-destination', to, ...folders],
     { cwd: root, maxBuffer: 64 * 1024 * 1024 },
   );
-  const manifests = new Map(packages.map(({ manifest }) => [manifest.name, manifest]));
+  const sources = new Map(packages.map((source) => [source.manifest.name, source]));
   return Object.values(JSON.parse(stdout)).map(({ name, filename, files, size, unpackedSize }) => ({
     name,
-    manifest: manifests.get(name),
+    manifest: sources.get(name).manifest,
+    workspace: sources.get(name).workspace,
     tarball: join(to, filename),
     files: files.map(({ path }) => path),
     size,
