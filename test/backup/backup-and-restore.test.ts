@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { connectBroker } from '@signalbox/client';
 import { restoreBackup, verifyBackup } from '@signalbox/daemon/backup';
-import { addJournal, beginBackup, finishBackup, issueToken, readAudit } from '@signalbox/operator';
+import { issueToken, readAudit } from '@signalbox/operator';
+import { addJournal, beginBackup, finishBackup } from '@signalbox/operator/internal';
 import { openSqliteJournal, startOrchestrator } from '@signalbox/orchestrator';
 import { startTestBroker, tempDir } from '@signalbox/testing';
 import { expect, test, vi } from 'vitest';

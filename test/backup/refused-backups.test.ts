@@ -15,7 +15,7 @@ import {
 import { join } from 'node:path';
 import { type BrokerClient, connectBroker } from '@signalbox/client';
 import { restoreBackup, verifyBackup } from '@signalbox/daemon/backup';
-import { beginBackup, finishBackup } from '@signalbox/operator';
+import { beginBackup, finishBackup } from '@signalbox/operator/internal';
 import { startBrokerProcess, startTestBroker, type TestBroker, tempDir } from '@signalbox/testing';
 import { describe, expect, test, vi } from 'vitest';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { connectBroker } from '@signalbox/client';
 import { restoreBackup } from '@signalbox/daemon/backup';
 import { type McpHost, startMcpHost } from '@signalbox/mcp-host';
-import { addJournal, beginBackup, finishBackup } from '@signalbox/operator';
+import { addJournal, beginBackup, finishBackup } from '@signalbox/operator/internal';
 import { openSqliteJournal, startOrchestrator } from '@signalbox/orchestrator';
 import { counterServer, readCounter, startTestBroker, type TestBroker, tempDir } from '@signalbox/testing';
 import { McpProxyExecutor } from '@signalbox/worker';

@@ -2,7 +2,7 @@ import { brokerFiles } from '@signalbox/broker';
 import { connectBroker } from '@signalbox/client';
 import { auditRows, readAudit, readAuditChain } from '@signalbox/operator';
 import { type AuditEntryKind, auditEntryKinds } from '@signalbox/protocol';
-import { AuditChainCheck } from '@signalbox/store';
+import { AuditChainCheck } from '@signalbox/store/internal';
 import {
   connectWire,
   startBrokerProcess,

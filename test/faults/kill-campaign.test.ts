@@ -1,4 +1,4 @@
-import { faultPoints } from '@signalbox/protocol';
+import { faultPoints } from '@signalbox/protocol/internal';
 import { describe, expect, test } from 'vitest';
 import { type CampaignReport, runCampaign } from './campaign.ts';
 import { doubledOf, lostOf } from './oracle.ts';

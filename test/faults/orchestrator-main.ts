@@ -1,7 +1,7 @@
 import { connectBroker } from '@signalbox/client';
 import { startMcpHost } from '@signalbox/mcp-host';
 import { openSqliteJournal, ResultStore, startOrchestrator } from '@signalbox/orchestrator';
-import { type Fault, faultAt, noFault } from '@signalbox/protocol';
+import { type Fault, faultAt, noFault } from '@signalbox/protocol/internal';
 import { counterServer, processFaults } from '@signalbox/testing';
 import {
   askDeadlineMs,

@@ -1,4 +1,4 @@
-import { faultPoints } from '@signalbox/protocol';
+import { faultPoints } from '@signalbox/protocol/internal';
 
 export type Victim = 'broker' | 'orchestrator' | 'worker' | 'server';
 

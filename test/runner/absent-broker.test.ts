@@ -1,6 +1,6 @@
 import { type BrokerClient, connectBroker } from '@signalbox/client';
 import { startBrokerProcess, startTestBroker, tempDir } from '@signalbox/testing';
-import { processTokens, type RunEvent } from '@signalbox/worker';
+import { processTokens, type RunEvent } from '@signalbox/worker/internal';
 import { expect, test, vi } from 'vitest';
 
 const killed = { code: null, signal: 'SIGKILL' } as const;

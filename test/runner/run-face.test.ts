@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { tempDir } from '@signalbox/testing';
-import { openRunFace, startCleanupProcess, superviseAgent } from '@signalbox/worker';
+import { openRunFace, startCleanupProcess, superviseAgent } from '@signalbox/worker/internal';
 import { expect, test } from 'vitest';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 import { testAgent } from '../support/runner/supervise-options.ts';

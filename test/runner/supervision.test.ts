@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { connectBroker } from '@signalbox/client';
 import { SignalboxError } from '@signalbox/protocol';
 import { startTestBroker, type TestBroker, tempDir } from '@signalbox/testing';
-import { startCleanupProcess, superviseAgent } from '@signalbox/worker';
+import { startCleanupProcess, superviseAgent } from '@signalbox/worker/internal';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { isRunning } from '../support/processes.ts';
 import { testAgent } from '../support/runner/supervise-options.ts';

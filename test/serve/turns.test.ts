@@ -4,7 +4,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectBroker } from '@signalbox/client';
 import { replyIdOf } from '@signalbox/protocol';
-import { openThreadSessions, type ServeAgentOptions, type TurnProgram } from '@signalbox/worker';
+import { openThreadSessions, type ServeAgentOptions, type TurnProgram } from '@signalbox/worker/internal';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isRunning } from '../support/processes.ts';
 import { type ServeStage, startServeStage } from '../support/serve/served-agent.ts';

@@ -7,8 +7,8 @@ import {
   type NewMessage,
   openSqliteInboxStore,
   steadyTime,
-  verifyInboxStore,
 } from '@signalbox/store';
+import { verifyInboxStore } from '@signalbox/store/internal';
 import { tempDir } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import { randomOf } from '../support/store/random.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { lockDataDirectory } from '@signalbox/store';
+import { lockDataDirectory } from '@signalbox/store/internal';
 import { programOptions, tempDir } from '@signalbox/testing';
 import { expect, it } from 'vitest';
 

@@ -6,10 +6,8 @@ import {
   openSqliteInboxStore,
   openSqliteTokenStore,
   steadyTime,
-  verifyAuditLog,
-  verifyInboxStore,
-  verifyTokenStore,
 } from '@signalbox/store';
+import { verifyAuditLog, verifyInboxStore, verifyTokenStore } from '@signalbox/store/internal';
 import { tempDir } from '@signalbox/testing';
 import { expect, it } from 'vitest';
 import { contentOf, flipBytes } from '../support/store/flipped-bytes.ts';

@@ -1,15 +1,14 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import {
-  AuditChainCheck,
   type AuditEvent,
   type AuditKind,
   type AuditLog,
   auditKinds,
   openSqliteAuditLog,
   type SqliteAuditLogOptions,
-  verifyAuditLog,
 } from '@signalbox/store';
+import { AuditChainCheck, verifyAuditLog } from '@signalbox/store/internal';
 import { tempDir } from '@signalbox/testing';
 import Database from 'better-sqlite3';
 import { expect, it, vi } from 'vitest';

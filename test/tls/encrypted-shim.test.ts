@@ -5,7 +5,7 @@ import { connectBroker } from '@signalbox/client';
 import { startMcpHost } from '@signalbox/mcp-host';
 import { startOrchestrator } from '@signalbox/orchestrator';
 import { startTestBroker, tempDir, testAuthority } from '@signalbox/testing';
-import { serveSharedFace } from '@signalbox/worker';
+import { serveSharedFace } from '@signalbox/worker/internal';
 import { expect, it } from 'vitest';
 import { cleanEnv, signalboxArgv } from '../support/cli/command-line.ts';
 import { connectMcpClient } from '../support/worker/mcp-client.ts';

@@ -1,5 +1,5 @@
-import { parseInstant } from '@signalbox/protocol';
 import { parseDuration } from '@signalbox/protocol/duration';
+import { parseInstant } from '@signalbox/protocol/internal';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 
 /**

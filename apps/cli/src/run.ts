@@ -77,7 +77,7 @@ function usageText(message: string): string {
 export async function reportFailure(thrown: unknown, argv: readonly string[]): Promise<number> {
   const [{ failuresOf, messageOf, SignalboxError }, supervisor, { failureText }, { exitCodeOf }] =
     await Promise.all([
-      import('@signalbox/protocol'),
+      import('@signalbox/protocol/signalbox-error'),
       import('@signalbox/daemon/supervisor'),
       import('./terminal/failure-text.ts'),
       import('./terminal/exit-codes.ts'),

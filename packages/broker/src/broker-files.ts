@@ -1,6 +1,6 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errnoOf } from '@signalbox/protocol';
+import { errnoOf } from '@signalbox/protocol/internal';
 
 /** Returns the paths of the broker's files inside its data directory. */
 export function brokerFiles(dataDir: string): {

@@ -1,11 +1,5 @@
-import {
-  type Fault,
-  isLoopback,
-  type LimitOverrides,
-  limitsOf,
-  noFault,
-  SignalboxError,
-} from '@signalbox/protocol';
+import { isLoopback, type LimitOverrides, limitsOf, SignalboxError } from '@signalbox/protocol';
+import { type Fault, noFault } from '@signalbox/protocol/internal';
 import type { TlsPair } from '@signalbox/tls';
 import type { GroupSettings } from './auth/groups.ts';
 import type { IdentityProvider } from './auth/identity-provider.ts';

@@ -1,13 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Duplex } from 'node:stream';
-import {
-  failuresOf,
-  isGroup,
-  isPrivileged,
-  limitsOf,
-  SignalboxError,
-  socketAddress,
-} from '@signalbox/protocol';
+import { isGroup, isPrivileged, limitsOf, SignalboxError, socketAddress } from '@signalbox/protocol';
+import { failuresOf } from '@signalbox/protocol/internal';
 import type { InboxStore, TokenRecord } from '@signalbox/store';
 import { nameFor, type TlsPair } from '@signalbox/tls';
 import { auditEvent } from './audit-event.ts';

@@ -3,13 +3,12 @@ import {
   type AuditLog,
   type Damage,
   type InboxStore,
-  lockDataDirectory,
   openSqliteAuditLog,
   openSqliteInboxStore,
   openSqliteTokenStore,
-  refuseAbsent,
   type TokenStore,
 } from '@signalbox/store';
+import { lockDataDirectory, refuseAbsent } from '@signalbox/store/internal';
 import { auditEvent } from './audit-event.ts';
 import { brokerFiles } from './broker-files.ts';
 import type { BrokerSettings } from './broker-options.ts';

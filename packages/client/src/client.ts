@@ -16,7 +16,8 @@ import {
   SignalboxError,
   type WelcomeFrame,
 } from '@signalbox/protocol';
-import { beginSend, type TracedSpan, type Tracing, validTraceparent } from '@signalbox/tracing';
+import type { TracedSpan, Tracing } from '@signalbox/tracing';
+import { beginSend, validTraceparent } from '@signalbox/tracing/internal';
 import type {
   AckResult,
   BrokerClient,

@@ -1,4 +1,5 @@
-import { type DeliverFrame, type ErrorFrame, errnoOf, SignalboxError } from '@signalbox/protocol';
+import { type DeliverFrame, type ErrorFrame, SignalboxError } from '@signalbox/protocol';
+import { errnoOf } from '@signalbox/protocol/internal';
 
 /** Codes of errors that arise in the client itself; those of the broker's `error` frames are the protocol's. */
 export const clientErrorCodes = {

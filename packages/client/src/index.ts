@@ -21,10 +21,8 @@ export {
   type SubscribeOptions,
   type Subscription,
 } from './broker-client.ts';
-export { type StartTimer, startTimer } from './clock.ts';
 export { type ConnectOptions, connectBroker, groupAddress, requestAddress } from './connect.ts';
 export { type ClientErrorCode, clientErrorCodes } from './errors.ts';
-export { toolErrorCodeOf } from './refused-call.ts';
 export { newMessageId } from './requests/message-id.ts';
 export { type BackoffPolicy, backoffMs, backoffPolicies } from './socket/backoff.ts';
 export type { HoldsListener } from './socket/holds-follower.ts';

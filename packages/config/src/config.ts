@@ -1,13 +1,12 @@
 import type { McpServerConfig } from '@signalbox/mcp-host';
+import { defaultAskDeadlineMs, type LimitOverrides } from '@signalbox/protocol';
 import {
   type CallSizeLimits,
-  defaultAskDeadlineMs,
   type FaceLimits,
   type JournalLimits,
-  type LimitOverrides,
   parseDuration,
   type ResultLimits,
-} from '@signalbox/protocol';
+} from '@signalbox/protocol/internal';
 import { pathIn } from './document/path-in.ts';
 import { defaultListen, type ListenAddress, parseListenAddress } from './listen-address.ts';
 import type { ConfigDocument } from './schema/config-schema.ts';

@@ -1,12 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import {
-  isPermitted,
-  listPermissions,
-  operationPermissions,
-  type Permission,
-  SignalboxError,
-} from '@signalbox/protocol';
+import { isPermitted, operationPermissions, type Permission, SignalboxError } from '@signalbox/protocol';
+import { listPermissions } from '@signalbox/protocol/internal';
 import { z } from 'zod';
 import type { BrokerAccess } from './access.ts';
 import { commands } from './api/commands.ts';

@@ -8,7 +8,6 @@ export type {
 } from './config/server-config.ts';
 export { defaultServerLimits, type ServerLimits } from './config/server-limits.ts';
 export type { Definition, DefinitionKey } from './definitions/definition.ts';
-export { definitionChangedError } from './definitions/definition-changed.ts';
 export type { DefinitionPins, NewPins, Pin, ServerPins } from './definitions/definition-pins.ts';
 export type { SeenDefinition } from './definitions/server-definitions.ts';
 export type {
@@ -31,8 +30,7 @@ export type {
 } from './inventory/inventory.ts';
 export type { Offers } from './inventory/offers.ts';
 export type { ToolList } from './inventory/tool-list.ts';
-export { isMcpTool, mcpToolName, parseMcpToolName, toolNameStart } from './inventory/tool-name.ts';
-export { memoryOf } from './servers/processes/process-memory.ts';
+export { isMcpTool, mcpToolName, parseMcpToolName } from './inventory/tool-name.ts';
 export type { ServerChanges } from './servers/server-registry.ts';
 export type { ServerState, ServerStatus } from './servers/server-status.ts';
 export type { StartFailure } from './servers/starts/start-failure.ts';

@@ -1,4 +1,4 @@
-import { Budget } from '@signalbox/protocol';
+import { Budget } from '@signalbox/protocol/internal';
 
 const perSecond = 1_000;
 const burst = 250;

@@ -1,8 +1,6 @@
 // Requests of an operator, over a connection of `connectBroker`. The answers are checked; a wrong one rejects.
 
 export { type AgentSummary, agentSummaries } from './agents/agent-summaries.ts';
-export { type Fleet, readFleet, summariesOf } from './agents/list-agents.ts';
-export { addJournal, type BackupJournal, type BegunBackup, beginBackup, finishBackup } from './backup.ts';
 export { type BrokerStats, readStats } from './broker-stats.ts';
 export { acceptClock, type ClockHold, readClock } from './clock.ts';
 export {
@@ -17,14 +15,13 @@ export {
   type AuditChainPage,
   type AuditQuery,
   type AuditRow,
-  auditPageSize,
   auditRows,
   readAudit,
   readAuditChain,
 } from './history/audit.ts';
 export { type HistoryMessage, readHistory } from './history/history.ts';
 export { readTimeline, type Timeline, type TimelineEntry, type TimelineGroup } from './history/timeline.ts';
-export { checkToolPattern, type HoldTarget, listHolds, placeHold, releaseHolds } from './holds.ts';
+export { type HoldTarget, listHolds, placeHold, releaseHolds } from './holds.ts';
 export { listWebhooks, type WebhookReport } from './hooks.ts';
 export {
   decideApproval,
@@ -33,25 +30,13 @@ export {
   readApproval,
   revokeStandingApproval,
 } from './orchestrator/approvals.ts';
-export {
-  cancelCall,
-  listCalls,
-  listOwnCalls,
-  maxCalls,
-  maxOwnCalls,
-  readCall,
-  requireOrchestrator,
-} from './orchestrator/calls.ts';
-export { type FailedOutcome, outcomeError } from './orchestrator/failed-outcome.ts';
+export { cancelCall, listCalls, listOwnCalls, readCall } from './orchestrator/calls.ts';
 export { discoverServers, readManifest } from './orchestrator/lists.ts';
 export {
   type OrchestratorAnswer,
   type OrchestratorQuery,
   queryOrchestrator,
-  replyError,
-  sendOrchestratorRequest,
 } from './orchestrator/orchestrator-request.ts';
-export { countWaitingApprovals } from './orchestrator/waiting-calls.ts';
 export { listSchedules, type ScheduleReport } from './schedules.ts';
 export { makeSignInLink } from './sign-in-link.ts';
 export { type OrchestratorStatus, readStatus, type Status } from './status/read-status.ts';
@@ -59,7 +44,6 @@ export { followTail, type Tail, type TailOptions } from './tail/follow-tail.ts';
 export type { TailEvent } from './tail/tail-event.ts';
 export {
   type IssuedToken,
-  isRenewedByHand,
   issueToken,
   type ListedToken,
   listTokens,

@@ -1,5 +1,6 @@
 import type { BrokerClient } from '@signalbox/client';
-import { type AdminResult, doesMoreThanAct } from '@signalbox/protocol';
+import type { AdminResult } from '@signalbox/protocol';
+import { doesMoreThanAct } from '@signalbox/protocol/internal';
 
 /** A new token with its secret. `expires_at` in epoch milliseconds. */
 export type IssuedToken = AdminResult<'token_issue'>;

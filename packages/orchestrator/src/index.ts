@@ -4,21 +4,12 @@ export type { MailboxRule, MailboxRules } from './catalog/catalog.ts';
 export type { CallKey } from './journal/call-key.ts';
 export type { CallEnd, Journal, JournalEntry, StartedCall } from './journal/journal.ts';
 export type { JournalRetention } from './journal/sqlite/call-table.ts';
-export {
-  disownRestoredJournal,
-  inspectJournal,
-  type JournalContents,
-} from './journal/sqlite/journal-backup.ts';
-export { copyStoppedJournal } from './journal/sqlite/journal-copy.ts';
-export { journalFormat } from './journal/sqlite/journal-database.ts';
 export { openSqliteJournal, type SqliteJournalOptions } from './journal/sqlite/sqlite-journal.ts';
 export type { PolicyChanges } from './operator/policy.ts';
 export { type Orchestrator, type OrchestratorOptions, startOrchestrator } from './orchestrator.ts';
 export type { ResultRule, ResultRules } from './results/result-rules.ts';
 export { ResultStore, type ResultStoreOptions } from './results/result-store.ts';
-export { type AllowlistWarning, allowlistWarnings } from './roles/allowlist-warnings.ts';
 export type { RepeatLists } from './roles/repeat-lists.ts';
 export { type OfferPatterns, RoleOfferAllowlist } from './roles/role-offer-allowlist.ts';
 export { type AllowlistRule, RoleToolAllowlist, type UnlistedRoles } from './roles/role-tool-allowlist.ts';
-export { mayMeanToolOf } from './roles/tool-pattern.ts';
 export type { CallLimits, ServerLimits } from './scheduling/call-limits.ts';

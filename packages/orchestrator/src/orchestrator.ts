@@ -1,16 +1,13 @@
 import { randomInt } from 'node:crypto';
 import type { BrokerClient, Log, ServeAnswer, ServedRequest } from '@signalbox/client';
 import type { McpHost } from '@signalbox/mcp-host';
+import { type McpReply, messageOf, type OrchestratorFigures, SignalboxError } from '@signalbox/protocol';
 import {
   type CallSizeLimits,
   defaultCallSizeLimits,
   type Fault,
-  type McpReply,
-  messageOf,
   noFault,
-  type OrchestratorFigures,
-  SignalboxError,
-} from '@signalbox/protocol';
+} from '@signalbox/protocol/internal';
 import { ToolDigests } from '@signalbox/tool-calls';
 import { newApprovalId as newIdOfApproval } from './approvals/approval-id.ts';
 import { sendApprovalNotes } from './approvals/approval-notes.ts';

@@ -1,6 +1,5 @@
 // Frames, their bodies, and the codes and limits of the protocol.
 
-export { type HookSignature, hookSecret, hookSignatures } from './webhooks/hook-secret.ts';
 export { type BackupManifest, backupFiles, backupManifestSchema } from './wire/admin/backups.ts';
 export { type Hold, holdSubjects, maxHolds } from './wire/admin/holds.ts';
 export {
@@ -131,13 +130,7 @@ export {
   parseAddress,
   roleOfGroup,
 } from './names/address.ts';
-export {
-  type BrokerAddress,
-  maxSocketPathBytes,
-  parseBrokerAddress,
-  socketAddress,
-  untrustedDirectory,
-} from './names/broker-address.ts';
+export { type BrokerAddress, parseBrokerAddress, socketAddress } from './names/broker-address.ts';
 export {
   configuredSender,
   configuredSenderName,
@@ -158,13 +151,8 @@ export {
   roleSchema,
   wellKnownKinds,
 } from './names/name-schemas.ts';
-export { nearestName, suggestion } from './names/nearest-name.ts';
 export { isPrivileged } from './names/privileged-roles.ts';
-export { renewalCommand } from './names/renewal-command.ts';
-export { isSecretName } from './names/secret-name.ts';
-export { clashingServers, serverPart } from './names/server-part.ts';
-export { matchesPattern, mayMatchStart } from './names/star-pattern.ts';
-export { agentTokenMs, endsSoon } from './names/token-lifetime.ts';
+export { matchesPattern } from './names/star-pattern.ts';
 export {
   agentOfToken,
   isJwt,
@@ -342,42 +330,13 @@ export { mayBeOfTemplate, templateMatcher, templateShape } from './mcp/uri-templ
 export { readWholeManifest } from './mcp/whole-manifest.ts';
 export { workerFaceCapability } from './mcp/worker-face.ts';
 
-// Limits of single parts, how room is shared within them, and rates.
+// Permissions and errors.
 
-export { Budget } from './budget.ts';
 export {
-  type CallSizeLimits,
-  callLimits,
-  defaultCallSizeLimits,
-  defaultFaceLimits,
-  defaultJournalLimits,
-  defaultResultLimits,
-  type FaceLimits,
-  faceLimits,
-  type JournalLimits,
-  journalLimits,
-  type ResultLimits,
-  resultLimits,
-} from './part-limits.ts';
-export { SharedRoom, type Shortage } from './shared-room.ts';
-export { type TurnReader, Turns, unitsPerTurn } from './turns.ts';
-
-// Errors, faults and texts that every package uses.
-
-export { type Fault, faultAt, faultPoints, faultVariable, noFault } from './faults.ts';
-export { holdSubject, holdText, isOnAgent } from './holds.ts';
-export {
-  dashboardPath,
-  doesMoreThanAct,
-  figuresAccessPath,
   isPermitted,
-  listPermissions,
   operationPermissions,
   type Permission,
   permissions,
   permissionsOfRole,
 } from './permissions.ts';
-export { errnoOf, failuresOf, messageOf, SignalboxError } from './signalbox-error.ts';
-export { parseDuration } from './times/duration.ts';
-export { parseInstant } from './times/instant.ts';
-export { quotedLines, visible, visibleLine } from './visible-text.ts';
+export { messageOf, SignalboxError } from './signalbox-error.ts';

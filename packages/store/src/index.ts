@@ -1,4 +1,3 @@
-export { AuditChainCheck } from './audit-chain.ts';
 export {
   type AuditChain,
   type AuditEvent,
@@ -50,20 +49,7 @@ export type {
   ScheduledQuery,
 } from './scheduled-messages.ts';
 export { openSqliteAuditLog, type SqliteAuditLogOptions } from './sqlite/audit-log/audit-log.ts';
-export { verifyAuditLog } from './sqlite/audit-log/verify-audit-log.ts';
-export { type CopiedFile, describeFile, syncFile } from './sqlite/backup/copied-file.ts';
-export { copyDatabase } from './sqlite/backup/copy-database.ts';
-export { type DatabaseFormat, readDatabase } from './sqlite/backup/read-database.ts';
-export { claimRestoredStore, dropRestoredTokens } from './sqlite/backup/restored.ts';
-export { holdStoppedDirectory, lockDataDirectory } from './sqlite/data-directory-lock.ts';
-export { type ExpectedDatabase, refuseAbsent } from './sqlite/database.ts';
 export { openSqliteInboxStore, type SqliteInboxStoreOptions } from './sqlite/inbox-store/inbox-store.ts';
-export { type VerifiedStore, verifyInboxStore } from './sqlite/inbox-store/verify.ts';
-export {
-  openSqliteTokenStore,
-  type SqliteTokenStoreOptions,
-  type VerifiedTokens,
-  verifyTokenStore,
-} from './sqlite/token-store.ts';
+export { openSqliteTokenStore, type SqliteTokenStoreOptions } from './sqlite/token-store.ts';
 export { isFinalFailure, StoreError, type StoreErrorCode } from './store-error.ts';
 export type { HoldRecord, Permission, TokenRecord, TokenStore } from './token-store.ts';

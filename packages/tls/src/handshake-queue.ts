@@ -1,4 +1,4 @@
-import { Budget } from '@signalbox/protocol';
+import { Budget } from '@signalbox/protocol/internal';
 import { clientGroup } from './client-group.ts';
 
 /** The options of {@link HandshakeQueue}. */

@@ -1,4 +1,4 @@
-import { nearestName, suggestion } from '@signalbox/protocol';
+import { nearestName, suggestion } from '@signalbox/protocol/internal';
 import type { z } from 'zod';
 import { keysAt } from './schema-keys.ts';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { connectBroker } from '@signalbox/client';
 import type { TestBroker } from '@signalbox/testing';
-import type { AgentSetup, RunEvent, startCleanupProcess, superviseAgent } from '@signalbox/worker';
+import type { AgentSetup, RunEvent, startCleanupProcess, superviseAgent } from '@signalbox/worker/internal';
 
 export type SuperviseOptions = Parameters<typeof superviseAgent>[0];
 

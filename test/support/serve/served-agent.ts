@@ -10,7 +10,7 @@ import {
   serveAgent,
   startCleanupProcess,
   turnProgramOf,
-} from '@signalbox/worker';
+} from '@signalbox/worker/internal';
 import { testAgent } from '../runner/supervise-options.ts';
 
 /** A broker, an agent `walt` that writes to others, and a folder for programs. */

@@ -1,5 +1,5 @@
 import { processFaults } from '@signalbox/testing';
-import { serveSharedFace } from '@signalbox/worker';
+import { serveSharedFace } from '@signalbox/worker/internal';
 
 /** A shared face as a process of its own: argv is the path of its socket, the url of the broker and, if another than the default, `taskAfterMs`. */
 const [path, url, taskAfterMs] = process.argv.slice(2);

@@ -8,7 +8,7 @@ import {
   type SharedFace,
   type SharedFaceOptions,
   serveSharedFace,
-} from '@signalbox/worker';
+} from '@signalbox/worker/internal';
 import { startToolStack, type ToolStack, type ToolStackOptions } from '../orchestrator/tool-stack.ts';
 
 type Json = Record<string, unknown>;

@@ -1,17 +1,13 @@
-import {
-  countWaitingApprovals,
-  listHolds,
-  listOfflineWithMail,
-  type WaitingAgent,
-} from '@signalbox/operator';
+import { listHolds, listOfflineWithMail, type WaitingAgent } from '@signalbox/operator';
+import { countWaitingApprovals } from '@signalbox/operator/internal';
 import {
   type ConnectedAgent,
   type Hold,
-  holdText,
   isPermitted,
   operationPermissions,
   permissionsOfRole,
 } from '@signalbox/protocol';
+import { holdText } from '@signalbox/protocol/internal';
 import { type Session, withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { count, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';

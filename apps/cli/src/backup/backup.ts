@@ -6,7 +6,7 @@ import {
   type BegunBackup,
   beginBackup,
   finishBackup,
-} from '@signalbox/operator';
+} from '@signalbox/operator/internal';
 import { messageOf, parseBrokerAddress, SignalboxError } from '@signalbox/protocol';
 import { type Session, withSession } from '../connection/client-session.ts';
 import { type Connection, type ConnectionFlags, resolveConnection } from '../connection/connection.ts';

@@ -1,11 +1,5 @@
-import {
-  type Config,
-  configJsonSchema,
-  configWarnings,
-  findConfig,
-  searchedText,
-  withExposureChecked,
-} from '@signalbox/config';
+import { type Config, configJsonSchema } from '@signalbox/config';
+import { configWarnings, findConfig, searchedText, withExposureChecked } from '@signalbox/config/internal';
 import { dataDirectory } from '@signalbox/daemon/data-directory';
 import { SignalboxError } from '@signalbox/protocol';
 import { count, linesOf, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';

@@ -1,4 +1,5 @@
-import { type Config, type ConfigPart, findConfig } from '@signalbox/config';
+import type { Config, ConfigPart } from '@signalbox/config';
+import { findConfig } from '@signalbox/config/internal';
 import { brokerPlace, type ConnectionFlags } from '../connection/connection.ts';
 import { loadFound } from './load-found.ts';
 

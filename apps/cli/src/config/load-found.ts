@@ -1,5 +1,6 @@
 import { basename, isAbsolute } from 'node:path';
-import { type Config, type FoundConfig, type LoadOptions, loadConfig } from '@signalbox/config';
+import { type Config, type LoadOptions, loadConfig } from '@signalbox/config';
+import type { FoundConfig } from '@signalbox/config/internal';
 import { SignalboxError } from '@signalbox/protocol';
 
 /**

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Config } from '@signalbox/config';
 import { SignalboxError } from '@signalbox/protocol';
-import { findProgram } from '@signalbox/worker';
+import { findProgram } from '@signalbox/worker/internal';
 
 /** Warns of servers whose command or working directory is not there, so that they could not be started now. */
 export function missingCommands({ mcpServers, origins }: Config, env: NodeJS.ProcessEnv): string[] {

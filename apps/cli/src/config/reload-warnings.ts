@@ -1,4 +1,5 @@
-import { type Config, writableByOthers } from '@signalbox/config';
+import type { Config } from '@signalbox/config';
+import { writableByOthers } from '@signalbox/config/internal';
 
 /** Warns of files of a configuration that others may change, so that no change is put in force by itself. */
 export function reloadWarnings({ files, capabilities }: Config): string[] {

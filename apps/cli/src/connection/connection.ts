@@ -1,11 +1,11 @@
+import type { Config } from '@signalbox/config';
 import {
   builtInConfig,
-  type Config,
   type FoundConfig,
   findConfig,
   type SearchStart,
   searchedText,
-} from '@signalbox/config';
+} from '@signalbox/config/internal';
 import { dataDirectory, localBrokerUrl, operatorToken } from '@signalbox/daemon/data-directory';
 import {
   agentOf,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
-import { type Config, reloadObstacle } from '@signalbox/config';
+import type { Config } from '@signalbox/config';
+import { reloadObstacle } from '@signalbox/config/internal';
 import { SignalboxError } from '@signalbox/protocol';
 
 /**

@@ -1,4 +1,5 @@
-import { type Config, type FoundConfig, findConfig } from '@signalbox/config';
+import type { Config } from '@signalbox/config';
+import { type FoundConfig, findConfig } from '@signalbox/config/internal';
 import { runBroker } from '@signalbox/daemon/broker';
 import { isSupervised } from '@signalbox/daemon/supervisor';
 import { parseBrokerAddress } from '@signalbox/protocol';

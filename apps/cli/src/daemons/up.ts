@@ -1,14 +1,13 @@
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { type Config, loadConfig } from '@signalbox/config';
 import {
-  type Config,
   type FoundConfig,
   findConfig,
   formatListenAddress,
-  loadConfig,
   searchedText,
   withExposureChecked,
-} from '@signalbox/config';
+} from '@signalbox/config/internal';
 import { brokerKeeper, dataDirectory } from '@signalbox/daemon/data-directory';
 import type { OrchestratorReport, ServerStart } from '@signalbox/daemon/orchestrator';
 import { SupervisedChild, type SupervisedOptions } from '@signalbox/daemon/supervisor';

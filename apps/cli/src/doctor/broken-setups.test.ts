@@ -19,7 +19,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { builtInConfig } from '@signalbox/config';
+import { builtInConfig } from '@signalbox/config/internal';
 import { type RunningBroker, runBroker } from '@signalbox/daemon';
 import { type ServerReport, tokenFileText } from '@signalbox/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { runningBroker } from '@signalbox/daemon/data-directory';
 import { queryOrchestrator, readClock, readStats } from '@signalbox/operator';
 import { SignalboxError } from '@signalbox/protocol';
-import { agentPrograms } from '@signalbox/worker';
+import { agentPrograms } from '@signalbox/worker/internal';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { clientFiles } from '../init/client-files.ts';
 import { ownNodeRange } from '../process/version.ts';

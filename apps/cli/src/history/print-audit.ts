@@ -1,6 +1,7 @@
-import { auditPageSize, auditRows, readAudit, readAuditChain } from '@signalbox/operator';
+import { auditRows, readAudit, readAuditChain } from '@signalbox/operator';
+import { auditPageSize } from '@signalbox/operator/internal';
 import { type AuditEntry, type AuditEntryKind, auditEntryKinds, SignalboxError } from '@signalbox/protocol';
-import { AuditChainCheck } from '@signalbox/store';
+import { AuditChainCheck } from '@signalbox/store/internal';
 import { withSession } from '../connection/client-session.ts';
 import { formatElapsed } from '../terminal/duration.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';

@@ -1,6 +1,8 @@
-import { checkToolPattern, listHolds, placeHold, releaseHolds } from '@signalbox/operator';
-import { type Hold, holdSubject, parseInstant, SignalboxError } from '@signalbox/protocol';
+import { listHolds, placeHold, releaseHolds } from '@signalbox/operator';
+import { checkToolPattern } from '@signalbox/operator/internal';
+import { type Hold, SignalboxError } from '@signalbox/protocol';
 import { parseDuration } from '@signalbox/protocol/duration';
+import { holdSubject, parseInstant } from '@signalbox/protocol/internal';
 import { type Session, withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { type OrchestratorFlag, orchestratorOf } from '../connection/orchestrator-request.ts';

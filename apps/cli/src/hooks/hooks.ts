@@ -1,5 +1,6 @@
 import { listWebhooks, type WebhookReport } from '@signalbox/operator';
-import { SignalboxError, suggestion } from '@signalbox/protocol';
+import { SignalboxError } from '@signalbox/protocol';
+import { suggestion } from '@signalbox/protocol/internal';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';

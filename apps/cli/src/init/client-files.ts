@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { importPathText } from '@signalbox/config';
-import { errnoOf } from '@signalbox/protocol';
+import { importPathText } from '@signalbox/config/internal';
+import { errnoOf } from '@signalbox/protocol/internal';
 import { z } from 'zod';
 
 /** A file in which an MCP client keeps its servers. */

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import { errnoOf } from '@signalbox/protocol';
+import { errnoOf } from '@signalbox/protocol/internal';
 
 const rule = '*.token';
 

@@ -1,4 +1,5 @@
-import { type Message, parseJson, quotedLines } from '@signalbox/protocol';
+import { type Message, parseJson } from '@signalbox/protocol';
+import { quotedLines } from '@signalbox/protocol/internal';
 import { oneLine } from '../terminal/output.ts';
 
 /** Returns a message as `--json` prints it: its header, and its body as {@link parsedBody} reads it. */

@@ -1,5 +1,5 @@
 import type { LogLevel } from '@signalbox/daemon';
-import { visible, visibleLine } from '@signalbox/protocol';
+import { visible, visibleLine } from '@signalbox/protocol/internal';
 import { withTexts } from '@signalbox/redaction';
 import pino, { type Logger } from 'pino';
 

@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
 import { rmSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, resolve } from 'node:path';
-import { type FoundConfig, findConfig } from '@signalbox/config';
+import { type FoundConfig, findConfig } from '@signalbox/config/internal';
 import { dataDirectory } from '@signalbox/daemon/data-directory';
-import { errnoOf, messageOf, SignalboxError } from '@signalbox/protocol';
+import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { errnoOf } from '@signalbox/protocol/internal';
 import { loadFound } from '../config/load-found.ts';
 import { ownCommand } from '../process/own-command.ts';
 import { printJson, printLines, printNotes } from '../terminal/output.ts';

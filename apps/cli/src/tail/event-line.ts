@@ -1,5 +1,6 @@
 import type { TailEvent } from '@signalbox/operator';
-import { type CallRecord, holdSubject, holdText, type TailNotice } from '@signalbox/protocol';
+import type { CallRecord, TailNotice } from '@signalbox/protocol';
+import { holdSubject, holdText } from '@signalbox/protocol/internal';
 import { byteSize } from '../terminal/byte-size.ts';
 import { formatDuration, formatElapsed } from '../terminal/duration.ts';
 import { cell, oneLine } from '../terminal/output.ts';

@@ -1,5 +1,5 @@
 import type { Failure } from '@signalbox/daemon/supervisor';
-import { quotedLines, visibleLine } from '@signalbox/protocol';
+import { quotedLines, visibleLine } from '@signalbox/protocol/internal';
 
 /** Writes a failure for people: what happened, and what to do about it. */
 export function failureText({ code, message, hint, request_id, ask_again, also }: Failure): string {

@@ -1,4 +1,4 @@
-import { visible, visibleLine } from '@signalbox/protocol';
+import { visible, visibleLine } from '@signalbox/protocol/internal';
 import { columnGap, fittingWidths } from './column-widths.ts';
 import { cutText, textWidth } from './text-width.ts';
 

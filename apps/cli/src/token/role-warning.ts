@@ -1,5 +1,6 @@
 import type { Config } from '@signalbox/config';
-import { nearestName, SignalboxError } from '@signalbox/protocol';
+import { SignalboxError } from '@signalbox/protocol';
+import { nearestName } from '@signalbox/protocol/internal';
 import { configBeside } from '../config/config-beside.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { rename, rm, writeFile } from 'node:fs/promises';
-import { errnoOf, messageOf, SignalboxError } from '@signalbox/protocol';
+import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { errnoOf } from '@signalbox/protocol/internal';
 
 /** Throws `usage` if a file exists that must not be replaced. */
 export function checkFree(file: string, force: boolean): void {

@@ -1,4 +1,4 @@
-import { endsSoon, renewalCommand } from '@signalbox/protocol';
+import { endsSoon, renewalCommand } from '@signalbox/protocol/internal';
 import { formatDuration } from '../terminal/duration.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 

@@ -1,13 +1,14 @@
 import {
   type IssuedToken,
-  isRenewedByHand,
   issueToken,
   type ListedToken,
   listTokens,
   revokeAgentTokens,
   revokeToken,
 } from '@signalbox/operator';
-import { endsSoon, renewalCommand, SignalboxError, tokenFileText } from '@signalbox/protocol';
+import { isRenewedByHand } from '@signalbox/operator/internal';
+import { SignalboxError, tokenFileText } from '@signalbox/protocol';
+import { endsSoon, renewalCommand } from '@signalbox/protocol/internal';
 import { configOptions } from '../config/config-options.ts';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { type BrokerClient, newMessageId } from '@signalbox/client';
-import { queryOrchestrator, readManifest, replyError, sendOrchestratorRequest } from '@signalbox/operator';
+import { queryOrchestrator, readManifest } from '@signalbox/operator';
+import { replyError, sendOrchestratorRequest } from '@signalbox/operator/internal';
 import {
   askDeadlineOf,
   type CallRequest,

@@ -1,4 +1,5 @@
-import { listCalls, listOwnCalls, maxCalls, maxOwnCalls } from '@signalbox/operator';
+import { listCalls, listOwnCalls } from '@signalbox/operator';
+import { maxCalls, maxOwnCalls } from '@signalbox/operator/internal';
 import { permissionsOfRole } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';

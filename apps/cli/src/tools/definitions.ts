@@ -1,5 +1,5 @@
 import type { DefinitionDifference, DefinitionReport, DefinitionsReply } from '@signalbox/protocol';
-import { quotedLines } from '@signalbox/protocol';
+import { quotedLines } from '@signalbox/protocol/internal';
 import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { exitCodes } from '../terminal/exit-codes.ts';
 import { count, printJson, printLines, tableLines } from '../terminal/output.ts';

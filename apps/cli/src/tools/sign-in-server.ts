@@ -1,6 +1,8 @@
-import { type Config, findConfig, searchedText } from '@signalbox/config';
+import type { Config } from '@signalbox/config';
+import { findConfig, searchedText } from '@signalbox/config/internal';
 import type { HttpServerConfig } from '@signalbox/mcp-host';
-import { nearestName, SignalboxError } from '@signalbox/protocol';
+import { SignalboxError } from '@signalbox/protocol';
+import { nearestName } from '@signalbox/protocol/internal';
 import type { AuthorizationCodeAuth } from '@signalbox/server-auth';
 import { loadFound } from '../config/load-found.ts';
 

@@ -1,4 +1,5 @@
-import { type ServerReport, SignalboxError, suggestion } from '@signalbox/protocol';
+import { type ServerReport, SignalboxError } from '@signalbox/protocol';
+import { suggestion } from '@signalbox/protocol/internal';
 import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
 import { serverDetails, tookText } from './server-report.ts';

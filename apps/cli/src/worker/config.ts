@@ -1,23 +1,18 @@
 import { statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { findConfig, loadConfig, settledPath } from '@signalbox/config';
+import { loadConfig } from '@signalbox/config';
+import { findConfig, settledPath } from '@signalbox/config/internal';
 import { dataDirectory, runningAddresses } from '@signalbox/daemon/data-directory';
-import {
-  agentOf,
-  agentOfToken,
-  isJwt,
-  parseBrokerAddress,
-  SignalboxError,
-  suggestion,
-} from '@signalbox/protocol';
+import { agentOf, agentOfToken, isJwt, parseBrokerAddress, SignalboxError } from '@signalbox/protocol';
+import { suggestion } from '@signalbox/protocol/internal';
 import {
   clientSnippet,
   type FaceTarget,
   type SnippetClient,
   type SnippetFile,
   snippetClients,
-} from '@signalbox/worker';
+} from '@signalbox/worker/internal';
 import { type Connection, type ConnectionFlags, resolveConnection } from '../connection/connection.ts';
 import { ownCommand } from '../process/own-command.ts';
 import { linesOf, printJson, printLines, printNotes } from '../terminal/output.ts';

@@ -1,5 +1,5 @@
 import { type Message, permissionsOfRole, SignalboxError } from '@signalbox/protocol';
-import { startEchoWorker } from '@signalbox/worker';
+import { startEchoWorker } from '@signalbox/worker/internal';
 import { openClient, withConnectionHint } from '../connection/client-session.ts';
 import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts';
 import { announceReady } from '../daemons/announce-ready.ts';

@@ -1,6 +1,6 @@
-import { findConfig } from '@signalbox/config';
+import { findConfig } from '@signalbox/config/internal';
 import { isSupervised } from '@signalbox/daemon/supervisor';
-import { serveSharedFace } from '@signalbox/worker';
+import { serveSharedFace } from '@signalbox/worker/internal';
 import { loadFound } from '../config/load-found.ts';
 import { announceReady } from '../daemons/announce-ready.ts';
 import { faultFromEnvironment } from '../process/fault-environment.ts';

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
-import { findConfig, formatListenAddress, listenError, parseListenAddress } from '@signalbox/config';
+import { parseListenAddress } from '@signalbox/config';
+import { findConfig, formatListenAddress, listenError } from '@signalbox/config/internal';
 import type { Log } from '@signalbox/daemon';
 import type { TlsFiles } from '@signalbox/daemon/tls';
 import { isLoopback, SignalboxError } from '@signalbox/protocol';

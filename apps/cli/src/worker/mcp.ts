@@ -1,5 +1,6 @@
 import { issuerOfToken, permissionsOfRole, SignalboxError } from '@signalbox/protocol';
-import { type ExecutorOptions, McpProxyExecutor, serveMcpFace, type TurnRef } from '@signalbox/worker';
+import { type ExecutorOptions, McpProxyExecutor, serveMcpFace } from '@signalbox/worker';
+import type { TurnRef } from '@signalbox/worker/internal';
 import { withConnectionHint } from '../connection/client-session.ts';
 import {
   type Connection,

@@ -1,5 +1,5 @@
 import { idPattern } from '@signalbox/protocol/names';
-import type { TurnRef } from '@signalbox/worker';
+import type { TurnRef } from '@signalbox/worker/internal';
 
 /** The most messages of one turn that a face takes. */
 const maxMessages = 64;

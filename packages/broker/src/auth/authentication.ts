@@ -1,4 +1,5 @@
-import { frameLimits, furtherCosts, isJwt, type Turns } from '@signalbox/protocol';
+import { frameLimits, furtherCosts, isJwt } from '@signalbox/protocol';
+import type { Turns } from '@signalbox/protocol/internal';
 import type { TokenRecord } from '@signalbox/store';
 import type { ConnectedCallers } from '../frames/connected-callers.ts';
 import type { IdentityProvider } from './identity-provider.ts';

@@ -1,4 +1,4 @@
-import { agentTokenMs } from '@signalbox/protocol';
+import { agentTokenMs } from '@signalbox/protocol/internal';
 import type { TokenRecord } from '@signalbox/store';
 import { expect, test } from 'vitest';
 import { judgeIssue } from './issuing-rules.ts';

@@ -1,4 +1,4 @@
-import { agentTokenMs, doesMoreThanAct } from '@signalbox/protocol';
+import { agentTokenMs, doesMoreThanAct } from '@signalbox/protocol/internal';
 import type { TokenRecord } from '@signalbox/store';
 import type { TokenOrigin } from './token-registry.ts';
 import {

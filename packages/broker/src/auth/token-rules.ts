@@ -1,13 +1,12 @@
 import {
-  agentTokenMs,
   isAgentId,
   isConfiguredSenderRole,
   isMintingPattern,
   isNamedOperator,
   isReservedName,
   permissionsOfRole,
-  renewalCommand,
 } from '@signalbox/protocol';
+import { agentTokenMs, renewalCommand } from '@signalbox/protocol/internal';
 import type { Permission, TokenRecord } from '@signalbox/store';
 import { providerTokenPrefix } from './identity-provider.ts';
 

@@ -1,6 +1,7 @@
 import { chmod, lstat, mkdir, readdir, realpath, rm, rmdir } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
-import { backupFiles, errnoOf, messageOf } from '@signalbox/protocol';
+import { backupFiles, messageOf } from '@signalbox/protocol';
+import { errnoOf } from '@signalbox/protocol/internal';
 import { writePrivate } from '../broker-files.ts';
 
 /** The reason why a backup is refused or was given up, for the person who asked for it. */

@@ -2,7 +2,7 @@ import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type AdminParams, type BackupManifest, backupFiles, messageOf } from '@signalbox/protocol';
-import { copyDatabase, describeFile, syncFile } from '@signalbox/store';
+import { copyDatabase, describeFile, syncFile } from '@signalbox/store/internal';
 import { brokerFiles, writePrivate } from '../broker-files.ts';
 import { type BackupDirectory, BackupError } from './backup-directory.ts';
 

@@ -1,4 +1,4 @@
-import { holdSubject } from '@signalbox/protocol';
+import { holdSubject } from '@signalbox/protocol/internal';
 import { type AuditLog, type InboxStore, isFinalFailure } from '@signalbox/store';
 import { auditEvent } from '../audit-event.ts';
 import type { KnownAgents } from '../auth/known-agents.ts';

@@ -1,4 +1,5 @@
-import { type Fault, isConfiguredSender, type MessageFrame, type Sender } from '@signalbox/protocol';
+import { isConfiguredSender, type MessageFrame, type Sender } from '@signalbox/protocol';
+import type { Fault } from '@signalbox/protocol/internal';
 import type { InboxStore, NewMessage, Retried } from '@signalbox/store';
 import { CommitQueue } from './commits/commit-queue.ts';
 import type { Consumer } from './consumer.ts';

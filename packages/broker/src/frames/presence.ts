@@ -2,10 +2,10 @@ import {
   type AnnounceFrame,
   type ConnectedAgent,
   furtherCosts,
-  holdText,
   type ListConnectedFrame,
   operationPermissions,
 } from '@signalbox/protocol';
+import { holdText } from '@signalbox/protocol/internal';
 import { mayList } from '../auth/role-policy.ts';
 import { type Caller, mayDo } from './caller.ts';
 import type { ConnectedCaller } from './connected-callers.ts';

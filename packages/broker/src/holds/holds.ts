@@ -1,4 +1,5 @@
-import { type Hold, type HoldsFrame, isOnAgent, isPrivileged } from '@signalbox/protocol';
+import { type Hold, type HoldsFrame, isPrivileged } from '@signalbox/protocol';
+import { isOnAgent } from '@signalbox/protocol/internal';
 import { type HoldRecord, hasExpired, type TokenStore } from '@signalbox/store';
 import type { TokenRegistry } from '../auth/token-registry.ts';
 import type { ExpiryClock } from '../core/time/expiry-clock.ts';

@@ -1,4 +1,5 @@
-import { Budget, type Limits, Turns, unitsPerTurn } from '@signalbox/protocol';
+import type { Limits } from '@signalbox/protocol';
+import { Budget, Turns, unitsPerTurn } from '@signalbox/protocol/internal';
 import type { TokenRecord } from '@signalbox/store';
 import { RateLimit } from './rate-limit.ts';
 import { figure, type RoleLimits } from './role-limits.ts';

@@ -1,6 +1,6 @@
 import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
-import { errnoOf } from '@signalbox/protocol';
+import { errnoOf } from '@signalbox/protocol/internal';
 import type { Log } from '../log.ts';
 import { FrequentEvent } from './frequent-event.ts';
 

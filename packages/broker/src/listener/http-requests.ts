@@ -5,13 +5,8 @@ import {
   refusedAccess,
   StatusRequests,
 } from '@signalbox/monitoring';
-import {
-  type ErrorCode,
-  figuresAccessPath,
-  isPermitted,
-  operationPermissions,
-  subprotocol,
-} from '@signalbox/protocol';
+import { type ErrorCode, isPermitted, operationPermissions, subprotocol } from '@signalbox/protocol';
+import { figuresAccessPath } from '@signalbox/protocol/internal';
 import { checkCertificate, type TlsPair } from '@signalbox/tls';
 import { auditEvent } from '../audit-event.ts';
 import type { Authenticated, Authentication } from '../auth/authentication.ts';

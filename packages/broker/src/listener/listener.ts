@@ -7,7 +7,8 @@ import {
 } from 'node:net';
 import { type Duplex, duplexPair } from 'node:stream';
 import { bearerOf, refusal as refuseRequest, type StatusRequests, send } from '@signalbox/monitoring';
-import { frameCosts, subprotocol, Turns } from '@signalbox/protocol';
+import { frameCosts, subprotocol } from '@signalbox/protocol';
+import { Turns } from '@signalbox/protocol/internal';
 import { TlsFront, type TlsPair } from '@signalbox/tls';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { auditEvent } from '../audit-event.ts';

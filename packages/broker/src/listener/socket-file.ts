@@ -1,13 +1,8 @@
 import { createHash } from 'node:crypto';
 import { chmod, lstat, mkdir, realpath, rm, stat } from 'node:fs/promises';
 import { basename, isAbsolute, join } from 'node:path';
-import {
-  errnoOf,
-  maxSocketPathBytes,
-  messageOf,
-  SignalboxError,
-  untrustedDirectory,
-} from '@signalbox/protocol';
+import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { errnoOf, maxSocketPathBytes, untrustedDirectory } from '@signalbox/protocol/internal';
 import { brokerFiles } from '../broker-files.ts';
 
 /** The Unix socket that a broker listens on, or the reasons why there is none. */

@@ -1,4 +1,4 @@
-import { Turns } from '@signalbox/protocol';
+import { Turns } from '@signalbox/protocol/internal';
 import { describe, expect, it } from 'vitest';
 import { binary, FrameReader, type FrameReaderDeps } from './frame-reader.ts';
 

@@ -1,5 +1,5 @@
-import type { Turns } from '@signalbox/protocol';
 import { FrameCursor } from '@signalbox/protocol';
+import type { Turns } from '@signalbox/protocol/internal';
 
 /** The number of waiting characters above which nothing more is read from the socket. */
 const maxWaitingLength = 1024 * 1024;

@@ -1,4 +1,4 @@
-import type { Turns } from '@signalbox/protocol';
+import type { Turns } from '@signalbox/protocol/internal';
 import type { WebSocket } from 'ws';
 
 /** The reasons for which nothing is read from a connection: what waits, or the turns that are over. */

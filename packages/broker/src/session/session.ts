@@ -1,6 +1,5 @@
 import type { Duplex } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Turns } from '@signalbox/protocol';
 import {
   type BrokerFrame,
   type ClientFrame,
@@ -11,6 +10,7 @@ import {
   parseClientFrame,
   type WelcomeFrame,
 } from '@signalbox/protocol';
+import type { Turns } from '@signalbox/protocol/internal';
 import type { WebSocket } from 'ws';
 import type { Caller } from '../frames/caller.ts';
 import type { FrameDeps } from '../frames/frame-deps.ts';

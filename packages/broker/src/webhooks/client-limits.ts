@@ -1,4 +1,5 @@
-import { Budget, type Limits } from '@signalbox/protocol';
+import type { Limits } from '@signalbox/protocol';
+import { Budget } from '@signalbox/protocol/internal';
 import { RateLimit } from '../limits/rate-limit.ts';
 
 /** The most addresses whose rates are known. Those beyond them share one. */

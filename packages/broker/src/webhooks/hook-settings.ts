@@ -1,4 +1,4 @@
-import type { HookSignature } from '@signalbox/protocol';
+import type { HookSignature } from '@signalbox/protocol/internal';
 
 /** A webhook: the recipient of its messages, their kind, and how its sender proves itself. */
 export interface HookEntry {

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { type HookSignature, hookSecret } from '@signalbox/protocol';
+import { type HookSignature, hookSecret } from '@signalbox/protocol/internal';
 import { expect, test } from 'vitest';
 import { checkSignature, type Verdict } from './signature-check.ts';
 

@@ -1,6 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { HookSignature } from '@signalbox/protocol';
+import type { HookSignature } from '@signalbox/protocol/internal';
 
 /** The clocks of a sender of Standard Webhooks and of this machine may differ by so much, in seconds. */
 const toleranceSeconds = 5 * 60;

@@ -1,10 +1,5 @@
-import {
-  configuredSender,
-  type HookSignature,
-  hookSecret,
-  type Sender,
-  SignalboxError,
-} from '@signalbox/protocol';
+import { configuredSender, type Sender, SignalboxError } from '@signalbox/protocol';
+import { type HookSignature, hookSecret } from '@signalbox/protocol/internal';
 import type { ReachedAt } from '../listener/reached-at.ts';
 import type { HookEntry, HookSettings } from './hook-settings.ts';
 

@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { errnoOf } from '@signalbox/protocol';
+import { errnoOf } from '@signalbox/protocol/internal';
 import { type Capability, compileCapability } from '../document/compile-capability.ts';
 import { type FileProblem, parseCapabilityFile } from './parse-file.ts';
 

@@ -1,4 +1,4 @@
-import { suggestion } from '@signalbox/protocol';
+import { suggestion } from '@signalbox/protocol/internal';
 import { namesIn, parseTemplate, soleName, type Template, type ValueTemplate } from './template.ts';
 
 /** A problem in a document. `path` leads to it from the document's root. */

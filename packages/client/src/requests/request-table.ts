@@ -7,7 +7,8 @@ import {
   parseJson,
   type SignalboxError,
 } from '@signalbox/protocol';
-import { beginReceive, beginSend, type Tracing } from '@signalbox/tracing';
+import type { Tracing } from '@signalbox/tracing';
+import { beginReceive, beginSend } from '@signalbox/tracing/internal';
 import type { ParseBody } from '../body-reader.ts';
 import type { Log, ParsedMessage, RequestOptions, RequestOutcome } from '../broker-client.ts';
 import type { Clock } from '../clock.ts';

@@ -1,5 +1,6 @@
 import type { Message } from '@signalbox/protocol';
-import { type TracedSpan, validTraceparent } from '@signalbox/tracing';
+import type { TracedSpan } from '@signalbox/tracing';
+import { validTraceparent } from '@signalbox/tracing/internal';
 import type { ServedRequest } from '../broker-client.ts';
 import { clientError } from '../errors.ts';
 import type { Deadline } from '../requests/deadline-table.ts';

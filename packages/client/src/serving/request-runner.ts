@@ -1,5 +1,5 @@
 import { type CancelNotice, type Message, messageOf } from '@signalbox/protocol';
-import { beginProcess } from '@signalbox/tracing';
+import { beginProcess } from '@signalbox/tracing/internal';
 import type { ParseBody } from '../body-reader.ts';
 import { handBack, type ServeAnswer, type ServeHandler } from '../broker-client.ts';
 import type { DeadlineTable } from '../requests/deadline-table.ts';

@@ -2,7 +2,8 @@ import { realpathSync, statSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { type BrokerAddress, subprotocol, untrustedDirectory } from '@signalbox/protocol';
+import { type BrokerAddress, subprotocol } from '@signalbox/protocol';
+import { untrustedDirectory } from '@signalbox/protocol/internal';
 import { WebSocket } from 'ws';
 import { clientError, otherUserHint, unreachable } from '../errors.ts';
 

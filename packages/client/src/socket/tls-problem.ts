@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { PeerCertificate } from 'node:tls';
-import { errnoOf, messageOf, type SignalboxError } from '@signalbox/protocol';
+import { messageOf, type SignalboxError } from '@signalbox/protocol';
+import { errnoOf } from '@signalbox/protocol/internal';
 import { clientError } from '../errors.ts';
 
 const clockHint = 'If it is not, the clock of this machine is wrong';

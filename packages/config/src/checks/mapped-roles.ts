@@ -1,4 +1,5 @@
-import { nearestName, permissionsOfRole } from '@signalbox/protocol';
+import { permissionsOfRole } from '@signalbox/protocol';
+import { nearestName } from '@signalbox/protocol/internal';
 import type { Config } from '../config.ts';
 
 /**

@@ -1,4 +1,5 @@
-import { isGroup, roleOfGroup, suggestion } from '@signalbox/protocol';
+import { isGroup, roleOfGroup } from '@signalbox/protocol';
+import { suggestion } from '@signalbox/protocol/internal';
 import type { Config } from '../config.ts';
 
 /**

@@ -1,5 +1,6 @@
 import { toolNameStart } from '@signalbox/mcp-host/rules';
-import { matchesPattern, mayMatchStart, nearestName, serverPart } from '@signalbox/protocol';
+import { matchesPattern } from '@signalbox/protocol';
+import { mayMatchStart, nearestName, serverPart } from '@signalbox/protocol/internal';
 import type { Config } from '../config.ts';
 
 /**

@@ -1,6 +1,7 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { errnoOf, messageOf } from '@signalbox/protocol';
+import { messageOf } from '@signalbox/protocol';
+import { errnoOf } from '@signalbox/protocol/internal';
 import type { ConfigProblem } from './config-problem.ts';
 import { pathIn } from './path-in.ts';
 import type { ReferenceSources } from './references.ts';

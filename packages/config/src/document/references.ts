@@ -1,4 +1,5 @@
-import { errnoOf, messageOf } from '@signalbox/protocol';
+import { messageOf } from '@signalbox/protocol';
+import { errnoOf } from '@signalbox/protocol/internal';
 import { type Document, isMap, isPair, isScalar, isSeq, visit } from 'yaml';
 
 /** The environment and the files that references may read. */

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { McpServerConfig } from '@signalbox/mcp-host';
 import { namedSecretsOf } from '@signalbox/mcp-host/rules';
-import { isLoopback, isSecretName } from '@signalbox/protocol';
+import { isLoopback } from '@signalbox/protocol';
+import { isSecretName } from '@signalbox/protocol/internal';
 import type { Config } from '../config.ts';
 import { readableByOthers } from './readable-by-others.ts';
 

@@ -1,4 +1,4 @@
-import { suggestion } from '@signalbox/protocol';
+import { suggestion } from '@signalbox/protocol/internal';
 import { z } from 'zod';
 import { nonEmpty, toolPattern } from './value-schemas.ts';
 

@@ -7,9 +7,9 @@ import {
   mailboxToolNames,
   permissionsOfRole,
   roleSchema,
-  suggestion,
   unreadHints,
 } from '@signalbox/protocol';
+import { suggestion } from '@signalbox/protocol/internal';
 import { z } from 'zod';
 import { parseListenAddress } from '../listen-address.ts';
 import { askRuleSchema } from './ask-schema.ts';

@@ -1,11 +1,5 @@
-import {
-  configuredSenderName,
-  hookSecret,
-  hookSignatures,
-  isSubInbox,
-  kindSchema,
-  recipientSchema,
-} from '@signalbox/protocol';
+import { configuredSenderName, isSubInbox, kindSchema, recipientSchema } from '@signalbox/protocol';
+import { hookSecret, hookSignatures } from '@signalbox/protocol/internal';
 import { z } from 'zod';
 import { nonEmpty } from './value-schemas.ts';
 

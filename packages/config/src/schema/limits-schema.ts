@@ -1,13 +1,5 @@
-import {
-  callLimits,
-  faceLimits,
-  journalLimits,
-  type LimitEntry,
-  type LimitOverrides,
-  limitsOf,
-  limitTable,
-  resultLimits,
-} from '@signalbox/protocol';
+import { type LimitEntry, type LimitOverrides, limitsOf, limitTable } from '@signalbox/protocol';
+import { callLimits, faceLimits, journalLimits, resultLimits } from '@signalbox/protocol/internal';
 import { z } from 'zod';
 
 /** Accepts the limits that an operator may set for all roles, or for one, under the paths of the table of limits. */

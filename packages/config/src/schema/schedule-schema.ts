@@ -1,4 +1,5 @@
-import { isSubInbox, kindSchema, parseDuration, recipientSchema } from '@signalbox/protocol';
+import { isSubInbox, kindSchema, recipientSchema } from '@signalbox/protocol';
+import { parseDuration } from '@signalbox/protocol/internal';
 import { runTimes } from '@signalbox/protocol/run-times';
 import { z } from 'zod';
 import { innerKinds } from './hook-schema.ts';

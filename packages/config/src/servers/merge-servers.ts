@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
-import { clashingServers, serverPart, suggestion } from '@signalbox/protocol';
+import { clashingServers, serverPart, suggestion } from '@signalbox/protocol/internal';
 import { pathText } from '@signalbox/yaml-files';
 import { type FileProblem, openConfigFile, type ReadContext } from '../document/config-file.ts';
 import type { ConfigProblem } from '../document/config-problem.ts';

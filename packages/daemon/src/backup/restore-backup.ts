@@ -2,15 +2,15 @@ import { constants } from 'node:fs';
 import { chmod, copyFile, mkdir, readdir, realpath, rename, rm, rmdir } from 'node:fs/promises';
 import { basename, join, resolve, sep } from 'node:path';
 import { brokerFiles } from '@signalbox/broker/files';
-import { disownRestoredJournal } from '@signalbox/orchestrator';
+import { disownRestoredJournal } from '@signalbox/orchestrator/internal';
 import { type AuditEventCode, backupFiles, messageOf, SignalboxError } from '@signalbox/protocol';
+import { openSqliteAuditLog } from '@signalbox/store';
 import {
   claimRestoredStore,
   dropRestoredTokens,
   lockDataDirectory,
-  openSqliteAuditLog,
   syncFile,
-} from '@signalbox/store';
+} from '@signalbox/store/internal';
 import { orchestratorFiles, restoringFolder } from '../data-directory/data-directory.ts';
 import { type BackupContents, verifyBackup } from './verify-backup.ts';
 

@@ -7,7 +7,7 @@ import {
   verifyAuditLog,
   verifyInboxStore,
   verifyTokenStore,
-} from '@signalbox/store';
+} from '@signalbox/store/internal';
 import { orchestratorFiles } from '../data-directory/data-directory.ts';
 import { verifyJournal } from './verify-journal.ts';
 

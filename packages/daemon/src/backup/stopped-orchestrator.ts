@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { copyStoppedJournal } from '@signalbox/orchestrator';
+import { copyStoppedJournal } from '@signalbox/orchestrator/internal';
 import { backupFiles } from '@signalbox/protocol';
 import { orchestratorFiles } from '../data-directory/data-directory.ts';
 

@@ -1,7 +1,7 @@
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type BackupManifest, backupFiles, backupManifestSchema, messageOf } from '@signalbox/protocol';
-import { describeFile, verifyAuditLog, verifyInboxStore, verifyTokenStore } from '@signalbox/store';
+import { describeFile, verifyAuditLog, verifyInboxStore, verifyTokenStore } from '@signalbox/store/internal';
 import { verifyJournal } from './verify-journal.ts';
 
 /** What a backup holds, in numbers. */

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { type BrokerClient, type Log as ClientLog, connectBroker } from '@signalbox/client';
-import { type Config, formatListenAddress, withExposureChecked } from '@signalbox/config';
+import type { Config } from '@signalbox/config';
+import { formatListenAddress, withExposureChecked } from '@signalbox/config/internal';
 import { type McpHost, startMcpHost } from '@signalbox/mcp-host';
 import {
   type Journal,
@@ -10,7 +11,8 @@ import {
   ResultStore,
   startOrchestrator,
 } from '@signalbox/orchestrator';
-import { type Fault, noFault, SignalboxError } from '@signalbox/protocol';
+import { SignalboxError } from '@signalbox/protocol';
+import { type Fault, noFault } from '@signalbox/protocol/internal';
 import type { Tracing } from '@signalbox/tracing';
 import { dataDirectory, localBrokerUrl, orchestratorFiles } from '../data-directory/data-directory.ts';
 import { type Log, type LogLevel, withLevels } from '../log.ts';

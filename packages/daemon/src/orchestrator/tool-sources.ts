@@ -1,5 +1,6 @@
 import { openCapabilities } from '@signalbox/capability-files';
-import { type Config, reloadObstacle } from '@signalbox/config';
+import type { Config } from '@signalbox/config';
+import { reloadObstacle } from '@signalbox/config/internal';
 import { createGuardedFetch } from '@signalbox/guarded-fetch';
 import type { HostEvent, HttpServerConfig } from '@signalbox/mcp-host';
 import {

@@ -1,4 +1,4 @@
-import { builtInConfig } from '@signalbox/config';
+import { builtInConfig } from '@signalbox/config/internal';
 import { expect, test } from 'vitest';
 import { policyOf } from './policy.ts';
 

@@ -1,4 +1,5 @@
-import { type Config, type ConfigDocument, settleConfig } from '@signalbox/config';
+import type { Config, ConfigDocument } from '@signalbox/config';
+import { settleConfig } from '@signalbox/config/internal';
 import { expect, test } from 'vitest';
 import { commonAllowlist, commonOffers } from '../policy/policy.ts';
 import { changeLines, hangupNeeds, policyChanges, restartNeeds, roleChanges } from './config-changes.ts';

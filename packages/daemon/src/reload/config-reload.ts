@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Config, loadConfig, reloadObstacle } from '@signalbox/config';
+import { type Config, loadConfig } from '@signalbox/config';
+import { reloadObstacle } from '@signalbox/config/internal';
 import type { Inventory, McpHost } from '@signalbox/mcp-host';
 import type { Orchestrator } from '@signalbox/orchestrator';
 import { SignalboxError } from '@signalbox/protocol';

@@ -2,7 +2,6 @@ import { posix, win32 } from 'node:path';
 import {
   acceptClock,
   cancelCall,
-  checkToolPattern,
   decideApproval,
   dropDeadLetters,
   issueToken,
@@ -14,6 +13,7 @@ import {
   revokeStandingApproval,
   revokeToken,
 } from '@signalbox/operator';
+import { checkToolPattern } from '@signalbox/operator/internal';
 import {
   frameLimits,
   holdSubjects,

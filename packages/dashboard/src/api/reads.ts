@@ -12,11 +12,9 @@ import {
   readAudit,
   readCall,
   readDeadLetter,
-  readFleet,
   readStatus,
-  requireOrchestrator,
-  summariesOf,
 } from '@signalbox/operator';
+import { readFleet, requireOrchestrator, summariesOf } from '@signalbox/operator/internal';
 import { isPermitted, operationPermissions } from '@signalbox/protocol';
 import { z } from 'zod';
 import { readAttention } from '../attention/read-attention.ts';

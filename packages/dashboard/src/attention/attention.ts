@@ -1,23 +1,22 @@
-import {
-  type AgentSummary,
-  type BrokerStats,
-  type ClockHold,
-  type DeadLetter,
-  isRenewedByHand,
-  type ListedToken,
-  type OrchestratorStatus,
-  type WebhookReport,
+import type {
+  AgentSummary,
+  BrokerStats,
+  ClockHold,
+  DeadLetter,
+  ListedToken,
+  OrchestratorStatus,
+  WebhookReport,
 } from '@signalbox/operator';
-import {
-  type Approval,
-  type CallRecord,
-  type DefinitionReport,
-  type DefinitionsReply,
-  endsSoon,
-  type Hold,
-  holdSubject,
-  type ServerReport,
+import { isRenewedByHand } from '@signalbox/operator/internal';
+import type {
+  Approval,
+  CallRecord,
+  DefinitionReport,
+  DefinitionsReply,
+  Hold,
+  ServerReport,
 } from '@signalbox/protocol';
+import { endsSoon, holdSubject } from '@signalbox/protocol/internal';
 
 /** What a person may do about an item with one click: a command of the API with its parameters. */
 export interface AttentionAction {

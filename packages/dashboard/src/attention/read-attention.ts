@@ -5,10 +5,9 @@ import {
   listTokens,
   listWebhooks,
   queryOrchestrator,
-  readFleet,
   readStatus,
-  summariesOf,
 } from '@signalbox/operator';
+import { readFleet, summariesOf } from '@signalbox/operator/internal';
 import type { ApiContext } from '../api/operation.ts';
 import { isMissing, orMissing } from '../api/or-missing.ts';
 import { type AttentionItem, attentionOf } from './attention.ts';

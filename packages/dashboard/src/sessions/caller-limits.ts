@@ -1,4 +1,5 @@
-import { Budget, SignalboxError } from '@signalbox/protocol';
+import { SignalboxError } from '@signalbox/protocol';
+import { Budget } from '@signalbox/protocol/internal';
 
 /** What one session may have at once: requests, those of them that are worked on, and streams. */
 const most = { atOnce: 16, running: 4, streams: 8 };

@@ -1,5 +1,5 @@
 import type { BrokerClient } from '@signalbox/client';
-import { addJournal, type BegunBackup, beginBackup, finishBackup } from '@signalbox/operator';
+import { addJournal, type BegunBackup, beginBackup, finishBackup } from '@signalbox/operator/internal';
 import { type BackupManifest, messageOf, SignalboxError } from '@signalbox/protocol';
 
 /** What became of the backup of a session. Times are epoch milliseconds. */

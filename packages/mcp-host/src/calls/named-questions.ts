@@ -1,4 +1,5 @@
-import { isDeeperThan, isInputRequired, isJsonObject, visible, visibleLine } from '@signalbox/protocol';
+import { isDeeperThan, isInputRequired, isJsonObject } from '@signalbox/protocol';
+import { visible, visibleLine } from '@signalbox/protocol/internal';
 import { visibleSchema } from '../definitions/visible-definition.ts';
 
 /** A form has one level of fields. A schema that nests deeper is passed on as it is. */

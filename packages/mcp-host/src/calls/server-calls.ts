@@ -27,7 +27,8 @@ import {
   unreachable,
   withEarlierTry,
 } from '@signalbox/tool-calls';
-import { beginToolCall, type TracedSpan, type Tracing, toolError } from '@signalbox/tracing';
+import type { TracedSpan, Tracing } from '@signalbox/tracing';
+import { beginToolCall, toolError } from '@signalbox/tracing/internal';
 import type { ServerPolicy } from '../config/server-config.ts';
 import type { HostEvent } from '../host-event.ts';
 import type { CallIdentity, WaitingCall, WaitingCalls } from '../questions/waiting-calls.ts';

@@ -1,4 +1,4 @@
-import { isSecretName } from '@signalbox/protocol';
+import { isSecretName } from '@signalbox/protocol/internal';
 import { redactorOf, secretsOfHeader, secretsOfUrl, withTexts } from '@signalbox/redaction';
 import { type Authorizer, secretsOfAuth } from '@signalbox/server-auth';
 import { inheritedSecrets, namesSecret } from '../environment/inherited-variables.ts';

@@ -1,4 +1,5 @@
-import { type ToolCallError, toolCallError, visibleLine } from '@signalbox/protocol';
+import { type ToolCallError, toolCallError } from '@signalbox/protocol';
+import { visibleLine } from '@signalbox/protocol/internal';
 import type { ToolProblem } from '@signalbox/tool-calls';
 import { quoted } from '../servers/unavailable.ts';
 import type { ChangedDefinitions, DefinitionChange } from './server-definitions.ts';

@@ -1,4 +1,4 @@
-import { visible } from '@signalbox/protocol';
+import { visible } from '@signalbox/protocol/internal';
 import type { OfferList } from '../inventory/offer-list.ts';
 import type { ToolList } from '../inventory/tool-list.ts';
 import { definitionsOf, definitionsOfInstructions } from './definition.ts';

@@ -4,8 +4,8 @@ import {
   type Resource,
   type ResourceTemplate,
   type Tool,
-  visible,
 } from '@signalbox/protocol';
+import { visible } from '@signalbox/protocol/internal';
 
 /** The keywords of a JSON Schema whose texts are for readers only: no value is compared with them. */
 const readOnlyKeywords = new Set(['title', 'description', '$comment']);

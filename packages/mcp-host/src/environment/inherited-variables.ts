@@ -1,4 +1,5 @@
-import { isSecretName, matchesPattern } from '@signalbox/protocol';
+import { matchesPattern } from '@signalbox/protocol';
+import { isSecretName } from '@signalbox/protocol/internal';
 
 /** Variables with one purpose. A name with `*` is a pattern. */
 export interface VariableGroup {

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { nearestName, SignalboxError } from '@signalbox/protocol';
+import { SignalboxError } from '@signalbox/protocol';
+import { nearestName } from '@signalbox/protocol/internal';
 import type { McpServerConfig } from '../config/server-config.ts';
 import { serversAlike } from '../inventory/tool-name.ts';
 import { HostedServer } from './hosted-server.ts';

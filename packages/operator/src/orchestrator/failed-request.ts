@@ -1,4 +1,4 @@
-import { toolErrorCodeOf } from '@signalbox/client';
+import { toolErrorCodeOf } from '@signalbox/client/internal';
 import { type McpRequest, SignalboxError, type ToolErrorCode, toolCallError } from '@signalbox/protocol';
 import { type FailedOutcome, outcomeError } from './failed-outcome.ts';
 

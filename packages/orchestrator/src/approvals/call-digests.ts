@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type CallRequest, isSecretName, type RequestMeta, withoutTokens } from '@signalbox/protocol';
+import { type CallRequest, type RequestMeta, withoutTokens } from '@signalbox/protocol';
+import { isSecretName } from '@signalbox/protocol/internal';
 import { withTexts } from '@signalbox/redaction';
 import { canonicalJson } from '@signalbox/tool-calls';
 

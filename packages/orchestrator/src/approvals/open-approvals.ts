@@ -1,5 +1,6 @@
 import type { BrokerClient, Log } from '@signalbox/client';
-import { type Fault, messageOf } from '@signalbox/protocol';
+import { messageOf } from '@signalbox/protocol';
+import type { Fault } from '@signalbox/protocol/internal';
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import { approvalEvents } from './approval-audit.ts';
 import {

@@ -1,12 +1,6 @@
 import type { BrokerClient, Log } from '@signalbox/client';
-import {
-  type AuditReport,
-  auditCodes,
-  frameLimits,
-  messageOf,
-  SignalboxError,
-  visible,
-} from '@signalbox/protocol';
+import { type AuditReport, auditCodes, frameLimits, messageOf, SignalboxError } from '@signalbox/protocol';
+import { visible } from '@signalbox/protocol/internal';
 
 const gatherMs = 100;
 const againAfterMs = 1000;

@@ -1,12 +1,5 @@
-import {
-  bodyLimits,
-  type CallSizeLimits,
-  jsonSize,
-  SharedRoom,
-  type Shortage,
-  type ToolCallError,
-  toolCallError,
-} from '@signalbox/protocol';
+import { bodyLimits, jsonSize, type ToolCallError, toolCallError } from '@signalbox/protocol';
+import { type CallSizeLimits, SharedRoom, type Shortage } from '@signalbox/protocol/internal';
 
 type Unit = 'bytes' | 'nodes';
 

@@ -1,17 +1,16 @@
 import { handBack, type ServedRequest } from '@signalbox/client';
 import type { McpHost, ToolRoute } from '@signalbox/mcp-host';
 import {
-  type Fault,
   forwardedMeta,
   frameDefaults,
   fromWireRound,
   mayRepeat,
-  noFault,
   type Tool,
   type ToolCallError,
   toolCallError,
   withoutTokens,
 } from '@signalbox/protocol';
+import { type Fault, noFault } from '@signalbox/protocol/internal';
 import type { ToolCallResult, ToolProgress } from '@signalbox/tool-calls';
 import type { ApprovalRecord } from '../approvals/approval-record.ts';
 import type { Approvals } from '../approvals/approvals.ts';

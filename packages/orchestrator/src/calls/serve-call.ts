@@ -1,13 +1,13 @@
 import { handBack, type Log, type ReplyEnd, type ServeAnswer, type ServedRequest } from '@signalbox/client';
 import {
   type CallRecord,
-  type Fault,
   frameDefaults,
   type McpReply,
   messageOf,
   SignalboxError,
   toolCallError,
 } from '@signalbox/protocol';
+import type { Fault } from '@signalbox/protocol/internal';
 import type { ToolCallResult } from '@signalbox/tool-calls';
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import { callEvent } from '../audit/call-events.ts';

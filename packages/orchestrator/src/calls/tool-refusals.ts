@@ -1,11 +1,7 @@
-import {
-  definitionChangedError,
-  type Inventory,
-  mcpToolName,
-  parseMcpToolName,
-  type ToolOrigin,
-} from '@signalbox/mcp-host';
-import { serverPart, type Tool, type ToolCallError, toolCallError } from '@signalbox/protocol';
+import { type Inventory, mcpToolName, parseMcpToolName, type ToolOrigin } from '@signalbox/mcp-host';
+import { definitionChangedError } from '@signalbox/mcp-host/internal';
+import { type Tool, type ToolCallError, toolCallError } from '@signalbox/protocol';
+import { serverPart } from '@signalbox/protocol/internal';
 import { closest } from 'fastest-levenshtein';
 import type { Catalog, RoleView } from '../catalog/catalog.ts';
 

@@ -1,4 +1,5 @@
-import { type DefinitionDifference, isJsonObject, visible } from '@signalbox/protocol';
+import { type DefinitionDifference, isJsonObject } from '@signalbox/protocol';
+import { visible } from '@signalbox/protocol/internal';
 
 /** The room for the differences of one definition. Lengths are in characters. */
 export interface DiffRoom {

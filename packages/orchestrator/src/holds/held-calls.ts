@@ -1,14 +1,7 @@
 import type { HoldsListener, ServedRequest } from '@signalbox/client';
 import type { ToolOrigin } from '@signalbox/mcp-host';
-import {
-  type Hold,
-  holdText,
-  isOnAgent,
-  isPrivileged,
-  SharedRoom,
-  SignalboxError,
-  type ToolCallError,
-} from '@signalbox/protocol';
+import { type Hold, isPrivileged, SignalboxError, type ToolCallError } from '@signalbox/protocol';
+import { holdText, isOnAgent, SharedRoom } from '@signalbox/protocol/internal';
 import { timerMs } from '@signalbox/tool-calls';
 import { matchesTool } from '../roles/tool-pattern.ts';
 import { cancelledWhileHeld, heldTooLong, tooManyHeld } from './hold-errors.ts';

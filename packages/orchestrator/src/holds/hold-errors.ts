@@ -1,4 +1,5 @@
-import { type Hold, holdText, type Shortage, type ToolCallError, toolCallError } from '@signalbox/protocol';
+import { type Hold, type ToolCallError, toolCallError } from '@signalbox/protocol';
+import { holdText, type Shortage } from '@signalbox/protocol/internal';
 
 /** Returns the error for a call that was held until its deadline. It has not run. */
 export function heldTooLong(hold: Hold): ToolCallError {

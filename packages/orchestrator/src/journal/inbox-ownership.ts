@@ -1,5 +1,6 @@
 import type { BrokerClient, Log, ServeOptions } from '@signalbox/client';
-import { type Fault, type JournalBinding, messageOf } from '@signalbox/protocol';
+import { type JournalBinding, messageOf } from '@signalbox/protocol';
+import type { Fault } from '@signalbox/protocol/internal';
 import type { Journal } from './journal.ts';
 
 /**

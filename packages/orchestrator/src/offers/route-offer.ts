@@ -1,4 +1,5 @@
-import { definitionChangedError, type Offers, type ToolOrigin } from '@signalbox/mcp-host';
+import type { Offers, ToolOrigin } from '@signalbox/mcp-host';
+import { definitionChangedError } from '@signalbox/mcp-host/internal';
 import {
   isJsonObject,
   isNamedUri,

@@ -6,11 +6,11 @@ import {
   type DefinitionsReply,
   type DefinitionsRequest,
   type McpReply,
-  nearestName,
   type Sender,
   SignalboxError,
   toolCallError,
 } from '@signalbox/protocol';
+import { nearestName } from '@signalbox/protocol/internal';
 import { type DiffRoom, definitionDiff } from '../definitions/definition-diff.ts';
 import { seenText, withheldAmong } from '../definitions/seen-definitions.ts';
 

@@ -1,9 +1,5 @@
-import {
-  type ExplainOfferRequest,
-  holdText,
-  type McpReply,
-  type OfferExplanation,
-} from '@signalbox/protocol';
+import type { ExplainOfferRequest, McpReply, OfferExplanation } from '@signalbox/protocol';
+import { holdText } from '@signalbox/protocol/internal';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 import type { HeldCalls } from '../holds/held-calls.ts';
 import { routeOffer } from '../offers/route-offer.ts';

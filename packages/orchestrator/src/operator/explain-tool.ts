@@ -2,11 +2,11 @@ import type { McpHost } from '@signalbox/mcp-host';
 import {
   type ExplainRequest,
   type Explanation,
-  holdText,
   type McpReply,
   permissionsOfRole,
   toolCallError,
 } from '@signalbox/protocol';
+import { holdText } from '@signalbox/protocol/internal';
 import { explainAsk } from '../approvals/ask-rules.ts';
 import { parseArguments } from '../calls/call-arguments.ts';
 import { nearestTool } from '../calls/tool-refusals.ts';

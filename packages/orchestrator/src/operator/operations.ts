@@ -2,7 +2,6 @@ import {
   type AcceptDefinitionsReply,
   type CancelCallReply,
   isPermitted,
-  listPermissions,
   type ManifestRequest,
   type McpReply,
   type McpRequest,
@@ -15,6 +14,7 @@ import {
   type Sender,
   toolCallError,
 } from '@signalbox/protocol';
+import { listPermissions } from '@signalbox/protocol/internal';
 import { permissionsOf } from '../approvals/deciders.ts';
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import type { RoleView } from '../catalog/catalog.ts';

@@ -1,10 +1,9 @@
 import type { Log } from '@signalbox/client';
-import { type McpHost, memoryOf, type ServerStatus } from '@signalbox/mcp-host';
+import type { McpHost, ServerStatus } from '@signalbox/mcp-host';
+import { memoryOf } from '@signalbox/mcp-host/internal';
 import {
   type DiscoverRequest,
-  holdText,
   type McpReply,
-  nearestName,
   type Sender,
   type ServerReply,
   type ServerReport,
@@ -13,6 +12,7 @@ import {
   SignalboxError,
   toolCallError,
 } from '@signalbox/protocol';
+import { holdText, nearestName } from '@signalbox/protocol/internal';
 import type { Approvals } from '../approvals/approvals.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 import type { HeldCalls } from '../holds/held-calls.ts';

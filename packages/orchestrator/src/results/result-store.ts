@@ -1,16 +1,14 @@
 import { mkdir, open, readdir, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '@signalbox/client';
+import { type McpResult, messageOf, SignalboxError } from '@signalbox/protocol';
 import {
   defaultResultLimits,
   errnoOf,
-  type McpResult,
-  messageOf,
   type ResultLimits,
   SharedRoom,
   type Shortage,
-  SignalboxError,
-} from '@signalbox/protocol';
+} from '@signalbox/protocol/internal';
 import type { CallKey } from '../journal/call-key.ts';
 import { keptFileParts } from './kept-file.ts';
 import { KeptResult } from './kept-result.ts';

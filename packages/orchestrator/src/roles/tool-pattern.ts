@@ -1,5 +1,7 @@
-import { type ToolOrigin, toolNameStart } from '@signalbox/mcp-host';
-import { matchesPattern, mayMatchStart } from '@signalbox/protocol';
+import type { ToolOrigin } from '@signalbox/mcp-host';
+import { toolNameStart } from '@signalbox/mcp-host/internal';
+import { matchesPattern } from '@signalbox/protocol';
+import { mayMatchStart } from '@signalbox/protocol/internal';
 
 /**
  * Whether a pattern of the configuration means this tool. A pattern with a colon, `server:tool`, is about the server's name in the

@@ -1,5 +1,6 @@
 import { networkFailure } from '@signalbox/guarded-fetch';
-import { errnoOf, messageOf, SignalboxError } from '@signalbox/protocol';
+import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { errnoOf } from '@signalbox/protocol/internal';
 import { AuthorizationResponseError, ResponseBodyError, WWWAuthenticateChallengeError } from 'openid-client';
 
 /** The advice for an operator, by OAuth error code. */

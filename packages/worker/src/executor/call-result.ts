@@ -1,4 +1,5 @@
-import { type RequestOutcome, toolErrorCodeOf } from '@signalbox/client';
+import type { RequestOutcome } from '@signalbox/client';
+import { toolErrorCodeOf } from '@signalbox/client/internal';
 import {
   type InputRequired,
   type McpResult,

@@ -13,11 +13,9 @@ import {
   askDeadlineOf,
   type CallRequest,
   type CallRound,
-  type Fault,
   isInputRequired,
   isJsonObject,
   type MailboxAccess,
-  noFault,
   type OfferedKinds,
   type OfferRequest,
   type Tool,
@@ -29,6 +27,7 @@ import {
   type UpdateTaskRequest,
   type WelcomeFrame,
 } from '@signalbox/protocol';
+import { type Fault, noFault } from '@signalbox/protocol/internal';
 import type { Tracing } from '@signalbox/tracing';
 import { closest } from 'fastest-levenshtein';
 import { type CallResult, callResultOf, type RoundResult } from './call-result.ts';

@@ -1,4 +1,5 @@
-import { Budget, messageOf } from '@signalbox/protocol';
+import { messageOf } from '@signalbox/protocol';
+import { Budget } from '@signalbox/protocol/internal';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import { type AgentToolsOptions, openAgentTools } from '../face/agent-tools.ts';
 import { openHttpEndpoint } from '../sdk/http-endpoint.ts';

@@ -1,11 +1,6 @@
 import type { Log } from '@signalbox/client';
-import {
-  defaultFaceLimits,
-  type FaceLimits,
-  isLoopback,
-  messageOf,
-  SignalboxError,
-} from '@signalbox/protocol';
+import { isLoopback, messageOf, SignalboxError } from '@signalbox/protocol';
+import { defaultFaceLimits, type FaceLimits } from '@signalbox/protocol/internal';
 import { nameFor, type TlsPair } from '@signalbox/tls';
 import type { AgentToolsOptions } from '../face/agent-tools.ts';
 import { defaultSilenceMs } from '../sdk/kept-open.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Budget } from '@signalbox/protocol';
+import type { Budget } from '@signalbox/protocol/internal';
 
 /** Has the body of a request read no faster than a budget of bytes allows, by whoever takes it. `now` is in monotonic milliseconds. */
 export function paceBody(request: IncomingMessage, budget: Budget, now: () => number): void {

@@ -1,5 +1,6 @@
 import type { BrokerClient } from '@signalbox/client';
-import { type ConnectedAgent, visible } from '@signalbox/protocol';
+import type { ConnectedAgent } from '@signalbox/protocol';
+import { visible } from '@signalbox/protocol/internal';
 import { answer, type MailboxTool, mailboxTool, readOnly } from './mailbox-tool.ts';
 
 /** The most agents that one answer names. */

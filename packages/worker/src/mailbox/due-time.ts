@@ -1,4 +1,5 @@
-import { parseDuration, parseInstant, SignalboxError } from '@signalbox/protocol';
+import { SignalboxError } from '@signalbox/protocol';
+import { parseDuration, parseInstant } from '@signalbox/protocol/internal';
 
 /** The two arguments of which one says when a message is handed out. */
 export const dueFields = {

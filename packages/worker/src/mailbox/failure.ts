@@ -1,4 +1,5 @@
-import { messageOf, SignalboxError, type Tool, visible } from '@signalbox/protocol';
+import { messageOf, SignalboxError, type Tool } from '@signalbox/protocol';
+import { visible } from '@signalbox/protocol/internal';
 import type { ToolResult } from '../tools/tool-result.ts';
 
 /** Why a mailbox tool failed. `code` is the broker's or the client's where the failure came from them. */

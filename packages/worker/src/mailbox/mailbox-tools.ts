@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { type Log, newMessageId, startTimer } from '@signalbox/client';
+import { type Log, newMessageId } from '@signalbox/client';
+import { startTimer } from '@signalbox/client/internal';
 import type { UnreadHint } from '@signalbox/protocol';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import type { CallsUnderWay } from '../tools/calls-under-way.ts';

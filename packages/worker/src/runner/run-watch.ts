@@ -1,4 +1,4 @@
-import { startTimer } from '@signalbox/client';
+import { startTimer } from '@signalbox/client/internal';
 import type { AgentPresence } from './agent-presence.ts';
 import type { AgentProcess } from './agent-process.ts';
 import type { RunEvent } from './run-event.ts';

@@ -1,4 +1,4 @@
-import type { StartTimer } from '@signalbox/client';
+import type { StartTimer } from '@signalbox/client/internal';
 import type { FaceSessionEvent } from '../shared-face/shim-connections.ts';
 
 export interface ToolsWatchOptions {

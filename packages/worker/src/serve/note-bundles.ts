@@ -1,4 +1,4 @@
-import type { StartTimer } from '@signalbox/client';
+import type { StartTimer } from '@signalbox/client/internal';
 import { longestTimerMs } from './longest-timer.ts';
 
 /** The most messages of one bundle. */

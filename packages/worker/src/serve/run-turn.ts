@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import { type StartTimer, startTimer } from '@signalbox/client';
+import { type StartTimer, startTimer } from '@signalbox/client/internal';
 import { messageOf } from '@signalbox/protocol';
 import type { InboxMessage } from '../mailbox/inbox/inbox-message.ts';
 import { type AgentSetup, messageFileIn } from '../runner/agent-plan.ts';

@@ -1,13 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { basename } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  type BrokerClient,
-  connectBroker,
-  groupAddress,
-  startTimer as nodeTimer,
-  type StartTimer,
-} from '@signalbox/client';
+import { type BrokerClient, connectBroker, groupAddress } from '@signalbox/client';
+import { startTimer as nodeTimer, type StartTimer } from '@signalbox/client/internal';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import type { Tracing } from '@signalbox/tracing';
 import type { ChildToken, IssueToken } from '../runner/child-token.ts';

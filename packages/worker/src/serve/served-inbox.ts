@@ -1,10 +1,5 @@
-import {
-  type BrokerClient,
-  handBack,
-  type ServeAnswer,
-  type ServedRequest,
-  type StartTimer,
-} from '@signalbox/client';
+import { type BrokerClient, handBack, type ServeAnswer, type ServedRequest } from '@signalbox/client';
+import type { StartTimer } from '@signalbox/client/internal';
 import { messageOf, replyIdOf } from '@signalbox/protocol';
 import { heldOf, isQuestion } from '../mailbox/inbox/held-messages.ts';
 import { type InboxMessage, inboxMessage } from '../mailbox/inbox/inbox-message.ts';

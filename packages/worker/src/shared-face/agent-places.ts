@@ -1,4 +1,5 @@
-import { type FaceLimits, SignalboxError } from '@signalbox/protocol';
+import { SignalboxError } from '@signalbox/protocol';
+import type { FaceLimits } from '@signalbox/protocol/internal';
 import { Mentioned } from '../mailbox/inbox/mentioned.ts';
 
 /** The most connections to the broker that are being opened at a time: each unknown token costs it one. */

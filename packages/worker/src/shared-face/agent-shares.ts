@@ -1,4 +1,4 @@
-import { Budget, type FaceLimits, Turns } from '@signalbox/protocol';
+import { Budget, type FaceLimits, Turns } from '@signalbox/protocol/internal';
 import { tooManySessions } from './agent-places.ts';
 
 /** The lines of one agent that are passed on before other agents have their turn. */

@@ -1,7 +1,8 @@
 import { chmod, lstat, realpath, rm, stat } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { basename, dirname, join } from 'node:path';
-import { errnoOf, messageOf, SignalboxError, untrustedDirectory } from '@signalbox/protocol';
+import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { errnoOf, untrustedDirectory } from '@signalbox/protocol/internal';
 
 /** The longest path of a Unix socket on Linux, in bytes. Longer ones would be cut off. */
 export const maxFacePathBytes = process.platform === 'linux' ? 107 : 103;

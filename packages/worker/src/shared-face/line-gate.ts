@@ -1,5 +1,6 @@
 import { Transform } from 'node:stream';
-import { type Budget, jsonRpcHead, plainIdPattern, type Turns } from '@signalbox/protocol';
+import { jsonRpcHead, plainIdPattern } from '@signalbox/protocol';
+import type { Budget, Turns } from '@signalbox/protocol/internal';
 import type { RequestPlace } from '../http/request-room.ts';
 import { HalfLine } from './half-line.ts';
 

@@ -1,5 +1,5 @@
 import type { Log } from '@signalbox/client';
-import { Budget } from '@signalbox/protocol';
+import { Budget } from '@signalbox/protocol/internal';
 import type { FaceRefusal } from './face-lines.ts';
 
 /** The lines that are written a second in the long run, and at once. */

@@ -1,12 +1,6 @@
 import { newMessageId } from '@signalbox/client';
-import {
-  isInputRequired,
-  quotedLines,
-  type ServerInstructions,
-  type Tool,
-  type ToolCallError,
-  visibleLine,
-} from '@signalbox/protocol';
+import { isInputRequired, type ServerInstructions, type Tool, type ToolCallError } from '@signalbox/protocol';
+import { quotedLines, visibleLine } from '@signalbox/protocol/internal';
 import type { RoundResult } from '../executor/call-result.ts';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import { TaskWait } from '../tasks/task-wait.ts';

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { SignalboxError } from '@signalbox/protocol';
-import { findProgram, inheritedEnvironment } from '@signalbox/worker';
+import { findProgram, inheritedEnvironment } from '@signalbox/worker/internal';
 import { oneLine } from '../../terminal/output.ts';
 import { type Finding, ok, warning } from '../finding.ts';
 

@@ -1,8 +1,9 @@
 import { accessSync, constants, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { writableByOthers } from '@signalbox/config';
+import { writableByOthers } from '@signalbox/config/internal';
 import { checkDataDirectory } from '@signalbox/daemon/data-directory';
-import { errnoOf, messageOf } from '@signalbox/protocol';
+import { messageOf } from '@signalbox/protocol';
+import { errnoOf } from '@signalbox/protocol/internal';
 import { shellWords } from '../../terminal/shell-words.ts';
 import { failureFinding } from '../failure-finding.ts';
 import { type Finding, failed, ok, warning } from '../finding.ts';

@@ -1,4 +1,4 @@
-import { withExposureChecked } from '@signalbox/config';
+import { withExposureChecked } from '@signalbox/config/internal';
 import { failureFinding } from '../failure-finding.ts';
 import { type Finding, failed, ok, warning } from '../finding.ts';
 import type { ReadSetup } from '../setup.ts';

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { formatListenAddress, type ListenAddress, listenError } from '@signalbox/config';
+import type { ListenAddress } from '@signalbox/config';
+import { formatListenAddress, listenError } from '@signalbox/config/internal';
 import { failureFinding } from '../failure-finding.ts';
 import { type Finding, ok } from '../finding.ts';
 

@@ -1,4 +1,4 @@
-import { type AgentPlan, type AgentSetup, planAgent } from '@signalbox/worker';
+import { type AgentPlan, type AgentSetup, planAgent } from '@signalbox/worker/internal';
 import { printJson, printLines } from '../../terminal/output.ts';
 import { shellWords } from '../../terminal/shell-words.ts';
 

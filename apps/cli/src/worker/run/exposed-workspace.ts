@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import { builtInConfig, type Config, findConfig, heldBy } from '@signalbox/config';
+import type { Config } from '@signalbox/config';
+import { builtInConfig, findConfig, heldBy } from '@signalbox/config/internal';
 import { dataDirectory } from '@signalbox/daemon/data-directory';
 import { loadFound } from '../../config/load-found.ts';
 import type { ConnectionFlags } from '../../connection/connection.ts';

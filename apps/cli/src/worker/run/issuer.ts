@@ -1,5 +1,5 @@
 import { type BrokerClient, requestAddress } from '@signalbox/client';
-import type { ProcessTokenOptions } from '@signalbox/worker';
+import type { ProcessTokenOptions } from '@signalbox/worker/internal';
 import { openClient } from '../../connection/client-session.ts';
 import type { WorkerRunFlags } from './flags.ts';
 import type { RunIdentity } from './identity.ts';

@@ -1,6 +1,13 @@
-import { type FaceLimits, SignalboxError } from '@signalbox/protocol';
+import { SignalboxError } from '@signalbox/protocol';
 import { parseDuration } from '@signalbox/protocol/duration';
-import { type CleanupProcess, openRunFace, type RunFace, type RunWarning, runRoots } from '@signalbox/worker';
+import type { FaceLimits } from '@signalbox/protocol/internal';
+import {
+  type CleanupProcess,
+  openRunFace,
+  type RunFace,
+  type RunWarning,
+  runRoots,
+} from '@signalbox/worker/internal';
 import { configBeside } from '../../config/config-beside.ts';
 import type { ConnectionFlags } from '../../connection/connection.ts';
 import { ownTracing } from '../../process/tracing.ts';

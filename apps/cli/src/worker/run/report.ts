@@ -1,4 +1,4 @@
-import type { ProcessEnd, RunEvent } from '@signalbox/worker';
+import type { ProcessEnd, RunEvent } from '@signalbox/worker/internal';
 import { formatElapsed } from '../../terminal/duration.ts';
 import { count, printNotes } from '../../terminal/output.ts';
 

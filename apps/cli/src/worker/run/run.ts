@@ -16,7 +16,7 @@ import {
   sameToken,
   startCleanupProcess,
   superviseAgent,
-} from '@signalbox/worker';
+} from '@signalbox/worker/internal';
 import { namedToken } from '../../connection/connection.ts';
 import { startExitDeadline } from '../../process/exit-deadline.ts';
 import { exitCodes } from '../../terminal/exit-codes.ts';

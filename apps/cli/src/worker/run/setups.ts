@@ -7,7 +7,7 @@ import {
   type MailHookCommand,
   planAgent,
   refuseUnasking,
-} from '@signalbox/worker';
+} from '@signalbox/worker/internal';
 import { ownCommand } from '../../process/own-command.ts';
 import { shellWords } from '../../terminal/shell-words.ts';
 import { refuseInTurn } from '../refuse-in-turn.ts';

@@ -1,4 +1,4 @@
-import type { ServeEvent, TurnOutcome } from '@signalbox/worker';
+import type { ServeEvent, TurnOutcome } from '@signalbox/worker/internal';
 import { formatElapsed } from '../../terminal/duration.ts';
 import { count, printJson, printLines, printNotes } from '../../terminal/output.ts';
 

@@ -19,7 +19,7 @@ import {
   type ThreadSessions,
   type TurnProgram,
   turnProgramOf,
-} from '@signalbox/worker';
+} from '@signalbox/worker/internal';
 import { namedToken } from '../../connection/connection.ts';
 import { startExitDeadline } from '../../process/exit-deadline.ts';
 import { ownTracing } from '../../process/tracing.ts';

@@ -1,4 +1,4 @@
-import type { Fault } from '@signalbox/protocol';
+import type { Fault } from '@signalbox/protocol/internal';
 import {
   type InboxStore,
   isFinalFailure,

@@ -5,10 +5,10 @@ import {
   type AuditEventCode,
   adminOperations,
   isAdminOp,
-  listPermissions,
   operationPermissions,
   parseAdminParams,
 } from '@signalbox/protocol';
+import { listPermissions } from '@signalbox/protocol/internal';
 import { auditCaller, type Caller, mayDo } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { Outcome, Refusal } from '../outcome.ts';

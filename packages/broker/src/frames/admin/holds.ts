@@ -1,12 +1,5 @@
-import {
-  type AdminParams,
-  furtherCosts,
-  type Hold,
-  holdSubject,
-  holdText,
-  isPrivileged,
-  maxHolds,
-} from '@signalbox/protocol';
+import { type AdminParams, furtherCosts, type Hold, isPrivileged, maxHolds } from '@signalbox/protocol';
+import { holdSubject, holdText } from '@signalbox/protocol/internal';
 import { nearestNames } from '../../auth/nearest-names.ts';
 import { auditCaller, type Caller } from '../caller.ts';
 import { didYouMean } from '../deliver/recipient.ts';

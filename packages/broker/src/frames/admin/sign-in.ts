@@ -1,4 +1,5 @@
-import { type AdminParams, dashboardPath } from '@signalbox/protocol';
+import type { AdminParams } from '@signalbox/protocol';
+import { dashboardPath } from '@signalbox/protocol/internal';
 import { signInCodeMs } from '../../auth/sign-in-codes.ts';
 import type { Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';

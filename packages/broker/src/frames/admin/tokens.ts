@@ -1,10 +1,5 @@
-import {
-  type AdminParams,
-  type AdminResult,
-  furtherCosts,
-  isMintingPattern,
-  suggestion,
-} from '@signalbox/protocol';
+import { type AdminParams, type AdminResult, furtherCosts, isMintingPattern } from '@signalbox/protocol';
+import { suggestion } from '@signalbox/protocol/internal';
 import type { TokenRecord } from '@signalbox/store';
 import { judgeIssue } from '../../auth/issuing-rules.ts';
 import { auditCaller, type Caller } from '../caller.ts';

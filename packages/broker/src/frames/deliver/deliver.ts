@@ -3,13 +3,13 @@ import {
   type DeliverFrame,
   furtherCosts,
   type Hold,
-  holdText,
   isConfiguredSender,
   isGroup,
   isPrivileged,
   type MessageFrame,
   type Sender,
 } from '@signalbox/protocol';
+import { holdText } from '@signalbox/protocol/internal';
 import type { NewMessage } from '@signalbox/store';
 import { judgeDeliver } from '../../auth/role-policy.ts';
 import { isRequest, openUntil } from '../../core/message-header.ts';

@@ -1,4 +1,5 @@
-import { formatListenAddress, type ListenAddress, listenError } from '@signalbox/config';
+import type { ListenAddress } from '@signalbox/config';
+import { formatListenAddress, listenError } from '@signalbox/config/internal';
 import {
   openStatusListener,
   reportedFamilies,

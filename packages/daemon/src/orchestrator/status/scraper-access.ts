@@ -2,7 +2,8 @@ import { type IncomingMessage, type RequestOptions, request as requestHttp } fro
 import { request as requestHttps } from 'node:https';
 import { text } from 'node:stream/consumers';
 import type { AccessRefusal } from '@signalbox/monitoring';
-import { figuresAccessPath, messageOf, parseBrokerAddress } from '@signalbox/protocol';
+import { messageOf, parseBrokerAddress } from '@signalbox/protocol';
+import { figuresAccessPath } from '@signalbox/protocol/internal';
 
 /** The broker's address, and the only authorities to trust for `wss://`. */
 export interface BrokerPlace {

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
-import { errnoOf, messageOf, SignalboxError } from '@signalbox/protocol';
+import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { errnoOf } from '@signalbox/protocol/internal';
 import type { Authorizer } from '@signalbox/server-auth';
 import { instanceFacts, listingInstance } from '../../config/instance-name.ts';
 import type { McpServerConfig } from '../../config/server-config.ts';

@@ -1,4 +1,4 @@
-import { isSecretName } from '@signalbox/protocol';
+import { isSecretName } from '@signalbox/protocol/internal';
 
 const redacted = '[redacted]';
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { defaultJournalLimits, type JournalClaim, type JournalLimits } from '@signalbox/protocol';
+import type { JournalClaim } from '@signalbox/protocol';
+import { defaultJournalLimits, type JournalLimits } from '@signalbox/protocol/internal';
 import type { Database } from 'better-sqlite3';
 import type { CallKey } from '../call-key.ts';
 import type {

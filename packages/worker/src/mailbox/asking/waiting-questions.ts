@@ -1,4 +1,5 @@
-import type { BrokerClient, Log, StartTimer } from '@signalbox/client';
+import type { BrokerClient, Log } from '@signalbox/client';
+import type { StartTimer } from '@signalbox/client/internal';
 import { agentOf, messageOf } from '@signalbox/protocol';
 
 /** A question of another agent that waits in the agent's own inbox. */

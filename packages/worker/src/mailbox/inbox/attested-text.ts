@@ -1,4 +1,4 @@
-import { quotedLines } from '@signalbox/protocol';
+import { quotedLines } from '@signalbox/protocol/internal';
 import { isQuestion } from './held-messages.ts';
 import type { InboxMessage } from './inbox-message.ts';
 

@@ -1,6 +1,7 @@
 import { link, mkdir, realpath, rename, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { errnoOf, SignalboxError } from '@signalbox/protocol';
+import { SignalboxError } from '@signalbox/protocol';
+import { errnoOf } from '@signalbox/protocol/internal';
 import type { WorkspaceEntry } from '../../agent-clis/injection.ts';
 import { withEntry } from '../../agent-clis/workspace-entry.ts';
 import { identityOf, isRunning } from '../process/process-start.ts';

@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, realpath, rename, rmdir, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { errnoOf, SignalboxError } from '@signalbox/protocol';
+import { SignalboxError } from '@signalbox/protocol';
+import { errnoOf } from '@signalbox/protocol/internal';
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 

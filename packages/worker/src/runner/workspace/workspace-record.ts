@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { link, lstat, mkdir, open, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { errnoOf, isJsonObject, SignalboxError } from '@signalbox/protocol';
+import { isJsonObject, SignalboxError } from '@signalbox/protocol';
+import { errnoOf } from '@signalbox/protocol/internal';
 import { withoutEntry } from '../../agent-clis/workspace-entry.ts';
 import type { ProcessIdentity } from '../process/process-start.ts';
 import { openWorkspaceFile, removeEmptyDirectory, type WorkspaceFile } from './workspace-file.ts';

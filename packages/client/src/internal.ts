@@ -1,0 +1,4 @@
+// For our own packages and programs only: anything here may change in any version.
+
+export { type StartTimer, startTimer } from './clock.ts';
+export { toolErrorCodeOf } from './refused-call.ts';

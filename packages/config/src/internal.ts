@@ -1,0 +1,18 @@
+// For our own packages and programs only: anything here may change in any version.
+
+export { configWarnings } from './checks/config-warnings.ts';
+export { builtInConfig, settleConfig } from './config.ts';
+export {
+  configFileNames,
+  type FoundConfig,
+  findConfig,
+  type SearchStart,
+  searchedText,
+} from './discovery/find-config.ts';
+export { type GuardedFiles, heldBy, withExposureChecked } from './exposure/exposures.ts';
+export { reloadObstacle } from './exposure/reload-obstacle.ts';
+export { settledPath } from './exposure/settled-path.ts';
+export { writableByOthers } from './exposure/writable-by-others.ts';
+export { formatListenAddress } from './listen-address.ts';
+export { listenError } from './listen-error.ts';
+export { importPathText } from './servers/import-path.ts';

@@ -1,0 +1,5 @@
+// For our own packages and programs only: anything here may change in any version.
+
+export { definitionChangedError } from './definitions/definition-changed.ts';
+export { toolNameStart } from './inventory/tool-name.ts';
+export { memoryOf } from './servers/processes/process-memory.ts';

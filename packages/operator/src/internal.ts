@@ -1,0 +1,11 @@
+// For our own packages and programs only: anything here may change in any version.
+
+export { type Fleet, readFleet, summariesOf } from './agents/list-agents.ts';
+export { addJournal, type BackupJournal, type BegunBackup, beginBackup, finishBackup } from './backup.ts';
+export { auditPageSize } from './history/audit.ts';
+export { checkToolPattern } from './holds.ts';
+export { maxCalls, maxOwnCalls, requireOrchestrator } from './orchestrator/calls.ts';
+export { type FailedOutcome, outcomeError } from './orchestrator/failed-outcome.ts';
+export { replyError, sendOrchestratorRequest } from './orchestrator/orchestrator-request.ts';
+export { countWaitingApprovals } from './orchestrator/waiting-calls.ts';
+export { isRenewedByHand } from './tokens.ts';

@@ -1,0 +1,36 @@
+// For our own packages and programs only: anything here may change in any version.
+
+export { agentPrograms } from './agent-clis/injection-table.ts';
+export { refuseUnasking } from './agent-clis/permissions.ts';
+export {
+  clientSnippet,
+  type FaceTarget,
+  type SnippetClient,
+  type SnippetFile,
+  snippetClients,
+} from './agent-clis/snippet.ts';
+export { refuseUnwakeable } from './agent-clis/wake.ts';
+export { type EchoOptions, type EchoWorker, startEchoWorker } from './echo/echo-worker.ts';
+export type { TurnRef } from './mailbox/served/turn-messages.ts';
+export { type AgentPlan, type AgentSetup, type MailHookCommand, planAgent } from './runner/agent-plan.ts';
+export { inheritedEnvironment } from './runner/child-environment.ts';
+export type { ChildToken, IssueToken } from './runner/child-token.ts';
+export { type CleanupProcess, startCleanupProcess } from './runner/cleanup/cleanup-process.ts';
+export { findProgram } from './runner/find-program.ts';
+export { outputSink } from './runner/output/output-sink.ts';
+export { type ProcessTokenOptions, processTokens, sameToken } from './runner/process-tokens.ts';
+export { defaultRestartPolicy } from './runner/restart-budget.ts';
+export { runRoots } from './runner/run-directory.ts';
+export type { ProcessEnd, RunEvent, RunWarning } from './runner/run-event.ts';
+export { openRunFace, type RunFace } from './runner/run-face.ts';
+export { type SupervisedAgent, superviseAgent } from './runner/supervise-agent.ts';
+export { outputKeeper } from './serve/output-keeper.ts';
+export { planTurn } from './serve/plan-turn.ts';
+export { checkTurnProgram } from './serve/program/check-program.ts';
+export { turnProgramOf } from './serve/program/program-table.ts';
+export type { TurnProgram } from './serve/program/turn-program.ts';
+export { type ServeAgentOptions, type ServedAgent, serveAgent } from './serve/serve-agent.ts';
+export type { ServeEvent, ServeWarning, TurnOutcome } from './serve/serve-event.ts';
+export { openThreadSessions, type ThreadSessions } from './serve/thread-sessions.ts';
+export { type SharedFace, type SharedFaceOptions, serveSharedFace } from './shared-face/shared-face.ts';
+export type { FaceSessionEvent } from './shared-face/shim-connections.ts';
