@@ -37,7 +37,7 @@ process.stdout.write(`packages: ${packages.length} tarballs of ${Math.ceil(size 
 
 function wrongFiles({ files }) {
   const unwanted = files.filter((file) => /\.test\.|\.tsbuildinfo$|(^|\/)(tests?|recorded)\//.test(file));
-  const missing = ['LICENSE'].filter((name) => !files.includes(name));
+  const missing = ['LICENSE', 'README.md'].filter((name) => !files.includes(name));
   return [
     ...unwanted.map((file) => `${file} serves no user; leave it out with 'files' in package.json`),
     ...missing.map((name) => `${name} is missing`),

@@ -1,6 +1,5 @@
 import type { Authorizer } from '@signalbox/server-auth';
 import type { Tracing } from '@signalbox/tracing';
-import type PQueue from 'p-queue';
 import type { HostTuning } from '../config/host-tuning.ts';
 import type { HttpServerConfig } from '../config/server-config.ts';
 import type { DefinitionPins } from '../definitions/definition-pins.ts';
@@ -9,6 +8,12 @@ import type { HostEvent } from '../host-event.ts';
 import type { WaitingCalls } from '../questions/waiting-calls.ts';
 import type { ListReadings } from './list-readings.ts';
 import type { ProcessSlots } from './processes/process-slots.ts';
+
+/** Runs starts in turn, a few at a time. */
+interface StartQueue {
+  /** Resolves with what `start` returns. Rejects if it does, or if `signal` aborts before its turn. */
+  add<T>(start: () => Promise<T>, options: { signal: AbortSignal }): Promise<T>;
+}
 
 /** The dependencies of all hosted servers, which the host provides. */
 export interface ServerDeps {
@@ -20,7 +25,7 @@ export interface ServerDeps {
   tracing: Tracing | undefined;
   fetch: typeof fetch;
   /** The queue in which starts wait for one another, so that many servers don't all start in one moment. */
-  starts: PQueue;
+  starts: StartQueue;
   slots: ProcessSlots;
   /** The calls that wait for answers of their callers. */
   waiting: WaitingCalls;
