@@ -5,7 +5,7 @@ const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 22 || (major === 22 && minor < 12)) {
   process.stderr.write(
     `signalbox needs Node 22.12 or newer; this is Node ${process.versions.node} (${process.execPath}).
-Start it with bin/signalbox, which uses the Node that npm ci installs on Linux (npm run link puts it on your PATH), or install Node 22.12 or newer.
+In a checkout on Linux start it with bin/signalbox, which uses the Node that npm ci installs (npm run link puts it on your PATH); elsewhere install Node 22.12 or newer.
 `,
   );
   process.exitCode = 2;

@@ -1,8 +1,9 @@
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { parseTokenFile } from '@signalbox/protocol';
+import { join } from 'node:path';
+import { parseTokenFile, SignalboxError } from '@signalbox/protocol';
 import { AgentProcess } from './agent-process.ts';
 import { type Daemon, runCommand, startDaemon } from './daemon-process.ts';
 import type { DemoPoint } from './demo-points.ts';
@@ -29,8 +30,12 @@ export interface DemoProcesses extends AsyncDisposable {
   replaceBroker(options: { restart: boolean }): Promise<void>;
 }
 
-/** Starts broker, orchestrator with two real MCP servers, and two agents. Stops what it started if one of them fails. */
+/**
+ * Starts broker, orchestrator with two real MCP servers, and two agents. Stops what it started if one of them fails. Rejects with
+ * `usage` if one of these servers is not installed.
+ */
 export async function startDemoProcesses(broken: DemoPoint | undefined): Promise<DemoProcesses> {
+  const servers = findServers();
   await using started = new AsyncDisposableStack();
   const home = await realpath(await mkdtemp(join(tmpdir(), 'signalbox-demo-')));
   started.defer(() => rm(home, { recursive: true, force: true }));
@@ -38,7 +43,7 @@ export async function startDemoProcesses(broken: DemoPoint | undefined): Promise
   await mkdir(folder);
   await writeFile(join(folder, 'notes.txt'), 'the plan is simple\n');
   const config = join(home, 'signalbox.yaml');
-  await writeFile(config, JSON.stringify(demoConfig(folder, broken)));
+  await writeFile(config, JSON.stringify(demoConfig(servers, folder, broken)));
 
   let broker = await startDaemon(['broker', '--config', config, '--listen', '127.0.0.1:0']);
   started.defer(() => broker.end('SIGTERM'));
@@ -95,13 +100,13 @@ const answeringTurn = `
 `;
 const failingTurn = 'process.exit(1)';
 
-function demoConfig(folder: string, broken: DemoPoint | undefined): object {
+function demoConfig(servers: ServerScripts, folder: string, broken: DemoPoint | undefined): object {
   return {
     broker: { data: './state' },
     ...(broken === 'overlap' && { orchestrator: { concurrency: { global: 1 } } }),
     mcpServers: {
-      everything: { command: process.execPath, args: [binOf('@modelcontextprotocol/server-everything')] },
-      files: { command: process.execPath, args: [binOf('@modelcontextprotocol/server-filesystem'), folder] },
+      everything: { command: process.execPath, args: [servers.everything] },
+      files: { command: process.execPath, args: [servers.filesystem, folder] },
     },
     roles: {
       researcher: { tools: broken === 'manifest' ? ['*'] : roles.researcher },
@@ -135,10 +140,32 @@ async function joinAgent(who: {
   return AgentProcess.start({ url, agent, tokenFile, token });
 }
 
-/** Finds the script of a package's first command. */
-function binOf(name: string): string {
-  const require = createRequire(import.meta.url);
-  const manifest = require.resolve(`${name}/package.json`);
-  const { bin } = require(manifest) as { bin: Record<string, string> };
-  return join(dirname(manifest), Object.values(bin)[0]!);
+/** The scripts of the MCP servers that the demo hosts. */
+interface ServerScripts {
+  everything: string;
+  filesystem: string;
+}
+
+/** Finds the servers, which don't come with the command: beside it, as in a checkout, or from the working directory. */
+function findServers(): ServerScripts {
+  const everything = scriptOf('@modelcontextprotocol/server-everything');
+  const filesystem = scriptOf('@modelcontextprotocol/server-filesystem');
+  if (everything !== undefined && filesystem !== undefined) return { everything, filesystem };
+  throw new SignalboxError(
+    'usage',
+    `the demo hosts two MCP servers that are not installed in ${process.cwd()}; install them there: ` +
+      'npm install @modelcontextprotocol/server-everything @modelcontextprotocol/server-filesystem',
+  );
+}
+
+/** Finds the script of a package's first command, if the package is installed. */
+function scriptOf(name: string): string | undefined {
+  for (const from of [import.meta.url, join(process.cwd(), 'from-here.js')]) {
+    const require = createRequire(from);
+    const folder = require.resolve.paths(name)?.find((path) => existsSync(join(path, name, 'package.json')));
+    if (folder === undefined) continue;
+    const { bin } = require(join(folder, name, 'package.json')) as { bin: Record<string, string> };
+    return join(folder, name, Object.values(bin)[0]!);
+  }
+  return undefined;
 }
