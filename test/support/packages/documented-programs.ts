@@ -1,0 +1,75 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = fileURLToPath(new URL('../../..', import.meta.url));
+
+/** A TypeScript program that a document shows. */
+export interface DocumentedProgram {
+  /** Names its file and its working directory. */
+  name: string;
+  document: string;
+  code: string;
+  /** What the document says that it prints. */
+  prints?: string;
+}
+
+interface Manifest {
+  name: string;
+  private?: boolean;
+  exports: Record<string, unknown>;
+}
+
+/** Reads the manifests of the packages that can be published. */
+export function publishedPackages(): { folder: string; manifest: Manifest }[] {
+  return globSync(['packages/*', 'apps/*'], { cwd: root })
+    .map((folder) => ({
+      folder,
+      manifest: JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as Manifest,
+    }))
+    .filter(({ manifest }) => !manifest.private);
+}
+
+/** Finds the first program of each package's README. Throws for a library whose README shows none. */
+export function packagePrograms(): DocumentedProgram[] {
+  return publishedPackages()
+    .filter(({ manifest }) => manifest.exports['.'] !== undefined)
+    .map(({ folder, manifest }) => {
+      const document = join(folder, 'README.md');
+      const [code] = blocksOf(document, 'ts');
+      if (code === undefined) throw new Error(`${document} shows no program: add a block of ts`);
+      const [prints] = blocksOf(document, 'text');
+      return { name: manifest.name.replace('@signalbox/', ''), document, code, ...(prints && { prints }) };
+    });
+}
+
+/** The program of README.md. What it takes as given stands before it. */
+export function readmeProgram(): DocumentedProgram {
+  const [code] = blocksOf('README.md', 'ts');
+  const given = `import { readFileSync } from 'node:fs';
+import { parseTokenFile } from '@signalbox/protocol';
+const tokenFile = (agent: string) => parseTokenFile(readFileSync(agent + '.token', 'utf8'))!;
+const { url = '', token } = tokenFile('rosa');
+const { token: waltsToken } = tokenFile('walt');
+`;
+  return { name: 'readme', document: 'README.md', code: `${given}${code}` };
+}
+
+/** The programs of the guide on embedding. The second takes the broker of the first as given, and waits for events without end. */
+export function embeddingPrograms(): DocumentedProgram[] {
+  const document = 'docs/guide/embedding.md';
+  const [start, operate] = blocksOf(document, 'ts');
+  const given = `import type { RunningBroker } from '@signalbox/daemon';\ndeclare const broker: RunningBroker;\n`;
+  return [
+    { name: 'embedding', document, code: start! },
+    { name: 'operating', document, code: `${given}${operate}` },
+  ];
+}
+
+/** Returns the code blocks of a language. */
+function blocksOf(document: string, language: string): string[] {
+  const text = readFileSync(join(root, document), 'utf8');
+  return [...text.matchAll(/^```(\w*)\n(.*?)^```$/gms)]
+    .filter(([, named]) => named === language)
+    .map(([, , code]) => code!);
+}
