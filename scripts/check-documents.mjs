@@ -1,0 +1,98 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { lint } from 'markdownlint/promise';
+
+/**
+ * Fails if a document breaks a rule of Markdown, has a line of text above 120 columns, or links to a file or a heading
+ * that isn't there: node scripts/check-documents.mjs. Links to other sites are not followed.
+ */
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+const rules = {
+  MD013: { line_length: 120, tables: false, code_blocks: false },
+  MD024: { siblings_only: true },
+  // Tables are written by hand and by programs, and hold patterns with stars and addresses as people type them.
+  MD034: false,
+  MD037: false,
+  MD038: false,
+  MD060: false,
+  // One document is a part of another.
+  MD041: false,
+  MD049: false,
+};
+
+/** Programs write these, or parts of them, in lines of any length. */
+const written = ['bench/src/report/where-we-lose.md', 'docs/benchmarks.md', 'docs/protocol/v1.md'];
+
+const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], {
+  cwd: root,
+  encoding: 'utf8',
+})
+  .trim()
+  .split('\n')
+  .filter((file) => existsSync(join(root, file)));
+const texts = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
+const anchors = new Map([...texts].map(([file, text]) => [file, anchorsOf(text)]));
+
+const problems = [
+  ...(await brokenRules(
+    files.filter((file) => !written.includes(file)),
+    rules,
+  )),
+  ...(await brokenRules(written, { ...rules, MD013: false })),
+  ...[...texts].flatMap(([file, text]) => brokenLinks(file, text)),
+];
+if (problems.length > 0) {
+  process.stderr.write(`${problems.join('\n')}\n`);
+  process.exitCode = 1;
+}
+process.stdout.write(`documents: ${files.length}\n`);
+
+async function brokenRules(names, config) {
+  const strings = Object.fromEntries(names.map((name) => [name, texts.get(name)]));
+  const results = await lint({ strings, config });
+  return Object.entries(results).flatMap(([file, errors]) =>
+    errors.map(({ lineNumber, ruleNames, ruleDescription, errorDetail, errorContext }) =>
+      [`${file}:${lineNumber}: ${ruleNames[0]} ${ruleDescription}`, errorDetail, errorContext]
+        .filter(Boolean)
+        .join(': '),
+    ),
+  );
+}
+
+function brokenLinks(file, text) {
+  return [...withoutCode(text).matchAll(/\]\(\s*([^)\s]+)\s*\)/g)].flatMap(([, target]) => {
+    if (/^\w+:/.test(target)) return [];
+    const [path, heading] = target.split('#');
+    const linked = path === '' ? file : join(dirname(file), decodeURI(path));
+    if (!existsSync(join(root, linked))) return [`${file}: ${target} leads to no file`];
+    const known = anchors.get(linked);
+    return heading === undefined || known === undefined || known.has(heading)
+      ? []
+      : [`${file}: ${linked} has no heading for #${heading}`];
+  });
+}
+
+/** Returns the anchors that readers of Markdown make of headings: words in lower case, joined by hyphens, numbered if they repeat. */
+function anchorsOf(text) {
+  const seen = new Map();
+  const found = new Set([...text.matchAll(/<a (?:id|name)="([^"]+)"/g)].map(([, id]) => id));
+  for (const [, title] of withoutBlocks(text).matchAll(/^#+ +(.*?) *$/gm)) {
+    const words = title.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();
+    const slug = words.replace(/[^\p{L}\p{N}\s_-]/gu, '').replaceAll(' ', '-');
+    const times = seen.get(slug) ?? 0;
+    seen.set(slug, times + 1);
+    found.add(times === 0 ? slug : `${slug}-${times}`);
+  }
+  return found;
+}
+
+function withoutBlocks(text) {
+  return text.replace(/^( *)```.*?^\1```/gms, '');
+}
+
+function withoutCode(text) {
+  return withoutBlocks(text).replace(/`[^`\n]*`/g, '');
+}
