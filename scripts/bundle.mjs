@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { bundledFiles } from './bundling/bundled-files.mjs';
 import { pageFiles } from './bundling/page-files.mjs';
 import { publishBuild } from './bundling/publish-build.mjs';
+import { thirdPartyLicenses } from './bundling/third-party-licenses.mjs';
 
 /**
  * Bundles the command signalbox and the page of its dashboard from their sources: node scripts/bundle.mjs [--to DIR]
@@ -27,7 +28,12 @@ const [program, page] = await Promise.all([
   bundledFiles({ root, input, dir: join(bundles, 'build') }),
   pageFiles(join(root, 'apps/dashboard')),
 ]);
-const files = [...program, ...page.map(({ name, content }) => ({ name: `ui/${name}`, content }))];
+const licenses = thirdPartyLicenses([...program, ...page].flatMap(({ modules }) => modules));
+const files = [
+  ...program,
+  ...page.map(({ name, content }) => ({ name: `ui/${name}`, content })),
+  { name: 'third-party-licenses.txt', content: licenses },
+];
 publishBuild(resolve(values.to), files, {
   name: 'main.js',
   contentFor: (build) => `import './${build}/main.js';\n`,

@@ -20,6 +20,7 @@ try {
     const found = [
       ...wrongFiles(packed),
       ...wrongSideEffects(packed),
+      ...wrongDependencies(packed),
       ...(await wrongManifest(packed)),
       ...(await wrongTypes(packed)),
     ];
@@ -42,6 +43,15 @@ function wrongFiles({ files }) {
     ...unwanted.map((file) => `${file} serves no user; leave it out with 'files' in package.json`),
     ...missing.map((name) => `${name} is missing`),
   ];
+}
+
+/** A package that is not published, or not in this version, could not be installed with the others. */
+function wrongDependencies({ manifest }) {
+  const versions = new Map(packages.map(({ manifest: { name, version } }) => [name, version]));
+  return Object.entries(manifest.dependencies ?? {})
+    .filter(([name]) => name.startsWith('@signalbox/'))
+    .filter(([name, version]) => versions.get(name) !== version)
+    .map(([name, version]) => `it depends on ${name} ${version}, and that is not among the packages`);
 }
 
 /** Bundlers drop an unused import of a module that `sideEffects` does not name, so it must only declare. */

@@ -5,7 +5,7 @@ import { rolldown } from 'rolldown';
 const external = ['better-sqlite3', 'bufferutil', 'utf-8-validate', '@opentelemetry/api'];
 
 /**
- * Bundles programs from their sources and returns the files, each a name and its content. `input` gives each program or
+ * Bundles programs from their sources and returns the files, each a name, its content and its modules. `input` gives each program or
  * module the name that its file gets. The source maps hold for files in `dir`. A warning of the bundler is a failure.
  */
 export async function bundledFiles({ root, input, dir }) {
@@ -32,6 +32,7 @@ export async function bundledFiles({ root, input, dir }) {
   return output.map((file) => ({
     name: file.fileName,
     content: file.type === 'chunk' ? file.code : file.source,
+    modules: file.type === 'chunk' ? file.moduleIds : [],
   }));
 }
 

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { build } from 'vite';
 
 /**
- * Builds the page of the dashboard as users get it, also for tests, and returns its files, each a name and its content. Vite takes
+ * Builds the page of the dashboard as users get it, also for tests, and returns its files, each a name, its content and its modules. Vite takes
  * NODE_ENV from the environment, and under any other value writes paths of the sources into the page.
  */
 export async function pageFiles(folder) {
@@ -15,5 +15,6 @@ export async function pageFiles(folder) {
   return output.map((file) => ({
     name: file.fileName,
     content: file.type === 'chunk' ? file.code : file.source,
+    modules: file.type === 'chunk' ? file.moduleIds : [],
   }));
 }
