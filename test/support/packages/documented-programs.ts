@@ -10,6 +10,8 @@ export interface DocumentedProgram {
   name: string;
   document: string;
   code: string;
+  /** Whether it is run, and not only compiled. */
+  isRun: boolean;
   /** What the document says that it prints. */
   prints?: string;
 }
@@ -30,16 +32,26 @@ export function publishedPackages(): { folder: string; manifest: Manifest }[] {
     .filter(({ manifest }) => !manifest.private);
 }
 
-/** Finds the first program of each package's README. Throws for a library whose README shows none. */
+/**
+ * Finds the first program of each package's README. Throws for a library whose README shows none. A block that begins with
+ * `ts compile-only` needs what is not there, such as a database server.
+ */
 export function packagePrograms(): DocumentedProgram[] {
   return publishedPackages()
     .filter(({ manifest }) => manifest.exports['.'] !== undefined)
     .map(({ folder, manifest }) => {
       const document = join(folder, 'README.md');
-      const [code] = blocksOf(document, 'ts');
+      const [runnable] = blocksOf(document, 'ts');
+      const code = runnable ?? blocksOf(document, 'ts compile-only')[0];
       if (code === undefined) throw new Error(`${document} shows no program: add a block of ts`);
       const [prints] = blocksOf(document, 'text');
-      return { name: manifest.name.replace('@signalbox/', ''), document, code, ...(prints && { prints }) };
+      return {
+        name: manifest.name.replace('@signalbox/', ''),
+        document,
+        code,
+        isRun: runnable !== undefined,
+        ...(prints && { prints }),
+      };
     });
 }
 
@@ -52,7 +64,7 @@ const tokenFile = (agent: string) => parseTokenFile(readFileSync(agent + '.token
 const { url = '', token } = tokenFile('rosa');
 const { token: waltsToken } = tokenFile('walt');
 `;
-  return { name: 'readme', document: 'README.md', code: `${given}${code}` };
+  return { name: 'readme', document: 'README.md', code: `${given}${code}`, isRun: true };
 }
 
 /** The programs of the guide on embedding. The second takes the broker of the first as given, and waits for events without end. */
@@ -61,15 +73,15 @@ export function embeddingPrograms(): DocumentedProgram[] {
   const [start, operate] = blocksOf(document, 'ts');
   const given = `import type { RunningBroker } from '@signalbox/daemon';\ndeclare const broker: RunningBroker;\n`;
   return [
-    { name: 'embedding', document, code: start! },
-    { name: 'operating', document, code: `${given}${operate}` },
+    { name: 'embedding', document, code: start!, isRun: false },
+    { name: 'operating', document, code: `${given}${operate}`, isRun: false },
   ];
 }
 
 /** Returns the code blocks of a language. */
 function blocksOf(document: string, language: string): string[] {
   const text = readFileSync(join(root, document), 'utf8');
-  return [...text.matchAll(/^```(\w*)\n(.*?)^```$/gms)]
+  return [...text.matchAll(/^```(.*?)\n(.*?)^```$/gms)]
     .filter(([, named]) => named === language)
     .map(([, , code]) => code!);
 }
