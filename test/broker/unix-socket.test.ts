@@ -74,7 +74,7 @@ test('After kill -9 the stale socket is replaced; a second broker is refused and
   );
 });
 
-test('A path of 101 bytes is too long: the socket goes to the runtime directory, else there is TCP only, with a warning.', async () => {
+test('A path of 101 bytes or with a comma holds no socket: it goes to the runtime directory, else there is TCP only, with a warning.', async () => {
   await using directory = await tempDir();
   const runtimeDir = join(directory.path, 'run');
   await mkdir(runtimeDir, { mode: 0o700 });
@@ -116,7 +116,11 @@ test('A path of 101 bytes is too long: the socket goes to the runtime directory,
   }
   await using without = await start(long, 'relative');
   expect(without.socket).toBeUndefined();
-  expect(without.warnings).toEqual([expect.stringMatching(/101 bytes.*at most 100.*XDG_RUNTIME_DIR/)]);
+  expect(without.warnings).toEqual([
+    expect.stringMatching(/at most 100 bytes, and .* has 101; XDG_RUNTIME_DIR/),
+  ]);
+  await using comma = await start(join(directory.path, 'a,b'), 'relative');
+  expect(comma.warnings).toEqual([expect.stringMatching(/a comma ends an address.*a,b\/broker\.sock/)]);
   await using client = await connectWire(without.broker.url);
   expect(client.socket.readyState).toBe(client.socket.OPEN);
 });

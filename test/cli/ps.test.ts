@@ -40,7 +40,7 @@ test('ps shows an agent in one row, with its work, its client and the mail that 
     ['walt', 'writer', 'connected', age, '-', '-', '-'],
   ]);
 
-  const env = { SIGNALBOX_URL: broker.url, SIGNALBOX_TOKEN: rosaToken };
+  const env = { SIGNALBOX_URL: `ws://127.0.0.1:9,${broker.url}`, SIGNALBOX_TOKEN: rosaToken };
   const { agents, offline } = jsonOf(await signalbox(['ps', '--json'], { env })) as {
     agents: Record<string, unknown>[];
     offline: unknown;

@@ -6,7 +6,7 @@ import { startTestBroker, tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { ask, figureOf } from '../support/http/ask.ts';
 
-/** A broker, and an orchestrator that listens on a port of its own. */
+/** A broker, and an orchestrator that listens on a port of its own. It knows two addresses of brokers, and nobody listens at one. */
 async function startListening() {
   await using starting = new AsyncDisposableStack();
   const directory = starting.use(await tempDir());
@@ -17,7 +17,7 @@ async function startListening() {
     ...builtIn,
     orchestrator: { ...builtIn.orchestrator, listen: { host: '127.0.0.1', port: 0 } },
   };
-  const options = { config, url: broker.url, token, dataDir: directory.path };
+  const options = { config, url: `ws://127.0.0.1:9,${broker.url}`, token, dataDir: directory.path };
   const orchestrator = starting.use(await runOrchestrator(options));
   const { listen } = await orchestrator.ready;
   const port = Number(new URL(`http://${listen}`).port);

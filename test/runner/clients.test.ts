@@ -34,7 +34,10 @@ async function seenBy(
 test.concurrent('claude gets our server in a file, alone, and its prompt is not taken for a value of our options.', async ({
   expect,
 }) => {
-  const { code, report } = await seenBy('claude-1', ['claude', 'do it', 'exit-7']);
+  // Nobody listens at the first of these brokers.
+  const url = `ws://127.0.0.1:9,${run.stack.broker.url}`;
+  const env = { SIGNALBOX_URL: url };
+  const { code, report } = await seenBy('claude-1', ['claude', 'do it', 'exit-7'], { env });
   expect(code).toBe(7);
   expect(report).toMatchObject({
     tools,
@@ -44,7 +47,7 @@ test.concurrent('claude gets our server in a file, alone, and its prompt is not 
       read: { 'strict-mcp-config': true, allowedTools: 'mcp__signalbox', positionals: ['do it', 'exit-7'] },
     },
     ownVariables: {
-      SIGNALBOX_URL: run.stack.broker.url,
+      SIGNALBOX_URL: url,
       SIGNALBOX_AGENT: 'claude-1',
       SIGNALBOX_TOKEN_FILE: report.tokenFile,
     },

@@ -25,8 +25,16 @@ afterAll(async () => {
   await home?.[Symbol.asyncDispose]();
 });
 
-/** Serves an agent by the command, with a shell script as its program. `args` stand before its command line. */
-async function serve(agent: string, script: string, args: readonly string[] = [], url = stack.broker.url) {
+/**
+ * Serves an agent by the command, with a shell script as its program. `args` stand before its command line. Nobody listens at the first
+ * of the brokers.
+ */
+async function serve(
+  agent: string,
+  script: string,
+  args: readonly string[] = [],
+  url = `ws://127.0.0.1:9,${stack.broker.url}`,
+) {
   const cwd = join(home.path, agent);
   const runRoot = join(cwd, 'run');
   await mkdir(runRoot, { recursive: true, mode: 0o700 });

@@ -40,9 +40,8 @@ test('a connection that cannot be served is told why', async () => {
   });
   expect(await refusal({ token, url: 'ws://127.0.0.1:1' })).toMatchObject({ code: 'wrong_broker' });
   expect(await refusal({ token, consumer: 'short' })).toMatchObject({ code: 'bad_hello' });
-  await using known = await site.shim('rosa', {
-    url: site.stack.broker.url.replace('127.0.0.1', 'localhost'),
-  });
+  const localhost = site.stack.broker.url.replace('127.0.0.1', 'localhost');
+  await using known = await site.shim('rosa', { url: `ws://127.0.0.1:1,${localhost}` });
   expect(known.lines[0]).toHaveProperty('welcome');
 });
 

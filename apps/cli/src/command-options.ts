@@ -56,7 +56,7 @@ export function dataOption(): Option {
 export function urlOption(): Option {
   return new Option(
     '--url <url>',
-    'the broker, as in unix:/path/to/broker.sock, ws://127.0.0.1:7420 or wss://broker.example.com:7420 (or SIGNALBOX_URL)',
+    'the broker, as in unix:/path/to/broker.sock, ws://127.0.0.1:7420 or wss://broker.example.com:7420; several with commas in between (or SIGNALBOX_URL)',
   );
 }
 

@@ -30,6 +30,8 @@ export interface BrokerClient extends AsyncDisposable {
   readonly role: string;
   /** The welcome of the newest connection, with the broker's identity and limits. */
   readonly welcome: WelcomeFrame;
+  /** The address of the connection, or the one that is tried next: one of those in `ConnectOptions.url`. */
+  readonly url: string;
   /** The present state of the connection. */
   readonly state: ClientState;
   /** Calls `listener` at each change of the state; returns a function that removes it. */

@@ -88,6 +88,10 @@ export class Client implements BrokerClient {
     return this.welcome.role;
   }
 
+  get url(): string {
+    return this.#parts.supervisor.url;
+  }
+
   get state(): ClientState {
     return this.#parts.supervisor.state;
   }

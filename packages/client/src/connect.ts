@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
-import { isAddress, memberAddress, parseBrokerAddress } from '@signalbox/protocol';
+import { isAddress, memberAddress } from '@signalbox/protocol';
+import { parseBrokerAddresses } from '@signalbox/protocol/internal';
 import type { Tracing } from '@signalbox/tracing';
 import { nanoid } from 'nanoid';
 import type { BrokerClient, Log } from './broker-client.ts';
@@ -11,7 +12,10 @@ import { backoffPolicies } from './socket/backoff.ts';
 
 /** Options of a connection to the broker. Times in milliseconds. */
 export interface ConnectOptions {
-  /** The broker's address: `unix:/absolute/path`, `ws://host:port` or `wss://host:port`. */
+  /**
+   * The broker's address: `unix:/absolute/path`, `ws://host:port` or `wss://host:port`. Several brokers of one namespace are separated by
+   * commas: the client begins with any of them, and goes on to the next one if it loses the connection or gets none.
+   */
   url: string;
   /** Allows plain `ws://` to another machine, although token and messages cross the network unencrypted. */
   insecure?: boolean;
@@ -35,9 +39,11 @@ export interface ConnectOptions {
   backoff?: keyof typeof backoffPolicies;
   /** Aborting it closes the client for good. */
   signal?: AbortSignal;
-  /** The longest time of one attempt to connect, up to the broker's welcome; default 10 s. */
+  /**
+   * The longest time of one attempt to connect, up to the broker's welcome; default 10 s. At most 3 s while another address was not tried.
+   */
   connectTimeoutMs?: number;
-  /** True: the first connection is tried until it succeeds, is refused for good or is aborted. By default there is one attempt. */
+  /** True: the first connection is tried until it succeeds, is refused for good or is aborted. By default there is one attempt at each address. */
   waitForBroker?: boolean;
   /** Returns monotonic milliseconds; by default `performance.now()`. */
   now?: () => number;
@@ -74,7 +80,7 @@ export async function connectBroker(options: ConnectOptions): Promise<BrokerClie
     throw clientError('invalid_message', `'${agent}' is not an address: use an agent id, or agent#sub`);
   }
   const client = new Client({
-    broker: parseBrokerAddress(url, { insecure }),
+    brokers: parseBrokerAddresses(url, { insecure }),
     ca,
     openSocket: options.openSocket,
     token,

@@ -51,6 +51,15 @@ export function unreachable(url: string, why: string, cause: unknown, closeCode?
   });
 }
 
+/** Makes the error of a round in which no address led to a broker. Its code is that of a refusal, if there was one. */
+export function noBrokerReached(errors: readonly SignalboxError[]): SignalboxError {
+  const telling = errors.find(({ retryable }) => !retryable) ?? errors[0]!;
+  if (errors.length === 1) return telling;
+  const { code, retryable, details } = telling;
+  const message = errors.map((error) => error.message).join('; ');
+  return new SignalboxError(code, message, { retryable, cause: telling, details });
+}
+
 /** Makes the error of a message that one broker may have stored, while another one answers now. */
 export function brokerReplacedError({ id, to }: DeliverFrame): SignalboxError {
   const message = `the broker was replaced or restored from a backup before the receipt for the message to ${to} came`;

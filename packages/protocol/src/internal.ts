@@ -3,7 +3,7 @@
 export { Budget } from './budget.ts';
 export { type Fault, faultAt, faultPoints, faultVariable, noFault } from './faults.ts';
 export { holdSubject, holdText, isOnAgent } from './holds.ts';
-export { maxSocketPathBytes, untrustedDirectory } from './names/broker-address.ts';
+export { parseBrokerAddresses, socketPathProblem, untrustedDirectory } from './names/broker-address.ts';
 export { nearestName, suggestion } from './names/nearest-name.ts';
 export { renewalCommand } from './names/renewal-command.ts';
 export { isSecretName } from './names/secret-name.ts';

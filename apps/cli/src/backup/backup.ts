@@ -7,7 +7,8 @@ import {
   beginBackup,
   finishBackup,
 } from '@signalbox/operator/internal';
-import { messageOf, parseBrokerAddress, SignalboxError } from '@signalbox/protocol';
+import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { parseBrokerAddresses } from '@signalbox/protocol/internal';
 import { type Session, withSession } from '../connection/client-session.ts';
 import { type Connection, type ConnectionFlags, resolveConnection } from '../connection/connection.ts';
 import { type OrchestratorFlag, orchestratorOf } from '../connection/orchestrator-request.ts';
@@ -57,8 +58,9 @@ const noJournal =
 
 /** The broker writes the directory, so a path is absolute. Only on the broker's own machine is this folder the broker's, too. */
 function absolutePath(directory: string, { dataDir, url }: Connection): string {
-  if (isAbsolute(directory) || dataDir !== undefined || parseBrokerAddress(url, { insecure: true }).isLocal)
-    return resolve(directory);
+  const isLocal =
+    dataDir !== undefined || parseBrokerAddresses(url, { insecure: true }).every((one) => one.isLocal);
+  if (isAbsolute(directory) || isLocal) return resolve(directory);
   throw new SignalboxError(
     'usage',
     `'${directory}' is a relative path, and the broker is on another machine`,

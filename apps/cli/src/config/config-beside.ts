@@ -1,6 +1,6 @@
 import type { Config, ConfigPart } from '@signalbox/config';
 import { findConfig } from '@signalbox/config/internal';
-import { brokerPlace, type ConnectionFlags } from '../connection/connection.ts';
+import { brokerPlace, type ConnectionFlags, hasAddress } from '../connection/connection.ts';
 import { loadFound } from './load-found.ts';
 
 /** The parts of a configuration that go with a broker, and the file that they stand in. */
@@ -19,6 +19,7 @@ export async function configBeside(
   const found = findConfig(flags.config, { env });
   if (!found) return undefined;
   const config = await loadFound(found, { env, parts: ['broker', ...parts] });
-  const isOfBroker = flags.config !== undefined || brokerPlace({}, { found, config }, {}).url === url;
+  const isOfBroker =
+    flags.config !== undefined || hasAddress(url, brokerPlace({}, { found, config }, {}).url);
   return isOfBroker ? { ...config, file: found.file } : undefined;
 }

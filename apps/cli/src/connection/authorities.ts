@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { parseBrokerAddresses } from '@signalbox/protocol/internal';
 
 /** The only authorities whose certificates a client accepts: the absolute path of their file, and its content. */
 export interface Authorities {
@@ -10,8 +11,8 @@ export interface Authorities {
 }
 
 /**
- * Reads the file of authorities that `--ca-file` or `SIGNALBOX_CA_FILE` names. Returns `undefined` if none is named, or if the broker is
- * reached without TLS. Throws `usage` if the file can't be read or holds no certificate.
+ * Reads the file of authorities that `--ca-file` or `SIGNALBOX_CA_FILE` names. Returns `undefined` if none is named, or if no address of
+ * the broker is reached with TLS. Throws `usage` if the file can't be read or holds no certificate.
  */
 export function authoritiesFor(
   url: string,
@@ -19,7 +20,9 @@ export function authoritiesFor(
   { SIGNALBOX_CA_FILE: named }: NodeJS.ProcessEnv,
 ): Authorities | undefined {
   const given = caFile ?? (named || undefined);
-  if (given === undefined || !url.startsWith('wss:')) return undefined;
+  if (given === undefined) return undefined;
+  if (!parseBrokerAddresses(url, { insecure: true }).some((broker) => broker.url.startsWith('wss:')))
+    return undefined;
   const file = resolve(given);
   const source = caFile === undefined ? 'SIGNALBOX_CA_FILE' : '--ca-file';
   try {

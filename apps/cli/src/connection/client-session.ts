@@ -1,6 +1,7 @@
 import { type BrokerClient, connectBroker, type Log, requestAddress } from '@signalbox/client';
 import { readTokenFile } from '@signalbox/daemon/token-file';
-import { issuerOfToken, parseBrokerAddress, SignalboxError } from '@signalbox/protocol';
+import { issuerOfToken, SignalboxError } from '@signalbox/protocol';
+import { parseBrokerAddresses } from '@signalbox/protocol/internal';
 import { ownTracing } from '../process/tracing.ts';
 import { replacing, supplyText } from '../token/token-expiry.ts';
 import {
@@ -117,19 +118,23 @@ function hintOf(code: string, { url, from, token, tokenFile }: UsedConnection): 
 function unreachableHint(url: string, { by, name }: AddressOrigin): string {
   if (namesNoPort(url)) return portHint;
   const start = 'start one with: signalbox up';
+  const [address, broker] = url.includes(',')
+    ? ['these addresses', 'these brokers']
+    : ['this address', 'this broker'];
   switch (by) {
     case 'token file':
-      return `${start}   (${name} holds this address; if the broker has moved, name it with --url or --config, and issue the token again)`;
+      return `${start}   (${name} holds ${address}; if the broker has moved, name it with --url or --config, and issue the token again)`;
     case 'configuration':
       return `${start}   (the configuration ${name} leads there; --config names another)`;
     default:
-      return `${start}   (${name} names this broker; name another with --url or SIGNALBOX_URL)`;
+      return `${start}   (${name} names ${broker}; name another with --url or SIGNALBOX_URL)`;
   }
 }
 
 function namesNoPort(url: string): boolean {
-  const { socketPath } = parseBrokerAddress(url, { insecure: true });
-  return socketPath === undefined && new URL(url).port === '';
+  return parseBrokerAddresses(url, { insecure: true }).some(
+    ({ url, socketPath }) => socketPath === undefined && new URL(url).port === '',
+  );
 }
 
-const portHint = 'the url names no port, which means 80 or 443; a broker listens at 7420 by default';
+const portHint = 'a url without a port means 80 or 443; a broker listens at 7420 by default';

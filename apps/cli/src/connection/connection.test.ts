@@ -81,6 +81,22 @@ test('A token file names its broker, unless an option or the environment names a
   expect(await codeOf({ tokenFile: remote }, {})).toBe('insecure_url');
 });
 
+test('A list of brokers may stand wherever an address may, and is handed on as it is.', async () => {
+  const list = 'ws://127.0.0.1:5001,unix:/run/b/broker.sock';
+  const urlOf = async (flags: ConnectionFlags, env = {}): Promise<unknown> =>
+    ((await codeOf({ tokenFile, ...flags }, env)) as { url?: unknown }).url;
+  expect(await urlOf({ url: list.replace(',', ' , ') })).toBe(list);
+  expect(await urlOf({}, { SIGNALBOX_URL: list })).toBe(list);
+  const file = write('list.token', tokenFileText({ token: alice, url: list }));
+  expect(await urlOf({ tokenFile: file })).toBe(list);
+  await expect(resolveConnection({ tokenFile, url: `${list},ws://192.0.2.1:1` }, {})).rejects.toThrow(
+    /^ws:\/\/192\.0\.2\.1:1 leads to another machine/,
+  );
+  const caFile = write('ca.pem', 'no certificate');
+  expect(await codeOf({ tokenFile, url: list, caFile }, {})).toMatchObject({ url: list });
+  expect(await codeOf({ tokenFile, url: `${list},wss://box.example`, caFile }, {})).toBe('usage');
+});
+
 test('The token file of the environment comes before its token.', async () => {
   expect(
     await resolveConnection({}, { SIGNALBOX_TOKEN: alice, SIGNALBOX_TOKEN_FILE: tokenFile }),
@@ -192,7 +208,8 @@ test('The address in a token file comes before a configuration that is found, wh
     const file = write('found.token', tokenFileText({ token: alice, url }));
     return await codeOf({ tokenFile: file }, {}, fromProject);
   };
-  expect(await at('ws://127.0.0.1:5001')).toMatchObject({ orchestrator: 'tools-1', agent: 'alice' });
+  for (const url of ['ws://127.0.0.1:5001', 'ws://127.0.0.1:5004,ws://127.0.0.1:5001'])
+    expect(await at(url)).toMatchObject({ orchestrator: 'tools-1', agent: 'alice' });
   expect(await at('ws://127.0.0.1:5004')).toMatchObject({
     url: 'ws://127.0.0.1:5004',
     orchestrator: 'orchestrator',

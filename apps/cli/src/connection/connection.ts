@@ -7,13 +7,8 @@ import {
   searchedText,
 } from '@signalbox/config/internal';
 import { dataDirectory, localBrokerUrl, operatorToken } from '@signalbox/daemon/data-directory';
-import {
-  agentOf,
-  isAddress,
-  mintingPatternOf,
-  parseBrokerAddress,
-  SignalboxError,
-} from '@signalbox/protocol';
+import { agentOf, isAddress, mintingPatternOf, SignalboxError } from '@signalbox/protocol';
+import { parseBrokerAddresses } from '@signalbox/protocol/internal';
 import { loadFound } from '../config/load-found.ts';
 import { printNotes } from '../terminal/output.ts';
 import { type Authorities, authoritiesFor } from './authorities.ts';
@@ -33,6 +28,7 @@ export { type AddressOrigin, type ConnectionFlags, namedToken } from './named-id
 
 /** The broker and the identity of a connection. `agent` is an address: an agent id, or one of its sub-inboxes. */
 export interface Connection {
+  /** The broker's address, or several that are separated by commas. */
   url: string;
   from: AddressOrigin;
   /** Whether plain `ws://` to another machine is allowed. */
@@ -122,7 +118,13 @@ export function brokerPlace(
 }
 
 function checked({ url, from }: BrokerPlace, { insecure = false }: ConnectionFlags): BrokerPlace {
-  return { url: parseBrokerAddress(url, { insecure }).url, from };
+  const addresses = parseBrokerAddresses(url, { insecure });
+  return { url: addresses.map((address) => address.url).join(','), from };
+}
+
+/** Returns whether the addresses of a connection, as {@link Connection} holds them, are or include an address. */
+export function hasAddress(url: string, address: string): boolean {
+  return url.split(',').includes(address);
 }
 
 /** Returns the address of the broker whose data directory is on this machine. */
@@ -150,7 +152,7 @@ async function readConfig(flags: ConnectionFlags, start: SearchStart): Promise<R
 async function orchestratorBeside(url: string, start: SearchStart): Promise<string> {
   try {
     const read = await readConfig({}, start);
-    if (localBroker({}, read).url === url) return read.config.orchestrator.id;
+    if (hasAddress(url, localBroker({}, read).url)) return read.config.orchestrator.id;
   } catch (error) {
     if (!(error instanceof SignalboxError)) throw error;
   }

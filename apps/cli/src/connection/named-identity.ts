@@ -33,7 +33,7 @@ export interface FoundToken {
   file?: string;
 }
 
-/** The address of a broker, and what named it. */
+/** The address of a broker, or several that are separated by commas, and what named them. */
 export interface BrokerPlace {
   url: string;
   from: AddressOrigin;

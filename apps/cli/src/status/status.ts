@@ -1,7 +1,8 @@
 import { dirname } from 'node:path';
 import { brokerKeeper } from '@signalbox/daemon/data-directory';
 import { readStatus } from '@signalbox/operator';
-import { parseBrokerAddress, SignalboxError } from '@signalbox/protocol';
+import { SignalboxError } from '@signalbox/protocol';
+import { parseBrokerAddresses } from '@signalbox/protocol/internal';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { type OrchestratorFlag, orchestratorOf } from '../connection/orchestrator-request.ts';
@@ -18,7 +19,7 @@ export interface StatusFlags extends ConnectionFlags, OrchestratorFlag {
 /** Prints how broker, orchestrator and servers are doing. Returns the exit code: 1 if something does not work as it should. */
 export async function printStatus(flags: StatusFlags): Promise<ExitCode> {
   const status = await withSession(flags, async (session) => ({
-    url: session.connection.url,
+    url: session.client.url,
     ...(await readStatus(session.client, orchestratorOf(session, flags))),
   })).catch((error) => {
     throw withProcess(error);
@@ -35,7 +36,8 @@ function withProcess(error: unknown): unknown {
   if (!(error instanceof SignalboxError) || error.code !== 'unreachable' || error.cause === undefined)
     return error;
   const { url } = error.details;
-  const socket = typeof url === 'string' ? parseBrokerAddress(url, { insecure: true }).socketPath : undefined;
+  const addresses = typeof url === 'string' ? parseBrokerAddresses(url, { insecure: true }) : [];
+  const socket = addresses.find(({ socketPath }) => socketPath !== undefined)?.socketPath;
   if (socket === undefined) return error;
   const keeper = brokerKeeper(dirname(socket));
   const what =

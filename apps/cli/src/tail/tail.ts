@@ -23,7 +23,7 @@ export async function tail(flags: TailFlags): Promise<void> {
   const { about, json = false, verbose = false } = flags;
   const stop = stopRequested();
   await withSession(flags, async (session) => {
-    const { client, connection } = session;
+    const { client } = session;
     const output = new TailOutput(json);
     const brief = new BriefTail();
     const following = followTail(client, {
@@ -36,8 +36,8 @@ export async function tail(flags: TailFlags): Promise<void> {
     const started = await Promise.race([following, stop]);
     if (typeof started === 'string') return;
     using events = started;
-    if (json) printJson({ what: 'following', url: connection.url, agent: about ?? null });
-    else printLines(`following ${about ?? 'all agents'} at ${connection.url}; Ctrl-C ends it`);
+    if (json) printJson({ what: 'following', url: client.url, agent: about ?? null });
+    else printLines(`following ${about ?? 'all agents'} at ${client.url}; Ctrl-C ends it`);
     const end = await Promise.race([events.ended, stop]);
     if (end instanceof SignalboxError) throw end;
   });

@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parseDuration } from '@signalbox/protocol/duration';
-import { isAgentId, parseBrokerAddress } from '@signalbox/protocol/names';
+import { type BrokerAddress, isAgentId, parseBrokerAddresses } from '@signalbox/protocol/names';
 import { type FaceRefusal, runShim, type ShimOptions } from '@signalbox/worker/shim';
 import type { UsedConnection } from '../connection/client-session.ts';
 import {
@@ -100,9 +100,9 @@ function bridgeOf(argv: readonly string[], env: NodeJS.ProcessEnv): Bridge | und
     const known = knownAddress(flags, found, env);
     // The configuration that the variable names may name the broker, and only the whole program reads it.
     if (!known && nonEmpty(env.SIGNALBOX_CONFIG) !== undefined) return undefined;
-    const address = known && parseBrokerAddress(known.url, { insecure: flags.insecure ?? false });
+    const addresses = known && parseBrokerAddresses(known.url, { insecure: flags.insecure ?? false });
     const agent = namedAgent(flags, found, env);
-    const path = nonEmpty(env.SIGNALBOX_FACE) ?? faceBeside(address?.socketPath);
+    const path = nonEmpty(env.SIGNALBOX_FACE) ?? faceBeside(addresses);
     if (path === undefined || !isAgentId(agent)) return undefined;
     return { flags, found, place: known, agent, path };
   } catch {
@@ -150,10 +150,10 @@ function flagsOf(argv: readonly string[]): BridgeFlags | undefined {
 }
 
 /** Returns where the face of a broker's machine listens, or is about to. */
-function faceBeside(brokerSocket: string | undefined): string | undefined {
-  if (brokerSocket === undefined) return undefined;
-  const path = join(dirname(brokerSocket), faceSocketName);
-  return isFaceExpected(path) ? path : undefined;
+function faceBeside(addresses: readonly BrokerAddress[] = []): string | undefined {
+  return addresses
+    .flatMap(({ socketPath }) => (socketPath === undefined ? [] : join(dirname(socketPath), faceSocketName)))
+    .find(isFaceExpected);
 }
 
 /** Returns the token that the options or the environment name now; `undefined` if it cannot be read. */

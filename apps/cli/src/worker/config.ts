@@ -13,7 +13,12 @@ import {
   type SnippetFile,
   snippetClients,
 } from '@signalbox/worker/internal';
-import { type Connection, type ConnectionFlags, resolveConnection } from '../connection/connection.ts';
+import {
+  type Connection,
+  type ConnectionFlags,
+  hasAddress,
+  resolveConnection,
+} from '../connection/connection.ts';
 import { ownCommand } from '../process/own-command.ts';
 import { linesOf, printJson, printLines, printNotes } from '../terminal/output.ts';
 import { faceSocketName } from './face-socket.ts';
@@ -145,7 +150,8 @@ async function faceBesideBroker(url: string, flags: WorkerConfigFlags): Promise<
     const config = await loadConfig(found?.file, { parts: ['broker'] });
     const isNamed = flags.data !== undefined || (found !== undefined && found.by !== 'search');
     const running = runningAddresses(dataDirectory(flags.data, config), { isNamed });
-    if (running.url !== url || running.socket === undefined) return undefined;
+    const isOfBroker = running.url !== undefined && hasAddress(url, running.url);
+    if (!isOfBroker || running.socket === undefined) return undefined;
     const path = join(dirname(parseBrokerAddress(running.socket).socketPath ?? ''), faceSocketName);
     return statSync(path, { throwIfNoEntry: false })?.isSocket() ? path : undefined;
   } catch {

@@ -36,9 +36,9 @@ export async function runEcho(flags: EchoFlags): Promise<void> {
       print(message, flags);
     },
   });
-  const { agent, address, role } = client;
+  const { agent, address, role, url } = client;
   announceReady(
-    { agent, address, role, url: connection.url, pid: process.pid },
+    { agent, address, role, url, pid: process.pid },
     [`${address} (${role}) answers every ask and task with its own text; Ctrl-C ends it`],
     flags,
   );

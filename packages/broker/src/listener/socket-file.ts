@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { chmod, lstat, mkdir, realpath, rm, stat } from 'node:fs/promises';
 import { basename, isAbsolute, join } from 'node:path';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
-import { errnoOf, maxSocketPathBytes, untrustedDirectory } from '@signalbox/protocol/internal';
+import { errnoOf, socketPathProblem, untrustedDirectory } from '@signalbox/protocol/internal';
 import { brokerFiles } from '../broker-files.ts';
 
 /** The Unix socket that a broker listens on, or the reasons why there is none. */
@@ -49,9 +49,8 @@ async function listenIn(
   listen: SocketOptions['listen'],
 ): Promise<{ path: string; problem?: undefined } | { problem: string }> {
   const path = join(directory, fileName);
-  const bytes = Buffer.byteLength(path);
-  if (bytes > maxSocketPathBytes)
-    return { problem: `${path} has ${bytes} bytes, and a socket's path has at most ${maxSocketPathBytes}` };
+  const unusable = socketPathProblem(path);
+  if (unusable !== undefined) return { problem: unusable };
   // Clients check the same, and would refuse the socket.
   const untrusted = untrustedDirectory(await stat(directory), process.getuid?.() ?? 0);
   if (untrusted !== undefined) return { problem: `${directory} is not safe for a socket: ${untrusted}` };

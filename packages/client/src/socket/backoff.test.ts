@@ -47,6 +47,24 @@ describe('the reconnect pacer', () => {
     expect(Math.round(pacer.nextDelayMs(7 + eagerForMs, almostOne))).toBe(200);
   });
 
+  it('waits only after it has tried every address, and longer after each round', () => {
+    const pacer = new ReconnectPacer(backoffPolicies.worker, 3);
+    const waits = Array.from({ length: 9 }, () => Math.round(pacer.nextDelayMs(0, almostOne, 0)));
+    expect(waits).toEqual([0, 0, 200, 0, 0, 400, 0, 0, 800]);
+    expect(pacer.isRoundOver).toBe(false);
+  });
+
+  it('goes on at once after a healthy connection, and not after one that was dropped', () => {
+    const pacer = new ReconnectPacer(backoffPolicies.worker, 2);
+    expect([pacer.nextDelayMs(0, almostOne, 5_000), pacer.isRoundOver]).toEqual([0, true]);
+    pacer.lost(healthyAfterMs - 1, 1_000);
+    expect(Math.round(pacer.nextDelayMs(1_000, almostOne))).toBe(200);
+    expect(pacer.nextDelayMs(1_000, almostOne)).toBe(0);
+    pacer.lost(healthyAfterMs, 20_000);
+    expect(pacer.nextDelayMs(20_000, almostOne)).toBe(0);
+    expect(pacer.nextDelayMs(20_000, almostOne, 5_000)).toBeGreaterThanOrEqual(5_000);
+  });
+
   it('waits at least as long as the broker asks', () => {
     const pacer = new ReconnectPacer(backoffPolicies.worker);
     expect(pacer.nextDelayMs(0, 0, 5_000)).toBe(5_000);

@@ -36,27 +36,47 @@ export function refusalDelayMs(error: SignalboxError, refusals: number, random: 
 }
 
 /**
- * Paces reconnects. Only a connection that lasted {@link healthyAfterMs} resets it, never a handshake, so that a
- * broker which accepts and drops clients sees them ever more slowly.
+ * Paces reconnects, in rounds: each of the broker's addresses is tried once without a wait in between, and the wait comes after the
+ * round. Only a connection that lasted {@link healthyAfterMs} resets it, never a handshake, so that a broker which accepts and drops
+ * clients sees them ever more slowly.
  */
 export class ReconnectPacer {
   readonly #policy: BackoffPolicy;
+  readonly #addresses: number;
+  /** Addresses that were not tried in this round. */
+  #untried: number;
   #attempt = 0;
   #eagerUntil = Number.NEGATIVE_INFINITY;
 
-  constructor(policy: BackoffPolicy) {
+  constructor(policy: BackoffPolicy, addresses = 1) {
     this.#policy = policy;
+    this.#addresses = addresses;
+    this.#untried = addresses - 1;
+  }
+
+  /** True if every address was tried in this round, or the last one is being tried. */
+  get isRoundOver(): boolean {
+    return this.#untried === 0;
   }
 
   /** Notes the loss of a connection that had been welcomed `uptimeMs` ago. */
   lost(uptimeMs: number, now: number): void {
     if (uptimeMs < healthyAfterMs) return;
     this.#attempt = 0;
+    this.#untried = this.#addresses - 1;
     this.#eagerUntil = now + eagerForMs;
   }
 
-  /** Returns the wait before the next attempt; `minimumMs` is what the broker asked for, jitter comes on top. */
+  /**
+   * Returns the wait before the next attempt, which is none before the next address of a round. After a round `minimumMs` is what the
+   * broker asked for; jitter comes on top.
+   */
   nextDelayMs(now: number, random: number, minimumMs = 0): number {
+    if (!this.isRoundOver) {
+      this.#untried--;
+      return 0;
+    }
+    this.#untried = this.#addresses - 1;
     if (minimumMs > 0) return minimumMs + random * eagerJitterMs;
     if (now < this.#eagerUntil) return random * eagerJitterMs;
     return backoffMs(this.#policy, this.#attempt++, random);

@@ -23,10 +23,11 @@ import { plainProblem, tlsProblem } from './tls-problem.ts';
 export interface Loss {
   error: SignalboxError;
   /**
-   * True if the broker does not accept this client any more. `at first` if trying again can help only a client that was connected
-   * before: a certificate that was good is likely to be renewed.
+   * The part that another attempt can't help. `client`: the broker does not accept this client any more. `address`: a connection there
+   * would not be safe. `address at first`: the same, but a client that was connected before tries again, since a certificate that was
+   * good is likely to be renewed.
    */
-  final: boolean | 'at first';
+  final: false | 'client' | 'address' | 'address at first';
   /** Time since the welcome; 0 without one. */
   uptimeMs: number;
   /** The wait that the broker asked for before the next connection; 0 if it asked for none. */
@@ -176,13 +177,12 @@ export class Connection {
     if (this.#isClosing) return;
     const entry = Object.hasOwn(closeCodes, code) ? closeCodes[code as CloseCode] : undefined;
     const refusal = this.#refusal();
-    const final = entry?.reconnect === false || (refusal && 'at first');
-    const error =
-      refusal ?? this.#statedReason(code) ?? this.#reasonFromClose(code, final === true, entry?.name);
+    const isExpelled = entry?.reconnect === false;
+    const error = refusal ?? this.#statedReason(code) ?? this.#reasonFromClose(code, isExpelled, entry?.name);
     const uptimeMs = this.#welcomedAt === undefined ? 0 : this.#options.clock.now() - this.#welcomedAt;
     this.#options.onLost({
       error,
-      final: final ?? false,
+      final: isExpelled ? 'client' : refusal !== undefined && 'address at first',
       uptimeMs,
       reconnectAfterMs: this.#reconnectAfterMs,
     });

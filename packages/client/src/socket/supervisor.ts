@@ -9,13 +9,14 @@ import {
 import type { WebSocket } from 'ws';
 import type { ClientState, Log } from '../broker-client.ts';
 import type { Clock } from '../clock.ts';
-import { clientError, retryAfterMsOf } from '../errors.ts';
+import { clientError, noBrokerReached, retryAfterMsOf } from '../errors.ts';
 import { type BackoffPolicy, ReconnectPacer } from './backoff.ts';
 import { Connection, type Loss } from './connection.ts';
 import { openWebSocket } from './open-web-socket.ts';
 
 export interface SupervisorOptions {
-  broker: BrokerAddress;
+  /** The addresses of the broker, at least one. */
+  brokers: readonly BrokerAddress[];
   /** The certificates of the only authorities to trust, as PEM text. */
   ca: string | undefined;
   /** Opens the connection in place of a socket. */
@@ -39,13 +40,23 @@ export interface SupervisorOptions {
   onClosed(reason: SignalboxError | undefined): void;
 }
 
-/** Owns the connection: opens it, opens it again after it was lost, and decides when to stop for good. */
+/** The longest attempt at one address, in milliseconds, while another one was not tried in the round: that broker may be up. */
+const attemptMs = 3_000;
+
+/**
+ * Owns the connection: opens it at one of the addresses, opens it again at the next one after it was lost, and decides when to stop for
+ * good.
+ */
 export class Supervisor {
   readonly #options: SupervisorOptions;
   readonly #pacer: ReconnectPacer;
   readonly #listeners = new Set<(state: ClientState) => void>();
   readonly #closed = Promise.withResolvers<SignalboxError | undefined>();
   readonly #first = Promise.withResolvers<WelcomeFrame>();
+  /** The index of the address that is used or tried. */
+  #at: number;
+  /** The attempts of this round that failed. */
+  #failed: Loss[] = [];
   #state: ClientState = { name: 'connecting' };
   #connection: Connection | undefined;
   #welcome: WelcomeFrame | undefined;
@@ -59,12 +70,20 @@ export class Supervisor {
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#token = options.token;
-    this.#pacer = new ReconnectPacer(options.policy);
+    const { brokers, clock } = options;
+    // Clients that begin anywhere share themselves out among the brokers.
+    this.#at = brokers.length > 1 ? Math.floor(clock.random() * brokers.length) : 0;
+    this.#pacer = new ReconnectPacer(options.policy, brokers.length);
   }
 
   /** The state of the client. */
   get state(): ClientState {
     return this.#state;
+  }
+
+  /** The address that is used or tried. */
+  get url(): string {
+    return this.#options.brokers[this.#at]!.url;
   }
 
   /** The newest welcome; `undefined` before the first. */
@@ -103,22 +122,14 @@ export class Supervisor {
   }
 
   #dial(): void {
-    const {
-      broker,
-      ca,
-      openSocket,
-      address,
-      connectTimeoutMs: timeoutMs,
-      clock,
-      log,
-      onFrame,
-    } = this.#options;
+    const { brokers, ca, openSocket, address, connectTimeoutMs, clock, log, onFrame } = this.#options;
+    const broker = brokers[this.#at]!;
     let socket: WebSocket;
     try {
       socket = openWebSocket(broker, { ca, openSocket });
     } catch (error) {
       if (!(error instanceof SignalboxError)) throw error;
-      this.#lost({ error, final: !error.retryable, uptimeMs: 0, reconnectAfterMs: 0 });
+      this.#lost({ error, final: !error.retryable && 'address', uptimeMs: 0, reconnectAfterMs: 0 });
       return;
     }
     const connection = new Connection({
@@ -126,7 +137,7 @@ export class Supervisor {
       url: broker.url,
       token: this.#token,
       address,
-      timeoutMs,
+      timeoutMs: this.#pacer.isRoundOver ? connectTimeoutMs : Math.min(connectTimeoutMs, attemptMs),
       clock,
       log,
       onWelcome: (welcome) => this.#connected(connection, welcome),
@@ -139,6 +150,7 @@ export class Supervisor {
   #connected(connection: Connection, welcome: WelcomeFrame): void {
     const earlier = this.#welcome?.broker_id;
     this.#welcome = welcome;
+    this.#failed = [];
     this.#options.log({ event: 'connected', brokerId: welcome.broker_id, address: welcome.address });
     if (earlier !== undefined && earlier !== welcome.broker_id) {
       this.#options.log({ event: 'broker_replaced', brokerId: welcome.broker_id, earlier });
@@ -150,12 +162,27 @@ export class Supervisor {
   }
 
   #lost(loss: Loss): void {
-    const { waitForBroker, renewToken } = this.#options;
+    const { renewToken, clock } = this.#options;
     this.#connection = undefined;
+    this.#pacer.lost(loss.uptimeMs, clock.now());
+    this.#failed.push(loss);
     if (loss.error.code === 'unauthorized' && renewToken) void this.#renew(loss, renewToken);
-    else if (loss.final === true || (this.#welcome === undefined && (loss.final || !waitForBroker)))
-      this.#finish(loss.error);
+    else if (loss.final === 'client') this.#finish(loss.error);
+    else if (this.#pacer.isRoundOver) this.#roundFailed(loss);
     else this.#retry(loss);
+  }
+
+  /** Begins another round after the last attempt of one, if that can help. */
+  #roundFailed(last: Loss): void {
+    const failed = this.#failed;
+    this.#failed = [];
+    const isFirst = this.#welcome === undefined;
+    const isHopeless = failed.every(
+      ({ final }) => final === 'address' || (isFirst && final === 'address at first'),
+    );
+    if (isHopeless || (isFirst && !this.#options.waitForBroker))
+      this.#finish(noBrokerReached(failed.map(({ error }) => error)));
+    else this.#retry(last);
   }
 
   /** Stops for good because the token was refused, unless the owner has another by now. */
@@ -172,11 +199,11 @@ export class Supervisor {
   }
 
   #retry(loss: Loss): void {
-    const { clock, log } = this.#options;
-    const now = clock.now();
-    this.#pacer.lost(loss.uptimeMs, now);
-    const askedMs = retryAfterMsOf(loss.error) ?? 0;
-    const delayMs = askedMs + this.#pacer.nextDelayMs(now, clock.random(), loss.reconnectAfterMs);
+    const { brokers, clock, log } = this.#options;
+    // Another broker may have room.
+    const askedMs = this.#pacer.isRoundOver ? (retryAfterMsOf(loss.error) ?? 0) : 0;
+    const delayMs = askedMs + this.#pacer.nextDelayMs(clock.now(), clock.random(), loss.reconnectAfterMs);
+    this.#at = (this.#at + 1) % brokers.length;
     log({ event: 'disconnected', code: loss.error.code, message: loss.error.message, retryInMs: delayMs });
     this.#cancelRetry = clock.startTimer(() => this.#dial(), delayMs);
     this.#options.onDisconnected();

@@ -6,7 +6,7 @@ import { type BrokerFacts, brokerFiles } from '@signalbox/broker/files';
 import type { Config } from '@signalbox/config';
 import { formatListenAddress } from '@signalbox/config/internal';
 import { parseBrokerAddress, SignalboxError, socketAddress } from '@signalbox/protocol';
-import { errnoOf, maxSocketPathBytes } from '@signalbox/protocol/internal';
+import { errnoOf, socketPathProblem } from '@signalbox/protocol/internal';
 import { readTokenFile } from './token-file.ts';
 
 /** Returns the absolute path of the data directory: the one that is named, else that of the configuration, else the default. */
@@ -117,7 +117,7 @@ export function localBrokerUrl(
   }
   // A port of this machine could be anybody's while no broker runs. The directory is the broker's alone.
   const path = brokerFiles(directory).socket;
-  if (Buffer.byteLength(path) <= maxSocketPathBytes) return socketAddress(path);
+  if (socketPathProblem(path) === undefined) return socketAddress(path);
   throw noBroker(`no broker runs on ${directory}`);
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { SignalboxError } from '../signalbox-error.ts';
-import { parseBrokerAddress, untrustedDirectory } from './broker-address.ts';
+import { parseBrokerAddress, parseBrokerAddresses, untrustedDirectory } from './broker-address.ts';
 
 function codeOf(text: string, options = {}): unknown {
   try {
@@ -48,6 +48,35 @@ test('Other schemes, fragments and passwords are refused, and a password is not 
     expect(codeOf(url, { insecure: true })).toBe('bad_broker_url');
   expect(() => parseBrokerAddress('ws://me:hush@127.0.0.1:7420')).toThrow(/no user and no password/);
   expect(() => parseBrokerAddress('ws://me:hush@127.0.0.1:7420')).not.toThrow(/hush/);
+});
+
+test('A list has addresses with commas in between, and each of them is read by itself.', () => {
+  expect(parseBrokerAddresses(' unix:/tmp/a/broker.sock, ws://[::1]:7420 ,wss://box.example')).toEqual([
+    { url: 'unix:/tmp/a/broker.sock', isLocal: true, socketPath: '/tmp/a/broker.sock' },
+    { url: 'ws://[::1]:7420', isLocal: true },
+    { url: 'wss://box.example', isLocal: false },
+  ]);
+  expect(parseBrokerAddresses('wss://box.example')).toHaveLength(1);
+  expect(parseBrokerAddresses('ws://10.0.0.7:1,wss://box.example', { insecure: true })).toHaveLength(2);
+});
+
+test('A bad entry of a list is refused by its name, or by its place if it is empty.', () => {
+  const good = 'ws://127.0.0.1:1';
+  for (const [list, message] of [
+    [`${good},box.example`, /^'box\.example' is not a broker's address/],
+    [`${good},ws://10.0.0.7:7420`, /^ws:\/\/10\.0\.0\.7:7420 leads to another machine/],
+    [`${good},ws://me:hush@127.0.0.1:2`, /^a broker's url holds no user and no password$/],
+    [`${good},`, /^address 2 of 2 in the list of brokers is empty$/],
+    [`${good}, ${good}`, /has ws:\/\/127\.0\.0\.1:1 twice$/],
+    [Array.from({ length: 17 }, (_, n) => `ws://127.0.0.1:${n + 1}`).join(','), /at most 16 .* has 17$/],
+  ] as const)
+    expect(() => parseBrokerAddresses(list)).toThrow(message);
+  expect(() => parseBrokerAddresses('')).toThrow("'' is not a broker's address");
+});
+
+test('One address has no comma, so that no directory can add an address to a list.', () => {
+  for (const one of ['unix:/tmp/a,wss:box.example/broker.sock', 'ws://127.0.0.1:1/a,b', 'wss://a,wss://b'])
+    expect(codeOf(one)).toBe('bad_broker_url');
 });
 
 test('A directory is trusted if it is the user’s own or root’s, and nobody else may write to it.', () => {

@@ -2,7 +2,10 @@ import { SignalboxError } from '../signalbox-error.ts';
 import { isLoopback } from './loopback.ts';
 
 /** The longest path of a broker's Unix socket, in bytes. The systems allow 103 or 107. */
-export const maxSocketPathBytes = 100;
+const maxSocketPathBytes = 100;
+
+/** The most addresses of one list. */
+const maxBrokerAddresses = 16;
 
 /** The address of a broker: a Unix socket if `socketPath` is there, else the WebSocket URL. */
 export interface BrokerAddress {
@@ -19,8 +22,36 @@ export function socketAddress(path: string): string {
   return `unix:${path}`;
 }
 
+/** Returns why the broker's socket can't have this path, or `undefined` if it can. */
+export function socketPathProblem(path: string): string | undefined {
+  if (path.includes(',')) return `a comma ends an address, and the path ${path} has one`;
+  const bytes = Buffer.byteLength(path);
+  if (bytes <= maxSocketPathBytes) return undefined;
+  return `the path of a socket has at most ${maxSocketPathBytes} bytes, and ${path} has ${bytes}`;
+}
+
 /**
- * Reads a broker's address: `unix:/absolute/path`, `ws://host:port` or `wss://host:port`. Throws `SignalboxError` `bad_broker_url`, or
+ * Reads the addresses under which clients reach the broker, or several brokers of one namespace: one address or several, separated by
+ * commas, each as {@link parseBrokerAddress} reads it. Throws as that does, and `bad_broker_url` for an address that is there twice.
+ */
+export function parseBrokerAddresses(text: string, options: { insecure?: boolean } = {}): BrokerAddress[] {
+  const entries = text.split(',').map((entry) => entry.trim());
+  if (entries.length > maxBrokerAddresses) {
+    throw badUrl(
+      `a list has at most ${maxBrokerAddresses} addresses of brokers, and this one has ${entries.length}`,
+    );
+  }
+  const emptyAt = entries.length > 1 ? entries.indexOf('') : -1;
+  if (emptyAt >= 0)
+    throw badUrl(`address ${emptyAt + 1} of ${entries.length} in the list of brokers is empty`);
+  const addresses = entries.map((entry) => parseBrokerAddress(entry, options));
+  const repeated = entries.find((entry, at) => entries.indexOf(entry) !== at);
+  if (repeated !== undefined) throw badUrl(`the list of brokers has ${repeated} twice`);
+  return addresses;
+}
+
+/**
+ * Reads one address of a broker: `unix:/absolute/path`, `ws://host:port` or `wss://host:port`. Throws `SignalboxError` `bad_broker_url`, or
  * `insecure_url` for plain `ws://` to another machine without `insecure`.
  */
 export function parseBrokerAddress(text: string, { insecure = false } = {}): BrokerAddress {
@@ -33,7 +64,7 @@ export function parseBrokerAddress(text: string, { insecure = false } = {}): Bro
       'a token says who you are, as in --token-file FILE',
     );
   }
-  if (!url || !/^wss?:$/.test(url.protocol) || url.hash !== '') {
+  if (!url || !/^wss?:$/.test(url.protocol) || url.hash !== '' || text.includes(',')) {
     throw badUrl(
       `'${text}' is not a broker's address; it looks like unix:/path/to/broker.sock or ws://127.0.0.1:7420`,
     );
@@ -53,11 +84,11 @@ function socketOf(url: string, socketPath: string): BrokerAddress {
       "'unix:' is followed by the absolute path of a socket, as in unix:/home/rosa/state/broker.sock",
     );
   }
-  const bytes = Buffer.byteLength(socketPath);
-  if (bytes <= maxSocketPathBytes) return { url, isLocal: true, socketPath };
+  const problem = socketPathProblem(socketPath);
+  if (problem === undefined) return { url, isLocal: true, socketPath };
   throw badUrl(
-    `the path of a socket has at most ${maxSocketPathBytes} bytes, and ${socketPath} has ${bytes}`,
-    'a broker with a longer path has its socket elsewhere: it prints the address when it starts',
+    problem,
+    'a broker of such a data directory has its socket elsewhere: it prints the address when it starts',
   );
 }
 

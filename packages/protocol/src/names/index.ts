@@ -1,5 +1,5 @@
 export { isAgentId } from './address.ts';
-export { parseBrokerAddress, untrustedDirectory } from './broker-address.ts';
+export { type BrokerAddress, parseBrokerAddresses, untrustedDirectory } from './broker-address.ts';
 export { idPattern } from './message-id.ts';
 export {
   agentOfToken,

@@ -57,7 +57,7 @@ const longestLookMs = 2_000;
 
 /** How an executor connects and how long it waits. Times in milliseconds. */
 export interface ExecutorOptions {
-  /** The broker's address: `unix:/absolute/path`, `ws://host:port` or `wss://host:port`. */
+  /** The broker's address or addresses, as `ConnectOptions.url`. */
   url: string;
   /** Allows plain `ws://` to another machine, although token and calls cross the network unencrypted. */
   insecure?: boolean;

@@ -1,10 +1,5 @@
-import {
-  agentOfToken,
-  isLoopback,
-  parseBrokerAddress,
-  permissionsOfRole,
-  SignalboxError,
-} from '@signalbox/protocol';
+import { agentOfToken, isLoopback, permissionsOfRole, SignalboxError } from '@signalbox/protocol';
+import { parseBrokerAddresses } from '@signalbox/protocol/internal';
 import { type ExecutorOptions, McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import type { FaceHello } from './face-lines.ts';
 
@@ -24,7 +19,7 @@ export async function connectAgent(
   { connect, aliases, connectTimeoutMs }: AgentConnectOptions,
   ending: AbortSignal,
 ): Promise<McpProxyExecutor> {
-  if (hello.url !== undefined && ![connect.url, ...aliases].some((own) => isSameBroker(own, hello.url!))) {
+  if (hello.url !== undefined && !isServed(hello.url, [connect.url, ...aliases])) {
     throw new SignalboxError('wrong_broker', `this face serves the broker at ${connect.url}`);
   }
   const agent = hello.agent ?? agentOfToken(hello.token);
@@ -67,19 +62,22 @@ export async function connectAgent(
   throw new SignalboxError('forbidden', message);
 }
 
-/** Returns true if two addresses lead to one broker. All names of this machine count as one. */
-function isSameBroker(own: string, told: string): boolean {
-  return own === told || comparable(own) === comparable(told);
+/** Returns true if one of the addresses that a shim was told of is one of the face's own. */
+function isServed(told: string, own: readonly string[]): boolean {
+  const served = new Set(own.flatMap(comparable));
+  return comparable(told).some((address) => served.has(address));
 }
 
-function comparable(address: string): string {
+/** Returns the addresses of a text so that those which lead to one broker are the same. All names of this machine count as one. */
+function comparable(text: string): string[] {
   try {
-    const { url, socketPath } = parseBrokerAddress(address, { insecure: true });
-    if (socketPath !== undefined) return url;
-    const { protocol, hostname, host, port, pathname, search } = new URL(url);
-    const isOwn = isLoopback(hostname.replace(/^\[(.*)\]$/, '$1'));
-    return `${protocol}//${isOwn ? `this-machine:${port}` : host}${pathname}${search}`;
+    return parseBrokerAddresses(text, { insecure: true }).map(({ url, socketPath }) => {
+      if (socketPath !== undefined) return url;
+      const { protocol, hostname, host, port, pathname, search } = new URL(url);
+      const isOwn = isLoopback(hostname.replace(/^\[(.*)\]$/, '$1'));
+      return `${protocol}//${isOwn ? `this-machine:${port}` : host}${pathname}${search}`;
+    });
   } catch {
-    return address;
+    return [text];
   }
 }

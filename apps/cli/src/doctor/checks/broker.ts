@@ -59,7 +59,8 @@ export async function brokerFinding(
     case 'refused':
       return ok(`${reached.connection.url} answers, and does not accept the token`);
     case 'connected': {
-      const { url, mintingPattern } = reached.connection;
+      const { url } = reached.client;
+      const { mintingPattern } = reached.connection;
       // A minting token has no address of its own that a message could go to.
       const done = mintingPattern === undefined ? await trip() : undefined;
       return ok(

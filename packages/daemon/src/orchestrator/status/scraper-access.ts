@@ -2,24 +2,26 @@ import { type IncomingMessage, type RequestOptions, request as requestHttp } fro
 import { request as requestHttps } from 'node:https';
 import { text } from 'node:stream/consumers';
 import type { AccessRefusal } from '@signalbox/monitoring';
-import { messageOf, parseBrokerAddress } from '@signalbox/protocol';
-import { figuresAccessPath } from '@signalbox/protocol/internal';
+import { type BrokerAddress, messageOf } from '@signalbox/protocol';
+import { figuresAccessPath, parseBrokerAddresses } from '@signalbox/protocol/internal';
 
-/** The broker's address, and the only authorities to trust for `wss://`. */
+/** The broker's address or addresses, and the only authorities to trust for `wss://`. */
 export interface BrokerPlace {
   url: string;
   ca?: string | undefined;
 }
 
-/** The time that the broker has to judge a token. */
+/** The time that a broker has to judge a token. */
 const patienceMs = 5000;
-/** The most questions to the broker at a time. */
+/** The most questions to brokers at a time. */
 const maxAsked = 8;
 
 /** Returns a function that asks the broker whether a token may see figures. It resolves with the reason why not, and never rejects. */
-export function scraperAccess(
-  broker: BrokerPlace,
-): (bearer: string | undefined) => Promise<AccessRefusal | undefined> {
+export function scraperAccess({
+  url,
+  ca,
+}: BrokerPlace): (bearer: string | undefined) => Promise<AccessRefusal | undefined> {
+  const brokers = parseBrokerAddresses(url, { insecure: true });
   let asked = 0;
   return async (bearer) => {
     if (bearer === undefined) {
@@ -29,7 +31,7 @@ export function scraperAccess(
     if (asked >= maxAsked) return unknown('too many tokens are being checked');
     asked++;
     try {
-      return await askBroker(broker, bearer);
+      return await askBrokers(brokers, ca, bearer);
     } catch (error) {
       return unknown(`the broker, which knows the tokens, could not be asked: ${messageOf(error)}`);
     } finally {
@@ -42,8 +44,29 @@ function unknown(message: string): AccessRefusal {
   return { status: 503, code: 'access_unknown', message };
 }
 
-async function askBroker(broker: BrokerPlace, bearer: string): Promise<AccessRefusal | undefined> {
-  const response = await getAccess(broker, bearer);
+/** Asks the brokers in turn, until one answers. All of them know the same tokens. */
+async function askBrokers(
+  brokers: readonly BrokerAddress[],
+  ca: string | undefined,
+  bearer: string,
+): Promise<AccessRefusal | undefined> {
+  const problems: string[] = [];
+  for (const broker of brokers) {
+    try {
+      return await askBroker(broker, ca, bearer);
+    } catch (error) {
+      problems.push(messageOf(error));
+    }
+  }
+  throw new Error(problems.join('; '));
+}
+
+async function askBroker(
+  broker: BrokerAddress,
+  ca: string | undefined,
+  bearer: string,
+): Promise<AccessRefusal | undefined> {
+  const response = await getAccess(broker, ca, bearer);
   const body = await text(response);
   const { statusCode: status } = response;
   if (status === 200) return undefined;
@@ -52,8 +75,11 @@ async function askBroker(broker: BrokerPlace, bearer: string): Promise<AccessRef
   return { status, code: error.code, message: error.message };
 }
 
-function getAccess({ url, ca }: BrokerPlace, bearer: string): Promise<IncomingMessage> {
-  const { socketPath } = parseBrokerAddress(url, { insecure: true });
+function getAccess(
+  { url, socketPath }: BrokerAddress,
+  ca: string | undefined,
+  bearer: string,
+): Promise<IncomingMessage> {
   const { hostname, port, protocol } = new URL(socketPath === undefined ? url : 'ws://localhost');
   const options: RequestOptions & { ca?: string } = {
     ...(socketPath === undefined ? { host: hostname.replace(/^\[(.*)\]$/, '$1'), port } : { socketPath }),
