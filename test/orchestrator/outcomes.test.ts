@@ -165,13 +165,14 @@ test('a call whose start cannot be written down is not made, and one that needs 
     broken: new Error('no disk'),
     full: new SignalboxError('journal_full', 'no room'),
   };
+  const room = { isFull: true };
   const failing: Journal = {
     id: real.id,
     approvals: real.approvals,
     pins: real.pins,
     keptMs: real.keptMs,
     find: (key) => real.find(key),
-    keep: (call) => real.keep(call),
+    keep: (call) => (room.isFull ? Promise.reject(reasons.full) : real.keep(call)),
     failed: real.failed,
     start: ({ requestId }) => Promise.reject(reasons[requestId]),
     finish: (key, end) => real.finish(key, end),
@@ -187,7 +188,7 @@ test('a call whose start cannot be written down is not made, and one that needs 
     [Symbol.asyncDispose]: () => real[Symbol.asyncDispose](),
   };
   await using _closing = failing;
-  await using stack = await startToolStack({ journal: failing });
+  await using stack = await startToolStack({ journal: failing, repeat: { safe: [gate] } });
   const rosa = await stack.executor('rosa');
   expect(await rosa.execute({ name: count }, { requestId: 'broken' })).toMatchObject({
     error: { code: 'internal', may_have_run: false, retryable: true, cause_chain: ['no disk'] },
@@ -197,6 +198,22 @@ test('a call whose start cannot be written down is not made, and one that needs 
   });
   expect(await rosa.execute({ name: echo })).toHaveProperty('result.success', true);
   expect(stack.ran('count')).toEqual([]);
+
+  // A call is a task only from the moment that this is written down.
+  const file = join(directory.path, 'open');
+  const call = rosa.execute({ name: gate, arguments: { file } }, { requestId: 'task' });
+  await expect.poll(() => stack.ran('gate').length).toBe(1);
+  const begins = { op: 'task', task_id: 'task', begins: true };
+  const begin = () => ask(stack, 'rosa', begins);
+  for (let times = 0; times < 2; times++) expect(await begin()).toHaveProperty('error');
+  const key = { agent: 'rosa', requestId: 'task' };
+  expect(failing.find(key)).toBeUndefined();
+  room.isFull = false;
+  const answers = await Promise.all([begin(), begin()]);
+  expect(answers).toMatchObject([{ data: { state: 'working' } }, { data: { state: 'working' } }]);
+  expect(failing.find(key)).toMatchObject({ isKept: true });
+  await writeFile(file, '');
+  expect(await call).toHaveProperty('result.success', true);
 });
 
 test("the operator's lists decide what is safe to repeat, over the servers' own claims, everywhere", async () => {

@@ -47,6 +47,8 @@ export class TrackedCall {
   #heldMs = 0;
   #position: (() => number | undefined) | undefined;
   #replyBytes: number | undefined;
+  /** Set from the first request for a task on, which others share while it is being written. */
+  #beginsTask: Promise<boolean> | undefined;
   /** What the tool told last of its progress. */
   progress: CallRecord['progress'];
   /** The operator who called it off, and why; `undefined` if nobody did. */
@@ -114,14 +116,29 @@ export class TrackedCall {
     this.#request?.stop();
   }
 
-  /** Makes a task of the call. Resolves when that is on disk: false if there is no journal. Rejects if it can't be written. */
-  async becomeTask(): Promise<boolean> {
+  /**
+   * Makes a task of the call. Resolves when that is on disk: false if there is no journal. Rejects if it can't be written: the call is no
+   * task then, and the next request for one tries again.
+   */
+  becomeTask(): Promise<boolean> {
+    this.#beginsTask ??= this.#beginTask();
+    return this.#beginsTask;
+  }
+
+  async #beginTask(): Promise<boolean> {
     if (this.isTask) return true;
     const { keep } = this.#request ?? {};
     if (!keep) return false;
+    // A call that ends meanwhile is kept as one of a task.
     this.isTask = true;
-    await keep();
-    return true;
+    try {
+      await keep();
+      return true;
+    } catch (thrown) {
+      this.isTask = false;
+      this.#beginsTask = undefined;
+      throw thrown;
+    }
   }
 
   /** Resolves when the call has ended, or is left to another process. */

@@ -48,9 +48,15 @@ export class JournaledCall {
 
   /** Has the reply kept although it is delivered; see {@link Journal.keep}. */
   async keep(call: Omit<ReceivedCall, keyof CallKey>): Promise<void> {
+    const wasWritten = this.#isWritten;
     // Its end is written after this, and has to find the entry.
     this.#isWritten = true;
-    await this.#journal.keep({ ...this.#key, ...call });
+    try {
+      await this.#journal.keep({ ...this.#key, ...call });
+    } catch (thrown) {
+      this.#isWritten = wasWritten || this.#isStarted;
+      throw thrown;
+    }
   }
 
   /** Writes how the call ended, if the journal has an entry for it, or if its reply is late. True if the journal has an entry now. */
