@@ -97,6 +97,11 @@ export interface ExecutorOptions {
   fault?: Fault;
 }
 
+/** What became of a round that was sent: it is on disk, or may not be. */
+export type SentRound =
+  | { isTaken: boolean; error?: undefined }
+  | { error: ToolCallError; isTaken?: undefined };
+
 /**
  * A worker's access to the tools that the orchestrator hosts: it lists those that the role may see, and makes calls, any number
  * at a time over one connection. The list follows the orchestrator's while connected.
@@ -228,24 +233,25 @@ export class McpProxyExecutor implements AsyncDisposable {
   }
 
   /**
-   * Sends the next round of a task. Resolves when it is on disk, or one with its number was before; with an error if it was not sent.
+   * Sends the next round of a task. Resolves when it is on disk, with `isTaken` if one with its number was before; with an error if it may
+   * not be there.
    */
-  async updateTask(body: UpdateTaskRequest, toolName: string): Promise<ToolCallError | undefined> {
+  async updateTask(body: UpdateTaskRequest, toolName: string): Promise<SentRound> {
     const tool = this.findTool(toolName);
-    const stored = Promise.withResolvers<undefined>();
+    const stored = Promise.withResolvers<SentRound>();
     const options: RequestOptions = {
       id: taskRoundId(body.task_id, body.round),
       timeoutMs: (this.#options.timeoutMs ?? defaultCallTimeoutMs) + ((tool && askDeadlineOf(tool)) ?? 0),
       waitsForRate: true,
-      onReceipt: () => stored.resolve(undefined),
+      onReceipt: (isTaken) => stored.resolve({ isTaken }),
     };
     if (this.#options.thread !== undefined) options.thread = this.#options.thread;
     const ended = this.#client.request(this.#orchestrator, 'mcp_request', body, options);
-    const refused = ended.then((outcome) => {
-      const wasSent = outcome.status !== 'not_sent' && outcome.status !== 'rejected';
-      return wasSent ? undefined : callResultOf(outcome, tool ?? unlistedTool(toolName)).error;
+    const withoutReceipt = ended.then((outcome): SentRound => {
+      const { error } = callResultOf(outcome, tool ?? unlistedTool(toolName));
+      return error && outcome.status !== 'completed' ? { error } : { isTaken: false };
     });
-    return await Promise.race([stored.promise, refused]);
+    return await Promise.race([stored.promise, withoutReceipt]);
   }
 
   /** Sends a request whose reply is that of a call. `tool` tells whether a failure may have had an effect. */

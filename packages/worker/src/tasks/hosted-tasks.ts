@@ -44,17 +44,25 @@ export function hostedTasks(executor: McpProxyExecutor, links: SeenLinks): FaceT
     async update(taskId, responses, signal) {
       if (!isJsonObject(responses))
         throw new JsonRpcError(invalidParams, 'inputResponses: it must be an object');
-      let sent: number | undefined;
+      let sent: { round: number; isTaken: boolean } | undefined;
       for (let tries = 0; tries < maxAgain; tries++) {
         const task = await requestTask(executor, 'task', taskId, signal);
         if (task.state !== 'input_required') return;
         const given = Object.entries(responses).filter(([name]) => Object.hasOwn(task.input_requests, name));
         if (given.length === 0) return;
-        if (sent === task.round) await delay(againMs, undefined, { signal });
-        // The round may be taken by other answers meanwhile: then these are for the next one.
-        else await sendRound(executor, taskId as string, task, Object.fromEntries(given));
-        sent = task.round;
+        if (sent?.round === task.round) {
+          await delay(againMs, undefined, { signal });
+          continue;
+        }
+        const isTaken = await sendRound(executor, taskId as string, task, Object.fromEntries(given));
+        // A round that other answers have taken meanwhile: these are for the next one.
+        sent = { round: task.round, isTaken };
       }
+      if (sent?.isTaken)
+        throw new JsonRpcError(
+          internalError,
+          'the answers were not taken: others came at the same time, and the orchestrator is slow to take those on. Send them again.',
+        );
     },
     async cancel(taskId, signal) {
       await requestTask(executor, 'cancel_task', taskId, signal);
@@ -62,16 +70,17 @@ export function hostedTasks(executor: McpProxyExecutor, links: SeenLinks): FaceT
   };
 }
 
-/** Sends the next round of a task. Resolves when it is on disk. */
+/** Sends the next round of a task. Resolves when one is on disk: with true if that may be another one. */
 async function sendRound(
   executor: McpProxyExecutor,
   taskId: string,
   { round, tool }: KnownTask,
   responses: Record<string, unknown>,
-): Promise<void> {
+): Promise<boolean> {
   const body = { op: 'update_task', task_id: taskId, round: round + 1, input_responses: responses } as const;
-  const error = await executor.updateTask(body, tool);
+  const { isTaken, error } = await executor.updateTask(body, tool);
   if (error) throw new JsonRpcError(internalError, failureText(error), { error });
+  return isTaken;
 }
 
 function shown(executor: McpProxyExecutor, taskId: string, task: KnownTask, links: SeenLinks): ShownTask {
