@@ -54,6 +54,12 @@ export function outcomeUnknown(requestId: string): ToolCallError {
   );
 }
 
+/** Returns the error for a call whose request is over, and that ended nowhere. */
+export function endedUnanswered(): ToolCallError {
+  const message = 'the deadline of the call passed before it ended';
+  return toolCallError('tool_timeout', message, { mayHaveRun: true });
+}
+
 /** Returns the error for a call that an operator called off. */
 export function calledOffError(tool: string, { by, reason }: CalledOff, mayHaveRun: boolean): ToolCallError {
   const why = reason === undefined ? '' : `: ${reason}`;

@@ -37,6 +37,8 @@ export interface CallEnd {
 export interface JournalRecord extends Omit<ReceivedCall, 'inbox' | 'lifetimeMs'> {
   /** False if the entry only says that the reply will be kept. Such a call has not run, or is safe to repeat. */
   wasStarted: boolean;
+  /** Whether the request is settled. */
+  isSettled: boolean;
   end?: Pick<CallEnd, 'outcome' | 'finishedAt'> & { isReplyKept: boolean };
 }
 
@@ -44,8 +46,6 @@ export interface JournalRecord extends Omit<ReceivedCall, 'inbox' | 'lifetimeMs'
 export interface JournalEntry extends Omit<JournalRecord, 'end'> {
   /** Whether the reply is, or will be, kept although it was delivered. */
   isKept: boolean;
-  /** Whether the request is settled. */
-  isSettled: boolean;
   end?: Pick<CallEnd, 'outcome' | 'finishedAt'> & { reply?: string };
 }
 

@@ -7,7 +7,7 @@ import type {
   Sender,
   StatusRequest,
 } from '@signalbox/protocol';
-import { outcomeUnknown } from '../calls/call-outcome.ts';
+import { endedUnanswered, outcomeUnknown } from '../calls/call-outcome.ts';
 import type { CallRegistry } from '../calls/call-registry.ts';
 import { maySeeReply } from '../calls/tool-refusals.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
@@ -55,11 +55,11 @@ async function isForRole(
 }
 
 function statusOf(entry: JournalEntry): CallStatus {
-  const { requestId, wasStarted, end } = entry;
+  const { requestId, wasStarted, isSettled, end } = entry;
   // The request waits at the broker for this process to take it on.
-  if (!wasStarted) return { state: 'queued' };
+  if (!wasStarted && !isSettled) return { state: 'queued' };
   if (!end) {
-    const error = outcomeUnknown(requestId);
+    const error = wasStarted ? outcomeUnknown(requestId) : endedUnanswered();
     return { state: 'finished', outcome: error.code, reply: { error } };
   }
   return {
@@ -121,7 +121,8 @@ async function listCalls(
 }
 
 function recordOf(call: JournalRecord): CallRecord {
-  const { agent, requestId, role, tool, thread, server, receivedAt, startedAt, wasStarted, end } = call;
+  const { agent, requestId, role, tool, thread, server, receivedAt, startedAt, end } = call;
+  const { wasStarted, isSettled } = call;
   return {
     request_id: requestId,
     agent,
@@ -129,12 +130,12 @@ function recordOf(call: JournalRecord): CallRecord {
     tool,
     ...(thread !== undefined && { thread }),
     ...(server !== undefined && { server }),
-    state: wasStarted ? 'finished' : 'queued',
+    state: wasStarted || isSettled ? 'finished' : 'queued',
     received_at: receivedAt,
     ...(startedAt !== undefined && { started_at: startedAt }),
     ...(end && { finished_at: end.finishedAt }),
-    ...(wasStarted && {
-      outcome: end?.outcome ?? 'outcome_unknown',
+    ...((wasStarted || isSettled) && {
+      outcome: end?.outcome ?? (wasStarted ? 'outcome_unknown' : endedUnanswered().code),
       reply_kept: end?.isReplyKept ?? true,
     }),
   };

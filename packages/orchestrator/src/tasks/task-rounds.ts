@@ -1,11 +1,5 @@
-import {
-  type CallRecordOutcome,
-  maxTaskRounds,
-  type ToolCallError,
-  taskRoundId,
-  toolCallError,
-} from '@signalbox/protocol';
-import { outcomeUnknown } from '../calls/call-outcome.ts';
+import { type CallRecordOutcome, maxTaskRounds, type ToolCallError, taskRoundId } from '@signalbox/protocol';
+import { endedUnanswered, outcomeUnknown } from '../calls/call-outcome.ts';
 import type { CallRegistry } from '../calls/call-registry.ts';
 import type { TrackedCall } from '../calls/tracked-call.ts';
 import type { CallKey } from '../journal/call-key.ts';
@@ -64,7 +58,11 @@ export class TaskRounds {
   task({ agent, requestId: taskId }: CallKey): FoundTask | undefined {
     const first = this.find({ agent, requestId: taskId });
     if (!first) return undefined;
-    const round = (number: number) => this.find({ agent, requestId: taskRoundId(taskId, number) });
+    const round = (number: number) => {
+      const found = this.find({ agent, requestId: taskRoundId(taskId, number) });
+      // A call that only has such an id is no round.
+      return found?.tool === first.tool ? found : undefined;
+    };
     const name = `${agent} ${taskId}`;
     const known = this.#numbers.get(name) ?? 0;
     const from = known > 0 ? round(known) : undefined;
@@ -110,8 +108,7 @@ function ofEntry(entry: JournalEntry): RoundState | undefined {
   }
   if (wasStarted) return { ...round, end: failed(outcomeUnknown(requestId)) };
   if (!isSettled) return round;
-  const message = 'the deadline of the call passed before it ended';
-  return { ...round, end: failed(toolCallError('tool_timeout', message, { mayHaveRun: true })) };
+  return { ...round, end: failed(endedUnanswered()) };
 }
 
 function failed(error: ToolCallError): NonNullable<RoundState['end']> {

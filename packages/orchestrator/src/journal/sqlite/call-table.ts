@@ -40,13 +40,13 @@ interface CallRow {
   outcome: CallRecordOutcome | null;
   startChecksum: number;
   endChecksum: number | null;
+  isSettled: number;
 }
 
 interface Row extends CallRow {
   reply: string | null;
   replyChecksum: number | null;
   isKept: number;
-  isSettled: number;
 }
 
 interface ListedRow extends CallRow {
@@ -56,7 +56,7 @@ interface ListedRow extends CallRow {
 /** All columns that tell of a call, but for its reply. */
 const callColumns = `agent, request_id AS requestId, role, tool, thread, server, received_at AS receivedAt,
   started_at AS startedAt, inbox, over_at AS overAt, finished_at AS finishedAt, outcome,
-  start_checksum AS startChecksum, end_checksum AS endChecksum`;
+  start_checksum AS startChecksum, end_checksum AS endChecksum, settled_at IS NOT NULL AS isSettled`;
 
 /** Limits the rows of one housekeeping step, so that it does not hold up calls for long. */
 const pruneBatch = 500;
@@ -68,7 +68,7 @@ export class CallTable {
   readonly #list: Statement<[number, number], ListedRow>;
   readonly #findListed: Statement<[string, string], ListedRow>;
   readonly #listKept: Statement<[string], ListedRow>;
-  readonly #all: Statement<[], CallRow & { isSettled: number }>;
+  readonly #all: Statement<[], CallRow>;
   readonly #keep: Statement<(string | number | null)[]>;
   readonly #start: Statement<(string | number | null)[]>;
   readonly #record: Statement<(string | number | null)[]>;
@@ -82,7 +82,7 @@ export class CallTable {
 
   constructor(db: Database) {
     this.#find = db.prepare(
-      `SELECT ${callColumns}, reply, reply_checksum AS replyChecksum, is_kept AS isKept, settled_at IS NOT NULL AS isSettled
+      `SELECT ${callColumns}, reply, reply_checksum AS replyChecksum, is_kept AS isKept
        FROM call WHERE agent = ? AND request_id = ?`,
     );
     const listed = `SELECT ${callColumns}, reply IS NOT NULL AS isReplyKept FROM call`;
@@ -91,9 +91,7 @@ export class CallTable {
     this.#listKept = db.prepare(
       `${listed} WHERE is_kept = 1 AND settled_at IS NOT NULL AND agent = ? ORDER BY settled_at DESC`,
     );
-    this.#all = db.prepare(
-      `SELECT ${callColumns}, settled_at IS NOT NULL AS isSettled FROM call NOT INDEXED`,
-    );
+    this.#all = db.prepare(`SELECT ${callColumns} FROM call NOT INDEXED`);
     const insert = (isKept: 0 | 1) => `INSERT INTO call
          (agent, request_id, role, tool, thread, server, received_at, started_at, inbox, over_at, start_checksum, is_kept)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${isKept}) ON CONFLICT DO UPDATE`;
@@ -255,12 +253,12 @@ function startValues(call: ReceivedCall, now: number): (string | number | null)[
 
 /** The end of a damaged row is left out: it is not known how the call ended, and it is not made again. */
 function toEntry(row: Row): JournalEntry {
-  const { finishedAt, outcome, reply, replyChecksum, isKept, isSettled } = row;
+  const { finishedAt, outcome, reply, replyChecksum, isKept } = row;
   const isReplySound = reply === null || replyChecksum === rowChecksum(reply);
   const hasEnd =
     isStartSound(row) && isEndSound(row) && isReplySound && finishedAt !== null && outcome !== null;
   const end = hasEnd && { outcome, finishedAt, ...(reply !== null && { reply }) };
-  return { ...callOf(row), isKept: isKept === 1, isSettled: isSettled === 1, ...(end && { end }) };
+  return { ...callOf(row), isKept: isKept === 1, ...(end && { end }) };
 }
 
 function toRecord(row: ListedRow): JournalRecord {
@@ -276,6 +274,7 @@ function callOf(row: CallRow) {
   const { agent, requestId, role, tool, thread, server, receivedAt, startedAt, finishedAt } = row;
   return {
     ...{ agent, requestId, role, tool, receivedAt },
+    isSettled: row.isSettled === 1,
     // Nobody knows of a damaged row, so it counts as started.
     wasStarted: startedAt !== null || finishedAt !== null || !isStartSound(row),
     ...(startedAt !== null && { startedAt }),
