@@ -103,6 +103,14 @@ export async function serveCall(
     keep: journaled && (() => journaled.keep(callOf(deps, tracked.toRecord(), request))),
   });
   const unwritten = kind.taskRound && (await tracked.becomeTask().then(noError, notWritten));
+  // Its error is the end of the task.
+  if (unwritten) tracked.isTask = true;
+  // Its task may have been called off after the journal was read.
+  const since = kind.taskRound || journaled?.earlier ? deps.journal?.find(name)?.end?.reply : undefined;
+  if (since !== undefined) {
+    tracked.dropped();
+    return answer(fault, sentReply(since), (how) => journaled?.settle(how, () => undefined));
+  }
   if (asked) tracked.cleared(asked.id);
   const lostOrRefused = isUnknown ? outcomeUnknown(id) : unwritten;
   const known = isKept ? { result: kept.preview } : lostOrRefused && { error: lostOrRefused };

@@ -12,6 +12,7 @@ import {
 import type { Approvals } from '../approvals/approvals.ts';
 import { maySeeReply } from '../calls/tool-refusals.ts';
 import type { TrackedCall } from '../calls/tracked-call.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 import type { CallKey } from '../journal/call-key.ts';
 import { stopCall } from '../operator/cancel-call.ts';
@@ -38,7 +39,7 @@ export async function answerTask(
 ): Promise<McpReply> {
   const key = { agent: asker.agent, requestId };
   if (begins) await deps.registry.find(key)?.becomeTask();
-  const found = await taskOf(deps, asker, key);
+  const found = taskOf(deps, await deps.catalogs.current(), asker, key);
   return { data: found ? stateOf(deps, found) : ({ state: 'unknown' } satisfies TaskState) };
 }
 
@@ -48,28 +49,37 @@ export async function answerCancelTask(
   asker: Sender,
   { task_id: taskId }: CancelTaskRequest,
 ): Promise<McpReply> {
-  const found = await taskOf(deps, asker, { agent: asker.agent, requestId: taskId });
+  const { agent } = asker;
+  const catalog = await deps.catalogs.current();
+  // From here to the write of an end, nothing is waited for: a round that is taken on meanwhile comes after that end.
+  const found = taskOf(deps, catalog, asker, { agent, requestId: taskId });
   if (!found) return { data: { state: 'unknown' } satisfies TaskState };
   const { newest, number } = found;
   const question = keptQuestion(newest.end);
-  if (newest.running) await stopCall(deps, newest.running, { by: asker, reason: undefined });
-  else if (!newest.end) await endAsCancelled(deps, newest, newest.key);
-  else if (question && number < maxTaskRounds) {
-    const requestId = taskRoundId(taskId, number + 1);
-    await endAsCancelled(deps, newest, { agent: asker.agent, requestId });
-    deps.host.stopWaiting(stateOfRound(question), asker.agent);
+  const next = question && number < maxTaskRounds ? taskRoundId(taskId, number + 1) : undefined;
+  const stop = (call: TrackedCall) => stopCall(deps, call, { by: asker, reason: undefined });
+  if (newest.running) await stop(newest.running);
+  else if (!newest.end || next !== undefined) {
+    const key = { agent, requestId: next ?? newest.key.requestId };
+    await endAsCancelled(deps, newest, key);
+    // Its request may have been taken on before the end was written.
+    const takenOn = deps.registry.find(key);
+    if (takenOn) await stop(takenOn);
+    deps.host.stopWaiting(question && stateOfRound(question), agent);
   }
   return await answerTask(deps, asker, { op: 'task', task_id: taskId });
 }
 
 /** Finds a task that the asker may see. One that it may not see is none to it. */
-async function taskOf(
-  { tasks, catalogs }: TaskDeps,
+function taskOf(
+  { tasks }: TaskDeps,
+  catalog: Catalog,
   { role }: Sender,
   key: CallKey,
-): Promise<FoundTask | undefined> {
+): FoundTask | undefined {
   const found = tasks.task(key);
-  return found && maySeeReply(await catalogs.current(), role, found.first) ? found : undefined;
+  const isSeen = found && [found.first, found.newest].every((round) => maySeeReply(catalog, role, round));
+  return isSeen ? found : undefined;
 }
 
 /** Says how a task stands. A call that asked its caller directly, and was no task, is none. */
@@ -123,8 +133,7 @@ async function endAsCancelled(
   const reply = JSON.stringify({ error } satisfies McpReply);
   const end = { outcome: error.code, finishedAt: now(), reply, isLate: true };
   const call = { ...key, role, tool, receivedAt, inbox: inbox(), lifetimeMs: 0 };
-  await journal?.keep(call);
-  await journal?.finish(key, end);
+  await Promise.all([journal?.keep(call), journal?.finish(key, end)]);
   journal?.settle(key, 'waits');
 }
 

@@ -1,8 +1,10 @@
 import type { ServeAnswer } from '@signalbox/client';
-import { taskRoundId, toolCallError, type UpdateTaskRequest } from '@signalbox/protocol';
+import { type ToolCallError, taskRoundId, toolCallError, type UpdateTaskRequest } from '@signalbox/protocol';
 import { type CallKind, hostedToolCalls } from '../calls/call-kind.ts';
+import { outcomeUnknown } from '../calls/call-outcome.ts';
 import type { IncomingCall } from '../calls/incoming-call.ts';
 import { type CallDeps, serveCall } from '../calls/serve-call.ts';
+import { maySeeReply } from '../calls/tool-refusals.ts';
 import { keptQuestion, nextRound, type TaskCall } from './task-call.ts';
 import type { TaskRounds } from './task-rounds.ts';
 
@@ -15,10 +17,15 @@ export async function serveTaskRound(
   { request, body, place }: Pick<IncomingCall, 'request' | 'place'> & { body: UpdateTaskRequest },
 ): Promise<ServeAnswer> {
   const { task_id: taskId, round: number, input_responses: responses } = body;
-  const { id, from } = request.message;
+  const { id, from, seq } = request.message;
   const before = tasks.find({ agent: from.agent, requestId: taskRoundId(taskId, number - 1) });
   const question = keptQuestion(before?.end);
-  if (!question || id !== taskRoundId(taskId, number)) return refused(taskId);
+  const isSeen = before && maySeeReply(await deps.catalog(), from.role, before);
+  if (!question || !isSeen || id !== taskRoundId(taskId, number)) {
+    const isKnown = deps.journal?.find({ agent: from.agent, requestId: id }) !== undefined;
+    const mayHaveRun = isKnown || deps.ownership.mayHaveStartedElsewhere(seq);
+    return refusal(mayHaveRun ? outcomeUnknown(id) : noTask(taskId));
+  }
   const { body: call, waiting } = nextRound(question, responses);
   const kind = waiting ? keepingAnswers(question.input_required, waiting, number) : goingOn(number);
   return await serveCall(deps, { request, body: call, place }, kind);
@@ -37,8 +44,11 @@ function keepingAnswers(asked: Record<string, unknown>, waiting: TaskCall, numbe
   };
 }
 
-function refused(taskId: string): ServeAnswer {
+function noTask(taskId: string): ToolCallError {
   const message = `'${taskId}' is no task of yours that waits for answers, or not in this round`;
-  const error = toolCallError('invalid_arguments', message, { mayHaveRun: false });
+  return toolCallError('invalid_arguments', message, { mayHaveRun: false });
+}
+
+function refusal(error: ToolCallError): ServeAnswer {
   return { kind: 'mcp_reply', body: { error }, errorCode: error.code };
 }
