@@ -175,9 +175,13 @@ export class Approvals implements Disposable {
     return decided;
   }
 
-  /** Ends the approval of a call that waits for it, because the call is called off. Rejects if that can't be written. */
-  async cancel(id: string, reason: string): Promise<void> {
-    await this.#open.get(id)?.end({ kind: 'cancel', reason });
+  /**
+   * Ends the approval of a call that waits for it, because the call is called off. Resolves with false if it has ended otherwise. Rejects if
+   * that can't be written.
+   */
+  async cancel(id: string, reason: string): Promise<boolean> {
+    const ended = await this.#open.get(id)?.end({ kind: 'cancel', reason });
+    return ended?.isDone ?? false;
   }
 
   /** Ends a standing approval. Resolves with it when that is on the disk; `undefined` if there is none with this id. */

@@ -55,7 +55,9 @@ export async function stopCall(
   if (!approval || approval.requestId !== requestId) return call.callOff(calledOff);
   call.calledOff = calledOff;
   const why = calledOff.reason === undefined ? '' : `: ${calledOff.reason}`;
-  await approvals?.cancel(approval.id, `${calledOff.by.agent} called it off${why}`);
+  const isOff = await approvals?.cancel(approval.id, `${calledOff.by.agent} called it off${why}`);
+  // Somebody decided at the same time, so that it may run by now.
+  if (!isOff) call.callOff(calledOff);
 }
 
 function mayHaveRun({ outcome, replyText }: TrackedCall): boolean {
