@@ -134,6 +134,15 @@ test('A call that waits for a person is a task until it has its decision.', asyn
   expect(await rosa.get(taskId)).toMatchObject({ statusMessage: expect.stringContaining(approval!.id) });
   await stack.decide(approval!.id, { verdict: 'approve' });
   expect(await rosa.becomes(taskId, 'completed')).toMatchObject({ result: { structuredContent: { n: 1 } } });
+
+  // One that is called off while somebody approves it is off all the same.
+  const other = await rosa.begin(slow, { ms: 60_000 });
+  const [approved] = await stack.waits();
+  await Promise.all([
+    rosa.ask('tasks/cancel', { taskId: other.taskId }),
+    stack.decide(approved!.id, { verdict: 'approve' }),
+  ]);
+  await rosa.becomes(other.taskId, 'cancelled');
 });
 
 test('A task that asks in the middle takes its answers one by one, also at another face and orchestrator, and ends as its call would.', async () => {
@@ -143,8 +152,10 @@ test('A task that asks in the middle takes its answers one by one, also at anoth
   const executor = await stack.executor('rosa');
   await using face = await faceWithTasks(executor, atOnce);
   const until = join(stack.directory, 'open');
-  const begun = ['multi_input', 'confirm_delete', 'failing_job', 'protocol_error_job'];
-  const [many, one, failing, panicking] = await Promise.all(begun.map((name) => face.begin(name, { until })));
+  const begun = ['multi_input', 'confirm_delete', 'failing_job', 'protocol_error_job', 'multi_input'];
+  const [many, one, failing, panicking, shared] = await Promise.all(
+    begun.map((name) => face.begin(name, { until })),
+  );
   await writeFile(until, '');
   expect(await face.becomes(failing!.taskId, 'completed')).toMatchObject({ result: { isError: true } });
   expect(await face.becomes(panicking!.taskId, 'failed')).toMatchObject({
@@ -161,6 +172,16 @@ test('A task that asks in the middle takes its answers one by one, also at anoth
   expect(await update(face, unasked)).toMatchObject(acknowledged);
   expect(await update(face, { '0.second': accepted({ confirm: true }) })).toMatchObject(acknowledged);
   expect(Object.keys((await face.get(taskId)).inputRequests)).toEqual(['0.first']);
+
+  // Two faces that answer at once do not take each other's place.
+  await face.becomes(shared!.taskId, 'input_required');
+  await using second = await faceWithTasks(await stack.executor('rosa'));
+  const halves = [face, second].map((client, i) => {
+    const inputResponses = { [i === 0 ? '0.first' : '0.second']: accepted({ confirm: true }) };
+    return client.ask('tasks/update', { taskId: shared!.taskId, inputResponses });
+  });
+  expect(await Promise.all(halves)).toMatchObject([acknowledged, acknowledged]);
+  expect(await face.becomes(shared!.taskId, 'completed')).not.toHaveProperty('result.isError');
 
   await face.becomes(one!.taskId, 'input_required');
   await face.ask('tasks/cancel', { taskId: one!.taskId });

@@ -248,6 +248,7 @@ export class McpProxyExecutor implements AsyncDisposable {
     if (this.#options.thread !== undefined) options.thread = this.#options.thread;
     const ended = this.#client.request(this.#orchestrator, 'mcp_request', body, options);
     const withoutReceipt = ended.then((outcome): SentRound => {
+      if (outcome.status === 'rejected' && outcome.error.code === 'id_conflict') return { isTaken: true };
       const { error } = callResultOf(outcome, tool ?? unlistedTool(toolName));
       return error && outcome.status !== 'completed' ? { error } : { isTaken: false };
     });
