@@ -91,6 +91,15 @@ test('A role that may not call the tool of a task neither reads its questions no
   expect(await stateOf(rosa, { op: 'task', task_id: 'task' })).toEqual(asks);
 });
 
+test('A round of a task is no task itself, so that its tool does not go on twice.', async () => {
+  await using stack = await startAskingTasks();
+  const { rosa } = stack;
+  await stack.begin('task');
+  expect(await update(rosa, 'task', {})).toHaveProperty('input_required');
+  expect(await stateOf(rosa, { op: 'task', task_id: 'task.1' })).toEqual({ state: 'unknown' });
+  expect(await update(rosa, 'task.1', confirmed)).toMatchObject({ error: { code: 'invalid_arguments' } });
+});
+
 test('A call that only has the id of a round is none, and answers that it kept from being taken are not acknowledged.', async () => {
   await using stack = await startAskingTasks();
   const { rosa } = stack;

@@ -21,7 +21,9 @@ export async function serveTaskRound(
   const before = tasks.find({ agent: from.agent, requestId: taskRoundId(taskId, number - 1) });
   const question = keptQuestion(before?.end);
   const isSeen = before && maySeeReply(await deps.catalog(), from.role, before);
-  if (!question || !isSeen || id !== taskRoundId(taskId, number)) {
+  const first = tasks.find({ agent: from.agent, requestId: taskId });
+  const isTask = first !== undefined && !tasks.isLaterRound(first);
+  if (!question || !isSeen || !isTask || id !== taskRoundId(taskId, number)) {
     const isKnown = deps.journal?.find({ agent: from.agent, requestId: id }) !== undefined;
     const mayHaveRun = isKnown || deps.ownership.mayHaveStartedElsewhere(seq);
     return refusal(mayHaveRun ? outcomeUnknown(id) : noTask(taskId));

@@ -59,4 +59,5 @@ test('The newest round of a task is found behind any number of others, and those
   expect(newest()).toBe(3);
   await end('t.5');
   expect(newest()).toBe(3);
+  expect(rounds.task({ agent, requestId: 't.1' })).toBeUndefined();
 });

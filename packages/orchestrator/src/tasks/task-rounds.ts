@@ -54,10 +54,17 @@ export class TaskRounds {
     return entry && ofEntry(entry);
   }
 
+  /** Tells whether this is a round of another task. Its questions are answered there only: otherwise its tool could go on twice. */
+  isLaterRound({ key: { agent, requestId }, tool }: RoundState): boolean {
+    const [, taskId] = /^(.+)\.\d+$/.exec(requestId) ?? [];
+    const first = taskId === undefined ? undefined : this.find({ agent, requestId: taskId });
+    return first?.end?.outcome === 'input_required' && first.tool === tool;
+  }
+
   /** Returns a task of an agent; `undefined` if there is none. */
   task({ agent, requestId: taskId }: CallKey): FoundTask | undefined {
     const first = this.find({ agent, requestId: taskId });
-    if (!first) return undefined;
+    if (!first || this.isLaterRound(first)) return undefined;
     const round = (number: number) => {
       const found = this.find({ agent, requestId: taskRoundId(taskId, number) });
       // A call that only has such an id is no round.
