@@ -39,12 +39,12 @@ const call = (requestId: string, more: Partial<StartedCall> = {}): StartedCall =
 /** The call as lists tell of it. */
 function listed(requestId: string) {
   const { inbox: _, lifetimeMs: __, ...told } = call(requestId);
-  return { ...told, wasStarted: true };
+  return { ...told, wasStarted: true, isSettled: false };
 }
 
 /** The entry that the journal has of a call. */
 function entry(requestId: string) {
-  return { ...listed(requestId), isKept: false, isSettled: false };
+  return { ...listed(requestId), isKept: false };
 }
 
 const end = { outcome: 'ok', finishedAt: 300, reply: '{"result":{}}' } as const;

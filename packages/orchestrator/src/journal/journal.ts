@@ -37,7 +37,7 @@ export interface CallEnd {
 export interface JournalRecord extends Omit<ReceivedCall, 'inbox' | 'lifetimeMs'> {
   /** False if the entry only says that the reply will be kept. Such a call has not run, or is safe to repeat. */
   wasStarted: boolean;
-  /** Whether the request is settled. */
+  /** True if the request is settled. */
   isSettled: boolean;
   end?: Pick<CallEnd, 'outcome' | 'finishedAt'> & { isReplyKept: boolean };
 }

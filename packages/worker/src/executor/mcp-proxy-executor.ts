@@ -97,7 +97,7 @@ export interface ExecutorOptions {
   fault?: Fault;
 }
 
-/** What became of a round that was sent: it is on disk, or may not be. */
+/** Tells of a round that was sent whether one of its number is on disk. */
 export type SentRound =
   | { isTaken: boolean; error?: undefined }
   | { error: ToolCallError; isTaken?: undefined };
