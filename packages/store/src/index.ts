@@ -20,6 +20,7 @@ export { ageOf, type ExpiryTime, hasExpired, presentFor, steadyTime } from './ex
 export type { HistoryEntry, HistoryPage, HistoryQuery } from './history.ts';
 export type {
   Appended,
+  Backlog,
   Batch,
   FoundMessage,
   InboxBacklog,

@@ -2,7 +2,9 @@
  * Why a store failed. `store_corrupt`: the file is damaged or not a database. `store_damaged`: it has lost what it had confirmed,
  * and can be opened only if that is accepted. `store_other_version`: it has another version of the format.
  * `store_full`: the disk has no room. `store_unwritable`: the file or its directory can't be written to.
- * `data_directory_locked`: another process owns the directory. `store_failed`: the medium refused anything else; see `cause`.
+ * `data_directory_locked`: another process owns the directory. `store_unavailable`: the database server can't be reached now.
+ * `store_refused`: the server does not serve this client, for a reason that somebody has to change. `store_failed`: the medium refused
+ * anything else; see `cause`.
  */
 export type StoreErrorCode =
   | 'store_corrupt'
@@ -11,6 +13,8 @@ export type StoreErrorCode =
   | 'store_full'
   | 'store_unwritable'
   | 'data_directory_locked'
+  | 'store_unavailable'
+  | 'store_refused'
   | 'store_failed';
 
 /** The error with which a store rejects. Branch on `code`, never on `message`. */

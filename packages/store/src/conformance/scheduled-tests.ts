@@ -160,7 +160,7 @@ export function scheduledTests(open: OpenStore): void {
     expect(messages).toMatchObject([{ id: 'a', sentAt, createdAt: sentAt + 10, size: 6, kind: 'note' }]);
   });
 
-  it('lists the messages of a sender with thousands, in which case a page looks at so many of all senders', async () => {
+  it('lists the messages of a sender with thousands, in pages that may look at those of all senders', async () => {
     await using setup = await open();
     const { store } = setup;
     const many = (sender: string, count: number) =>
@@ -179,7 +179,7 @@ export function scheduledTests(open: OpenStore): void {
       pages++;
     }
     expect(found).toEqual([...many('ann', 2500).map(({ id }) => id), 'last']);
-    expect(pages).toBe(3);
+    expect(pages).toBeLessThanOrEqual(3);
   });
 }
 

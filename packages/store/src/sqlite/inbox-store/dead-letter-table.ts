@@ -2,41 +2,23 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Database, Statement } from 'better-sqlite3';
 import { agentOf } from '../../agent-of.ts';
 import type { Damage } from '../../damage.ts';
-import type { DeadLetter } from '../../dead-letters.ts';
-import { ageOf, type ExpiryTime } from '../../expiry-time.ts';
-import type { AgentUsage } from '../log-structured/agent-usage.ts';
 import {
-  hasLostBody,
-  type LoggedMessage,
-  storedMessageOf,
-  storedMetadataOf,
-} from '../log-structured/logged-message.ts';
+  type DeadLetterLimits,
+  defaultDeadLetterLimits,
+  droppedOf,
+  dropsPerStep,
+  quietTrimMs,
+} from '../../dead-letter-surplus.ts';
+import type { DeadLetter } from '../../dead-letters.ts';
+import type { ExpiryTime } from '../../expiry-time.ts';
+import { hasLostBody, type LoggedMessage, storedMessageOf, storedMetadataOf } from '../../logged-message.ts';
+import type { AgentUsage } from '../log-structured/agent-usage.ts';
 import {
   decodeMessages,
   type EncodedRecord,
   encodeMessages,
   RecordEncoder,
 } from '../log-structured/record-codec.ts';
-import { type DeadLetterBounds, surplusOf } from './dead-letter-surplus.ts';
-
-export interface DeadLetterLimits extends DeadLetterBounds {
-  maxAgeMs: number;
-}
-
-const MiB = 1024 * 1024;
-
-const defaultLimits: DeadLetterLimits = {
-  maxAgeMs: 30 * 24 * 60 * 60 * 1000,
-  maxCount: 10_000,
-  maxBytes: 256 * MiB,
-  maxCountPerAgent: 2000,
-  maxBytesPerAgent: 64 * MiB,
-};
-
-/** How many dead letters one step drops at most. */
-const dropsPerStep = 500;
-/** As long as no dead letter is new, only their age can pass a bound, which need not be checked more often. */
-const quietTrimMs = 60_000;
 
 type Row = EncodedRecord & { seq: number };
 
@@ -84,7 +66,7 @@ export class DeadLetterTable {
     this.#onDamage = onDamage;
     this.#monotonic = monotonic;
     this.#usage = usage;
-    this.#limits = { ...defaultLimits, ...limits };
+    this.#limits = { ...defaultDeadLetterLimits, ...limits };
     this.#insert = db.prepare('INSERT INTO dead_letter VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
     this.#list = db.prepare(
       `SELECT seq, entries, x'' AS bodies FROM dead_letter
@@ -172,12 +154,7 @@ export class DeadLetterTable {
   surplus(time: ExpiryTime): DeadLetter[] {
     if (!this.#isChanged && this.#monotonic() - this.#trimmedAt < quietTrimMs) return [];
     const letters = this.#byAge.all().map((facts) => ({ ...facts, recipient: agentOf(facts.inbox) }));
-    const isOld = ({ deadAt }: Facts): boolean => ageOf(deadAt, time) > this.#limits.maxAgeMs;
-    const surplus = surplusOf(
-      letters.filter((letter) => !isOld(letter)),
-      this.#limits,
-    );
-    const dropped = letters.filter((letter) => isOld(letter) || surplus.has(letter));
+    const dropped = droppedOf(letters, this.#limits, time);
     this.#isChanged = dropped.length > dropsPerStep;
     this.#trimmedAt = this.#monotonic();
     return dropped.slice(0, dropsPerStep).flatMap(({ seq }) => this.list(undefined, seq - 1, 1));

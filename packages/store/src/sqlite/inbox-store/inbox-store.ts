@@ -1,7 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Database } from 'better-sqlite3';
+import { BatchWriter } from '../../batch-writer.ts';
 import { capsOf, type GivenCaps } from '../../caps.ts';
 import type { Damage } from '../../damage.ts';
+import type { DeadLetterLimits } from '../../dead-letter-surplus.ts';
 import type { DeadLetter, DeadLetters, Retried } from '../../dead-letters.ts';
 import type { ExpiryTime } from '../../expiry-time.ts';
 import type { HistoryPage, HistoryQuery } from '../../history.ts';
@@ -31,9 +33,9 @@ import {
 } from '../database.ts';
 import { AgentUsage } from '../log-structured/agent-usage.ts';
 import { DamageFound } from '../log-structured/damage-found.ts';
+import type { Inbox } from '../log-structured/inbox.ts';
 import { type LogStructuredLimits, LogStructuredStore } from '../log-structured/log-structured-store.ts';
-import { BatchWriter } from './batch-writer.ts';
-import { type DeadLetterLimits, DeadLetterTable } from './dead-letter-table.ts';
+import { DeadLetterTable } from './dead-letter-table.ts';
 import {
   type Boot,
   DurableMark,
@@ -132,7 +134,7 @@ export class SqliteInboxStore implements InboxStore {
   readonly #boot: Boot;
   readonly #maxTotalBytes: number;
   readonly #usedBytes: () => number;
-  readonly #writer: BatchWriter;
+  readonly #writer: BatchWriter<Inbox>;
   readonly #transactions: Transactions;
   readonly #health: MediumHealth;
   /** Undefined where written is durable enough. */

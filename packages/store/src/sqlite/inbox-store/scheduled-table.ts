@@ -3,15 +3,19 @@ import type { Database, Statement } from 'better-sqlite3';
 import { agentOf } from '../../agent-of.ts';
 import type { Amount } from '../../caps.ts';
 import type { Damage } from '../../damage.ts';
+import { hasLostBody, type LoggedMessage, repeatOf } from '../../logged-message.ts';
 import type { NewMessage, Release } from '../../message.ts';
 import type { ScheduledMessage, ScheduledPage, ScheduledQuery } from '../../scheduled-messages.ts';
-import type { AgentUsage } from '../log-structured/agent-usage.ts';
 import {
-  hasLostBody,
-  type LoggedMessage,
-  sharedFieldsOf,
-  storedMetadataOf,
-} from '../log-structured/logged-message.ts';
+  cursorOf,
+  placeOf,
+  releaseOf,
+  type ScheduledPlace,
+  scheduledLogged,
+  scheduledMessageOf,
+  type Taken,
+} from '../../scheduled-rules.ts';
+import type { AgentUsage } from '../log-structured/agent-usage.ts';
 import {
   decodeMessages,
   type EncodedRecord,
@@ -33,12 +37,6 @@ export interface ScheduledTableDeps {
   /** Is told of what is kept from the start on. */
   usage: AgentUsage;
   onDamage: (damage: Damage) => void;
-}
-
-/** Where a message is in the table. */
-export interface ScheduledPlace {
-  due: number;
-  number: number;
 }
 
 /** What a row says of its message beside the record. */
@@ -71,12 +69,6 @@ interface Page extends ScheduledPlace {
 interface Scheduled extends Amount {
   /** The messages of each sender. */
   readonly senders: Map<string, number>;
-}
-
-/** The message of a row that left the table. */
-export interface Taken {
-  message: LoggedMessage;
-  sentAt: number;
 }
 
 /**
@@ -175,7 +167,7 @@ export class ScheduledTable {
   /** Keeps a message under a number that no other message ever has. */
   add(number: number, message: NewMessage, size: number, isCounted: boolean): void {
     const { inbox, sender, id, createdAt: due, scheduledAt: sentAt = due } = message;
-    const logged = loggedOf(number, message, size, isCounted);
+    const logged = scheduledLogged(number, message, size, isCounted);
     const { entries, bodies } = encodeMessages([logged], number, this.#encoder);
     const counted = isCounted ? 1 : 0;
     const checksum = rowChecksum(due, number, sentAt);
@@ -192,11 +184,7 @@ export class ScheduledTable {
     const row = this.#find(sender, inbox, id);
     if (!row) return undefined;
     const known = messageOf(row);
-    if (!known || hasLostBody(known)) return 'duplicate';
-    const { shared, correlationId, body } = known;
-    const isSame =
-      shared.kind === message.kind && correlationId === message.correlationId && body === message.body;
-    return isSame ? 'duplicate' : 'id_conflict';
+    return known ? repeatOf(known, message) : 'duplicate';
   }
 
   /** The first time at which a message is due. */
@@ -267,10 +255,10 @@ export class ScheduledTable {
       if (inbox !== undefined && row.inbox !== inbox) continue;
       if (sender !== undefined && row.sender !== sender) continue;
       const message = messageOf(row);
-      if (message) messages.push(listed(message, row.sentAt));
+      if (message) messages.push(scheduledMessageOf(message, row.sentAt));
     }
     const isAll = !isFull && looked < rowsPerPage;
-    return { messages, ...(!isAll && last && { cursor: `${last.due}.${last.number}` }) };
+    return { messages, ...(!isAll && last && { cursor: cursorOf(last) }) };
   }
 
   /** Does one small step of housekeeping: forgets some ids whose messages are gone, if there are many. */
@@ -345,59 +333,6 @@ function messageOf(row: Row): LoggedMessage | undefined {
   return decodeMessages(row, row.number).messages[0];
 }
 
-function loggedOf(seq: number, message: NewMessage, size: number, isCounted: boolean): LoggedMessage {
-  const { id, correlationId, traceparent, group, thread, body } = message;
-  return {
-    seq,
-    // Revoking the token of its sender leaves a scheduled message.
-    shared: { ...sharedFieldsOf(message, undefined, isCounted), tokenId: undefined },
-    id,
-    correlationId,
-    traceparent,
-    group,
-    thread,
-    size,
-    body,
-    attempts: 0,
-    answered: false,
-    takers: undefined,
-    ending: undefined,
-  };
-}
-
-/** The message with which a scheduled one is released. */
-function releaseOf({
-  seq: number,
-  shared,
-  id,
-  correlationId,
-  traceparent,
-  group,
-  thread,
-  size,
-  body,
-}: LoggedMessage): NewMessage {
-  const { inbox, sender, senderAddress, senderRole, kind, createdAt, expiresAt, openUntil, isCounted } =
-    shared;
-  return {
-    inbox,
-    id,
-    sender,
-    senderAddress,
-    senderRole,
-    kind,
-    correlationId,
-    traceparent,
-    createdAt,
-    expiresAt,
-    openUntil,
-    group,
-    thread,
-    body,
-    release: { number, size, isCounted },
-  };
-}
-
 /** Tells whether a row says of its message what the record says. */
 function isTrue(
   { entries: _, bodies: __, sentAt, checksum, ...facts }: Row,
@@ -407,14 +342,4 @@ function isTrue(
   const { createdAt: due, inbox, sender, isCounted } = shared;
   const told: Facts = { due, number, inbox, sender, isCounted: isCounted ? 1 : 0, size };
   return isDeepStrictEqual(facts, told) && checksum === rowChecksum(due, number, sentAt);
-}
-
-function listed(message: LoggedMessage, sentAt: number): ScheduledMessage {
-  const { seq: number, attempts: _, damaged: __, ...rest } = storedMetadataOf(message);
-  return { ...rest, number, sentAt };
-}
-
-function placeOf(cursor: string | undefined): ScheduledPlace {
-  const found = /^(\d+)\.(\d+)$/.exec(cursor ?? '');
-  return found ? { due: Number(found[1]), number: Number(found[2]) } : { due: 0, number: 0 };
 }

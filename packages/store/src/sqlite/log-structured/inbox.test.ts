@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
+import { sharedFieldsOf } from '../../logged-message.ts';
 import type { NewMessage } from '../../message.ts';
 import { AgentUsage } from './agent-usage.ts';
 import { Inbox } from './inbox.ts';
-import { sharedFieldsOf } from './logged-message.ts';
 import { MemtableEntry } from './memtable-entry.ts';
 
 const message: NewMessage = {

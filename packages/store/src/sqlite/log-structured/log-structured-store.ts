@@ -1,12 +1,8 @@
 import type { Database } from 'better-sqlite3';
 import { agentOf } from '../../agent-of.ts';
+import { BelievedTime } from '../../believed-time.ts';
 import type { ExpiryTime } from '../../expiry-time.ts';
 import type { RequestKey } from '../../inbox-store.ts';
-import type { NewMessage, Outcome } from '../../message.ts';
-import type { MetaTable } from '../inbox-store/meta-table.ts';
-import type { AgentUsage } from './agent-usage.ts';
-import { CommitLog, type LogDamage } from './commit-log.ts';
-import type { Inbox } from './inbox.ts';
 import {
   type Ending,
   hasLostBody,
@@ -14,11 +10,17 @@ import {
   type SharedFields,
   sharedFieldsOf,
   withTaker,
-} from './logged-message.ts';
+} from '../../logged-message.ts';
+import type { NewMessage, Outcome } from '../../message.ts';
+import type { FoundRequest } from '../../open-requests.ts';
+import type { MetaTable } from '../inbox-store/meta-table.ts';
+import type { AgentUsage } from './agent-usage.ts';
+import { CommitLog, type LogDamage } from './commit-log.ts';
+import type { Inbox } from './inbox.ts';
 import { Memtable } from './memtable.ts';
 import { MemtableEntry } from './memtable-entry.ts';
 import { MessageReader } from './message-reader.ts';
-import { type FoundRequest, OpenRequests } from './open-requests.ts';
+import { OpenRequests } from './open-requests.ts';
 import { PendingSegments } from './pending-segments.ts';
 import type { StoreDamage } from './repair-segments.ts';
 import { type RetentionLimits, Segments } from './segments.ts';
@@ -35,8 +37,6 @@ export interface LogStructuredLimits extends RetentionLimits {
 
 /** Messages that one step of compaction moves, about. */
 const compactedAtOnce = 400;
-/** The time has leapt if it gains more than this on the monotonic clock between two steps of housekeeping. */
-const leapMs = 60_000;
 /** A message is compacted at this age, as soon as another one is twice as old. */
 const memtableMs = 5 * 60 * 1000;
 
@@ -77,10 +77,7 @@ export class LogStructuredStore {
   readonly #log: CommitLog;
   readonly #segments: Segments;
   readonly #pending: PendingSegments;
-  /** The time of the last step of housekeeping, and the monotonic time at which it was done. */
-  #tidied: { time: number; at: number } | undefined;
-  /** No settled message is forgotten before this monotonic time. */
-  #forgetsAfter: number;
+  readonly #time: BelievedTime;
   /** The shared fields of the last message that was put, and the last ending: the next message often has the same. */
   #lastShared: SharedFields | undefined;
   #lastEnding: Ending | undefined;
@@ -95,13 +92,13 @@ export class LogStructuredStore {
     this.#limits = limits;
     this.#usage = usage;
     this.#monotonic = monotonic;
-    this.#forgetsAfter = monotonic() + limits.dedupeWindowMs;
+    this.#time = new BelievedTime(limits.dedupeWindowMs, { now, monotonic });
     this.#log = new CommitLog(db, meta);
     this.#segments = new Segments(db);
     this.#pending = new PendingSegments(db, this.#segments, limits.segmentMessages);
     this.#memtable = new Memtable((inbox) => this.#pending.counts.of(inbox), monotonic, usage);
     this.reader = new MessageReader(this.#memtable, this.#segments, this.#pending, usage);
-    this.requests = new OpenRequests(db, this.reader, () => this.#believed(now()));
+    this.requests = new OpenRequests(db, this.reader, () => this.#time.now());
     this.#replay();
   }
 
@@ -201,8 +198,7 @@ export class LogStructuredStore {
       this.#compact(this.#memtable.countPutBy(now - memtableMs));
       this.save();
     }
-    this.#noteTime(time, now);
-    if (now >= this.#forgetsAfter)
+    if (this.#time.note(time))
       this.#segments.dropOld(this.#limits, time, ({ number }) =>
         this.requests.keep(this.#segments.read(number), time.earliest),
       );
@@ -264,20 +260,6 @@ export class LogStructuredStore {
     this.#segments.reload();
     this.#pending.reload();
     this.#replay();
-  }
-
-  /** A leap makes what was settled a moment ago look old. It is remembered for as long as senders may repeat it. */
-  #noteTime({ earliest }: ExpiryTime, now: number): void {
-    const last = this.#tidied;
-    if (last && earliest - last.time - (now - last.at) > leapMs)
-      this.#forgetsAfter = now + this.#limits.dedupeWindowMs;
-    this.#tidied = { time: earliest, at: now };
-  }
-
-  /** The wall clock's time, but not ahead of what the broker last said the time is. */
-  #believed(now: number): number {
-    const last = this.#tidied;
-    return last ? Math.min(now, last.time + this.#monotonic() - last.at) : now;
   }
 
   /** Takes a message that changes from its segment into the memtable. A settled one needs no body. */

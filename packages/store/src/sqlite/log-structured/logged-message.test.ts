@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
+import { sharedFieldsOf, storedMessageOf } from '../../logged-message.ts';
 import type { NewMessage } from '../../message.ts';
-
-import { sharedFieldsOf, storedMessageOf } from './logged-message.ts';
 import { MemtableEntry } from './memtable-entry.ts';
 
 const message: NewMessage = {

@@ -1,5 +1,5 @@
+import type { Ending, LoggedMessage, SharedFields } from '../../logged-message.ts';
 import type { GroupFields, NewMessage } from '../../message.ts';
-import type { Ending, LoggedMessage, SharedFields } from './logged-message.ts';
 
 type Content = Pick<NewMessage, 'id' | 'correlationId' | 'traceparent' | 'group' | 'thread' | 'body'>;
 

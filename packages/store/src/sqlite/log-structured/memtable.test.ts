@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
+import { sharedFieldsOf } from '../../logged-message.ts';
 import type { NewMessage } from '../../message.ts';
 import { AgentUsage } from './agent-usage.ts';
-import { sharedFieldsOf } from './logged-message.ts';
 import { Memtable } from './memtable.ts';
 import { MemtableEntry } from './memtable-entry.ts';
 

@@ -1,7 +1,7 @@
 import type { Amount } from '../../caps.ts';
+import type { Ending } from '../../logged-message.ts';
 import type { AgentUsage } from './agent-usage.ts';
 import { Inbox } from './inbox.ts';
-import type { Ending } from './logged-message.ts';
 import type { MemtableEntry } from './memtable-entry.ts';
 
 /** With more inboxes than this in memory, those without entries are forgotten. Below it, the next message to them finds their counts. */

@@ -1,9 +1,16 @@
 import { type ExpiryTime, hasExpired } from '../../expiry-time.ts';
 import type { Backlog, FoundMessage, InboxBacklog, InboxStats, WaitingPage } from '../../inbox-store.ts';
+import {
+  foundMessageOf,
+  hasLostBody,
+  type LoggedMessage,
+  repeatOf,
+  storedMessageOf,
+  storedMetadataOf,
+} from '../../logged-message.ts';
 import type { NewMessage, StoredMessage, StoredMetadata } from '../../message.ts';
 import type { AgentUsage } from './agent-usage.ts';
 import type { Inbox } from './inbox.ts';
-import { hasLostBody, type LoggedMessage, storedMessageOf, storedMetadataOf } from './logged-message.ts';
 import type { Memtable } from './memtable.ts';
 import type { PendingSegments } from './pending-segments.ts';
 import type { Segment } from './segment.ts';
@@ -28,9 +35,7 @@ export class MessageReader {
 
   /** The answer to a message whose id is here already; undefined for a new id. */
   repeatOf(inbox: Inbox, message: NewMessage): 'duplicate' | 'id_conflict' | undefined {
-    const found = this.#find(inbox, message.id, message.sender);
-    if (!found) return undefined;
-    return found.ending || isSame(found, message) ? 'duplicate' : 'id_conflict';
+    return repeatOf(this.#find(inbox, message.id, message.sender), message);
   }
 
   /** Whether a message with this id is pending. */
@@ -219,16 +224,6 @@ export class MessageReader {
   }
 }
 
-function foundMessageOf({ seq, shared, ending }: LoggedMessage): FoundMessage {
-  const { kind, senderAddress } = shared;
-  return { seq, kind, senderAddress, ...(ending && { outcome: ending.outcome }) };
-}
-
 function compare(a: string, b: string): number {
   return a === b ? 0 : a < b ? -1 : 1;
-}
-
-function isSame(a: LoggedMessage, b: NewMessage): boolean {
-  const isSameBody = a.body === b.body || hasLostBody(a);
-  return a.shared.kind === b.kind && a.correlationId === b.correlationId && isSameBody;
 }

@@ -1,24 +1,19 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { RequestKey, RequestState } from '../../inbox-store.ts';
+import { type LoggedMessage, withTaker } from '../../logged-message.ts';
+import {
+  type ForgottenRequest,
+  type FoundRequest,
+  findRequest,
+  hasEnd,
+  type RequestSource,
+} from '../../open-requests.ts';
 import { rowChecksum } from '../row-checksum.ts';
-import { type LoggedMessage, withTaker } from './logged-message.ts';
 import { MemtableEntry } from './memtable-entry.ts';
 import type { MessageReader } from './message-reader.ts';
 
 /** Rows of one requester. Of more, those that can be answered for the shortest time are forgotten. */
 const maxRowsPerRequester = 10_000;
-
-/** A request to which a reply came, and whether the reply can be stored. */
-export interface FoundRequest {
-  readonly seq: number;
-  readonly inbox: string;
-  readonly isOpen: boolean;
-  readonly isPending: boolean;
-  /** The thread that it belongs to; `undefined` if that has the request's id. */
-  readonly thread: string | undefined;
-  /** The message itself, unless it was forgotten and only a row tells of it. */
-  readonly message: LoggedMessage | undefined;
-}
 
 interface Row {
   seq: number;
@@ -52,7 +47,7 @@ type Values = [
  * was taken from the inbox of a group later, and, when a segment of settled messages is dropped, which of its requests can still be
  * answered. Transactions are the caller's.
  */
-export class OpenRequests {
+export class OpenRequests implements RequestSource {
   readonly #reader: MessageReader;
   readonly #now: () => number;
   readonly #bySeq: Statement<[seq: number], Row>;
@@ -90,21 +85,37 @@ export class OpenRequests {
     );
   }
 
-  /**
-   * Finds the request that a reply names. `settles` is the message that the reply settles, which mostly is that request. Among requests
-   * of the same id in the replier's inboxes an open one comes first.
-   */
+  /** Finds the request that a reply names; see {@link findRequest}. */
   find(key: RequestKey, settles?: { inbox: string; seq: number } | undefined): FoundRequest | undefined {
-    const held = settles && this.#reader.get(settles.inbox, settles.seq);
-    if (held && held.id === key.id && held.shared.sender === key.requester && isRequest(held))
-      return this.#found(held);
-    let over: FoundRequest | undefined;
-    for (const inbox of new Set([key.replierAddress, key.replier, ...(key.groups ?? [])])) {
-      const found = this.#at(inbox, key);
-      if (found?.isOpen) return found;
-      over ??= found;
-    }
-    return over;
+    return findRequest(this, key, settles, this.#now);
+  }
+
+  get(inbox: string, seq: number): LoggedMessage | undefined {
+    return this.#reader.get(inbox, seq);
+  }
+
+  withId(id: string, inbox: string, sender: string): LoggedMessage | undefined {
+    return this.#reader.withId(id, inbox, sender);
+  }
+
+  forgotten(requester: string, id: string, inbox: string): ForgottenRequest | undefined {
+    const row = this.#byId.get(requester, id, inbox);
+    if (!row) return undefined;
+    const { seq, openUntil } = row;
+    const thread = row.thread === '' ? undefined : row.thread;
+    return { seq, isOver: isOver(row), openUntil, takers: takersIn(row), thread };
+  }
+
+  /** The agents that have taken a message. Those that took it from a segment are in a row. */
+  takersOf({ seq, takers = [] }: LoggedMessage): readonly string[] {
+    return takersIn(this.#bySeq.get(seq)).reduce(withTaker, takers);
+  }
+
+  /** An entry of the memtable says itself that it was answered. */
+  wasAnsweredLater(message: LoggedMessage): boolean {
+    if (message instanceof MemtableEntry) return false;
+    const row = this.#bySeq.get(message.seq);
+    return row !== undefined && isOver(row);
   }
 
   state(key: RequestKey): RequestState {
@@ -116,7 +127,7 @@ export class OpenRequests {
   /** Notes that a settled request was answered whose message can't be changed any more. */
   close({ requester, id }: RequestKey, { seq, inbox, message }: FoundRequest): void {
     const openUntil = message?.shared.openUntil ?? this.#bySeq.get(seq)?.openUntil ?? 0;
-    const takers = message ? this.#takersOf(message) : takersIn(this.#bySeq.get(seq));
+    const takers = message ? this.takersOf(message) : takersIn(this.#bySeq.get(seq));
     const thread = message ? (message.thread ?? '') : (this.#bySeq.get(seq)?.thread ?? '');
     const row = { seq, requester, id, inbox, openUntil, isOver: 1, thread };
     this.#set.run(...valuesOf({ ...row, takers: takers.join(' ') }));
@@ -126,7 +137,7 @@ export class OpenRequests {
   /** Notes that an agent has taken a pending request, which is in a segment, from the inbox of a group. */
   setTaken(message: LoggedMessage, agent: string): void {
     const { sender, inbox, openUntil } = message.shared;
-    const takers = this.#takersOf(message);
+    const takers = this.takersOf(message);
     if (openUntil === undefined || takers.includes(agent)) return;
     const { seq, id, thread = '' } = message;
     const row = { seq, requester: sender, id, inbox, openUntil, isOver: message.answered ? 1 : 0, thread };
@@ -157,7 +168,7 @@ export class OpenRequests {
       const known = this.#bySeq.get(seq);
       const isEnded = hasEnd(message) || (known !== undefined && isOver(known)) ? 1 : 0;
       const row = { seq, requester: sender, id, inbox, openUntil, isOver: isEnded, thread };
-      this.#set.run(...valuesOf({ ...row, takers: this.#takersOf(message).join(' ') }));
+      this.#set.run(...valuesOf({ ...row, takers: this.takersOf(message).join(' ') }));
       this.#isChanged = true;
     }
   }
@@ -169,39 +180,6 @@ export class OpenRequests {
     for (const { requester, count } of this.#tooMany.all(this.#maxPerRequester))
       this.#dropSoonest.run(requester, count - this.#maxPerRequester);
     this.#isChanged = false;
-  }
-
-  #at(inbox: string, { requester, id, replier, groups }: RequestKey): FoundRequest | undefined {
-    const isShared = groups?.includes(inbox) ?? false;
-    const message = this.#reader.withId(id, inbox, requester);
-    if (message) {
-      if (!isRequest(message) || (isShared && !this.#takersOf(message).includes(replier))) return undefined;
-      return this.#found(message);
-    }
-    const row = this.#byId.get(requester, id, inbox);
-    if (!row || (isShared && !takersIn(row).includes(replier))) return undefined;
-    const isOpen = !isOver(row) && row.openUntil > this.#now();
-    const thread = row.thread === '' ? undefined : row.thread;
-    return { seq: row.seq, inbox, isOpen, isPending: false, thread, message: undefined };
-  }
-
-  /** The agents that have taken a message. Those that took it from a segment are in a row. */
-  #takersOf({ seq, takers = [] }: LoggedMessage): readonly string[] {
-    return takersIn(this.#bySeq.get(seq)).reduce(withTaker, takers);
-  }
-
-  #found(message: LoggedMessage): FoundRequest {
-    const { seq, shared, ending, thread } = message;
-    const isPending = ending === undefined;
-    const isOpen = isPending ? !message.answered : this.#isSettledOpen(message);
-    return { seq, inbox: shared.inbox, isOpen, isPending, thread, message };
-  }
-
-  #isSettledOpen(message: LoggedMessage): boolean {
-    if (hasEnd(message) || (message.shared.openUntil ?? 0) <= this.#now()) return false;
-    if (message instanceof MemtableEntry) return true;
-    const row = this.#bySeq.get(message.seq);
-    return row === undefined || !isOver(row);
   }
 }
 
@@ -222,13 +200,4 @@ function isOver(row: Row): boolean {
 
 function takersIn(row: Row | undefined): readonly string[] {
   return row === undefined || row.takers === '' ? [] : row.takers.split(' ');
-}
-
-function isRequest({ shared }: LoggedMessage): boolean {
-  return shared.openUntil !== undefined;
-}
-
-/** Whether the requester of a settled request has its reply, or was told that there will be none. */
-function hasEnd({ answered, ending }: LoggedMessage): boolean {
-  return answered || (ending !== undefined && ending.outcome !== 'acked');
 }

@@ -1,8 +1,8 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { Amount } from '../../caps.ts';
+import type { SharedFields } from '../../logged-message.ts';
 import { rowChecksum } from '../row-checksum.ts';
 import { DamageFound } from './damage-found.ts';
-import type { SharedFields } from './logged-message.ts';
 
 /** How much is pending in an inbox of one sender. Messages that don't count against their sender are counted apart. */
 export interface PendingCount extends Amount {

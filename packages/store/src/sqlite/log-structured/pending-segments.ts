@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import { type ExpiryTime, hasExpired } from '../../expiry-time.ts';
 import type { InboxBacklog } from '../../inbox-store.ts';
-import type { LoggedMessage } from './logged-message.ts';
+import type { LoggedMessage } from '../../logged-message.ts';
 import { PendingCounts } from './pending-counts.ts';
 import { type PendingRange, PendingRanges } from './pending-ranges.ts';
 import {

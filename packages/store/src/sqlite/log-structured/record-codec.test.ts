@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import type { NewMessage } from '../../message.ts';
 import {
   type Ending,
   hasLostBody,
   type LoggedMessage,
   type SharedFields,
   sharedFieldsOf,
-} from './logged-message.ts';
+} from '../../logged-message.ts';
+import type { NewMessage } from '../../message.ts';
 import {
   decodeMessages,
   decodeRecord,

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
+import { type Ending, type LoggedMessage, type SharedFields, withTaker } from '../../logged-message.ts';
 import type { GroupFields, Outcome } from '../../message.ts';
-import { type Ending, type LoggedMessage, type SharedFields, withTaker } from './logged-message.ts';
 
 /**
  * A record as it is stored: blocks of operations on messages, and the bodies of its messages one after the other, in UTF-8. The

@@ -1,5 +1,5 @@
+import { hasLostBody, type LoggedMessage } from '../../logged-message.ts';
 import { DamageFound } from './damage-found.ts';
-import { hasLostBody, type LoggedMessage } from './logged-message.ts';
 import type { PendingCounts } from './pending-counts.ts';
 import type { PendingRange, PendingRanges } from './pending-ranges.ts';
 import type { Segment } from './segment.ts';

@@ -1,11 +1,11 @@
 import { crc32 } from 'node:zlib';
 import type { Database, Statement } from 'better-sqlite3';
 import { ageOf, type ExpiryTime } from '../../expiry-time.ts';
+import type { LoggedMessage } from '../../logged-message.ts';
 import { rowChecksum } from '../row-checksum.ts';
 import { hashOfId } from './bloom-filter.ts';
 import { DamageFound } from './damage-found.ts';
 import { IdRanges } from './id-ranges.ts';
-import type { LoggedMessage } from './logged-message.ts';
 import { decodeMessages, type EncodedRecord, encodeMessages, RecordEncoder } from './record-codec.ts';
 import type { Segment } from './segment.ts';
 import { SegmentIndex } from './segment-index.ts';

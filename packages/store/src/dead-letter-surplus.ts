@@ -1,4 +1,5 @@
-import type { Amount } from '../../caps.ts';
+import type { Amount } from './caps.ts';
+import { ageOf, type ExpiryTime } from './expiry-time.ts';
 
 /** How many dead letters are kept, and how many bytes of bodies: of all, and of each sender and each recipient agent. */
 export interface DeadLetterBounds {
@@ -8,6 +9,26 @@ export interface DeadLetterBounds {
   maxBytesPerAgent: number;
 }
 
+/** The same, and the age at which a dead letter is dropped. */
+export interface DeadLetterLimits extends DeadLetterBounds {
+  maxAgeMs: number;
+}
+
+const MiB = 1024 * 1024;
+
+export const defaultDeadLetterLimits: DeadLetterLimits = {
+  maxAgeMs: 30 * 24 * 60 * 60 * 1000,
+  maxCount: 10_000,
+  maxBytes: 256 * MiB,
+  maxCountPerAgent: 2000,
+  maxBytesPerAgent: 64 * MiB,
+};
+
+/** How many dead letters one step drops at most. */
+export const dropsPerStep = 500;
+/** As long as no dead letter is new, only their age can pass a bound, which need not be checked more often. */
+export const quietTrimMs = 60_000;
+
 /** What the bounds need to know of a dead letter. */
 export interface CountedLetter {
   readonly seq: number;
@@ -15,6 +36,20 @@ export interface CountedLetter {
   readonly sender: string;
   /** The agent in whose inbox it was. */
   readonly recipient: string;
+}
+
+/** Returns the dead letters that are too old or beyond the bounds. `letters` are given with the oldest first. */
+export function droppedOf<T extends CountedLetter & { readonly deadAt: number }>(
+  letters: readonly T[],
+  limits: DeadLetterLimits,
+  time: ExpiryTime,
+): T[] {
+  const isOld = ({ deadAt }: T): boolean => ageOf(deadAt, time) > limits.maxAgeMs;
+  const surplus = surplusOf(
+    letters.filter((letter) => !isOld(letter)),
+    limits,
+  );
+  return letters.filter((letter) => isOld(letter) || surplus.has(letter));
 }
 
 /**

@@ -1,4 +1,5 @@
-import type { GroupFields, NewMessage, Outcome, StoredMessage, StoredMetadata } from '../../message.ts';
+import type { FoundMessage } from './inbox-store.ts';
+import type { GroupFields, NewMessage, Outcome, StoredMessage, StoredMetadata } from './message.ts';
 
 /** The fields that a message mostly shares with those that come right after it. They are kept once for all of them. */
 export interface SharedFields {
@@ -48,6 +49,28 @@ export interface LoggedMessage {
 /** Whether a message is pending and its body was damaged on the disk. It must not be given to a consumer. */
 export function hasLostBody({ ending, body, size }: LoggedMessage): boolean {
   return body === undefined && size > 0 && ending === undefined;
+}
+
+/** Whether a message says the same as a known one. A body that was lost is taken for the same. */
+export function isSameContent(known: LoggedMessage, message: NewMessage): boolean {
+  const { shared, correlationId, body } = known;
+  const isSameBody = body === message.body || hasLostBody(known);
+  return shared.kind === message.kind && correlationId === message.correlationId && isSameBody;
+}
+
+/** Returns the answer to a message with the id of a known one, or `undefined` if none is known. */
+export function repeatOf(
+  known: LoggedMessage | undefined,
+  message: NewMessage,
+): 'duplicate' | 'id_conflict' | undefined {
+  if (!known) return undefined;
+  return known.ending || isSameContent(known, message) ? 'duplicate' : 'id_conflict';
+}
+
+/** Returns a message in the form in which the store's interface tells that it was found. */
+export function foundMessageOf({ seq, shared, ending }: LoggedMessage): FoundMessage {
+  const { kind, senderAddress } = shared;
+  return { seq, kind, senderAddress, ...(ending && { outcome: ending.outcome }) };
 }
 
 /** The fields of `message` that can be shared: `last` itself if they are the same. */

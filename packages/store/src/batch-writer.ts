@@ -7,30 +7,88 @@ import {
   type StoreCaps,
   unitExceeded,
   withoutReserve,
-} from '../../caps.ts';
-import type { Retried } from '../../dead-letters.ts';
-import type { Appended, Batch, RequestKey } from '../../inbox-store.ts';
-import type { NewMessage, Outcome, Release, StoredMetadata } from '../../message.ts';
-import type { AgentUsage } from '../log-structured/agent-usage.ts';
-import type { Inbox } from '../log-structured/inbox.ts';
-import type { LogStructuredStore } from '../log-structured/log-structured-store.ts';
-import { storedMetadataOf } from '../log-structured/logged-message.ts';
-import type { DeadLetterTable } from './dead-letter-table.ts';
-import type { ScheduledPlace, ScheduledTable } from './scheduled-table.ts';
-import type { SequenceNumbers } from './sequence-numbers.ts';
+} from './caps.ts';
+import type { DeadLetter, Retried } from './dead-letters.ts';
+import type { Appended, Batch, RequestKey } from './inbox-store.ts';
+import { type LoggedMessage, storedMetadataOf } from './logged-message.ts';
+import type { NewMessage, Outcome, Release, StoredMetadata } from './message.ts';
+import type { FoundRequest } from './open-requests.ts';
+import type { ScheduledPlace, Taken } from './scheduled-rules.ts';
 
 /** Roughly what a message takes in the file besides its body. */
 const messageOverheadBytes = 512;
 /** So many bytes may be stored before the size of the database is read again. Larger than the largest message, which would find no room else. */
 const trustedBytes = 64 * 1024 * 1024;
 
-export interface BatchWriterDeps {
-  messages: LogStructuredStore;
-  dead: DeadLetterTable;
-  scheduled: ScheduledTable;
+/** An inbox with the count of its pending messages. */
+export interface CountedInbox extends Amount {
+  readonly name: string;
+  /** The agent whose inbox it is. */
+  readonly agent: string;
+}
+
+/** The messages of a store, pending and settled, as far as a batch is about them. */
+export interface BatchMessages<Inbox extends CountedInbox> {
+  readonly reader: {
+    get(inbox: string, seq: number): LoggedMessage | undefined;
+    repeatOf(inbox: Inbox, message: NewMessage): 'duplicate' | 'id_conflict' | undefined;
+    isPending(inbox: Inbox, id: string, sender: string): boolean;
+    withId(id: string, inbox: string, sender: string): LoggedMessage | undefined;
+  };
+  readonly requests: {
+    find(key: RequestKey, settles?: { inbox: string; seq: number }): FoundRequest | undefined;
+  };
+  inbox(name: string): Inbox;
+  put(seq: number, inbox: Inbox, message: NewMessage, size: number, isCounted: boolean): void;
+  settle(
+    inbox: string,
+    seq: number,
+    at: number,
+    outcome: Outcome,
+    reason: string | null,
+    isAnswered?: boolean,
+  ): boolean;
+  setTaken(inbox: string, seq: number, agent: string): void;
+  setAttempts(inbox: string, seq: number, attempts: number): void;
+  setAnswered(key: RequestKey, request: FoundRequest): void;
+  /** Gives back room that messages take which were settled. */
+  compactAll(): void;
+  /** Ends the batch. */
+  save(): void;
+}
+
+/** The dead letters of a store. */
+export interface BatchDeadLetters {
+  add(message: LoggedMessage, reason: string | null, deadAt: number): void;
+  find(seq: number): (DeadLetter & { body?: string | undefined }) | undefined;
+  drop(seq: number): { isCounted: boolean } | undefined;
+}
+
+/** The scheduled messages of a store. */
+export interface BatchScheduled {
+  /** The number of all scheduled messages, or 0 if none of them concerns the batch. */
+  readonly count: number;
+  amount(inbox: string): Readonly<Amount>;
+  add(number: number, message: NewMessage, size: number, isCounted: boolean): void;
+  repeatOf(inbox: string, message: NewMessage): 'duplicate' | 'id_conflict' | undefined;
+  drop(message: NewMessage, release: Release): boolean;
+  take(place: ScheduledPlace): Taken | undefined;
+}
+
+/** What is stored of each sender and for each recipient. */
+export interface BatchUsage {
+  received(agent: string): Readonly<Amount> | undefined;
+  sent(sender: string): Readonly<Amount> | undefined;
+  sentTo(sender: string, agent: string): Readonly<Amount> | undefined;
+}
+
+export interface BatchWriterDeps<Inbox extends CountedInbox> {
+  messages: BatchMessages<Inbox>;
+  dead: BatchDeadLetters;
+  scheduled: BatchScheduled;
   /** The caller reserves as many numbers as a change may need, before its transaction. */
-  sequence: SequenceNumbers;
-  usage: AgentUsage;
+  sequence: { next(): number };
+  usage: BatchUsage;
   caps: StoreCaps;
   isPrivileged: (agent: string) => boolean;
   /** The bytes of everything that is stored, but for the transaction that is under way. */
@@ -41,12 +99,12 @@ export interface BatchWriterDeps {
  * Applies batches by the rules of the store: which messages are stored and which are refused, what settling and retrying means.
  * Transactions are the caller's.
  */
-export class BatchWriter {
-  readonly #messages: LogStructuredStore;
-  readonly #dead: DeadLetterTable;
-  readonly #scheduled: ScheduledTable;
-  readonly #sequence: SequenceNumbers;
-  readonly #usage: AgentUsage;
+export class BatchWriter<Inbox extends CountedInbox> {
+  readonly #messages: BatchMessages<Inbox>;
+  readonly #dead: BatchDeadLetters;
+  readonly #scheduled: BatchScheduled;
+  readonly #sequence: { next(): number };
+  readonly #usage: BatchUsage;
   readonly #caps: StoreCaps;
   /** The caps for messages with a quota. */
   readonly #ordinaryCaps: ReceivingCaps;
@@ -68,7 +126,7 @@ export class BatchWriter {
     caps,
     isPrivileged,
     usedBytes,
-  }: BatchWriterDeps) {
+  }: BatchWriterDeps<Inbox>) {
     this.#usage = usage;
     this.#messages = messages;
     this.#dead = dead;

@@ -1,0 +1,115 @@
+import pg from 'pg';
+import { type ServerFacts, serverFacts } from './server-facts.ts';
+
+/** SQL with the name under which a connection keeps it prepared. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** What a statement can be given. A `Buffer` goes as it is; an array is one value of an array type. */
+export type Value = string | number | boolean | null | Buffer | readonly (string | number | boolean | null)[];
+
+/** The connection ended before the answer came. */
+export class ConnectionLost extends Error {
+  override readonly name = 'ConnectionLost';
+}
+
+const connectTimeoutMs = 5000;
+
+/** The result of numbers that PostgreSQL gives as text, since they may be larger than JavaScript can hold. Ours never are. */
+const types = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
+    oid === pg.types.builtins.INT8
+      ? Number
+      : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+};
+
+/**
+ * One connection. Statements are sent at once, without waiting for the answers to those before them. It keeps no state on the server but
+ * prepared statements, and not even those behind a pooler, where the next transaction may run on another server process.
+ */
+export class Connection {
+  readonly facts: ServerFacts;
+  /** When it was opened, in monotonic milliseconds. */
+  readonly openedAt: number;
+  readonly #client: pg.Client;
+  #isLost = false;
+
+  private constructor(client: pg.Client, facts: ServerFacts, openedAt: number) {
+    this.#client = client;
+    this.facts = facts;
+    this.openedAt = openedAt;
+  }
+
+  /** Opens a connection. Rejects with `ConnectionLost`, or with the `DatabaseError` of a server that refuses it. */
+  static async open(config: pg.ClientConfig, openedAt: number): Promise<Connection> {
+    const client = new pg.Client({
+      keepAlive: true,
+      application_name: 'signalbox',
+      connectionTimeoutMillis: connectTimeoutMs,
+      ...config,
+      types,
+      pipeline: true,
+    });
+    // An error that comes before there is a connection must not end the process.
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      const connection = new Connection(client, await serverFacts(client), openedAt);
+      for (const event of ['error', 'end'] as const) client.on(event, () => connection.#lose());
+      return connection;
+    } catch (thrown) {
+      void client.end().catch(() => {});
+      throw toConnectionError(thrown);
+    }
+  }
+
+  /** True once the connection has ended. */
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  /** Runs a statement and returns its rows. Rejects with `ConnectionLost`, or with a `DatabaseError`. */
+  async query<Row extends object>({ name, text }: Statement, values: readonly Value[] = []): Promise<Row[]> {
+    const named = this.facts.isPooled ? {} : { name };
+    const { rows } = await this.#send(() => this.#client.query<Row>({ ...named, text, values: [...values] }));
+    return rows;
+  }
+
+  /** Runs SQL of one or several statements without values. Returns the rows and the command of the last one. */
+  async run(text: string): Promise<{ command: string; rows: unknown[] }> {
+    const result: pg.QueryResult | pg.QueryResult[] = await this.#send(() => this.#client.query(text));
+    return Array.isArray(result) ? result.at(-1)! : result;
+  }
+
+  async close(): Promise<void> {
+    this.#isLost = true;
+    await this.#client.end().catch(() => {});
+  }
+
+  async #send<T>(query: () => Promise<T>): Promise<T> {
+    try {
+      return await query();
+    } catch (thrown) {
+      const error = toConnectionError(thrown);
+      if (error instanceof ConnectionLost) this.#lose();
+      throw error;
+    }
+  }
+
+  #lose(): void {
+    if (this.#isLost) return;
+    this.#isLost = true;
+    void this.#client.end().catch(() => {});
+  }
+}
+
+/** The classes and codes of errors behind which the connection, or the server, is gone or not there yet. */
+const lostCodes = /^(08...|57P0[1235]|25P0[34]|53300)$/;
+
+/** Every error that is not the answer of the server says that the connection does not work. */
+function toConnectionError(thrown: unknown): unknown {
+  if (thrown instanceof pg.DatabaseError && !lostCodes.test(thrown.code ?? '')) return thrown;
+  return new ConnectionLost(thrown instanceof Error ? thrown.message : String(thrown), { cause: thrown });
+}

@@ -1,0 +1,100 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type pg from 'pg';
+import { Connection, ConnectionLost } from './connection.ts';
+
+/** Connections are opened again at this age, so that the server forgets statements that are not used any more. */
+const maxAgeMs = 30 * 60 * 1000;
+const firstPauseMs = 50;
+const longestPauseMs = 500;
+
+/** How connections of a database are opened. */
+export interface LaneDeps {
+  config: pg.ClientConfig;
+  /** The time for which lost connections are opened again before callers are refused, in milliseconds. */
+  patienceMs: number;
+  /** Returns monotonic milliseconds. */
+  monotonic: () => number;
+  /** Is given each new connection. Throws if it is of no use. */
+  onOpened: (connection: Connection) => void;
+}
+
+/** One connection at a time, which is opened when it is needed and after it was lost. */
+export class Lane {
+  readonly #deps: LaneDeps;
+  #connection: Connection | undefined;
+  #opening: Promise<Connection> | undefined;
+  /** Since when there is no connection, in monotonic milliseconds. */
+  #lostAt: number | undefined;
+  #isClosed = false;
+
+  constructor(deps: LaneDeps) {
+    this.#deps = deps;
+  }
+
+  /** True while it makes sense to try again: the connection was lost a short time ago. */
+  get isPatient(): boolean {
+    const { monotonic, patienceMs } = this.#deps;
+    return this.#lostAt === undefined || monotonic() - this.#lostAt < patienceMs;
+  }
+
+  /**
+   * Returns the connection. Callers that wait share one attempt to open it. Rejects with `ConnectionLost` when the patience is over;
+   * from then on each call makes one attempt.
+   */
+  async connection(): Promise<Connection> {
+    if (this.#isClosed) throw new ConnectionLost('the store is closed');
+    const { monotonic } = this.#deps;
+    const known = this.#connection;
+    if (known && !known.isLost && monotonic() - known.openedAt < maxAgeMs) return known;
+    if (known) {
+      this.#connection = undefined;
+      if (known.isLost) this.#lostAt ??= monotonic();
+      else void known.close();
+    }
+    this.#opening ??= this.#open().finally(() => {
+      this.#opening = undefined;
+    });
+    return this.#opening;
+  }
+
+  /** Runs something that changes nothing, again if the connection is lost meanwhile. */
+  async read<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
+    for (;;) {
+      const connection = await this.connection();
+      try {
+        return await run(connection);
+      } catch (thrown) {
+        if (!(thrown instanceof ConnectionLost) || !this.isPatient) throw thrown;
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#opening?.catch(() => {});
+    await this.#connection?.close();
+  }
+
+  async #open(): Promise<Connection> {
+    const { config, monotonic, onOpened } = this.#deps;
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+      try {
+        const connection = await Connection.open(config, monotonic());
+        try {
+          onOpened(connection);
+        } catch (thrown) {
+          await connection.close();
+          throw thrown;
+        }
+        this.#connection = connection;
+        this.#lostAt = undefined;
+        return connection;
+      } catch (thrown) {
+        if (!(thrown instanceof ConnectionLost)) throw thrown;
+        this.#lostAt ??= monotonic();
+        if (!this.isPatient || this.#isClosed) throw thrown;
+        await wait(pauseMs);
+      }
+    }
+  }
+}

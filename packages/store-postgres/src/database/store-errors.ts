@@ -1,0 +1,75 @@
+import { StoreError, type StoreErrorCode } from '@signalbox/store/rules';
+import pg from 'pg';
+import { ConnectionLost } from './connection.ts';
+
+/** Names a database in errors, without its password. */
+export function placeOf(target: { host: string; port: number; database?: string | undefined }): string {
+  const { host, port, database } = target;
+  return `PostgreSQL at ${host.startsWith('/') ? host : `${host}:${port}`}, database '${database ?? ''}'`;
+}
+
+/** Returns the error of a store for what went wrong at the database `place`. */
+export function toStoreError(thrown: unknown, place: string): StoreError {
+  if (thrown instanceof StoreError) return thrown;
+  const text = thrown instanceof Error ? thrown.message : String(thrown);
+  const code = storeErrorCode(thrown);
+  const sqlState = thrown instanceof pg.DatabaseError ? thrown.code : undefined;
+  return new StoreError(code, `${place}: ${text}.${adviceFor(code, sqlState)}`, thrown);
+}
+
+/** Tells whether the server gave up a transaction that can simply be run again. */
+export function isConflict(thrown: unknown): boolean {
+  return thrown instanceof pg.DatabaseError && (thrown.code === '40001' || thrown.code === '40P01');
+}
+
+/** Tells whether a table was not there, as after it was dropped: a store looks again which there are. */
+export function isGoneTable(thrown: unknown): boolean {
+  const cause = thrown instanceof StoreError ? thrown.cause : thrown;
+  return cause instanceof pg.DatabaseError && cause.code === '42P01';
+}
+
+/** Disk full, out of memory for a shared table, and a quota of the system. */
+const noRoomCodes = new Set(['53100', '53000', '53400']);
+
+/** Wrong password or user, no such database, lacking rights, no TLS. */
+const refusedCodes = new Set(['28000', '28P01', '3D000', '42501', '0A000']);
+
+function storeErrorCode(thrown: unknown): StoreErrorCode {
+  if (thrown instanceof ConnectionLost) return 'store_unavailable';
+  if (!(thrown instanceof pg.DatabaseError)) return 'store_failed';
+  const code = thrown.code ?? '';
+  if (noRoomCodes.has(code)) return 'store_full';
+  if (refusedCodes.has(code)) return 'store_refused';
+  if (code === '25006') return 'store_unwritable';
+  return code === 'XX001' || code === 'XX002' ? 'store_corrupt' : 'store_failed';
+}
+
+function adviceFor(code: StoreErrorCode, sqlState: string | undefined): string {
+  switch (code) {
+    case 'store_unavailable':
+      return ' Nothing is stored until it can be reached again: start the server, or correct the address in broker.store.postgres.';
+    case 'store_full':
+      return ' Make room on the disk of the server.';
+    case 'store_unwritable':
+      return ' It takes no changes, as a standby does: name the primary in broker.store.postgres.';
+    case 'store_corrupt':
+      return ' The server found damage in its files: restore them from a backup or a standby.';
+    case 'store_refused':
+      return (
+        refusedAdvice[sqlState ?? ''] ??
+        ' Correct broker.store.postgres, or what the server allows this user.'
+      );
+    default:
+      return '';
+  }
+}
+
+const wrongUser =
+  ' Correct the user and the password in broker.store.postgres, or let the user in with pg_hba.conf.';
+
+const refusedAdvice: Readonly<Record<string, string>> = {
+  '28000': wrongUser,
+  '28P01': wrongUser,
+  '3D000': ' Make the database with: createdb NAME; or name another one in broker.store.postgres.',
+  '42501': ' The user must own the schema, or be allowed to make it: GRANT CREATE ON DATABASE name TO user.',
+};

@@ -1,0 +1,272 @@
+import type { RequestKey } from '@signalbox/store';
+import { inboxesOf } from '@signalbox/store/rules';
+import type { Statement } from '../database/connection.ts';
+import { type Database, type Transaction, Undo } from '../database/database.ts';
+import type { BatchPlan, IdKey } from './batch-plan.ts';
+import { Counts } from './counts.ts';
+import {
+  type MessageRow,
+  messageColumns,
+  messageOf,
+  type SettledRow,
+  settledMessageOf,
+} from './message-rows.ts';
+import type { SettledSlices, Slice, SliceStatements } from './settled-slices.ts';
+import { WorkingDeadLetters } from './working-dead-letters.ts';
+import { WorkingScheduledMessages } from './working-scheduled.ts';
+import { WorkingSet } from './working-set.ts';
+
+/** What a transaction has locked and read. */
+export interface Loaded {
+  set: WorkingSet;
+  counts: Counts;
+  scheduled: WorkingScheduledMessages;
+  dead: WorkingDeadLetters;
+  /** Gives out the sequence numbers that were drawn. */
+  sequence: { next(): number };
+  slices: SliceStatements;
+}
+
+/** Thrown if rows have to be made before they can be locked. */
+export class MissingRows extends Undo {
+  override readonly name = 'MissingRows';
+}
+
+interface InboxRow {
+  name: string;
+  pending: number;
+  bytes: number;
+  scheduled: number;
+  scheduledBytes: number;
+}
+
+interface AgentRow {
+  name: string;
+  received: number;
+  receivedBytes: number;
+  sent: number;
+  sentBytes: number;
+}
+
+interface ForgottenRow {
+  seq: number;
+  requester: string;
+  id: string;
+  inbox: string;
+  openUntil: number;
+  isOver: boolean;
+  takers: string[];
+  details: string;
+}
+
+/**
+ * Locks and reads what a transaction is about. All transactions lock in the same order, so that none waits for one that waits for it:
+ * inboxes by name, then agents by name. What was read before a lock may be old, so that everything is read behind the locks, and the
+ * sequence numbers are drawn there. That is why the numbers of an inbox ascend in the order of the commits.
+ */
+export class BatchLoader {
+  readonly #slices: SettledSlices;
+  readonly #lockInboxes: Statement;
+  readonly #lockAgents: Statement;
+  readonly #pairs: Statement;
+  readonly #byId: Statement;
+  readonly #bySeq: Statement;
+  readonly #numbers: Statement;
+  readonly #scheduledById: Statement;
+  readonly #scheduled: Statement;
+  readonly #dead: Statement;
+  readonly #forgotten: Statement;
+  readonly #makeInboxes: Statement;
+  readonly #makeAgents: Statement;
+
+  constructor(database: Database, slices: SettledSlices) {
+    this.#slices = slices;
+    const ids = 'unnest($1::text[], $2::text[], $3::text[]) AS k(inbox, id, sender)';
+    const hasId = 'm.inbox = k.inbox AND m.id = k.id AND m.sender = k.sender';
+    const places =
+      'unnest($1::text[], $2::bigint[]) AS k(inbox, seq) JOIN @message m ON m.inbox = k.inbox AND m.seq = k.seq';
+    this.#lockInboxes = database.statement(
+      `SELECT name, pending, bytes, scheduled, scheduled_bytes AS "scheduledBytes" FROM @inbox
+       WHERE name = ANY($1::text[]) ORDER BY name FOR UPDATE`,
+    );
+    this.#lockAgents = database.statement(
+      `SELECT name, received, received_bytes AS "receivedBytes", sent, sent_bytes AS "sentBytes" FROM @agent
+       WHERE name = ANY(ARRAY(SELECT unnest($3::text[]) UNION SELECT m.sender FROM ${places} WHERE m.is_counted))
+       ORDER BY name FOR UPDATE`,
+    );
+    this.#pairs = database.statement(
+      `SELECT p.sender, p.recipient, p.messages, p.bytes FROM unnest($1::text[], $2::text[]) AS k(sender, recipient)
+       JOIN @sent_to p ON p.sender = k.sender AND p.recipient = k.recipient`,
+    );
+    this.#byId = database.statement(
+      `SELECT ${messageColumns('m')}, CASE WHEN k.reads_body THEN m.body END AS body, k.reads_body AS "readsBody"
+       FROM unnest($1::text[], $2::text[], $3::text[], $4::boolean[]) AS k(inbox, id, sender, reads_body)
+       JOIN @message m ON ${hasId}`,
+    );
+    this.#bySeq = database.statement(`SELECT ${messageColumns('m')} FROM ${places}`);
+    this.#numbers = database.statement(
+      `SELECT nextval('@message_seq') AS number FROM generate_series(1, $1::int)`,
+    );
+    const scheduledColumns = `${messageColumns('m')}, m.body, m.sent_at AS "sentAt"`;
+    this.#scheduledById = database.statement(
+      `SELECT ${scheduledColumns} FROM ${ids} JOIN @scheduled m ON ${hasId}`,
+    );
+    this.#scheduled = database.statement(
+      `SELECT ${scheduledColumns} FROM @scheduled m WHERE seq = ANY($1::bigint[])`,
+    );
+    this.#dead = database.statement(
+      `SELECT ${messageColumns('m')}, m.body, m.dead_at AS "deadAt", m.reason FROM @dead_letter m WHERE seq = ANY($1::bigint[])`,
+    );
+    this.#forgotten = database.statement(
+      `SELECT m.seq, m.requester, m.id, m.inbox, m.open_until AS "openUntil", m.is_over AS "isOver", m.takers, m.details
+       FROM ${ids} JOIN @open_request m ON m.inbox = k.inbox AND m.id = k.id AND m.requester = k.sender ORDER BY m.seq`,
+    );
+    this.#makeInboxes = database.statement(
+      'INSERT INTO @inbox (name) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING',
+    );
+    this.#makeAgents = database.statement(
+      'INSERT INTO @agent (name) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING',
+    );
+  }
+
+  /** Makes the rows that a transaction needs to lock, in a transaction before it. They need not outlive a crash. */
+  async make(transaction: Transaction, plan: BatchPlan): Promise<void> {
+    transaction.script('SET LOCAL synchronous_commit = off');
+    transaction.write(this.#makeInboxes, [[...plan.ensured].sort()]);
+    transaction.write(this.#makeAgents, [[...plan.ensuredAgents].sort()]);
+  }
+
+  /** Locks and reads. Throws {@link MissingRows}. Sees settled messages in the slices that were there; `now` is epoch milliseconds. */
+  async load(
+    transaction: Transaction,
+    plan: BatchPlan,
+    known: SliceStatements,
+    now: () => number,
+  ): Promise<Loaded> {
+    const { places, ids } = plan;
+    const requests = requestKeys(plan.requests);
+    const keys = [...ids, ...requests];
+    const placeColumns = [places.map(({ inbox }) => inbox), places.map(({ seq }) => seq)] as const;
+    const query = transaction.query.bind(transaction);
+    const none = Promise.resolve([]);
+    const reads = [
+      query<InboxRow>(this.#lockInboxes, [[...plan.inboxes]]),
+      query<AgentRow>(this.#lockAgents, [...placeColumns, [...plan.agents]]),
+      query<Slice>(this.#slices.list),
+      plan.numbers > 0 ? query<{ number: number }>(this.#numbers, [plan.numbers]) : none,
+      plan.pairs.length > 0
+        ? query<PairRow>(this.#pairs, columnsOf(plan.pairs, 'sender', 'recipient'))
+        : none,
+      places.length > 0 ? query<MessageRow>(this.#bySeq, [...placeColumns]) : none,
+      keys.length > 0
+        ? query<MessageRow & { readsBody: boolean }>(this.#byId, [
+            ...columnsOf(keys, 'inbox', 'id', 'sender'),
+            keys.map((_, at) => at < ids.length),
+          ])
+        : none,
+      keys.length > 0
+        ? query<SettledRow & { slice: number }>(known.byId, columnsOf(keys, 'inbox', 'id', 'sender'))
+        : none,
+      plan.scheduled.length > 0 ? query<ScheduledRow>(this.#scheduled, [plan.scheduled]) : none,
+      plan.dead.length > 0 ? query<DeadRow>(this.#dead, [plan.dead]) : none,
+      requests.length > 0
+        ? query<ForgottenRow>(this.#forgotten, columnsOf(requests, 'inbox', 'id', 'sender'))
+        : none,
+    ] as const;
+    const [inboxes, agents, sliceRows, numbers, pairs, bySeq, byId, settled, scheduled, dead, forgotten] =
+      await Promise.all(reads);
+    if (!hasAll(inboxes, plan.ensured) || !hasAll(agents, plan.ensuredAgents)) throw new MissingRows();
+    const counts = new Counts();
+    const set = new WorkingSet(counts, now);
+    for (const row of inboxes)
+      set.loadInbox(row.name, row.pending, row.bytes, { messages: row.scheduled, bytes: row.scheduledBytes });
+    for (const { name, received, receivedBytes, sent, sentBytes } of agents)
+      counts.loadAgent(name, {
+        received: { messages: received, bytes: receivedBytes },
+        sent: { messages: sent, bytes: sentBytes },
+      });
+    for (const pair of pairs) counts.loadPair(pair);
+    for (const row of byId) set.load(messageOf(row), 'pending', row.readsBody);
+    for (const row of bySeq) set.load(messageOf(row), 'pending', false);
+    for (const { slice, ...row } of settled) set.load(settledMessageOf(row), slice, false);
+    for (const { seq, requester, id, inbox, isOver, openUntil, takers, details } of forgotten) {
+      const { thread } = JSON.parse(details) as { thread?: string };
+      set.loadForgotten(requester, id, inbox, { seq, isOver, openUntil, takers, thread });
+    }
+    const loaded: Loaded = {
+      set,
+      counts,
+      scheduled: new WorkingScheduledMessages(set, counts),
+      dead: new WorkingDeadLetters(counts),
+      sequence: sequenceOf(numbers.map(({ number }) => number)),
+      slices: known,
+    };
+    for (const { sentAt, ...row } of scheduled) loaded.scheduled.load(messageOf(row), sentAt);
+    for (const { deadAt, reason, ...row } of dead)
+      loaded.dead.load({ message: messageOf(row), deadAt, reason });
+    await this.#loadMore(transaction, plan, loaded, sliceRows);
+    return loaded;
+  }
+
+  /** Reads what is seldom needed: the scheduled messages of inboxes that have some, and slices that have come since they were looked at last. */
+  async #loadMore(
+    transaction: Transaction,
+    plan: BatchPlan,
+    loaded: Loaded,
+    sliceRows: readonly Slice[],
+  ): Promise<void> {
+    const { set, scheduled } = loaded;
+    const mayBeScheduled = plan.ids.filter(({ inbox }) => set.inbox(inbox).scheduled.messages > 0);
+    const slices = this.#slices.use(sliceRows);
+    const isNew = slices !== loaded.slices;
+    loaded.slices = slices;
+    const keys = [...plan.ids, ...requestKeys(plan.requests)];
+    const [found, settled] = await Promise.all([
+      mayBeScheduled.length > 0
+        ? transaction.query<ScheduledRow>(
+            this.#scheduledById,
+            columnsOf(mayBeScheduled, 'inbox', 'id', 'sender'),
+          )
+        : [],
+      isNew && keys.length > 0
+        ? transaction.query<SettledRow & { slice: number }>(
+            slices.byId,
+            columnsOf(keys, 'inbox', 'id', 'sender'),
+          )
+        : [],
+    ]);
+    for (const { sentAt, ...row } of found) scheduled.load(messageOf(row), sentAt);
+    for (const { slice, ...row } of settled) set.load(settledMessageOf(row), slice, false);
+  }
+}
+
+type PairRow = { sender: string; recipient: string; messages: number; bytes: number };
+type ScheduledRow = MessageRow & { sentAt: number };
+type DeadRow = MessageRow & { deadAt: number; reason: string | null };
+
+function hasAll(rows: readonly { name: string }[], names: ReadonlySet<string>): boolean {
+  const found = new Set(rows.map(({ name }) => name));
+  return [...names].every((name) => found.has(name));
+}
+
+function requestKeys(requests: readonly RequestKey[]): IdKey[] {
+  return requests.flatMap((request) =>
+    [...inboxesOf(request)].map((inbox) => ({ inbox, id: request.id, sender: request.requester })),
+  );
+}
+
+/** Returns an array for each field, as `unnest` takes them. */
+function columnsOf<T, Key extends keyof T>(rows: readonly T[], ...keys: Key[]): T[Key][][] {
+  return keys.map((key) => rows.map((row) => row[key]));
+}
+
+function sequenceOf(numbers: readonly number[]): { next(): number } {
+  let at = 0;
+  return {
+    next: () => {
+      const number = numbers[at++];
+      if (number === undefined) throw new Error('the transaction has drawn too few sequence numbers');
+      return number;
+    },
+  };
+}

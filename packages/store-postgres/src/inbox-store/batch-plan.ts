@@ -1,0 +1,92 @@
+import type { Batch, NewMessage, RequestKey } from '@signalbox/store';
+import { agentOf, inboxesOf } from '@signalbox/store/rules';
+
+/** The key under which a message is found by its id. */
+export interface IdKey {
+  inbox: string;
+  id: string;
+  sender: string;
+}
+
+/** What a transaction has to lock and to read before the rules can work. */
+export class BatchPlan {
+  /** The inboxes that are locked. */
+  readonly inboxes = new Set<string>();
+  /** Those of them that must have a row, to be locked. */
+  readonly ensured = new Set<string>();
+  /** The agents that are locked, besides the senders of the messages that are settled. */
+  readonly agents = new Set<string>();
+  /** Those of them that must have a row. */
+  readonly ensuredAgents = new Set<string>();
+  /** Sequence numbers that may be needed. */
+  numbers = 0;
+  /** Bytes of the bodies of new messages. */
+  bytes = 0;
+  /** Pending messages that are settled or changed. */
+  readonly places: { inbox: string; seq: number }[] = [];
+  /** Messages with an id that may be known, pending, settled or scheduled. */
+  readonly ids: IdKey[] = [];
+  /** Requests that are answered. */
+  readonly requests: RequestKey[] = [];
+  /** Senders with the agents to which they send. */
+  readonly pairs: { sender: string; recipient: string }[] = [];
+  /** Numbers of scheduled messages. */
+  readonly scheduled: number[] = [];
+  /** Numbers of dead letters. */
+  readonly dead: number[] = [];
+
+  /** Plans the changes of a batch. */
+  static of({ takings = [], messages, attempts, settlements }: Batch): BatchPlan {
+    const plan = new BatchPlan();
+    for (const place of [...takings, ...attempts, ...settlements]) plan.settles(place);
+    for (const message of messages) plan.stores(message);
+    for (const { notice } of settlements) if (notice) plan.#storesIn(notice, notice.inbox);
+    return plan;
+  }
+
+  settles({ inbox, seq }: { inbox: string; seq: number }): void {
+    this.inboxes.add(inbox);
+    this.agents.add(agentOf(inbox));
+    this.places.push({ inbox, seq });
+  }
+
+  stores(message: NewMessage): void {
+    const { settles, copies, release, answers, answersIn, correlationId = '' } = message;
+    if (settles) this.settles(settles);
+    if (release) this.scheduled.push(release.number);
+    this.#storesIn(message, message.inbox);
+    for (const agent of copies?.agents ?? []) this.#storesIn(message, agent);
+    if (answers === undefined) return;
+    const { sender: replier, senderAddress: replierAddress } = message;
+    const request = { requester: answers, id: correlationId, replier, replierAddress, groups: answersIn };
+    this.requests.push(request);
+    // Two replies to one request must not be stored at once.
+    for (const inbox of inboxesOf(request)) this.#ensure(inbox);
+    this.#ensureAgent(answers);
+  }
+
+  /** Locks the inbox of a message that is stored in it or leaves it, and the agents against which it counts. */
+  counts(inbox: string, sender: string, isCounted: boolean): void {
+    this.#ensure(inbox);
+    if (isCounted) this.#ensureAgent(sender);
+  }
+
+  #storesIn({ sender, id, quota, release, body }: NewMessage, inbox: string): void {
+    this.counts(inbox, sender, quota !== undefined || release?.isCounted === true);
+    this.ids.push({ inbox, id, sender });
+    this.numbers++;
+    if (body !== undefined) this.bytes += Buffer.byteLength(body);
+    if (quota) this.pairs.push({ sender, recipient: agentOf(inbox) });
+  }
+
+  #ensure(inbox: string): void {
+    this.inboxes.add(inbox);
+    this.ensured.add(inbox);
+    this.#ensureAgent(agentOf(inbox));
+  }
+
+  #ensureAgent(agent: string): void {
+    this.agents.add(agent);
+    this.ensuredAgents.add(agent);
+  }
+}

@@ -1,0 +1,76 @@
+import type { DeadLetter } from '@signalbox/store';
+import { agentOf, storedMessageOf, storedMetadataOf } from '@signalbox/store/rules';
+import type { Statement } from '../database/connection.ts';
+import type { Database } from '../database/database.ts';
+import { type MessageRow, messageColumns, messageOf } from './message-rows.ts';
+import { endingOf } from './working-dead-letters.ts';
+
+type Row = MessageRow & { deadAt: number; reason: string | null };
+
+/** A dead letter as the bounds count it. */
+export interface LetterFact {
+  seq: number;
+  inbox: string;
+  sender: string;
+  isCounted: boolean;
+  size: number;
+  deadAt: number;
+  /** The agent in whose inbox it was. */
+  recipient: string;
+}
+
+/** Reads dead letters outside of transactions. */
+export class DeadLetterReader {
+  readonly #database: Database;
+  readonly #list: Statement;
+  readonly #count: Statement;
+  readonly #find: Statement;
+  readonly #facts: Statement;
+  readonly #some: Statement;
+
+  constructor(database: Database) {
+    this.#database = database;
+    const columns = `${messageColumns('m')}, m.dead_at AS "deadAt", m.reason`;
+    this.#list = database.statement(
+      `SELECT ${columns} FROM @dead_letter m WHERE ($1::text IS NULL OR m.inbox = $1) AND m.seq > $2 ORDER BY m.seq LIMIT $3`,
+    );
+    this.#count = database.statement('SELECT count(*) AS count FROM @dead_letter');
+    this.#find = database.statement(`SELECT ${columns}, m.body FROM @dead_letter m WHERE m.seq = $1`);
+    this.#facts = database.statement(
+      `SELECT seq, inbox, sender, is_counted AS "isCounted", size, dead_at AS "deadAt" FROM @dead_letter ORDER BY dead_at, seq`,
+    );
+    this.#some = database.statement(
+      `SELECT ${columns} FROM @dead_letter m WHERE m.seq = ANY($1::bigint[]) ORDER BY m.dead_at, m.seq`,
+    );
+  }
+
+  async list(inbox: string | undefined, after: number, limit: number): Promise<DeadLetter[]> {
+    return this.#letters(this.#list, [inbox ?? null, after, Math.max(limit, 0)]);
+  }
+
+  async count(): Promise<number> {
+    const [row] = await this.#database.read<{ count: number }>(this.#count);
+    return row?.count ?? 0;
+  }
+
+  async find(seq: number): Promise<(DeadLetter & { body?: string | undefined }) | undefined> {
+    const [row] = await this.#database.read<Row>(this.#find, [seq]);
+    return row && { ...storedMessageOf(messageOf(row)), ...endingOf(row) };
+  }
+
+  /** What the bounds need to know of all dead letters, those that died first before the others. */
+  async facts(): Promise<LetterFact[]> {
+    const rows = await this.#database.read<Omit<LetterFact, 'recipient'>>(this.#facts);
+    return rows.map((row) => ({ ...row, recipient: agentOf(row.inbox) }));
+  }
+
+  /** Those of some dead letters that are there. */
+  async some(seqs: readonly number[]): Promise<DeadLetter[]> {
+    return this.#letters(this.#some, [seqs]);
+  }
+
+  async #letters(statement: Statement, values: Parameters<Database['read']>[1]): Promise<DeadLetter[]> {
+    const rows = await this.#database.read<Row>(statement, values);
+    return rows.map((row) => ({ ...storedMetadataOf(messageOf(row)), ...endingOf(row) }));
+  }
+}

@@ -1,0 +1,468 @@
+import type {
+  Appended,
+  Backlog,
+  Batch,
+  DeadLetter,
+  DeadLetters,
+  ExpiryTime,
+  FoundMessage,
+  GivenCaps,
+  HistoryPage,
+  HistoryQuery,
+  InboxBacklog,
+  InboxStats,
+  InboxStore,
+  JournalClaim,
+  RequestKey,
+  RequestState,
+  Retried,
+  ScheduledMessages,
+  StoredMessage,
+  StoredMetadata,
+  WaitingPage,
+} from '@signalbox/store';
+import {
+  BatchWriter,
+  BelievedTime,
+  capsOf,
+  type DeadLetterLimits,
+  defaultDeadLetterLimits,
+  droppedOf,
+  dropsPerStep,
+  quietTrimMs,
+  type StoreCaps,
+  StoreError,
+} from '@signalbox/store/rules';
+import type { Statement } from '../database/connection.ts';
+import { Database, type DatabaseOptions } from '../database/database.ts';
+import { type DurabilitySettings, durabilityColumns, receiptMeaning } from '../database/server-facts.ts';
+import { isGoneTable } from '../database/store-errors.ts';
+import { prepareSchema } from '../schema.ts';
+import { BatchLoader, MissingRows } from './batch-loader.ts';
+import { BatchPlan } from './batch-plan.ts';
+import { BatchSaver } from './batch-saver.ts';
+import { DeadLetterReader } from './dead-letter-reader.ts';
+import { JournalBindings } from './journal-bindings.ts';
+import { MessageReader } from './message-reader.ts';
+import { ScheduledReader } from './scheduled-reader.ts';
+import { type RetentionLimits, SettledSlices } from './settled-slices.ts';
+import { StoredAmount } from './stored-amount.ts';
+import type { WorkingInbox } from './working-set.ts';
+
+const MiB = 1024 * 1024;
+const hour = 60 * 60 * 1000;
+
+const maxBodyBytes = 4 * MiB;
+
+const defaultLimits: RetentionLimits = {
+  dedupeWindowMs: 10 * 60 * 1000,
+  retentionMs: 24 * hour,
+  retentionBytes: 512 * MiB,
+};
+
+/** How often rows are removed of inboxes and agents for which nothing is stored, in milliseconds. */
+const idleMs = 60_000;
+/** The most rows of one table that are removed at once. */
+const idleAtOnce = 1000;
+/** Requests of one requester that are remembered without their messages. Of more, those go that can be answered for the shortest time. */
+const maxOpenRequests = 10_000;
+
+export interface PostgresInboxStoreOptions extends DatabaseOptions, Partial<RetentionLimits> {
+  /** No caps unless given. */
+  caps?: GivenCaps;
+  /** Tells whether an agent has the cap `privilegedRecipient`. Default: none has. */
+  isPrivileged?: (agent: string) => boolean;
+  deadLetters?: Partial<DeadLetterLimits>;
+  /** Returns epoch milliseconds. */
+  now?: () => number;
+}
+
+/**
+ * Opens the store in a schema of a PostgreSQL database, which is made if it is not there. Rejects with a `StoreError`: `store_unavailable`,
+ * `store_refused`, `store_unwritable`, `store_other_version`, `store_full`, `store_failed`.
+ */
+export async function openPostgresInboxStore(options: PostgresInboxStoreOptions): Promise<InboxStore> {
+  const database = new Database(options);
+  try {
+    await prepareSchema(database, options.now ?? Date.now);
+    return await PostgresInboxStore.open(database, options);
+  } catch (error) {
+    await database[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+type Writer = BatchWriter<WorkingInbox>;
+
+type SqlName =
+  | 'value'
+  | 'setValue'
+  | 'prove'
+  | 'settings'
+  | 'oldRequest'
+  | 'dropOldRequests'
+  | 'dropManyRequests';
+
+/**
+ * The store in an open database, which it closes. Every change is one transaction, which locks and reads what the change is about, has the
+ * rules of batches decide in memory, and writes what has changed. So a commit is durable when it resolves.
+ */
+class PostgresInboxStore implements InboxStore {
+  readonly dedupeWindowMs: number;
+  readonly dead: DeadLetters;
+  readonly scheduled: ScheduledMessages;
+  readonly #database: Database;
+  readonly #now: () => number;
+  readonly #monotonic: () => number;
+  readonly #caps: StoreCaps;
+  readonly #isPrivileged: (agent: string) => boolean;
+  readonly #letterLimits: DeadLetterLimits;
+  readonly #slices: SettledSlices;
+  readonly #loader: BatchLoader;
+  readonly #saver: BatchSaver;
+  readonly #reader: MessageReader;
+  readonly #letters: DeadLetterReader;
+  readonly #later: ScheduledReader;
+  readonly #amount: StoredAmount;
+  readonly #journals: JournalBindings;
+  readonly #time: BelievedTime;
+  readonly #identity: string;
+  readonly #sql: Readonly<Record<SqlName, Statement>>;
+  readonly #tidying: readonly Statement[];
+  #isLetterNew = true;
+  /** When dead letters were last trimmed, and idle rows removed, in monotonic milliseconds. */
+  #trimmedAt = Number.NEGATIVE_INFINITY;
+  #tidiedAt = Number.NEGATIVE_INFINITY;
+
+  private constructor(database: Database, options: PostgresInboxStoreOptions, identity: string) {
+    const { caps, isPrivileged = () => false, deadLetters, now = Date.now } = options;
+    const { monotonic = () => performance.now() } = options;
+    const limits: RetentionLimits = {
+      dedupeWindowMs: options.dedupeWindowMs ?? defaultLimits.dedupeWindowMs,
+      retentionMs: options.retentionMs ?? defaultLimits.retentionMs,
+      retentionBytes: options.retentionBytes ?? defaultLimits.retentionBytes,
+    };
+    this.#database = database;
+    this.#identity = identity;
+    this.#now = now;
+    this.#monotonic = monotonic;
+    this.#caps = capsOf(caps);
+    this.#isPrivileged = isPrivileged;
+    this.#letterLimits = { ...defaultDeadLetterLimits, ...deadLetters };
+    this.dedupeWindowMs = limits.dedupeWindowMs;
+    this.#time = new BelievedTime(limits.dedupeWindowMs, { now, monotonic });
+    this.#slices = new SettledSlices(database, limits, now);
+    this.#loader = new BatchLoader(database, this.#slices);
+    this.#saver = new BatchSaver(database);
+    this.#reader = new MessageReader(database, this.#slices, () => this.#time.now());
+    this.#letters = new DeadLetterReader(database);
+    this.#later = new ScheduledReader(database);
+    this.#amount = new StoredAmount(database, this.#caps.store);
+    this.#journals = new JournalBindings(database);
+    this.#sql = {
+      value: database.statement('SELECT value FROM @meta WHERE key = $1'),
+      setValue: database.statement(
+        'INSERT INTO @meta VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
+      ),
+      prove: database.statement(
+        `INSERT INTO @meta AS m VALUES ('proofs', '1') ON CONFLICT (key) DO UPDATE SET value = m.value::bigint + 1 RETURNING value`,
+      ),
+      settings: database.statement(`SELECT ${durabilityColumns}`),
+      oldRequest: database.statement('SELECT seq FROM @open_request WHERE open_until <= $1 LIMIT 1'),
+      dropOldRequests: database.statement('DELETE FROM @open_request WHERE open_until <= $1'),
+      dropManyRequests: database.statement(
+        `DELETE FROM @open_request o USING (
+           SELECT seq, row_number() OVER (PARTITION BY requester ORDER BY open_until DESC) AS place FROM @open_request
+           WHERE requester IN (SELECT requester FROM @open_request GROUP BY requester HAVING count(*) > $1)
+         ) AS k WHERE o.seq = k.seq AND k.place > $1`,
+      ),
+    };
+    this.#tidying = idleRows.map(([table, condition]) =>
+      database.statement(
+        `DELETE FROM @${table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM @${table} WHERE ${condition} LIMIT ${idleAtOnce} FOR UPDATE SKIP LOCKED))`,
+      ),
+    );
+    this.dead = this.#openDeadLetters();
+    this.scheduled = this.#openScheduled();
+  }
+
+  static async open(database: Database, options: PostgresInboxStoreOptions): Promise<PostgresInboxStore> {
+    const statement = database.statement(`SELECT value FROM @meta WHERE key = 'identity'`);
+    const [identity] = await database.read<{ value: string }>(statement);
+    return new PostgresInboxStore(database, options, identity?.value ?? '');
+  }
+
+  get caps(): InboxStore['caps'] {
+    return { receiptMeans: this.#database.facts.receiptMeans, maxBodyBytes };
+  }
+
+  async commit(batch: Batch): Promise<Appended[]> {
+    const { takings = [], messages, settlements, attempts } = batch;
+    if (takings.length + messages.length + settlements.length + attempts.length === 0) return [];
+    if (settlements.some(({ outcome }) => outcome === 'dead')) this.#isLetterNew = true;
+    try {
+      return await this.#change(BatchPlan.of(batch), (writer, now) => writer.apply(batch, now));
+    } catch (thrown) {
+      if (!isFull(thrown) || messages.length === 0) throw thrown;
+      // Settling frees room.
+      await this.commit({ ...batch, messages: [] });
+      return messages.map(() => ({ result: 'storage_full' }));
+    }
+  }
+
+  /** The server has synced a commit when it confirms it. */
+  sync(): undefined {
+    return undefined;
+  }
+
+  read(inbox: string, afterSeq: number, limit: number, maxBytes: number): Promise<StoredMessage[]> {
+    return this.#reader.read(inbox, afterSeq, limit, maxBytes);
+  }
+
+  find(inbox: string, sender: string, id: string): Promise<FoundMessage | undefined> {
+    return this.#reader.find(inbox, sender, id);
+  }
+
+  findOfAnySender(inbox: string, id: string, limit: number): Promise<FoundMessage[]> {
+    return this.#reader.findOfAnySender(inbox, id, limit);
+  }
+
+  requestState(request: RequestKey): Promise<RequestState> {
+    return this.#reader.requestState(request);
+  }
+
+  sentWith(tokenId: string, limit: number): Promise<StoredMetadata[]> {
+    return this.#reader.sentWith(tokenId, limit);
+  }
+
+  tried(inbox: string, seqs: readonly number[], limit: number): Promise<StoredMetadata[]> {
+    return this.#reader.tried(inbox, seqs, limit);
+  }
+
+  stats(inbox: string): Promise<InboxStats> {
+    return this.#reader.stats(inbox);
+  }
+
+  waiting(after: string, limit: number): Promise<WaitingPage> {
+    return this.#reader.waiting(after, limit);
+  }
+
+  inboxBacklogs(after: string, limit: number): Promise<InboxBacklog[]> {
+    return this.#reader.inboxBacklogs(after, limit);
+  }
+
+  backlog(): Promise<Backlog> {
+    return this.#reader.backlog();
+  }
+
+  async usage(): Promise<{ usedBytes: number; maxBytes: number }> {
+    return { usedBytes: await this.#amount.measure(), maxBytes: this.#caps.store.bytes };
+  }
+
+  async prove(): Promise<'works' | 'full'> {
+    try {
+      await this.#database.transaction((transaction) => transaction.query(this.#sql.prove));
+      return 'works';
+    } catch (thrown) {
+      if (isFull(thrown)) return 'full';
+      throw thrown;
+    }
+  }
+
+  history(query: HistoryQuery): Promise<HistoryPage> {
+    return this.#reader.history(query);
+  }
+
+  inboxes(after: string, limit: number): Promise<string[]> {
+    return this.#reader.inboxes(after, limit);
+  }
+
+  async sweep(time: ExpiryTime): Promise<StoredMetadata[]> {
+    const [settings] = await this.#database.read<DurabilitySettings>(this.#sql.settings);
+    if (settings) this.#database.note({ receiptMeans: receiptMeaning(settings) });
+    const expired = await this.#reader.expired(time);
+    const mayForget = this.#time.note(time);
+    await this.#slices.tidy(time, mayForget);
+    await this.#dropOldRequests(time);
+    const now = this.#monotonic();
+    if (now - this.#tidiedAt >= idleMs) {
+      await this.#tidy();
+      this.#tidiedAt = now;
+    }
+    return expired;
+  }
+
+  countExpired(time: ExpiryTime): Promise<Record<string, number>> {
+    return this.#reader.countExpired(time);
+  }
+
+  async keepTime({ times }: ExpiryTime): Promise<void> {
+    const kept = JSON.stringify(times.map(Math.floor));
+    await this.#database.transaction((transaction) => transaction.query(this.#sql.setValue, ['time', kept]));
+  }
+
+  async keptTime(): Promise<ExpiryTime | undefined> {
+    const [kept] = await this.#database.read<{ value: string }>(this.#sql.value, ['time']);
+    const times = kept === undefined ? [] : (JSON.parse(kept.value) as number[]);
+    const [earliest, latest] = [times[0], times.at(-1)];
+    return earliest === undefined || latest === undefined ? undefined : { times, earliest, latest };
+  }
+
+  bindJournal(inbox: string, claim: JournalClaim): Promise<number> {
+    return this.#journals.bind(inbox, claim);
+  }
+
+  async identity(): Promise<string> {
+    return this.#identity;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#database[Symbol.asyncDispose]();
+  }
+
+  #openDeadLetters(): DeadLetters {
+    const letters = this.#letters;
+    return {
+      list: (inbox, afterSeq, limit) => letters.list(inbox, afterSeq, limit),
+      count: () => letters.count(),
+      find: (seq) => letters.find(seq),
+      retry: (seq, now) => this.#retry(seq, now),
+      drop: async (seq) => {
+        const facts = (await letters.facts()).filter((one) => one.seq === seq);
+        return (await this.#dropLetters(facts)).length > 0;
+      },
+      trim: (time) => this.#trim(time),
+    };
+  }
+
+  #openScheduled(): ScheduledMessages {
+    const later = this.#later;
+    return {
+      nextDueAt: () => later.nextDueAt(),
+      due: (at, limit, maxBytes) => later.due(at, limit, maxBytes),
+      count: () => later.count(),
+      list: (query) => later.list(query),
+      cancel: (inbox, sender, id) => this.#cancelScheduled(inbox, sender, id),
+    };
+  }
+
+  async #cancelScheduled(inbox: string, sender: string, id: string): Promise<StoredMetadata[]> {
+    const facts = await this.#later.ofId(inbox, sender, id);
+    if (facts.length === 0) return [];
+    const plan = new BatchPlan();
+    for (const { seq, inbox: name, sender: by, isCounted } of facts) {
+      plan.scheduled.push(seq);
+      plan.counts(name, by, isCounted);
+      plan.numbers++;
+    }
+    const places = facts.map(({ seq }) => ({ due: 0, number: seq }));
+    return this.#change(plan, (writer, now) => writer.cancelScheduled(places, now));
+  }
+
+  async #retry(seq: number, now: number): Promise<Retried> {
+    const letter = await this.#letters.find(seq);
+    if (!letter) return { result: 'unknown' };
+    const { inbox, id, sender, size } = letter;
+    const plan = new BatchPlan();
+    plan.dead.push(seq);
+    plan.counts(inbox, sender, true);
+    plan.ids.push({ inbox, id, sender });
+    plan.numbers = 1;
+    plan.bytes = size;
+    try {
+      return await this.#change(plan, (writer) => writer.retry(seq, now));
+    } catch (thrown) {
+      if (isFull(thrown)) return { result: 'storage_full' };
+      throw thrown;
+    }
+  }
+
+  async #trim(time: ExpiryTime): Promise<DeadLetter[]> {
+    const now = this.#monotonic();
+    if (!this.#isLetterNew && now - this.#trimmedAt < quietTrimMs) return [];
+    const dropped = droppedOf(await this.#letters.facts(), this.#letterLimits, time);
+    this.#isLetterNew = dropped.length > dropsPerStep;
+    this.#trimmedAt = now;
+    return this.#dropLetters(dropped.slice(0, dropsPerStep));
+  }
+
+  /** Drops dead letters that are there still, and returns them. */
+  async #dropLetters(
+    facts: readonly { seq: number; inbox: string; sender: string; isCounted: boolean }[],
+  ): Promise<DeadLetter[]> {
+    if (facts.length === 0) return [];
+    const letters = await this.#letters.some(facts.map(({ seq }) => seq));
+    const plan = new BatchPlan();
+    for (const { seq, inbox, sender, isCounted } of facts) {
+      plan.dead.push(seq);
+      plan.counts(inbox, sender, isCounted);
+    }
+    const dropped = await this.#change(plan, (_writer, _now, dead) =>
+      facts.filter(({ seq }) => dead.drop(seq)).map(({ seq }) => seq),
+    );
+    return letters.filter(({ seq }) => dropped.includes(seq));
+  }
+
+  /** Applies a change to what its plan has locked and read. Rows that are missing are made, and tables that are gone are left out. */
+  async #change<T>(
+    plan: BatchPlan,
+    apply: (writer: Writer, now: number, dead: { drop(seq: number): unknown }) => T,
+  ): Promise<T> {
+    await this.#amount.prepare(plan.numbers, plan.bytes);
+    let slices = await this.#slices.statements();
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const result = await this.#database.transaction(async (transaction) => {
+          const loaded = await this.#loader.load(transaction, plan, slices, () => this.#time.now());
+          const now = Math.floor(this.#now());
+          const { set: messages, dead, scheduled, sequence, counts: usage } = loaded;
+          const deps = { messages, dead, scheduled, sequence, usage, caps: this.#caps };
+          const usedBytes = () => this.#amount.bytes;
+          const writer = new BatchWriter({ ...deps, isPrivileged: this.#isPrivileged, usedBytes });
+          const value = apply(writer, now, dead);
+          this.#saver.save(transaction, loaded, now);
+          return value;
+        });
+        this.#amount.add(plan.numbers, plan.bytes);
+        return result;
+      } catch (thrown) {
+        if (attempt === maxAttempts) throw thrown;
+        if (thrown instanceof MissingRows)
+          await this.#database.transaction((transaction) => this.#loader.make(transaction, plan));
+        else if (isGoneTable(thrown)) slices = await this.#slices.refresh();
+        else throw thrown;
+      }
+    }
+  }
+
+  /** Removes rows of inboxes and agents for which nothing is stored, and requests that are too many of one requester. */
+  async #tidy(): Promise<void> {
+    for (const statement of this.#tidying)
+      await this.#database.transaction((transaction) => transaction.query(statement));
+    await this.#database.transaction((transaction) =>
+      transaction.query(this.#sql.dropManyRequests, [maxOpenRequests]),
+    );
+  }
+
+  /** Forgets requests whose time is over. */
+  async #dropOldRequests(time: ExpiryTime): Promise<void> {
+    const values = [Math.floor(time.earliest)];
+    const [old] = await this.#database.read(this.#sql.oldRequest, values);
+    if (old)
+      await this.#database.transaction((transaction) => transaction.query(this.#sql.dropOldRequests, values));
+  }
+}
+
+/** A change is attempted so often, while rows or tables that it needs come and go. */
+const maxAttempts = 10;
+
+/** The tables with rows for what is stored, and how to tell a row for which nothing is. */
+const idleRows = [
+  ['inbox', 'pending = 0 AND scheduled = 0'],
+  ['agent', 'received = 0 AND sent = 0'],
+  ['sent_to', 'messages = 0'],
+] as const;
+
+function isFull(thrown: unknown): boolean {
+  return thrown instanceof StoreError && thrown.code === 'store_full';
+}

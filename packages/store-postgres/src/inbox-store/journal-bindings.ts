@@ -1,0 +1,49 @@
+import type { JournalClaim } from '@signalbox/store';
+import type { Statement } from '../database/connection.ts';
+import type { Database } from '../database/database.ts';
+
+interface Row {
+  generation: string | null;
+  foreignUpTo: number;
+  first: number | null;
+  head: number;
+}
+
+/** The generation of the execution journal to which each inbox is bound, and how far its messages are foreign to that journal. */
+export class JournalBindings {
+  readonly #database: Database;
+  readonly #lock: Statement;
+  readonly #find: Statement;
+  readonly #save: Statement;
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#lock = database.statement(
+      `INSERT INTO @inbox (name) VALUES ($1) ON CONFLICT (name) DO UPDATE SET pending = @inbox.pending`,
+    );
+    this.#find = database.statement(
+      `SELECT j.generation, coalesce(j.foreign_up_to, 0) AS "foreignUpTo",
+         (SELECT min(seq) FROM @message WHERE inbox = $1) AS first,
+         coalesce((SELECT max(seq) FROM @message WHERE inbox = $1), 0) AS head
+       FROM (SELECT 1) AS one LEFT JOIN @journal j ON j.inbox = $1`,
+    );
+    this.#save = database.statement(
+      `INSERT INTO @journal VALUES ($1, $2, $3)
+       ON CONFLICT (inbox) DO UPDATE SET generation = excluded.generation, foreign_up_to = excluded.foreign_up_to`,
+    );
+  }
+
+  /** Binds an inbox to the next generation. Returns the number up to which its pending messages are foreign, 0 for none. */
+  async bind(inbox: string, { previous, next }: JournalClaim): Promise<number> {
+    return this.#database.transaction(async (transaction) => {
+      // No message comes into the inbox meanwhile.
+      transaction.write(this.#lock, [inbox]);
+      const [row] = await transaction.query<Row>(this.#find, [inbox]);
+      const { generation, foreignUpTo, first, head } = row!;
+      const isSame = generation === null ? previous.length === 0 : previous.includes(generation);
+      const foreign = !isSame ? head : first !== null && first <= foreignUpTo ? foreignUpTo : 0;
+      transaction.write(this.#save, [inbox, next, foreign]);
+      return foreign;
+    });
+  }
+}

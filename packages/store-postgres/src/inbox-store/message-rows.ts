@@ -1,0 +1,220 @@
+import type { GroupFields, NewMessage, Outcome } from '@signalbox/store';
+import type { Ending, LoggedMessage } from '@signalbox/store/rules';
+import type { Value } from '../database/connection.ts';
+
+/** The fields of a message by which nothing is looked up, as JSON, which also keeps what PostgreSQL's text can't hold. */
+interface Details {
+  /** The address of the sender, if it is not its agent id. */
+  from?: string | undefined;
+  role: string;
+  correlation?: string | undefined;
+  trace?: string | undefined;
+  thread?: string | undefined;
+  group?: GroupFields | undefined;
+}
+
+/** A row of a table of messages. */
+export interface MessageRow {
+  inbox: string;
+  seq: number;
+  id: string;
+  sender: string;
+  kind: string;
+  tokenId: string | null;
+  isCounted: boolean;
+  createdAt: number;
+  expiresAt: number;
+  openUntil: number | null;
+  size: number;
+  attempts: number;
+  answered: boolean;
+  takers: string[] | null;
+  details: string;
+  /** Absent where it was not read. */
+  body?: Buffer | null;
+}
+
+/** A row of a slice, which has no body. */
+export interface SettledRow extends Omit<MessageRow, 'tokenId' | 'isCounted' | 'attempts' | 'body'> {
+  settledAt: number;
+  outcome: Outcome;
+  reason: string | null;
+}
+
+/** SQL for the columns of {@link MessageRow} but the body, of the table with this alias. */
+export function messageColumns(alias: string): string {
+  return `${alias}.inbox, ${alias}.seq, ${alias}.id, ${alias}.sender, ${alias}.kind, ${alias}.token_id AS "tokenId",
+    ${alias}.is_counted AS "isCounted", ${alias}.created_at AS "createdAt", ${alias}.expires_at AS "expiresAt",
+    ${alias}.open_until AS "openUntil", ${alias}.size, ${alias}.attempts, ${alias}.answered, ${alias}.takers, ${alias}.details`;
+}
+
+/** SQL for the columns of {@link SettledRow}. */
+export function settledColumns(alias: string): string {
+  return `${alias}.inbox, ${alias}.seq, ${alias}.id, ${alias}.sender, ${alias}.kind, ${alias}.created_at AS "createdAt",
+    ${alias}.expires_at AS "expiresAt", ${alias}.open_until AS "openUntil", ${alias}.size, ${alias}.answered, ${alias}.takers,
+    ${alias}.details, ${alias}.settled_at AS "settledAt", ${alias}.outcome, ${alias}.reason`;
+}
+
+/** Returns the message of a row. A body that was not read is an empty one, so that it doesn't count as lost. */
+export function messageOf(row: MessageRow): LoggedMessage {
+  const { body } = row;
+  return { ...contentOf(row), body: body === null ? undefined : (body?.toString() ?? ''), ending: undefined };
+}
+
+/** Returns the settled message of a row of a slice. */
+export function settledMessageOf({ settledAt, outcome, reason, ...row }: SettledRow): LoggedMessage {
+  const ending: Ending = { at: settledAt, outcome, reason };
+  const content = contentOf({ ...row, tokenId: null, isCounted: false, attempts: 0 });
+  return { ...content, body: undefined, ending };
+}
+
+function contentOf(row: Omit<MessageRow, 'body'>): Omit<LoggedMessage, 'body' | 'ending'> {
+  const { inbox, seq, id, sender, kind, createdAt, expiresAt, size, attempts, answered, isCounted } = row;
+  const { from, role, correlation, trace, thread, group } = JSON.parse(row.details) as Details;
+  return {
+    seq,
+    shared: {
+      inbox,
+      sender,
+      senderAddress: from ?? sender,
+      senderRole: role,
+      tokenId: row.tokenId ?? undefined,
+      kind,
+      createdAt,
+      expiresAt,
+      openUntil: row.openUntil ?? undefined,
+      isCounted,
+    },
+    id,
+    correlationId: correlation,
+    traceparent: trace,
+    group,
+    thread,
+    size,
+    attempts,
+    answered,
+    takers: row.takers ?? undefined,
+  };
+}
+
+/** Returns the JSON of the fields of a message by which nothing is looked up. */
+export function detailsOf(message: {
+  sender: string;
+  senderAddress: string;
+  senderRole: string;
+  content: Pick<NewMessage, 'correlationId' | 'traceparent' | 'thread' | 'group'>;
+}): string {
+  const { sender, senderAddress, senderRole, content } = message;
+  const details: Details = {
+    from: senderAddress === sender ? undefined : senderAddress,
+    role: senderRole,
+    correlation: content.correlationId,
+    trace: content.traceparent,
+    thread: content.thread,
+    group: content.group,
+  };
+  return JSON.stringify(details);
+}
+
+/** Returns the text that stands in the JSON of a message for a field with a value. */
+export function detailOf(field: keyof Details, value: string): string {
+  return JSON.stringify({ [field]: value }).slice(1, -1);
+}
+
+/** PostgreSQL's text can't hold NUL. */
+export function textOf(text: string | null): string | null {
+  return text === null ? null : text.replaceAll('\0', '\ufffd');
+}
+
+/** SQL for an INSERT of messages into a table, given {@link messageValues}, with columns of its own that are given after those. */
+export function insertMessages(table: string, more: readonly [column: string, type: string][] = []): string {
+  const columns = [
+    ...'inbox seq id sender kind token_id is_counted created_at expires_at open_until size attempts answered takers details'.split(
+      ' ',
+    ),
+    ...more.map(([column]) => column),
+  ];
+  const own = more.map(([, type], n) => `, $${17 + n}::${type}[]`).join('');
+  return `INSERT INTO @${table} (${columns.join(', ')}, body)
+    SELECT inbox, seq, id, sender, kind, token_id, is_counted, created_at, expires_at, open_until, size, attempts, answered,
+      string_to_array(takers, ' '), details${more.map(([column]) => `, ${column}`).join('')},
+      CASE WHEN body_at >= 0 THEN substr($16::bytea, body_at + 1, size) END
+    FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::bigint[], $9::bigint[],
+      $10::bigint[], $11::int[], $12::int[], $13::boolean[], $14::text[], $15::text[], $${17 + more.length}::int[]${own})
+      AS k(inbox, seq, id, sender, kind, token_id, is_counted, created_at, expires_at, open_until, size, attempts, answered, takers,
+        details, body_at${more.map(([column]) => `, ${column}`).join('')})`;
+}
+
+/** The values of {@link insertMessages}. All bodies are one value, of which the server cuts out each. */
+export function messageValues(
+  messages: readonly LoggedMessage[],
+  more: readonly (readonly (string | number | null)[])[] = [],
+): Value[] {
+  const bodies: Buffer[] = [];
+  const bodyAt: number[] = [];
+  let at = 0;
+  for (const { body } of messages) {
+    bodyAt.push(body === undefined ? -1 : at);
+    if (body === undefined) continue;
+    const bytes = Buffer.from(body);
+    bodies.push(bytes);
+    at += bytes.length;
+  }
+  const all = <T>(of: (message: LoggedMessage) => T): T[] => messages.map(of);
+  return [
+    all(({ shared }) => shared.inbox),
+    all(({ seq }) => seq),
+    all(({ id }) => id),
+    all(({ shared }) => shared.sender),
+    all(({ shared }) => shared.kind),
+    all(({ shared }) => shared.tokenId ?? null),
+    all(({ shared }) => shared.isCounted),
+    all(({ shared }) => shared.createdAt),
+    all(({ shared }) => shared.expiresAt),
+    all(({ shared }) => shared.openUntil ?? null),
+    all(({ size }) => size),
+    all(({ attempts }) => attempts),
+    all(({ answered }) => answered),
+    all(({ takers }) => takers?.join(' ') ?? null),
+    all(detailsOfLogged),
+    Buffer.concat(bodies),
+    ...more,
+    bodyAt,
+  ];
+}
+
+/** SQL for an INSERT of settled messages into a slice, given {@link settledValues}. */
+export function insertSettled(table: string): string {
+  return `INSERT INTO @${table} SELECT inbox, seq, id, sender, kind, created_at, expires_at, open_until, size, answered,
+      string_to_array(takers, ' '), details, settled_at, outcome, reason
+    FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::bigint[], $9::int[],
+      $10::boolean[], $11::text[], $12::text[], $13::bigint[], $14::text[], $15::text[])
+      AS k(inbox, seq, id, sender, kind, created_at, expires_at, open_until, size, answered, takers, details, settled_at, outcome, reason)`;
+}
+
+/** The values of {@link insertSettled}. */
+export function settledValues(messages: readonly LoggedMessage[]): Value[] {
+  const all = <T>(of: (message: LoggedMessage) => T): T[] => messages.map(of);
+  return [
+    all(({ shared }) => shared.inbox),
+    all(({ seq }) => seq),
+    all(({ id }) => id),
+    all(({ shared }) => shared.sender),
+    all(({ shared }) => shared.kind),
+    all(({ shared }) => shared.createdAt),
+    all(({ shared }) => shared.expiresAt),
+    all(({ shared }) => shared.openUntil ?? null),
+    all(({ size }) => size),
+    all(({ answered }) => answered),
+    all(({ takers }) => takers?.join(' ') ?? null),
+    all(detailsOfLogged),
+    all(({ ending }) => ending?.at ?? 0),
+    all(({ ending }) => ending?.outcome ?? 'acked'),
+    all(({ ending }) => textOf(ending?.reason ?? null)),
+  ];
+}
+
+function detailsOfLogged({ shared, ...content }: LoggedMessage): string {
+  const { sender, senderAddress, senderRole } = shared;
+  return detailsOf({ sender, senderAddress, senderRole, content });
+}

@@ -1,0 +1,60 @@
+import type { StoreCaps } from '@signalbox/store/rules';
+import type { Statement } from '../database/connection.ts';
+import type { Database } from '../database/database.ts';
+
+/** Roughly what a message takes besides its body. */
+const messageOverheadBytes = 512;
+/** So many bytes may be added before the database is asked again how much is stored. */
+const trustedBytes = 64 * 1024 * 1024;
+
+/**
+ * The bytes of everything that is stored: bodies, a part for each message, and the tables of settled messages. Rows that are settled and that
+ * the server has not cleared away yet do not count.
+ */
+export class StoredAmount {
+  readonly #database: Database;
+  readonly #caps: StoreCaps['store'];
+  readonly #measure: Statement;
+  #measured: number | undefined;
+  /** Bytes that were added since. */
+  #added = 0;
+
+  constructor(database: Database, caps: StoreCaps['store']) {
+    this.#database = database;
+    this.#caps = caps;
+    this.#measure = database.statement(
+      `SELECT ((SELECT coalesce(sum((pending + scheduled) * ${messageOverheadBytes} + bytes + scheduled_bytes), 0) FROM @inbox)
+         + (SELECT coalesce(sum(size + ${messageOverheadBytes}), 0) FROM @dead_letter)
+         + (SELECT coalesce(sum(pg_total_relation_size(to_regclass('@settled_' || number))), 0) FROM @slice))::bigint AS bytes`,
+    );
+  }
+
+  /** The bytes, as far as they are known. */
+  get bytes(): number {
+    return (this.#measured ?? 0) + this.#added;
+  }
+
+  /** Asks the database. */
+  async measure(): Promise<number> {
+    const added = this.#added;
+    const [row] = await this.#database.read<{ bytes: number }>(this.#measure);
+    this.#measured = row?.bytes ?? 0;
+    // What was added since the question was asked may be missing in the answer.
+    this.#added -= added;
+    return this.#measured;
+  }
+
+  /** Makes sure that messages with so many bytes in all are refused only if there is no room for them now. */
+  async prepare(messages: number, bytes: number): Promise<void> {
+    const { bytes: cap, reservePercent } = this.#caps;
+    if (cap === Number.POSITIVE_INFINITY || messages === 0) return;
+    const needed = bytes + messages * messageOverheadBytes;
+    const room = cap - Math.ceil((cap * reservePercent) / 100) - this.bytes;
+    if (this.#measured === undefined || this.#added > trustedBytes || needed > room) await this.measure();
+  }
+
+  /** Notes what was stored. */
+  add(messages: number, bytes: number): void {
+    this.#added += bytes + messages * messageOverheadBytes;
+  }
+}

@@ -1,0 +1,224 @@
+import type { Amount, NewMessage, Outcome, RequestKey } from '@signalbox/store';
+import {
+  agentOf,
+  type BatchMessages,
+  type CountedInbox,
+  type ForgottenRequest,
+  type FoundRequest,
+  findRequest,
+  type LoggedMessage,
+  type RequestSource,
+  repeatOf,
+  sharedFieldsOf,
+  withTaker,
+} from '@signalbox/store/rules';
+import type { Counts } from './counts.ts';
+
+/** Where the row of a message is: nowhere yet, with the pending ones, or in the slice with a number. */
+type Place = 'new' | 'pending' | number;
+
+/** A message of a transaction. */
+export interface WorkingMessage extends LoggedMessage {
+  readonly place: Place;
+  /** True if its attempts or takers were changed, or if it was answered while it is pending. */
+  isChanged: boolean;
+  /** True if it was settled by this transaction. */
+  isSettled: boolean;
+}
+
+/** An inbox of a transaction, with the counts of its row and of what the transaction changed. */
+export interface WorkingInbox extends CountedInbox {
+  messages: number;
+  bytes: number;
+  readonly scheduled: Amount;
+  /** The counts of its row, before the transaction. */
+  readonly before: {
+    readonly messages: number;
+    readonly bytes: number;
+    readonly scheduled: Readonly<Amount>;
+  };
+}
+
+/**
+ * The messages that one transaction is about: those that were loaded and those that it adds. The rules of batches work on it as on a whole
+ * store. Afterwards it tells what has changed.
+ */
+export class WorkingSet implements BatchMessages<WorkingInbox>, RequestSource {
+  readonly reader = this;
+  readonly requests = {
+    find: (key: RequestKey, settles?: { inbox: string; seq: number }): FoundRequest | undefined =>
+      findRequest(this, key, settles, this.#now),
+  };
+  /** Forgotten requests that were answered. */
+  readonly closed = new Set<number>();
+  readonly #counts: Counts;
+  readonly #now: () => number;
+  readonly #inboxes = new Map<string, WorkingInbox>();
+  readonly #bySeq = new Map<number, WorkingMessage>();
+  readonly #byId = new Map<string, WorkingMessage[]>();
+  readonly #forgotten = new Map<string, ForgottenRequest>();
+
+  constructor(counts: Counts, now: () => number) {
+    this.#counts = counts;
+    this.#now = now;
+  }
+
+  loadInbox(name: string, messages: number, bytes: number, scheduled: Amount): void {
+    const before = { messages, bytes, scheduled: { ...scheduled } };
+    this.#inboxes.set(name, { name, agent: agentOf(name), messages, bytes, scheduled, before });
+  }
+
+  /** Takes in a message that was read. The same one may be read twice: with its body, and without. */
+  load(message: LoggedMessage, place: Exclude<Place, 'new'>, hasBody: boolean): void {
+    const known = this.#bySeq.get(message.seq);
+    if (known) {
+      if (hasBody) known.body = message.body;
+      return;
+    }
+    this.#include({ ...message, place, isChanged: false, isSettled: false });
+  }
+
+  loadForgotten(requester: string, id: string, inbox: string, request: ForgottenRequest): void {
+    this.#forgotten.set(idKey(inbox, id, requester), request);
+  }
+
+  /** The messages that were loaded or added, by ascending sequence numbers of those that were added. */
+  messages(): Iterable<WorkingMessage> {
+    return this.#bySeq.values();
+  }
+
+  inboxes(): Iterable<WorkingInbox> {
+    return this.#inboxes.values();
+  }
+
+  /** An inbox without a row has nothing in it. */
+  inbox(name: string): WorkingInbox {
+    const known = this.#inboxes.get(name);
+    if (known) return known;
+    this.loadInbox(name, 0, 0, { messages: 0, bytes: 0 });
+    return this.#inboxes.get(name)!;
+  }
+
+  get(inbox: string, seq: number): WorkingMessage | undefined {
+    const message = this.#bySeq.get(seq);
+    return message?.shared.inbox === inbox && message.ending === undefined ? message : undefined;
+  }
+
+  repeatOf(inbox: WorkingInbox, message: NewMessage): 'duplicate' | 'id_conflict' | undefined {
+    return repeatOf(this.withId(message.id, inbox.name, message.sender), message);
+  }
+
+  isPending(inbox: WorkingInbox, id: string, sender: string): boolean {
+    const found = this.withId(id, inbox.name, sender);
+    return found !== undefined && found.ending === undefined;
+  }
+
+  withId(id: string, inbox: string, sender: string): WorkingMessage | undefined {
+    let newest: WorkingMessage | undefined;
+    for (const message of this.#byId.get(idKey(inbox, id, sender)) ?? []) {
+      if (message.ending === undefined) return message;
+      if (newest === undefined || message.seq > newest.seq) newest = message;
+    }
+    return newest;
+  }
+
+  forgotten(requester: string, id: string, inbox: string): ForgottenRequest | undefined {
+    return this.#forgotten.get(idKey(inbox, id, requester));
+  }
+
+  takersOf({ takers = [] }: LoggedMessage): readonly string[] {
+    return takers;
+  }
+
+  /** A row of a slice says itself that its request was answered. */
+  wasAnsweredLater(): boolean {
+    return false;
+  }
+
+  put(seq: number, inbox: WorkingInbox, message: NewMessage, size: number, isCounted: boolean): void {
+    const shared = sharedFieldsOf(message, undefined, isCounted);
+    const { id, correlationId, traceparent, group, thread, body } = message;
+    const content = { seq, shared, id, correlationId, traceparent, group, thread, size, body };
+    this.#include({
+      ...content,
+      attempts: 0,
+      answered: false,
+      takers: undefined,
+      ending: undefined,
+      place: 'new',
+      isChanged: false,
+      isSettled: false,
+    });
+    this.#count(inbox, shared, 1, size);
+  }
+
+  settle(
+    name: string,
+    seq: number,
+    at: number,
+    outcome: Outcome,
+    reason: string | null,
+    isAnswered = false,
+  ): boolean {
+    const message = this.get(name, seq);
+    if (!message) return false;
+    if (isAnswered) message.answered = true;
+    message.ending = { at, outcome, reason };
+    message.isSettled = true;
+    this.#count(this.inbox(name), message.shared, -1, -message.size);
+    return true;
+  }
+
+  setTaken(inbox: string, seq: number, agent: string): void {
+    const message = this.get(inbox, seq);
+    if (!message || message.takers?.includes(agent)) return;
+    message.takers = withTaker(message.takers, agent);
+    message.isChanged = true;
+  }
+
+  setAttempts(inbox: string, seq: number, attempts: number): void {
+    const message = this.get(inbox, seq);
+    if (!message) return;
+    message.attempts = attempts;
+    message.isChanged = true;
+  }
+
+  setAnswered(_key: RequestKey, { seq, message }: FoundRequest): void {
+    const known = message && this.#bySeq.get(seq);
+    if (!known) this.closed.add(seq);
+    else {
+      known.answered = true;
+      known.isChanged = true;
+    }
+  }
+
+  /** Nothing takes room that is settled: see usage.ts. */
+  compactAll(): void {}
+
+  /** What has changed is written by the caller. */
+  save(): void {}
+
+  #include(message: WorkingMessage): void {
+    this.#bySeq.set(message.seq, message);
+    const key = idKey(message.shared.inbox, message.id, message.shared.sender);
+    const known = this.#byId.get(key);
+    if (known) known.push(message);
+    else this.#byId.set(key, [message]);
+  }
+
+  #count(
+    inbox: WorkingInbox,
+    counted: { sender: string; isCounted: boolean },
+    messages: number,
+    bytes: number,
+  ): void {
+    inbox.messages += messages;
+    inbox.bytes += bytes;
+    this.#counts.countWaiting(inbox.agent, counted, messages, bytes);
+  }
+}
+
+/** Ids, and names of agents and inboxes, have no space. */
+function idKey(inbox: string, id: string, sender: string): string {
+  return `${inbox} ${id} ${sender}`;
+}

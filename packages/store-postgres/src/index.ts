@@ -1,0 +1,1 @@
+export { openPostgresInboxStore, type PostgresInboxStoreOptions } from './inbox-store/inbox-store.ts';

@@ -1,0 +1,128 @@
+import { randomBytes } from 'node:crypto';
+import { StoreError } from '@signalbox/store/rules';
+import type { Database } from './database/database.ts';
+
+/** The version of the tables. */
+export const schemaVersion = 1;
+
+const name = 'text COLLATE "C" NOT NULL';
+
+/** Rows of these tables come and go all the time. */
+const busy =
+  'autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0';
+
+/** The columns of a message, pending, scheduled or dead. `details` is JSON of the fields by which nothing is looked up. */
+const messageColumns = `
+  inbox ${name}, seq bigint NOT NULL, id ${name}, sender ${name}, kind ${name}, token_id text COLLATE "C",
+  is_counted boolean NOT NULL, created_at bigint NOT NULL, expires_at bigint NOT NULL, open_until bigint, size int NOT NULL,
+  attempts int NOT NULL, answered boolean NOT NULL, takers text[], details text NOT NULL, body bytea`;
+
+/**
+ * The tables; `@` stands for the schema. Bodies are kept as they are: PostgreSQL's text holds no NUL, and to compress them costs more than
+ * it saves.
+ */
+const tables = `
+  CREATE TABLE @meta (key text PRIMARY KEY, value text NOT NULL);
+  -- One sequence for all inboxes. Its numbers are drawn while the rows of the inboxes are locked: see inbox-store/batch-loader.ts.
+  CREATE SEQUENCE @message_seq;
+  -- The row that each transaction locks that stores a message in an inbox, or settles one.
+  CREATE TABLE @inbox (
+    name text COLLATE "C" PRIMARY KEY, pending bigint NOT NULL DEFAULT 0, bytes bigint NOT NULL DEFAULT 0,
+    scheduled bigint NOT NULL DEFAULT 0, scheduled_bytes bigint NOT NULL DEFAULT 0
+  ) WITH (fillfactor = 50, ${busy});
+  -- What is stored for each agent, and of each agent as far as it counts against it. Locked after the inboxes.
+  CREATE TABLE @agent (
+    name text COLLATE "C" PRIMARY KEY, received bigint NOT NULL DEFAULT 0, received_bytes bigint NOT NULL DEFAULT 0,
+    sent bigint NOT NULL DEFAULT 0, sent_bytes bigint NOT NULL DEFAULT 0
+  ) WITH (fillfactor = 50, ${busy});
+  -- What waits of a sender for an agent and counts against the sender, whose row is locked.
+  CREATE TABLE @sent_to (
+    sender ${name}, recipient ${name}, messages bigint NOT NULL, bytes bigint NOT NULL, PRIMARY KEY (sender, recipient)
+  ) WITH (fillfactor = 50, ${busy});
+
+  CREATE TABLE @message (${messageColumns}, PRIMARY KEY (inbox, seq)) WITH (${busy});
+  ALTER TABLE @message ALTER COLUMN body SET STORAGE EXTERNAL;
+  CREATE UNIQUE INDEX ON @message (inbox, id, sender);
+  CREATE INDEX ON @message (expires_at, seq);
+  CREATE INDEX ON @message (token_id, seq) WHERE token_id IS NOT NULL;
+  CREATE INDEX ON @message (inbox, seq) WHERE attempts > 0;
+
+  CREATE TABLE @scheduled (${messageColumns}, sent_at bigint NOT NULL, PRIMARY KEY (seq)) WITH (${busy});
+  ALTER TABLE @scheduled ALTER COLUMN body SET STORAGE EXTERNAL;
+  CREATE UNIQUE INDEX ON @scheduled (inbox, id, sender);
+  CREATE INDEX ON @scheduled (created_at, seq);
+  CREATE INDEX ON @scheduled (sender, created_at, seq);
+  CREATE INDEX ON @scheduled (sender, id);
+
+  CREATE TABLE @dead_letter (${messageColumns}, dead_at bigint NOT NULL, reason text, PRIMARY KEY (seq));
+  ALTER TABLE @dead_letter ALTER COLUMN body SET STORAGE EXTERNAL;
+  CREATE INDEX ON @dead_letter (inbox, seq);
+
+  -- Settled messages are in one table for each span of time, which is dropped whole: see inbox-store/settled-slices.ts.
+  CREATE TABLE @slice (number int PRIMARY KEY, begun_at bigint NOT NULL, ended_at bigint);
+
+  -- Requests that can or could be answered, and whose slice was dropped.
+  CREATE TABLE @open_request (
+    seq bigint PRIMARY KEY, requester ${name}, id ${name}, inbox ${name}, open_until bigint NOT NULL, is_over boolean NOT NULL,
+    takers text[] NOT NULL, details text NOT NULL
+  );
+  CREATE INDEX ON @open_request (requester, id, inbox);
+  CREATE INDEX ON @open_request (open_until);
+
+  CREATE TABLE @journal (inbox text COLLATE "C" PRIMARY KEY, generation text NOT NULL, foreign_up_to bigint NOT NULL);
+`;
+
+/** The table of a slice: the metadata of messages, and how they were settled. No column but `answered` changes. */
+export function sliceTable(number: number, begunAt: number): string {
+  return `
+  CREATE TABLE @${sliceName(number)} (
+    inbox ${name}, seq bigint NOT NULL, id ${name}, sender ${name}, kind ${name}, created_at bigint NOT NULL,
+    expires_at bigint NOT NULL, open_until bigint, size int NOT NULL, answered boolean NOT NULL, takers text[], details text NOT NULL,
+    settled_at bigint NOT NULL, outcome text NOT NULL, reason text
+  );
+  CREATE INDEX ON @${sliceName(number)} (inbox, id, sender);
+  INSERT INTO @slice VALUES (${number}, ${Math.floor(begunAt)}, NULL);
+`;
+}
+
+/** Names the table of a slice. */
+export function sliceName(number: number): string {
+  return `settled_${number}`;
+}
+
+/**
+ * Makes the tables, if they are not there. Brokers that do so at once wait for each other. Rejects with a `StoreError` if other tables are
+ * there.
+ */
+export async function prepareSchema(database: Database, now: () => number): Promise<void> {
+  const { schema, place } = database;
+  await database.transaction(async (transaction) => {
+    await transaction.query(
+      { name: '', text: `SELECT pg_advisory_xact_lock(hashtext('signalbox'), hashtext($1))` },
+      [schema],
+    );
+    const [found] = await transaction.query<{ schema: string | null; meta: string | null }>(
+      { name: '', text: 'SELECT to_regnamespace($1)::text AS schema, to_regclass($2)::text AS meta' },
+      [schema, `${schema}.meta`],
+    );
+    if (found?.meta == null) {
+      const create = found?.schema == null ? `CREATE SCHEMA ${schema};` : '';
+      transaction.script(database.inSchema(`${create}${tables}${sliceTable(1, now())}`));
+      const identity = randomBytes(16).toString('hex');
+      transaction.write(
+        { name: '', text: database.inSchema(`INSERT INTO @meta VALUES ('version', $1), ('identity', $2)`) },
+        [String(schemaVersion), identity],
+      );
+      return;
+    }
+    const [row] = await transaction.query<{ value: string }>({
+      name: '',
+      text: database.inSchema(`SELECT value FROM @meta WHERE key = 'version'`),
+    });
+    if (row?.value === String(schemaVersion)) return;
+    throw new StoreError(
+      'store_other_version',
+      `${place}, schema ${schema}: it has version ${row?.value ?? 'none'} of the tables, and this Signalbox reads version ${schemaVersion}. Use the one that wrote it, or another schema.`,
+    );
+  });
+}

@@ -1,0 +1,53 @@
+/** The rules that all implementations of the ports share. None of them reads or writes anything. */
+export { agentOf } from './agent-of.ts';
+export { auditRow, type CountedEvent, firstHash } from './audit-chain.ts';
+export type { AuditQuery } from './audit-log.ts';
+export {
+  type BatchDeadLetters,
+  type BatchMessages,
+  type BatchScheduled,
+  type BatchUsage,
+  BatchWriter,
+  type CountedInbox,
+} from './batch-writer.ts';
+export { BelievedTime } from './believed-time.ts';
+export { capsOf, type StoreCaps } from './caps.ts';
+export {
+  type DeadLetterLimits,
+  defaultDeadLetterLimits,
+  droppedOf,
+  dropsPerStep,
+  quietTrimMs,
+} from './dead-letter-surplus.ts';
+export { ageOf, hasExpired } from './expiry-time.ts';
+export { PageOfHistory } from './history-page.ts';
+export {
+  type Ending,
+  foundMessageOf,
+  type LoggedMessage,
+  repeatOf,
+  type SharedFields,
+  sharedFieldsOf,
+  storedMessageOf,
+  storedMetadataOf,
+  withTaker,
+} from './logged-message.ts';
+export { MergedEvents } from './merged-events.ts';
+export {
+  type ForgottenRequest,
+  type FoundRequest,
+  findRequest,
+  hasEnd,
+  inboxesOf,
+  type RequestSource,
+} from './open-requests.ts';
+export {
+  cursorOf,
+  placeOf,
+  releaseOf,
+  type ScheduledPlace,
+  scheduledLogged,
+  scheduledMessageOf,
+  type Taken,
+} from './scheduled-rules.ts';
+export { StoreError, type StoreErrorCode } from './store-error.ts';

@@ -1,0 +1,21 @@
+import { startPostgres } from './postgres-server.ts';
+
+/** The variable with the address of the server of the tests, where somebody names one. */
+export const serverVariable = 'SIGNALBOX_TEST_POSTGRES';
+
+/** Starts one PostgreSQL for all test files, unless a server is named. Fails where it should be installed and is not. */
+export default async function startOneServer(): Promise<(() => Promise<void>) | undefined> {
+  if (process.env[serverVariable] !== undefined) return undefined;
+  const server = await startPostgres();
+  if (server) {
+    process.env[serverVariable] = server.url;
+    return async () => {
+      await server[Symbol.asyncDispose]();
+    };
+  }
+  if (process.platform === 'linux' && process.arch === 'x64')
+    throw new Error(
+      `PostgreSQL is not installed: run npm ci without --omit=optional, or name a server with ${serverVariable}=postgres://…`,
+    );
+  return undefined;
+}

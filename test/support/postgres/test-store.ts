@@ -1,0 +1,67 @@
+import type { StoreUnderTest } from '@signalbox/store/conformance';
+import { openPostgresInboxStore, type PostgresInboxStoreOptions } from '@signalbox/store-postgres';
+import pg from 'pg';
+import { serverVariable } from './one-server.ts';
+
+const hour = 60 * 60 * 1000;
+const startedAt = 1_800_000_000_000;
+
+/** The address of the server of the tests; undefined where there is none, and its tests are skipped. */
+export const serverUrl = process.env[serverVariable];
+
+let schemas = 0;
+
+/** A schema of its own on the server of the tests, which is dropped when it is disposed. */
+export async function testSchema(
+  url = serverUrl ?? '',
+): Promise<
+  AsyncDisposable & { url: string; schema: string; sql: (text: string) => Promise<Record<string, unknown>[]> }
+> {
+  const schema = `test_${process.pid}_${++schemas}`;
+  const client = new pg.Client({ connectionString: url });
+  // The server may be restarted by a test.
+  client.on('error', () => {});
+  await client.connect();
+  return {
+    url,
+    schema,
+    sql: async (text) => (await client.query(text.replaceAll('@', `${schema}.`))).rows,
+    async [Symbol.asyncDispose]() {
+      await client.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`).catch(() => {});
+      await client.end();
+    },
+  };
+}
+
+/** A store in a schema of its own, with a clock that tests advance. */
+export async function openPostgresStore(
+  options: Partial<PostgresInboxStoreOptions> = {},
+): Promise<StoreUnderTest & { readonly schema: Awaited<ReturnType<typeof testSchema>> }> {
+  const schema = await testSchema(options.url);
+  let clock = startedAt;
+  const now = () => clock;
+  const { url } = schema;
+  const open = () => openPostgresInboxStore({ now, monotonic: now, ...options, url, schema: schema.schema });
+  let store = await open();
+  return {
+    schema,
+    get store() {
+      return store;
+    },
+    async reopen() {
+      await store[Symbol.asyncDispose]();
+      store = await open();
+      return store;
+    },
+    advance: (ms) => {
+      clock += ms;
+    },
+    now,
+    forgottenAfterMs: 25 * hour,
+    memoryRoom: 0,
+    async [Symbol.asyncDispose]() {
+      await store[Symbol.asyncDispose]();
+      await schema[Symbol.asyncDispose]();
+    },
+  };
+}
