@@ -1,7 +1,6 @@
 import type { Appended, InboxStore } from '@signalbox/store';
-import { openPostgresInboxStore } from '@signalbox/store-postgres';
 import { describe, expect, it } from 'vitest';
-import { serverUrl, testSchema } from '../support/postgres/test-store.ts';
+import { openMessages, serverUrl, testSchema } from '../support/postgres/test-store.ts';
 import { message } from '../support/store/test-store.ts';
 
 const inboxes = ['ann', 'bob', 'bob#x', 'kim', 'role:writer'];
@@ -10,8 +9,8 @@ const none = { messages: [], attempts: [], settlements: [] };
 describe.skipIf(serverUrl === undefined)('Two stores on one schema', () => {
   it('number the messages of an inbox in the order in which they can be read, and store each id once', async () => {
     await using schema = await testSchema();
-    const open = () => openPostgresInboxStore({ ...schema });
-    const [one, other] = await Promise.all([open(), open()]);
+    const open = (broker: string) => openMessages({ ...schema, broker });
+    const [one, other] = await Promise.all([open('one'), open('other')]);
     await using _one = one;
     await using _other = other;
     expect(await one.identity()).toBe(await other.identity());
@@ -54,8 +53,8 @@ describe.skipIf(serverUrl === undefined)('Two stores on one schema', () => {
   it('keep each cap together, and settle each message once', async () => {
     await using schema = await testSchema();
     const caps = { inbox: { messages: 50 }, recipient: { messages: 70 } };
-    const open = () => openPostgresInboxStore({ ...schema, caps });
-    const [one, other] = await Promise.all([open(), open()]);
+    const open = (broker: string) => openMessages({ ...schema, caps, broker });
+    const [one, other] = await Promise.all([open('one'), open('other')]);
     await using _one = one;
     await using _other = other;
     const quota = { sender: { messages: 60, bytes: 1e9 }, senderToRecipient: { messages: 55, bytes: 1e9 } };
@@ -103,8 +102,8 @@ describe.skipIf(serverUrl === undefined)('Two stores on one schema', () => {
 
   it('take one of two replies to a request', async () => {
     await using schema = await testSchema();
-    const open = () => openPostgresInboxStore({ ...schema });
-    const [one, other] = await Promise.all([open(), open()]);
+    const open = (broker: string) => openMessages({ ...schema, broker });
+    const [one, other] = await Promise.all([open('one'), open('other')]);
     await using _one = one;
     await using _other = other;
     for (let round = 0; round < 30; round++) {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { StoreError } from '@signalbox/store/rules';
-import type { Database } from './database/database.ts';
+import type { PostgresDatabase } from './database/database.ts';
 
 /** The version of the tables. */
 export const schemaVersion = 1;
@@ -10,6 +10,21 @@ const name = 'text COLLATE "C" NOT NULL';
 /** Rows of these tables come and go all the time. */
 const busy =
   'autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0';
+
+/**
+ * SQL for the key under which a message is found by its id. None of its parts has a space. It is one value, so that the planner can choose no
+ * other index than that of the key, whatever it knows of the table. `alias` is empty or ends with a dot.
+ */
+export function idKey(alias: string): string {
+  return `(${alias}inbox || ' ' || ${alias}id || ' ' || ${alias}sender)`;
+}
+
+/** SQL for the condition that a message has an inbox and an id, whoever sent it. */
+export function hasIdIn(alias: string, inbox: string, id: string): string {
+  const key = idKey(alias);
+  // What follows a space is an exclamation mark.
+  return `${key} > (${inbox} || ' ' || ${id} || ' ') AND ${key} < (${inbox} || ' ' || ${id} || '!')`;
+}
 
 /** The columns of a message, pending, scheduled or dead. `details` is JSON of the fields by which nothing is looked up. */
 const messageColumns = `
@@ -22,6 +37,10 @@ const messageColumns = `
  * it saves.
  */
 const tables = `
+  -- The brokers that use the schema: see database/broker-session.ts.
+  CREATE TABLE @session (
+    broker text PRIMARY KEY, epoch bigint NOT NULL, instance text NOT NULL, alive_until timestamptz NOT NULL, commits bigint NOT NULL
+  ) WITH (fillfactor = 50, ${busy});
   CREATE TABLE @meta (key text PRIMARY KEY, value text NOT NULL);
   -- One sequence for all inboxes. Its numbers are drawn while the rows of the inboxes are locked: see inbox-store/batch-loader.ts.
   CREATE SEQUENCE @message_seq;
@@ -42,14 +61,14 @@ const tables = `
 
   CREATE TABLE @message (${messageColumns}, PRIMARY KEY (inbox, seq)) WITH (${busy});
   ALTER TABLE @message ALTER COLUMN body SET STORAGE EXTERNAL;
-  CREATE UNIQUE INDEX ON @message (inbox, id, sender);
+  CREATE UNIQUE INDEX ON @message (${idKey('')});
   CREATE INDEX ON @message (expires_at, seq);
   CREATE INDEX ON @message (token_id, seq) WHERE token_id IS NOT NULL;
   CREATE INDEX ON @message (inbox, seq) WHERE attempts > 0;
 
   CREATE TABLE @scheduled (${messageColumns}, sent_at bigint NOT NULL, PRIMARY KEY (seq)) WITH (${busy});
   ALTER TABLE @scheduled ALTER COLUMN body SET STORAGE EXTERNAL;
-  CREATE UNIQUE INDEX ON @scheduled (inbox, id, sender);
+  CREATE UNIQUE INDEX ON @scheduled (${idKey('')});
   CREATE INDEX ON @scheduled (created_at, seq);
   CREATE INDEX ON @scheduled (sender, created_at, seq);
   CREATE INDEX ON @scheduled (sender, id);
@@ -80,7 +99,7 @@ export function sliceTable(number: number, begunAt: number): string {
     expires_at bigint NOT NULL, open_until bigint, size int NOT NULL, answered boolean NOT NULL, takers text[], details text NOT NULL,
     settled_at bigint NOT NULL, outcome text NOT NULL, reason text
   );
-  CREATE INDEX ON @${sliceName(number)} (inbox, id, sender);
+  CREATE INDEX ON @${sliceName(number)} (${idKey('')});
   INSERT INTO @slice VALUES (${number}, ${Math.floor(begunAt)}, NULL);
 `;
 }
@@ -94,9 +113,9 @@ export function sliceName(number: number): string {
  * Makes the tables, if they are not there. Brokers that do so at once wait for each other. Rejects with a `StoreError` if other tables are
  * there.
  */
-export async function prepareSchema(database: Database, now: () => number): Promise<void> {
+export async function prepareSchema(database: PostgresDatabase, now: () => number): Promise<void> {
   const { schema, place } = database;
-  await database.transaction(async (transaction) => {
+  await database.prepare(async (transaction) => {
     await transaction.query(
       { name: '', text: `SELECT pg_advisory_xact_lock(hashtext('signalbox'), hashtext($1))` },
       [schema],
@@ -122,7 +141,7 @@ export async function prepareSchema(database: Database, now: () => number): Prom
     if (row?.value === String(schemaVersion)) return;
     throw new StoreError(
       'store_other_version',
-      `${place}, schema ${schema}: it has version ${row?.value ?? 'none'} of the tables, and this Signalbox reads version ${schemaVersion}. Use the one that wrote it, or another schema.`,
+      `${place}: it has version ${row?.value ?? 'none'} of the tables, and this Signalbox reads version ${schemaVersion}. Use the one that wrote it, or another schema.`,
     );
   });
 }

@@ -3,7 +3,8 @@
  * and can be opened only if that is accepted. `store_other_version`: it has another version of the format.
  * `store_full`: the disk has no room. `store_unwritable`: the file or its directory can't be written to.
  * `data_directory_locked`: another process owns the directory. `store_unavailable`: the database server can't be reached now.
- * `store_refused`: the server does not serve this client, for a reason that somebody has to change. `store_failed`: the medium refused
+ * `store_in_use`: another broker uses the database. `store_refused`: the server does not serve this client, for a reason that somebody has
+ * to change. `store_failed`: the medium refused
  * anything else; see `cause`.
  */
 export type StoreErrorCode =
@@ -14,6 +15,7 @@ export type StoreErrorCode =
   | 'store_unwritable'
   | 'data_directory_locked'
   | 'store_unavailable'
+  | 'store_in_use'
   | 'store_refused'
   | 'store_failed';
 

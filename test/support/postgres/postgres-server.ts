@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chown, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -21,6 +21,8 @@ export interface PostgresServer extends AsyncDisposable {
   stop(mode: StopMode): Promise<void>;
   /** Starts the server again, on the same data. Resolves when it takes connections. */
   start(settings?: Readonly<Record<string, string>>): Promise<void>;
+  /** Makes a standby that follows this server under a name, from a copy of its data. This server is restarted. */
+  standby(name: string): Promise<PostgresServer>;
 }
 
 export interface PostgresOptions {
@@ -28,6 +30,8 @@ export interface PostgresOptions {
   settings?: Readonly<Record<string, string>>;
   /** A version that Debian installed. Default: that of the package. */
   version?: number;
+  /** The password of the superuser. Without one, everybody who reaches the socket is let in. */
+  password?: string;
 }
 
 /** Starts PostgreSQL. Returns `undefined` where it is not installed. */
@@ -48,21 +52,45 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
 async function makeServer(
   binaries: PostgresBinaries,
   directory: string,
-  { settings = {} }: PostgresOptions,
+  { settings = {}, password }: PostgresOptions,
 ): Promise<PostgresServer> {
-  const home = join(directory, 'server');
-  const data = join(home, 'data');
-  const { user } = binaries;
-  await mkdir(home);
-  if (user) {
-    await chown(home, user.uid, user.gid);
-    await chown(directory, user.uid, user.gid);
+  const home = await makeHome(binaries, directory, 'server');
+  const access = ['-A', 'trust'];
+  if (password !== undefined) {
+    await writeFile(join(home, 'password'), password);
+    access.splice(0, 2, '-A', 'scram-sha-256', `--pwfile=${join(home, 'password')}`);
   }
-  await run(binaries.initdb, ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-sync'], {
-    ...user,
-    env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' },
-    cwd: home,
-  });
+  await run(
+    binaries.initdb,
+    ['-D', join(home, 'data'), '-U', 'postgres', ...access, '-E', 'UTF8', '--no-sync'],
+    {
+      ...binaries.user,
+      env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' },
+      cwd: home,
+    },
+  );
+  const removed = () => rm(directory, { recursive: true, force: true });
+  return runServer(binaries, home, { directory, settings, removed });
+}
+
+/** Makes a folder that the user of the server can write to. */
+async function makeHome({ user }: PostgresBinaries, directory: string, name: string): Promise<string> {
+  const home = join(directory, name);
+  await mkdir(home);
+  for (const path of user ? [home, directory] : []) await chown(path, user!.uid, user!.gid);
+  return home;
+}
+
+async function runServer(
+  binaries: PostgresBinaries,
+  home: string,
+  {
+    directory,
+    settings,
+    removed,
+  }: { directory: string; settings: Readonly<Record<string, string>>; removed: () => Promise<void> },
+): Promise<PostgresServer> {
+  const data = join(home, 'data');
   let child: ChildProcess | undefined;
   const stop = async (mode: StopMode): Promise<void> => {
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
@@ -79,16 +107,28 @@ async function makeServer(
   };
   process.on('exit', killAtExit);
   await start();
-  const url = `postgres://postgres@localhost/postgres?host=${encodeURIComponent(home)}`;
   return {
-    url,
+    url: `postgres://postgres@localhost/postgres?host=${encodeURIComponent(home)}`,
     data,
     stop,
     start,
+    standby: async (name) => {
+      await stop('fast');
+      const other = await makeHome(binaries, directory, name);
+      await run('cp', ['-a', data, join(other, 'data')]);
+      await writeFile(join(other, 'data', 'standby.signal'), '');
+      await start();
+      const primary = `host=${home} user=postgres application_name=${name}`;
+      return runServer(binaries, other, {
+        directory,
+        settings: { ...settings, primary_conninfo: primary },
+        removed: async () => {},
+      });
+    },
     async [Symbol.asyncDispose]() {
       process.off('exit', killAtExit);
       await stop('immediate');
-      await rm(directory, { recursive: true, force: true });
+      await removed();
     },
   };
 }
@@ -112,7 +152,7 @@ async function startProcess(
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   lines.on('line', (line) => {
     if (said.length < 50) said.push(line);
-    if (line.includes('ready to accept connections')) resolve();
+    if (/ready to accept (read-only )?connections/.test(line)) resolve();
   });
   child.on('exit', (code) => reject(new Error(`PostgreSQL ended with code ${code}:\n${said.join('\n')}`)));
   await promise;

@@ -1,5 +1,11 @@
+import type { InboxStore } from '@signalbox/store';
 import type { StoreUnderTest } from '@signalbox/store/conformance';
-import { openPostgresInboxStore, type PostgresInboxStoreOptions } from '@signalbox/store-postgres';
+import {
+  openPostgresDatabase,
+  openPostgresInboxStore,
+  type PostgresDatabaseOptions,
+  type PostgresInboxStoreOptions,
+} from '@signalbox/store-postgres';
 import pg from 'pg';
 import { serverVariable } from './one-server.ts';
 
@@ -33,18 +39,28 @@ export async function testSchema(
   };
 }
 
+/** Opens a database and the messages in it. Disposing the store closes both. */
+export async function openMessages(
+  options: PostgresDatabaseOptions & Omit<PostgresInboxStoreOptions, 'database'>,
+): Promise<InboxStore> {
+  const database = await openPostgresDatabase(options);
+  const store = await openPostgresInboxStore({ ...options, database });
+  return Object.assign(store, {
+    [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
+  });
+}
+
 /** A store in a schema of its own, with a clock that tests advance. */
 export async function openPostgresStore(
-  options: Partial<PostgresInboxStoreOptions> = {},
-): Promise<StoreUnderTest & { readonly schema: Awaited<ReturnType<typeof testSchema>> }> {
+  options: Partial<Parameters<typeof openMessages>[0]> = {},
+): Promise<StoreUnderTest> {
   const schema = await testSchema(options.url);
   let clock = startedAt;
   const now = () => clock;
   const { url } = schema;
-  const open = () => openPostgresInboxStore({ now, monotonic: now, ...options, url, schema: schema.schema });
+  const open = () => openMessages({ now, monotonic: now, ...options, url, schema: schema.schema });
   let store = await open();
   return {
-    schema,
     get store() {
       return store;
     },

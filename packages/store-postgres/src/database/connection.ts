@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import pg from 'pg';
 import { type ServerFacts, serverFacts } from './server-facts.ts';
 
@@ -35,6 +36,7 @@ export class Connection {
   readonly openedAt: number;
   readonly #client: pg.Client;
   #isLost = false;
+  #isGathering = false;
 
   private constructor(client: pg.Client, facts: ServerFacts, openedAt: number) {
     this.#client = client;
@@ -89,6 +91,7 @@ export class Connection {
   }
 
   async #send<T>(query: () => Promise<T>): Promise<T> {
+    this.#gather();
     try {
       return await query();
     } catch (thrown) {
@@ -96,6 +99,18 @@ export class Connection {
       if (error instanceof ConnectionLost) this.#lose();
       throw error;
     }
+  }
+
+  /** What is sent in one turn leaves together. */
+  #gather(): void {
+    if (this.#isGathering) return;
+    this.#isGathering = true;
+    const { stream } = (this.#client as pg.Client & { connection: { stream: Socket } }).connection;
+    stream.cork();
+    process.nextTick(() => {
+      this.#isGathering = false;
+      stream.uncork();
+    });
   }
 
   #lose(): void {

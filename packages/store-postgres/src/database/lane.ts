@@ -25,6 +25,7 @@ export class Lane {
   #opening: Promise<Connection> | undefined;
   /** Since when there is no connection, in monotonic milliseconds. */
   #lostAt: number | undefined;
+  #isEnding = false;
   #isClosed = false;
 
   constructor(deps: LaneDeps) {
@@ -34,7 +35,7 @@ export class Lane {
   /** True while it makes sense to try again: the connection was lost a short time ago. */
   get isPatient(): boolean {
     const { monotonic, patienceMs } = this.#deps;
-    return this.#lostAt === undefined || monotonic() - this.#lostAt < patienceMs;
+    return this.#lostAt === undefined || (!this.#isEnding && monotonic() - this.#lostAt < patienceMs);
   }
 
   /**
@@ -42,7 +43,7 @@ export class Lane {
    * from then on each call makes one attempt.
    */
   async connection(): Promise<Connection> {
-    if (this.#isClosed) throw new ConnectionLost('the store is closed');
+    if (this.#isClosed) throw new Error('the store is closed');
     const { monotonic } = this.#deps;
     const known = this.#connection;
     if (known && !known.isLost && monotonic() - known.openedAt < maxAgeMs) return known;
@@ -67,6 +68,11 @@ export class Lane {
         if (!(thrown instanceof ConnectionLost) || !this.isPatient) throw thrown;
       }
     }
+  }
+
+  /** Waits no more for a server that can't be reached. */
+  hurry(): void {
+    this.#isEnding = true;
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,9 @@
 import { StoreError, type StoreErrorCode } from '@signalbox/store/rules';
 import pg from 'pg';
 import { ConnectionLost } from './connection.ts';
+import type { ServerFacts } from './server-facts.ts';
+
+const oldestVersion = 14;
 
 /** Names a database in errors, without its password. */
 export function placeOf(target: { host: string; port: number; database?: string | undefined }): string {
@@ -15,6 +18,22 @@ export function toStoreError(thrown: unknown, place: string): StoreError {
   const code = storeErrorCode(thrown);
   const sqlState = thrown instanceof pg.DatabaseError ? thrown.code : undefined;
   return new StoreError(code, `${place}: ${text}.${adviceFor(code, sqlState)}`, thrown);
+}
+
+/** Returns the error for a server that can't be used. */
+export function refusalOf(
+  { version, isStandby }: Pick<ServerFacts, 'version' | 'isStandby'>,
+  place: string,
+): StoreError | undefined {
+  const major = Math.floor(version / 10_000);
+  if (major < oldestVersion)
+    return new StoreError(
+      'store_refused',
+      `${place}: it is version ${major}, and Signalbox needs PostgreSQL ${oldestVersion} or newer. Use a newer server.`,
+    );
+  if (!isStandby) return undefined;
+  const what = `${place} is a standby, which takes no changes. Name the primary in broker.store.postgres.`;
+  return new StoreError('store_unwritable', what);
 }
 
 /** Tells whether the server gave up a transaction that can simply be run again. */

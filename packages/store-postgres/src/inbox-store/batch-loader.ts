@@ -1,7 +1,9 @@
 import type { RequestKey } from '@signalbox/store';
 import { inboxesOf } from '@signalbox/store/rules';
+import { type Transaction, Undo } from '../database/attempt.ts';
 import type { Statement } from '../database/connection.ts';
-import { type Database, type Transaction, Undo } from '../database/database.ts';
+import type { PostgresDatabase } from '../database/database.ts';
+import { idKey } from '../schema.ts';
 import type { BatchPlan, IdKey } from './batch-plan.ts';
 import { Counts } from './counts.ts';
 import {
@@ -79,10 +81,10 @@ export class BatchLoader {
   readonly #makeInboxes: Statement;
   readonly #makeAgents: Statement;
 
-  constructor(database: Database, slices: SettledSlices) {
+  constructor(database: PostgresDatabase, slices: SettledSlices) {
     this.#slices = slices;
     const ids = 'unnest($1::text[], $2::text[], $3::text[]) AS k(inbox, id, sender)';
-    const hasId = 'm.inbox = k.inbox AND m.id = k.id AND m.sender = k.sender';
+    const hasId = `${idKey('m.')} = ${idKey('k.')}`;
     const places =
       'unnest($1::text[], $2::bigint[]) AS k(inbox, seq) JOIN @message m ON m.inbox = k.inbox AND m.seq = k.seq';
     this.#lockInboxes = database.statement(
@@ -154,8 +156,8 @@ export class BatchLoader {
       query<AgentRow>(this.#lockAgents, [...placeColumns, [...plan.agents]]),
       query<Slice>(this.#slices.list),
       plan.numbers > 0 ? query<{ number: number }>(this.#numbers, [plan.numbers]) : none,
-      plan.pairs.length > 0
-        ? query<PairRow>(this.#pairs, columnsOf(plan.pairs, 'sender', 'recipient'))
+      plan.pairs.size > 0
+        ? query<PairRow>(this.#pairs, columnsOf([...plan.pairs.values()], 'sender', 'recipient'))
         : none,
       places.length > 0 ? query<MessageRow>(this.#bySeq, [...placeColumns]) : none,
       keys.length > 0

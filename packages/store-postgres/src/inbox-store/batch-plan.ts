@@ -28,8 +28,8 @@ export class BatchPlan {
   readonly ids: IdKey[] = [];
   /** Requests that are answered. */
   readonly requests: RequestKey[] = [];
-  /** Senders with the agents to which they send. */
-  readonly pairs: { sender: string; recipient: string }[] = [];
+  /** Senders with the agents to which they send, under a key of their own. */
+  readonly pairs = new Map<string, { sender: string; recipient: string }>();
   /** Numbers of scheduled messages. */
   readonly scheduled: number[] = [];
   /** Numbers of dead letters. */
@@ -76,7 +76,8 @@ export class BatchPlan {
     this.ids.push({ inbox, id, sender });
     this.numbers++;
     if (body !== undefined) this.bytes += Buffer.byteLength(body);
-    if (quota) this.pairs.push({ sender, recipient: agentOf(inbox) });
+    const recipient = agentOf(inbox);
+    if (quota) this.pairs.set(`${sender} ${recipient}`, { sender, recipient });
   }
 
   #ensure(inbox: string): void {

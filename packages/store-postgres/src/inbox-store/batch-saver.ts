@@ -1,13 +1,14 @@
+import type { Transaction } from '../database/attempt.ts';
 import type { Statement } from '../database/connection.ts';
-import type { Database, Transaction } from '../database/database.ts';
-import { sliceName } from '../schema.ts';
+import type { PostgresDatabase } from '../database/database.ts';
+import { idKey, sliceName } from '../schema.ts';
 import type { Loaded } from './batch-loader.ts';
 import { insertMessages, messageValues, settledValues, textOf } from './message-rows.ts';
 import type { WorkingMessage } from './working-set.ts';
 
 /** Writes what a transaction has changed, with one statement for each table. */
 export class BatchSaver {
-  readonly #database: Database;
+  readonly #database: PostgresDatabase;
   readonly #insert: Statement;
   readonly #insertScheduled: Statement;
   readonly #insertDead: Statement;
@@ -19,7 +20,7 @@ export class BatchSaver {
   readonly #agents: Statement;
   readonly #pairs: Statement;
 
-  constructor(database: Database) {
+  constructor(database: PostgresDatabase) {
     this.#database = database;
     this.#insert = database.statement(insertMessages('message'));
     this.#insertScheduled = database.statement(insertMessages('scheduled', [['sent_at', 'bigint']]));
@@ -122,13 +123,9 @@ export class BatchSaver {
   #answer(transaction: Transaction, messages: readonly WorkingMessage[]): void {
     for (const { place, isChanged, shared, id, seq } of messages) {
       if (typeof place !== 'number' || !isChanged) continue;
-      const text = `UPDATE @${sliceName(place)} SET answered = true WHERE inbox = $1 AND id = $2 AND sender = $3 AND seq = $4`;
-      transaction.write({ name: '', text: this.#database.inSchema(text) }, [
-        shared.inbox,
-        id,
-        shared.sender,
-        seq,
-      ]);
+      const text = `UPDATE @${sliceName(place)} SET answered = true WHERE ${idKey('')} = $1 AND seq = $2`;
+      const key = `${shared.inbox} ${id} ${shared.sender}`;
+      transaction.write(this.#database.unnamed(text), [key, seq]);
     }
   }
 

@@ -1,7 +1,7 @@
 import type { DeadLetter } from '@signalbox/store';
 import { agentOf, storedMessageOf, storedMetadataOf } from '@signalbox/store/rules';
 import type { Statement } from '../database/connection.ts';
-import type { Database } from '../database/database.ts';
+import type { PostgresDatabase } from '../database/database.ts';
 import { type MessageRow, messageColumns, messageOf } from './message-rows.ts';
 import { endingOf } from './working-dead-letters.ts';
 
@@ -21,14 +21,14 @@ export interface LetterFact {
 
 /** Reads dead letters outside of transactions. */
 export class DeadLetterReader {
-  readonly #database: Database;
+  readonly #database: PostgresDatabase;
   readonly #list: Statement;
   readonly #count: Statement;
   readonly #find: Statement;
   readonly #facts: Statement;
   readonly #some: Statement;
 
-  constructor(database: Database) {
+  constructor(database: PostgresDatabase) {
     this.#database = database;
     const columns = `${messageColumns('m')}, m.dead_at AS "deadAt", m.reason`;
     this.#list = database.statement(
@@ -69,7 +69,10 @@ export class DeadLetterReader {
     return this.#letters(this.#some, [seqs]);
   }
 
-  async #letters(statement: Statement, values: Parameters<Database['read']>[1]): Promise<DeadLetter[]> {
+  async #letters(
+    statement: Statement,
+    values: Parameters<PostgresDatabase['read']>[1],
+  ): Promise<DeadLetter[]> {
     const rows = await this.#database.read<Row>(statement, values);
     return rows.map((row) => ({ ...storedMetadataOf(messageOf(row)), ...endingOf(row) }));
   }

@@ -34,10 +34,9 @@ import {
   StoreError,
 } from '@signalbox/store/rules';
 import type { Statement } from '../database/connection.ts';
-import { Database, type DatabaseOptions } from '../database/database.ts';
+import type { PostgresDatabase } from '../database/database.ts';
 import { type DurabilitySettings, durabilityColumns, receiptMeaning } from '../database/server-facts.ts';
 import { isGoneTable } from '../database/store-errors.ts';
-import { prepareSchema } from '../schema.ts';
 import { BatchLoader, MissingRows } from './batch-loader.ts';
 import { BatchPlan } from './batch-plan.ts';
 import { BatchSaver } from './batch-saver.ts';
@@ -67,7 +66,9 @@ const idleAtOnce = 1000;
 /** Requests of one requester that are remembered without their messages. Of more, those go that can be answered for the shortest time. */
 const maxOpenRequests = 10_000;
 
-export interface PostgresInboxStoreOptions extends DatabaseOptions, Partial<RetentionLimits> {
+export interface PostgresInboxStoreOptions extends Partial<RetentionLimits> {
+  /** An open database, which outlives the store. */
+  database: PostgresDatabase;
   /** No caps unless given. */
   caps?: GivenCaps;
   /** Tells whether an agent has the cap `privilegedRecipient`. Default: none has. */
@@ -75,21 +76,16 @@ export interface PostgresInboxStoreOptions extends DatabaseOptions, Partial<Rete
   deadLetters?: Partial<DeadLetterLimits>;
   /** Returns epoch milliseconds. */
   now?: () => number;
+  /** Returns monotonic milliseconds. */
+  monotonic?: () => number;
 }
 
-/**
- * Opens the store in a schema of a PostgreSQL database, which is made if it is not there. Rejects with a `StoreError`: `store_unavailable`,
- * `store_refused`, `store_unwritable`, `store_other_version`, `store_full`, `store_failed`.
- */
+/** Opens the messages of a database. Rejects with a `StoreError`. */
 export async function openPostgresInboxStore(options: PostgresInboxStoreOptions): Promise<InboxStore> {
-  const database = new Database(options);
-  try {
-    await prepareSchema(database, options.now ?? Date.now);
-    return await PostgresInboxStore.open(database, options);
-  } catch (error) {
-    await database[Symbol.asyncDispose]();
-    throw error;
-  }
+  const { database } = options;
+  const statement = database.unnamed(`SELECT value FROM @meta WHERE key = 'identity'`);
+  const [identity] = await database.read<{ value: string }>(statement);
+  return new PostgresInboxStore(options, identity?.value ?? '');
 }
 
 type Writer = BatchWriter<WorkingInbox>;
@@ -104,14 +100,14 @@ type SqlName =
   | 'dropManyRequests';
 
 /**
- * The store in an open database, which it closes. Every change is one transaction, which locks and reads what the change is about, has the
+ * The messages of a database. Every change is one transaction, which locks and reads what the change is about, has the
  * rules of batches decide in memory, and writes what has changed. So a commit is durable when it resolves.
  */
 class PostgresInboxStore implements InboxStore {
   readonly dedupeWindowMs: number;
   readonly dead: DeadLetters;
   readonly scheduled: ScheduledMessages;
-  readonly #database: Database;
+  readonly #database: PostgresDatabase;
   readonly #now: () => number;
   readonly #monotonic: () => number;
   readonly #caps: StoreCaps;
@@ -134,8 +130,8 @@ class PostgresInboxStore implements InboxStore {
   #trimmedAt = Number.NEGATIVE_INFINITY;
   #tidiedAt = Number.NEGATIVE_INFINITY;
 
-  private constructor(database: Database, options: PostgresInboxStoreOptions, identity: string) {
-    const { caps, isPrivileged = () => false, deadLetters, now = Date.now } = options;
+  constructor(options: PostgresInboxStoreOptions, identity: string) {
+    const { database, caps, isPrivileged = () => false, deadLetters, now = Date.now } = options;
     const { monotonic = () => performance.now() } = options;
     const limits: RetentionLimits = {
       dedupeWindowMs: options.dedupeWindowMs ?? defaultLimits.dedupeWindowMs,
@@ -184,12 +180,6 @@ class PostgresInboxStore implements InboxStore {
     );
     this.dead = this.#openDeadLetters();
     this.scheduled = this.#openScheduled();
-  }
-
-  static async open(database: Database, options: PostgresInboxStoreOptions): Promise<PostgresInboxStore> {
-    const statement = database.statement(`SELECT value FROM @meta WHERE key = 'identity'`);
-    const [identity] = await database.read<{ value: string }>(statement);
-    return new PostgresInboxStore(database, options, identity?.value ?? '');
   }
 
   get caps(): InboxStore['caps'] {
@@ -316,9 +306,8 @@ class PostgresInboxStore implements InboxStore {
     return this.#identity;
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#database[Symbol.asyncDispose]();
-  }
+  /** The database is the caller's. */
+  async [Symbol.asyncDispose](): Promise<void> {}
 
   #openDeadLetters(): DeadLetters {
     const letters = this.#letters;

@@ -1,6 +1,6 @@
 import type { JournalClaim } from '@signalbox/store';
 import type { Statement } from '../database/connection.ts';
-import type { Database } from '../database/database.ts';
+import type { PostgresDatabase } from '../database/database.ts';
 
 interface Row {
   generation: string | null;
@@ -11,12 +11,12 @@ interface Row {
 
 /** The generation of the execution journal to which each inbox is bound, and how far its messages are foreign to that journal. */
 export class JournalBindings {
-  readonly #database: Database;
+  readonly #database: PostgresDatabase;
   readonly #lock: Statement;
   readonly #find: Statement;
   readonly #save: Statement;
 
-  constructor(database: Database) {
+  constructor(database: PostgresDatabase) {
     this.#database = database;
     this.#lock = database.statement(
       `INSERT INTO @inbox (name) VALUES ($1) ON CONFLICT (name) DO UPDATE SET pending = @inbox.pending`,

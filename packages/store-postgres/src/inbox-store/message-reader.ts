@@ -23,8 +23,8 @@ import {
   storedMetadataOf,
 } from '@signalbox/store/rules';
 import type { Statement } from '../database/connection.ts';
-import type { Database } from '../database/database.ts';
-import { sliceName } from '../schema.ts';
+import type { PostgresDatabase } from '../database/database.ts';
+import { hasIdIn, sliceName } from '../schema.ts';
 import { Counts } from './counts.ts';
 import {
   detailOf,
@@ -45,7 +45,7 @@ const expiredAtOnce = 1000;
 
 /** Reads messages, and the counts of inboxes and agents, outside of transactions. */
 export class MessageReader {
-  readonly #database: Database;
+  readonly #database: PostgresDatabase;
   readonly #slices: SettledSlices;
   readonly #now: () => number;
   readonly #read: Statement;
@@ -63,7 +63,7 @@ export class MessageReader {
   /** Where the look for expired messages goes on. */
   #expiredAfter = { expiresAt: 0, seq: 0 };
 
-  constructor(database: Database, slices: SettledSlices, now: () => number) {
+  constructor(database: PostgresDatabase, slices: SettledSlices, now: () => number) {
     this.#database = database;
     this.#slices = slices;
     this.#now = now;
@@ -76,7 +76,7 @@ export class MessageReader {
        WHERE k.upto <= $4::bigint OR k.place = 1 ORDER BY m.seq`,
     );
     this.#pendingById = database.statement(
-      `SELECT ${columns} FROM unnest($1::text[]) AS k(inbox) JOIN @message m ON m.inbox = k.inbox AND m.id = $2
+      `SELECT ${columns} FROM unnest($1::text[]) AS k(inbox) JOIN @message m ON ${hasIdIn('m.', 'k.inbox', '$2')}
        WHERE $3::text IS NULL OR m.sender = $3`,
     );
     this.#forgotten = database.statement(
@@ -255,7 +255,7 @@ export class MessageReader {
         AND ($5::text IS NULL OR m.sender = $5 OR m.inbox = $5 OR m.inbox LIKE $6)
         AND ($7::text IS NULL OR m.id = $7 OR position($8 IN m.details) > 0)
       ORDER BY m.created_at ${order}, m.seq ${order} LIMIT ${rowsAtOnce}`;
-    const statement = { name: '', text: this.#database.inSchema(text) };
+    const statement = this.#database.unnamed(text);
     const { since, until = Number.MAX_SAFE_INTEGER, agent = null, correlationId = null } = query;
     const ends = [Math.ceil(since), Math.ceil(until)];
     const agents = [agent, agent === null ? null : `${agent.replaceAll('_', '\\_')}#%`];
@@ -294,7 +294,10 @@ export class MessageReader {
     return [...pending.map(messageOf), ...found];
   }
 
-  async #metadata(statement: Statement, values: Parameters<Database['read']>[1]): Promise<StoredMetadata[]> {
+  async #metadata(
+    statement: Statement,
+    values: Parameters<PostgresDatabase['read']>[1],
+  ): Promise<StoredMetadata[]> {
     const rows = await this.#database.read<MessageRow>(statement, values);
     return rows.map((row) => storedMetadataOf(messageOf(row)));
   }

@@ -1,7 +1,7 @@
 import type { NewMessage, ScheduledPage, ScheduledQuery } from '@signalbox/store';
 import { cursorOf, placeOf, releaseOf, scheduledMessageOf } from '@signalbox/store/rules';
 import type { Statement } from '../database/connection.ts';
-import type { Database } from '../database/database.ts';
+import type { PostgresDatabase } from '../database/database.ts';
 import { type MessageRow, messageColumns, messageOf } from './message-rows.ts';
 
 /** A scheduled message, of which a transaction that ends it has to know where it counts. */
@@ -14,7 +14,7 @@ export interface ScheduledFact {
 
 /** Reads scheduled messages outside of transactions. */
 export class ScheduledReader {
-  readonly #database: Database;
+  readonly #database: PostgresDatabase;
   readonly #first: Statement;
   readonly #due: Statement;
   readonly #count: Statement;
@@ -22,7 +22,7 @@ export class ScheduledReader {
   readonly #listOfSender: Statement;
   readonly #ofId: Statement;
 
-  constructor(database: Database) {
+  constructor(database: PostgresDatabase) {
     this.#database = database;
     const columns = messageColumns('m');
     this.#first = database.statement('SELECT min(created_at) AS due FROM @scheduled');

@@ -1,9 +1,9 @@
 import type { ExpiryTime } from '@signalbox/store';
 import { ageOf } from '@signalbox/store/rules';
 import type { Statement } from '../database/connection.ts';
-import type { Database } from '../database/database.ts';
+import type { PostgresDatabase } from '../database/database.ts';
 import { isGoneTable } from '../database/store-errors.ts';
-import { sliceName, sliceTable } from '../schema.ts';
+import { hasIdIn, idKey, sliceName, sliceTable } from '../schema.ts';
 import { insertSettled, settledColumns } from './message-rows.ts';
 
 /** How long settled messages are remembered. */
@@ -50,13 +50,13 @@ export interface SliceStatements {
 export class SettledSlices {
   /** All slices, the newest first. */
   readonly list: Statement;
-  readonly #database: Database;
+  readonly #database: PostgresDatabase;
   readonly #limits: RetentionLimits;
   readonly #now: () => number;
   readonly #sizes: Statement;
   #statements: SliceStatements | undefined;
 
-  constructor(database: Database, limits: RetentionLimits, now: () => number) {
+  constructor(database: PostgresDatabase, limits: RetentionLimits, now: () => number) {
     this.#database = database;
     this.#limits = limits;
     this.#now = now;
@@ -132,7 +132,7 @@ export class SettledSlices {
   async #begin(current: number): Promise<void> {
     await this.#database.transaction(async (transaction) => {
       const [ended] = await transaction.query(
-        this.#unnamed(
+        this.#database.unnamed(
           'UPDATE @slice SET ended_at = $2 WHERE number = $1 AND ended_at IS NULL RETURNING number',
         ),
         [current, Math.floor(this.#now())],
@@ -145,23 +145,19 @@ export class SettledSlices {
     const name = sliceName(number);
     await this.#database.transaction(async (transaction) => {
       const [dropped] = await transaction.query(
-        this.#unnamed('DELETE FROM @slice WHERE number = $1 RETURNING number'),
+        this.#database.unnamed('DELETE FROM @slice WHERE number = $1 RETURNING number'),
         [number],
       );
       if (!dropped) return;
       transaction.write(
-        this.#unnamed(
+        this.#database.unnamed(
           `INSERT INTO @open_request SELECT seq, sender, id, inbox, open_until, answered OR outcome <> 'acked', coalesce(takers, '{}'), details
            FROM @${name} WHERE open_until > $1`,
         ),
         [Math.floor(now)],
       );
-      transaction.write(this.#unnamed(`DROP TABLE @${name}`));
+      transaction.write(this.#database.unnamed(`DROP TABLE @${name}`));
     });
-  }
-
-  #unnamed(text: string): Statement {
-    return { name: '', text: this.#database.inSchema(text) };
   }
 
   #make(slices: readonly Slice[]): SliceStatements {
@@ -172,12 +168,12 @@ export class SettledSlices {
     const byId = slices.map(
       ({ number }) =>
         `SELECT ${settledColumns('m')}, ${number} AS slice FROM unnest($1::text[], $2::text[], $3::text[]) AS k(inbox, id, sender)
-         JOIN @${sliceName(number)} m ON m.inbox = k.inbox AND m.id = k.id AND m.sender = k.sender`,
+         JOIN @${sliceName(number)} m ON ${idKey('m.')} = ${idKey('k.')}`,
     );
     const byIdOfAny = slices.map(
       ({ number }) =>
         `SELECT ${settledColumns('m')} FROM unnest($1::text[]) AS k(inbox)
-         JOIN @${sliceName(number)} m ON m.inbox = k.inbox AND m.id = $2 WHERE $3::text IS NULL OR m.sender = $3`,
+         JOIN @${sliceName(number)} m ON ${hasIdIn('m.', 'k.inbox', '$2')} WHERE $3::text IS NULL OR m.sender = $3`,
     );
     const columns = 'inbox, seq, id, sender, kind, created_at, expires_at, open_until, size';
     return {

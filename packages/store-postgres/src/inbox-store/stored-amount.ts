@@ -1,6 +1,6 @@
 import type { StoreCaps } from '@signalbox/store/rules';
 import type { Statement } from '../database/connection.ts';
-import type { Database } from '../database/database.ts';
+import type { PostgresDatabase } from '../database/database.ts';
 
 /** Roughly what a message takes besides its body. */
 const messageOverheadBytes = 512;
@@ -12,14 +12,14 @@ const trustedBytes = 64 * 1024 * 1024;
  * the server has not cleared away yet do not count.
  */
 export class StoredAmount {
-  readonly #database: Database;
+  readonly #database: PostgresDatabase;
   readonly #caps: StoreCaps['store'];
   readonly #measure: Statement;
   #measured: number | undefined;
   /** Bytes that were added since. */
   #added = 0;
 
-  constructor(database: Database, caps: StoreCaps['store']) {
+  constructor(database: PostgresDatabase, caps: StoreCaps['store']) {
     this.#database = database;
     this.#caps = caps;
     this.#measure = database.statement(

@@ -1,0 +1,94 @@
+import { type Connection, ConnectionLost, type Statement, type Value } from './connection.ts';
+
+/**
+ * A process that stopped in the middle of a transaction must not keep the locks of it. Tables that were empty when they were last looked at
+ * would be read whole until somebody looks again, so that the planner is told to use their indexes.
+ */
+const begin = `BEGIN; SET LOCAL idle_in_transaction_session_timeout = 5000; SET LOCAL enable_seqscan = off;
+  SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off`;
+
+/** Thrown by a change to undo its transaction. The caller of the transaction gets it as it is. */
+export class Undo extends Error {
+  override readonly name: string = 'Undo';
+}
+
+/** The first statement of a transaction, with a check of its rows, which throws if the transaction may not go on. */
+export interface FirstStatement {
+  readonly statement: Statement;
+  readonly values: readonly Value[];
+  check(rows: readonly object[]): void;
+}
+
+/**
+ * The statements of one transaction. They are sent at once, and the server runs them in their order; each sees what others have committed
+ * before it began.
+ */
+export interface Transaction {
+  query<Row extends object>(statement: Statement, values?: readonly Value[]): Promise<Row[]>;
+  /** Sends a statement whose rows don't matter. If it fails, the transaction does. */
+  write(statement: Statement, values?: readonly Value[]): void;
+  /** The same for several statements without values. */
+  script(text: string): void;
+}
+
+/** One attempt at a transaction. */
+export class Attempt<T> {
+  readonly #connection: Connection;
+  readonly #first: FirstStatement | undefined;
+  readonly #sent: Promise<unknown>[] = [];
+  /** What the change returned, from the moment when the commit was sent until it is known to have failed. */
+  result: { value: T } | undefined;
+
+  constructor(connection: Connection, first?: FirstStatement) {
+    this.#connection = connection;
+    this.#first = first;
+  }
+
+  async run(change: (transaction: Transaction) => Promise<T>): Promise<T> {
+    const connection = this.#connection;
+    const first = this.#first;
+    this.#send(connection.run(begin));
+    if (first)
+      this.#send(
+        connection.query(first.statement, first.values).then((rows) => {
+          first.check(rows);
+        }),
+      );
+    try {
+      const value = await change({
+        query: async (statement, values) => {
+          const rows = connection.query(statement, values);
+          rows.catch(() => {});
+          // What came before it failed first.
+          await Promise.all(this.#sent);
+          return rows as never;
+        },
+        write: (statement, values) => this.#send(connection.query(statement, values)),
+        script: (text) => this.#send(connection.run(text)),
+      });
+      // Nothing is committed before it is known that the transaction may go on.
+      await Promise.all(this.#sent.slice(0, first ? 2 : 1));
+      this.result = { value };
+    } catch (thrown) {
+      await Promise.allSettled(this.#sent);
+      if (!connection.isLost) await connection.run('ROLLBACK');
+      throw thrown;
+    }
+    const ended = connection.run('COMMIT');
+    this.#send(ended);
+    const failed = (await Promise.allSettled(this.#sent)).find((one) => one.status === 'rejected');
+    if (!failed) {
+      const { command } = await ended;
+      if (command !== 'COMMIT') throw new Error(`the server answered a commit with ${command}`);
+      return this.result.value;
+    }
+    // Only a lost connection leaves it open whether the commit took place.
+    if (!(failed.reason instanceof ConnectionLost)) this.result = undefined;
+    throw failed.reason;
+  }
+
+  #send(sent: Promise<unknown>): void {
+    sent.catch(() => {});
+    this.#sent.push(sent);
+  }
+}
