@@ -88,6 +88,23 @@ const tables = `
   CREATE INDEX ON @open_request (requester, id, inbox);
   CREATE INDEX ON @open_request (open_until);
 
+  -- Records as JSON.
+  CREATE TABLE @token (id text PRIMARY KEY, hash text NOT NULL UNIQUE, created_at bigint NOT NULL, record text NOT NULL);
+  CREATE TABLE @hold (id text PRIMARY KEY, created_at bigint NOT NULL, record text NOT NULL);
+  CREATE TABLE @known_agent (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE);
+
+  -- The rows of all kinds share their numbers, which are drawn while the rows of all chains are locked.
+  CREATE TABLE @audit (
+    kind text NOT NULL, number bigint NOT NULL, entry text NOT NULL, hash text NOT NULL, recorded_at bigint NOT NULL,
+    PRIMARY KEY (kind, number)
+  );
+  CREATE INDEX ON @audit (kind, recorded_at, number);
+  CREATE TABLE @audit_chain (
+    kind text PRIMARY KEY, dropped_number bigint NOT NULL, dropped_hash text NOT NULL, last_number bigint NOT NULL, last_hash text NOT NULL,
+    row_count bigint NOT NULL, bytes bigint NOT NULL, recorded_at bigint NOT NULL
+  ) WITH (fillfactor = 50);
+  CREATE TABLE @audit_batch (sender text PRIMARY KEY, id text NOT NULL);
+
   CREATE TABLE @journal (inbox text COLLATE "C" PRIMARY KEY, generation text NOT NULL, foreign_up_to bigint NOT NULL);
 `;
 

@@ -13,6 +13,7 @@ import { settlementTests } from './conformance/settlement-tests.ts';
 import type { OpenStore } from './conformance/store-under-test.ts';
 
 export type { OpenStore, StoreUnderTest } from './conformance/store-under-test.ts';
+export { type TokenStoreUnderTest, tokenStoreConformance } from './conformance/token-store-tests.ts';
 
 /** What every `InboxStore` must do, as Vitest tests. Each test opens a store of its own. */
 export function inboxStoreConformance(name: string, open: OpenStore): void {

@@ -3,6 +3,7 @@ import type { StoreUnderTest } from '@signalbox/store/conformance';
 import {
   openPostgresDatabase,
   openPostgresInboxStore,
+  type PostgresDatabase,
   type PostgresDatabaseOptions,
   type PostgresInboxStoreOptions,
 } from '@signalbox/store-postgres';
@@ -77,6 +78,33 @@ export async function openPostgresStore(
     memoryRoom: 0,
     async [Symbol.asyncDispose]() {
       await store[Symbol.asyncDispose]();
+      await schema[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** A schema with a database that is open, and opens again. */
+export async function openTestDatabase(): Promise<
+  AsyncDisposable & {
+    readonly schema: Awaited<ReturnType<typeof testSchema>>;
+    readonly database: PostgresDatabase;
+    reopen(): Promise<PostgresDatabase>;
+  }
+> {
+  const schema = await testSchema();
+  let database = await openPostgresDatabase({ ...schema });
+  return {
+    schema,
+    get database() {
+      return database;
+    },
+    async reopen() {
+      await database[Symbol.asyncDispose]();
+      database = await openPostgresDatabase({ ...schema });
+      return database;
+    },
+    async [Symbol.asyncDispose]() {
+      await database[Symbol.asyncDispose]();
       await schema[Symbol.asyncDispose]();
     },
   };

@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import type { HoldRecord, TokenRecord, TokenStore } from '../token-store.ts';
+
+/** A token store over storage of its own, which disposing removes. */
+export interface TokenStoreUnderTest extends AsyncDisposable {
+  readonly store: TokenStore;
+  /** Closes the store and opens another one over the same storage. */
+  reopen(): Promise<TokenStore>;
+}
+
+const plain: TokenRecord = {
+  id: 'one',
+  hash: 'aa',
+  agent: 'ann',
+  role: 'worker',
+  permissions: [],
+  createdAt: 1,
+};
+const child: TokenRecord = {
+  id: 'two',
+  hash: 'bb',
+  agent: 'ci-*',
+  role: 'worker',
+  permissions: ['mint', 'operator'],
+  roles: ['worker', 'tester'],
+  createdAt: 2,
+  expiresAt: 3,
+  parentId: 'one',
+  isSession: true,
+};
+
+/** What every `TokenStore` must do, as Vitest tests. Each test opens a store of its own. */
+export function tokenStoreConformance(name: string, open: () => Promise<TokenStoreUnderTest>): void {
+  describe(`${name} is a TokenStore:`, () => {
+    it('keeps tokens over a restart, in the order of their making', async () => {
+      await using setup = await open();
+      expect(await setup.store.all()).toEqual([]);
+      await setup.store.add(child);
+      await setup.store.add(plain);
+      const store = await setup.reopen();
+      expect(await store.all()).toEqual([plain, child]);
+    });
+
+    it('forgets a token once', async () => {
+      await using setup = await open();
+      const { store } = setup;
+      await store.add(plain);
+      await store.add(child);
+      expect(await store.remove('one')).toBe(true);
+      expect(await store.remove('one')).toBe(false);
+      expect(await store.all()).toEqual([child]);
+    });
+
+    it('rejects a token whose id or hash is in use, and takes another', async () => {
+      await using setup = await open();
+      const { store } = setup;
+      await store.add(plain);
+      await expect(store.add({ ...child, id: 'one' })).rejects.toMatchObject({ code: 'store_failed' });
+      await expect(store.add({ ...child, hash: 'aa' })).rejects.toMatchObject({ code: 'store_failed' });
+      await store.add(child);
+      expect(await store.all()).toEqual([plain, child]);
+    });
+
+    it('remembers agents that connected, each once and the newest 100,000, over a restart', async () => {
+      await using setup = await open();
+      expect(await setup.store.agents()).toEqual([]);
+      await setup.store.addAgents(['ann', 'bob']);
+      await setup.store.addAgents(['bob', 'kim']);
+      const store = await setup.reopen();
+      expect(await store.agents()).toEqual(['ann', 'bob', 'kim']);
+      await store.addAgents(Array.from({ length: 99_999 }, (_, i) => `agent-${i}`));
+      const agents = await store.agents();
+      expect(agents).not.toContain('ann');
+      expect(agents.slice(0, 2)).toEqual(['kim', 'agent-0']);
+      expect(agents.length).toBeLessThanOrEqual(100_000);
+    });
+
+    it('keeps holds over a restart, the oldest first, and removes each once', async () => {
+      await using setup = await open();
+      const by = { by: 'operator.kim', tokenId: 't1', cancelsRunning: true };
+      const first: HoldRecord = { id: 'h1', on: 'agent', name: 'rosa', reason: 'why', createdAt: 1, ...by };
+      const second: HoldRecord = {
+        id: 'h2',
+        on: 'all',
+        name: '',
+        reason: 'why',
+        createdAt: 2,
+        until: 3,
+        ...by,
+      };
+      await setup.store.addHold(second);
+      await setup.store.addHold(first);
+      await setup.store.addHold({ ...first, id: 'h3' });
+      expect(await setup.store.removeHold('h3')).toBe(true);
+      expect(await setup.store.removeHold('h3')).toBe(false);
+      const store = await setup.reopen();
+      expect(await store.holds()).toEqual([first, second]);
+    });
+  });
+}
