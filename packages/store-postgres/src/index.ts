@@ -1,3 +1,4 @@
+export { openPostgresAuditLog, type PostgresAuditLogOptions } from './audit-log.ts';
 export type { PostgresDatabase, PostgresDatabaseOptions } from './database/database.ts';
 export { openPostgresInboxStore, type PostgresInboxStoreOptions } from './inbox-store/inbox-store.ts';
 export { openPostgresDatabase } from './open-database.ts';

@@ -73,22 +73,24 @@ export interface AuditQuery {
 /** A log of who did what. Each row is chained to the one before it of the same kind. */
 export interface AuditLog extends AsyncDisposable {
   /**
-   * Records an event. A `change` is on disk when this returns, if the disk takes it. Others are written within a second, and repeats of
-   * a merged event within a minute. Never throws: what can't be written is kept for a while, and counted if it is given up.
+   * Records an event. A `change` is written at once, see {@link changesWritten}; others are within a second, and repeats of a merged event
+   * within a minute. Never throws: what can't be written is kept for a while, and counted if it is given up.
    */
   record(event: AuditEvent): void;
+  /** Resolves when all changes that were recorded so far are on disk, if the disk takes them. `undefined` if they are already. */
+  changesWritten(): Promise<void> | undefined;
   /**
-   * Records what another process reports, all of it or nothing. It is written when this returns. Returns false if the last batch from
-   * there had the same id: its sender did not learn that it was recorded. Throws a `StoreError`.
+   * Records what another process reports, all of it or nothing. It is written when this resolves. Resolves with false if the last batch from
+   * there had the same id: its sender did not learn that it was recorded. Rejects with a `StoreError`.
    */
-  recordBatch(batch: { from: string; id: string }, events: readonly AuditEvent[]): boolean;
+  recordBatch(batch: { from: string; id: string }, events: readonly AuditEvent[]): Promise<boolean>;
   /**
-   * Reads rows of several kinds in the order of their numbers, after everything that was recorded so far is written. Throws a
+   * Reads rows of several kinds in the order of their numbers, after everything that was recorded so far is written. Rejects with a
    * `StoreError`.
    */
-  read(query: AuditQuery): AuditRow[];
-  /** Reads rows of a chain behind a number, in their order, and its ends at that moment. Throws a `StoreError`. */
-  readChain(kind: AuditKind, after: number, limit: number): { rows: AuditRow[]; chain: AuditChain };
+  read(query: AuditQuery): Promise<AuditRow[]>;
+  /** Reads rows of a chain behind a number, in their order, and its ends at that moment. Rejects with a `StoreError`. */
+  readChain(kind: AuditKind, after: number, limit: number): Promise<{ rows: AuditRow[]; chain: AuditChain }>;
   /** Returns which part of its budget a kind has used: 1 and more is all of it. */
   usedPart(kind: AuditKind): number;
 }

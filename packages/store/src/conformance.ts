@@ -12,6 +12,13 @@ import { scheduledTests } from './conformance/scheduled-tests.ts';
 import { settlementTests } from './conformance/settlement-tests.ts';
 import type { OpenStore } from './conformance/store-under-test.ts';
 
+export {
+  auditLogConformance,
+  change,
+  entriesOf,
+  problemsOf,
+  refusal,
+} from './conformance/audit-log-tests.ts';
 export type { OpenStore, StoreUnderTest } from './conformance/store-under-test.ts';
 export { type TokenStoreUnderTest, tokenStoreConformance } from './conformance/token-store-tests.ts';
 

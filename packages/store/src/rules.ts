@@ -1,7 +1,8 @@
 /** The rules that all implementations of the ports share. None of them reads or writes anything. */
 export { agentOf } from './agent-of.ts';
+export { AuditBuffer } from './audit-buffer.ts';
 export { auditRow, type CountedEvent, firstHash } from './audit-chain.ts';
-export type { AuditQuery } from './audit-log.ts';
+export { type AuditQuery, auditKinds } from './audit-log.ts';
 export {
   type BatchDeadLetters,
   type BatchMessages,
@@ -32,7 +33,6 @@ export {
   storedMetadataOf,
   withTaker,
 } from './logged-message.ts';
-export { MergedEvents } from './merged-events.ts';
 export {
   type ForgottenRequest,
   type FoundRequest,

@@ -90,7 +90,7 @@ export async function startAuditedBroker(options: Partial<BrokerOptions> = {}): 
       await broker.broker.stop();
       await using audit = await openSqliteAuditLog({ file: brokerFiles(dataDir).audit });
       const found = new Map<string, number>();
-      for (const { entry } of audit.read({ since: 0, kinds: ['refusal'], limit: 10_000 })) {
+      for (const { entry } of await audit.read({ since: 0, kinds: ['refusal'], limit: 10_000 })) {
         const { agent = '', code, count = 1 } = JSON.parse(entry);
         found.set(`${agent} ${code}`, (found.get(`${agent} ${code}`) ?? 0) + count);
       }

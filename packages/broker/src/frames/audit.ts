@@ -6,17 +6,17 @@ import type { FrameDeps } from './frame-deps.ts';
 import type { Outcome } from './outcome.ts';
 
 /** Handles `audit`: records what an orchestrator reports, with the time of the broker. */
-export function audit(
+export async function audit(
   { request_id, batch, events }: AuditFrame,
   { sender, token }: Pick<Caller, 'sender' | 'token'>,
   { audit: log, now }: Pick<FrameDeps, 'audit' | 'now'>,
-): Outcome {
+): Promise<Outcome> {
   if (sender.role !== 'orchestrator') {
     const message = `'audit' is for orchestrators, and your role is '${sender.role}'`;
     return { refusal: { code: 'forbidden', message, field: 'type' } };
   }
   const at = now();
-  log.recordBatch(
+  await log.recordBatch(
     { from: sender.agent, id: batch },
     events.map((report) => eventOf(report, at, sender, token.id)),
   );

@@ -38,7 +38,7 @@ export async function audit(
   { since, kinds = [...auditEntryKinds], limit = 200, after }: AdminParams<'audit'>,
   { audit: log }: Pick<FrameDeps, 'audit'>,
 ): OperationOutcome<'audit'> {
-  const rows = log.read({ since, kinds, limit, ...(after !== undefined && { after }) });
+  const rows = await log.read({ since, kinds, limit, ...(after !== undefined && { after }) });
   return { result: { rows } };
 }
 
@@ -47,7 +47,7 @@ export async function auditChain(
   { kind, after = 0, limit = 200 }: AdminParams<'audit_chain'>,
   { audit: log }: Pick<FrameDeps, 'audit'>,
 ): OperationOutcome<'audit_chain'> {
-  return { result: log.readChain(kind, after, limit) };
+  return { result: await log.readChain(kind, after, limit) };
 }
 
 /** Runs `waiting`: lists agents in whose inboxes messages wait. */

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import type { Database } from 'better-sqlite3';
+import { AuditBuffer } from '../../audit-buffer.ts';
 import { auditRow, type CountedEvent } from '../../audit-chain.ts';
 import {
   type AuditChain,
@@ -11,7 +12,6 @@ import {
   auditKinds,
 } from '../../audit-log.ts';
 import type { Damage } from '../../damage.ts';
-import { MergedEvents } from '../../merged-events.ts';
 import { StoreError } from '../../store-error.ts';
 import { closeDatabase, openDatabase, requireSound, setAside, toStoreError } from '../database.ts';
 import {
@@ -27,12 +27,6 @@ import {
   toRow,
 } from './audit-tables.ts';
 
-const flushAfterMs = 1000;
-const mergeForMs = 60_000;
-/** The number of waiting events at which they are written at once. */
-const maxWaiting = 256;
-/** The most events that are kept while the disk takes none. */
-const maxKept = 4096;
 /** A larger log is not read at every start: damage in its older pages is found when they are read. */
 const maxCheckedBytes = 64 * 1024 * 1024;
 /** The rows that are looked at together when rows are dropped. */
@@ -85,22 +79,20 @@ class SqliteAuditLog implements AuditLog {
   readonly #statements: SharedTables;
   readonly #tables: Readonly<Record<AuditKind, KindTable>>;
   readonly #chains: Map<AuditKind, TimedChain>;
-  readonly #merged = new MergedEvents();
-  #waiting: CountedEvent[] = [];
-  /** True from a failed write until the next one that succeeds. Until then only the timer tries again. */
-  #isFailing = false;
-  /** The number of events that were given up because the disk took none. */
-  #lost = 0;
+  readonly #buffer: AuditBuffer;
   #number: number;
   /** The time of the last row. It never runs backward, so that rows are found by it. */
   #recordedAt: number;
-  #flushTimer: NodeJS.Timeout | undefined;
-  #mergeTimer: NodeJS.Timeout | undefined;
 
   constructor(db: Database, options: SqliteAuditLogOptions) {
     this.#db = db;
     this.#options = options;
     this.#statements = sharedTables(db);
+    this.#buffer = new AuditBuffer({
+      write: (events, isUrgent) => this.#write(events, isUrgent ? 'full' : 'normal'),
+      now: options.now ?? Date.now,
+      onError: (error) => options.onError?.(error),
+    });
     this.#tables = Object.fromEntries(allKinds.map((kind) => [kind, kindTable(db, kind)])) as Record<
       AuditKind,
       KindTable
@@ -116,30 +108,32 @@ class SqliteAuditLog implements AuditLog {
   }
 
   record(event: AuditEvent): void {
-    this.#waiting.push(...(event.merged ? this.#merged.add(event) : [event]));
-    if (!this.#merged.isEmpty) this.#mergeTimer ??= setTimeout(() => this.#endMerging(), mergeForMs).unref();
-    if (this.#isFailing) this.#giveUpOldest();
-    else if (event.kind === 'change') this.#tryWrite('full');
-    else if (this.#waiting.length >= maxWaiting) this.#tryWrite();
-    else if (this.#waiting.length > 0)
-      this.#flushTimer ??= setTimeout(() => this.#tryWrite(), flushAfterMs).unref();
+    this.#buffer.record(event);
   }
 
-  recordBatch({ from, id }: { from: string; id: string }, events: readonly AuditEvent[]): boolean {
+  /** They are on disk when they are recorded. */
+  changesWritten(): undefined {
+    return undefined;
+  }
+
+  async recordBatch(
+    { from, id }: { from: string; id: string },
+    events: readonly AuditEvent[],
+  ): Promise<boolean> {
     return this.#attempt(() => {
       if (this.#statements.lastBatch.get(from) === id) return false;
-      const merged = events.flatMap((event) => (event.merged ? this.#merged.add(event) : [event]));
-      if (!this.#merged.isEmpty)
-        this.#mergeTimer ??= setTimeout(() => this.#endMerging(), mergeForMs).unref();
       const isSynced = events.some(({ kind }) => kind === 'change');
-      this.#write(merged, isSynced ? 'full' : 'normal', () => this.#statements.keepBatch.run(from, id));
+      const keep = (): void => {
+        this.#statements.keepBatch.run(from, id);
+      };
+      this.#write(this.#buffer.merge(events), isSynced ? 'full' : 'normal', keep);
       return true;
     });
   }
 
-  read({ since, kinds, after = 0, limit }: AuditQuery): AuditRow[] {
+  async read({ since, kinds, after = 0, limit }: AuditQuery): Promise<AuditRow[]> {
     return this.#attempt(() => {
-      this.#flush();
+      this.#buffer.flush();
       const found = kinds.flatMap((kind) => {
         const from = Math.max(after, this.#numberBefore(kind, since));
         return this.#tables[kind].behind.all(from, limit);
@@ -148,9 +142,13 @@ class SqliteAuditLog implements AuditLog {
     });
   }
 
-  readChain(kind: AuditKind, after: number, limit: number): { rows: AuditRow[]; chain: AuditChain } {
+  async readChain(
+    kind: AuditKind,
+    after: number,
+    limit: number,
+  ): Promise<{ rows: AuditRow[]; chain: AuditChain }> {
     return this.#attempt(() => {
-      this.#flush();
+      this.#buffer.flush();
       const { recordedAt: _, ...chain } = this.#chains.get(kind)!;
       return { rows: this.#tables[kind].behind.all(after, limit), chain };
     });
@@ -162,23 +160,16 @@ class SqliteAuditLog implements AuditLog {
 
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#db.open) return;
-    clearTimeout(this.#mergeTimer);
     try {
-      this.#attempt(() => this.#flush());
+      this.#attempt(() => this.#buffer.flush());
     } finally {
-      clearTimeout(this.#flushTimer);
+      this.#buffer.close();
       closeDatabase(this.#db);
     }
   }
 
   #maxBytes(kind: AuditKind): number {
     return this.#options.maxBytes?.[kind] ?? auditKinds[kind].maxBytes;
-  }
-
-  #endMerging(): void {
-    this.#mergeTimer = undefined;
-    this.#waiting.push(...this.#merged.takeAll());
-    this.#tryWrite();
   }
 
   /** Returns a number behind which the rows of a kind are that were recorded at or after a time. */
@@ -193,52 +184,6 @@ class SqliteAuditLog implements AuditLog {
       else upTo = middle;
     }
     return before;
-  }
-
-  /** Writes everything that was recorded, and ends the counting of merged events. */
-  #flush(): void {
-    clearTimeout(this.#mergeTimer);
-    this.#mergeTimer = undefined;
-    this.#waiting.push(...this.#merged.takeAll());
-    this.#writeWaiting('normal');
-  }
-
-  /** Writes the events that wait. If that fails, the process must neither end nor run out of memory. */
-  #tryWrite(synchronous: 'normal' | 'full' = 'normal'): void {
-    try {
-      this.#writeWaiting(synchronous);
-    } catch (error) {
-      this.#isFailing = true;
-      this.#giveUpOldest();
-      this.#flushTimer ??= setTimeout(() => this.#tryWrite(), flushAfterMs).unref();
-      this.#options.onError?.(error);
-    }
-  }
-
-  /** A change is given up only when nothing but changes waits. */
-  #giveUpOldest(): void {
-    while (this.#waiting.length > maxKept) {
-      const oldest = this.#waiting.findIndex(({ kind }) => !auditKinds[kind].kept);
-      this.#waiting.splice(Math.max(0, oldest), 1);
-      this.#lost++;
-    }
-  }
-
-  #writeWaiting(synchronous: 'normal' | 'full'): void {
-    clearTimeout(this.#flushTimer);
-    this.#flushTimer = undefined;
-    if (this.#waiting.length === 0) return;
-    const lost = this.#lost === 0 ? [] : [this.#lossOf(this.#lost)];
-    this.#write([...lost, ...this.#waiting], synchronous);
-    this.#waiting = [];
-    this.#lost = 0;
-    this.#isFailing = false;
-  }
-
-  #lossOf(count: number): CountedEvent {
-    const at = (this.#options.now ?? Date.now)();
-    const detail = 'events could not be written, because the disk took none';
-    return { kind: 'loss', at, code: 'audit_events_lost', detail, count };
   }
 
   /** Writes events in one transaction, with what `also` writes. With `full` they are on disk when this returns. */

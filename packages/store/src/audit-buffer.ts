@@ -1,0 +1,148 @@
+import type { CountedEvent } from './audit-chain.ts';
+import { type AuditEvent, auditKinds } from './audit-log.ts';
+import { MergedEvents } from './merged-events.ts';
+
+const flushAfterMs = 1000;
+const mergeForMs = 60_000;
+/** The number of waiting events at which they are written at once. */
+const maxWaiting = 256;
+/** The most events that are kept while the medium takes none. */
+const maxKept = 4096;
+
+/** How an {@link AuditBuffer} writes. */
+export interface AuditBufferDeps {
+  /**
+   * Writes events, and returns or resolves when they are written; with `isUrgent`, durably. Throws or rejects if they can't be: they are
+   * given again.
+   */
+  write: (events: readonly CountedEvent[], isUrgent: boolean) => void | Promise<void>;
+  /** Returns epoch milliseconds. */
+  now: () => number;
+  /** Called when events could not be written; they are tried again. */
+  onError: (error: unknown) => void;
+}
+
+/**
+ * The events of an audit log on their way to the medium. A change is written at once, others within a second, and repeats of a merged event
+ * within a minute. What the medium does not take is kept for a while, and counted if it is given up.
+ */
+export class AuditBuffer {
+  readonly #deps: AuditBufferDeps;
+  readonly #merged = new MergedEvents();
+  #waiting: CountedEvent[] = [];
+  /** True from a failed write until the next one that succeeds. Until then only the timer tries again. */
+  #isFailing = false;
+  /** The number of events that were given up because the medium took none. */
+  #lost = 0;
+  /** The last write that takes its time. */
+  #writing: Promise<void> | undefined;
+  #flushTimer: NodeJS.Timeout | undefined;
+  #mergeTimer: NodeJS.Timeout | undefined;
+
+  constructor(deps: AuditBufferDeps) {
+    this.#deps = deps;
+  }
+
+  record(event: AuditEvent): void {
+    this.#waiting.push(...this.merge([event]));
+    if (this.#isFailing) this.#giveUpOldest();
+    else if (event.kind === 'change') this.#tryWrite(true);
+    else if (this.#waiting.length >= maxWaiting) this.#tryWrite(false);
+    else if (this.#waiting.length > 0)
+      this.#flushTimer ??= setTimeout(() => this.#tryWrite(false), flushAfterMs).unref();
+  }
+
+  /** Returns those of some events that are to be written now. The others are counted. */
+  merge(events: readonly AuditEvent[]): CountedEvent[] {
+    const due = events.flatMap((event) => (event.merged ? this.#merged.add(event) : [event]));
+    if (!this.#merged.isEmpty) this.#mergeTimer ??= setTimeout(() => this.#endMerging(), mergeForMs).unref();
+    return due;
+  }
+
+  /** Resolves when all changes so far are written, or are kept because the medium does not take them. `undefined` if they are. */
+  get writing(): Promise<void> | undefined {
+    return this.#writing;
+  }
+
+  /** Writes everything that was recorded, and ends the counting of merged events. Throws or rejects if that fails. */
+  flush(): void | Promise<void> {
+    clearTimeout(this.#mergeTimer);
+    this.#mergeTimer = undefined;
+    this.#waiting.push(...this.#merged.takeAll());
+    const written = this.#write(false);
+    // A write that runs has what was recorded before.
+    return written ?? this.#writing;
+  }
+
+  /** Ends the timers. */
+  close(): void {
+    clearTimeout(this.#mergeTimer);
+    clearTimeout(this.#flushTimer);
+  }
+
+  #endMerging(): void {
+    this.#mergeTimer = undefined;
+    this.#waiting.push(...this.#merged.takeAll());
+    this.#tryWrite(false);
+  }
+
+  /** Writes the events that wait. If that fails, the process must neither end nor run out of memory. */
+  #tryWrite(isUrgent: boolean): void {
+    try {
+      const written = this.#write(isUrgent);
+      if (!written) return;
+      const ended = written
+        .catch((error: unknown) => this.#failed(error))
+        .finally(() => {
+          if (this.#writing === ended) this.#writing = undefined;
+        });
+      this.#writing = ended;
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  #failed(error: unknown): void {
+    this.#isFailing = true;
+    this.#giveUpOldest();
+    this.#flushTimer ??= setTimeout(() => this.#tryWrite(false), flushAfterMs).unref();
+    this.#deps.onError(error);
+  }
+
+  /** A change is given up only when nothing but changes waits. */
+  #giveUpOldest(): void {
+    while (this.#waiting.length > maxKept) {
+      const oldest = this.#waiting.findIndex(({ kind }) => !auditKinds[kind].kept);
+      this.#waiting.splice(Math.max(0, oldest), 1);
+      this.#lost++;
+    }
+  }
+
+  #write(isUrgent: boolean): void | Promise<void> {
+    clearTimeout(this.#flushTimer);
+    this.#flushTimer = undefined;
+    if (this.#waiting.length === 0) return;
+    const [events, lost] = [this.#waiting, this.#lost];
+    this.#waiting = [];
+    this.#lost = 0;
+    const keep = (error: unknown): never => {
+      this.#waiting = [...events, ...this.#waiting];
+      this.#lost += lost;
+      throw error;
+    };
+    const worked = (): void => {
+      this.#isFailing = false;
+    };
+    try {
+      const written = this.#deps.write(lost === 0 ? events : [this.#lossOf(lost), ...events], isUrgent);
+      return written ? written.then(worked, keep) : worked();
+    } catch (error) {
+      keep(error);
+    }
+  }
+
+  #lossOf(count: number): CountedEvent {
+    const detail = 'events could not be written, because the disk took none';
+    return { kind: 'loss', at: this.#deps.now(), code: 'audit_events_lost', detail, count };
+  }
+}

@@ -1,0 +1,51 @@
+import type { AuditLog } from '@signalbox/store';
+import { auditLogConformance, change, entriesOf, problemsOf } from '@signalbox/store/conformance';
+import { openPostgresAuditLog, openPostgresDatabase } from '@signalbox/store-postgres';
+import { describe, expect, it } from 'vitest';
+import { openTestDatabase, serverUrl, testSchema } from '../support/postgres/test-store.ts';
+
+describe.skipIf(serverUrl === undefined)('on PostgreSQL', () => {
+  auditLogConformance('PostgreSQL', async (options) => {
+    const test = await openTestDatabase();
+    let log = await openPostgresAuditLog({ ...options, database: test.database });
+    return {
+      get log() {
+        return log;
+      },
+      async reopen() {
+        await log[Symbol.asyncDispose]();
+        log = await openPostgresAuditLog({ ...options, database: await test.reopen() });
+        return log;
+      },
+      async [Symbol.asyncDispose]() {
+        await log[Symbol.asyncDispose]();
+        await test[Symbol.asyncDispose]();
+      },
+    };
+  });
+
+  it('continues the same chains from two brokers, and finds what was changed by hand', async () => {
+    await using schema = await testSchema();
+    await using one = await openPostgresDatabase({ ...schema, broker: 'one' });
+    await using two = await openPostgresDatabase({ ...schema, broker: 'two' });
+    await using first = await openPostgresAuditLog({ database: one });
+    await using second = await openPostgresAuditLog({ database: two });
+    const record = async (log: AuditLog, name: string): Promise<void> => {
+      for (let i = 0; i < 20; i++) {
+        log.record(change({ name, detail: String(i) }));
+        await log.changesWritten();
+      }
+    };
+    await Promise.all([record(first, 'first'), record(second, 'second')]);
+    const entries = await entriesOf(first, ['change']);
+    expect(entries).toHaveLength(40);
+    for (const name of ['first', 'second'])
+      expect(entries.filter((entry) => entry.name === name).map(({ detail }) => detail)).toEqual(
+        Array.from({ length: 20 }, (_, i) => String(i)),
+      );
+    expect(await problemsOf(second)).toEqual([]);
+    await schema.sql(`UPDATE @audit SET entry = replace(entry, '"first"', '"third"') WHERE number = 3`);
+    await schema.sql(`UPDATE @audit SET entry = replace(entry, '"second"', '"third"') WHERE number = 3`);
+    expect(await problemsOf(second)).toEqual([expect.stringContaining("row 3 of kind 'change' was changed")]);
+  });
+});
