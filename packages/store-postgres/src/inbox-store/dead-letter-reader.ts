@@ -37,7 +37,8 @@ export class DeadLetterReader {
     this.#count = database.statement('SELECT count(*) AS count FROM @dead_letter');
     this.#find = database.statement(`SELECT ${columns}, m.body FROM @dead_letter m WHERE m.seq = $1`);
     this.#facts = database.statement(
-      `SELECT seq, inbox, sender, is_counted AS "isCounted", size, dead_at AS "deadAt" FROM @dead_letter ORDER BY dead_at, seq`,
+      `SELECT seq, inbox, sender, is_counted AS "isCounted", size, dead_at AS "deadAt" FROM @dead_letter
+       WHERE $1::bigint IS NULL OR seq = $1 ORDER BY dead_at, seq`,
     );
     this.#some = database.statement(
       `SELECT ${columns} FROM @dead_letter m WHERE m.seq = ANY($1::bigint[]) ORDER BY m.dead_at, m.seq`,
@@ -58,9 +59,9 @@ export class DeadLetterReader {
     return row && { ...storedMessageOf(messageOf(row)), ...endingOf(row) };
   }
 
-  /** What the bounds need to know of all dead letters, those that died first before the others. */
-  async facts(): Promise<LetterFact[]> {
-    const rows = await this.#database.read<Omit<LetterFact, 'recipient'>>(this.#facts);
+  /** What the bounds need to know of one dead letter, or of all, those that died first before the others. */
+  async facts(seq?: number): Promise<LetterFact[]> {
+    const rows = await this.#database.read<Omit<LetterFact, 'recipient'>>(this.#facts, [seq ?? null]);
     return rows.map((row) => ({ ...row, recipient: agentOf(row.inbox) }));
   }
 

@@ -316,10 +316,7 @@ class PostgresInboxStore implements InboxStore {
       count: () => letters.count(),
       find: (seq) => letters.find(seq),
       retry: (seq, now) => this.#retry(seq, now),
-      drop: async (seq) => {
-        const facts = (await letters.facts()).filter((one) => one.seq === seq);
-        return (await this.#dropLetters(facts)).length > 0;
-      },
+      drop: async (seq) => (await this.#dropLetters(await letters.facts(seq))).length > 0,
       trim: (time) => this.#trim(time),
     };
   }
