@@ -8,7 +8,7 @@ export default defineConfig({
     ...config.test,
     include: ['test/postgres/**/*.test.ts'],
     exclude: [],
-    globalSetup: ['test/support/postgres/one-server.ts'],
+    globalSetup: ['test/support/bundles.ts', 'test/support/postgres/one-server.ts'],
     maxWorkers: 2,
     reporters: ['default'],
   },

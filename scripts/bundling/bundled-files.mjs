@@ -1,8 +1,8 @@
 import { relative } from 'node:path';
 import { rolldown } from 'rolldown';
 
-/** Native code can't be bundled. The API of OpenTelemetry is what a user's preloaded SDK has registered itself with. */
-const external = ['better-sqlite3', 'bufferutil', 'utf-8-validate', '@opentelemetry/api'];
+/** Native code can't be bundled, and the driver of PostgreSQL loads some if it is there. The API of OpenTelemetry is what a user's preloaded SDK has registered itself with. */
+const external = ['better-sqlite3', 'pg', 'bufferutil', 'utf-8-validate', '@opentelemetry/api'];
 
 /**
  * Bundles programs from their sources and returns the files, each a name, its content and its modules. `input` gives each program or

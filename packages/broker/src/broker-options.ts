@@ -8,6 +8,7 @@ import { connectionsWithin, openFileLimit } from './limits/descriptor-limits.ts'
 import { RoleLimits } from './limits/role-limits.ts';
 import type { Log } from './log.ts';
 import type { ScheduleSettings } from './schedules/schedule-settings.ts';
+import type { StoresElsewhere } from './stores-elsewhere.ts';
 import type { HookSettings } from './webhooks/hook-settings.ts';
 
 /** The options of a broker. Times are in milliseconds. */
@@ -38,6 +39,8 @@ export interface BrokerOptions {
    * `process` it is written and survives only the end of the process.
    */
   durability?: 'full' | 'process';
+  /** The stores in which messages, tokens and the audit log are. Default: files of the data directory. */
+  stores?: StoresElsewhere;
   /** The limits that differ from the protocol's defaults. */
   limits?: LimitOverrides;
   /** The limits of single roles that differ from those of all. */
@@ -81,9 +84,14 @@ export interface BrokerOptions {
 
 /** The options of a broker, with a default for each that was not given. */
 export type BrokerSettings = Required<
-  Omit<BrokerOptions, 'limits' | 'roleLimits' | 'supervisorPid' | 'runtimeDir' | 'tls' | 'identityProvider'>
+  Omit<
+    BrokerOptions,
+    'limits' | 'roleLimits' | 'supervisorPid' | 'runtimeDir' | 'tls' | 'identityProvider' | 'stores'
+  >
 > &
-  Pick<BrokerOptions, 'supervisorPid' | 'runtimeDir' | 'tls' | 'identityProvider'> & { limits: RoleLimits };
+  Pick<BrokerOptions, 'supervisorPid' | 'runtimeDir' | 'tls' | 'identityProvider' | 'stores'> & {
+    limits: RoleLimits;
+  };
 
 /** Adds the defaults to options. Throws `SignalboxError` `insecure_listen` for a host beyond loopback without `tls` and `insecure`. */
 export function settingsOf({
@@ -97,6 +105,7 @@ export function settingsOf({
   socket = true,
   runtimeDir = process.env.XDG_RUNTIME_DIR || undefined,
   durability = 'full',
+  stores,
   limits,
   roleLimits,
   heartbeatMs = limitsOf(undefined, limits).connections.heartbeatMs,
@@ -140,6 +149,7 @@ export function settingsOf({
     socket,
     ...(runtimeDir !== undefined && { runtimeDir }),
     durability,
+    ...(stores && { stores }),
     limits: new RoleLimits(
       { ...limits, connections: { ...limits?.connections, ...connections } },
       roleLimits,

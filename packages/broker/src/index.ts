@@ -8,4 +8,5 @@ export type { HttpPages } from './listener/http-pages.ts';
 export type { Log } from './log.ts';
 export type { ScheduleSettings } from './schedules/schedule-settings.ts';
 export { type Broker, startBroker } from './start-broker.ts';
+export type { StoreSettings, StoresElsewhere } from './stores-elsewhere.ts';
 export type { HookSettings } from './webhooks/hook-settings.ts';

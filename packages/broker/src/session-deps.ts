@@ -26,7 +26,7 @@ import { refusalCodes } from './metrics/refusal-codes.ts';
 import { Schedules } from './schedules/schedules.ts';
 import { OutboxFlusher } from './session/outbox-flusher.ts';
 import type { SessionDeps } from './session/session.ts';
-import type { Stores } from './stores.ts';
+import type { Stores } from './stores-elsewhere.ts';
 import { Webhooks } from './webhooks/webhooks.ts';
 
 const suggestionsPerSecond = 20;
@@ -36,7 +36,20 @@ const suggestionsPerSecond = 20;
  * `onStoreFailed` is called once if messages can't be made durable any more.
  */
 export async function createSessionDeps(
-  { dataDir, limits, policies, roles, groups, hooks, schedules, fault, now, monotonic, log }: BrokerSettings,
+  {
+    dataDir,
+    stores,
+    limits,
+    policies,
+    roles,
+    groups,
+    hooks,
+    schedules,
+    fault,
+    now,
+    monotonic,
+    log,
+  }: BrokerSettings,
   { inboxes: store, tokens: tokenStore, audit }: Stores,
   { health, onStoreFailed }: { health: BrokerHealth; onStoreFailed: (error: unknown) => void },
 ): Promise<SessionDeps & { pending: PendingByRole }> {
@@ -106,6 +119,7 @@ export async function createSessionDeps(
     backups: new Backups({
       dataDir,
       brokerId: await store.identity(),
+      noBackup: stores?.noBackup,
       flush: () => agents.save(),
       newId: () => `backup-${nanoid(12)}`,
       now,
@@ -132,7 +146,9 @@ export async function createSessionDeps(
       codes: refusalCodes,
       monotonic,
     }),
-    receiptMeans: store.caps.receiptMeans,
+    get receiptMeans() {
+      return store.caps.receiptMeans;
+    },
     time,
     now,
     monotonic,

@@ -155,6 +155,13 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   });
 
   warnOfLoweredConnections(options, settings);
+  if (settings.stores && deps.receiptMeans === 'written')
+    log({
+      level: 'warn',
+      event: 'receipts_written',
+      message:
+        'the database confirms what is not on its disk (fsync or synchronous_commit is off): a receipt does not survive a power cut',
+    });
   warnOfUnknownRecipients(deps);
 
   const stop = stopOnce(opened.move(), log);

@@ -2,33 +2,26 @@ import { existsSync } from 'node:fs';
 import {
   type AuditLog,
   type Damage,
-  type InboxStore,
   openSqliteAuditLog,
   openSqliteInboxStore,
   openSqliteTokenStore,
-  type TokenStore,
 } from '@signalbox/store';
 import { lockDataDirectory, refuseAbsent } from '@signalbox/store/internal';
 import { auditEvent } from './audit-event.ts';
 import { brokerFiles } from './broker-files.ts';
 import type { BrokerSettings } from './broker-options.ts';
-
-/** The places in which a broker keeps what must outlive it. */
-export interface Stores {
-  inboxes: InboxStore;
-  tokens: TokenStore;
-  audit: AuditLog;
-}
+import type { Stores } from './stores-elsewhere.ts';
 
 /**
  * Locks the data directory and opens the stores in it. Each is added to `opened`, which closes them. Throws `SignalboxError`
  * `data_directory_locked` if another broker runs on the directory.
  */
 export async function openStores(
-  { dataDir, madeLater, durability, limits, acceptLoss, now, monotonic, log }: BrokerSettings,
+  settings: BrokerSettings,
   opened: AsyncDisposableStack,
   isPrivileged: (agent: string) => boolean,
 ): Promise<Stores> {
+  const { dataDir, madeLater, durability, limits, acceptLoss, now, monotonic, log } = settings;
   opened.use(await lockDataDirectory(dataDir));
   const files = brokerFiles(dataDir);
   const { deadLetters: dead, settled, audit: auditBytes, ...caps } = limits.forAll;
@@ -47,6 +40,29 @@ export async function openStores(
     refusal: auditBytes.refusalBytes,
     loss: auditBytes.lossBytes,
   };
+  const onAuditError = (error: unknown): void => log({ level: 'error', event: 'audit_failed', error });
+  if (settings.stores) {
+    if (existsSync(files.messages))
+      log({
+        level: 'warn',
+        event: 'files_unused',
+        message: `${files.messages} and the other databases there are not used: broker.store names a database`,
+      });
+    return opened.use(
+      await settings.stores.open({
+        caps,
+        isPrivileged,
+        deadLetters,
+        retentionMs: settled.ageMs,
+        retentionBytes: settled.bytes,
+        dedupeWindowMs: settled.repeatMs,
+        auditBytes: maxBytes,
+        onAuditError,
+        now,
+        monotonic,
+      }),
+    );
+  }
   const found: Damage[] = [];
   let audit: AuditLog | undefined;
   const onDamage = (damage: Damage): void => {
@@ -84,10 +100,11 @@ export async function openStores(
     }),
   );
   const tokens = opened.use(await openSqliteTokenStore({ file: files.tokens, onDamage }));
-  const onError = (error: unknown): void => log({ level: 'error', event: 'audit_failed', error });
   if (!existsSync(files.audit) && later.some((file) => existsSync(file)))
     onDamage({ what: 'audit', detail: `${files.audit} is gone; a new audit log was begun` });
-  audit = opened.use(await openSqliteAuditLog({ file: files.audit, maxBytes, onDamage, onError, now }));
+  audit = opened.use(
+    await openSqliteAuditLog({ file: files.audit, maxBytes, onDamage, onError: onAuditError, now }),
+  );
   for (const { detail } of found) audit.record(auditEvent('damage_found', { at: now(), detail }));
   return { inboxes, tokens, audit };
 }

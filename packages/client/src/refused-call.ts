@@ -7,6 +7,8 @@ const toolCodes: Readonly<Record<ErrorCode | ClientErrorCode, ToolErrorCode>> = 
   rate_limited: 'quota_exceeded',
   inbox_full: 'quota_exceeded',
   storage_full: 'storage_full',
+  // The request may have been stored.
+  storage_unavailable: 'outcome_unknown',
   held: 'held',
   forbidden: 'permission_denied',
   unauthorized: 'permission_denied',

@@ -54,6 +54,8 @@ export interface Config {
     socket: boolean;
     data?: string;
     durability: 'full' | 'process';
+    /** The database that is used in place of files of the data directory. */
+    store?: { postgres: string; schema: string };
     metrics: 'token' | 'open';
     /** The absolute paths of the certificate and its key. */
     tls?: { cert: string; key: string };
@@ -135,6 +137,9 @@ export function settleConfig(
       socket: broker.socket ?? true,
       ...(broker.data !== undefined && { data: pathIn(from.directory, broker.data) }),
       durability: broker.durability ?? 'full',
+      ...(broker.store && {
+        store: { postgres: broker.store.postgres, schema: broker.store.schema ?? 'signalbox' },
+      }),
       metrics: broker.metrics ?? 'token',
       ...(broker.tls && {
         tls: { cert: pathIn(from.directory, broker.tls.cert), key: pathIn(from.directory, broker.tls.key) },

@@ -39,7 +39,7 @@ const messageColumns = `
 const tables = `
   -- The brokers that use the schema: see database/broker-session.ts.
   CREATE TABLE @session (
-    broker text PRIMARY KEY, epoch bigint NOT NULL, instance text NOT NULL, alive_until timestamptz NOT NULL, commits bigint NOT NULL
+    broker text PRIMARY KEY, epoch bigint NOT NULL, owner text NOT NULL, alive_until timestamptz NOT NULL, commits bigint NOT NULL
   ) WITH (fillfactor = 50, ${busy});
   CREATE TABLE @meta (key text PRIMARY KEY, value text NOT NULL);
   -- One sequence for all inboxes. Its numbers are drawn while the rows of the inboxes are locked: see inbox-store/batch-loader.ts.

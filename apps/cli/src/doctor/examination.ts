@@ -127,6 +127,13 @@ async function examineFiles({ machine, setup, dataDir, flags, checks }: Place): 
       : ok('not tried: the configuration has to be mended first'),
   ]);
   await checks.run('database', async () => {
+    const { store } = setup.config.broker;
+    if (store)
+      return [
+        ok(
+          `messages are in PostgreSQL, schema '${store.schema}', which is not read here: see to it with the tools of the database`,
+        ),
+      ];
     if (mayRead && isWritable(existingParent(dataDir))) return await databaseFindings(dataDir);
     return [ok('not read: see what is wrong with the data directory')];
   });

@@ -8,6 +8,8 @@ import { type BackupJournal, type BackupProgress, RunningBackup } from './runnin
 export interface BackupsDeps {
   dataDir: string;
   brokerId: string;
+  /** Why no backup is made, if none is. */
+  noBackup?: string | undefined;
   /** Writes to the databases what is kept in memory for a moment. */
   flush: () => Promise<void>;
   newId: () => string;
@@ -31,6 +33,8 @@ export class Backups implements AsyncDisposable {
 
   /** Begins to copy the broker's files into a directory. */
   async begin(directory: string, owner: Consumer): Promise<{ id: string; directory: string }> {
+    const { noBackup } = this.#deps;
+    if (noBackup !== undefined) throw new BackupError(noBackup);
     if (this.#owner) throw new BackupError('another backup is being made; try again when it is done');
     this.#owner = owner;
     const { dataDir, brokerId, newId, now, flush, log } = this.#deps;

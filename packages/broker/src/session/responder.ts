@@ -3,6 +3,7 @@ import type { NewMessage } from '@signalbox/store';
 import type { DeliverResult, Producer } from '../core/producer.ts';
 import { auditCaller } from '../frames/caller.ts';
 import { type Recipients, receiptOf } from '../frames/deliver/receipt.ts';
+import { isUnavailable, storeUnavailable } from '../frames/deliver/store-unavailable.ts';
 import type { FrameDeps } from '../frames/frame-deps.ts';
 import type { AgentBudget } from '../limits/agent-budgets.ts';
 import type { Identity } from './handshake.ts';
@@ -69,7 +70,8 @@ export class Responder implements Producer {
   failed(error: unknown, ids: FrameIds): void {
     this.#deps.log({ level: 'error', event: 'session_failed', agent: this.sender.agent, error });
     const message = 'the broker failed to handle this frame; its log says why';
-    this.refuse({ code: 'internal', message, ...ids });
+    const refusal = isUnavailable(error) ? storeUnavailable : ({ code: 'internal', message } as const);
+    this.refuse({ ...refusal, ...ids });
   }
 }
 

@@ -66,6 +66,16 @@ const brokerSchema = z.strictObject({
     .describe(
       'full (default): on disk before the receipt; process: survives a crash of the broker, not a power cut',
     ),
+  store: z
+    .strictObject({
+      postgres: nonEmpty.describe(
+        'keeps messages, tokens and the audit log in this database, as in postgres://user@host/database, with the password from a reference to the environment. Default: files of the data directory',
+      ),
+      schema: nonEmpty
+        .optional()
+        .describe('the schema of the database that the broker has to itself; default signalbox'),
+    })
+    .optional(),
   metrics: z
     .enum(['token', 'open'])
     .optional()

@@ -9,6 +9,7 @@ import type { Log } from '../log.ts';
 import { namedRoles, roleLimits, sendPolicies } from '../policy/broker-policies.ts';
 import type { TlsFiles, TlsFilesOptions } from '../tls/index.ts';
 import { dashboardOf } from './dashboard-of.ts';
+import { postgresStores } from './postgres-stores.ts';
 
 /** The configuration that a broker runs with. The other options replace or add to parts of it. */
 export interface RunBrokerOptions {
@@ -84,6 +85,7 @@ export async function runBroker(options: RunBrokerOptions): Promise<RunningBroke
     trustedOrigins: config.broker.trustedOrigins,
     socket: config.broker.socket,
     durability: options.durability ?? config.broker.durability,
+    ...(config.broker.store && { stores: postgresStores(dataDir, config.broker.store) }),
     metrics: config.broker.metrics,
     hooks: config.hooks,
     schedules: config.schedules,

@@ -48,6 +48,11 @@ export const errorCodes = {
       'The sender or the recipient has reached a limit of the group `sender`, `senderToRecipient`, `recipient` or `privilegedRecipient`; the message says which.',
   },
   storage_full: { retryable: true, meaning: 'The broker has reached `store.bytes`, or its disk is full.' },
+  storage_unavailable: {
+    retryable: true,
+    meaning:
+      'The database of the broker can’t be reached. A message that is sent again with its id is stored once.',
+  },
   rate_limited: { retryable: true, meaning: 'Too many in a short time; wait for `retry_after_ms`.' },
   no_consumer: { retryable: true, meaning: 'Nobody holds the inbox that an ephemeral message was sent to.' },
   unknown_recipient: { retryable: false, meaning: 'No agent, or no group, has this name.' },

@@ -11,8 +11,7 @@ const renewalsPerLease = 10;
 
 interface SessionRow {
   broker: string;
-  epoch: number;
-  instance: string;
+  owner: string;
   isAlive: boolean;
   silentMs: number;
 }
@@ -52,34 +51,32 @@ export class BrokerSession implements Session {
   /** Begins a session. Rejects with a `StoreError` `store_in_use` while another broker lives that may not run beside it. */
   static async begin(
     database: PostgresDatabase,
-    { broker, leaseMs = defaultLeaseMs }: PostgresDatabaseOptions,
+    { broker, owner = randomBytes(16).toString('hex'), leaseMs = defaultLeaseMs }: PostgresDatabaseOptions,
   ): Promise<BrokerSession> {
     const name = broker ?? onlyBroker;
-    const instance = randomBytes(16).toString('hex');
     const epoch = await database.prepare(async (transaction) => {
       // Two brokers that start at once see each other.
       await transaction.query(database.unnamed('LOCK TABLE @session IN SHARE ROW EXCLUSIVE MODE'));
       const rows = await transaction.query<SessionRow>(
         database.unnamed(
-          `SELECT broker, epoch, instance, alive_until > clock_timestamp() AS "isAlive",
+          `SELECT broker, owner, alive_until > clock_timestamp() AS "isAlive",
              (extract(epoch FROM alive_until - clock_timestamp()) * 1000)::bigint AS "silentMs" FROM @session`,
         ),
       );
-      const own = rows.find((row) => row.broker === name);
-      // The commit of an attempt before was not answered.
-      if (own?.instance === instance) return own.epoch;
       const isInTheWay = (row: SessionRow): boolean =>
-        row.isAlive && (row.broker === name || broker === undefined || row.broker === onlyBroker);
+        row.isAlive &&
+        row.owner !== owner &&
+        (row.broker === name || broker === undefined || row.broker === onlyBroker);
       const other = rows.find(isInTheWay);
       if (other) throw inUse(database.place, other);
       const [begun] = await transaction.query<{ epoch: number }>(
         database.unnamed(
           `INSERT INTO @session AS s VALUES ($1, 1, $2, clock_timestamp() + $3 * interval '1 millisecond', 0)
-           ON CONFLICT (broker) DO UPDATE SET epoch = s.epoch + 1, instance = excluded.instance, alive_until = excluded.alive_until,
+           ON CONFLICT (broker) DO UPDATE SET epoch = s.epoch + 1, owner = excluded.owner, alive_until = excluded.alive_until,
              commits = 0
            RETURNING epoch`,
         ),
-        [name, instance, leaseMs],
+        [name, owner, leaseMs],
       );
       return begun!.epoch;
     });

@@ -23,6 +23,11 @@ export interface PostgresDatabaseOptions {
    * uses the schema alone.
    */
   broker?: string | undefined;
+  /**
+   * Names what the broker has to itself while it runs, as its data directory. A broker takes over from one of the same owner at once, since
+   * that one must have ended. Without an owner every other broker is waited for.
+   */
+  owner?: string | undefined;
   /** The time for which callers wait for a server that can't be reached, in milliseconds; 10 seconds by default. */
   patienceMs?: number | undefined;
   /** The time in which the server has to answer a statement, in milliseconds; 15 seconds by default. Reads that take long have no limit. */

@@ -3,6 +3,7 @@ import { type Appended, type Excess, type NewMessage, withoutReserve } from '@si
 import type { DeliverResult } from '../../core/producer.ts';
 import { figure, type RoleLimits } from '../../limits/role-limits.ts';
 import type { Refusal } from '../outcome.ts';
+import { isUnavailable, storeUnavailable } from './store-unavailable.ts';
 
 type Refused = Exclude<Appended['result'], 'stored' | 'scheduled' | 'duplicate' | 'gone'>;
 
@@ -35,12 +36,15 @@ export function receiptOf(
     }
     // A message that was sent is never told as gone: only the broker releases others.
     case 'gone':
+      return notStored;
     case 'failed':
-      return { code: 'internal', message: 'the message could not be stored; nothing was kept' };
+      return isUnavailable(result.error) ? storeUnavailable : notStored;
     default:
       return refusalOf(message, result, limits);
   }
 }
+
+const notStored = { code: 'internal', message: 'the message could not be stored; nothing was kept' } as const;
 
 function refusalOf(
   message: NewMessage,

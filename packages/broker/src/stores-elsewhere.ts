@@ -1,0 +1,38 @@
+import type { AuditKind, AuditLog, GivenCaps, InboxStore, TokenStore } from '@signalbox/store';
+
+/** The places in which a broker keeps what must outlive it. */
+export interface Stores {
+  inboxes: InboxStore;
+  tokens: TokenStore;
+  audit: AuditLog;
+}
+
+/** What a broker asks of its stores. */
+export interface StoreSettings {
+  caps: GivenCaps;
+  isPrivileged: (agent: string) => boolean;
+  deadLetters: {
+    maxCount: number;
+    maxBytes: number;
+    maxCountPerAgent: number;
+    maxBytesPerAgent: number;
+    maxAgeMs: number;
+  };
+  retentionMs: number;
+  retentionBytes: number;
+  dedupeWindowMs: number;
+  /** The budget of each kind of the audit log. */
+  auditBytes: Record<AuditKind, number>;
+  /** Called when audit events could not be written; they are tried again. */
+  onAuditError: (error: unknown) => void;
+  now: () => number;
+  monotonic: () => number;
+}
+
+/** Stores that are not in the data directory. */
+export interface StoresElsewhere {
+  /** Opens them. The data directory is locked. Disposing the result closes them. Rejects with a `StoreError`. */
+  open(settings: StoreSettings): Promise<Stores & AsyncDisposable>;
+  /** Why the broker makes no backup, and how to make one. */
+  readonly noBackup: string;
+}

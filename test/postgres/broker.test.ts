@@ -1,0 +1,156 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connectWire, tempDir, type WireClient } from '@signalbox/testing';
+import { describe, expect, it } from 'vitest';
+import { admin, subscribe } from '../support/broker/wire-actions.ts';
+import { cleanEnv, type Daemon, jsonOf, signalbox, startDaemon } from '../support/cli/command-line.ts';
+import { packageOf, recordLoads } from '../support/cli/loaded-modules.ts';
+import { startPostgres } from '../support/postgres/postgres-server.ts';
+import { serverUrl, testSchema } from '../support/postgres/test-store.ts';
+
+interface Ready {
+  url: string;
+  operatorTokenFile: string;
+}
+
+/** A configuration that names a schema, and the arguments with which brokers are started on data directories of their own. */
+async function configure(
+  url: string,
+  schema: string,
+): Promise<
+  AsyncDisposable & { args: (data: string) => string[]; env: Record<string, string>; path: string }
+> {
+  const directory = await tempDir();
+  const config = join(directory.path, 'signalbox.yaml');
+  writeFileSync(
+    config,
+    `broker:\n  listen: 127.0.0.1:0\n  store: { postgres: "\${env:SIGNALBOX_POSTGRES}", schema: ${schema} }\n`,
+  );
+  return {
+    path: directory.path,
+    args: (data) => ['--config', config, '--data', join(directory.path, data)],
+    env: cleanEnv({ SIGNALBOX_POSTGRES: url }),
+    [Symbol.asyncDispose]: () => directory[Symbol.asyncDispose](),
+  };
+}
+
+async function operatorOf({ ready }: Daemon): Promise<WireClient> {
+  const { url, operatorTokenFile } = ready as Ready;
+  return connectWire(url, { agent: 'operator', token: readFileSync(operatorTokenFile, 'utf8').trim() });
+}
+
+async function send(client: WireClient, id: string): Promise<unknown> {
+  client.send({ type: 'deliver', to: 'bob', id, kind: 'note' }, '"body"');
+  return client.next(['delivered', 'error'], { id });
+}
+
+describe.skipIf(serverUrl === undefined)('A broker on PostgreSQL', () => {
+  it('keeps everything with a receipt over kill -9, starts again at once, and says what it does not do', async () => {
+    await using schema = await testSchema();
+    await using setup = await configure(schema.url, schema.schema);
+    const { env } = setup;
+    let token: string;
+    {
+      await using broker = await startDaemon(['broker', ...setup.args('one')], { env });
+      await using operator = await operatorOf(broker);
+      ({ token } = await admin<{ token: string }>(operator, 'token_issue', { agent: 'bob', role: 'worker' }));
+      for (const id of ['a', 'b']) expect(await send(operator, id)).toMatchObject({ type: 'delivered' });
+      await broker.stop('SIGKILL');
+    }
+    await using broker = await startDaemon(['broker', ...setup.args('one')], { env });
+    const { url } = broker.ready as Ready;
+    await using bob = await connectWire(url, { agent: 'bob', token });
+    expect(bob.received[0]).toMatchObject({ receipt_means: 'fsynced' });
+    await subscribe(bob);
+    for (const id of ['a', 'b']) {
+      const { seq } = await bob.next('message', { id });
+      bob.send({ type: 'ack', seqs: [seq], request_id: id });
+      await bob.next('ack_result', { request_id: id });
+    }
+    await using operator = await operatorOf(broker);
+    expect(await send(operator, 'a')).toMatchObject({ type: 'delivered', duplicate: true });
+    const { rows } = await admin<{ rows: { entry: string }[] }>(operator, 'audit', { since: 0 });
+    expect(rows.map(({ entry }) => JSON.parse(entry).code)).toContain('token_issued');
+    expect(existsSync(join(setup.path, 'one', 'messages.db'))).toBe(false);
+    const backup = await signalbox(['backup', join(setup.path, 'backup'), ...setup.args('one'), '--json'], {
+      env,
+    });
+    expect(backup.code).not.toBe(0);
+    expect(backup.stdout + backup.stderr).toContain('pg_dump');
+    await broker.stop();
+    const doctor = await signalbox(['doctor', ...setup.args('one')], { env });
+    expect(doctor.stdout).toContain(`messages are in PostgreSQL, schema '${schema.schema}'`);
+  });
+
+  it('refuses to start beside another one, and with an address that is none, and says what to do', async () => {
+    await using schema = await testSchema();
+    await using setup = await configure(schema.url, schema.schema);
+    const { env } = setup;
+    await using _first = await startDaemon(['broker', ...setup.args('one')], { env });
+    const second = await signalbox(['broker', ...setup.args('two'), '--json'], { env });
+    expect(second.code).toBe(1);
+    expect(jsonOf(second)).toMatchObject({
+      error: {
+        message: expect.stringContaining('a broker uses it and lives. Stop it, or name another schema'),
+      },
+    });
+  });
+
+  it('loads the driver only where the configuration names a database', async () => {
+    await using schema = await testSchema();
+    await using setup = await configure(schema.url, schema.schema);
+    const loadsOf = async (data: string, args: string[]): Promise<Set<string>> => {
+      const { env, modules } = await recordLoads(setup.path);
+      await using broker = await startDaemon(['broker', ...args], { env: { ...setup.env, ...env } });
+      await broker.stop();
+      expect(existsSync(join(setup.path, data, 'broker.sock'))).toBe(false);
+      return new Set((await modules()).map(packageOf));
+    };
+    expect(await loadsOf('one', setup.args('one'))).toContain('pg');
+    const sqlite = ['--listen', '127.0.0.1:0', '--data', join(setup.path, 'two')];
+    expect(await loadsOf('two', sqlite)).not.toContain('pg');
+  });
+
+  it('ends when another broker took over while it was stopped, and changes nothing', async () => {
+    await using schema = await testSchema();
+    await using setup = await configure(schema.url, schema.schema);
+    const { env } = setup;
+    await using first = await startDaemon(['broker', ...setup.args('one')], { env });
+    await using operator = await operatorOf(first);
+    await admin(operator, 'token_issue', { agent: 'bob', role: 'worker' });
+    expect(await send(operator, 'a')).toMatchObject({ type: 'delivered' });
+    process.kill(first.pid, 'SIGSTOP');
+    // As after a stop for longer than the lease.
+    await schema.sql(`UPDATE @session SET alive_until = clock_timestamp() - interval '1 second'`);
+    await using second = await startDaemon(['broker', ...setup.args('two')], { env });
+    operator.send({ type: 'deliver', to: 'bob', id: 'late', kind: 'note' }, '"late"');
+    process.kill(first.pid, 'SIGCONT');
+    expect(await first.ended).toBe(1);
+    expect(first.stderr()).toContain('another broker has taken it over');
+    const rows = await schema.sql('SELECT id FROM @message');
+    expect(rows).toEqual([{ id: 'a' }]);
+    await using other = await operatorOf(second);
+    expect(await send(other, 'b')).toMatchObject({ type: 'delivered' });
+  });
+
+  it('waits for a database that restarts, refuses truthfully while it is away for longer, and goes on', async () => {
+    await using server = await startPostgres();
+    await using setup = await configure(server!.url, 'signalbox');
+    const { env } = setup;
+    await using broker = await startDaemon(['broker', ...setup.args('one')], { env });
+    await using operator = await operatorOf(broker);
+    await admin(operator, 'token_issue', { agent: 'bob', role: 'worker' });
+    expect(await send(operator, 'a')).toMatchObject({ type: 'delivered' });
+    await server!.stop('immediate');
+    const sending = send(operator, 'b');
+    await server!.start();
+    expect(await sending).toMatchObject({ type: 'delivered' });
+    await server!.stop('fast');
+    expect(await send(operator, 'c')).toMatchObject({ code: 'storage_unavailable', retryable: true });
+    await server!.start();
+    expect(await send(operator, 'c')).toMatchObject({ type: 'delivered' });
+    operator.send({ type: 'peek', request_id: 'p', address: 'bob', limit: 10 });
+    const { messages } = await operator.next('peeked');
+    expect((messages as { id: string }[]).map(({ id }) => id)).toEqual(['a', 'b', 'c']);
+  });
+});
