@@ -7,7 +7,7 @@ export interface Stores {
   audit: AuditLog;
 }
 
-/** What a broker asks of its stores. */
+/** The settings with which a broker opens its stores. */
 export interface StoreSettings {
   caps: GivenCaps;
   isPrivileged: (agent: string) => boolean;

@@ -11,7 +11,7 @@ import type { Transaction } from './database/attempt.ts';
 import type { Statement } from './database/connection.ts';
 import type { PostgresDatabase } from './database/database.ts';
 
-/** What a row counts in the budget of its kind besides its entry. */
+/** A row counts so much in the budget of its kind, besides its entry. */
 const rowOverheadBytes = 90;
 /** The rows that are looked at together when rows are dropped. */
 const droppedAtOnce = 256;
@@ -231,7 +231,7 @@ class PostgresAuditLog implements AuditLog {
     }
   }
 
-  /** Drops the oldest rows of a chain until it is within its budget. What remains follows the last row that was dropped. */
+  /** Drops the oldest rows of a chain until it is within its budget. The first row that is left follows the last one that was dropped. */
   async #trim(transaction: Transaction, chain: TimedChain): Promise<void> {
     if (auditKinds[chain.kind].kept) return;
     const maxBytes = this.#maxBytes(chain.kind);

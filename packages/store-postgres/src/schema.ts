@@ -13,13 +13,13 @@ const busy =
 
 /**
  * SQL for the key under which a message is found by its id. None of its parts has a space. It is one value, so that the planner can choose no
- * other index than that of the key, whatever it knows of the table. `alias` is empty or ends with a dot.
+ * other index than that of the key, also if it knows nothing of the table. `alias` is empty or ends with a dot.
  */
 export function idKey(alias: string): string {
   return `(${alias}inbox || ' ' || ${alias}id || ' ' || ${alias}sender)`;
 }
 
-/** SQL for the condition that a message has an inbox and an id, whoever sent it. */
+/** Returns SQL for the condition that a message of any sender has an inbox and an id. */
 export function hasIdIn(alias: string, inbox: string, id: string): string {
   const key = idKey(alias);
   // What follows a space is an exclamation mark.

@@ -34,8 +34,8 @@ export function postgresStores(
 }
 
 /**
- * Names a data directory of this machine. Whoever has it locked knows that the broker before on it has ended. A copy on another machine has
- * another name.
+ * Names a data directory of this machine. A broker that has it locked knows that the one before on it has ended. A copy on another machine
+ * has another name.
  */
 async function ownerOf(dataDir: string): Promise<string> {
   const file = join(dataDir, 'owner.id');

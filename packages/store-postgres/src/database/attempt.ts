@@ -1,12 +1,5 @@
 import { type Connection, ConnectionLost, type Statement, type Value } from './connection.ts';
 
-/**
- * A process that stopped in the middle of a transaction must not keep the locks of it. Tables that were empty when they were last looked at
- * would be read whole until somebody looks again, so that the planner is told to use their indexes, and to make no new plan for each array.
- */
-const begin = `BEGIN; SET LOCAL idle_in_transaction_session_timeout = 5000; SET LOCAL enable_seqscan = off;
-  SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off`;
-
 /** Thrown by a change to undo its transaction. The caller of the transaction gets it as it is. */
 export class Undo extends Error {
   override readonly name: string = 'Undo';
@@ -47,7 +40,7 @@ export class Attempt<T> {
   async run(change: (transaction: Transaction) => Promise<T>): Promise<T> {
     const connection = this.#connection;
     const first = this.#first;
-    this.#send(connection.run(begin));
+    this.#send(connection.run(`BEGIN; ${connection.transactionSettings}`));
     if (first)
       this.#send(
         connection.query(first.statement, first.values).then((rows) => {

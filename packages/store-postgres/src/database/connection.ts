@@ -18,6 +18,19 @@ export class ConnectionLost extends Error {
 
 const connectTimeoutMs = 5000;
 
+/**
+ * A process that stopped in the middle of a transaction must not keep the locks of it. A prepared plan that was made while a table was empty
+ * would read the whole table until somebody has analyzed it, so that the planner is told to use indexes, and to make no new plan for each
+ * array.
+ */
+const settings = {
+  idle_in_transaction_session_timeout: '5000',
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  plan_cache_mode: 'force_generic_plan',
+};
+
 /** The result of numbers that PostgreSQL gives as text, since they may be larger than JavaScript can hold. Ours never are. */
 const types = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
@@ -32,7 +45,7 @@ const types = {
  */
 export class Connection {
   readonly facts: ServerFacts;
-  /** When it was opened, in monotonic milliseconds. */
+  /** The time at which it was opened, in monotonic milliseconds. */
   readonly openedAt: number;
   readonly #client: pg.Client;
   #isLost = false;
@@ -44,8 +57,14 @@ export class Connection {
     this.openedAt = openedAt;
   }
 
-  /** Opens a connection. Rejects with `ConnectionLost`, or with the `DatabaseError` of a server that refuses it. */
-  static async open(config: pg.ClientConfig, openedAt: number): Promise<Connection> {
+  /**
+   * Opens a connection for statements that find their rows by indexes, or for others. Rejects with `ConnectionLost`, or with the
+   * `DatabaseError` of a server that refuses it.
+   */
+  static async open(
+    config: pg.ClientConfig,
+    { usesIndexes, openedAt }: { usesIndexes: boolean; openedAt: number },
+  ): Promise<Connection> {
     const client = new pg.Client({
       keepAlive: true,
       application_name: 'signalbox',
@@ -59,12 +78,19 @@ export class Connection {
     try {
       await client.connect();
       const connection = new Connection(client, await serverFacts(client), openedAt);
+      // Behind a pooler, statements are planned each time, and transactions make their settings.
+      if (usesIndexes && !connection.facts.isPooled) await client.query(settingsOf('SET'));
       for (const event of ['error', 'end'] as const) client.on(event, () => connection.#lose());
       return connection;
     } catch (thrown) {
       void client.end().catch(() => {});
       throw toConnectionError(thrown);
     }
+  }
+
+  /** SQL for the settings of a transaction, which the connection has already if no pooler is in between. */
+  get transactionSettings(): string {
+    return this.facts.isPooled ? settingsOf('SET LOCAL') : '';
   }
 
   /** True once the connection has ended. */
@@ -118,6 +144,12 @@ export class Connection {
     this.#isLost = true;
     void this.#client.end().catch(() => {});
   }
+}
+
+function settingsOf(command: 'SET' | 'SET LOCAL'): string {
+  return Object.entries(settings)
+    .map(([name, value]) => `${command} ${name} = ${value}`)
+    .join('; ');
 }
 
 /** The classes and codes of errors behind which the connection, or the server, is gone or not there yet. */

@@ -6,7 +6,7 @@ import { Lane } from './lane.ts';
 import type { ServerFacts } from './server-facts.ts';
 import { isConflict, placeOf, refusalOf, toStoreError } from './store-errors.ts';
 
-/** How often a transaction is run again that the server gave up for the sake of another one. */
+/** A transaction that the server gave up for the sake of another one is run again so often. */
 const maxConflicts = 10;
 const schemaPattern = /^[a-z][a-z0-9_]{0,47}$/;
 const defaultPatienceMs = 10_000;
@@ -32,7 +32,7 @@ export interface PostgresDatabaseOptions {
   patienceMs?: number | undefined;
   /** The time in which the server has to answer a statement, in milliseconds; 15 seconds by default. Reads that take long have no limit. */
   answerMs?: number | undefined;
-  /** How long a broker is taken for alive that was not heard of, in milliseconds; 10 seconds by default. */
+  /** The time for which a broker counts as alive that was not heard of, in milliseconds; 10 seconds by default. */
   leaseMs?: number | undefined;
   /** Returns epoch milliseconds. */
   now?: (() => number) | undefined;
@@ -40,14 +40,14 @@ export interface PostgresDatabaseOptions {
   monotonic?: (() => number) | undefined;
 }
 
-/** What a transaction writes first, by which it is found again if its connection is lost. */
+/** Each transaction first writes a mark, by which it is found again if its connection is lost. */
 export interface Mark {
   readonly statement: FirstStatement;
-  /** Whether the transaction was committed. Waits until the server knows. */
+  /** Tells whether the transaction was committed. Waits until the server knows. */
   isSet(connection: Connection): Promise<boolean>;
 }
 
-/** To what transactions belong: they change nothing any more once it has ended. */
+/** Transactions belong to a session, and change nothing any more once it has ended. */
 export interface Session {
   /** Returns the mark of the next transaction. */
   nextMark(): Mark;
@@ -88,9 +88,10 @@ export class PostgresDatabase implements AsyncDisposable {
     const onOpened = (connection: Connection): void => this.#accept(connection.facts);
     const deps = { patienceMs, monotonic, onOpened };
     const config = { connectionString: url };
-    this.#transactions = new Lane({ ...deps, config: { ...config, query_timeout: answerMs } });
-    this.#reads = new Lane({ ...deps, config: { ...config, query_timeout: answerMs } });
-    this.#longReads = new Lane({ ...deps, config });
+    const quick = { ...deps, config: { ...config, query_timeout: answerMs }, usesIndexes: true };
+    this.#transactions = new Lane(quick);
+    this.#reads = new Lane(quick);
+    this.#longReads = new Lane({ ...deps, config, usesIndexes: false });
   }
 
   /** Has transactions belong to a session, which the database ends when it is closed. */

@@ -7,9 +7,11 @@ const maxAgeMs = 30 * 60 * 1000;
 const firstPauseMs = 50;
 const longestPauseMs = 500;
 
-/** How connections of a database are opened. */
+/** The way in which connections of a database are opened. */
 export interface LaneDeps {
   config: pg.ClientConfig;
+  /** Whether its statements find their rows by indexes. */
+  usesIndexes: boolean;
   /** The time for which lost connections are opened again before callers are refused, in milliseconds. */
   patienceMs: number;
   /** Returns monotonic milliseconds. */
@@ -82,10 +84,10 @@ export class Lane {
   }
 
   async #open(): Promise<Connection> {
-    const { config, monotonic, onOpened } = this.#deps;
+    const { config, usesIndexes, monotonic, onOpened } = this.#deps;
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
       try {
-        const connection = await Connection.open(config, monotonic());
+        const connection = await Connection.open(config, { usesIndexes, openedAt: monotonic() });
         try {
           onOpened(connection);
         } catch (thrown) {

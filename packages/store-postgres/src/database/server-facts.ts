@@ -2,7 +2,7 @@ import type pg from 'pg';
 
 /** What a server said of itself when a connection was opened. */
 export interface ServerFacts {
-  /** As `180004` for version 18.4. */
+  /** The version as a number: `180004` is 18.4. */
   readonly version: number;
   /** True for a standby, which takes no changes. */
   readonly isStandby: boolean;

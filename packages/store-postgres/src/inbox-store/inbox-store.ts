@@ -59,7 +59,7 @@ const defaultLimits: RetentionLimits = {
   retentionBytes: 512 * MiB,
 };
 
-/** How often rows are removed of inboxes and agents for which nothing is stored, in milliseconds. */
+/** Rows of inboxes and agents for which nothing is stored are removed this often, in milliseconds. */
 const idleMs = 60_000;
 /** The most rows of one table that are removed at once. */
 const idleAtOnce = 1000;

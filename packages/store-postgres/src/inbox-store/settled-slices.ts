@@ -16,7 +16,7 @@ export interface RetentionLimits {
   retentionBytes: number;
 }
 
-/** About as many slices as there are, whichever limit is reached first. */
+/** Each limit allows about so many slices. */
 const slicesPerLimit = 24;
 /** A slice takes settled messages for a part of the dedupe window at least, so that few slices are within the window. */
 const slicesPerWindow = 2;

@@ -94,7 +94,7 @@ export async function admin(frame: AdminFrame, caller: Caller, deps: FrameDeps):
   }
   const outcome = await run(op, params, caller, deps);
   if ('refusal' in outcome) return outcome;
-  // What somebody changed is in the audit log before the caller knows of it.
+  // The audit log has a change before the caller knows of it.
   await deps.audit.changesWritten();
   return { answer: { type: 'admin_result', request_id, result: outcome.result } };
 }
