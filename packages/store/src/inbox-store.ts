@@ -157,7 +157,7 @@ export interface JournalClaim {
  * with a lower number. They have gaps, and the order of numbers of different inboxes means nothing.
  *
  * Methods see all commits that resolved before they were called. They reject with a `StoreError`, and only when the medium fails; a
- * rejected `commit` has changed nothing. When a sync fails, or the medium refuses several changes in a row for another reason than
+ * rejected `commit` has changed nothing, but for one that rejects with `store_unavailable`: it has changed nothing or everything. When a sync fails, or the medium refuses several changes in a row for another reason than
  * lack of room, the store has failed for good: every change rejects with an error that `isFinal`.
  */
 export interface InboxStore extends AsyncDisposable {

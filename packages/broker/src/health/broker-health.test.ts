@@ -64,6 +64,17 @@ it('goes on after a write that failed for a moment, and never after a disk that 
   expect(health.check()).toMatchObject({ name: 'store', ok: false, detail: expect.stringContaining('disk') });
 });
 
+it('says that the database is away, and is ready when it is back', async () => {
+  const away = async () => {
+    throw new StoreError('store_unavailable', 'nobody listens there');
+  };
+  const { health, code, advance } = startHealth([away, works]);
+  health.enter('running');
+  expect(await code()).toBe('store_unavailable');
+  advance(1001);
+  expect(await code()).toBe('ready');
+});
+
 it('does not wait for a disk that hangs', async () => {
   vi.useFakeTimers();
   const { health, code } = startHealth([() => new Promise(() => {})]);

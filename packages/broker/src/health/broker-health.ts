@@ -1,5 +1,6 @@
 import type { HealthCheck, Readiness } from '@signalbox/monitoring';
 import { type InboxStore, isFinalFailure, withoutReserve } from '@signalbox/store';
+import { isUnavailable } from '../store-unavailable.ts';
 
 /** A proof that the store works is good for so long. */
 const proofMs = 1000;
@@ -82,6 +83,8 @@ export class BrokerHealth {
       return notReady('storage_full', 'broker.limits.store.bytes is reached: messages are refused');
     } catch (error) {
       if (isFinalFailure(error)) this.enter('failed');
+      if (isUnavailable(error))
+        return notReady('store_unavailable', "the broker's database can't be reached; it is tried again");
       return notReady('store_failed', 'the disk did not take a write; the log of the broker says why');
     }
   }

@@ -3,9 +3,9 @@ import type { NewMessage } from '@signalbox/store';
 import type { DeliverResult, Producer } from '../core/producer.ts';
 import { auditCaller } from '../frames/caller.ts';
 import { type Recipients, receiptOf } from '../frames/deliver/receipt.ts';
-import { isUnavailable, storeUnavailable } from '../frames/deliver/store-unavailable.ts';
 import type { FrameDeps } from '../frames/frame-deps.ts';
 import type { AgentBudget } from '../limits/agent-budgets.ts';
+import { isUnavailable, storeUnavailable } from '../store-unavailable.ts';
 import type { Identity } from './handshake.ts';
 import type { Outbox } from './outbox.ts';
 
