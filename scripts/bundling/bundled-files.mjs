@@ -1,7 +1,10 @@
 import { relative } from 'node:path';
 import { rolldown } from 'rolldown';
 
-/** Native code can't be bundled, and the driver of PostgreSQL loads some if it is there. The API of OpenTelemetry is what a user's preloaded SDK has registered itself with. */
+/**
+ * Native code can't be bundled, nor the driver of PostgreSQL, some of whose packages carry no license. The API of OpenTelemetry is what a
+ * user's preloaded SDK has registered itself with.
+ */
 const external = ['better-sqlite3', 'pg', 'bufferutil', 'utf-8-validate', '@opentelemetry/api'];
 
 /**

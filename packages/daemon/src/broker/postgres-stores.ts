@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { StoresElsewhere } from '@signalbox/broker';
-import { errnoOf } from '@signalbox/protocol';
+import { errnoOf } from '@signalbox/protocol/internal';
 
 /** Returns the stores in a schema of a PostgreSQL database, for the broker of a data directory. */
 export function postgresStores(
