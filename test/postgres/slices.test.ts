@@ -55,6 +55,7 @@ describe.skipIf(serverUrl === undefined)('The slices of settled messages on Post
       const [seq] = await commit(setup, [message(`id-${i}`)]);
       await settle(setup, [seq!]);
       await worker.find('inbox', 'ann', `id-${i}`);
+      if (i % 20 === 0) await worker.history({ since: 0, limit: 10 });
     }
     isOver = true;
     await kept;

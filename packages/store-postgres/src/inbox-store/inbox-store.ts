@@ -44,7 +44,7 @@ import { DeadLetterReader } from './dead-letter-reader.ts';
 import { JournalBindings } from './journal-bindings.ts';
 import { MessageReader } from './message-reader.ts';
 import { ScheduledReader } from './scheduled-reader.ts';
-import { type RetentionLimits, SettledSlices } from './settled-slices.ts';
+import { maxAttempts, type RetentionLimits, SettledSlices } from './settled-slices.ts';
 import { StoredAmount } from './stored-amount.ts';
 import type { WorkingInbox } from './working-set.ts';
 
@@ -438,9 +438,6 @@ class PostgresInboxStore implements InboxStore {
       await this.#database.transaction((transaction) => transaction.query(this.#sql.dropOldRequests, values));
   }
 }
-
-/** A change is attempted so often, while rows or tables that it needs come and go. */
-const maxAttempts = 10;
 
 /** The tables with rows for what is stored, and how to tell a row for which nothing is. */
 const idleRows = [

@@ -24,6 +24,7 @@ import {
 } from '@signalbox/store/rules';
 import type { Statement } from '../database/connection.ts';
 import type { PostgresDatabase } from '../database/database.ts';
+import { isGoneTable } from '../database/store-errors.ts';
 import { hasIdIn, sliceName } from '../schema.ts';
 import { Counts } from './counts.ts';
 import {
@@ -236,7 +237,12 @@ export class MessageReader {
     const { slices } = await this.#slices.refresh();
     for (const { number, endedAt } of slices) {
       if (endedAt !== null && endedAt < query.since) continue;
-      await this.#scan<SettledRow>(query, page, sliceName(number), settledColumns('m'), settledMessageOf);
+      try {
+        await this.#scan<SettledRow>(query, page, sliceName(number), settledColumns('m'), settledMessageOf);
+      } catch (thrown) {
+        // What was in a slice that was dropped meanwhile is forgotten.
+        if (!isGoneTable(thrown)) throw thrown;
+      }
     }
     return page.result();
   }

@@ -21,6 +21,8 @@ const slicesPerLimit = 24;
 /** A slice takes settled messages for a part of the dedupe window at least, so that few slices are within the window. */
 const slicesPerWindow = 2;
 const dropsPerStep = 8;
+/** What meets a slice that was dropped meanwhile is attempted so often. */
+export const maxAttempts = 10;
 /** A transaction that began before a slice ended may settle messages in it so much later. */
 const lateMs = 10_000;
 
@@ -79,12 +81,12 @@ export class SettledSlices {
 
   /** Reads from the slices that are there now. */
   async reading<T>(read: (statements: SliceStatements) => Promise<T>): Promise<T> {
-    for (let isFirst = true; ; isFirst = false) {
+    for (let attempt = 1; ; attempt++) {
       const statements = await this.refresh();
       try {
         return await read(statements);
       } catch (thrown) {
-        if (!isFirst || !isGoneTable(thrown)) throw thrown;
+        if (attempt === maxAttempts || !isGoneTable(thrown)) throw thrown;
       }
     }
   }
