@@ -8,8 +8,10 @@ import { newTokenId } from './auth/token-id.ts';
 import { TokenRegistry } from './auth/token-registry.ts';
 import { Backups } from './backup/backups.ts';
 import type { BrokerSettings } from './broker-options.ts';
+import { TokenFollower } from './cluster/token-follower.ts';
 import { Delivery } from './core/delivery.ts';
 import { ExpiryClock, holdMs } from './core/time/expiry-clock.ts';
+import { endRevoked } from './frames/admin/remove-token.ts';
 import { ConnectedCallers } from './frames/connected-callers.ts';
 import { TailFollowers } from './frames/tail-followers.ts';
 import type { BrokerHealth } from './health/broker-health.ts';
@@ -50,7 +52,7 @@ export async function createSessionDeps(
     monotonic,
     log,
   }: BrokerSettings,
-  { inboxes: store, tokens: tokenStore, audit }: Stores,
+  { inboxes: store, cluster, tokens: tokenStore, audit }: Stores,
   { health, onStoreFailed }: { health: BrokerHealth; onStoreFailed: (error: unknown) => void },
 ): Promise<SessionDeps & { pending: PendingByRole }> {
   const reached = await store.keptTime();
@@ -78,6 +80,7 @@ export async function createSessionDeps(
   const meter = new MessageMeter();
   const delivery = new Delivery({
     store,
+    cluster,
     time,
     monotonic,
     newLeaseId: () => nanoid(12),
@@ -94,6 +97,13 @@ export async function createSessionDeps(
     if (change) followers.holdChanged(change);
   });
   const connected = new ConnectedCallers({ now, monotonic }, () => nanoid(8));
+  const others = new TokenFollower({
+    hasOthers: !cluster.isAlone,
+    store: tokenStore,
+    tokens,
+    holds,
+    onRevoked: (ids) => endRevoked(ids, { connected, delivery }),
+  });
   const self = { version: await ownVersion(), startedAt: now(), freeBytes: () => freeBytes(dataDir) };
   const reports = new OrchestratorReports({ monotonic, log });
   const pending = new PendingByRole({ store, rolesOf: (agent) => tokens.rolesOf(agent), now });
@@ -102,6 +112,7 @@ export async function createSessionDeps(
     delivery,
     store,
     tokens,
+    others,
     agents,
     groups: new Groups(tokens, roles, groups),
     // What was due since the broker before had reached this time was missed.

@@ -1,8 +1,10 @@
-import type { AuditKind, AuditLog, GivenCaps, InboxStore, TokenStore } from '@signalbox/store';
+import type { AuditKind, AuditLog, ClusterPort, GivenCaps, InboxStore, TokenStore } from '@signalbox/store';
 
 /** The places in which a broker keeps what must outlive it. */
 export interface Stores {
   inboxes: InboxStore;
+  /** The brokers that share them. */
+  cluster: ClusterPort;
   tokens: TokenStore;
   audit: AuditLog;
 }
@@ -31,8 +33,13 @@ export interface StoreSettings {
 
 /** Stores that are not in the data directory. */
 export interface StoresElsewhere {
-  /** Opens them. The data directory is locked. Disposing the result closes them. Rejects with a `StoreError`. */
-  open(settings: StoreSettings): Promise<Stores & AsyncDisposable>;
+  /**
+   * Opens them. The data directory is locked. Disposing the result closes them. Without a `cluster` no other broker shares them. Rejects with
+   * a `StoreError`.
+   */
+  open(
+    settings: StoreSettings,
+  ): Promise<Omit<Stores, 'cluster'> & Partial<Pick<Stores, 'cluster'>> & AsyncDisposable>;
   /** Why the broker makes no backup, and how to make one. */
   readonly noBackup: string;
 }

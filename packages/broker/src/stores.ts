@@ -10,6 +10,7 @@ import { lockDataDirectory, refuseAbsent } from '@signalbox/store/internal';
 import { auditEvent } from './audit-event.ts';
 import { brokerFiles } from './broker-files.ts';
 import type { BrokerSettings } from './broker-options.ts';
+import { alone } from './cluster/alone.ts';
 import type { Stores } from './stores-elsewhere.ts';
 
 /**
@@ -48,7 +49,7 @@ export async function openStores(
         event: 'files_unused',
         message: `${files.messages} and the other databases there are not used: broker.store names a database`,
       });
-    return opened.use(
+    const stores = opened.use(
       await settings.stores.open({
         caps,
         isPrivileged,
@@ -62,6 +63,7 @@ export async function openStores(
         monotonic,
       }),
     );
+    return { cluster: alone(stores.inboxes), ...stores };
   }
   const found: Damage[] = [];
   let audit: AuditLog | undefined;
@@ -106,5 +108,5 @@ export async function openStores(
     await openSqliteAuditLog({ file: files.audit, maxBytes, onDamage, onError: onAuditError, now }),
   );
   for (const { detail } of found) audit.record(auditEvent('damage_found', { at: now(), detail }));
-  return { inboxes, tokens, audit };
+  return { inboxes, cluster: alone(inboxes), tokens, audit };
 }

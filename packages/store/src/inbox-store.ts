@@ -10,13 +10,17 @@ import type { ScheduledMessages } from './scheduled-messages.ts';
  * effect; the other refusals change nothing. `already_answered`: the request that the message answers has its end. If it was pending,
  * it is acked, and `acked` names it. `no_request`: the replier was never sent such a request. A message with `copies` is answered with
  * what became of them, a repeat as the first one was. `thread` is that of the request that the message answers, if it is not the
- * request's id. `scheduled`: it waits for its time. `gone`: the message to be released was
+ * request's id. `after` is there in a store of several brokers: the message comes right after this one in its inbox, or after one that is
+ * settled; it is higher than any number if this broker does not hold the inbox, and `isHeldElsewhere` tells
+ * whether another one does. `scheduled`: it waits for its time. `gone`: the message to be released was
  * cancelled. `isDamaged`: a released message has lost its body, and must not be given to a consumer.
  */
 export type Appended =
   | {
       result: 'stored';
       seq: number;
+      after?: number;
+      isHeldElsewhere?: true;
       thread?: string;
       sent?: SentToAll;
       copies?: readonly { inbox: string; seq: number }[];

@@ -14,6 +14,7 @@ export {
   type StoreCaps,
   withoutReserve,
 } from './caps.ts';
+export type { ClusterListener, ClusterPort, LiveMessage } from './cluster-port.ts';
 export type { Damage } from './damage.ts';
 export type { DeadLetter, DeadLetters, Retried } from './dead-letters.ts';
 export { ageOf, type ExpiryTime, hasExpired, presentFor, steadyTime } from './expiry-time.ts';
@@ -53,4 +54,4 @@ export { openSqliteAuditLog, type SqliteAuditLogOptions } from './sqlite/audit-l
 export { openSqliteInboxStore, type SqliteInboxStoreOptions } from './sqlite/inbox-store/inbox-store.ts';
 export { openSqliteTokenStore, type SqliteTokenStoreOptions } from './sqlite/token-store.ts';
 export { isFinalFailure, StoreError, type StoreErrorCode } from './store-error.ts';
-export type { HoldRecord, Permission, TokenRecord, TokenStore } from './token-store.ts';
+export type { HoldRecord, Permission, TokenChanges, TokenRecord, TokenStore } from './token-store.ts';

@@ -48,9 +48,23 @@ export interface HoldRecord {
   damaged?: true;
 }
 
+/** What has changed in a token store since a version of it. */
+export interface TokenChanges {
+  /** The version to which these changes lead. Some that are newer may be among them. */
+  version: number;
+  /** Tokens that were added. */
+  added: TokenRecord[];
+  /** The ids of all tokens, if some were removed. */
+  ids?: ReadonlySet<string>;
+  /** All holds, if some were placed or have ended. */
+  holds?: HoldRecord[];
+}
+
 /** Keeps the tokens, the holds, and the agents that ever connected. Changes are durable when they resolve. */
 export interface TokenStore extends AsyncDisposable {
   all(): Promise<TokenRecord[]>;
+  /** Returns what has changed since a version, of which 0 is the first. Only a store that several brokers share has this method. */
+  changes?(since: number): Promise<TokenChanges>;
   add(record: TokenRecord): Promise<void>;
   /** Removes a token; false if there was none. */
   remove(id: string): Promise<boolean>;

@@ -1,6 +1,7 @@
-import { frameLimits, furtherCosts, isJwt } from '@signalbox/protocol';
+import { frameLimits, furtherCosts, isJwt, messageOf } from '@signalbox/protocol';
 import type { Turns } from '@signalbox/protocol/internal';
 import type { TokenRecord } from '@signalbox/store';
+import type { TokenFollower } from '../cluster/token-follower.ts';
 import type { ConnectedCallers } from '../frames/connected-callers.ts';
 import type { IdentityProvider } from './identity-provider.ts';
 import type { TokenRegistry } from './token-registry.ts';
@@ -16,10 +17,15 @@ export interface TokenRefusal {
 /** The record of a token, or why it is refused. */
 export type Authenticated = TokenRecord | { refused: TokenRefusal };
 
+/** The time after which a client comes again whose token could not be looked up, in milliseconds. */
+const lookUpAgainMs = 1000;
+
 /** The dependencies of an {@link Authentication}. */
 export interface AuthenticationDeps {
   tokens: TokenRegistry;
   connected: Pick<ConnectedCallers, 'ofToken'>;
+  /** Takes over the tokens of other brokers. */
+  others: Pick<TokenFollower, 'hasOthers' | 'follow'>;
   /** The turns that all strangers share. */
   strangers: Turns;
 }
@@ -58,8 +64,22 @@ export class Authentication {
     }
     const known = this.#deps.tokens.authenticate(text);
     if (known !== 'unknown') return 'expired' in known ? refuse(describeExpired(known.expired)) : known;
-    if (!isJwt(text)) return refuse(unknown);
+    if (!isJwt(text)) return this.#deps.others.hasOthers ? this.#ofOthers(text) : refuse(unknown);
     return this.#provider ? this.#ofProvider(text, isWanted) : refuse(noProvider);
+  }
+
+  /** Checks a token that another broker may have issued a moment ago. */
+  async #ofOthers(text: string): Promise<Authenticated> {
+    const { tokens, others } = this.#deps;
+    try {
+      await others.follow();
+    } catch (error) {
+      const message = `the token could not be looked up: ${messageOf(error)}`;
+      return { refused: { code: 'token_unchecked', message, retryAfterMs: lookUpAgainMs } };
+    }
+    const known = tokens.authenticate(text);
+    if (known === 'unknown') return refuse(unknown);
+    return 'expired' in known ? refuse(describeExpired(known.expired)) : known;
   }
 
   async #ofProvider(text: string, isWanted: () => boolean): Promise<Authenticated> {

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { isAgentId, isPermitted, matchesPattern, operationPermissions, tokenText } from '@signalbox/protocol';
-import { hasExpired, type TokenRecord, type TokenStore } from '@signalbox/store';
+import { hasExpired, type TokenChanges, type TokenRecord, type TokenStore } from '@signalbox/store';
 import type { ExpiryClock } from '../core/time/expiry-clock.ts';
 import { providerTokenPrefix } from './identity-provider.ts';
 import { expiryOf, permissionsOf, type TokenRequest } from './token-rules.ts';
@@ -39,6 +39,8 @@ export class TokenRegistry {
   readonly #expired = new Set<string>();
   /** Tokens of the identity provider that were revoked, until they expire. They are in the store, too. */
   readonly #revoked = new Map<string, TokenRecord>();
+  /** The ids of tokens that this broker has changed since it asked for changes of others: these may be older. */
+  #touched: Set<string> | undefined;
   /** The number of known tokens of the identity provider. */
   #ofProvider = 0;
   readonly #time: ExpiryClock;
@@ -109,6 +111,29 @@ export class TokenRegistry {
       await this.#store.remove(id);
       this.#revoked.delete(id);
     }
+  }
+
+  /** Notes that the changes of other brokers are asked for. */
+  beginChanges(): void {
+    this.#touched = new Set();
+  }
+
+  /** Takes over what other brokers have changed since {@link beginChanges}. Returns the ids of the tokens that are gone. */
+  takeOver({ added, ids }: TokenChanges): string[] {
+    const touched = this.#touched ?? new Set();
+    const gone: TokenRecord[] = [];
+    for (const record of added) {
+      const known = this.#byId.get(record.id);
+      if (isOfProvider(record)) {
+        this.#revoked.set(record.id, record);
+        if (known) gone.push(known);
+      } else if (!known && !touched.has(record.id)) this.#remember(record);
+    }
+    if (ids)
+      for (const record of this.#byId.values())
+        if (!isOfProvider(record) && !ids.has(record.id) && !touched.has(record.id)) gone.push(record);
+    for (const record of gone) this.#forget(record);
+    return gone.map(({ id }) => id);
   }
 
   /** True if the token is known and has not expired. */
@@ -255,8 +280,10 @@ export class TokenRegistry {
       ...(isSession && { isSession }),
     };
     announce(record);
+    this.#touched?.add(record.id);
     await this.#store.add(record);
-    this.#remember(record);
+    this.#touched?.add(record.id);
+    if (!this.#byId.has(record.id)) this.#remember(record);
     return { record, token };
   }
 
@@ -280,11 +307,13 @@ export class TokenRegistry {
   }
 
   async #remove(record: TokenRecord): Promise<void> {
+    this.#touched?.add(record.id);
     if (isOfProvider(record)) {
       this.#revoked.set(record.id, record);
       await this.#store.add(record);
     } else await this.#store.remove(record.id);
-    this.#forget(record);
+    this.#touched?.add(record.id);
+    this.#forget(this.#byId.get(record.id) ?? record);
   }
 
   #forget(record: TokenRecord): void {

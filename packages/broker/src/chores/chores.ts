@@ -4,6 +4,7 @@ import { auditEvent } from '../audit-event.ts';
 import type { KnownAgents } from '../auth/known-agents.ts';
 import type { TokenRegistry } from '../auth/token-registry.ts';
 import { describeExpired } from '../auth/token-rules.ts';
+import type { TokenFollower } from '../cluster/token-follower.ts';
 import type { Delivery } from '../core/delivery.ts';
 import type { ExpiryClock } from '../core/time/expiry-clock.ts';
 import type { ConnectedCallers } from '../frames/connected-callers.ts';
@@ -26,6 +27,7 @@ export interface ChoreDeps {
   inboxes: InboxStore;
   delivery: Delivery;
   tokens: TokenRegistry;
+  others: TokenFollower;
   agents: KnownAgents;
   budgets: AgentBudgets;
   holds: Holds;
@@ -68,8 +70,9 @@ export function startChores(deps: ChoreDeps): AsyncDisposable[] {
   ];
 }
 
-/** Ends the connections of tokens that have expired, and gives up the requests that were sent with them. */
-async function endExpiredTokens({ connected, tokens, delivery }: ChoreDeps): Promise<void> {
+/** Takes over what other brokers did to tokens. Ends the connections of tokens that have expired, and gives up the requests that were sent with them. */
+async function endExpiredTokens({ connected, tokens, others, delivery }: ChoreDeps): Promise<void> {
+  await others.follow();
   connected.endWhere(
     ({ token }) => !tokens.isLive(token),
     ({ token }) => describeExpired(token),

@@ -43,13 +43,16 @@ export class Housekeeping {
     }
     const inboxes = await store.inboxes(this.#cursor, inboxesPerStep);
     this.#cursor = inboxes.length < inboxesPerStep ? '' : inboxes.at(-1)!;
-    for (const address of inboxes) if (isSubInbox(address)) await this.#clearIfAbandoned(address);
+    const unheld = inboxes.filter((address) => isSubInbox(address) && !delivery.isHeld(address));
+    const elsewhere = unheld.length > 0 ? await delivery.heldElsewhere(unheld) : new Set();
+    for (const address of inboxes)
+      if (isSubInbox(address)) await this.#clearIfAbandoned(address, elsewhere.has(address));
   }
 
-  async #clearIfAbandoned(address: string): Promise<void> {
+  async #clearIfAbandoned(address: string, isHeldElsewhere: boolean): Promise<void> {
     const { delivery, monotonic } = this.#deps;
     const now = monotonic();
-    if (delivery.isHeld(address)) {
+    if (isHeldElsewhere || delivery.isHeld(address)) {
       this.#unheldSince.delete(address);
       return;
     }

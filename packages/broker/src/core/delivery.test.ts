@@ -6,6 +6,7 @@ import { type InboxStore, openSqliteInboxStore } from '@signalbox/store';
 import { expect, it, vi } from 'vitest';
 import { lateReads } from '../../test/late-reads.ts';
 import { slowDisk } from '../../test/slow-disk.ts';
+import { alone } from '../cluster/alone.ts';
 import { brokerSender, sentByBroker } from './broker-sender.ts';
 import { Delivery } from './delivery.ts';
 import { noMeter } from './meter.ts';
@@ -24,9 +25,11 @@ async function openDelivery(wrap = (store: InboxStore) => store) {
   const ignore = (): void => {};
   const tail = { isOn: false, report: ignore };
   const callbacks = { newLeaseId: () => 'lease', onError: ignore, onStoreFailed: ignore };
+  const wrapped = wrap(store);
   const delivery = new Delivery({
     ...callbacks,
-    store: wrap(store),
+    store: wrapped,
+    cluster: alone(wrapped),
     time: expiryClock(),
     monotonic,
     maxDeliver: 5,

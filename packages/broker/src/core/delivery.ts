@@ -1,6 +1,7 @@
 import { isConfiguredSender, type MessageFrame, type Sender } from '@signalbox/protocol';
 import type { Fault } from '@signalbox/protocol/internal';
-import type { InboxStore, NewMessage, Retried } from '@signalbox/store';
+import type { ClusterPort, InboxStore, NewMessage, Retried } from '@signalbox/store';
+import { passOn, receive } from '../cluster/live-lane.ts';
 import { CommitQueue } from './commits/commit-queue.ts';
 import type { Consumer } from './consumer.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
@@ -25,6 +26,8 @@ import type { ExpiryClock } from './time/expiry-clock.ts';
 /** The dependencies of {@link Delivery}. */
 export interface DeliveryDeps {
   store: InboxStore;
+  /** The brokers on the store. */
+  cluster: ClusterPort;
   time: ExpiryClock;
   /** Returns monotonic milliseconds. */
   monotonic: () => number;
@@ -85,7 +88,7 @@ export class Delivery {
   readonly #attempts: Attempts;
 
   constructor(deps: DeliveryDeps) {
-    const { store, time, monotonic, onError, onStoreFailed, fault, tail, meter, maxDeliver } = deps;
+    const { store, cluster, time, monotonic, onError, onStoreFailed, fault, tail, meter, maxDeliver } = deps;
     const { now } = time;
     const [leases, waiting] = [this.#leases, this.#waiting];
     const commits = new CommitQueue(store, {
@@ -102,13 +105,14 @@ export class Delivery {
       commits,
       onEnded: (inbox, seq) => dispatcher.ended(inbox, seq),
       waiting,
+      isAlone: cluster.isAlone,
       tail,
       meter,
       now,
     });
     const histories = new AttemptHistories();
     const dispatcher = new Dispatcher({
-      store,
+      cluster,
       commits,
       leases,
       settler,
@@ -141,6 +145,7 @@ export class Delivery {
     this.#attempts = attempts;
     this.subscriptions = new Subscriptions({
       store,
+      cluster,
       commits,
       leases,
       dispatcher,
@@ -152,9 +157,19 @@ export class Delivery {
       newLeaseId: deps.newLeaseId,
       isOnHold: deps.isOnHold ?? (() => false),
     });
+    cluster.listen({
+      wake: (inbox) => dispatcher.wake(inbox),
+      lost: (inbox) => this.subscriptions.lost(inbox),
+      told: (inbox, message) =>
+        receive(inbox, message, {
+          push: (frame, body) => void this.#pushEphemeral(frame, body),
+          cancel: (to, sender, id) => void this.cancellations.cancel(sender, to, id).catch(onError),
+        }),
+    });
     this.held = new HeldMessages({ store, commits, leases, histories });
     this.cancellations = new Cancellations({
       store,
+      cluster,
       commits,
       leases,
       settler,
@@ -167,6 +182,7 @@ export class Delivery {
       scheduled: store.scheduled,
       commits,
       isHeld: (inbox) => this.isHeld(inbox),
+      isAlone: cluster.isAlone,
       time,
       onError,
     });
@@ -195,8 +211,15 @@ export class Delivery {
     return commits.written().then(ignore, ignore);
   }
 
-  /** Pushes a message to the holder of its inbox without storing it. Returns false if nobody holds the inbox. */
-  deliverEphemeral(frame: MessageFrame, body: string | undefined): boolean {
+  /**
+   * Pushes a message to the holder of its inbox without storing it, which may be at another broker. False if nobody holds the inbox.
+   */
+  deliverEphemeral(frame: MessageFrame, body: string | undefined): boolean | Promise<boolean> {
+    if (this.#leases.at(frame.to)) return this.#pushEphemeral(frame, body);
+    return passOn(this.#deps.cluster, frame, body);
+  }
+
+  #pushEphemeral(frame: MessageFrame, body: string | undefined): boolean {
     const lease = this.#leases.at(frame.to);
     if (!lease?.started || (lease.isOnHold && !isAnswer(frame.kind))) return false;
     lease.consumer.pushEphemeral(frame, body);
@@ -260,13 +283,18 @@ export class Delivery {
     return this.#leases.size;
   }
 
-  /** True if some consumer holds the inbox now, or takes messages of the group. */
+  /** Tells which of some inboxes are held at other brokers. */
+  heldElsewhere(inboxes: readonly string[]): Promise<ReadonlySet<string>> {
+    return this.#deps.cluster.heldElsewhere(inboxes);
+  }
+
+  /** True if some consumer of this broker holds the inbox now, or takes messages of the group. */
   isHeld(address: string): boolean {
     return this.#leases.at(address) !== undefined || this.#leases.ofGroup(address) !== undefined;
   }
 
   /** Returns the lease that this consumer holds now. */
-  leaseOf(consumer: Consumer): Pick<Lease, 'address' | 'isShared'> | undefined {
+  leaseOf(consumer: Consumer): Pick<Lease, 'address' | 'isShared' | 'isLost'> | undefined {
     return this.#leases.of(consumer);
   }
 
@@ -303,7 +331,7 @@ export class Delivery {
     if (result.result === 'stored') {
       if (message.release !== undefined) this.#released(message, from, result);
       else if (result.copies) this.#storedCopies(message, result.copies);
-      else this.#stored(inThread(message, result.thread), from, result.seq);
+      else this.#stored(inThread(message, result.thread), from, result);
     } else if (result.result === 'scheduled') this.#scheduled(message);
     else if (result.result === 'already_answered' && result.acked) this.#settledByReply(result.acked);
   }
@@ -317,10 +345,10 @@ export class Delivery {
   }
 
   /** A released message is handed out like one that was just sent, unless it has lost its body: reading it gives it up. */
-  #released(message: NewMessage, from: Sender, { seq, isDamaged }: Stored): void {
+  #released(message: NewMessage, from: Sender, stored: Stored): void {
     const { meter, time } = this.#deps;
     meter.released(time.now() - message.createdAt);
-    if (!isDamaged) this.#stored(message, from, seq);
+    if (!stored.isDamaged) this.#stored(message, from, stored);
     else this.#dispatcher.wake(message.inbox);
   }
 
@@ -329,12 +357,13 @@ export class Delivery {
     if (request) this.#settler.ackedByReply(seq, request);
   }
 
-  #stored(message: NewMessage, from: Sender, seq: number): void {
+  #stored(message: NewMessage, from: Sender, { seq, after }: Stored): void {
     const { tail, meter } = this.#deps;
     meter.stored(message.kind);
     if (tail.isOn) tail.report({ what: 'stored' }, seq, headerOfNew(message));
     if (isConfiguredSender(message.inbox)) this.#settler.discard(seq, headerOfNew(message));
-    else if (!this.cancellations.settleIfCancelled(message, seq)) this.#dispatcher.stored(message, from, seq);
+    else if (!this.cancellations.settleIfCancelled(message, seq))
+      this.#dispatcher.stored(message, from, seq, after);
   }
 
   #noticed(inbox: string): void {

@@ -1,5 +1,5 @@
 import type { Fault } from '@signalbox/protocol/internal';
-import type { InboxStore, JournalClaim } from '@signalbox/store';
+import type { ClusterPort, InboxStore, JournalClaim } from '@signalbox/store';
 import type { CommitQueue } from './commits/commit-queue.ts';
 import type { Consumer } from './consumer.ts';
 import type { Dispatcher } from './dispatch/dispatcher.ts';
@@ -31,6 +31,7 @@ export interface Subscription {
 /** The dependencies of {@link Subscriptions}. */
 export interface SubscriptionsDeps {
   store: InboxStore;
+  cluster: Pick<ClusterPort, 'take' | 'giveBack'>;
   commits: CommitQueue;
   leases: LeaseTable;
   dispatcher: Dispatcher;
@@ -97,15 +98,18 @@ export class Subscriptions {
     } catch (error) {
       // The subscriber is refused. A lease that never starts would keep messages from the next one.
       if (!lease.ended) leases.end(lease);
+      this.#giveBack(lease.address);
       throw error;
     }
   }
 
   async #describe(lease: Lease, journal: JournalClaim | undefined): Promise<Subscription | undefined> {
-    const { store, commits } = this.#deps;
+    const { store, cluster, commits } = this.#deps;
     const { address } = lease;
     await commits.written();
-    // An inbox is bound in the order in which its leases were granted: the newest one binds it last.
+    // An inbox is taken and bound in the order in which its leases were granted: the newest one does so last.
+    if (lease.ended) return undefined;
+    await cluster.take(address);
     if (lease.ended) return undefined;
     const [{ pending, headSeq }, foreignUpTo] = await Promise.all([
       store.stats(address),
@@ -137,7 +141,21 @@ export class Subscriptions {
       return;
     }
     const unfinished = this.#endLease(lease);
+    this.#giveBack(lease.address);
     if (unfinished.length > 0) attempts.leftUnfinished(lease.address, lease, unfinished);
+  }
+
+  /** Ends the leases on an inbox that another broker has taken. That broker decides about the messages that their holders had. */
+  lost(address: string): void {
+    const { leases } = this.#deps;
+    const members = leases.ofGroup(address)?.members ?? [];
+    const own = leases.at(address);
+    for (const lease of own ? [own] : [...members]) {
+      leases.end(lease);
+      lease.isLost = true;
+      lease.inFlight.clear();
+      lease.consumer.send({ type: 'lease_lost', reason: 'taken_over' });
+    }
   }
 
   /** Has the leases follow the holds as they stand now. */
@@ -188,6 +206,13 @@ export class Subscriptions {
       const isAgain = !message.working || attempts.memberLost(seq, message, lease);
       if (isAgain) dispatcher.handOutAgain(lease.address, seq);
     }
+    this.#giveBack(lease.address);
+  }
+
+  /** Gives an inbox back to the cluster, if no consumer holds it any more. */
+  #giveBack(address: string): void {
+    const { leases, cluster } = this.#deps;
+    if (!leases.at(address) && !leases.ofGroup(address)) cluster.giveBack(address);
   }
 
   /** Ends a lease. Returns the unsettled messages that its holder worked on. */

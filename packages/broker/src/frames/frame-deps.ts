@@ -6,6 +6,7 @@ import type { RolePolicy } from '../auth/role-policy.ts';
 import type { SignInCodes } from '../auth/sign-in-codes.ts';
 import type { TokenRegistry } from '../auth/token-registry.ts';
 import type { Backups } from '../backup/backups.ts';
+import type { TokenFollower } from '../cluster/token-follower.ts';
 import type { Delivery } from '../core/delivery.ts';
 import type { ExpiryClock } from '../core/time/expiry-clock.ts';
 import type { Holds } from '../holds/holds.ts';
@@ -50,6 +51,8 @@ export interface FrameDeps {
     | 'countExpired'
   >;
   tokens: TokenRegistry;
+  /** Takes over the tokens and holds of other brokers. */
+  others: TokenFollower;
   minting: MintingLimits;
   agents: KnownAgents;
   groups: Groups;

@@ -9,18 +9,20 @@ type Deps = Pick<FrameDeps, 'delivery'>;
 /** Handles `ack`: settles messages that the caller has handled. */
 export function ack(frame: AckFrame, { consumer, budget }: Caller, { delivery }: Deps): Outcome {
   budget.spendFrames(frame.seqs.length * furtherCosts.seq);
-  return answerWhenDurable(frame.request_id, delivery.ack(consumer, frame.seqs), delivery);
+  const lease = delivery.leaseOf(consumer);
+  return answerWhenDurable(frame, delivery.ack(consumer, frame.seqs), { delivery, lease });
 }
 
 /** Handles `nack`: gives back messages that the caller did not handle. */
 export function nack(frame: NackFrame, { consumer, budget }: Caller, { delivery }: Deps): Outcome {
   budget.spendFrames(frame.seqs.length * furtherCosts.seq);
+  const lease = delivery.leaseOf(consumer);
   const acked = delivery.nack(consumer, frame.seqs, {
     delayMs: frame.delay_ms ?? 0,
     dead: frame.dead ?? false,
     ...(frame.reason !== undefined && { reason: frame.reason }),
   });
-  return answerWhenDurable(frame.request_id, acked, delivery);
+  return answerWhenDurable(frame, acked, { delivery, lease });
 }
 
 /** Handles `working`: notes that the caller works on messages. */
@@ -29,9 +31,16 @@ export function working(frame: WorkingFrame, { consumer, budget }: Caller, { del
   delivery.working(consumer, frame.seqs, frame.traceparent);
 }
 
-/** Answers when the settlements are durable, if the frame asked for an answer. */
-function answerWhenDurable(requestId: string | undefined, acked: AckResult, delivery: Delivery): Outcome {
-  if (requestId === undefined) return undefined;
-  const answer = { type: 'ack_result', request_id: requestId, ...acked } as const;
-  return { later: delivery.flushed().then(() => ({ answer })) };
+/** Answers when the settlements are durable, if the frame asked for an answer. They change nothing if the lease was lost before. */
+function answerWhenDurable(
+  { request_id, seqs }: Pick<AckFrame, 'request_id' | 'seqs'>,
+  acked: AckResult,
+  { delivery, lease }: { delivery: Delivery; lease: ReturnType<Delivery['leaseOf']> },
+): Outcome {
+  if (request_id === undefined) return undefined;
+  const answer = (): Outcome => {
+    const result = lease?.isLost ? { accepted: [], rejected: [...seqs] } : acked;
+    return { answer: { type: 'ack_result', request_id, ...result } };
+  };
+  return { later: delivery.flushed().then(answer) };
 }

@@ -50,6 +50,8 @@ export class Holds {
   /** The connections that are told of the holds, with the version that each of them acts by. */
   readonly #followers = new Map<HoldsFollower, number>();
   #version = 0;
+  /** The ids of holds that this broker has changed since it asked for changes of others: these may be older. */
+  #touched: Set<string> | undefined;
   /** Called when a follower has confirmed a version, or is gone. */
   readonly #onConfirmed = new Set<() => void>();
   /** The agents that are never held, as the followers were told last. */
@@ -92,7 +94,9 @@ export class Holds {
     const record: HoldRecord = { ...asked, id: newId(), createdAt: time.now() };
     const hold = toHold(record);
     announce(hold);
+    this.#touched?.add(hold.id);
     await store.addHold(record);
+    this.#touched?.add(hold.id);
     this.#holds.push(hold);
     this.#changed({ what: 'hold_placed', hold });
     await this.#confirmed(this.#version);
@@ -103,12 +107,36 @@ export class Holds {
   async end(hold: Hold, announce: () => void): Promise<boolean> {
     if (!this.#holds.includes(hold)) return false;
     announce();
+    this.#touched?.add(hold.id);
     await this.#deps.store.removeHold(hold.id);
+    this.#touched?.add(hold.id);
     const at = this.#holds.indexOf(hold);
     if (at < 0) return false;
     this.#holds.splice(at, 1);
     this.#changed({ what: 'hold_ended', hold });
     return true;
+  }
+
+  /** Notes that the changes of other brokers are asked for. */
+  beginChanges(): void {
+    this.#touched = new Set();
+  }
+
+  /** Takes over the holds as other brokers have left them in the store since {@link beginChanges}. */
+  takeOver(records: readonly HoldRecord[]): void {
+    const touched = this.#touched ?? new Set();
+    const standing = new Set(records.map(({ id }) => id));
+    for (const hold of [...this.#holds]) {
+      if (standing.has(hold.id) || touched.has(hold.id)) continue;
+      this.#holds.splice(this.#holds.indexOf(hold), 1);
+      this.#changed({ what: 'hold_ended', hold });
+    }
+    for (const record of records) {
+      if (touched.has(record.id) || this.#holds.some(({ id }) => id === record.id)) continue;
+      const hold = toHold(record);
+      this.#holds.push(hold);
+      this.#changed({ what: 'hold_placed', hold });
+    }
   }
 
   /** Returns the holds whose time is over. */

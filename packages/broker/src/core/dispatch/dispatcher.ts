@@ -1,5 +1,5 @@
 import type { Sender } from '@signalbox/protocol';
-import { hasExpired, type InboxStore, type NewMessage, type StoredMessage } from '@signalbox/store';
+import { type ClusterPort, hasExpired, type NewMessage, type StoredMessage } from '@signalbox/store';
 import type { InFlightMessage, Lease } from '../leases/lease.ts';
 import type { LeaseTable } from '../leases/lease-table.ts';
 import { isRequest } from '../message-header.ts';
@@ -11,7 +11,7 @@ import { Redeliveries } from './redeliveries.ts';
 
 /** The dependencies of the {@link Dispatcher}. */
 export interface DispatcherDeps extends Omit<PusherDeps, 'heldBack'> {
-  store: InboxStore;
+  cluster: Pick<ClusterPort, 'read'>;
   leases: LeaseTable;
   onError: (error: unknown) => void;
 }
@@ -35,18 +35,21 @@ export class Dispatcher {
     });
   }
 
-  /** Takes a message that was just stored. It is pushed now if no other waits before it and there is room. If not, it is read from the store later. */
-  stored(message: NewMessage, from: Sender, seq: number): void {
+  /**
+   * Takes a message that was just stored. It is pushed now if no other waits before it and there is room. If not, it is read from the store
+   * later. Another broker may have stored those up to `after` that come before it.
+   */
+  stored(message: NewMessage, from: Sender, seq: number, after = 0): void {
     const { waiting, time } = this.#deps;
     const { inbox, createdAt, expiresAt, body } = message;
     const lease = this.#deps.leases.at(inbox);
     const shared = lease === undefined ? this.#deps.leases.ofGroup(inbox) : undefined;
     if (shared) {
-      this.#groups.stored(shared, message, from, seq);
+      this.#groups.stored(shared, message, from, seq, after);
       return;
     }
     const size = lease === undefined || body === undefined ? 0 : Buffer.byteLength(body);
-    const isNext = lease !== undefined && !lease.behind && lease.fits(size);
+    const isNext = lease !== undefined && !lease.behind && after <= lease.cursor && lease.fits(size);
     // Only a push needs the time.
     if (isNext) time.look();
     if (isRequest(message.kind) && (!isNext || hasExpired(message, time))) {
@@ -58,6 +61,7 @@ export class Dispatcher {
       if (pushed !== 'pushed') passOver(lease, seq);
     } else lease.behind = true;
     if (lease.reading) lease.missed = true;
+    if (after > lease.cursor) this.pump(lease);
   }
 
   /** Looks for messages in an inbox that were stored without a call of {@link stored}. */
@@ -169,7 +173,7 @@ export class Dispatcher {
     lease.settledSinceRead.clear();
     const limit = Math.min(room.messages, readBatch);
     const bytes = Math.min(room.bytes, readBytes);
-    const messages = await this.#deps.store.read(lease.address, lease.cursor, limit, bytes);
+    const messages = await this.#deps.cluster.read(lease.address, lease.cursor, limit, bytes);
     if (lease.ended || lease.isPaused) return 0;
     if (messages.length === 0) lease.behind = lease.missed;
     this.#deps.time.look();
@@ -184,10 +188,10 @@ export class Dispatcher {
 
   /** Pushes a message again, if it fits. Returns its bytes if it does not fit, or 0. */
   async #pushAgain(lease: Lease, seq: number): Promise<number> {
-    const { commits, store, time } = this.#deps;
+    const { commits, cluster, time } = this.#deps;
     lease.settledSinceRead.clear();
     await commits.written();
-    const [message] = await store.read(lease.address, seq - 1, 1, 1);
+    const [message] = await cluster.read(lease.address, seq - 1, 1, 1);
     if (lease.ended || lease.isPaused) return 0;
     const isThere = message?.seq === seq && !lease.inFlight.has(seq);
     if (isThere && !lease.fitsBytes(message.size)) return message.size;

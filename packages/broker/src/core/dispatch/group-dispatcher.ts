@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Sender } from '@signalbox/protocol';
-import { hasExpired, type InboxStore, type NewMessage, type StoredMessage } from '@signalbox/store';
+import { type ClusterPort, hasExpired, type NewMessage, type StoredMessage } from '@signalbox/store';
 import type { CommitQueue } from '../commits/commit-queue.ts';
 import type { InFlightMessage, Lease } from '../leases/lease.ts';
 import type { LeaseTable } from '../leases/lease-table.ts';
@@ -13,7 +13,7 @@ import { readBatch, readBytes } from './read-sizes.ts';
 
 /** The dependencies of the {@link GroupDispatcher}. */
 export interface GroupDispatcherDeps {
-  store: InboxStore;
+  cluster: Pick<ClusterPort, 'read'>;
   commits: CommitQueue;
   leases: LeaseTable;
   waiting: WaitingRequests;
@@ -38,11 +38,13 @@ export class GroupDispatcher {
     this.#deps = deps;
   }
 
-  /** Takes a message that was just stored. */
-  stored(shared: SharedLease, message: NewMessage, from: Sender, seq: number): void {
+  /** Takes a message that was just stored. Another broker may have stored those up to `after`. */
+  stored(shared: SharedLease, message: NewMessage, from: Sender, seq: number, after: number): void {
     const { waiting, time, pusher } = this.#deps;
     const { inbox, createdAt, expiresAt, body, group, kind } = message;
     if (shared.reading) shared.missed = true;
+    const isBehind = after > shared.cursor;
+    if (isBehind) shared.behind = true;
     const size = body === undefined ? 0 : Buffer.byteLength(body);
     const isNext = !shared.behind && shared.mayHandOut(seq, group?.key);
     const member = isNext ? shared.next(size) : undefined;
@@ -56,6 +58,7 @@ export class GroupDispatcher {
     // A message of a key that is not free is remembered there.
     if (member || (!shared.behind && !isNext)) shared.cursor = Math.max(shared.cursor, seq);
     else shared.behind = true;
+    if (isBehind) this.#pump(shared);
   }
 
   /** Looks for messages that were stored without a call of {@link stored}. */
@@ -149,11 +152,11 @@ export class GroupDispatcher {
 
   /** Reads on, and hands out what may be handed out. */
   async #handOutBacklog(shared: SharedLease, limit: number): Promise<Progress> {
-    const { store, time, isDelayed } = this.#deps;
+    const { cluster, time, isDelayed } = this.#deps;
     shared.missed = false;
     shared.endedSinceRead.clear();
     const bytes = Math.min(shared.room().bytes, readBytes);
-    const messages = await store.read(shared.address, shared.cursor, limit, bytes);
+    const messages = await cluster.read(shared.address, shared.cursor, limit, bytes);
     if (messages.length === 0) shared.behind = shared.missed;
     time.look();
     let handedOut = 0;
@@ -169,10 +172,10 @@ export class GroupDispatcher {
   }
 
   async #handOutAgain(shared: SharedLease, seq: number): Promise<Progress> {
-    const { commits, store, time, isDelayed } = this.#deps;
+    const { commits, cluster, time, isDelayed } = this.#deps;
     shared.endedSinceRead.clear();
     await commits.written();
-    const [message] = await store.read(shared.address, seq - 1, 1, 1);
+    const [message] = await cluster.read(shared.address, seq - 1, 1, 1);
     if (shared.holderOf(seq) || isDelayed(shared.address, seq)) return 'went_on';
     if (message?.seq !== seq) {
       shared.ended(seq);

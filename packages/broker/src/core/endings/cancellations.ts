@@ -1,5 +1,6 @@
 import type { Sender } from '@signalbox/protocol';
-import type { InboxStore, NewMessage } from '@signalbox/store';
+import type { ClusterPort, InboxStore, NewMessage } from '@signalbox/store';
+import { passOnCancel } from '../../cluster/live-lane.ts';
 import type { CommitQueue } from '../commits/commit-queue.ts';
 import type { LeaseTable } from '../leases/lease-table.ts';
 import { headerOf, headerOfNew } from '../message-header.ts';
@@ -14,6 +15,7 @@ const maxSentWith = 10_000;
 /** The dependencies of {@link Cancellations}. */
 export interface CancellationsDeps {
   store: InboxStore;
+  cluster: Pick<ClusterPort, 'tell'>;
   commits: CommitQueue;
   leases: LeaseTable;
   settler: Settler;
@@ -36,11 +38,11 @@ export class Cancellations {
 
   /**
    * Cancels the request `id` that `sender` sent to the inbox `to`. If it was not pushed, it is settled. If it was pushed, its holder is
-   * told. If it has not arrived yet, it is cancelled when it arrives. Resolves with the number of messages that were not due and are
+   * told, also at another broker. If it has not arrived yet, it is cancelled when it arrives. Resolves with the number of messages that were not due and are
    * cancelled.
    */
   async cancel(sender: Sender, to: string, id: string): Promise<number> {
-    const { store, leases, settler, monotonic } = this.#deps;
+    const { store, cluster, leases, settler, monotonic } = this.#deps;
     const key = cancelKey(to, sender.agent, id);
     this.#early.add(key, monotonic());
     const found = await store.find(to, sender.agent, id);
@@ -50,6 +52,9 @@ export class Cancellations {
       return cancelled;
     }
     if (!this.#early.take(key, monotonic())) return 0;
+    // Only the broker that holds the inbox knows whether the request was handed out.
+    const passedOn = leases.at(to) === undefined && passOnCancel(cluster, to, sender, id);
+    if (passedOn !== false && (await passedOn)) return 0;
     const lease = leases.holderOf(to, found.seq);
     const pushed = lease?.inFlight.get(found.seq);
     if (!lease || !pushed) {

@@ -68,6 +68,8 @@ export class Lease {
   started = false;
   /** True once the lease is over. */
   ended = false;
+  /** True if it ended because another broker had taken the inbox. Acks that came too late have changed nothing. */
+  isLost = false;
   /** True for a member of a group that missed an ack deadline and has said nothing of its messages since. */
   isSilent = false;
   /** True while an operator holds the agent: only answers to what it asked are pushed, and to its main inbox and as a member nothing. */

@@ -24,6 +24,7 @@ function setUp(...dueIn: number[]) {
   const released: number[] = [];
   const store = { isFull: false };
   const releases = new Releases({
+    isAlone: true,
     scheduled: {
       due: async (at: number, limit: number) =>
         waiting.filter(({ createdAt }) => createdAt <= at).slice(0, limit) as NewMessage[],

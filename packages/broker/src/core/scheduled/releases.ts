@@ -17,6 +17,8 @@ export interface ReleasesDeps {
   commits: Pick<CommitQueue, 'append' | 'written'>;
   /** Tells whether some consumer holds an inbox now. */
   isHeld: (inbox: string) => boolean;
+  /** False if other brokers schedule messages, which this one has to release if they are gone by then. */
+  isAlone: boolean;
   time: ExpiryClock;
   onError: (error: unknown) => void;
 }
@@ -61,7 +63,8 @@ export class Releases {
   }
 
   async #releaseAll(): Promise<void> {
-    const { scheduled, commits, time } = this.#deps;
+    const { scheduled, commits, isAlone, time } = this.#deps;
+    if (!isAlone) await this.#findNext();
     let last: number | undefined;
     while (this.#nextDueAt <= time.look().earliest) {
       const due = await scheduled.due(time.earliest, atOnce.messages, atOnce.bytes);

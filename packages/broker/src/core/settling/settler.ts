@@ -38,6 +38,8 @@ export interface SettlerDeps {
   /** Called when a message is given up or cancelled, whether somebody has it or not. */
   onEnded: (inbox: string, seq: number) => void;
   waiting: WaitingRequests;
+  /** False if another broker may have pushed what this one did not. */
+  isAlone: boolean;
   tail: Tail;
   meter: Meter;
   now: () => number;
@@ -94,14 +96,14 @@ export class Settler {
 
   /** Settles a message that no consumer will handle any more. */
   giveUp(seq: number, message: MessageHeader, { outcome, reason, detail }: GiveUpReason): void {
-    const { commits, onEnded, waiting, tail, meter, now } = this.#deps;
+    const { commits, onEnded, waiting, isAlone, tail, meter, now } = this.#deps;
     const waited = waiting.remove(seq);
     const kept = detail?.slice(0, maxReasonLength);
     const { copyOf, inbox } = message;
     const told = copyOf === undefined ? kept : `'${inbox}' of '${copyOf}': ${kept ?? reason}`;
     const why = {
       reason,
-      may_have_run: waited?.wasPushed ?? true,
+      may_have_run: !isAlone || (waited?.wasPushed ?? true),
       ...(told !== undefined && { detail: told }),
     };
     commits.settle({

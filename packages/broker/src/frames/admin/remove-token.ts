@@ -18,10 +18,17 @@ export async function removeToken(
     auditCaller(caller, 'token_revoked', { detail, name: agent }, deps);
   };
   const removed = await deps.tokens.revoke(id, announce);
-  const gone = new Set(removed);
-  deps.connected.endWhere(({ token }) => gone.has(token.id), revokedToken);
-  for (const tokenId of removed) {
-    await deps.delivery.cancellations.cancelSentWith(tokenId, 'the token it was sent with was revoked');
-  }
+  await endRevoked(removed, deps);
   return removed;
+}
+
+/** Ends the connections with tokens that were revoked, and gives up the requests that were sent with them. */
+export async function endRevoked(
+  ids: readonly string[],
+  { connected, delivery }: Pick<FrameDeps, 'connected' | 'delivery'>,
+): Promise<void> {
+  const gone = new Set(ids);
+  connected.endWhere(({ token }) => gone.has(token.id), revokedToken);
+  for (const id of ids)
+    await delivery.cancellations.cancelSentWith(id, 'the token it was sent with was revoked');
 }

@@ -61,7 +61,7 @@ export function deliver(
   deps: Deps,
   body: string | undefined,
 ): Outcome | Promise<Outcome> {
-  const { delivery, tokens, agents, monotonic } = deps;
+  const { delivery, tokens, monotonic } = deps;
   const refusal =
     refuseForgedClaim(frame, caller.sender) ??
     refuseSize(body, caller.limits.message.bytes) ??
@@ -84,7 +84,18 @@ export function deliver(
   }
   if (verdict === 'only_as_answer') return submitIfAnswer(frame, caller, deps, body);
   if (isConfiguredSender(frame.to)) return { refusal: readsNothing(frame.to) };
-  if (isPileNobodyReads(frame, caller, deps)) return { refusal: nobodyHolds(frame.to) };
+  if (isPileNobodyReads(frame, caller, deps)) return submitIfHeldElsewhere(frame, caller, deps, body);
+  return submitToKnown(frame, caller, deps, body);
+}
+
+/** Gives the core a message to an agent or a group that is known. */
+function submitToKnown(
+  frame: DeliverFrame,
+  caller: Caller,
+  deps: Deps,
+  body: string | undefined,
+): Outcome | Promise<Outcome> {
+  const { delivery, agents } = deps;
   if (frame.all) return submitToAll(frame, caller, deps, body);
   // Only agents that exist can be written to. An agent exists if it holds its inbox, is known, or sent the request that this answers.
   const exists = frame.ephemeral || delivery.isHeld(frame.to) || agents.has(agentOf(frame.to));
@@ -131,6 +142,18 @@ function tooFast({ waitMs, excess }: NonNullable<ReturnType<AgentBudget['takeMes
   const message = `${excess.what}; send more slowly, or raise ${excess.setting}`;
   const refusal = { code: 'rate_limited', message } as const;
   return { refusal, retryAfterMs: waitMs, resumeAfterMs: Math.min(waitMs, refillMs) };
+}
+
+async function submitIfHeldElsewhere(
+  frame: DeliverFrame,
+  caller: Caller,
+  deps: Deps,
+  body: string | undefined,
+): Promise<Outcome> {
+  const elsewhere = await deps.delivery.heldElsewhere([frame.to]);
+  if (!caller.isConnected) return undefined;
+  if (elsewhere.has(frame.to)) return submitToKnown(frame, caller, deps, body);
+  return { refusal: nobodyHolds(frame.to) };
 }
 
 async function submitIfInboxExists(
@@ -181,19 +204,23 @@ function settlesItsRequest(
 /** Gives the message to the core. `answers` is the agent that sent the request, if the message is its final reply. `copies` are for members of a group. */
 function submit(
   frame: DeliverFrame,
-  { sender, token, consumer, producer, limits }: Caller,
+  caller: Caller,
   { delivery, groups, now }: Deps,
   body: string | undefined,
   { answers, copies }: Pick<NewMessage, 'answers' | 'copies'> = {},
 ): Outcome | Promise<Outcome> {
+  const { sender, token, consumer, producer, limits } = caller;
   const sentAt = now();
   const { not_before_ms: waitMs } = frame;
   const createdAt = sentAt + (waitMs ?? 0);
   const ttlMs = lifetimeOf(frame, limits.message);
   if (frame.ephemeral) {
     const from = frame.kind === 'mcp_request' ? decidingSender(sender, token) : sender;
-    if (delivery.deliverEphemeral(ephemeralFrame(from, frame, createdAt, ttlMs), body)) return undefined;
-    return { refusal: noConsumer(frame.to) };
+    const isPushed = delivery.deliverEphemeral(ephemeralFrame(from, frame, createdAt, ttlMs), body);
+    const outcome = (pushed: boolean): Outcome =>
+      pushed || !caller.isConnected ? undefined : { refusal: noConsumer(frame.to) };
+    // Its next frames wait, so that what it sends to another broker is bounded.
+    return typeof isPushed === 'boolean' ? outcome(isPushed) : isPushed.then(outcome);
   }
   // One member at a time works on a thread.
   const groupKey = frame.group_key ?? (isGroup(frame.to) ? frame.thread : undefined);

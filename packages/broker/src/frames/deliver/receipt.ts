@@ -23,7 +23,8 @@ export function receiptOf(
   { isHeld, hasMembers }: Recipients,
 ): Extract<BrokerFrame, { type: 'delivered' }> | Refusal {
   const { id, answers, inbox } = message;
-  const waits = answers !== undefined && !isHeld(inbox) ? true : undefined;
+  const isElsewhere = result.result === 'stored' && result.isHeldElsewhere === true;
+  const waits = answers !== undefined && !isHeld(inbox) && !isElsewhere ? true : undefined;
   switch (result.result) {
     case 'stored':
     case 'scheduled':

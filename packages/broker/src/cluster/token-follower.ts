@@ -1,0 +1,57 @@
+import type { TokenStore } from '@signalbox/store';
+import type { TokenRegistry } from '../auth/token-registry.ts';
+import type { Holds } from '../holds/holds.ts';
+
+/** The dependencies of a {@link TokenFollower}. */
+export interface TokenFollowerDeps {
+  /** False if no other broker changes anything. */
+  hasOthers: boolean;
+  store: Pick<TokenStore, 'changes'>;
+  tokens: Pick<TokenRegistry, 'beginChanges' | 'takeOver'>;
+  holds: Pick<Holds, 'beginChanges' | 'takeOver'>;
+  /** Called with the ids of tokens that another broker has revoked. */
+  onRevoked: (ids: readonly string[]) => Promise<void>;
+}
+
+/** Takes over the tokens and the holds that other brokers have changed in the store. */
+export class TokenFollower {
+  readonly #deps: TokenFollowerDeps;
+  #version = 0;
+  #running: Promise<void> = Promise.resolve();
+  /** The look that begins when the running one has ended. */
+  #next: Promise<void> | undefined;
+
+  constructor(deps: TokenFollowerDeps) {
+    this.#deps = deps;
+  }
+
+  /** False if no other broker changes anything. */
+  get hasOthers(): boolean {
+    return this.#deps.hasOthers;
+  }
+
+  /** Resolves when all that was changed before the call is in force here. Callers share a look that has not begun. */
+  follow(): Promise<void> {
+    if (!this.hasOthers) return Promise.resolve();
+    this.#next ??= this.#running
+      .catch(() => {})
+      .then(() => {
+        this.#next = undefined;
+        this.#running = this.#look();
+        return this.#running;
+      });
+    return this.#next;
+  }
+
+  async #look(): Promise<void> {
+    const { store, tokens, holds, onRevoked } = this.#deps;
+    tokens.beginChanges();
+    holds.beginChanges();
+    const changes = await store.changes?.(this.#version);
+    if (!changes) return;
+    this.#version = changes.version;
+    const revoked = tokens.takeOver(changes);
+    if (changes.holds) holds.takeOver(changes.holds);
+    if (revoked.length > 0) await onRevoked(revoked);
+  }
+}
