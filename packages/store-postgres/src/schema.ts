@@ -41,12 +41,25 @@ const tables = `
   CREATE TABLE @session (
     broker text PRIMARY KEY, epoch bigint NOT NULL, owner text NOT NULL, alive_until timestamptz NOT NULL, commits bigint NOT NULL
   ) WITH (fillfactor = 50, ${busy});
+  -- The epochs of all brokers, so that one names a session.
+  CREATE SEQUENCE @session_epoch;
   CREATE TABLE @meta (key text PRIMARY KEY, value text NOT NULL);
   -- One sequence for all inboxes. Its numbers are drawn while the rows of the inboxes are locked: see inbox-store/batch-loader.ts.
   CREATE SEQUENCE @message_seq;
-  -- The row that each transaction locks that stores a message in an inbox, or settles one.
+  -- What a broker has to look at: an inbox of its that another one has stored messages in, or has taken. A crash of the server empties it.
+  CREATE UNLOGGED TABLE @wake (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, session bigint NOT NULL, inbox ${name}
+  ) WITH (${busy});
+  CREATE INDEX ON @wake (session);
+  -- What is told to the holder of an inbox and never stored.
+  CREATE UNLOGGED TABLE @live (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, session bigint NOT NULL, inbox ${name}, header bytea NOT NULL, body bytea
+  ) WITH (${busy});
+  CREATE INDEX ON @live (session, id);
+  -- The row that each transaction locks that stores a message in an inbox, or settles one. session is the epoch of the broker which
+  -- holds the inbox, and head_seq the highest number that was given to a message of it.
   CREATE TABLE @inbox (
-    name text COLLATE "C" PRIMARY KEY, pending bigint NOT NULL DEFAULT 0, bytes bigint NOT NULL DEFAULT 0,
+    name text COLLATE "C" PRIMARY KEY, session bigint, head_seq bigint NOT NULL DEFAULT 0, pending bigint NOT NULL DEFAULT 0, bytes bigint NOT NULL DEFAULT 0,
     scheduled bigint NOT NULL DEFAULT 0, scheduled_bytes bigint NOT NULL DEFAULT 0
   ) WITH (fillfactor = 50, ${busy});
   -- What is stored for each agent, and of each agent as far as it counts against it. Locked after the inboxes.
@@ -89,7 +102,13 @@ const tables = `
   CREATE INDEX ON @open_request (open_until);
 
   -- Records as JSON.
-  CREATE TABLE @token (id text PRIMARY KEY, hash text NOT NULL UNIQUE, created_at bigint NOT NULL, record text NOT NULL);
+  CREATE TABLE @token (
+    id text PRIMARY KEY, hash text NOT NULL UNIQUE, created_at bigint NOT NULL, record text NOT NULL, version bigint NOT NULL
+  );
+  CREATE INDEX ON @token (version);
+  -- The version of tokens and holds. Each change raises it under the lock of this row, so that the order is that of the commits.
+  CREATE TABLE @token_change (version bigint NOT NULL, removed_at bigint NOT NULL, holds_at bigint NOT NULL) WITH (${busy});
+  INSERT INTO @token_change VALUES (0, 0, 0);
   CREATE TABLE @hold (id text PRIMARY KEY, created_at bigint NOT NULL, record text NOT NULL);
   CREATE TABLE @known_agent (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE);
 

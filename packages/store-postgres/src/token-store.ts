@@ -1,4 +1,4 @@
-import type { HoldRecord, TokenRecord, TokenStore } from '@signalbox/store';
+import type { HoldRecord, TokenChanges, TokenRecord, TokenStore } from '@signalbox/store';
 import type { Statement } from './database/connection.ts';
 import type { PostgresDatabase } from './database/database.ts';
 
@@ -14,9 +14,11 @@ class Records<T extends { id: string; createdAt: number }> {
   readonly #database: PostgresDatabase;
   readonly #all: Statement;
   readonly #remove: Statement;
+  readonly #removed: Statement;
 
   constructor(database: PostgresDatabase, table: 'token' | 'hold') {
     this.#database = database;
+    this.#removed = raiseVersion(database, table === 'token' ? 'removed_at' : 'holds_at');
     this.#all = database.statement(`SELECT record FROM @${table} ORDER BY created_at, id`);
     this.#remove = database.statement(`DELETE FROM @${table} WHERE id = $1 RETURNING id`);
   }
@@ -27,9 +29,17 @@ class Records<T extends { id: string; createdAt: number }> {
   }
 
   async remove(id: string): Promise<boolean> {
-    const removed = await this.#database.transaction((transaction) => transaction.query(this.#remove, [id]));
-    return removed.length > 0;
+    return this.#database.transaction(async (transaction) => {
+      const removed = await transaction.query(this.#remove, [id]);
+      if (removed.length > 0) transaction.write(this.#removed);
+      return removed.length > 0;
+    });
   }
+}
+
+/** Makes the statement that raises the version for a change of one kind. */
+function raiseVersion(database: PostgresDatabase, column: 'removed_at' | 'holds_at'): Statement {
+  return database.statement(`UPDATE @token_change SET version = version + 1, ${column} = version + 1`);
 }
 
 class PostgresTokenStore implements TokenStore {
@@ -38,6 +48,10 @@ class PostgresTokenStore implements TokenStore {
   readonly #holds: Records<HoldRecord>;
   readonly #addToken: Statement;
   readonly #addHold: Statement;
+  readonly #holdAdded: Statement;
+  readonly #version: Statement;
+  readonly #added: Statement;
+  readonly #ids: Statement;
   readonly #agents: Statement;
   readonly #addAgents: Statement;
   readonly #dropAgents: Statement;
@@ -46,7 +60,16 @@ class PostgresTokenStore implements TokenStore {
     this.#database = database;
     this.#tokens = new Records(database, 'token');
     this.#holds = new Records(database, 'hold');
-    this.#addToken = database.statement('INSERT INTO @token VALUES ($1, $2, $3, $4)');
+    this.#addToken = database.statement(
+      `WITH change AS (UPDATE @token_change SET version = version + 1 RETURNING version)
+       INSERT INTO @token SELECT $1::text, $2::text, $3::bigint, $4::text, version FROM change`,
+    );
+    this.#holdAdded = raiseVersion(database, 'holds_at');
+    this.#version = database.statement(
+      'SELECT version, removed_at AS "removedAt", holds_at AS "holdsAt" FROM @token_change',
+    );
+    this.#added = database.statement('SELECT record FROM @token WHERE version > $1');
+    this.#ids = database.statement('SELECT id FROM @token');
     this.#addHold = database.statement('INSERT INTO @hold VALUES ($1, $2, $3)');
     this.#agents = database.statement('SELECT name FROM @known_agent ORDER BY number');
     this.#addAgents = database.statement(
@@ -62,9 +85,27 @@ class PostgresTokenStore implements TokenStore {
     return this.#tokens.all();
   }
 
+  /** The version is read before what has changed, so that nothing is missing up to it. */
+  async changes(since: number): Promise<TokenChanges> {
+    const [now] = await this.#database.read<{ version: number; removedAt: number; holdsAt: number }>(
+      this.#version,
+    );
+    const { version, removedAt, holdsAt } = now!;
+    if (version === since) return { version, added: [] };
+    const added = await this.#database.read<{ record: string }>(this.#added, [since]);
+    const ids = removedAt > since ? await this.#database.read<{ id: string }>(this.#ids) : undefined;
+    return {
+      version,
+      added: added.map(({ record }) => JSON.parse(record) as TokenRecord),
+      ...(ids && { ids: new Set(ids.map(({ id }) => id)) }),
+      ...(holdsAt > since && { holds: await this.holds() }),
+    };
+  }
+
   async add(record: TokenRecord): Promise<void> {
     const { id, hash, createdAt } = record;
-    await this.#write(this.#addToken, [id, hash, createdAt, JSON.stringify(record)]);
+    const values = [id, hash, createdAt, JSON.stringify(record)];
+    await this.#database.transaction((transaction) => transaction.query(this.#addToken, values));
   }
 
   remove(id: string): Promise<boolean> {
@@ -76,7 +117,11 @@ class PostgresTokenStore implements TokenStore {
   }
 
   async addHold(record: HoldRecord): Promise<void> {
-    await this.#write(this.#addHold, [record.id, record.createdAt, JSON.stringify(record)]);
+    const values = [record.id, record.createdAt, JSON.stringify(record)];
+    await this.#database.transaction(async (transaction) => {
+      transaction.write(this.#addHold, values);
+      transaction.write(this.#holdAdded);
+    });
   }
 
   removeHold(id: string): Promise<boolean> {
@@ -97,8 +142,4 @@ class PostgresTokenStore implements TokenStore {
 
   /** The database is the caller's. */
   async [Symbol.asyncDispose](): Promise<void> {}
-
-  async #write(statement: Statement, values: (string | number)[]): Promise<void> {
-    await this.#database.transaction((transaction) => transaction.query(statement, values));
-  }
 }

@@ -19,12 +19,13 @@ interface SessionRow {
 /**
  * The row that says that a broker lives, by the clock of the database. Each transaction writes into it, and is refused once another broker
  * has begun a session of the same name: so a broker that was stopped for longer than its lease can change nothing any more that another one
- * relies on. An `epoch` tells the sessions of one name apart.
+ * relies on. Of brokers that share a schema, it is refused as soon as the lease is over, because the others go on with its inboxes then. An
+ * `epoch` tells the sessions apart.
  */
 export class BrokerSession implements Session {
   readonly #database: PostgresDatabase;
   readonly #broker: string;
-  readonly #epoch: number;
+  readonly epoch: number;
   readonly #mark: Statement;
   readonly #find: Statement;
   readonly #leaseMs: number;
@@ -36,11 +37,11 @@ export class BrokerSession implements Session {
   private constructor(database: PostgresDatabase, broker: string, epoch: number, leaseMs: number) {
     this.#database = database;
     this.#broker = broker;
-    this.#epoch = epoch;
+    this.epoch = epoch;
     this.#leaseMs = leaseMs;
     this.#mark = database.statement(
       `UPDATE @session SET commits = $3, alive_until = clock_timestamp() + $4 * interval '1 millisecond'
-       WHERE broker = $1 AND epoch = $2 RETURNING epoch`,
+       WHERE broker = $1 AND epoch = $2 AND (broker = '${onlyBroker}' OR alive_until > clock_timestamp()) RETURNING epoch`,
     );
     this.#find = database.statement(
       'SELECT commits FROM @session WHERE broker = $1 AND epoch = $2 FOR UPDATE',
@@ -71,8 +72,8 @@ export class BrokerSession implements Session {
       if (other) throw inUse(database.place, other);
       const [begun] = await transaction.query<{ epoch: number }>(
         database.unnamed(
-          `INSERT INTO @session AS s VALUES ($1, 1, $2, clock_timestamp() + $3 * interval '1 millisecond', 0)
-           ON CONFLICT (broker) DO UPDATE SET epoch = s.epoch + 1, owner = excluded.owner, alive_until = excluded.alive_until,
+          `INSERT INTO @session AS s VALUES ($1, nextval('@session_epoch'), $2, clock_timestamp() + $3 * interval '1 millisecond', 0)
+           ON CONFLICT (broker) DO UPDATE SET epoch = excluded.epoch, owner = excluded.owner, alive_until = excluded.alive_until,
              commits = 0
            RETURNING epoch`,
         ),
@@ -87,7 +88,7 @@ export class BrokerSession implements Session {
   nextMark(): Mark {
     const commit = ++this.#commits;
     const { place } = this.#database;
-    const row = [this.#broker, this.#epoch];
+    const row = [this.#broker, this.epoch];
     return {
       statement: {
         statement: this.#mark,
@@ -112,7 +113,7 @@ export class BrokerSession implements Session {
       'UPDATE @session SET alive_until = clock_timestamp() WHERE broker = $1 AND epoch = $2',
     );
     await this.#database.transaction((transaction) =>
-      transaction.query(statement, [this.#broker, this.#epoch]),
+      transaction.query(statement, [this.#broker, this.epoch]),
     );
   }
 
@@ -134,7 +135,7 @@ function inUse(place: string, { broker, silentMs }: SessionRow): StoreError {
 function takenOver(place: string): StoreError {
   return new StoreError(
     'store_in_use',
-    `${place}: another broker has taken it over, because this one was not heard of for too long. This one changes nothing any more; start it again.`,
+    `${place}: another broker has taken it over, or may have taken its inboxes, because this one was not heard of for too long. This one changes nothing any more; start it again.`,
     undefined,
     { isFinal: true },
   );

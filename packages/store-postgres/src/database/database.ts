@@ -49,6 +49,8 @@ export interface Mark {
 
 /** Transactions belong to a session, and change nothing any more once it has ended. */
 export interface Session {
+  /** Tells it from every other session of every broker. */
+  readonly epoch: number;
   /** Returns the mark of the next transaction. */
   nextMark(): Mark;
   end(): Promise<void>;
@@ -99,6 +101,17 @@ export class PostgresDatabase implements AsyncDisposable {
     this.#session = session;
   }
 
+  /** The epoch of the session. */
+  get epoch(): number {
+    if (!this.#session) throw new Error('the broker has no session');
+    return this.#session.epoch;
+  }
+
+  /** Throws if the session is known to have ended. */
+  check(): void {
+    if (this.#final) throw this.#final;
+  }
+
   /** What the server said last of itself. There is none before the first connection. */
   get facts(): ServerFacts {
     if (!this.#facts) throw new Error('the database is not connected');
@@ -145,7 +158,7 @@ export class PostgresDatabase implements AsyncDisposable {
    */
   transaction<T>(change: (transaction: Transaction) => Promise<T>): Promise<T> {
     return this.#inTurn(async () => {
-      if (this.#final) throw this.#final;
+      this.check();
       const session = this.#session;
       if (!session) throw new Error('the broker has no session');
       const mark = session.nextMark();

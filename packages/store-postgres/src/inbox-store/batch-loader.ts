@@ -1,5 +1,6 @@
 import type { RequestKey } from '@signalbox/store';
 import { inboxesOf } from '@signalbox/store/rules';
+import type { InboxCluster } from '../cluster/postgres-cluster.ts';
 import { type Transaction, Undo } from '../database/attempt.ts';
 import type { Statement } from '../database/connection.ts';
 import type { PostgresDatabase } from '../database/database.ts';
@@ -16,7 +17,7 @@ import {
 import type { SettledSlices, Slice, SliceStatements } from './settled-slices.ts';
 import { WorkingDeadLetters } from './working-dead-letters.ts';
 import { WorkingScheduledMessages } from './working-scheduled.ts';
-import { WorkingSet } from './working-set.ts';
+import { type Holder, WorkingSet } from './working-set.ts';
 
 /** What a transaction has locked and read. */
 export interface Loaded {
@@ -36,6 +37,8 @@ export class MissingRows extends Undo {
 
 interface InboxRow {
   name: string;
+  session: number | null;
+  headSeq: number;
   pending: number;
   bytes: number;
   scheduled: number;
@@ -68,6 +71,7 @@ interface ForgottenRow {
  */
 export class BatchLoader {
   readonly #slices: SettledSlices;
+  readonly #cluster: InboxCluster | undefined;
   readonly #lockInboxes: Statement;
   readonly #lockAgents: Statement;
   readonly #pairs: Statement;
@@ -81,14 +85,15 @@ export class BatchLoader {
   readonly #makeInboxes: Statement;
   readonly #makeAgents: Statement;
 
-  constructor(database: PostgresDatabase, slices: SettledSlices) {
+  constructor(database: PostgresDatabase, slices: SettledSlices, cluster: InboxCluster | undefined) {
     this.#slices = slices;
+    this.#cluster = cluster;
     const ids = 'unnest($1::text[], $2::text[], $3::text[]) AS k(inbox, id, sender)';
     const hasId = `${idKey('m.')} = ${idKey('k.')}`;
     const places =
       'unnest($1::text[], $2::bigint[]) AS k(inbox, seq) JOIN @message m ON m.inbox = k.inbox AND m.seq = k.seq';
     this.#lockInboxes = database.statement(
-      `SELECT name, pending, bytes, scheduled, scheduled_bytes AS "scheduledBytes" FROM @inbox
+      `SELECT name, session, head_seq AS "headSeq", pending, bytes, scheduled, scheduled_bytes AS "scheduledBytes" FROM @inbox
        WHERE name = ANY($1::text[]) ORDER BY name FOR UPDATE`,
     );
     this.#lockAgents = database.statement(
@@ -154,6 +159,7 @@ export class BatchLoader {
     const reads = [
       query<InboxRow>(this.#lockInboxes, [[...plan.inboxes]]),
       query<AgentRow>(this.#lockAgents, [...placeColumns, [...plan.agents]]),
+      this.#cluster?.sessions(transaction),
       query<Slice>(this.#slices.list),
       plan.numbers > 0 ? query<{ number: number }>(this.#numbers, [plan.numbers]) : none,
       plan.pairs.size > 0
@@ -175,13 +181,34 @@ export class BatchLoader {
         ? query<ForgottenRow>(this.#forgotten, columnsOf(requests, 'inbox', 'id', 'sender'))
         : none,
     ] as const;
-    const [inboxes, agents, sliceRows, numbers, pairs, bySeq, byId, settled, scheduled, dead, forgotten] =
-      await Promise.all(reads);
+    const [
+      inboxes,
+      agents,
+      sessions,
+      sliceRows,
+      numbers,
+      pairs,
+      bySeq,
+      byId,
+      settled,
+      scheduled,
+      dead,
+      forgotten,
+    ] = await Promise.all(reads);
     if (!hasAll(inboxes, plan.ensured) || !hasAll(agents, plan.ensuredAgents)) throw new MissingRows();
     const counts = new Counts();
     const set = new WorkingSet(counts, now);
     for (const row of inboxes)
-      set.loadInbox(row.name, row.pending, row.bytes, { messages: row.scheduled, bytes: row.scheduledBytes });
+      set.loadInbox(
+        row.name,
+        {
+          messages: row.pending,
+          bytes: row.bytes,
+          scheduled: { messages: row.scheduled, bytes: row.scheduledBytes },
+          headSeq: row.headSeq,
+        },
+        this.#holderOf(row.session, sessions),
+      );
     for (const { name, received, receivedBytes, sent, sentBytes } of agents)
       counts.loadAgent(name, {
         received: { messages: received, bytes: receivedBytes },
@@ -208,6 +235,16 @@ export class BatchLoader {
       loaded.dead.load({ message: messageOf(row), deadAt, reason });
     await this.#loadMore(transaction, plan, loaded, sliceRows);
     return loaded;
+  }
+
+  #holderOf(
+    session: number | null,
+    sessions: Awaited<ReturnType<InboxCluster['sessions']>> = new Map(),
+  ): Holder | undefined {
+    if (session === null) return undefined;
+    if (session === this.#cluster?.session) return { isThis: true };
+    const known = sessions.get(session);
+    return known && { isThis: false, session, ...known };
   }
 
   /** Reads what is seldom needed: the scheduled messages of inboxes that have some, and slices that have come since they were looked at last. */

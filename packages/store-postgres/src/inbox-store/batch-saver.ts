@@ -40,8 +40,9 @@ export class BatchSaver {
     this.#close = database.statement('UPDATE @open_request SET is_over = true WHERE seq = ANY($1::bigint[])');
     this.#inboxes = database.statement(
       `UPDATE @inbox i SET pending = pending + k.messages, bytes = i.bytes + k.bytes, scheduled = scheduled + k.later,
-         scheduled_bytes = scheduled_bytes + k.later_bytes
-       FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]) AS k(name, messages, bytes, later, later_bytes)
+         scheduled_bytes = scheduled_bytes + k.later_bytes, head_seq = k.head_seq
+       FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
+         AS k(name, messages, bytes, later, later_bytes, head_seq)
        WHERE i.name = k.name`,
     );
     this.#agents = database.statement(
@@ -131,14 +132,19 @@ export class BatchSaver {
 
   #saveInboxes(transaction: Transaction, set: Loaded['set']): void {
     const changes = [...set.inboxes()]
-      .map(({ name, messages, bytes, scheduled, before }) => ({
+      .map(({ name, messages, bytes, scheduled, headSeq, before }) => ({
         name,
+        headSeq,
+        isLonger: headSeq !== before.headSeq,
         messages: messages - before.messages,
         bytes: bytes - before.bytes,
         later: scheduled.messages - before.scheduled.messages,
         laterBytes: scheduled.bytes - before.scheduled.bytes,
       }))
-      .filter(({ messages, bytes, later, laterBytes }) => messages || bytes || later || laterBytes);
+      .filter(
+        ({ messages, bytes, later, laterBytes, isLonger }) =>
+          messages || bytes || later || laterBytes || isLonger,
+      );
     if (changes.length === 0) return;
     transaction.write(this.#inboxes, [
       changes.map(({ name }) => name),
@@ -146,6 +152,7 @@ export class BatchSaver {
       changes.map(({ bytes }) => bytes),
       changes.map(({ later }) => later),
       changes.map(({ laterBytes }) => laterBytes),
+      changes.map(({ headSeq }) => headSeq),
     ]);
   }
 

@@ -33,11 +33,13 @@ import {
   type StoreCaps,
   StoreError,
 } from '@signalbox/store/rules';
+import type { InboxCluster } from '../cluster/postgres-cluster.ts';
+import type { WakeUp } from '../cluster/wake-ups.ts';
 import type { Statement } from '../database/connection.ts';
 import type { PostgresDatabase } from '../database/database.ts';
 import { type DurabilitySettings, durabilityColumns, receiptMeaning } from '../database/server-facts.ts';
 import { isGoneTable } from '../database/store-errors.ts';
-import { BatchLoader, MissingRows } from './batch-loader.ts';
+import { BatchLoader, type Loaded, MissingRows } from './batch-loader.ts';
 import { BatchPlan } from './batch-plan.ts';
 import { BatchSaver } from './batch-saver.ts';
 import { DeadLetterReader } from './dead-letter-reader.ts';
@@ -46,7 +48,7 @@ import { MessageReader } from './message-reader.ts';
 import { ScheduledReader } from './scheduled-reader.ts';
 import { maxAttempts, type RetentionLimits, SettledSlices } from './settled-slices.ts';
 import { StoredAmount } from './stored-amount.ts';
-import type { WorkingInbox } from './working-set.ts';
+import type { WorkingInbox, WorkingSet } from './working-set.ts';
 
 const MiB = 1024 * 1024;
 const hour = 60 * 60 * 1000;
@@ -69,6 +71,8 @@ const maxOpenRequests = 10_000;
 export interface PostgresInboxStoreOptions extends Partial<RetentionLimits> {
   /** An open database, which outlives the store. */
   database: PostgresDatabase;
+  /** The brokers that share the messages. By default this one is alone. */
+  cluster?: InboxCluster;
   /** No caps unless given. */
   caps?: GivenCaps;
   /** Tells whether an agent has the cap `privilegedRecipient`. Default: none has. */
@@ -108,6 +112,7 @@ class PostgresInboxStore implements InboxStore {
   readonly dead: DeadLetters;
   readonly scheduled: ScheduledMessages;
   readonly #database: PostgresDatabase;
+  readonly #cluster: InboxCluster | undefined;
   readonly #now: () => number;
   readonly #monotonic: () => number;
   readonly #caps: StoreCaps;
@@ -131,7 +136,7 @@ class PostgresInboxStore implements InboxStore {
   #tidiedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: PostgresInboxStoreOptions, identity: string) {
-    const { database, caps, isPrivileged = () => false, deadLetters, now = Date.now } = options;
+    const { database, cluster, caps, isPrivileged = () => false, deadLetters, now = Date.now } = options;
     const { monotonic = () => performance.now() } = options;
     const limits: RetentionLimits = {
       dedupeWindowMs: options.dedupeWindowMs ?? defaultLimits.dedupeWindowMs,
@@ -139,6 +144,7 @@ class PostgresInboxStore implements InboxStore {
       retentionBytes: options.retentionBytes ?? defaultLimits.retentionBytes,
     };
     this.#database = database;
+    this.#cluster = cluster;
     this.#identity = identity;
     this.#now = now;
     this.#monotonic = monotonic;
@@ -148,7 +154,7 @@ class PostgresInboxStore implements InboxStore {
     this.dedupeWindowMs = limits.dedupeWindowMs;
     this.#time = new BelievedTime(limits.dedupeWindowMs, { now, monotonic });
     this.#slices = new SettledSlices(database, limits, now);
-    this.#loader = new BatchLoader(database, this.#slices);
+    this.#loader = new BatchLoader(database, this.#slices, cluster);
     this.#saver = new BatchSaver(database);
     this.#reader = new MessageReader(database, this.#slices, () => this.#time.now());
     this.#letters = new DeadLetterReader(database);
@@ -191,13 +197,21 @@ class PostgresInboxStore implements InboxStore {
     if (takings.length + messages.length + settlements.length + attempts.length === 0) return [];
     if (settlements.some(({ outcome }) => outcome === 'dead')) this.#isLetterNew = true;
     try {
-      return await this.#change(BatchPlan.of(batch), (writer, now) => writer.apply(batch, now));
+      return await this.#change(BatchPlan.of(batch), (writer, now, { set }) =>
+        this.#withPlaces(writer.apply(batch, now), set),
+      );
     } catch (thrown) {
       if (!isFull(thrown) || messages.length === 0) throw thrown;
       // Settling frees room.
       await this.commit({ ...batch, messages: [] });
       return messages.map(() => ({ result: 'storage_full' }));
     }
+  }
+
+  /** Adds to what was stored what came before it, which other brokers may have stored. */
+  #withPlaces(appended: Appended[], set: WorkingSet): Appended[] {
+    if (!this.#cluster) return appended;
+    return appended.map((one) => (one.result === 'stored' ? { ...one, ...set.placeOf(one.seq) } : one));
   }
 
   /** The server has synced a commit when it confirms it. */
@@ -268,6 +282,7 @@ class PostgresInboxStore implements InboxStore {
   }
 
   async sweep(time: ExpiryTime): Promise<StoredMetadata[]> {
+    this.#database.check();
     const [settings] = await this.#database.read<DurabilitySettings>(this.#sql.settings);
     if (settings) this.#database.note({ receiptMeans: receiptMeaning(settings) });
     const expired = await this.#reader.expired(time);
@@ -383,21 +398,21 @@ class PostgresInboxStore implements InboxStore {
       plan.dead.push(seq);
       plan.counts(inbox, sender, isCounted);
     }
-    const dropped = await this.#change(plan, (_writer, _now, dead) =>
+    const dropped = await this.#change(plan, (_writer, _now, { dead }) =>
       facts.filter(({ seq }) => dead.drop(seq)).map(({ seq }) => seq),
     );
     return letters.filter(({ seq }) => dropped.includes(seq));
   }
 
   /** Applies a change to what its plan has locked and read. Rows that are missing are made, and tables that are gone are left out. */
-  async #change<T>(
-    plan: BatchPlan,
-    apply: (writer: Writer, now: number, dead: { drop(seq: number): unknown }) => T,
-  ): Promise<T> {
+  async #change<T>(plan: BatchPlan, apply: (writer: Writer, now: number, loaded: Loaded) => T): Promise<T> {
     await this.#amount.prepare(plan.numbers, plan.bytes);
     let slices = await this.#slices.statements();
     for (let attempt = 1; ; attempt++) {
       try {
+        let woken: WakeUp[] = [];
+        let fenced: ReadonlySet<string> = new Set();
+        const tenures = this.#cluster?.tenuresOf(plan.inboxes);
         const result = await this.#database.transaction(async (transaction) => {
           const loaded = await this.#loader.load(transaction, plan, slices, () => this.#time.now());
           const now = Math.floor(this.#now());
@@ -405,10 +420,15 @@ class PostgresInboxStore implements InboxStore {
           const deps = { messages, dead, scheduled, sequence, usage, caps: this.#caps };
           const usedBytes = () => this.#amount.bytes;
           const writer = new BatchWriter({ ...deps, isPrivileged: this.#isPrivileged, usedBytes });
-          const value = apply(writer, now, dead);
+          const value = apply(writer, now, loaded);
           this.#saver.save(transaction, loaded, now);
+          woken = wakeUpsOf(messages);
+          fenced = messages.fenced;
+          this.#cluster?.wakeUps.write(transaction, woken);
           return value;
         });
+        this.#cluster?.wakeUps.notify(woken);
+        for (const inbox of fenced) this.#cluster?.lost(inbox, tenures?.get(inbox));
         this.#amount.add(plan.numbers, plan.bytes);
         return result;
       } catch (thrown) {
@@ -439,9 +459,20 @@ class PostgresInboxStore implements InboxStore {
   }
 }
 
+/** The inboxes with new messages that other brokers hold. */
+function wakeUpsOf(set: WorkingSet): WakeUp[] {
+  return [...set.inboxes()].flatMap(({ name, headSeq, holder, before }) =>
+    headSeq !== before.headSeq && holder?.isThis === false ? [{ session: holder.session, inbox: name }] : [],
+  );
+}
+
 /** The tables with rows for what is stored, and how to tell a row for which nothing is. */
 const idleRows = [
-  ['inbox', 'pending = 0 AND scheduled = 0'],
+  [
+    'inbox',
+    `pending = 0 AND scheduled = 0
+       AND NOT EXISTS (SELECT FROM @session s WHERE s.epoch = inbox.session)`,
+  ],
   ['agent', 'received = 0 AND sent = 0'],
   ['sent_to', 'messages = 0'],
 ] as const;

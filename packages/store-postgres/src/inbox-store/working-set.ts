@@ -24,6 +24,8 @@ export interface WorkingMessage extends LoggedMessage {
   isChanged: boolean;
   /** True if it was settled by this transaction. */
   isSettled: boolean;
+  /** The highest number that was given to a message of its inbox before. Only new messages have it. */
+  readonly after?: number;
 }
 
 /** An inbox of a transaction, with the counts of its row and of what the transaction changed. */
@@ -31,13 +33,21 @@ export interface WorkingInbox extends CountedInbox {
   messages: number;
   bytes: number;
   readonly scheduled: Amount;
+  /** The highest number that was given to a message of it. */
+  headSeq: number;
+  /** The broker that holds it, if one does. */
+  readonly holder: Holder | undefined;
   /** The counts of its row, before the transaction. */
   readonly before: {
     readonly messages: number;
     readonly bytes: number;
     readonly scheduled: Readonly<Amount>;
+    readonly headSeq: number;
   };
 }
+
+/** The broker that holds an inbox: this one, or another one with its session, which may have run out a short time ago. */
+export type Holder = { isThis: true } | { isThis: false; session: number; isAlive: boolean };
 
 /**
  * The messages that one transaction is about: those that were loaded and those that it adds. The rules of batches work on it as on a whole
@@ -49,6 +59,8 @@ export class WorkingSet implements BatchMessages<WorkingInbox>, RequestSource {
     find: (key: RequestKey, settles?: { inbox: string; seq: number }): FoundRequest | undefined =>
       findRequest(this, key, settles, this.#now),
   };
+  /** Inboxes of other brokers of which a change was left out. */
+  readonly fenced = new Set<string>();
   /** Forgotten requests that were answered. */
   readonly closed = new Set<number>();
   readonly #counts: Counts;
@@ -63,9 +75,13 @@ export class WorkingSet implements BatchMessages<WorkingInbox>, RequestSource {
     this.#now = now;
   }
 
-  loadInbox(name: string, messages: number, bytes: number, scheduled: Amount): void {
-    const before = { messages, bytes, scheduled: { ...scheduled } };
-    this.#inboxes.set(name, { name, agent: agentOf(name), messages, bytes, scheduled, before });
+  loadInbox(
+    name: string,
+    counts: Pick<WorkingInbox, 'messages' | 'bytes' | 'scheduled' | 'headSeq'>,
+    holder: Holder | undefined,
+  ): void {
+    const before = { ...counts, scheduled: { ...counts.scheduled } };
+    this.#inboxes.set(name, { name, agent: agentOf(name), ...counts, holder, before });
   }
 
   /** Takes in a message that was read. The same one may be read twice: with its body, and without. */
@@ -95,7 +111,8 @@ export class WorkingSet implements BatchMessages<WorkingInbox>, RequestSource {
   inbox(name: string): WorkingInbox {
     const known = this.#inboxes.get(name);
     if (known) return known;
-    this.loadInbox(name, 0, 0, { messages: 0, bytes: 0 });
+    const scheduled = { messages: 0, bytes: 0 };
+    this.loadInbox(name, { messages: 0, bytes: 0, scheduled, headSeq: 0 }, undefined);
     return this.#inboxes.get(name)!;
   }
 
@@ -148,7 +165,9 @@ export class WorkingSet implements BatchMessages<WorkingInbox>, RequestSource {
       place: 'new',
       isChanged: false,
       isSettled: false,
+      after: inbox.headSeq,
     });
+    inbox.headSeq = seq;
     this.#count(inbox, shared, 1, size);
   }
 
@@ -163,6 +182,10 @@ export class WorkingSet implements BatchMessages<WorkingInbox>, RequestSource {
     const message = this.get(name, seq);
     if (!message) return false;
     if (isAnswered) message.answered = true;
+    if (this.#isFenced(message)) {
+      message.isChanged ||= isAnswered;
+      return false;
+    }
     message.ending = { at, outcome, reason };
     message.isSettled = true;
     this.#count(this.inbox(name), message.shared, -1, -message.size);
@@ -171,14 +194,14 @@ export class WorkingSet implements BatchMessages<WorkingInbox>, RequestSource {
 
   setTaken(inbox: string, seq: number, agent: string): void {
     const message = this.get(inbox, seq);
-    if (!message || message.takers?.includes(agent)) return;
+    if (!message || this.#isFenced(message) || message.takers?.includes(agent)) return;
     message.takers = withTaker(message.takers, agent);
     message.isChanged = true;
   }
 
   setAttempts(inbox: string, seq: number, attempts: number): void {
     const message = this.get(inbox, seq);
-    if (!message) return;
+    if (!message || this.#isFenced(message)) return;
     message.attempts = attempts;
     message.isChanged = true;
   }
@@ -197,6 +220,22 @@ export class WorkingSet implements BatchMessages<WorkingInbox>, RequestSource {
 
   /** What has changed is written by the caller. */
   save(): void {}
+
+  /** Returns the highest number that was given before to a message of the inbox of a new one, if this broker holds the inbox. */
+  placeOf(seq: number): { after: number; isHeldElsewhere?: true } {
+    const message = this.#bySeq.get(seq);
+    const holder = message && this.inbox(message.shared.inbox).holder;
+    if (holder?.isThis) return { after: message?.after ?? 0 };
+    return { after: Number.POSITIVE_INFINITY, ...(holder?.isAlive && { isHeldElsewhere: true }) };
+  }
+
+  /** Tells whether only another broker may say what becomes of a message: it holds the inbox, and may have handed the message out. */
+  #isFenced({ place, shared }: WorkingMessage): boolean {
+    const { holder } = this.inbox(shared.inbox);
+    if (place !== 'pending' || !holder || holder.isThis || !holder.isAlive) return false;
+    this.fenced.add(shared.inbox);
+    return true;
+  }
 
   #include(message: WorkingMessage): void {
     this.#bySeq.set(message.seq, message);

@@ -1,0 +1,66 @@
+import type { LiveMessage } from '@signalbox/store';
+import type { Statement } from '../database/connection.ts';
+import type { PostgresDatabase } from '../database/database.ts';
+import type { Notifications } from './notifications.ts';
+
+/** The most messages that wait for one broker. Further ones are lost, as in the live lane of a connection. */
+const maxWaiting = 10_000;
+/** The most that is read at once. */
+const readBatch = 256;
+
+/** Carries what is not stored to the broker that holds an inbox, in a table that a crash of the server empties. */
+export class LiveLane {
+  readonly #database: PostgresDatabase;
+  readonly #session: number;
+  readonly #notifications: Pick<Notifications, 'notify'>;
+  readonly #send: Statement;
+  readonly #take: Statement;
+
+  constructor(database: PostgresDatabase, session: number, notifications: Pick<Notifications, 'notify'>) {
+    this.#database = database;
+    this.#session = session;
+    this.#notifications = notifications;
+    this.#send = database.statement(
+      `WITH holder AS (
+         SELECT i.session FROM @inbox i JOIN @session s ON s.epoch = i.session
+         WHERE i.name = $1 AND i.session <> $2 AND s.alive_until > clock_timestamp()
+       ), sent AS (
+         INSERT INTO @live (session, inbox, header, body) SELECT session, $1, $3, $4 FROM holder
+         WHERE (SELECT count(*) FROM (SELECT FROM @live l, holder h WHERE l.session = h.session LIMIT ${maxWaiting}) w) < ${maxWaiting}
+       ) SELECT session FROM holder`,
+    );
+    this.#take = database.statement(
+      `DELETE FROM @live WHERE id = ANY(ARRAY(SELECT id FROM @live WHERE session = $1 ORDER BY id LIMIT ${readBatch}))
+       RETURNING id, inbox, header, body`,
+    );
+  }
+
+  /** Sends a message to the broker that holds an inbox. Resolves with false if no other one does. */
+  async send(inbox: string, { header, body }: LiveMessage): Promise<boolean> {
+    const values = [
+      inbox,
+      this.#session,
+      Buffer.from(header),
+      body === undefined ? null : Buffer.from(body),
+    ] as const;
+    const holders = await this.#database.read<{ session: number }>(this.#send, values);
+    this.#notifications.notify(holders.map(({ session }) => session));
+    return holders.length > 0;
+  }
+
+  /** Takes the messages that wait for this broker, in the order in which they were sent. */
+  async *take(): AsyncGenerator<{ inbox: string; message: LiveMessage }> {
+    for (;;) {
+      const rows = await this.#database.read<{
+        id: number;
+        inbox: string;
+        header: Buffer;
+        body: Buffer | null;
+      }>(this.#take, [this.#session]);
+      rows.sort((one, other) => one.id - other.id);
+      for (const { inbox, header, body } of rows)
+        yield { inbox, message: { header: header.toString(), body: body?.toString() } };
+      if (rows.length < readBatch) return;
+    }
+  }
+}

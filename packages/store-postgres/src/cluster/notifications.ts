@@ -1,0 +1,124 @@
+import pg from 'pg';
+import type { Statement } from '../database/connection.ts';
+import type { PostgresDatabase } from '../database/database.ts';
+import { toStoreError } from '../database/store-errors.ts';
+import { repeat } from './repeat.ts';
+
+/** A broker looks this often for messages of which it was not notified, in milliseconds. */
+const pollMs = 250;
+/** The pause before the connection that listens is opened again, in milliseconds. */
+const reopenMs = 1000;
+
+export interface NotificationsOptions {
+  url: string;
+  /** The session of this broker. */
+  session: number;
+  /** Called when there may be something for this broker, and every 250 ms. It is called again only when it has ended. */
+  onDue: () => Promise<void>;
+  /** Called after a time without the connection that listens: a server that was restarted after a crash has forgotten what it kept for it. */
+  onMissed: () => void;
+}
+
+/**
+ * Has brokers look at once for what others have written for them in tables. A notification says no more than that, and is sent in a statement
+ * of its own after the commit: in the transaction it would have all commits wait for each other. A broker that misses one looks a little later.
+ */
+export class Notifications implements AsyncDisposable {
+  readonly #database: PostgresDatabase;
+  readonly #options: NotificationsOptions;
+  readonly #send: Statement;
+  readonly #polling: AsyncDisposable;
+  #listener: pg.Client | undefined;
+  #reopening: NodeJS.Timeout | undefined;
+  #told = new Set<number>();
+  #telling: Promise<void> | undefined;
+  #looking: Promise<void> | undefined;
+  #isDue = false;
+  #isClosed = false;
+
+  constructor(database: PostgresDatabase, options: NotificationsOptions) {
+    this.#database = database;
+    this.#options = options;
+    this.#send = database.statement(`SELECT pg_notify(channel, '') FROM unnest($1::text[]) AS channel`);
+    this.#polling = repeat(pollMs, () => this.#look());
+  }
+
+  /** Begins to listen. Rejects with a `StoreError` if it can't. */
+  async listen(): Promise<void> {
+    const client = new pg.Client({
+      connectionString: this.#options.url,
+      application_name: 'signalbox',
+      keepAlive: true,
+    });
+    client.on('error', () => {});
+    client.on('notification', () => void this.#look().catch(() => {}));
+    client.on('end', () => this.#lost(client));
+    try {
+      await client.connect();
+      await client.query(`LISTEN ${this.#channel(this.#options.session)}`);
+      this.#listener = client;
+    } catch (error) {
+      void client.end().catch(() => {});
+      throw toStoreError(error, this.#database.place);
+    }
+  }
+
+  /** Notifies the brokers of sessions. Those that are named while a notification is sent are in the next one. */
+  notify(sessions: Iterable<number>): void {
+    for (const session of sessions) this.#told.add(session);
+    if (this.#told.size > 0) this.#telling ??= this.#tell();
+  }
+
+  async #tell(): Promise<void> {
+    while (this.#told.size > 0) {
+      const channels = [...this.#told].map((session) => this.#channel(session));
+      this.#told = new Set();
+      await this.#database.read(this.#send, [channels]).catch(() => {});
+    }
+    this.#telling = undefined;
+  }
+
+  #channel(session: number): string {
+    return `sbx_${this.#database.schema}_${session}`;
+  }
+
+  #look(): Promise<void> {
+    this.#isDue = true;
+    this.#looking ??= this.#handle().finally(() => {
+      this.#looking = undefined;
+    });
+    return this.#looking;
+  }
+
+  /** Looks again as long as there were notifications meanwhile. */
+  async #handle(): Promise<void> {
+    while (this.#isDue && !this.#isClosed) {
+      this.#isDue = false;
+      await this.#options.onDue();
+    }
+  }
+
+  #lost(client: pg.Client): void {
+    if (this.#isClosed || this.#listener !== client) return;
+    this.#listener = undefined;
+    this.#reopen();
+  }
+
+  #reopen(): void {
+    this.#reopening = setTimeout(() => {
+      this.listen().then(
+        () => this.#options.onMissed(),
+        () => this.#isClosed || this.#reopen(),
+      );
+    }, reopenMs);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#reopening);
+    await this.#polling[Symbol.asyncDispose]();
+    await this.#looking?.catch(() => {});
+    await this.#telling;
+    await this.#listener?.end().catch(() => {});
+  }
+}

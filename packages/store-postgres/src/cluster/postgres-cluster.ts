@@ -1,0 +1,192 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { ClusterListener, ClusterPort, InboxStore, StoredMessage } from '@signalbox/store';
+import type { Transaction } from '../database/attempt.ts';
+import type { Statement } from '../database/connection.ts';
+import type { PostgresDatabase } from '../database/database.ts';
+import { HeldInboxes } from './held-inboxes.ts';
+import { LiveLane } from './live-lane.ts';
+import { Notifications } from './notifications.ts';
+import { WakeUps } from './wake-ups.ts';
+
+/** The time after which messages are read again that were read without a session, in milliseconds. */
+const renewedMs = 100;
+
+/** The part of a cluster that a store needs. */
+export type InboxCluster = Pick<PostgresCluster, 'session' | 'sessions' | 'wakeUps' | 'tenuresOf' | 'lost'>;
+
+/** The time from a take of an inbox to its loss. It begins when the take has come through: what was read before may be old. */
+export interface Tenure {
+  hasBegun: boolean;
+}
+
+/** The brokers on one schema of a database, as one of them sees them. */
+export class PostgresCluster implements AsyncDisposable {
+  /** The number of this broker's session. */
+  readonly session: number;
+  readonly wakeUps: WakeUps;
+  readonly #database: PostgresDatabase;
+  readonly #notifications: Notifications;
+  readonly #lane: LiveLane;
+  readonly #inboxes: HeldInboxes;
+  readonly #holder: Statement;
+  readonly #elsewhere: Statement;
+  readonly #sessions: Statement;
+  /** The inboxes that this broker has asked for, and has neither given back nor heard to have lost. */
+  readonly #held = new Map<string, Tenure>();
+  #listener: ClusterListener | undefined;
+
+  private constructor(database: PostgresDatabase, url: string) {
+    const { epoch: session } = database;
+    this.#database = database;
+    this.session = session;
+    this.#notifications = new Notifications(database, {
+      url,
+      session,
+      onDue: () => this.#look(),
+      onMissed: () => this.#wakeAll(),
+    });
+    this.wakeUps = new WakeUps(database, session, this.#notifications);
+    this.#lane = new LiveLane(database, session, this.#notifications);
+    this.#inboxes = new HeldInboxes(database, session, this.wakeUps);
+    this.#sessions = database.statement(
+      `SELECT epoch, alive_until > clock_timestamp() AS "isAlive" FROM @session
+       WHERE alive_until > clock_timestamp() - interval '1 minute'`,
+    );
+    this.#holder = database.statement(
+      `SELECT i.session, EXISTS (SELECT FROM @session s WHERE s.epoch = i.session AND s.alive_until > clock_timestamp()) AS "isAlive"
+       FROM @inbox i WHERE i.name = $1`,
+    );
+    this.#elsewhere = database.statement(
+      `SELECT i.name FROM @inbox i JOIN @session s ON s.epoch = i.session
+       WHERE i.name = ANY($1::text[]) AND i.session <> $2 AND s.alive_until > clock_timestamp()`,
+    );
+  }
+
+  /** Listens for what other brokers tell this one, and forgets what was told to those that are gone. */
+  static async open(database: PostgresDatabase, url: string): Promise<PostgresCluster> {
+    for (const table of ['wake', 'live'])
+      await database.read(
+        database.unnamed(
+          `DELETE FROM @${table} t WHERE NOT EXISTS (SELECT FROM @session s WHERE s.epoch = t.session)`,
+        ),
+      );
+    await using opening = new AsyncDisposableStack();
+    const cluster = opening.use(new PostgresCluster(database, url));
+    await cluster.#notifications.listen();
+    opening.move();
+    return cluster;
+  }
+
+  /**
+   * Reads which sessions live, and which have run out a short time ago and may be prolonged yet. It does so in a transaction behind its
+   * locks, so that none of the locked rows is newer than this.
+   */
+  async sessions(transaction: Transaction): Promise<ReadonlyMap<number, { isAlive: boolean }>> {
+    const rows = await transaction.query<{ epoch: number; isAlive: boolean }>(this.#sessions);
+    return new Map(rows.map(({ epoch, isAlive }) => [epoch, { isAlive }]));
+  }
+
+  /** Returns the port for a broker whose messages are in `inboxes`. */
+  portOn(inboxes: Pick<InboxStore, 'read'>): ClusterPort {
+    return {
+      isAlone: false,
+      listen: (listener) => {
+        this.#listener = listener;
+      },
+      take: (inbox) => this.#take(inbox),
+      heldElsewhere: (inboxes) => this.#heldElsewhere(inboxes),
+      giveBack: (inbox) => {
+        this.#held.delete(inbox);
+        this.#inboxes.giveBack(inbox);
+      },
+      tell: (inbox, message) => this.#lane.send(inbox, message),
+      read: (inbox, ...range) => this.#readIfHeld(inbox, () => inboxes.read(inbox, ...range)),
+    };
+  }
+
+  async #take(inbox: string): Promise<void> {
+    const tenure = { hasBegun: false };
+    this.#held.set(inbox, tenure);
+    try {
+      await this.#inboxes.take(inbox);
+      tenure.hasBegun = true;
+    } catch (error) {
+      if (this.#held.get(inbox) === tenure) this.#held.delete(inbox);
+      throw error;
+    }
+  }
+
+  async #heldElsewhere(inboxes: readonly string[]): Promise<ReadonlySet<string>> {
+    const rows = await this.#database.read<{ name: string }>(this.#elsewhere, [[...inboxes], this.session]);
+    return new Set(rows.map(({ name }) => name));
+  }
+
+  /**
+   * Reads messages of an inbox that this broker holds. An inbox that is held after they were read was held when they were. While the session
+   * has run out, because the database was slow, any broker may settle the messages, and the row of an empty inbox may be removed: they are
+   * read again when the session is prolonged, and the inbox is taken again.
+   */
+  async #readIfHeld(inbox: string, read: () => Promise<StoredMessage[]>): Promise<StoredMessage[]> {
+    for (;;) {
+      const tenure = this.#begun(inbox);
+      const messages = await read();
+      const [row] = await this.#database.read<{ session: number | null; isAlive: boolean }>(this.#holder, [
+        inbox,
+      ]);
+      const session = row?.session ?? undefined;
+      if (session === this.session && row?.isAlive) return messages;
+      if (session !== undefined && session !== this.session) this.lost(inbox, tenure);
+      if (tenure === undefined || this.#held.get(inbox) !== tenure) return [];
+      this.#database.check();
+      if (session === undefined) await this.#inboxes.take(inbox);
+      else await wait(renewedMs);
+    }
+  }
+
+  /** Handles what other brokers have written for this one. */
+  async #look(): Promise<void> {
+    const listener = this.#listener;
+    if (!listener) return;
+    const woken = await this.wakeUps.find();
+    for (const [inbox, isHeld] of woken?.inboxes ?? []) this.#wake(inbox, isHeld);
+    await woken?.drop();
+    for await (const { inbox, message } of this.#lane.take()) listener.told(inbox, message);
+  }
+
+  #wake(inbox: string, isHeld: boolean): void {
+    this.#listener?.wake(inbox);
+    // The row may have been read before the last take. If this check fails, the next read makes another one.
+    if (!isHeld) this.#readIfHeld(inbox, async () => []).catch(() => {});
+  }
+
+  #wakeAll(): void {
+    for (const inbox of [...this.#held.keys()]) this.#listener?.wake(inbox);
+  }
+
+  /** Returns the tenures of those inboxes that this broker holds. */
+  tenuresOf(inboxes: Iterable<string>): ReadonlyMap<string, Tenure> {
+    const tenures = new Map<string, Tenure>();
+    for (const inbox of inboxes) {
+      const tenure = this.#begun(inbox);
+      if (tenure) tenures.set(inbox, tenure);
+    }
+    return tenures;
+  }
+
+  #begun(inbox: string): Tenure | undefined {
+    const tenure = this.#held.get(inbox);
+    return tenure?.hasBegun ? tenure : undefined;
+  }
+
+  /** Notes that another broker took an inbox in a tenure of this one. Nothing happens if this one has taken it again since. */
+  lost(inbox: string, tenure: Tenure | undefined): void {
+    if (tenure === undefined || this.#held.get(inbox) !== tenure) return;
+    this.#held.delete(inbox);
+    this.#listener?.lost(inbox);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#inboxes.idle();
+    await this.#notifications[Symbol.asyncDispose]();
+  }
+}

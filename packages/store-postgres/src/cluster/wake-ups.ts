@@ -1,0 +1,67 @@
+import type { Transaction } from '../database/attempt.ts';
+import type { Statement } from '../database/connection.ts';
+import type { PostgresDatabase } from '../database/database.ts';
+import type { Notifications } from './notifications.ts';
+
+/** An inbox that the broker of a session has to look at. */
+export interface WakeUp {
+  session: number;
+  inbox: string;
+}
+
+/** A wake-up of this broker, with whether it held the inbox. */
+export interface TakenWakeUp {
+  id: number;
+  inbox: string;
+  isHeld: boolean;
+}
+
+/**
+ * Tells brokers of inboxes that they have to look at. A row is written in the transaction that gives the reason, so that it can be read when
+ * there is something to see.
+ */
+export class WakeUps {
+  readonly #database: PostgresDatabase;
+  readonly #session: number;
+  readonly #notifications: Pick<Notifications, 'notify'>;
+  readonly #insert: Statement;
+  readonly #find: Statement;
+  readonly #drop: Statement;
+
+  constructor(database: PostgresDatabase, session: number, notifications: Pick<Notifications, 'notify'>) {
+    this.#database = database;
+    this.#session = session;
+    this.#notifications = notifications;
+    this.#insert = database.statement(
+      'INSERT INTO @wake (session, inbox) SELECT * FROM unnest($1::bigint[], $2::text[])',
+    );
+    this.#find = database.statement(
+      `SELECT w.id, w.inbox, i.session IS NOT DISTINCT FROM w.session AS "isHeld"
+       FROM @wake w LEFT JOIN @inbox i ON i.name = w.inbox WHERE w.session = $1`,
+    );
+    this.#drop = database.statement('DELETE FROM @wake WHERE id = ANY($1::bigint[])');
+  }
+
+  /** Writes wake-ups in a transaction. The caller calls {@link notify} after its commit. */
+  write(transaction: Transaction, wakeUps: readonly WakeUp[]): void {
+    if (wakeUps.length === 0) return;
+    transaction.write(this.#insert, [
+      wakeUps.map(({ session }) => session),
+      wakeUps.map(({ inbox }) => inbox),
+    ]);
+  }
+
+  notify(wakeUps: readonly WakeUp[]): void {
+    this.#notifications.notify(wakeUps.map(({ session }) => session));
+  }
+
+  /** Returns the inboxes that this broker has to look at, each once. */
+  async find(): Promise<{ inboxes: Map<string, boolean>; drop: () => Promise<unknown> } | undefined> {
+    const found = await this.#database.read<TakenWakeUp>(this.#find, [this.#session]);
+    if (found.length === 0) return undefined;
+    return {
+      inboxes: new Map(found.map(({ inbox, isHeld }) => [inbox, isHeld])),
+      drop: () => this.#database.read(this.#drop, [found.map(({ id }) => id)]),
+    };
+  }
+}

@@ -1,0 +1,58 @@
+import type { AuditLog, ClusterPort, InboxStore, TokenStore } from '@signalbox/store';
+import { openPostgresAuditLog, type PostgresAuditLogOptions } from './audit-log.ts';
+import { PostgresCluster } from './cluster/postgres-cluster.ts';
+import type { PostgresDatabaseOptions } from './database/database.ts';
+import { openPostgresInboxStore, type PostgresInboxStoreOptions } from './inbox-store/inbox-store.ts';
+import { openPostgresDatabase } from './open-database.ts';
+import { openPostgresTokenStore } from './token-store.ts';
+
+/** The stores of a broker in a schema, and the brokers that share them. */
+export interface PostgresStores extends AsyncDisposable {
+  inboxes: InboxStore;
+  tokens: TokenStore;
+  audit: AuditLog;
+  cluster: ClusterPort;
+}
+
+/** The options of a broker that shares a schema with others. */
+export interface PostgresStoresOptions
+  extends PostgresDatabaseOptions,
+    Omit<PostgresInboxStoreOptions, 'database' | 'cluster' | 'now' | 'monotonic'> {
+  /** The name of the broker among those that share the schema. */
+  broker: string;
+  /** The bytes of each kind of events in the audit log. */
+  auditBytes?: PostgresAuditLogOptions['maxBytes'];
+  /** Called when the audit log could not be written. */
+  onAuditError?: PostgresAuditLogOptions['onError'];
+}
+
+/** Opens everything that a broker keeps in a schema that it shares with others. Rejects as {@link openPostgresDatabase} does. */
+export async function openPostgresStores({
+  auditBytes: maxBytes,
+  onAuditError: onError,
+  ...options
+}: PostgresStoresOptions): Promise<PostgresStores> {
+  const { now, monotonic, ...rules } = options;
+  const clocks = { ...(now && { now }), ...(monotonic && { monotonic }) };
+  await using opened = new AsyncDisposableStack();
+  const database = opened.use(await openPostgresDatabase(options));
+  const cluster = opened.use(await PostgresCluster.open(database, options.url));
+  const inboxes = await openPostgresInboxStore({ ...rules, ...clocks, database, cluster });
+  const tokens = openPostgresTokenStore(database);
+  const audit = opened.use(
+    await openPostgresAuditLog({
+      database,
+      ...(maxBytes && { maxBytes }),
+      ...(onError && { onError }),
+      ...(now && { now }),
+    }),
+  );
+  const resources = opened.move();
+  return {
+    inboxes,
+    tokens,
+    audit,
+    cluster: cluster.portOn(inboxes),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}

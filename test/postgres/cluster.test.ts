@@ -1,0 +1,129 @@
+import type { ClusterListener, InboxStore } from '@signalbox/store';
+import { openPostgresStores } from '@signalbox/store-postgres';
+import { describe, expect, it } from 'vitest';
+import { serverUrl, testSchema } from '../support/postgres/test-store.ts';
+import { message } from '../support/store/test-store.ts';
+
+const none = { messages: [], attempts: [], settlements: [] };
+
+describe.skipIf(serverUrl === undefined)('The brokers on one schema', () => {
+  it('hand out and settle the messages of an inbox only while they hold it', async () => {
+    await using site = await openTwo();
+    const { one, other } = site;
+    const store = async (by: InboxStore, id: string) => {
+      const [stored] = await by.commit({ ...none, messages: [{ ...message(id), inbox: 'bob' }] });
+      if (stored?.result !== 'stored') throw new Error(stored?.result);
+      return stored;
+    };
+    const first = await store(one.inboxes, 'first');
+    // Nobody holds the inbox, so that no broker can tell what comes before its own message.
+    expect(first).toMatchObject({ after: Number.POSITIVE_INFINITY });
+    await one.cluster.take('bob');
+    const second = await store(one.inboxes, 'second');
+    expect(second).toEqual({ result: 'stored', seq: expect.any(Number), after: first.seq });
+    const third = await store(other.inboxes, 'third');
+    expect(third).toMatchObject({ after: Number.POSITIVE_INFINITY, isHeldElsewhere: true });
+    await expect.poll(() => one.heard).toEqual(['wake bob']);
+    expect(await other.cluster.heldElsewhere(['ann', 'bob'])).toEqual(new Set(['bob']));
+    expect(await ids(one)).toEqual(['first', 'second', 'third']);
+    expect(await ids(other)).toEqual([]);
+    // As the row of an empty inbox is removed while the session of its holder has run out.
+    await site.schema.sql(`UPDATE @inbox SET session = NULL WHERE name = 'bob'`);
+    expect(await ids(one)).toEqual(['first', 'second', 'third']);
+    expect(await other.cluster.heldElsewhere(['bob'])).toEqual(new Set(['bob']));
+
+    await other.cluster.take('bob');
+    const settle = (seq: number) => ({
+      settlements: [{ inbox: 'bob', seq, outcome: 'acked' as const }],
+      takings: [{ inbox: 'bob', seq, agent: 'eve' }],
+      attempts: [{ inbox: 'bob', seq, attempts: 4 }],
+      messages: [],
+    });
+    await one.inboxes.commit(settle(first.seq));
+    expect(one.heard).toContain('lost bob');
+    expect(await ids(one)).toEqual([]);
+    const [left] = await other.cluster.read('bob', 0, 1, 1e9);
+    expect(left).toMatchObject({ id: 'first', attempts: 0 });
+    await other.inboxes.commit(settle(first.seq));
+    other.cluster.giveBack('bob');
+    await other.cluster.take('ann');
+    // Nobody holds it any more, so that any broker settles what expires or is cancelled.
+    await one.inboxes.commit(settle(second.seq));
+    expect((await one.inboxes.read('bob', 0, 10, 1e9)).map(({ id }) => id)).toEqual(['third']);
+  });
+
+  it('store one reply to a request, also from a holder that has not heard that it lost the inbox', async () => {
+    await using site = await openTwo();
+    const { one, other } = site;
+    const [asked] = await one.inboxes.commit({
+      ...none,
+      messages: [{ ...message('q'), inbox: 'bob', openUntil: Date.now() + 1e6 }],
+    });
+    if (asked?.result !== 'stored') throw new Error(asked?.result);
+    await one.cluster.take('bob');
+    await other.cluster.take('bob');
+    const reply = (id: string) => ({
+      ...message(id),
+      inbox: 'ann',
+      sender: 'bob',
+      senderAddress: 'bob',
+      correlationId: 'q',
+      answers: 'ann',
+      settles: { inbox: 'bob', seq: asked.seq },
+    });
+    expect(await one.inboxes.commit({ ...none, messages: [reply('re:1')] })).toMatchObject([
+      { result: 'stored' },
+    ]);
+    expect(await other.cluster.read('bob', 0, 1, 1e9)).toMatchObject([{ id: 'q', answered: true }]);
+    expect(await other.inboxes.commit({ ...none, messages: [reply('re:2')] })).toMatchObject([
+      { result: 'already_answered' },
+    ]);
+    expect(await other.cluster.read('bob', 0, 1, 1e9)).toEqual([]);
+  });
+
+  it('change nothing once their session is over, and their inboxes are free', async () => {
+    await using site = await openTwo();
+    const { one, other } = site;
+    await one.cluster.take('bob');
+    await site.schema.sql(`UPDATE @session SET alive_until = now() - interval '1 s' WHERE broker = 'one'`);
+    await expect(one.inboxes.commit({ ...none, messages: [message('late')] })).rejects.toMatchObject({
+      code: 'store_in_use',
+      isFinal: true,
+    });
+    await expect(one.cluster.take('eve')).rejects.toMatchObject({ code: 'store_in_use' });
+    await expect(one.cluster.read('bob', 0, 1, 1)).rejects.toMatchObject({ code: 'store_in_use' });
+    expect(one.heard).toEqual([]);
+    expect(await other.cluster.heldElsewhere(['bob'])).toEqual(new Set());
+    expect(await other.cluster.tell('bob', { header: '{}', body: undefined })).toBe(false);
+    expect(await other.inboxes.commit({ ...none, messages: [message('stored')] })).toMatchObject([
+      { result: 'stored' },
+    ]);
+  });
+});
+
+type Opened = Awaited<ReturnType<typeof openPostgresStores>> & { heard: string[] };
+
+async function ids({ cluster }: Opened): Promise<string[]> {
+  return (await cluster.read('bob', 0, 10, 1e9)).map(({ id }) => id);
+}
+
+/** Two brokers' shares in one schema, and what each was told. */
+async function openTwo() {
+  await using opening = new AsyncDisposableStack();
+  const schema = opening.use(await testSchema());
+  const open = async (broker: string): Promise<Opened> => {
+    const opened = opening.use(await openPostgresStores({ ...schema, broker }));
+    const heard: string[] = [];
+    const listener: ClusterListener = {
+      wake: (inbox) => void heard.push(`wake ${inbox}`),
+      lost: (inbox) => void heard.push(`lost ${inbox}`),
+      told: () => {},
+    };
+    opened.cluster.listen(listener);
+    return { ...opened, heard };
+  };
+  const one = await open('one');
+  const other = await open('other');
+  const opened = opening.move();
+  return { schema, one, other, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+}

@@ -1,0 +1,206 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type BrokerClient, connectBroker, type Log, requestAddress } from '@signalbox/client';
+import { issueToken, placeHold, releaseHolds } from '@signalbox/operator';
+import { agentOf } from '@signalbox/protocol';
+import { startChild, tempDir } from '@signalbox/testing';
+import { describe, expect, it } from 'vitest';
+import { reached } from '../support/broker/broker-with-clients.ts';
+import { serverUrl, testSchema } from '../support/postgres/test-store.ts';
+
+const brokerMain = new URL('../support/postgres/broker-main.ts', import.meta.url);
+const timeoutMs = 20_000;
+
+describe.skipIf(serverUrl === undefined)('Two brokers on one schema', () => {
+  it('hand a message that came to one of them to an agent at the other, and its reply back', async () => {
+    await using site = await startTwo();
+    await using ann = await site.connect('ann', [site.one]);
+    await using bob = await site.connect('bob', [site.other]);
+    expect(ann.welcome.broker_id).toBe(bob.welcome.broker_id);
+    await bob.serve(['ask'], async ({ json }) => ({ kind: 'reply', body: json }));
+    // Both brokers store messages for the same inbox, so that neither knows what comes before its own.
+    const asks = Array.from({ length: 20 }, async (_, n) => {
+      const outcome = await ann.request('bob', 'ask', n, { timeoutMs });
+      return outcome.status === 'completed' ? outcome.reply.json : outcome;
+    });
+    const notes = Array.from({ length: 20 }, (_, n) => bob.deliver({ to: 'bob', kind: 'note', body: n }));
+    expect(await Promise.all(asks)).toEqual(asks.map((_, n) => n));
+    await Promise.all(notes);
+    await using inbox = await bob.subscribe();
+    const read: unknown[] = [];
+    for await (const { seq, body } of inbox.messages) {
+      read.push(JSON.parse(body!));
+      await bob.ack([seq!]);
+      if (read.length === notes.length) break;
+    }
+    expect(read).toEqual(notes.map((_, n) => n));
+  });
+
+  it('pass on what is not stored: requests, progress and cancels', async () => {
+    await using site = await startTwo();
+    await using ann = await site.connect('ann', [site.one]);
+    await using bob = await site.connect('bob', [site.other]);
+    const large = 'x'.repeat(20_000);
+    const ended = Promise.withResolvers<void>();
+    await bob.serve(['ask', 'task'], async ({ message, json, signal, progress }) => {
+      progress(`${message.id} begins`);
+      if (message.kind === 'ask') return { kind: 'reply', body: json };
+      signal.addEventListener('abort', () => ended.resolve());
+      await ended.promise;
+      return { kind: 'reply', body: 'too late' };
+    });
+    const told: unknown[] = [];
+    const onProgress = (step: unknown) => void told.push(step);
+    const asked = await ann.request('bob', 'ask', large, {
+      id: 'live',
+      ephemeral: true,
+      timeoutMs,
+      onProgress,
+    });
+    expect(asked).toMatchObject({ status: 'completed' });
+    const begun = Promise.withResolvers<void>();
+    const giveUp = new AbortController();
+    const task = ann.request('bob', 'task', null, {
+      id: 'stored',
+      timeoutMs,
+      signal: giveUp.signal,
+      onProgress: (step) => {
+        onProgress(step);
+        begun.resolve();
+      },
+    });
+    await begun.promise;
+    giveUp.abort();
+    expect(await task).toMatchObject({ status: 'cancelled' });
+    await ended.promise;
+    expect(told).toEqual(['live begins', 'stored begins']);
+    const nobody = Promise.withResolvers<unknown>();
+    const log: Log = ({ event, ...facts }) => void (event === 'refused' && nobody.resolve(facts.code));
+    await using eve = await site.connect('ann#eve', [site.one], { log });
+    await eve.deliver({ to: 'ann#nobody', kind: 'note', ephemeral: true });
+    expect(await nobody.promise).toBe('no_consumer');
+  });
+
+  it('know what happens to tokens and holds at the other one', async () => {
+    await using site = await startTwo();
+    const { operator } = site;
+    // The other broker has not heard of it when the client comes.
+    const { id, token } = await issueToken(operator, { agent: 'eve', role: 'worker' });
+    await using eve = await site.connect('eve', [site.other], { token });
+    await using bob = await site.connect('bob', [site.one]);
+    const sent = eve.deliver({ to: 'bob', kind: 'task', id: 'asked' });
+    expect(await sent).toMatchObject({ duplicate: false });
+    const hold = await placeHold(operator, { on: 'agent', name: 'eve', reason: 'a test' });
+    await expect
+      .poll(() => eve.deliver({ to: 'bob', kind: 'note' }).catch(({ code }: { code: string }) => code))
+      .toBe('held');
+    await releaseHolds(operator, { ids: [hold.id] });
+    await expect
+      .poll(() => eve.deliver({ to: 'bob', kind: 'note' }).catch(({ code }: { code: string }) => code))
+      .toMatchObject({ duplicate: false });
+    await operator.admin('token_revoke', { id });
+    expect(await eve.closed).toMatchObject({ code: 'unauthorized' });
+    await expect(site.connect('eve', [site.other], { token })).rejects.toMatchObject({
+      code: 'unauthorized',
+    });
+    await using again = await site.connect('bob', [site.other]);
+    expect(again.state.name).toBe('ready');
+    expect(bob.state.name).toBe('ready');
+  });
+
+  it('lose nothing when one of them is killed: its agent is at the other, and gets what it had not acked and what came since', async () => {
+    await using site = await startTwo();
+    await using ann = await site.connect('ann', [site.one]);
+    await using bob = await site.connect('bob', [site.other, site.one]);
+    await using inbox = await bob.subscribe();
+    for (const id of ['acked', 'unacked']) await ann.deliver({ to: 'bob', kind: 'note', id });
+    const [acked, unacked] = [(await inbox.messages.next()).value!, (await inbox.messages.next()).value!];
+    expect([acked.id, unacked.id]).toEqual(['acked', 'unacked']);
+    expect(await bob.ack([acked.seq!])).toEqual({ accepted: [acked.seq], rejected: [] });
+    await bob.deliver({ to: 'bob', kind: 'note', id: 'later', notBeforeMs: 1500 });
+    const gone = reached(bob, 'reconnecting');
+    await site.other.end('SIGKILL');
+    await gone;
+    await ann.deliver({ to: 'bob', kind: 'note', id: 'since' });
+    await reached(bob, 'ready');
+    expect(bob.url).toBe(site.one.ready.url);
+    const again = [(await inbox.messages.next()).value!, (await inbox.messages.next()).value!];
+    expect(again.map(({ id }) => id)).toEqual(['unacked', 'since']);
+    const later = (await inbox.messages.next()).value!;
+    expect(later).toMatchObject({ id: 'later' });
+    expect(await bob.ack([...again, later].map(({ seq }) => seq!))).toMatchObject({ rejected: [] });
+    expect(await bob.peek()).toEqual([]);
+  });
+
+  it('give an inbox to its newest holder, and leave out what the one before says of its messages', async () => {
+    await using site = await startTwo();
+    await using ann = await site.connect('ann', [site.one]);
+    await using before = await site.connect('bob', [site.other]);
+    await using had = await before.subscribe();
+    await ann.deliver({ to: 'bob', kind: 'note', id: 'both' });
+    const { seq } = (await had.messages.next()).value!;
+    // Stopped, the broker can't hear that its agent is elsewhere now, and its session ends.
+    process.kill(site.other.pid, 'SIGSTOP');
+    await using newest = await site.connect('bob', [site.one]);
+    await using has = await newest.subscribe();
+    expect((await has.messages.next()).value).toMatchObject({ id: 'both', seq });
+    await expect.poll(() => site.living()).toBe(1);
+    void before.ack([seq!]).catch(() => {});
+    process.kill(site.other.pid, 'SIGCONT');
+    expect(await site.other.exited).toMatchObject({ code: 70 });
+    expect(site.other.stderr()).toContain('store_in_use');
+    expect((await newest.peek()).map(({ id }) => id)).toEqual(['both']);
+    expect(await newest.ack([seq!])).toEqual({ accepted: [seq], rejected: [] });
+    expect(await newest.peek()).toEqual([]);
+  });
+});
+
+/** Two brokers in processes of their own, and an agent and an orchestrator with tokens that the first of them issued. */
+async function startTwo() {
+  await using starting = new AsyncDisposableStack();
+  const directory = starting.use(await tempDir());
+  const schema = starting.use(await testSchema());
+  const database = { url: schema.url, schema: schema.schema, leaseMs: 1000 };
+  const start = async (broker: string) => {
+    const dataDir = join(directory.path, broker);
+    const args = [JSON.stringify({ dataDir, broker, ...database })];
+    return starting.use(await startChild<{ url: string; operatorTokenFile: string }>(brokerMain, { args }));
+  };
+  const [one, other] = await Promise.all([start('one'), start('other')]);
+  const operator = await connectBroker({
+    url: one.ready.url,
+    token: (await readFile(one.ready.operatorTokenFile, 'utf8')).trim(),
+    agent: requestAddress('operator'),
+  });
+  starting.use(operator);
+  const issue = async (agent: string, role: string) => (await issueToken(operator, { agent, role })).token;
+  const tokens: Record<string, string> = {
+    ann: await issue('ann', 'worker'),
+    bob: await issue('bob', 'orchestrator'),
+  };
+  const resources = starting.move();
+  return {
+    one,
+    other,
+    operator,
+    issue,
+    /** The number of brokers whose session lives. */
+    living: async () => {
+      const sql = 'SELECT count(*)::int AS living FROM @session WHERE alive_until > clock_timestamp()';
+      return (await schema.sql(sql))[0]!.living;
+    },
+    connect: (
+      address: string,
+      at: { ready: { url: string } }[],
+      { log, token = tokens[agentOf(address)]! }: { log?: Log; token?: string } = {},
+    ): Promise<BrokerClient> =>
+      connectBroker({
+        url: at.map(({ ready }) => ready.url).join(','),
+        token,
+        agent: address,
+        random: () => 0,
+        ...(log && { log }),
+      }),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
