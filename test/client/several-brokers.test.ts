@@ -67,9 +67,14 @@ test('An address that refuses, does not answer or is not safe leads to the next 
   } satisfies Partial<ConnectOptions>;
   const refused = 'ws://127.0.0.1:9';
   const bad = [`unix:${unsafe.at}`, refused, `ws://127.0.0.1:${mute.at}`];
-  await using client = await connectBroker({ ...options, url: [...bad, broker.url].join(',') });
+  // A broker that is slower than that gets its turn again.
+  await using client = await connectBroker({
+    ...options,
+    url: [...bad, broker.url].join(','),
+    waitForBroker: true,
+  });
   expect(client.url).toBe(broker.url);
-  expect([unsafe.visitors(), mute.visitors()]).toEqual([0, 1]);
+  expect(mute.visitors()).toBeGreaterThan(0);
   await expect(connectBroker({ ...options, url: bad.join(',') })).rejects.toMatchObject({
     code: 'untrusted_socket',
     message: expect.stringMatching(
@@ -81,15 +86,17 @@ test('An address that refuses, does not answer or is not safe leads to the next 
   await expect(
     connectBroker({ ...options, url: `unix:${unsafe.at},unix:${unsafe.at}x`, waitForBroker: true }),
   ).rejects.toMatchObject({ code: 'untrusted_socket' });
+  const before = mute.visitors();
   await expect(
     connectBroker({
       ...options,
+      connectTimeoutMs: 30_000,
       url: `${broker.url},ws://127.0.0.1:${mute.at}`,
       token: 'sbx_wrong',
       waitForBroker: true,
     }),
   ).rejects.toMatchObject({ code: 'unauthorized' });
-  expect([unsafe.visitors(), mute.visitors()]).toEqual([0, 2]);
+  expect([unsafe.visitors(), mute.visitors()]).toEqual([0, before]);
 });
 
 /** Listens, takes connections and says nothing. `at` is the path or the port. */
