@@ -46,9 +46,8 @@ describe.skipIf(serverUrl === undefined)('A PostgreSQL store', () => {
     const absent = 'postgres://postgres@localhost/postgres?host=/tmp/signalbox-absent';
     const open = (url: string, name = schema) => openMessages({ url, schema: name, patienceMs: 0 });
     await expect(open(absent)).rejects.toEqual(refusal('store_unavailable', 'start the server'));
-    await expect(open('postgres://[')).rejects.toEqual(
-      refusal('store_refused', 'postgres://user:password@host'),
-    );
+    for (const address of ['postgres://[', 'mysql://localhost/db', 'db.example.com'])
+      await expect(open(address)).rejects.toEqual(refusal('store_refused', 'postgres://user:password@host'));
     for (const name of ['', 'Upper', 'x"y', 'a'.repeat(49)])
       await expect(open(absent, name)).rejects.toEqual(refusal('store_refused', 'broker.store.schema'));
   });

@@ -244,15 +244,19 @@ export class PostgresDatabase implements AsyncDisposable {
   }
 }
 
-/** Reads an address. The client that does it opens no connection. */
+/** Reads an address. The client that does it opens no connection, and takes addresses of other kinds of databases, too. */
 function targetOf(url: string): Parameters<typeof placeOf>[0] {
+  if (!/^postgres(ql)?:\/\//.test(url)) throw notAnAddress('it does not begin with postgres://');
   try {
     return new pg.Client({ connectionString: url });
   } catch (thrown) {
-    const text = thrown instanceof Error ? thrown.message : String(thrown);
-    throw new StoreError(
-      'store_refused',
-      `broker.store.postgres is no address of a database (${text}). Write postgres://user:password@host:port/database`,
-    );
+    throw notAnAddress(thrown instanceof Error ? thrown.message : String(thrown));
   }
+}
+
+function notAnAddress(why: string): StoreError {
+  return new StoreError(
+    'store_refused',
+    `broker.store.postgres is no address of a database (${why}). Write postgres://user:password@host:port/database`,
+  );
 }
