@@ -96,7 +96,12 @@ export async function createSessionDeps(
     delivery.subscriptions.holdsChanged();
     if (change) followers.holdChanged(change);
   });
-  const connected = new ConnectedCallers({ now, monotonic }, () => nanoid(8));
+  const connected = new ConnectedCallers({
+    presence: cluster.presence,
+    newSerial: () => nanoid(8),
+    now,
+    monotonic,
+  });
   const others = new TokenFollower({
     hasOthers: !cluster.isAlone,
     store: tokenStore,
@@ -111,6 +116,7 @@ export async function createSessionDeps(
   return {
     delivery,
     store,
+    presence: cluster.presence,
     tokens,
     others,
     agents,

@@ -279,6 +279,7 @@ function openListener(
     greeting: {
       type: 'welcome',
       broker_id: brokerId,
+      ...(deps.presence.broker !== undefined && { broker: deps.presence.broker }),
       heartbeat_ms: heartbeatMs,
       receipt_means: deps.receiptMeans,
       dedupe_window_ms: store.dedupeWindowMs,

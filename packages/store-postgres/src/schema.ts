@@ -39,7 +39,8 @@ const messageColumns = `
 const tables = `
   -- The brokers that use the schema: see database/broker-session.ts.
   CREATE TABLE @session (
-    broker text PRIMARY KEY, epoch bigint NOT NULL, owner text NOT NULL, alive_until timestamptz NOT NULL, commits bigint NOT NULL
+    broker text PRIMARY KEY, epoch bigint NOT NULL, owner text NOT NULL, alive_until timestamptz NOT NULL, commits bigint NOT NULL,
+    begun_at timestamptz NOT NULL DEFAULT clock_timestamp()
   ) WITH (fillfactor = 50, ${busy});
   -- The epochs of all brokers, so that one names a session.
   CREATE SEQUENCE @session_epoch;
@@ -56,6 +57,13 @@ const tables = `
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, session bigint NOT NULL, inbox ${name}, header bytea NOT NULL, body bytea
   ) WITH (${busy});
   CREATE INDEX ON @live (session, id);
+  -- The callers of each broker: see cluster/presence.ts. Each broker writes its own again when its row in present is gone.
+  CREATE UNLOGGED TABLE @presence (
+    key text COLLATE "C" PRIMARY KEY, session bigint NOT NULL, agent ${name}, role ${name}, details text NOT NULL
+  ) WITH (fillfactor = 50, ${busy});
+  CREATE INDEX ON @presence (session);
+  CREATE INDEX ON @presence (agent);
+  CREATE UNLOGGED TABLE @present (session bigint PRIMARY KEY);
   -- The row that each transaction locks that stores a message in an inbox, or settles one. session is the epoch of the broker which
   -- holds the inbox, and head_seq the highest number that was given to a message of it.
   CREATE TABLE @inbox (

@@ -1,4 +1,5 @@
 import type { InboxStore } from './inbox-store.ts';
+import type { PresencePort } from './presence-port.ts';
 
 /** A message that is told to the holder of an inbox and never stored. */
 export interface LiveMessage {
@@ -27,6 +28,8 @@ export interface ClusterListener {
 export interface ClusterPort {
   /** True if there never is another broker. Nothing has happened then that this one was not told of. */
   readonly isAlone: boolean;
+  /** What the brokers know of each other, and of who is connected to them. */
+  readonly presence: PresencePort;
   /** Has `listener` called from now on. */
   listen(listener: ClusterListener): void;
   /**

@@ -45,6 +45,13 @@ export type {
   StoredMetadata,
 } from './message.ts';
 export type {
+  CallerElsewhere,
+  LivingBroker,
+  PresencePort,
+  PresenceQuery,
+  PresentCaller,
+} from './presence-port.ts';
+export type {
   ScheduledMessage,
   ScheduledMessages,
   ScheduledPage,

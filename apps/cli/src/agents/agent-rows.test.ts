@@ -1,6 +1,6 @@
 import type { ConnectedAgent } from '@signalbox/protocol';
 import { expect, test } from 'vitest';
-import { agentRows } from './agent-rows.ts';
+import { agentTable } from './agent-rows.ts';
 
 const now = 1_000_000;
 
@@ -9,6 +9,10 @@ function connection(address: string, change: Partial<ConnectedAgent> = {}): Conn
 }
 
 const face = { worker: 'mcp', state: 'idle', calls: 0, listed: true };
+
+function agentRows(...of: Parameters<typeof agentTable>): string[][] {
+  return agentTable(...of).rows;
+}
 
 /** The columns STATE, CLIENT and LAST OUTPUT. */
 function shownStatus(status: unknown) {
@@ -108,4 +112,22 @@ test('An agent that an operator holds is shown as held.', () => {
     now,
   );
   expect(row?.[2]).toBe('held, idle');
+});
+
+test('Where several brokers share the store, the table says through which an agent is connected.', () => {
+  const inbox = { unread: 3 };
+  const connections = [
+    connection('rosa#1', { broker: 'one', inbox }),
+    connection('rosa#2', { broker: 'other', inbox }),
+    connection('walt', { broker: 'one' }),
+  ];
+  const offline = [{ agent: 'zoe', roles: ['worker'], connected: false, pending: 1, oldest_at: now }];
+  const { headings, rows } = agentTable(connections, offline, now);
+  expect(headings.at(5)).toBe('BROKER');
+  expect(rows.map((row) => [row[0], row[4], row[5]])).toEqual([
+    ['rosa', '3', 'one, other'],
+    ['walt', '?', 'one'],
+    ['zoe', '1 (0 s)', '-'],
+  ]);
+  expect(agentTable([connection('walt')], [], now).headings).not.toContain('BROKER');
 });

@@ -7,25 +7,30 @@ import { oneLine } from '../terminal/output.ts';
 /** The last columns that a narrow terminal does without. */
 export const optionalColumns = 2;
 
-/** The headings of the table of agents. */
-export const agentHeadings = ['AGENT', 'ROLE', 'STATE', 'FOR', 'MAIL', 'CLIENT', 'LAST OUTPUT'] as const;
-
 const outputLength = 60;
 
 /**
  * Writes one row for each agent with all its connections, and one for each group and each offline agent that has mail, in the order of names.
- * `now` in epoch milliseconds.
+ * The brokers are a column if there are several. `now` in epoch milliseconds.
  */
-export function agentRows(
+export function agentTable(
   connections: readonly ConnectedAgent[],
   offline: readonly WaitingAgent[],
   now: number,
-): string[][] {
-  return agentSummaries(connections, offline).map((summary) =>
-    summary.connected_at === undefined
-      ? offlineRow(summary, now)
-      : connectedRow(summary, summary.connected_at, now),
-  );
+): { headings: string[]; rows: string[][] } {
+  const hasBrokers = connections.some(({ broker }) => broker !== undefined);
+  const rows = agentSummaries(connections, offline).map((summary) => {
+    const { connected_at: connectedAt, brokers } = summary;
+    const row =
+      connectedAt === undefined ? offlineRow(summary, now) : connectedRow(summary, connectedAt, now);
+    return withBroker(row, hasBrokers, brokers.join(', ') || '-');
+  });
+  const headings = ['AGENT', 'ROLE', 'STATE', 'FOR', 'MAIL', 'CLIENT', 'LAST OUTPUT'];
+  return { headings: withBroker(headings, hasBrokers, 'BROKER'), rows };
+}
+
+function withBroker(row: readonly string[], hasBrokers: boolean, text: string): string[] {
+  return hasBrokers ? row.toSpliced(-optionalColumns, 0, text) : [...row];
 }
 
 function offlineRow({ agent, roles, state, mail, oldest_at = 0 }: AgentSummary, now: number): string[] {
@@ -49,7 +54,7 @@ function connectedRow(summary: AgentSummary, connectedAt: number, now: number): 
 
 function mailText({ unread, held }: NonNullable<AgentSummary['mail']>): string {
   if (unread === 0) return '-';
-  return held === 0 ? `${unread}` : `${unread} (${held} held)`;
+  return !held ? `${unread}` : `${unread} (${held} held)`;
 }
 
 function stateText({ state, running }: AgentSummary): string {

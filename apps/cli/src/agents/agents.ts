@@ -11,7 +11,7 @@ import { holdText } from '@signalbox/protocol/internal';
 import { type Session, withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { count, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
-import { agentHeadings, agentRows, optionalColumns } from './agent-rows.ts';
+import { agentTable, optionalColumns } from './agent-rows.ts';
 
 /** The options of `signalbox agents`. */
 export interface AgentsFlags extends ConnectionFlags {
@@ -51,9 +51,9 @@ export async function listAgents(flags: AgentsFlags): Promise<void> {
       holds: holds ?? null,
       approvals_waiting: waiting ?? null,
     });
-  const rows = agentRows(connections, offline?.agents ?? [], Date.now());
+  const { headings, rows } = agentTable(connections, offline?.agents ?? [], Date.now());
   if (rows.length === 0) return printLines('no agents are connected');
-  printLines(tableLines(agentHeadings, rows, { optionalColumns }));
+  printLines(tableLines(headings, rows, { optionalColumns }));
   const notes = [...holdLines(holds, connections), ...approvalLines(waiting ?? 0)];
   if (notes.length > 0) printLines('', ...notes);
   if (offline?.more)

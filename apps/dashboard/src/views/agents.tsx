@@ -164,8 +164,13 @@ function Doing({ of: { last_output }, calls }: { of: AgentSummary; calls: readon
   );
 }
 
+/** How much of the mail is handed out is not known of an inbox at another broker. */
+function mailText({ unread, held }: NonNullable<AgentSummary['mail']>): string {
+  return held === undefined ? `${unread} unread` : `${unread} unread, ${held} handed out`;
+}
+
 function Details({ of, calls }: { of: AgentSummary; calls: readonly CallRecord[] }) {
-  const { agent, roles, clients, connected_at, mail, oldest_at, last_output, announced } = of;
+  const { agent, roles, clients, brokers, connected_at, mail, oldest_at, last_output, announced } = of;
   const output = last_output?.text ?? (announced.length > 0 ? JSON.stringify(announced, null, 2) : undefined);
   return (
     <Drawer title={agent} onClose={() => setParams({ agent: undefined })}>
@@ -175,7 +180,8 @@ function Details({ of, calls }: { of: AgentSummary; calls: readonly CallRecord[]
           ['Role', <Text key="roles">{roles.join(', ') || 'none'}</Text>],
           ['Connected', connected_at === undefined ? 'no' : <Age key="age" at={connected_at} />],
           ['Runs', clients.length === 0 ? undefined : <Text key="clients">{clients.join(', ')}</Text>],
-          ['Mail', mail ? `${mail.unread} unread, ${mail.held} handed out` : 'unknown'],
+          ['Broker', brokers.length === 0 ? undefined : <Text key="brokers">{brokers.join(', ')}</Text>],
+          ['Mail', mail ? mailText(mail) : 'unknown'],
           ['Restarts', of.state === 'group' ? undefined : figure(of.restarts)],
           ['Oldest mail', oldest_at === undefined ? undefined : <Age key="oldest" at={oldest_at} />],
           ...(of.state === 'group' || output !== undefined ? [] : [['Last output', 'unknown'] as const]),

@@ -1,23 +1,35 @@
 import { isPrivileged } from '@signalbox/protocol';
+import type { PresencePort } from '@signalbox/store';
 import type { Caller } from './caller.ts';
 
 /** A caller whose connection said `hello`. `connectedAt` is in epoch milliseconds. */
 export interface ConnectedCaller {
   readonly caller: Caller;
+  /** A unique key that orders callers by address. */
+  readonly key: string;
   readonly connectedAt: number;
   /** The status that it announced last, or `undefined`. */
   status: unknown;
 }
 
 interface Entry extends ConnectedCaller {
-  /** A unique key that orders callers by address. */
-  key: string;
   /** Monotonic milliseconds. */
   announcedAt: number;
   end: (why: string) => void;
 }
 
 const announceEveryMs = 1000;
+
+/** The dependencies of {@link ConnectedCallers}. */
+export interface ConnectedCallersDeps {
+  /** Tells other brokers who is connected. */
+  presence: Pick<PresencePort, 'present' | 'absent'>;
+  newSerial: () => string;
+  /** Returns epoch milliseconds. */
+  now: () => number;
+  /** Returns monotonic milliseconds. */
+  monotonic: () => number;
+}
 
 /** Keeps the callers that are connected, each with its status. */
 export class ConnectedCallers {
@@ -27,14 +39,10 @@ export class ConnectedCallers {
   readonly #ofTokens = new Map<string, number>();
   readonly #ofRoles = new Map<string, number>();
   #unprivileged = 0;
-  readonly #now: () => number;
-  readonly #monotonic: () => number;
-  readonly #newSerial: () => string;
+  readonly #deps: ConnectedCallersDeps;
 
-  constructor({ now, monotonic }: { now: () => number; monotonic: () => number }, newSerial: () => string) {
-    this.#now = now;
-    this.#monotonic = monotonic;
-    this.#newSerial = newSerial;
+  constructor(deps: ConnectedCallersDeps) {
+    this.#deps = deps;
   }
 
   /** The number of callers that are connected. */
@@ -69,31 +77,39 @@ export class ConnectedCallers {
 
   /** Adds a caller. `end` closes its connection, and is called if its token is no longer good. */
   add(caller: Caller, end: (why: string) => void): void {
-    this.#entries.set(caller, {
+    const { now, newSerial } = this.#deps;
+    const entry: Entry = {
       caller,
-      connectedAt: this.#now(),
+      connectedAt: now(),
       status: undefined,
-      key: `${caller.sender.address} ${this.#newSerial()}`,
+      key: `${caller.sender.address} ${newSerial()}`,
       announcedAt: Number.NEGATIVE_INFINITY,
       end,
-    });
+    };
+    this.#entries.set(caller, entry);
     this.#count(caller, 1);
+    this.#tellOthers(entry);
   }
 
   /** Removes a caller whose connection is over. */
   remove(caller: Caller): void {
-    if (this.#entries.delete(caller)) this.#count(caller, -1);
+    const entry = this.#entries.get(caller);
+    if (!entry) return;
+    this.#entries.delete(caller);
+    this.#count(caller, -1);
+    this.#deps.presence.absent(entry.key);
   }
 
   /** Sets the status of a caller, at most once a second. Returns 0 if it is set, else the milliseconds to wait. */
   announce(caller: Caller, status: unknown): number {
     const entry = this.#entries.get(caller);
     if (!entry) return 0;
-    const now = this.#monotonic();
+    const now = this.#deps.monotonic();
     const wait = entry.announcedAt + announceEveryMs - now;
     if (wait > 0) return wait;
     entry.announcedAt = now;
     entry.status = status;
+    this.#tellOthers(entry);
     return 0;
   }
 
@@ -102,20 +118,16 @@ export class ConnectedCallers {
     for (const { caller, end } of [...this.#entries.values()]) if (matches(caller)) end(why(caller));
   }
 
-  /**
-   * Returns at most `limit` of the callers that `isWanted` accepts after `cursor`, in the order of their addresses, and the cursor of the
-   * next page if there is one.
-   */
-  page(
-    cursor: string,
-    limit: number,
-    isWanted: (caller: Caller) => boolean,
-  ): { connected: ConnectedCaller[]; cursor?: string } {
-    const rest = [...this.#entries.values()].filter(({ key, caller }) => key > cursor && isWanted(caller));
-    rest.sort((a, b) => (a.key < b.key ? -1 : 1));
-    const connected = rest.slice(0, limit);
-    const last = connected.at(-1);
-    return rest.length > limit && last ? { connected, cursor: last.key } : { connected };
+  /** Returns at most `limit` of the callers behind a key that `isWanted` accepts, in the order of their keys. */
+  behind(after: string, limit: number, isWanted: (caller: Caller) => boolean): ConnectedCaller[] {
+    const rest = [...this.#entries.values()].filter(({ key, caller }) => key > after && isWanted(caller));
+    return rest.sort((a, b) => (a.key < b.key ? -1 : 1)).slice(0, limit);
+  }
+
+  /** A caller that only issues tokens is in no list. */
+  #tellOthers({ key, caller, connectedAt, status }: Entry): void {
+    const { agent, address, role } = caller.sender;
+    if (!caller.mintsOnly) this.#deps.presence.present({ key, agent, address, role, connectedAt, status });
   }
 
   #count({ token, sender }: Caller, change: 1 | -1): void {

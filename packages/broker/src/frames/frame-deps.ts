@@ -1,4 +1,4 @@
-import type { AuditLog, InboxStore } from '@signalbox/store';
+import type { AuditLog, InboxStore, PresencePort } from '@signalbox/store';
 import type { Groups } from '../auth/groups.ts';
 import type { KnownAgents } from '../auth/known-agents.ts';
 import type { MintingLimits } from '../auth/minting-limits.ts';
@@ -50,6 +50,8 @@ export interface FrameDeps {
     | 'scheduled'
     | 'countExpired'
   >;
+  /** Who is connected to other brokers. */
+  presence: PresencePort;
   tokens: TokenRegistry;
   /** Takes over the tokens and holds of other brokers. */
   others: TokenFollower;

@@ -4,11 +4,11 @@ import {
   furtherCosts,
   type ListConnectedFrame,
   operationPermissions,
+  type Sender,
 } from '@signalbox/protocol';
 import { holdText } from '@signalbox/protocol/internal';
 import { mayList } from '../auth/role-policy.ts';
 import { type Caller, mayDo } from './caller.ts';
-import type { ConnectedCaller } from './connected-callers.ts';
 import type { FrameDeps } from './frame-deps.ts';
 import type { Outcome } from './outcome.ts';
 
@@ -25,25 +25,41 @@ export function announce(
   return { refusal: { code: 'rate_limited', message: 'announce at most once a second' }, retryAfterMs };
 }
 
-/** Handles `list_connected`: returns a page of the connected agents that the caller's role may list. */
+/** Handles `list_connected`: returns a page of the connected agents that the caller's role may list, through whichever broker they are. */
 export function listConnected(
   frame: ListConnectedFrame,
   caller: Caller,
-  deps: Pick<FrameDeps, 'connected' | 'store' | 'delivery' | 'holds'>,
+  deps: Pick<FrameDeps, 'connected' | 'presence' | 'store' | 'delivery' | 'holds'>,
 ): Outcome | Promise<Outcome> {
-  caller.budget.spendFrames(deps.connected.size * furtherCosts.connection);
-  const isShown = (other: Caller): boolean => mayBeShown(other, caller, frame.role);
-  const { connected: shown, cursor } = deps.connected.page(frame.cursor ?? '', pageSize, isShown);
-  const answer = (agents: ConnectedAgent[]): Outcome => ({
-    answer: {
-      type: 'connected',
-      request_id: frame.request_id,
-      agents,
-      ...(cursor !== undefined && { cursor }),
-    },
+  const { cursor: after = '', request_id, with_status, role } = frame;
+  const { connected, presence } = deps;
+  caller.budget.spendFrames(connected.size * furtherCosts.connection);
+  const here = connected
+    .behind(after, pageSize + 1, (other) => mayBeShown(other, caller, role))
+    .map((one): Listed => ({ ...one, ...one.caller.sender, broker: presence.broker }));
+  const answer = (listed: readonly Listed[]): Outcome | Promise<Outcome> => {
+    const shown = listed.slice(0, pageSize);
+    const cursor = listed.length > pageSize ? shown.at(-1)?.key : undefined;
+    const page = (agents: ConnectedAgent[]): Outcome => ({
+      answer: { type: 'connected', request_id, agents, ...(cursor !== undefined && { cursor }) },
+    });
+    if (!with_status) return page(shown.map((one) => describe(one, deps)));
+    return describeWithStatus(shown, caller, deps).then(page);
+  };
+  if (presence.broker === undefined) return answer(here);
+  const roles = seesAll(caller) ? undefined : caller.policy?.list;
+  return presence.elsewhere({ after, limit: pageSize + 1, role, roles }).then((elsewhere) => {
+    caller.budget.spendFrames(elsewhere.length * furtherCosts.connection);
+    return answer([...here, ...elsewhere].sort((a, b) => (a.key < b.key ? -1 : 1)));
   });
-  if (!frame.with_status) return answer(shown.map((one) => describe(one, deps)));
-  return describeWithStatus(shown, caller, deps).then(answer);
+}
+
+/** A caller of this broker or another one. */
+interface Listed extends Sender {
+  key: string;
+  connectedAt: number;
+  status: unknown;
+  broker: string | undefined;
 }
 
 function mayBeShown(other: Caller, asker: Caller, wantedRole: string | undefined): boolean {
@@ -57,37 +73,50 @@ function seesAll(asker: Caller): boolean {
 }
 
 function describe(
-  { caller, connectedAt }: ConnectedCaller,
+  { agent, address, role, connectedAt, broker }: Listed,
   { holds }: Pick<FrameDeps, 'holds'>,
 ): ConnectedAgent {
-  const { agent, address, role } = caller.sender;
-  const hold = holds.on(caller.sender);
-  return { agent, address, role, connected_at: connectedAt, ...(hold && { on_hold: holdText(hold) }) };
+  const hold = holds.on({ agent, role });
+  return {
+    ...{ agent, address, role, connected_at: connectedAt },
+    ...(hold && { on_hold: holdText(hold) }),
+    ...(broker !== undefined && { broker }),
+  };
 }
 
 /** Describes agents with their status. The counts of an inbox are only for its agent and for operators. */
 async function describeWithStatus(
-  shown: readonly ConnectedCaller[],
+  shown: readonly Listed[],
   asker: Caller,
   deps: Pick<FrameDeps, 'store' | 'delivery' | 'holds'>,
 ): Promise<ConnectedAgent[]> {
-  const inboxes = new Map<string, Inbox>();
-  for (const agent of new Set(shown.map(({ caller }) => caller.sender.agent))) {
-    if (seesAll(asker) || agent === asker.sender.agent) inboxes.set(agent, await countInbox(agent, deps));
-  }
-  return shown.map((connected) => {
-    const { status, caller } = connected;
-    const inbox = inboxes.get(caller.sender.agent);
-    return { ...describe(connected, deps), ...(status !== undefined && { status }), ...(inbox && { inbox }) };
+  const agents = [...new Set(shown.map(({ agent }) => agent))].filter(
+    (agent) => seesAll(asker) || agent === asker.sender.agent,
+  );
+  const inboxes = await countInboxes(agents, deps);
+  return shown.map((one) => {
+    const inbox = inboxes.get(one.agent);
+    return {
+      ...describe(one, deps),
+      ...(one.status !== undefined && { status: one.status }),
+      ...(inbox && { inbox }),
+    };
   });
 }
 
 type Inbox = NonNullable<ConnectedAgent['inbox']>;
 
-async function countInbox(
-  agent: string,
+/** Counts what waits in inboxes. What another broker has handed out is not known here. */
+async function countInboxes(
+  agents: readonly string[],
   { store, delivery }: Pick<FrameDeps, 'store' | 'delivery'>,
-): Promise<Inbox> {
-  const { pending } = await store.stats(agent);
-  return { unread: pending, held: delivery.held.count(agent) };
+): Promise<ReadonlyMap<string, Inbox>> {
+  const elsewhere = await delivery.heldElsewhere(agents);
+  const inboxes = new Map<string, Inbox>();
+  for (const agent of agents) {
+    const { pending } = await store.stats(agent);
+    const held = elsewhere.has(agent) ? {} : { held: delivery.held.count(agent) };
+    inboxes.set(agent, { unread: pending, ...held });
+  }
+  return inboxes;
 }

@@ -45,7 +45,7 @@ function facts(change: Partial<AttentionFacts> = {}): AttentionFacts {
 function agent(change: Partial<AgentSummary>): AgentSummary {
   return {
     ...{ agent: 'rosa', roles: ['worker'], state: 'idle', running: 0, connected_at: 0 },
-    ...{ clients: [], announced: [], mail: { unread: 2, held: 0 } },
+    ...{ clients: [], brokers: [], announced: [], mail: { unread: 2, held: 0 } },
     ...change,
   } as AgentSummary;
 }

@@ -14,8 +14,8 @@ export interface AgentSummary {
   on_hold?: string;
   /** When its oldest connection began. Absent if it is not connected. */
   connected_at?: number;
-  /** The messages that wait in its own inbox, and those of them that it was handed. Absent if nobody knows. */
-  mail?: { unread: number; held: number };
+  /** The messages that wait in its own inbox, and those of them that it was handed. Absent if nobody knows, as `held` is of another broker. */
+  mail?: { unread: number; held?: number | undefined };
   /** When the oldest message in its own inbox was created. Absent if that is not known, or none waits. */
   oldest_at?: number;
   /** The MCP clients that it runs, or the commands that were started for it. */
@@ -23,6 +23,8 @@ export interface AgentSummary {
   last_output?: { at?: number; text: string };
   /** How often `worker run` started its command anew. Absent if nobody knows. */
   restarts?: number;
+  /** The brokers through which it is connected, if several share the store. */
+  brokers: string[];
   /** What programs other than workers of Signalbox announced. */
   announced: unknown[];
 }
@@ -55,6 +57,7 @@ function offlineSummary({ agent, roles, pending, oldest_at }: WaitingAgent): Age
     mail: { unread: pending, held: 0 },
     oldest_at,
     clients: [],
+    brokers: [],
     announced: [],
   };
 }
@@ -83,6 +86,7 @@ function connectedSummary(
     ...(inbox && { mail: inbox }),
     ...(waiting && { oldest_at: waiting.oldest_at }),
     clients: clientsOf(statuses),
+    brokers: distinct(connections.flatMap(({ broker }) => broker ?? [])).sort(),
     ...(output && { last_output: output }),
     ...(restarts.length > 0 && { restarts: restarts.reduce((sum, count) => sum + count, 0) }),
     announced: connections.flatMap(({ status }) =>

@@ -36,7 +36,11 @@ const connectedAgentSchema = z
     role: z.string(),
     connected_at: z.number(),
     status: z.unknown().optional(),
-    inbox: z.object({ unread: z.int().min(0), held: z.int().min(0) }).optional(),
+    inbox: z.object({ unread: z.int().min(0), held: z.int().min(0).optional() }).optional(),
+    broker: z
+      .string()
+      .optional()
+      .describe('The name of the broker that it is connected to. Absent if only one uses the store.'),
     on_hold: z
       .string()
       .optional()
@@ -93,7 +97,13 @@ const scheduledMessageSchema = z
 /** The schema of every frame that the broker sends, by its `type`, without its body line. */
 export const brokerFrameSchemas = {
   welcome: frameSchema('welcome', 'Answers `hello`, with the identity that the token proves.', {
-    broker_id: z.string(),
+    broker_id: z.string().describe('Names the store. Brokers that share one have the same.'),
+    broker: z
+      .string()
+      .optional()
+      .describe(
+        'The name of this broker among those that share the store. Each of them counts rates and connections for itself. Absent if only one uses the store.',
+      ),
     agent: z.string(),
     address: z.string(),
     role: z.string(),

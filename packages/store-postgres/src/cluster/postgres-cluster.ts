@@ -6,6 +6,7 @@ import type { PostgresDatabase } from '../database/database.ts';
 import { HeldInboxes } from './held-inboxes.ts';
 import { LiveLane } from './live-lane.ts';
 import { Notifications } from './notifications.ts';
+import { Presence } from './presence.ts';
 import { WakeUps } from './wake-ups.ts';
 
 /** The time after which messages are read again that were read without a session, in milliseconds. */
@@ -28,6 +29,7 @@ export class PostgresCluster implements AsyncDisposable {
   readonly #notifications: Notifications;
   readonly #lane: LiveLane;
   readonly #inboxes: HeldInboxes;
+  readonly #presence: Presence;
   readonly #holder: Statement;
   readonly #elsewhere: Statement;
   readonly #sessions: Statement;
@@ -35,7 +37,7 @@ export class PostgresCluster implements AsyncDisposable {
   readonly #held = new Map<string, Tenure>();
   #listener: ClusterListener | undefined;
 
-  private constructor(database: PostgresDatabase, url: string) {
+  private constructor(database: PostgresDatabase, { url, broker }: { url: string; broker: string }) {
     const { epoch: session } = database;
     this.#database = database;
     this.session = session;
@@ -48,6 +50,7 @@ export class PostgresCluster implements AsyncDisposable {
     this.wakeUps = new WakeUps(database, session, this.#notifications);
     this.#lane = new LiveLane(database, session, this.#notifications);
     this.#inboxes = new HeldInboxes(database, session, this.wakeUps);
+    this.#presence = new Presence(database, session, broker);
     this.#sessions = database.statement(
       `SELECT epoch, alive_until > clock_timestamp() AS "isAlive" FROM @session
        WHERE alive_until > clock_timestamp() - interval '1 minute'`,
@@ -63,7 +66,10 @@ export class PostgresCluster implements AsyncDisposable {
   }
 
   /** Listens for what other brokers tell this one, and forgets what was told to those that are gone. */
-  static async open(database: PostgresDatabase, url: string): Promise<PostgresCluster> {
+  static async open(
+    database: PostgresDatabase,
+    options: { url: string; broker: string },
+  ): Promise<PostgresCluster> {
     for (const table of ['wake', 'live'])
       await database.read(
         database.unnamed(
@@ -71,7 +77,8 @@ export class PostgresCluster implements AsyncDisposable {
         ),
       );
     await using opening = new AsyncDisposableStack();
-    const cluster = opening.use(new PostgresCluster(database, url));
+    const cluster = opening.use(new PostgresCluster(database, options));
+    await cluster.#presence.forget();
     await cluster.#notifications.listen();
     opening.move();
     return cluster;
@@ -90,6 +97,7 @@ export class PostgresCluster implements AsyncDisposable {
   portOn(inboxes: Pick<InboxStore, 'read'>): ClusterPort {
     return {
       isAlone: false,
+      presence: this.#presence,
       listen: (listener) => {
         this.#listener = listener;
       },
@@ -187,6 +195,7 @@ export class PostgresCluster implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#inboxes.idle();
+    await this.#presence[Symbol.asyncDispose]();
     await this.#notifications[Symbol.asyncDispose]();
   }
 }

@@ -74,7 +74,7 @@ export class BrokerSession implements Session {
         database.unnamed(
           `INSERT INTO @session AS s VALUES ($1, nextval('@session_epoch'), $2, clock_timestamp() + $3 * interval '1 millisecond', 0)
            ON CONFLICT (broker) DO UPDATE SET epoch = excluded.epoch, owner = excluded.owner, alive_until = excluded.alive_until,
-             commits = 0
+             commits = 0, begun_at = excluded.begun_at
            RETURNING epoch`,
         ),
         [name, owner, leaseMs],

@@ -53,15 +53,22 @@ export async function auditChain(
 /** Runs `waiting`: lists agents in whose inboxes messages wait. */
 export async function waiting(
   { connected: wanted, limit = 200, cursor = '' }: AdminParams<'waiting'>,
-  { store, connected, tokens, groups }: Pick<FrameDeps, 'store' | 'connected' | 'tokens' | 'groups'>,
+  {
+    store,
+    connected,
+    presence,
+    tokens,
+    groups,
+  }: Pick<FrameDeps, 'store' | 'connected' | 'presence' | 'tokens' | 'groups'>,
   { budget }: Caller,
 ): OperationOutcome<'waiting'> {
   budget.spendFrames(limit * furtherCosts.waitingAgent);
   const page = await store.waiting(cursor, limit);
+  const elsewhere = await presence.connectedElsewhere(page.agents.map(({ agent }) => agent));
   const agents = page.agents.map(({ agent, pending, oldestAt }) => ({
     agent,
     roles: isGroup(agent) ? [...groups.rolesIn(agent)] : [...tokens.rolesOf(agent)].sort(),
-    connected: connected.ofAgent(agent) > 0,
+    connected: connected.ofAgent(agent) > 0 || elsewhere.has(agent),
     pending,
     oldest_at: oldestAt,
   }));

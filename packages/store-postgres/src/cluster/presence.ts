@@ -1,0 +1,160 @@
+import type {
+  CallerElsewhere,
+  LivingBroker,
+  PresencePort,
+  PresenceQuery,
+  PresentCaller,
+} from '@signalbox/store';
+import type { Statement } from '../database/connection.ts';
+import type { PostgresDatabase } from '../database/database.ts';
+import { repeat } from './repeat.ts';
+
+/** What has changed is written this often, in milliseconds. */
+const writeMs = 250;
+/** A broker looks this often whether its rows are still there, in milliseconds. */
+const lookMs = 1000;
+/** The most rows of one statement. */
+const rowsAtOnce = 256;
+/** The rows of a session are removed when it has been over for so long. */
+const removedAfter = `interval '1 minute'`;
+
+/** The fields of a caller by which nothing is looked up. */
+type Details = Pick<PresentCaller, 'address' | 'connectedAt'> & { status?: unknown };
+
+/**
+ * Writes who is connected to this broker, and reads who is connected to others. The rows count as long as their session lives. They are in a
+ * table that a crash of the server or a promotion empties. A row for the broker itself is in another one of that kind: when it is gone, the
+ * broker writes everything anew.
+ */
+export class Presence implements PresencePort, AsyncDisposable {
+  readonly broker: string;
+  readonly #database: PostgresDatabase;
+  readonly #session: number;
+  readonly #save: Statement;
+  readonly #drop: Statement;
+  readonly #find: Statement;
+  readonly #enter: Statement;
+  readonly #page: Statement;
+  readonly #connected: Statement;
+  readonly #brokers: Statement;
+  readonly #callers = new Map<string, PresentCaller>();
+  /** The keys of callers that came, announced something, or went. */
+  #changed = new Set<string>();
+  readonly #chores: readonly AsyncDisposable[];
+
+  constructor(database: PostgresDatabase, session: number, broker: string) {
+    this.broker = broker;
+    this.#database = database;
+    this.#session = session;
+    const isAlive = 's.alive_until > clock_timestamp()';
+    this.#save = database.statement(
+      `INSERT INTO @presence (key, session, agent, role, details)
+       SELECT key, $1, agent, role, details FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) AS k(key, agent, role, details)
+       ON CONFLICT (key) DO UPDATE SET details = excluded.details`,
+    );
+    this.#drop = database.statement('DELETE FROM @presence WHERE key = ANY($1::text[])');
+    this.#find = database.statement('SELECT session FROM @present WHERE session = $1');
+    this.#enter = database.statement('INSERT INTO @present VALUES ($1) ON CONFLICT DO NOTHING');
+    this.#page = database.statement(
+      `SELECT p.key, p.agent, p.role, p.details, s.broker FROM @presence p JOIN @session s ON s.epoch = p.session
+       WHERE p.key > $1 AND p.session <> $2 AND ${isAlive} AND ($3::text IS NULL OR p.role = $3)
+         AND ($4::text[] IS NULL OR p.role LIKE ANY($4::text[])) ORDER BY p.key LIMIT $5`,
+    );
+    this.#connected = database.statement(
+      `SELECT DISTINCT p.agent FROM @presence p JOIN @session s ON s.epoch = p.session
+       WHERE p.agent = ANY($1::text[]) AND p.session <> $2 AND ${isAlive}`,
+    );
+    this.#brokers = database.statement(
+      `SELECT s.broker AS name, (extract(epoch FROM s.begun_at) * 1000)::bigint AS since FROM @session s
+       WHERE ${isAlive} ORDER BY s.epoch`,
+    );
+    this.#chores = [repeat(writeMs, () => this.#write()), repeat(lookMs, () => this.#look())];
+  }
+
+  present(caller: PresentCaller): void {
+    this.#callers.set(caller.key, caller);
+    this.#changed.add(caller.key);
+  }
+
+  absent(key: string): void {
+    if (this.#callers.delete(key)) this.#changed.add(key);
+  }
+
+  async elsewhere({ after, limit, role, roles }: PresenceQuery): Promise<CallerElsewhere[]> {
+    const values = [after, this.#session, role ?? null, roles?.map(likePattern) ?? null, limit];
+    type Row = { key: string; agent: string; role: string; details: string; broker: string };
+    const rows = await this.#database.read<Row>(this.#page, values);
+    return rows.map(({ details, ...row }) => {
+      const { address, connectedAt, status } = JSON.parse(details) as Details;
+      return { ...row, address, connectedAt, status };
+    });
+  }
+
+  async connectedElsewhere(agents: readonly string[]): Promise<ReadonlySet<string>> {
+    const rows = await this.#database.read<{ agent: string }>(this.#connected, [agents, this.#session]);
+    return new Set(rows.map(({ agent }) => agent));
+  }
+
+  brokers(): Promise<LivingBroker[]> {
+    return this.#database.read<LivingBroker>(this.#brokers);
+  }
+
+  /** Removes what sessions have left that are over. */
+  async forget(): Promise<void> {
+    for (const table of ['presence', 'present'])
+      await this.#database.read(
+        this.#database.unnamed(
+          `DELETE FROM @${table} t WHERE NOT EXISTS (
+             SELECT FROM @session s WHERE s.epoch = t.session AND s.alive_until > clock_timestamp() - ${removedAfter})`,
+        ),
+      );
+  }
+
+  /** Writes what has changed. What could not be written is written the next time. */
+  async #write(): Promise<void> {
+    while (this.#changed.size > 0) {
+      const keys = [...this.#changed].slice(0, rowsAtOnce);
+      for (const key of keys) this.#changed.delete(key);
+      const [there, gone] = [
+        keys.flatMap((key) => this.#callers.get(key) ?? []),
+        keys.filter((key) => !this.#callers.has(key)),
+      ];
+      try {
+        if (there.length > 0)
+          await this.#database.read(this.#save, [
+            this.#session,
+            there.map(({ key }) => key),
+            there.map(({ agent }) => agent),
+            there.map(({ role }) => role),
+            there.map(detailsOf),
+          ]);
+        if (gone.length > 0) await this.#database.read(this.#drop, [gone]);
+      } catch (error) {
+        for (const key of keys) this.#changed.add(key);
+        throw error;
+      }
+    }
+  }
+
+  /** Has everything written again if the tables were emptied. */
+  async #look(): Promise<void> {
+    const [row] = await this.#database.read(this.#find, [this.#session]);
+    if (row) return;
+    await this.#database.read(this.#enter, [this.#session]);
+    for (const key of this.#callers.keys()) this.#changed.add(key);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const chore of this.#chores) await chore[Symbol.asyncDispose]();
+  }
+}
+
+function detailsOf({ address, connectedAt, status }: PresentCaller): string {
+  const details: Details = { address, connectedAt, status };
+  return JSON.stringify(details);
+}
+
+/** A pattern of a role with `*` at its end, as `LIKE` reads it. */
+function likePattern(pattern: string): string {
+  return pattern.replace(/[\\_%]/g, '\\$&').replace(/\*$/, '%');
+}

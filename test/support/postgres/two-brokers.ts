@@ -1,0 +1,60 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type BrokerClient, connectBroker, type Log, requestAddress } from '@signalbox/client';
+import { issueToken } from '@signalbox/operator';
+import { agentOf } from '@signalbox/protocol';
+import { startChild, tempDir } from '@signalbox/testing';
+import { testSchema } from './test-store.ts';
+
+const brokerMain = new URL('./broker-main.ts', import.meta.url);
+
+/** Two brokers in processes of their own, and an agent and an orchestrator with tokens that the first of them issued. */
+export async function startTwo() {
+  await using starting = new AsyncDisposableStack();
+  const directory = starting.use(await tempDir());
+  const schema = starting.use(await testSchema());
+  const database = { url: schema.url, schema: schema.schema, leaseMs: 1000 };
+  const start = async (broker: string) => {
+    const dataDir = join(directory.path, broker);
+    const args = [JSON.stringify({ dataDir, broker, ...database })];
+    return starting.use(await startChild<{ url: string; operatorTokenFile: string }>(brokerMain, { args }));
+  };
+  const [one, other] = await Promise.all([start('one'), start('other')]);
+  const operator = await connectBroker({
+    url: one.ready.url,
+    token: (await readFile(one.ready.operatorTokenFile, 'utf8')).trim(),
+    agent: requestAddress('operator'),
+  });
+  starting.use(operator);
+  const issue = async (agent: string, role: string) => (await issueToken(operator, { agent, role })).token;
+  const tokens: Record<string, string> = {
+    ann: await issue('ann', 'worker'),
+    bob: await issue('bob', 'orchestrator'),
+  };
+  const resources = starting.move();
+  return {
+    one,
+    other,
+    operator,
+    schema,
+    issue,
+    /** The number of brokers whose session lives. */
+    living: async () => {
+      const sql = 'SELECT count(*)::int AS living FROM @session WHERE alive_until > clock_timestamp()';
+      return (await schema.sql(sql))[0]!.living;
+    },
+    connect: (
+      address: string,
+      at: { ready: { url: string } }[],
+      { log, token = tokens[agentOf(address)]! }: { log?: Log; token?: string } = {},
+    ): Promise<BrokerClient> =>
+      connectBroker({
+        url: at.map(({ ready }) => ready.url).join(','),
+        token,
+        agent: address,
+        random: () => 0,
+        ...(log && { log }),
+      }),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
