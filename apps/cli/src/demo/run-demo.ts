@@ -49,7 +49,7 @@ export async function runDemo(flags: DemoFlags): Promise<void> {
     say(
       '',
       `All ${findings.length} points held, in ${seconds} s. Nothing was left running.`,
-      'Next: README.md, “Five minutes”.',
+      'Next: docs/guide/five-minutes.md.',
     );
   }
 }

@@ -259,11 +259,11 @@ test('The group of a user alone is not others, and everybody is.', () => {
   expect(writableByOthers(file, alone)).toContain('umask-002.yaml');
 });
 
-test('The first example of the README and that of the guide expose nothing, wherever they are put.', () => {
+test('The first examples of the README and of the guide expose nothing, wherever they are put.', () => {
   writeFileSync(join(home, 'mcp.json'), '{"mcpServers":{}}');
   writeFileSync(join(home, 'docs.secret'), 'hush');
   writeFileSync(join(home, 'github.secret'), 'a secret of a webhook', { mode: 0o600 });
-  for (const page of ['README.md', 'docs/guide/configuration.md']) {
+  for (const page of ['README.md', 'docs/guide/five-minutes.md', 'docs/guide/configuration.md']) {
     const text = readFileSync(new URL(`../../../../${page}`, import.meta.url), 'utf8');
     const example = /```yaml\n([\s\S]*?)```/.exec(text)![1]!;
     const file = join(home, 'signalbox.yaml');
