@@ -1,35 +1,26 @@
 import type { AuditLog } from '@signalbox/store';
 import { auditLogConformance, change, entriesOf, problemsOf } from '@signalbox/store/conformance';
-import { openPostgresAuditLog, openPostgresDatabase } from '@signalbox/store-postgres';
+import { openPostgresStores } from '@signalbox/store-postgres';
 import { describe, expect, it } from 'vitest';
-import { openTestDatabase, serverUrl, testSchema } from '../support/postgres/test-store.ts';
+import { openTestStores, serverUrl, testSchema } from '../support/postgres/test-store.ts';
 
 describe.skipIf(serverUrl === undefined)('on PostgreSQL', () => {
-  auditLogConformance('PostgreSQL', async (options) => {
-    const test = await openTestDatabase();
-    let log = await openPostgresAuditLog({ ...options, database: test.database });
+  auditLogConformance('PostgreSQL', async ({ maxBytes, ...options } = {}) => {
+    const test = await openTestStores({ ...options, ...(maxBytes && { auditBytes: maxBytes }) });
     return {
       get log() {
-        return log;
+        return test.stores.audit;
       },
-      async reopen() {
-        await log[Symbol.asyncDispose]();
-        log = await openPostgresAuditLog({ ...options, database: await test.reopen() });
-        return log;
-      },
-      async [Symbol.asyncDispose]() {
-        await log[Symbol.asyncDispose]();
-        await test[Symbol.asyncDispose]();
-      },
+      reopen: async () => (await test.reopen()).audit,
+      [Symbol.asyncDispose]: () => test[Symbol.asyncDispose](),
     };
   });
 
   it('continues the same chains from two brokers, and finds what was changed by hand', async () => {
     await using schema = await testSchema();
-    await using one = await openPostgresDatabase({ ...schema, broker: 'one' });
-    await using two = await openPostgresDatabase({ ...schema, broker: 'two' });
-    await using first = await openPostgresAuditLog({ database: one });
-    await using second = await openPostgresAuditLog({ database: two });
+    await using one = await openPostgresStores({ ...schema, broker: 'one' });
+    await using two = await openPostgresStores({ ...schema, broker: 'two' });
+    const [first, second] = [one.audit, two.audit];
     const record = async (log: AuditLog, name: string): Promise<void> => {
       for (let i = 0; i < 20; i++) {
         log.record(change({ name, detail: String(i) }));

@@ -17,14 +17,16 @@ interface Ready {
 async function configure(
   url: string,
   schema: string,
+  more: { name?: string } = {},
 ): Promise<
   AsyncDisposable & { args: (data: string) => string[]; env: Record<string, string>; path: string }
 > {
   const directory = await tempDir();
   const config = join(directory.path, 'signalbox.yaml');
+  const lines = Object.entries({ schema, ...more }).map((entry) => entry.join(': '));
   writeFileSync(
     config,
-    `broker:\n  listen: 127.0.0.1:0\n  store: { postgres: "\${env:SIGNALBOX_POSTGRES}", schema: ${schema} }\n`,
+    `broker: { listen: 127.0.0.1:0, store: { postgres: "\${env:SIGNALBOX_POSTGRES}", ${lines} } }`,
   );
   return {
     path: directory.path,
@@ -82,16 +84,29 @@ describe.skipIf(serverUrl === undefined)('A broker on PostgreSQL', () => {
     expect(doctor.stdout).toContain(`messages are in PostgreSQL, schema '${schema.schema}'`);
   });
 
-  it('refuses to start beside another one, and with an address that is none, and says what to do', async () => {
+  it('starts beside others with the same file, and refuses one of the same name, and says what to do', async () => {
     await using schema = await testSchema();
     await using setup = await configure(schema.url, schema.schema);
     const { env } = setup;
-    await using _first = await startDaemon(['broker', ...setup.args('one')], { env });
-    const second = await signalbox(['broker', ...setup.args('two'), '--json'], { env });
-    expect(second.code).toBe(1);
-    expect(jsonOf(second)).toMatchObject({
+    await using first = await startDaemon(['broker', ...setup.args('one')], { env });
+    await using second = await startDaemon(['broker', ...setup.args('two')], { env });
+    await using operator = await operatorOf(first);
+    const { token } = await admin<{ token: string }>(operator, 'token_issue', {
+      agent: 'bob',
+      role: 'worker',
+    });
+    expect(await send(operator, 'a')).toMatchObject({ type: 'delivered' });
+    await using bob = await connectWire((second.ready as Ready).url, { agent: 'bob', token });
+    await subscribe(bob);
+    expect(await bob.next('message', { id: 'a' })).toMatchObject({ body: '"body"' });
+
+    await using named = await configure(schema.url, schema.schema, { name: 'broker-1' });
+    await using _third = await startDaemon(['broker', ...named.args('three')], { env });
+    const fourth = await signalbox(['broker', ...named.args('four'), '--json'], { env });
+    expect(fourth.code).toBe(1);
+    expect(jsonOf(fourth)).toMatchObject({
       error: {
-        message: expect.stringContaining('a broker uses it and lives. Stop it, or name another schema'),
+        message: expect.stringMatching(/the name 'broker-1' uses it and lives\. .* broker\.store\.name/),
       },
     });
   });
@@ -111,9 +126,9 @@ describe.skipIf(serverUrl === undefined)('A broker on PostgreSQL', () => {
     expect(await loadsOf('two', sqlite)).not.toContain('pg');
   });
 
-  it('ends when another broker took over while it was stopped, and changes nothing', async () => {
+  it('ends when another broker has taken its name while it was stopped, and changes nothing', async () => {
     await using schema = await testSchema();
-    await using setup = await configure(schema.url, schema.schema);
+    await using setup = await configure(schema.url, schema.schema, { name: 'broker-1' });
     const { env } = setup;
     await using first = await startDaemon(['broker', ...setup.args('one')], { env });
     await using operator = await operatorOf(first);

@@ -85,7 +85,7 @@ describe.skipIf(serverUrl === undefined)('The brokers on one schema', () => {
     await using site = await openTwo();
     const { one, other } = site;
     await one.cluster.take('bob');
-    await site.schema.sql(`UPDATE @session SET alive_until = now() - interval '1 s' WHERE broker = 'one'`);
+    await site.schema.sql(`UPDATE @session SET is_over = true WHERE broker = 'one'`);
     await expect(one.inboxes.commit({ ...none, messages: [message('late')] })).rejects.toMatchObject({
       code: 'store_in_use',
       isFinal: true,

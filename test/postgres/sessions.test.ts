@@ -6,20 +6,46 @@ import { message } from '../support/store/test-store.ts';
 const none = { messages: [], attempts: [], settlements: [] };
 
 describe.skipIf(serverUrl === undefined)('The session of a broker on PostgreSQL', () => {
-  it('keeps others from the schema while it lives, and lets the next one in when it has ended', async () => {
+  it('keeps others of its name from the schema while it lives, and lets the next one in when it has ended', async () => {
     await using schema = await testSchema();
-    {
-      await using _alone = await openMessages({ ...schema });
-      for (const broker of [undefined, 'one'])
-        await expect(openMessages({ ...schema, broker })).rejects.toMatchObject({
-          code: 'store_in_use',
-          message: expect.stringContaining('Stop it, or name another schema'),
-        });
-    }
     await using _one = await openMessages({ ...schema, broker: 'one' });
-    await using _two = await openMessages({ ...schema, broker: 'two' });
-    for (const broker of [undefined, 'two'])
-      await expect(openMessages({ ...schema, broker })).rejects.toMatchObject({ code: 'store_in_use' });
+    {
+      await using _two = await openMessages({ ...schema, broker: 'two' });
+      await expect(openMessages({ ...schema, broker: 'two' })).rejects.toMatchObject({
+        code: 'store_in_use',
+        message: expect.stringMatching(/the name 'two' .*broker\.store\.name.*alive for another \d+ seconds/),
+      });
+    }
+    await using _again = await openMessages({ ...schema, broker: 'two' });
+  });
+
+  it('goes on after a time without a database, since no other broker had the time to end it', async () => {
+    await using schema = await testSchema();
+    const leaseMs = 2000;
+    await using one = await openMessages({ ...schema, leaseMs, broker: 'one' });
+    await using other = await openMessages({ ...schema, leaseMs, broker: 'other' });
+    // As after a time in which no broker reached the database.
+    await schema.sql(`UPDATE @session SET alive_until = clock_timestamp() - interval '1 minute'`);
+    for (const store of [one, other])
+      expect(await store.commit({ ...none, messages: [message(`m${store === one}`)] })).toMatchObject([
+        { result: 'stored' },
+      ]);
+    const gaps = await schema.sql(`SELECT alive_since > now() - interval '1 minute' AS is_new FROM @session`);
+    expect(gaps).toEqual([{ is_new: true }, { is_new: true }]);
+  });
+
+  it('is over when another broker has lived for the time of a lease and finds that this one has not', async () => {
+    await using schema = await testSchema();
+    await using silent = await openMessages({ ...schema, leaseMs: 10_000_000, broker: 'silent' });
+    await using _other = await openMessages({ ...schema, leaseMs: 500, broker: 'other' });
+    await schema.sql(`UPDATE @session SET alive_until = clock_timestamp() WHERE broker = 'silent'`);
+    await expect
+      .poll(() => schema.sql(`SELECT is_over FROM @session WHERE broker = 'silent'`))
+      .toEqual([{ is_over: true }]);
+    await expect(silent.commit({ ...none, messages: [message('late')] })).rejects.toMatchObject({
+      code: 'store_in_use',
+      isFinal: true,
+    });
   });
 
   it('lets one of two brokers in that start at once on a new schema', async () => {

@@ -1,20 +1,15 @@
 import { tokenStoreConformance } from '@signalbox/store/conformance';
-import { openPostgresTokenStore } from '@signalbox/store-postgres';
 import { describe } from 'vitest';
-import { openTestDatabase, serverUrl } from '../support/postgres/test-store.ts';
+import { openTestStores, serverUrl } from '../support/postgres/test-store.ts';
 
 describe.skipIf(serverUrl === undefined)('on PostgreSQL', () => {
   tokenStoreConformance('PostgreSQL', async () => {
-    const test = await openTestDatabase();
-    let store = openPostgresTokenStore(test.database);
+    const test = await openTestStores();
     return {
       get store() {
-        return store;
+        return test.stores.tokens;
       },
-      async reopen() {
-        store = openPostgresTokenStore(await test.reopen());
-        return store;
-      },
+      reopen: async () => (await test.reopen()).tokens,
       [Symbol.asyncDispose]: () => test[Symbol.asyncDispose](),
     };
   });

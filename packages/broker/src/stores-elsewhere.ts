@@ -33,13 +33,8 @@ export interface StoreSettings {
 
 /** Stores that are not in the data directory. */
 export interface StoresElsewhere {
-  /**
-   * Opens them. The data directory is locked. Disposing the result closes them. Without a `cluster` no other broker shares them. Rejects with
-   * a `StoreError`.
-   */
-  open(
-    settings: StoreSettings,
-  ): Promise<Omit<Stores, 'cluster'> & Partial<Pick<Stores, 'cluster'>> & AsyncDisposable>;
+  /** Opens them. The data directory is locked. Disposing the result closes them. Rejects with a `StoreError`. */
+  open(settings: StoreSettings): Promise<Stores & AsyncDisposable>;
   /** Why the broker makes no backup, and how to make one. */
   readonly noBackup: string;
 }

@@ -49,7 +49,7 @@ export async function openStores(
         event: 'files_unused',
         message: `${files.messages} and the other databases there are not used: broker.store names a database`,
       });
-    const stores = opened.use(
+    return opened.use(
       await settings.stores.open({
         caps,
         isPrivileged,
@@ -63,7 +63,6 @@ export async function openStores(
         monotonic,
       }),
     );
-    return { cluster: alone(stores.inboxes), ...stores };
   }
   const found: Damage[] = [];
   let audit: AuditLog | undefined;

@@ -55,7 +55,7 @@ export interface Config {
     data?: string;
     durability: 'full' | 'process';
     /** The database that is used in place of files of the data directory. */
-    store?: { postgres: string; schema: string };
+    store?: { postgres: string; schema: string; name?: string };
     metrics: 'token' | 'open';
     /** The absolute paths of the certificate and its key. */
     tls?: { cert: string; key: string };
@@ -138,7 +138,11 @@ export function settleConfig(
       ...(broker.data !== undefined && { data: pathIn(from.directory, broker.data) }),
       durability: broker.durability ?? 'full',
       ...(broker.store && {
-        store: { postgres: broker.store.postgres, schema: broker.store.schema ?? 'signalbox' },
+        store: {
+          postgres: broker.store.postgres,
+          schema: broker.store.schema ?? 'signalbox',
+          ...(broker.store.name !== undefined && { name: broker.store.name }),
+        },
       }),
       metrics: broker.metrics ?? 'token',
       ...(broker.tls && {

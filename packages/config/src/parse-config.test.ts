@@ -173,6 +173,17 @@ test('Of a file that is wrong everywhere only the first problems are reported.',
   expect(problemsOf(`a: ${'['.repeat(3000)}`).length).toBeLessThanOrEqual(20);
 });
 
+test('A store names a database of PostgreSQL, and has a schema and a name that need no quotes.', () => {
+  expect(
+    problemsOf('broker:\n  store:\n    postgres: mysql://db/x\n    schema: My Schema\n    name: Broker 1\n'),
+  ).toEqual([
+    '3: broker.store.postgres: must begin with postgres://, as in postgres://user@db.example.com/signalbox',
+    '4: broker.store.schema: must be lower-case letters, digits and _ (at most 48), beginning with a letter, as in signalbox',
+    '5: broker.store.name: must be lower-case letters, digits and _.- (at most 64), beginning with a letter or a digit, as in broker-1',
+  ]);
+  expect(problemsOf('broker: { store: { postgres: "postgres://db/x", name: broker-1.b_2 } }')).toEqual([]);
+});
+
 test('A limit of the broker or of a role stands in its group, and is a number in its range.', () => {
   expect(
     problemsOf(

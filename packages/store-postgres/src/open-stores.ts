@@ -18,8 +18,6 @@ export interface PostgresStores extends AsyncDisposable {
 export interface PostgresStoresOptions
   extends PostgresDatabaseOptions,
     Omit<PostgresInboxStoreOptions, 'database' | 'cluster' | 'now' | 'monotonic'> {
-  /** The name of the broker among those that share the schema. */
-  broker: string;
   /** The bytes of each kind of events in the audit log. */
   auditBytes?: PostgresAuditLogOptions['maxBytes'];
   /** Called when the audit log could not be written. */

@@ -39,8 +39,8 @@ const messageColumns = `
 const tables = `
   -- The brokers that use the schema: see database/broker-session.ts.
   CREATE TABLE @session (
-    broker text PRIMARY KEY, epoch bigint NOT NULL, owner text NOT NULL, alive_until timestamptz NOT NULL, commits bigint NOT NULL,
-    begun_at timestamptz NOT NULL DEFAULT clock_timestamp()
+    broker text PRIMARY KEY, epoch bigint NOT NULL, owner text NOT NULL, begun_at timestamptz NOT NULL,
+    alive_since timestamptz NOT NULL, alive_until timestamptz NOT NULL, is_over boolean NOT NULL, commits bigint NOT NULL
   ) WITH (fillfactor = 50, ${busy});
   -- The epochs of all brokers, so that one names a session.
   CREATE SEQUENCE @session_epoch;

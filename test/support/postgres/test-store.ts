@@ -1,11 +1,9 @@
 import type { InboxStore } from '@signalbox/store';
 import type { StoreUnderTest } from '@signalbox/store/conformance';
 import {
-  openPostgresDatabase,
-  openPostgresInboxStore,
-  type PostgresDatabase,
-  type PostgresDatabaseOptions,
-  type PostgresInboxStoreOptions,
+  openPostgresStores,
+  type PostgresStores,
+  type PostgresStoresOptions,
 } from '@signalbox/store-postgres';
 import pg from 'pg';
 import { serverVariable } from './one-server.ts';
@@ -40,14 +38,13 @@ export async function testSchema(
   };
 }
 
-/** Opens a database and the messages in it. Disposing the store closes both. */
+/** Opens the messages of a broker, `one` unless it has a name. Disposing the store ends the session of the broker. */
 export async function openMessages(
-  options: PostgresDatabaseOptions & Omit<PostgresInboxStoreOptions, 'database'>,
+  options: Omit<PostgresStoresOptions, 'broker'> & { broker?: string },
 ): Promise<InboxStore> {
-  const database = await openPostgresDatabase(options);
-  const store = await openPostgresInboxStore({ ...options, database });
-  return Object.assign(store, {
-    [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
+  const stores = await openPostgresStores({ broker: 'one', ...options });
+  return Object.assign(stores.inboxes, {
+    [Symbol.asyncDispose]: () => stores[Symbol.asyncDispose](),
   });
 }
 
@@ -83,28 +80,24 @@ export async function openPostgresStore(
   };
 }
 
-/** A schema with a database that is open, and opens again. */
-export async function openTestDatabase(): Promise<
-  AsyncDisposable & {
-    readonly schema: Awaited<ReturnType<typeof testSchema>>;
-    readonly database: PostgresDatabase;
-    reopen(): Promise<PostgresDatabase>;
-  }
-> {
+/** The stores of a broker in a schema of their own, which are opened again. */
+export async function openTestStores(
+  options: Omit<PostgresStoresOptions, 'broker' | 'url' | 'schema'> = {},
+): Promise<AsyncDisposable & { readonly stores: PostgresStores; reopen(): Promise<PostgresStores> }> {
   const schema = await testSchema();
-  let database = await openPostgresDatabase({ ...schema });
+  const open = () => openPostgresStores({ ...options, ...schema, broker: 'one' });
+  let stores = await open();
   return {
-    schema,
-    get database() {
-      return database;
+    get stores() {
+      return stores;
     },
     async reopen() {
-      await database[Symbol.asyncDispose]();
-      database = await openPostgresDatabase({ ...schema });
-      return database;
+      await stores[Symbol.asyncDispose]();
+      stores = await open();
+      return stores;
     },
     async [Symbol.asyncDispose]() {
-      await database[Symbol.asyncDispose]();
+      await stores[Symbol.asyncDispose]();
       await schema[Symbol.asyncDispose]();
     },
   };

@@ -40,7 +40,7 @@ export async function startTwo() {
     issue,
     /** The number of brokers whose session lives. */
     living: async () => {
-      const sql = 'SELECT count(*)::int AS living FROM @session WHERE alive_until > clock_timestamp()';
+      const sql = 'SELECT count(*)::int AS living FROM @session WHERE NOT is_over';
       return (await schema.sql(sql))[0]!.living;
     },
     connect: (

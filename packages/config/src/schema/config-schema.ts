@@ -51,6 +51,19 @@ const listenSchema = z.string().refine((text) => parseListenAddress(text) !== un
   error: 'must be HOST:PORT, as in 127.0.0.1:7420',
 });
 
+const postgresAddress = nonEmpty.refine((text) => /^postgres(ql)?:\/\//.test(text), {
+  error: 'must begin with postgres://, as in postgres://user@db.example.com/signalbox',
+});
+
+const schemaName = z.string().regex(/^[a-z][a-z0-9_]{0,47}$/, {
+  error: 'must be lower-case letters, digits and _ (at most 48), beginning with a letter, as in signalbox',
+});
+
+const brokerName = z.string().regex(/^[a-z0-9][a-z0-9_.-]{0,63}$/, {
+  error:
+    'must be lower-case letters, digits and _.- (at most 64), beginning with a letter or a digit, as in broker-1',
+});
+
 const brokerSchema = z.strictObject({
   listen: listenSchema.optional().describe('HOST:PORT; default 127.0.0.1:7420, port 0 takes any free one'),
   socket: z
@@ -68,12 +81,19 @@ const brokerSchema = z.strictObject({
     ),
   store: z
     .strictObject({
-      postgres: nonEmpty.describe(
+      postgres: postgresAddress.describe(
         'keeps messages, tokens and the audit log in this database, as in postgres://user@host/database, with the password from a reference to the environment. Default: files of the data directory',
       ),
-      schema: nonEmpty
+      schema: schemaName
         .optional()
-        .describe('the schema of the database that the broker has to itself; default signalbox'),
+        .describe(
+          'the schema of the database; the brokers that name the same one serve one namespace; default signalbox',
+        ),
+      name: brokerName
+        .optional()
+        .describe(
+          'the name of the broker among those that share the schema; default the name of the machine with a part of the id of the data directory',
+        ),
     })
     .optional(),
   metrics: z

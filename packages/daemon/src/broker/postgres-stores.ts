@@ -3,46 +3,53 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { StoresElsewhere } from '@signalbox/broker';
+import type { Config } from '@signalbox/config';
 import { errnoOf } from '@signalbox/protocol/internal';
 
 /** Returns the stores in a schema of a PostgreSQL database, for the broker of a data directory. */
 export function postgresStores(
   dataDir: string,
-  { postgres: url, schema }: { postgres: string; schema: string },
+  { postgres: url, schema, name }: NonNullable<Config['broker']['store']>,
 ): StoresElsewhere {
   return {
     noBackup:
       'messages, tokens and the audit log are in PostgreSQL, and this command copies files: make the backup with pg_dump or pg_basebackup',
-    async open({ auditBytes, onAuditError, ...settings }) {
+    async open(settings) {
       // Only who names a database loads its driver.
-      const postgres = await import('@signalbox/store-postgres');
-      const { now, monotonic } = settings;
-      await using opened = new AsyncDisposableStack();
-      const owner = await ownerOf(dataDir);
-      const database = opened.use(
-        await postgres.openPostgresDatabase({ url, schema, owner, now, monotonic }),
-      );
-      const inboxes = opened.use(await postgres.openPostgresInboxStore({ ...settings, database }));
-      const tokens = opened.use(postgres.openPostgresTokenStore(database));
-      const audit = opened.use(
-        await postgres.openPostgresAuditLog({ database, maxBytes: auditBytes, onError: onAuditError, now }),
-      );
-      const stack = opened.move();
-      return { inboxes, tokens, audit, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+      const { openPostgresStores } = await import('@signalbox/store-postgres');
+      const id = await directoryId(dataDir);
+      // A copy of the directory has the same id, and is at another place.
+      const owner = `${hostname()} ${dataDir} ${id}`;
+      return openPostgresStores({
+        ...settings,
+        url,
+        schema,
+        broker: name ?? brokerName(hostname(), id),
+        owner,
+      });
     },
   };
 }
 
-/**
- * Names a data directory of this machine. A broker that has it locked knows that the one before on it has ended. A copy on another machine
- * has another name.
- */
-async function ownerOf(dataDir: string): Promise<string> {
+/** Names the broker of a data directory by its machine and the id of the directory. */
+export function brokerName(machine: string, id: string): string {
+  const plain = machine
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9_.-]+/g, '-')
+    .replace(/^[^a-z0-9]+/, '')
+    .slice(0, 40);
+  return `${plain || 'broker'}-${id.slice(0, 6)}`;
+}
+
+/** Returns the id of a data directory that this process has locked. It is made with the first broker. */
+async function directoryId(dataDir: string): Promise<string> {
   const file = join(dataDir, 'owner.id');
-  try {
-    await writeFile(file, randomBytes(16).toString('hex'), { mode: 0o600, flag: 'wx', flush: true });
-  } catch (error) {
-    if (errnoOf(error) !== 'EEXIST') throw error;
-  }
-  return `${hostname()} ${await readFile(file, 'utf8')}`;
+  const known = await readFile(file, 'utf8').catch((error: unknown) => {
+    if (errnoOf(error) === 'ENOENT') return '';
+    throw error;
+  });
+  if (/^[0-9a-f]{32}$/.test(known)) return known;
+  const id = randomBytes(16).toString('hex');
+  await writeFile(file, id, { mode: 0o600, flush: true });
+  return id;
 }

@@ -23,7 +23,7 @@ export class LiveLane {
     this.#send = database.statement(
       `WITH holder AS (
          SELECT i.session FROM @inbox i JOIN @session s ON s.epoch = i.session
-         WHERE i.name = $1 AND i.session <> $2 AND s.alive_until > clock_timestamp()
+         WHERE i.name = $1 AND i.session <> $2 AND NOT s.is_over
        ), sent AS (
          INSERT INTO @live (session, inbox, header, body) SELECT session, $1, $3, $4 FROM holder
          WHERE (SELECT count(*) FROM (SELECT FROM @live l, holder h WHERE l.session = h.session LIMIT ${maxWaiting}) w) < ${maxWaiting}

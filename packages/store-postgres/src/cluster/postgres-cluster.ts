@@ -51,17 +51,14 @@ export class PostgresCluster implements AsyncDisposable {
     this.#lane = new LiveLane(database, session, this.#notifications);
     this.#inboxes = new HeldInboxes(database, session, this.wakeUps);
     this.#presence = new Presence(database, session, broker);
-    this.#sessions = database.statement(
-      `SELECT epoch, alive_until > clock_timestamp() AS "isAlive" FROM @session
-       WHERE alive_until > clock_timestamp() - interval '1 minute'`,
-    );
+    this.#sessions = database.statement('SELECT epoch FROM @session WHERE NOT is_over');
     this.#holder = database.statement(
-      `SELECT i.session, EXISTS (SELECT FROM @session s WHERE s.epoch = i.session AND s.alive_until > clock_timestamp()) AS "isAlive"
+      `SELECT i.session, EXISTS (SELECT FROM @session s WHERE s.epoch = i.session AND NOT s.is_over) AS "isAlive"
        FROM @inbox i WHERE i.name = $1`,
     );
     this.#elsewhere = database.statement(
       `SELECT i.name FROM @inbox i JOIN @session s ON s.epoch = i.session
-       WHERE i.name = ANY($1::text[]) AND i.session <> $2 AND s.alive_until > clock_timestamp()`,
+       WHERE i.name = ANY($1::text[]) AND i.session <> $2 AND NOT s.is_over`,
     );
   }
 
@@ -84,13 +81,10 @@ export class PostgresCluster implements AsyncDisposable {
     return cluster;
   }
 
-  /**
-   * Reads which sessions live, and which have run out a short time ago and may be prolonged yet. It does so in a transaction behind its
-   * locks, so that none of the locked rows is newer than this.
-   */
-  async sessions(transaction: Transaction): Promise<ReadonlyMap<number, { isAlive: boolean }>> {
-    const rows = await transaction.query<{ epoch: number; isAlive: boolean }>(this.#sessions);
-    return new Map(rows.map(({ epoch, isAlive }) => [epoch, { isAlive }]));
+  /** Reads which sessions live, in a transaction behind its locks, so that none of the locked rows is newer than this. */
+  async sessions(transaction: Transaction): Promise<ReadonlySet<number>> {
+    const rows = await transaction.query<{ epoch: number }>(this.#sessions);
+    return new Set(rows.map(({ epoch }) => epoch));
   }
 
   /** Returns the port for a broker whose messages are in `inboxes`. */
@@ -130,9 +124,8 @@ export class PostgresCluster implements AsyncDisposable {
   }
 
   /**
-   * Reads messages of an inbox that this broker holds. An inbox that is held after they were read was held when they were. While the session
-   * has run out, because the database was slow, any broker may settle the messages, and the row of an empty inbox may be removed: they are
-   * read again when the session is prolonged, and the inbox is taken again.
+   * Reads messages of an inbox that this broker holds. An inbox that is held after they were read was held when they were. Once the session
+   * is over, any broker may settle the messages, and the reading fails as soon as this one knows it.
    */
   async #readIfHeld(inbox: string, read: () => Promise<StoredMessage[]>): Promise<StoredMessage[]> {
     for (;;) {

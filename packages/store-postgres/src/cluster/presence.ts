@@ -46,7 +46,7 @@ export class Presence implements PresencePort, AsyncDisposable {
     this.broker = broker;
     this.#database = database;
     this.#session = session;
-    const isAlive = 's.alive_until > clock_timestamp()';
+    const isAlive = 'NOT s.is_over';
     this.#save = database.statement(
       `INSERT INTO @presence (key, session, agent, role, details)
        SELECT key, $1, agent, role, details FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) AS k(key, agent, role, details)

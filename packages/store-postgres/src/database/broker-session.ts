@@ -3,24 +3,25 @@ import { StoreError } from '@signalbox/store/rules';
 import type { Statement } from './connection.ts';
 import type { Mark, PostgresDatabase, PostgresDatabaseOptions, Session } from './database.ts';
 
-/** The name of a broker that uses the schema alone. */
-const onlyBroker = 'only';
 const defaultLeaseMs = 10_000;
 /** A session is renewed so often while it lives. */
 const renewalsPerLease = 10;
+/** A session that was not renewed for this part of its lease has a gap. */
+const gapPerLease = 0.3;
+/** The rows of sessions that are over are removed after this time. */
+const keptRows = '1 day';
 
 interface SessionRow {
-  broker: string;
   owner: string;
-  isAlive: boolean;
-  silentMs: number;
+  aliveMs: number;
 }
 
 /**
- * The row that says that a broker lives, by the clock of the database. Each transaction writes into it, and is refused once another broker
- * has begun a session of the same name: so a broker that was stopped for longer than its lease can change nothing any more that another one
- * relies on. Of brokers that share a schema, it is refused as soon as the lease is over, because the others go on with its inboxes then. An
- * `epoch` tells the sessions apart.
+ * The row that says that a broker lives, by the clock of the database. Each transaction writes into it, and is refused once the session is
+ * over. A session is over when it was ended, when a broker of the same name has begun another one, or when another broker has found that its
+ * lease had run out, and noted that. So a broker that was stopped can change nothing any more that another one relies on. A broker whose
+ * database was away goes on with its session, because nobody could note anything: after a gap in its own session, a broker first leaves the
+ * others the time of a lease to come back. An `epoch` tells the sessions apart.
  */
 export class BrokerSession implements Session {
   readonly #database: PostgresDatabase;
@@ -28,10 +29,9 @@ export class BrokerSession implements Session {
   readonly epoch: number;
   readonly #mark: Statement;
   readonly #find: Statement;
+  readonly #endOthers: Statement;
   readonly #leaseMs: number;
   #commits = 0;
-  /** The number of commits when the session was renewed last. */
-  #renewedAt = 0;
   readonly #timer: NodeJS.Timeout;
 
   private constructor(database: PostgresDatabase, broker: string, epoch: number, leaseMs: number) {
@@ -40,8 +40,17 @@ export class BrokerSession implements Session {
     this.epoch = epoch;
     this.#leaseMs = leaseMs;
     this.#mark = database.statement(
-      `UPDATE @session SET commits = $3, alive_until = clock_timestamp() + $4 * interval '1 millisecond'
-       WHERE broker = $1 AND epoch = $2 AND (broker = '${onlyBroker}' OR alive_until > clock_timestamp()) RETURNING epoch`,
+      `UPDATE @session SET commits = $3, alive_until = clock_timestamp() + $4 * interval '1 millisecond',
+         alive_since = CASE WHEN alive_until > clock_timestamp() + $4 * ${1 - gapPerLease} * interval '1 millisecond'
+           THEN alive_since ELSE clock_timestamp() END
+       WHERE broker = $1 AND epoch = $2 AND NOT is_over RETURNING epoch`,
+    );
+    this.#endOthers = database.statement(
+      `UPDATE @session SET is_over = true WHERE epoch = ANY(ARRAY(
+         SELECT epoch FROM @session WHERE NOT is_over AND alive_until < clock_timestamp() AND (
+           SELECT alive_since < clock_timestamp() - $2 * interval '1 millisecond' FROM @session WHERE epoch = $1
+         ) FOR UPDATE SKIP LOCKED
+       ))`,
     );
     this.#find = database.statement(
       'SELECT commits FROM @session WHERE broker = $1 AND epoch = $2 FOR UPDATE',
@@ -49,39 +58,41 @@ export class BrokerSession implements Session {
     this.#timer = setInterval(() => this.#renew(), leaseMs / renewalsPerLease).unref();
   }
 
-  /** Begins a session. Rejects with a `StoreError` `store_in_use` while another broker lives that may not run beside it. */
+  /** Begins a session. Rejects with a `StoreError` `store_in_use` while another broker of the same name lives. */
   static async begin(
     database: PostgresDatabase,
     { broker, owner = randomBytes(16).toString('hex'), leaseMs = defaultLeaseMs }: PostgresDatabaseOptions,
   ): Promise<BrokerSession> {
-    const name = broker ?? onlyBroker;
     const epoch = await database.prepare(async (transaction) => {
       // Two brokers that start at once see each other.
       await transaction.query(database.unnamed('LOCK TABLE @session IN SHARE ROW EXCLUSIVE MODE'));
       const rows = await transaction.query<SessionRow>(
         database.unnamed(
-          `SELECT broker, owner, alive_until > clock_timestamp() AS "isAlive",
-             (extract(epoch FROM alive_until - clock_timestamp()) * 1000)::bigint AS "silentMs" FROM @session`,
+          `SELECT owner, (extract(epoch FROM alive_until - clock_timestamp()) * 1000)::bigint AS "aliveMs" FROM @session
+           WHERE broker = $1 AND NOT is_over AND alive_until > clock_timestamp()`,
+        ),
+        [broker],
+      );
+      const other = rows.find((row) => row.owner !== owner);
+      if (other) throw inUse(database.place, broker, other);
+      await transaction.query(
+        database.unnamed(
+          `DELETE FROM @session WHERE is_over AND alive_until < clock_timestamp() - interval '${keptRows}'`,
         ),
       );
-      const isInTheWay = (row: SessionRow): boolean =>
-        row.isAlive &&
-        row.owner !== owner &&
-        (row.broker === name || broker === undefined || row.broker === onlyBroker);
-      const other = rows.find(isInTheWay);
-      if (other) throw inUse(database.place, other);
       const [begun] = await transaction.query<{ epoch: number }>(
         database.unnamed(
-          `INSERT INTO @session AS s VALUES ($1, nextval('@session_epoch'), $2, clock_timestamp() + $3 * interval '1 millisecond', 0)
-           ON CONFLICT (broker) DO UPDATE SET epoch = excluded.epoch, owner = excluded.owner, alive_until = excluded.alive_until,
-             commits = 0, begun_at = excluded.begun_at
+          `INSERT INTO @session AS s
+           SELECT $1, nextval('@session_epoch'), $2, now, now, now + $3 * interval '1 millisecond', false, 0 FROM clock_timestamp() AS now
+           ON CONFLICT (broker) DO UPDATE SET epoch = excluded.epoch, owner = excluded.owner, begun_at = excluded.begun_at,
+             alive_since = excluded.alive_since, alive_until = excluded.alive_until, is_over = false, commits = 0
            RETURNING epoch`,
         ),
-        [name, owner, leaseMs],
+        [broker, owner, leaseMs],
       );
       return begun!.epoch;
     });
-    return new BrokerSession(database, name, epoch, leaseMs);
+    return new BrokerSession(database, broker, epoch, leaseMs);
   }
 
   /** Returns the mark of the next transaction. */
@@ -110,25 +121,25 @@ export class BrokerSession implements Session {
   async end(): Promise<void> {
     clearInterval(this.#timer);
     const statement = this.#database.unnamed(
-      'UPDATE @session SET alive_until = clock_timestamp() WHERE broker = $1 AND epoch = $2',
+      'UPDATE @session SET alive_until = clock_timestamp(), is_over = true WHERE broker = $1 AND epoch = $2',
     );
     await this.#database.transaction((transaction) =>
       transaction.query(statement, [this.#broker, this.epoch]),
     );
   }
 
-  /** Every commit has renewed it. */
+  /** Renews the session, as every commit does, and ends those whose lease has run out. */
   #renew(): void {
-    if (this.#commits === this.#renewedAt) this.#database.transaction(async () => {}).catch(() => {});
-    this.#renewedAt = this.#commits;
+    this.#database
+      .transaction((transaction) => transaction.query(this.#endOthers, [this.epoch, this.#leaseMs]))
+      .catch(() => {});
   }
 }
 
-function inUse(place: string, { broker, silentMs }: SessionRow): StoreError {
-  const who = broker === onlyBroker ? 'a broker' : `the broker '${broker}'`;
+function inUse(place: string, broker: string, { aliveMs }: SessionRow): StoreError {
   return new StoreError(
     'store_in_use',
-    `${place}: ${who} uses it and lives. Stop it, or name another schema in broker.store.schema. If it was killed, it counts as alive for another ${Math.ceil(silentMs / 1000)} seconds.`,
+    `${place}: another broker with the name '${broker}' uses it and lives. Give each broker a name of its own in broker.store.name, or leave that out. If the other one was killed, it counts as alive for another ${Math.ceil(aliveMs / 1000)} seconds; start this one again then.`,
   );
 }
 

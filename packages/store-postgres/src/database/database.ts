@@ -18,11 +18,8 @@ export interface PostgresDatabaseOptions {
   url: string;
   /** The schema in which everything is kept. It is made if it is not there. */
   schema: string;
-  /**
-   * Names the broker among those that use the schema. While one with this name lives, another one is refused. Without a name the broker
-   * uses the schema alone.
-   */
-  broker?: string | undefined;
+  /** The name of the broker among those that share the schema. While one with this name lives, another one is refused. */
+  broker: string;
   /**
    * Names what the broker has to itself while it runs, as its data directory. A broker takes over from one of the same owner at once, since
    * that one must have ended. Without an owner every other broker is waited for.

@@ -71,7 +71,7 @@ interface ForgottenRow {
  */
 export class BatchLoader {
   readonly #slices: SettledSlices;
-  readonly #cluster: InboxCluster | undefined;
+  readonly #cluster: InboxCluster;
   readonly #lockInboxes: Statement;
   readonly #lockAgents: Statement;
   readonly #pairs: Statement;
@@ -85,7 +85,7 @@ export class BatchLoader {
   readonly #makeInboxes: Statement;
   readonly #makeAgents: Statement;
 
-  constructor(database: PostgresDatabase, slices: SettledSlices, cluster: InboxCluster | undefined) {
+  constructor(database: PostgresDatabase, slices: SettledSlices, cluster: InboxCluster) {
     this.#slices = slices;
     this.#cluster = cluster;
     const ids = 'unnest($1::text[], $2::text[], $3::text[]) AS k(inbox, id, sender)';
@@ -159,7 +159,7 @@ export class BatchLoader {
     const reads = [
       query<InboxRow>(this.#lockInboxes, [[...plan.inboxes]]),
       query<AgentRow>(this.#lockAgents, [...placeColumns, [...plan.agents]]),
-      this.#cluster?.sessions(transaction),
+      this.#cluster.sessions(transaction),
       query<Slice>(this.#slices.list),
       plan.numbers > 0 ? query<{ number: number }>(this.#numbers, [plan.numbers]) : none,
       plan.pairs.size > 0
@@ -239,12 +239,11 @@ export class BatchLoader {
 
   #holderOf(
     session: number | null,
-    sessions: Awaited<ReturnType<InboxCluster['sessions']>> = new Map(),
+    sessions: Awaited<ReturnType<InboxCluster['sessions']>>,
   ): Holder | undefined {
     if (session === null) return undefined;
-    if (session === this.#cluster?.session) return { isThis: true };
-    const known = sessions.get(session);
-    return known && { isThis: false, session, ...known };
+    if (session === this.#cluster.session) return { isThis: true };
+    return sessions.has(session) ? { isThis: false, session } : undefined;
   }
 
   /** Reads what is seldom needed: the scheduled messages of inboxes that have some, and slices that have come since they were looked at last. */

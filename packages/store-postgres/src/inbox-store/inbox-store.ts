@@ -71,8 +71,8 @@ const maxOpenRequests = 10_000;
 export interface PostgresInboxStoreOptions extends Partial<RetentionLimits> {
   /** An open database, which outlives the store. */
   database: PostgresDatabase;
-  /** The brokers that share the messages. By default this one is alone. */
-  cluster?: InboxCluster;
+  /** The brokers that share the messages. */
+  cluster: InboxCluster;
   /** No caps unless given. */
   caps?: GivenCaps;
   /** Tells whether an agent has the cap `privilegedRecipient`. Default: none has. */
@@ -112,7 +112,7 @@ class PostgresInboxStore implements InboxStore {
   readonly dead: DeadLetters;
   readonly scheduled: ScheduledMessages;
   readonly #database: PostgresDatabase;
-  readonly #cluster: InboxCluster | undefined;
+  readonly #cluster: InboxCluster;
   readonly #now: () => number;
   readonly #monotonic: () => number;
   readonly #caps: StoreCaps;
@@ -210,7 +210,6 @@ class PostgresInboxStore implements InboxStore {
 
   /** Adds to what was stored what came before it, which other brokers may have stored. */
   #withPlaces(appended: Appended[], set: WorkingSet): Appended[] {
-    if (!this.#cluster) return appended;
     return appended.map((one) => (one.result === 'stored' ? { ...one, ...set.placeOf(one.seq) } : one));
   }
 
@@ -412,7 +411,7 @@ class PostgresInboxStore implements InboxStore {
       try {
         let woken: WakeUp[] = [];
         let fenced: ReadonlySet<string> = new Set();
-        const tenures = this.#cluster?.tenuresOf(plan.inboxes);
+        const tenures = this.#cluster.tenuresOf(plan.inboxes);
         const result = await this.#database.transaction(async (transaction) => {
           const loaded = await this.#loader.load(transaction, plan, slices, () => this.#time.now());
           const now = Math.floor(this.#now());
@@ -424,11 +423,11 @@ class PostgresInboxStore implements InboxStore {
           this.#saver.save(transaction, loaded, now);
           woken = wakeUpsOf(messages);
           fenced = messages.fenced;
-          this.#cluster?.wakeUps.write(transaction, woken);
+          this.#cluster.wakeUps.write(transaction, woken);
           return value;
         });
-        this.#cluster?.wakeUps.notify(woken);
-        for (const inbox of fenced) this.#cluster?.lost(inbox, tenures?.get(inbox));
+        this.#cluster.wakeUps.notify(woken);
+        for (const inbox of fenced) this.#cluster.lost(inbox, tenures.get(inbox));
         this.#amount.add(plan.numbers, plan.bytes);
         return result;
       } catch (thrown) {

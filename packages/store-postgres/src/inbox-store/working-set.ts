@@ -46,8 +46,8 @@ export interface WorkingInbox extends CountedInbox {
   };
 }
 
-/** The broker that holds an inbox: this one, or another one with its session, which may have run out a short time ago. */
-export type Holder = { isThis: true } | { isThis: false; session: number; isAlive: boolean };
+/** The broker that holds an inbox: this one, or another one with its session. */
+export type Holder = { isThis: true } | { isThis: false; session: number };
 
 /**
  * The messages that one transaction is about: those that were loaded and those that it adds. The rules of batches work on it as on a whole
@@ -226,13 +226,13 @@ export class WorkingSet implements BatchMessages<WorkingInbox>, RequestSource {
     const message = this.#bySeq.get(seq);
     const holder = message && this.inbox(message.shared.inbox).holder;
     if (holder?.isThis) return { after: message?.after ?? 0 };
-    return { after: Number.POSITIVE_INFINITY, ...(holder?.isAlive && { isHeldElsewhere: true }) };
+    return { after: Number.POSITIVE_INFINITY, ...(holder && { isHeldElsewhere: true }) };
   }
 
   /** Tells whether only another broker may say what becomes of a message: it holds the inbox, and may have handed the message out. */
   #isFenced({ place, shared }: WorkingMessage): boolean {
     const { holder } = this.inbox(shared.inbox);
-    if (place !== 'pending' || !holder || holder.isThis || !holder.isAlive) return false;
+    if (place !== 'pending' || !holder || holder.isThis) return false;
     this.fenced.add(shared.inbox);
     return true;
   }
