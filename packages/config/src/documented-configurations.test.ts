@@ -27,7 +27,8 @@ let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'signalbox-documented-'));
   const servers = ['memory', 'browser', 'huge'].map((name) => [name, { command: name }]);
-  writeFileSync(join(folder, '.mcp.json'), JSON.stringify({ mcpServers: Object.fromEntries(servers) }));
+  const imported = JSON.stringify({ mcpServers: Object.fromEntries(servers) });
+  for (const file of ['mcp.json', '.mcp.json']) writeFileSync(join(folder, file), imported);
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
