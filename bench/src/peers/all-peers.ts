@@ -1,10 +1,10 @@
 import { bullMq } from './bullmq.ts';
 import { natsJetStream } from './nats.ts';
 import type { Peer } from './peer.ts';
-import { postgres } from './postgres.ts';
+import { postgres, postgresKeeping } from './postgres.ts';
 import { rabbitMq } from './rabbitmq.ts';
 import { redisStreams } from './redis.ts';
-import { signalbox, signalboxSocket } from './signalbox.ts';
+import { signalbox, signalboxOnPostgres, signalboxSocket } from './signalbox.ts';
 
 /** All peers in the order of the tables. Those of another checkout follow ours, so that they run in turn. */
 export function peersBeside(before?: URL): readonly Peer[] {
@@ -15,12 +15,15 @@ export function peersBeside(before?: URL): readonly Peer[] {
   return [
     ...ours,
     signalboxSocket(),
+    signalboxOnPostgres(1),
+    signalboxOnPostgres(2),
     redisStreams('everysec'),
     redisStreams('always'),
     natsJetStream('default'),
     natsJetStream('always'),
     rabbitMq,
     postgres,
+    postgresKeeping,
     bullMq,
   ];
 }

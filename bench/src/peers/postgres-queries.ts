@@ -1,31 +1,69 @@
 import type pg from 'pg';
 import type { QueryConfig } from 'pg';
 
-const takenAtOnce = 256;
+/** Messages that a consumer takes at once at most. */
+export const takenAtOnce = 256;
 /** Up to here one statement with an array is faster; beyond it, quoting the array costs more than a statement for each row. */
 const maxArrayChars = 64 * 1024;
 
 /** A message on its way; `client` says who gets the reply. */
 export interface Row {
   client: string;
+  /** The id that its sender gave it. */
+  id: string;
   body: string;
 }
 
+/** What a message that was taken tells. */
+export type TakenRow = Pick<Row, 'client' | 'body'>;
+
+/** A queue in tables of PostgreSQL, as one writes it by hand. */
+export interface TableQueue {
+  /** SQL that makes the tables `requests`, `sink`, `pile` and `replies`, and others. */
+  tables: string;
+  /** Stores the rows and wakes the channels in one transaction and one round trip. */
+  insert(
+    connection: pg.Client,
+    table: string,
+    rows: readonly Row[],
+    channels: readonly string[],
+  ): Promise<unknown>;
+  /** Takes what waits in a table, in a transaction that stays open. */
+  take(connection: pg.Client, table: string): Promise<TakenRow[]>;
+  /** Ends that transaction, with the replies and their notifications in it. */
+  commit(connection: pg.Client, replies: readonly Row[], channels: readonly string[]): Promise<unknown>;
+  /** Takes the replies for a client, which is their only reader; the commit is the ack. */
+  takeReplies(connection: pg.Client, client: string): Promise<TakenRow[]>;
+  /** SQL for tidying up between runs. */
+  tidyings: readonly string[];
+}
+
+/** A queue that keeps nothing but what waits in it. */
+export const bareQueue: TableQueue = {
+  tables: tablesOf(),
+  insert,
+  take,
+  commit,
+  takeReplies,
+  tidyings: ['TRUNCATE pile', 'VACUUM requests', 'VACUUM replies', 'VACUUM sink'],
+};
+
 /** The texts are random, so compressing large ones would be wasted work. */
-export const tables = ['requests', 'sink', 'pile', 'replies']
-  .map(
-    (table) => `CREATE TABLE ${table} (
+function tablesOf(): string {
+  return ['requests', 'sink', 'pile', 'replies']
+    .map(
+      (table) => `CREATE TABLE ${table} (
       id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
       client text NOT NULL,
       body text NOT NULL
     );
     ALTER TABLE ${table} ALTER body SET STORAGE EXTERNAL;`,
-  )
-  .concat('CREATE INDEX ON replies (client, id);')
-  .join('\n');
+    )
+    .concat('CREATE INDEX ON replies (client, id);')
+    .join('\n');
+}
 
-/** Stores the rows and wakes the channels in one transaction and one round trip. */
-export function insert(
+function insert(
   connection: pg.Client,
   table: string,
   rows: readonly Row[],
@@ -35,11 +73,10 @@ export function insert(
   return sendAll(connection, all.length === 1 ? all : ['BEGIN', ...all, 'COMMIT']);
 }
 
-/** Takes what waits in a table, in a transaction that stays open. */
-export async function take(connection: pg.Client, table: string): Promise<Row[]> {
+async function take(connection: pg.Client, table: string): Promise<TakenRow[]> {
   const [, { rows }] = await Promise.all([
     connection.query('BEGIN'),
-    connection.query<Row>({
+    connection.query<TakenRow>({
       name: `take-${table}`,
       text: `DELETE FROM ${table} WHERE id = ANY(ARRAY(
           SELECT id FROM ${table} ORDER BY id LIMIT ${takenAtOnce} FOR UPDATE SKIP LOCKED
@@ -49,8 +86,7 @@ export async function take(connection: pg.Client, table: string): Promise<Row[]>
   return rows;
 }
 
-/** Ends that transaction, with the replies and their notifications in it. */
-export function commit(
+function commit(
   connection: pg.Client,
   replies: readonly Row[],
   channels: readonly string[],
@@ -58,9 +94,8 @@ export function commit(
   return sendAll(connection, [...insertions('replies', replies, channels), 'COMMIT']);
 }
 
-/** A client's replies have one reader; the commit is the ack. */
-export async function takeReplies(connection: pg.Client, client: string): Promise<Row[]> {
-  const { rows } = await connection.query<Row>({
+async function takeReplies(connection: pg.Client, client: string): Promise<TakenRow[]> {
+  const { rows } = await connection.query<TakenRow>({
     name: 'take-replies',
     text: 'DELETE FROM replies WHERE client = $1 RETURNING client, body',
     values: [client],
@@ -69,7 +104,7 @@ export async function takeReplies(connection: pg.Client, client: string): Promis
 }
 
 /** All leave at once, because the connection pipelines. */
-function sendAll(connection: pg.Client, queries: readonly (string | QueryConfig)[]): Promise<unknown> {
+export function sendAll(connection: pg.Client, queries: readonly (string | QueryConfig)[]): Promise<unknown> {
   return Promise.all(queries.map((query) => connection.query(query)));
 }
 

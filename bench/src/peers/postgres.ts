@@ -1,10 +1,5 @@
-import { chown, mkdir, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import { freePort, NotAvailable, runProgram, startProgram } from '../external-program.ts';
 import type { Peer } from './peer.ts';
-
-const debianPackage = 'postgresql';
-const debianRoot = '/usr/lib/postgresql';
+import { startPostgresServer } from './postgres-server.ts';
 
 /** A queue in tables, as one builds it on a database one has already. */
 export const postgres: Peer = {
@@ -12,67 +7,20 @@ export const postgres: Peer = {
   title: 'PostgreSQL, SKIP LOCKED + LISTEN',
   receiptMeans: 'fsynced',
   how: 'inserts of all that waits with their NOTIFY in one commit and one round trip; two consumers that take up to 256 with DELETE … FOR UPDATE SKIP LOCKED and answer in the same transaction; prepared statements, pipelined; 256 MB of shared buffers, a vacuum between runs',
-  start: async (dir) => {
-    const bin = await binaries();
-    const user = await unprivilegedUser();
-    const data = join(dir, 'data');
-    await mkdir(data, { mode: 0o700 });
-    // The server refuses to run as root, so root hands it a directory and runs it as the package's own user.
-    if (user) for (const path of [dir, data]) await chown(path, user.uid, user.gid);
-    const asUser = user ? { user } : {};
-    await runProgram({
-      command: join(bin, 'initdb'),
-      args: ['-D', data, '-U', 'bench', '--auth=trust', '--encoding=UTF8', '--locale=C'],
-      ...asUser,
-    });
-    const port = await freePort();
-    const settings = {
-      port,
-      listen_addresses: '127.0.0.1',
-      unix_socket_directories: '',
-      max_connections: 200,
-      shared_buffers: '256MB',
-      max_wal_size: '4GB',
-      wal_level: 'minimal',
-      max_wal_senders: 0,
-    };
-    const args = Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`]);
-    const server = await startProgram({
-      command: join(bin, 'postgres'),
-      args: ['-D', data, ...args],
-      cwd: data,
-      port,
-      stopSignal: 'SIGINT',
-      ...asUser,
-    });
-    const version = await runProgram({ command: join(bin, 'postgres'), args: ['--version'], ...asUser });
-    return {
-      version: `PostgreSQL ${version.match(/\d[\d.]*/)?.[0]}`,
-      facts: { url: `postgres://bench@127.0.0.1:${port}/postgres` },
-      [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-    };
-  },
-  sides: async () => (await import('./postgres-sides.ts')).postgresSides,
+  start: startPostgresServer,
+  sides: async () =>
+    (await import('./postgres-sides.ts')).tableQueueSides((await import('./postgres-queries.ts')).bareQueue),
 };
 
-/** Debian keeps them out of the PATH, a directory for each version. */
-async function binaries(): Promise<string> {
-  if (process.env.BENCH_POSTGRES_BIN) return process.env.BENCH_POSTGRES_BIN;
-  const versions = await readdir(debianRoot).catch(() => []);
-  const newest = versions.map(Number).sort((a, b) => b - a)[0];
-  if (newest === undefined) {
-    throw new NotAvailable(`PostgreSQL is not installed (Debian package ${debianPackage})`);
-  }
-  return join(debianRoot, `${newest}`, 'bin');
-}
-
-async function unprivilegedUser(): Promise<{ uid: number; gid: number } | undefined> {
-  if (process.getuid?.() !== 0) return undefined;
-  const idOf = async (flag: string): Promise<number> =>
-    Number(await runProgram({ command: 'id', args: [flag, 'postgres'] }));
-  try {
-    return { uid: await idOf('-u'), gid: await idOf('-g') };
-  } catch {
-    throw new NotAvailable('PostgreSQL does not run as root, and there is no user "postgres" to run it as');
-  }
-}
+/** The same, with the promise that our store makes. */
+export const postgresKeeping: Peer = {
+  name: 'postgres-keeping',
+  title: 'PostgreSQL, the same with ids, caps and what was settled',
+  receiptMeans: 'fsynced',
+  how: 'as `postgres`, and with our promise: a unique index on (inbox, sender, id), also of what was settled, a row with a cap for each inbox, and the metadata of settled messages kept; one statement for each batch',
+  start: startPostgresServer,
+  sides: async () =>
+    (await import('./postgres-sides.ts')).tableQueueSides(
+      (await import('./postgres-keeping-queries.ts')).keepingQueue,
+    ),
+};

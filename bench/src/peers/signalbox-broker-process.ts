@@ -1,11 +1,23 @@
 import { startBroker } from '@signalbox/broker';
+import { openPostgresStores } from '@signalbox/store-postgres';
 import { serveParent, setupOf } from '../processes.ts';
 import { unlimitedMessages } from '../unlimited.ts';
 
-const { dataDir, durability } = setupOf<{ dataDir: string; durability: 'full' | 'process' }>();
+const { dataDir, durability, postgres } = setupOf<{
+  dataDir: string;
+  durability?: 'full' | 'process';
+  /** The broker's share of a database. Without it, messages are in SQLite files. */
+  postgres?: { url: string; schema: string; broker: string };
+}>();
 const broker = await startBroker({
   dataDir,
-  durability,
+  ...(durability && { durability }),
+  ...(postgres && {
+    stores: {
+      noBackup: 'this is a measurement',
+      open: (settings) => openPostgresStores({ ...settings, ...postgres }),
+    },
+  }),
   port: 0,
   limits: {
     ...unlimitedMessages,

@@ -20,7 +20,7 @@ export const signalboxSides: PeerSides = {
     };
   },
 
-  async openConsumer({ url, server, sink }, onAcked) {
+  async openConsumer({ url: clientUrl, consumerUrl: url = clientUrl, server, sink }, onAcked) {
     const responder = await connectBroker({ url, token: server!, agent: 'server' });
     await responder.serve(['ask'], async ({ json }) => ({ kind: 'reply', body: json }), {
       concurrency: 1000,

@@ -1,11 +1,13 @@
+import { join } from 'node:path';
 import { commitOf, harnessOf } from '../before.ts';
 import { startProcess } from '../processes.ts';
 import type { Facts, Peer } from './peer.ts';
+import { startPostgresServer } from './postgres-server.ts';
 
 const thisHarness = new URL('../', import.meta.url);
 
 /** The names of the peers that are our own broker. */
-export const ownNames: readonly string[] = ['full', 'process', 'socket'];
+export const ownNames: readonly string[] = ['full', 'process', 'socket', 'on-postgres', 'on-postgres-two'];
 
 /** Our own broker with `full` durability, whose clients reach it over its Unix socket. */
 export function signalboxSocket(): Peer {
@@ -43,5 +45,36 @@ export function signalbox(durability: 'full' | 'process', before?: URL): Peer {
     },
     sides: async () => (await import('./signalbox-sides.ts')).signalboxSides,
     ...(before && { inOtherCheckout: { harness, name: durability } }),
+  };
+}
+
+/** One or two of our brokers with their messages in PostgreSQL. With two, clients are at one of them, and consumers at the other. */
+export function signalboxOnPostgres(brokers: 1 | 2): Peer {
+  const isOne = brokers === 1;
+  return {
+    name: isOne ? 'on-postgres' : 'on-postgres-two',
+    title: `Signalbox on PostgreSQL, ${isOne ? 'one broker' : 'two brokers'}`,
+    receiptMeans: 'fsynced',
+    how: `as \`full\`, with the messages in PostgreSQL with the settings of \`postgres\`${isOne ? '' : '; clients are at one broker, consumers at the other'}`,
+    start: async (dir) => {
+      await using opened = new AsyncDisposableStack();
+      const { facts: database, version } = opened.use(await startPostgresServer(dir));
+      const start = async (broker: string) =>
+        opened.use(
+          await startProcess(new URL('peers/signalbox-broker-process.ts', thisHarness), {
+            dataDir: join(dir, broker),
+            postgres: { url: database.url, schema: 'signalbox', broker },
+          }),
+        );
+      const { facts } = await start('one');
+      const other = isOne ? undefined : await start('other');
+      const servers = opened.move();
+      return {
+        version: `this repository, ${version}`,
+        facts: { ...(facts as Facts), ...(other && { consumerUrl: other.facts.url! }) },
+        [Symbol.asyncDispose]: () => servers.disposeAsync(),
+      };
+    },
+    sides: async () => (await import('./signalbox-sides.ts')).signalboxSides,
   };
 }
