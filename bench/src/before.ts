@@ -14,8 +14,15 @@ export async function commitOf(root: URL): Promise<string> {
   return (await runProgram({ command: 'git', args })).trim();
 }
 
-/** Checks another checkout and compiles it, so that just its sources run. Throws {@link UsageError} if it cannot take part. */
+/** Checks another checkout, and compiles and bundles it, so that just its sources run. Throws {@link UsageError} if it cannot take part. */
 export async function prepareBefore(root: URL): Promise<void> {
+  await compileBefore(root);
+  const bundler = new URL('scripts/bundle.mjs', root);
+  if (await exists(bundler)) await runProgram({ command: process.execPath, args: [fileURLToPath(bundler)] });
+}
+
+/** The same without its bundle. */
+export async function compileBefore(root: URL): Promise<void> {
   const dir = fileURLToPath(root);
   if (!(await exists(new URL('load-process.ts', harnessOf(root))))) {
     throw new UsageError(
@@ -34,8 +41,6 @@ export async function prepareBefore(root: URL): Promise<void> {
     );
   }
   await runProgram({ command: process.execPath, args: [fileURLToPath(compiler), '-b', dir] });
-  const bundler = new URL('scripts/bundle.mjs', root);
-  if (await exists(bundler)) await runProgram({ command: process.execPath, args: [fileURLToPath(bundler)] });
 }
 
 async function exists(file: URL): Promise<boolean> {

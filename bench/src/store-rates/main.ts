@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
-import { prepareBefore } from '../before.ts';
+import { compileBefore } from '../before.ts';
 import { runProgram } from '../external-program.ts';
 import { startPostgresServer } from '../peers/postgres-server.ts';
 import { underCircumstances } from '../report/benchmarks.ts';
@@ -45,7 +45,7 @@ async function compare(): Promise<void> {
   const rounds = Number(values.rounds);
   const seconds = Number(values.seconds);
   const before = values.before === undefined ? undefined : pathToFileURL(`${resolve(values.before)}/`);
-  if (before) await prepareBefore(before);
+  if (before) await compileBefore(before);
   const chosen = workloads.filter(({ name }) => values.workloads.split(',').includes(name));
   await using opened = new AsyncDisposableStack();
   const dir = await mkdtemp(join(tmpdir(), 'signalbox-stores-'));

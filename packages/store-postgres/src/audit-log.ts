@@ -8,8 +8,8 @@ import {
   firstHash,
 } from '@signalbox/store/rules';
 import type { Transaction } from './database/attempt.ts';
-import type { Statement } from './database/connection.ts';
 import type { PostgresDatabase } from './database/database.ts';
+import type { Statement } from './database/statement.ts';
 
 /** A row counts so much in the budget of its kind, besides its entry. */
 const rowOverheadBytes = 90;

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { StoreError } from '@signalbox/store/rules';
 import type { PostgresDatabase } from './database/database.ts';
+import { statementOf } from './database/statement.ts';
 
 /** The version of the tables. */
 export const schemaVersion = 1;
@@ -161,27 +162,26 @@ export async function prepareSchema(database: PostgresDatabase, now: () => numbe
   const { schema, place } = database;
   await database.prepare(async (transaction) => {
     await transaction.query(
-      { name: '', text: `SELECT pg_advisory_xact_lock(hashtext('signalbox'), hashtext($1))` },
+      statementOf('', `SELECT pg_advisory_xact_lock(hashtext('signalbox'), hashtext($1))`),
       [schema],
     );
     const [found] = await transaction.query<{ schema: string | null; meta: string | null }>(
-      { name: '', text: 'SELECT to_regnamespace($1)::text AS schema, to_regclass($2)::text AS meta' },
+      statementOf('', 'SELECT to_regnamespace($1)::text AS schema, to_regclass($2)::text AS meta'),
       [schema, `${schema}.meta`],
     );
     if (found?.meta == null) {
       const create = found?.schema == null ? `CREATE SCHEMA ${schema};` : '';
       transaction.script(database.inSchema(`${create}${tables}${sliceTable(1, now())}`));
       const identity = randomBytes(16).toString('hex');
-      transaction.write(
-        { name: '', text: database.inSchema(`INSERT INTO @meta VALUES ('version', $1), ('identity', $2)`) },
-        [String(schemaVersion), identity],
-      );
+      transaction.write(database.unnamed(`INSERT INTO @meta VALUES ('version', $1), ('identity', $2)`), [
+        String(schemaVersion),
+        identity,
+      ]);
       return;
     }
-    const [row] = await transaction.query<{ value: string }>({
-      name: '',
-      text: database.inSchema(`SELECT value FROM @meta WHERE key = 'version'`),
-    });
+    const [row] = await transaction.query<{ value: string }>(
+      database.unnamed(`SELECT value FROM @meta WHERE key = 'version'`),
+    );
     if (row?.value === String(schemaVersion)) return;
     throw new StoreError(
       'store_other_version',

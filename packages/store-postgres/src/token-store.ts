@@ -1,6 +1,6 @@
 import type { HoldRecord, TokenChanges, TokenRecord, TokenStore } from '@signalbox/store';
-import type { Statement } from './database/connection.ts';
 import type { PostgresDatabase } from './database/database.ts';
+import type { Statement } from './database/statement.ts';
 
 const maxAgents = 100_000;
 

@@ -1,6 +1,6 @@
 import type { Transaction } from '../database/attempt.ts';
-import type { Statement } from '../database/connection.ts';
 import type { PostgresDatabase } from '../database/database.ts';
+import type { Statement } from '../database/statement.ts';
 import type { WakeUp, WakeUps } from './wake-ups.ts';
 
 /** The last request for an inbox, with the callers that wait for it. */

@@ -1,6 +1,6 @@
 import type { LiveMessage } from '@signalbox/store';
-import type { Statement } from '../database/connection.ts';
 import type { PostgresDatabase } from '../database/database.ts';
+import type { Statement } from '../database/statement.ts';
 import type { Notifications } from './notifications.ts';
 
 /** The most messages that wait for one broker. Further ones are lost, as in the live lane of a connection. */

@@ -1,6 +1,6 @@
 import pg from 'pg';
-import type { Statement } from '../database/connection.ts';
 import type { PostgresDatabase } from '../database/database.ts';
+import type { Statement } from '../database/statement.ts';
 import { toStoreError } from '../database/store-errors.ts';
 import { repeat } from './repeat.ts';
 

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ClusterListener, ClusterPort, InboxStore, StoredMessage } from '@signalbox/store';
 import type { Transaction } from '../database/attempt.ts';
-import type { Statement } from '../database/connection.ts';
 import type { PostgresDatabase } from '../database/database.ts';
+import type { Statement } from '../database/statement.ts';
 import { HeldInboxes } from './held-inboxes.ts';
 import { LiveLane } from './live-lane.ts';
 import { Notifications } from './notifications.ts';

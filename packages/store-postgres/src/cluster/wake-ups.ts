@@ -1,6 +1,6 @@
 import type { Transaction } from '../database/attempt.ts';
-import type { Statement } from '../database/connection.ts';
 import type { PostgresDatabase } from '../database/database.ts';
+import type { Statement } from '../database/statement.ts';
 import type { Notifications } from './notifications.ts';
 
 /** An inbox that the broker of a session has to look at. */

@@ -1,4 +1,5 @@
-import { type Connection, ConnectionLost, type Statement, type Value } from './connection.ts';
+import { type Connection, ConnectionLost } from './connection.ts';
+import { type Statement, statementOf, type Value } from './statement.ts';
 
 /** Thrown by a change to undo its transaction. The caller of the transaction gets it as it is. */
 export class Undo extends Error {
@@ -24,6 +25,8 @@ export interface Transaction {
   script(text: string): void;
 }
 
+const commit = statementOf('COMMIT', 'COMMIT');
+
 /** One attempt at a transaction. */
 export class Attempt<T> {
   readonly #connection: Connection;
@@ -40,23 +43,23 @@ export class Attempt<T> {
   async run(change: (transaction: Transaction) => Promise<T>): Promise<T> {
     const connection = this.#connection;
     const first = this.#first;
-    this.#send(connection.run(`BEGIN; ${connection.transactionSettings}`));
+    this.#send(Promise.all(connection.beginning.map((statement) => connection.send(statement))));
     if (first)
       this.#send(
-        connection.query(first.statement, first.values).then((rows) => {
+        connection.send(first.statement, first.values).then(({ rows }) => {
           first.check(rows);
         }),
       );
     try {
       const value = await change({
         query: async (statement, values) => {
-          const rows = connection.query(statement, values);
-          rows.catch(() => {});
+          const answer = connection.send(statement, values);
+          answer.catch(() => {});
           // What came before it failed first.
           await Promise.all(this.#sent);
-          return rows as never;
+          return (await answer).rows as never;
         },
-        write: (statement, values) => this.#send(connection.query(statement, values)),
+        write: (statement, values) => this.#send(connection.send(statement, values)),
         script: (text) => this.#send(connection.run(text)),
       });
       // Nothing is committed before it is known that the transaction may go on.
@@ -67,7 +70,7 @@ export class Attempt<T> {
       if (!connection.isLost) await connection.run('ROLLBACK');
       throw thrown;
     }
-    const ended = connection.run('COMMIT');
+    const ended = connection.send(commit);
     this.#send(ended);
     const failed = (await Promise.allSettled(this.#sent)).find((one) => one.status === 'rejected');
     if (!failed) {

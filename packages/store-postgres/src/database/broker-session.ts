@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { StoreError } from '@signalbox/store/rules';
-import type { Statement } from './connection.ts';
 import type { Mark, PostgresDatabase, PostgresDatabaseOptions, Session } from './database.ts';
+import type { Statement } from './statement.ts';
 
 const defaultLeaseMs = 10_000;
 /** A session is renewed so often while it lives. */

@@ -1,15 +1,8 @@
 import type { Socket } from 'node:net';
 import pg from 'pg';
+import { type Answer, Exchange, type PreparedStatements } from './exchange.ts';
 import { type ServerFacts, serverFacts } from './server-facts.ts';
-
-/** SQL with the name under which a connection keeps it prepared. */
-export interface Statement {
-  readonly name: string;
-  readonly text: string;
-}
-
-/** What a statement can be given. A `Buffer` goes as it is; an array is one value of an array type. */
-export type Value = string | number | boolean | null | Buffer | readonly (string | number | boolean | null)[];
+import { type Statement, statementOf, type Value } from './statement.ts';
 
 /** The connection ended before the answer came. */
 export class ConnectionLost extends Error {
@@ -32,14 +25,6 @@ const settings = {
   jit: 'off',
 };
 
-/** The result of numbers that PostgreSQL gives as text, since they may be larger than JavaScript can hold. Ours never are. */
-const types = {
-  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
-    oid === pg.types.builtins.INT8
-      ? Number
-      : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
-};
-
 /**
  * One connection. Statements are sent at once, without waiting for the answers to those before them. It keeps no state on the server but
  * prepared statements, and not even those behind a pooler, where the next transaction may run on another server process.
@@ -49,8 +34,11 @@ export class Connection {
   /** The time at which it was opened, in monotonic milliseconds. */
   readonly openedAt: number;
   readonly #client: pg.Client;
+  readonly #prepared: PreparedStatements = new Map();
   #isLost = false;
-  #isGathering = false;
+  #isCorked = false;
+  /** The statements that leave together when the turn ends. */
+  #gathered: Exchange | undefined;
 
   private constructor(client: pg.Client, facts: ServerFacts, openedAt: number) {
     this.#client = client;
@@ -71,7 +59,6 @@ export class Connection {
       application_name: 'signalbox',
       connectionTimeoutMillis: connectTimeoutMs,
       ...config,
-      types,
       pipeline: true,
     });
     // An error that comes before there is a connection must not end the process.
@@ -80,7 +67,7 @@ export class Connection {
       await client.connect();
       const connection = new Connection(client, await serverFacts(client), openedAt);
       // Behind a pooler, statements are planned each time, and transactions make their settings.
-      if (usesIndexes && !connection.facts.isPooled) await client.query(settingsOf('SET'));
+      if (usesIndexes && !connection.facts.isPooled) await client.query(settingsOf('SET').join('; '));
       for (const event of ['error', 'end'] as const) client.on(event, () => connection.#lose());
       return connection;
     } catch (thrown) {
@@ -89,9 +76,9 @@ export class Connection {
     }
   }
 
-  /** SQL for the settings of a transaction, which the connection has already if no pooler is in between. */
-  get transactionSettings(): string {
-    return this.facts.isPooled ? settingsOf('SET LOCAL') : '';
+  /** The statements with which a transaction begins: without a pooler in between, the connection has its settings already. */
+  get beginning(): readonly Statement[] {
+    return this.facts.isPooled ? pooledBeginning : [begin];
   }
 
   /** True once the connection has ended. */
@@ -100,16 +87,34 @@ export class Connection {
   }
 
   /** Runs a statement and returns its rows. Rejects with `ConnectionLost`, or with a `DatabaseError`. */
-  async query<Row extends object>({ name, text }: Statement, values: readonly Value[] = []): Promise<Row[]> {
-    const named = this.facts.isPooled ? {} : { name };
-    const { rows } = await this.#send(() => this.#client.query<Row>({ ...named, text, values: [...values] }));
+  async query<Row extends object>(statement: Statement, values: readonly Value[] = []): Promise<Row[]> {
+    const exchange = new Exchange(this.#prepared);
+    const { rows } = await this.#answerOf<Row>(() => {
+      const answer = exchange.add(this.#named(statement), values);
+      this.#submit(exchange);
+      return answer;
+    });
     return rows;
   }
 
-  /** Runs SQL of one or several statements without values. Returns the rows and the command of the last one. */
-  async run(text: string): Promise<{ command: string; rows: unknown[] }> {
-    const result: pg.QueryResult | pg.QueryResult[] = await this.#send(() => this.#client.query(text));
-    return Array.isArray(result) ? result.at(-1)! : result;
+  /**
+   * Runs a statement of a transaction. Those of one turn are sent and answered together; behind one that fails, none is run. Rejects as
+   * {@link query} does.
+   */
+  send<Row extends object>(statement: Statement, values: readonly Value[] = []): Promise<Answer<Row>> {
+    return this.#answerOf<Row>(() => {
+      if (!this.#gathered) {
+        this.#gathered = new Exchange(this.#prepared);
+        process.nextTick(() => this.#sendGathered());
+      }
+      return this.#gathered.add(this.#named(statement), values);
+    });
+  }
+
+  /** Runs SQL of one or several statements without values. */
+  async run(text: string): Promise<void> {
+    this.#sendGathered();
+    await this.#answerOf(() => this.#client.query(text));
   }
 
   async close(): Promise<void> {
@@ -117,10 +122,25 @@ export class Connection {
     await this.#client.end().catch(() => {});
   }
 
-  async #send<T>(query: () => Promise<T>): Promise<T> {
-    this.#gather();
+  /** Statements are planned each time behind a pooler. */
+  #named(statement: Statement): Statement {
+    return this.facts.isPooled ? { ...statement, name: '' } : statement;
+  }
+
+  #sendGathered(): void {
+    const gathered = this.#gathered;
+    this.#gathered = undefined;
+    if (gathered) this.#submit(gathered);
+  }
+
+  #submit(exchange: Exchange): void {
+    this.#cork();
+    this.#client.query(exchange);
+  }
+
+  async #answerOf<Row extends object>(ask: () => Promise<unknown>): Promise<Answer<Row>> {
     try {
-      return await query();
+      return (await ask()) as Answer<Row>;
     } catch (thrown) {
       const error = toConnectionError(thrown);
       if (error instanceof ConnectionLost) this.#lose();
@@ -129,13 +149,13 @@ export class Connection {
   }
 
   /** What is sent in one turn leaves together. */
-  #gather(): void {
-    if (this.#isGathering) return;
-    this.#isGathering = true;
+  #cork(): void {
+    if (this.#isCorked) return;
+    this.#isCorked = true;
     const { stream } = (this.#client as pg.Client & { connection: { stream: Socket } }).connection;
     stream.cork();
     process.nextTick(() => {
-      this.#isGathering = false;
+      this.#isCorked = false;
       stream.uncork();
     });
   }
@@ -147,17 +167,19 @@ export class Connection {
   }
 }
 
-function settingsOf(command: 'SET' | 'SET LOCAL'): string {
-  return Object.entries(settings)
-    .map(([name, value]) => `${command} ${name} = ${value}`)
-    .join('; ');
+function settingsOf(command: 'SET' | 'SET LOCAL'): string[] {
+  return Object.entries(settings).map(([name, value]) => `${command} ${name} = ${value}`);
 }
+
+const begin = statementOf('BEGIN', 'BEGIN');
+const pooledBeginning = [begin, ...settingsOf('SET LOCAL').map((text) => statementOf('', text))];
 
 /** The classes and codes of errors behind which the connection, or the server, is gone or not there yet. */
 const lostCodes = /^(08...|57P0[1235]|25P0[34]|53300)$/;
 
-/** Every error that is not the answer of the server says that the connection does not work. */
+/** Every error that is neither the answer of the server nor a value that can't be sent says that the connection does not work. */
 function toConnectionError(thrown: unknown): unknown {
+  if (thrown instanceof TypeError) return thrown;
   if (thrown instanceof pg.DatabaseError && !lostCodes.test(thrown.code ?? '')) return thrown;
   return new ConnectionLost(thrown instanceof Error ? thrown.message : String(thrown), { cause: thrown });
 }

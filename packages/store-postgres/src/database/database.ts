@@ -1,9 +1,10 @@
 import { StoreError } from '@signalbox/store/rules';
 import pg from 'pg';
 import { Attempt, type FirstStatement, type Transaction, Undo } from './attempt.ts';
-import { type Connection, ConnectionLost, type Statement, type Value } from './connection.ts';
+import { type Connection, ConnectionLost } from './connection.ts';
 import { Lane } from './lane.ts';
 import type { ServerFacts } from './server-facts.ts';
+import { type Statement, statementOf, type Value } from './statement.ts';
 import { isConflict, placeOf, refusalOf, toStoreError } from './store-errors.ts';
 
 /** A transaction that the server gave up for the sake of another one is run again so often. */
@@ -123,12 +124,12 @@ export class PostgresDatabase implements AsyncDisposable {
   /** Makes a statement that connections keep prepared. In its text `@` stands for the schema. */
   statement(text: string): Statement {
     this.#statements++;
-    return { name: `s${this.#statements}`, text: this.inSchema(text) };
+    return statementOf(`s${this.#statements}`, this.inSchema(text));
   }
 
   /** Makes a statement that is seldom run. */
   unnamed(text: string): Statement {
-    return { name: '', text: this.inSchema(text) };
+    return statementOf('', this.inSchema(text));
   }
 
   /** Returns SQL with the schema where `@` stands for it. */

@@ -1,6 +1,6 @@
 import type { Transaction } from '../database/attempt.ts';
-import type { Statement } from '../database/connection.ts';
 import type { PostgresDatabase } from '../database/database.ts';
+import type { Statement } from '../database/statement.ts';
 import { idKey, sliceName } from '../schema.ts';
 import type { Loaded } from './batch-loader.ts';
 import { insertMessages, messageValues, settledValues, textOf } from './message-rows.ts';

@@ -1,7 +1,7 @@
 import type { DeadLetter } from '@signalbox/store';
 import { agentOf, storedMessageOf, storedMetadataOf } from '@signalbox/store/rules';
-import type { Statement } from '../database/connection.ts';
 import type { PostgresDatabase } from '../database/database.ts';
+import type { Statement } from '../database/statement.ts';
 import { type MessageRow, messageColumns, messageOf } from './message-rows.ts';
 import { endingOf } from './working-dead-letters.ts';
 

@@ -35,9 +35,9 @@ import {
 } from '@signalbox/store/rules';
 import type { InboxCluster } from '../cluster/postgres-cluster.ts';
 import type { WakeUp } from '../cluster/wake-ups.ts';
-import type { Statement } from '../database/connection.ts';
 import type { PostgresDatabase } from '../database/database.ts';
 import { type DurabilitySettings, durabilityColumns, receiptMeaning } from '../database/server-facts.ts';
+import type { Statement } from '../database/statement.ts';
 import { isGoneTable } from '../database/store-errors.ts';
 import { BatchLoader, type Loaded, MissingRows } from './batch-loader.ts';
 import { BatchPlan } from './batch-plan.ts';

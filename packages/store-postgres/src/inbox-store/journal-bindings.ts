@@ -1,6 +1,6 @@
 import type { JournalClaim } from '@signalbox/store';
-import type { Statement } from '../database/connection.ts';
 import type { PostgresDatabase } from '../database/database.ts';
+import type { Statement } from '../database/statement.ts';
 
 interface Row {
   generation: string | null;

@@ -22,8 +22,8 @@ import {
   storedMessageOf,
   storedMetadataOf,
 } from '@signalbox/store/rules';
-import type { Statement } from '../database/connection.ts';
 import type { PostgresDatabase } from '../database/database.ts';
+import type { Statement } from '../database/statement.ts';
 import { isGoneTable } from '../database/store-errors.ts';
 import { hasIdIn, sliceName } from '../schema.ts';
 import { Counts } from './counts.ts';

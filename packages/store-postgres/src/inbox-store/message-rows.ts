@@ -1,6 +1,6 @@
 import type { GroupFields, NewMessage, Outcome } from '@signalbox/store';
 import type { Ending, LoggedMessage } from '@signalbox/store/rules';
-import type { Value } from '../database/connection.ts';
+import type { Value } from '../database/statement.ts';
 
 /** The fields of a message by which nothing is looked up, as JSON, which also keeps what PostgreSQL's text can't hold. */
 interface Details {

@@ -1,7 +1,7 @@
 import type { NewMessage, ScheduledPage, ScheduledQuery } from '@signalbox/store';
 import { cursorOf, placeOf, releaseOf, scheduledMessageOf } from '@signalbox/store/rules';
-import type { Statement } from '../database/connection.ts';
 import type { PostgresDatabase } from '../database/database.ts';
+import type { Statement } from '../database/statement.ts';
 import { type MessageRow, messageColumns, messageOf } from './message-rows.ts';
 
 /** A scheduled message, of which a transaction that ends it has to know where it counts. */

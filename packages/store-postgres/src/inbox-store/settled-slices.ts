@@ -1,7 +1,7 @@
 import type { ExpiryTime } from '@signalbox/store';
 import { ageOf } from '@signalbox/store/rules';
-import type { Statement } from '../database/connection.ts';
 import type { PostgresDatabase } from '../database/database.ts';
+import type { Statement } from '../database/statement.ts';
 import { isGoneTable } from '../database/store-errors.ts';
 import { hasIdIn, idKey, sliceName, sliceTable } from '../schema.ts';
 import { insertSettled, settledColumns } from './message-rows.ts';

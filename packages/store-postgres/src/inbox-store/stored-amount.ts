@@ -1,6 +1,6 @@
 import type { StoreCaps } from '@signalbox/store/rules';
-import type { Statement } from '../database/connection.ts';
 import type { PostgresDatabase } from '../database/database.ts';
+import type { Statement } from '../database/statement.ts';
 
 /** Roughly what a message takes besides its body. */
 const messageOverheadBytes = 512;
