@@ -1,11 +1,11 @@
-import { openPostgresDatabase } from '@signalbox/store-postgres';
+import { openPostgresDatabase } from '@signalbox/store-postgres/internal';
 import { describe, expect, it } from 'vitest';
 import { serverUrl, testSchema } from '../support/postgres/test-store.ts';
 
 async function openDatabase() {
   await using opened = new AsyncDisposableStack();
   const { url, schema } = opened.use(await testSchema());
-  const database = opened.use(await openPostgresDatabase({ url, schema }));
+  const database = opened.use(await openPostgresDatabase({ url, schema, broker: 'one' }));
   const resources = opened.move();
   return { database, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }

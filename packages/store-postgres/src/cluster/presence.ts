@@ -5,8 +5,8 @@ import type {
   PresenceQuery,
   PresentCaller,
 } from '@signalbox/store';
-import type { Statement } from '../database/connection.ts';
 import type { PostgresDatabase } from '../database/database.ts';
+import type { Statement } from '../database/statement.ts';
 import { repeat } from './repeat.ts';
 
 /** What has changed is written this often, in milliseconds. */

@@ -1,0 +1,1 @@
+export { openPostgresDatabase } from './open-database.ts';
