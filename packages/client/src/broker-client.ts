@@ -40,18 +40,20 @@ export interface BrokerClient extends AsyncDisposable {
   readonly closed: Promise<SignalboxError | undefined>;
 
   /**
-   * Sends a message and resolves with the broker's receipt. After a reconnect the message is sent again with the same id, so
-   * that the broker stores it once; if another broker answers then, it is not sent again and rejects with `connection_lost`. Rejects with the broker's code, or `timed_out`, `connection_lost` (timed out while disconnected),
-   * `aborted`, `invalid_message`, `message_too_large`; `details.mayBeStored` tells whether it may have arrived all the same.
+   * Sends a message and resolves with the broker's receipt. After a reconnect the message is sent again with the same id, and the broker
+   * stores it once. If another broker answers after the reconnect, the message is not sent again, and the promise rejects with
+   * `connection_lost`.
+   * Rejects with the broker's code, or with `timed_out`, `connection_lost` (the time ran out while disconnected), `aborted`,
+   * `invalid_message` or `message_too_large`. `details.mayBeStored` is true if the broker may have stored the message all the same.
    * An ephemeral message has no receipt: the promise resolves when the message has left, and a refusal is only logged.
    */
   deliver(message: Outgoing, options?: DeliverCallOptions): Promise<Receipt>;
   /** Sends a request and waits for the reply. Never rejects for an expected end: see {@link RequestOutcome}. */
   request(to: string, kind: string, body: unknown, options: RequestOptions): Promise<RequestOutcome>;
   /**
-   * Answers the messages of some kinds; `*` stands for all that no other loop serves. A reply goes to the requester's address, with the request's id as `correlation_id`; the
-   * commit that stores it acks the request. Messages of other kinds are left alone. Rejects with `invalid_message` if a kind is
-   * served already.
+   * Answers the messages of some kinds; `*` stands for all kinds that no other loop serves. A reply goes to the requester's address, with
+   * the request's id as `correlation_id`; the commit that stores the reply acks the request. Messages of other kinds are left alone.
+   * Rejects with `invalid_message` if a loop serves one of the kinds already.
    */
   serve(kinds: readonly string[], handler: ServeHandler, options?: ServeOptions): Promise<ServeLoop>;
   /** Calls `listener` with each ephemeral message that no request and no serve loop takes (`event`, for example). */
@@ -71,16 +73,22 @@ export interface BrokerClient extends AsyncDisposable {
    * `traceparent` names the span of that work to the consumer that tries the messages next.
    */
   working(seqs: readonly number[], traceparent?: string): void;
-  /** Withdraws the client's own request, or a message of it that is not due; `correlationId` is its id. */
+  /** Withdraws a request of this client, or a message of it that is not due yet. `correlationId` is the id of the request or message. */
   cancel(to: string, correlationId: string): void;
-  /** Lists messages that are not due, the first due one first: those of this agent, or for operators and observers those of everybody. */
+  /**
+   * Lists messages that are not due yet, the first due one first. Operators and observers see those of all agents, other clients see their
+   * own.
+   */
   listScheduled(options?: ListScheduledOptions): Promise<ScheduledMessageInfo[]>;
   /**
-   * Cancels a message that is not due; for operators also one of another `sender`. Resolves with how many there were, which is 0 or 1, or
-   * with one copy for each member of a group. A message that is due already is left alone.
+   * Cancels a message that is not due yet. Operators may cancel a message of another `sender`. Resolves with the number of cancelled
+   * messages: 0 or 1, or one for each member of a group that had a copy. A message that is due already is left alone.
    */
   cancelScheduled(message: { to: string; id: string; sender?: string }): Promise<number>;
-  /** Sets what `listConnected` shows of this client: JSON of at most 2 KiB. Sent at most once a second, kept across reconnects. */
+  /**
+   * Sets the status that `listConnected` shows of this client: JSON of at most 2 KiB. It is sent at most once a second, and again after a
+   * reconnect.
+   */
   announce(status: unknown): void;
   /** Lists the connected agents that this client may see. */
   listConnected(options?: { role?: string; withStatus?: boolean }): Promise<ConnectedAgent[]>;
@@ -93,29 +101,29 @@ export interface BrokerClient extends AsyncDisposable {
    */
   find(requests: readonly { agent?: string; id: string; reply?: string }[]): Promise<FoundState[]>;
   /**
-   * Reports events for the broker's audit log. Only for orchestrators. They are recorded when this resolves, also if the connection is lost
-   * meanwhile. After a `timed_out` the same batch may be reported again, with its id: it is recorded once.
+   * Reports events for the broker's audit log. Only orchestrators may. The events are recorded when this resolves, also if the connection
+   * is lost meanwhile. After a `timed_out` the caller may report the same batch again under its id: the broker records it once.
    */
   audit(batch: string, events: readonly AuditReport[]): Promise<void>;
   /**
-   * Reports the figures of an orchestrator, which the broker shows to those who watch it, and what is wrong with its servers. Only for
-   * orchestrators. Without a connection the report is forgotten.
+   * Reports an orchestrator's figures and the problems of its servers, which the broker shows to operators and observers. Only
+   * orchestrators may. Without a connection the report is dropped.
    */
   reportMetrics(problems: readonly string[], figures: OrchestratorFigures): void;
   /**
-   * Asks for facts about tokens, at most 256 of each kind. Only for orchestrators. `minters` has the ids of the minting tokens that issued
-   * the tokens of the agents. `decide` says whether the tokens are valid and decide on tool calls of the roles.
+   * Asks for facts about tokens, at most 256 of each kind. Only orchestrators may. `minters` lists the ids of the minting tokens that
+   * issued the agents' tokens. `decide` says whether the tokens are valid and may decide on tool calls of the roles.
    */
   checkTokens(question: {
     agents?: readonly string[];
     deciders?: readonly { tokenId: string; role: string }[];
   }): Promise<{ minters: (string | undefined)[]; decide: boolean[] }>;
   /**
-   * Calls the listener with all holds that stand: at first, after each change, and again after a reconnect, before any message comes. Only
-   * for orchestrators. Returns a function that ends it.
+   * Calls the listener with all current holds: at first, after each change, and again after a reconnect, before any message comes. Only
+   * orchestrators may. Returns a function that removes the listener.
    */
   onHolds(listener: HoldsListener): () => void;
-  /** Runs an operation of the operator; needs the operator's permission. Rejects with `internal` if the result can't be read. */
+  /** Runs an operation for operators; the token needs the permission for it. Rejects with `internal` if the result can't be read. */
   admin<Op extends AdminOp>(op: Op, params: AdminParams<Op>): Promise<AdminResult<Op>>;
   /** Sends what is waiting, aborts what is being served, and ends the connection for good. */
   close(): Promise<void>;
@@ -199,7 +207,7 @@ export interface DeliverCallOptions {
 export interface Receipt {
   /** The id of the message. */
   id: string;
-  /** Whether the broker held a message with this id before. */
+  /** True if the broker already held a message with this id. */
   duplicate: boolean;
   /** The number of members for which a message to `all` was stored, or 0 if it waits in a group without members. Absent otherwise. */
   members?: number;
@@ -207,7 +215,7 @@ export interface Receipt {
   refused?: RefusedMember[];
 }
 
-/** How a request is sent and how long its sender waits. */
+/** The id, the time limits and the callbacks of one request. */
 export interface RequestOptions {
   /** The id of the request, unique for each sender, so that it can be asked about after a crash. The client makes one by default. */
   id?: string;
@@ -261,17 +269,20 @@ export type ParsedMessage = Message & { json: unknown };
 /** The options with which a client subscribes to its own inbox, or to a group. */
 export interface SubscribeOptions {
   /**
-   * The group of which the client takes messages, instead of its own inbox: `role:ROLE` or `group:NAME`. It then needs an address of
-   * {@link groupAddress}, gets no replies, and sends no requests. What it has when it is lost goes to another member.
+   * The group whose messages the client takes, instead of its own inbox: `role:ROLE` or `group:NAME`. The client then needs an address of
+   * {@link groupAddress}, gets no replies and sends no requests. When the client is lost, another member gets the messages that it had.
    */
   group?: string;
-  /** In a group: the time in which a message must be settled or renewed by `working`, in milliseconds; default 60,000. */
+  /** The time in which a member of a group must settle a message or renew it by `working`, in milliseconds; default 60,000. */
   ackDeadlineMs?: number;
   /** The most messages that the broker pushes ahead of acks; default 64, in a group 1. */
   window?: number;
   /** The most bytes of bodies that the broker pushes ahead of acks; default 8 MiB. */
   windowBytes?: number;
-  /** Names the process that reads, at most 64 characters. One with another name has not come back: what the first had was tried. */
+  /**
+   * Names the process that reads, in at most 64 characters. A consumer with another name is a new process: the messages that the earlier
+   * one had count as tried.
+   */
   consumerId?: string;
   /**
    * Called before each `subscribe` frame leaves. Returns the generations of this consumer's execution journal;
@@ -292,7 +303,10 @@ export interface Subscription extends AsyncDisposable {
   readonly subscribed: SubscribedFrame;
   /** Iterates over the messages. */
   readonly messages: AsyncIterableIterator<Message>;
-  /** In a group: changes how many messages may be pushed ahead of acks. With 0 nothing more is pushed. What was pushed stays. */
+  /**
+   * Changes how many messages of a group the broker may push ahead of acks. With 0 it pushes no more. Messages that were pushed already
+   * stay.
+   */
   setWindow(window: number): Promise<void>;
 }
 
@@ -300,11 +314,11 @@ export interface Subscription extends AsyncDisposable {
 export interface AckResult {
   /** The `seqs` that were settled. */
   accepted: number[];
-  /** The `seqs` that this client does not hold, or no longer. */
+  /** The `seqs` that this client does not hold (any longer). */
   rejected: number[];
 }
 
-/** How a serve loop runs its handlers. */
+/** The options with which a serve loop subscribes and runs its handlers. */
 export interface ServeOptions extends SubscribeOptions {
   /** The most handlers that run at a time; default 64. In a group it is the window, and 1 by default. */
   concurrency?: number;
@@ -367,11 +381,14 @@ export interface ServedReply {
   kind: string;
   /** A JSON value. */
   body: unknown;
-  /** The code of the failure that the body reports, if it reports one. Only the handler's span tells it. */
+  /** The code of the failure that the body reports, if it reports one. It is recorded only in the handler's span. */
   errorCode?: string | undefined;
   /** The request becomes a dead letter if the reply is refused for good, so that its sender is told. By default it is acked. */
   deadIfRefused?: boolean | undefined;
-  /** Called once when the reply is stored at the broker, or refused for good, then with the error. Not called if the client is closed before. */
+  /**
+   * Called once when the broker has stored the reply or refused it for good; `error` is the refusal. Not called if the client is closed
+   * before.
+   */
   settled?: (how: ReplyEnd, error?: SignalboxError) => void;
 }
 
@@ -381,5 +398,5 @@ export type ReplyEnd = 'stored' | 'waits' | 'refused';
 /** A handler returns this for a request on which it has not begun to work: the request stays un-acked, for the next consumer. */
 export const handBack = Symbol('hand back');
 
-/** Called with each event that the client reports: its name, and facts about it. No fact is a token or a body. */
+/** Called with each event that the client reports: its name and facts about it. No fact is a token or a body. */
 export type Log = (event: { event: string; [fact: string]: unknown }) => void;

@@ -35,8 +35,8 @@ export interface ClientPartsOptions
 }
 
 /**
- * The parts of one client, and what each of them hears of the connection. The supervisor says when there is a connection and
- * what came over it; all parts send through the outbox.
+ * The parts of one client, and the events of the connection that each of them receives. The supervisor reports when there is a connection
+ * and what comes over it; all parts send through the outbox.
  */
 export class ClientParts {
   readonly clock: Clock;
@@ -112,14 +112,14 @@ export class ClientParts {
     if (state.name === 'closed') throw state.reason ?? clientError('closed', 'the client is closed');
   }
 
-  /** Whether the broker has welcomed the present connection. */
+  /** True if the broker has welcomed the present connection. */
   get isConnected(): boolean {
     return this.supervisor.state.name === 'ready';
   }
 
   #connected(send: (text: string) => void): void {
     this.outbox.attach(send);
-    // The holds come before the messages on which they are.
+    // The holds come before the messages that they affect.
     this.holds.connected();
     this.calls.connected();
     this.announcer.connected();

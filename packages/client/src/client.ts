@@ -54,7 +54,7 @@ import type { HoldsListener } from './socket/holds-follower.ts';
 import { chunks } from './socket/outbox.ts';
 
 const defaultConcurrency = 64;
-/** How often a member of a group renews what it works on in the time of its ack deadline. */
+/** The number of times that a member of a group renews a message within its ack deadline. */
 const renewalsPerDeadline = 3;
 const defaultDeliverTimeoutMs = 30_000;
 
@@ -177,7 +177,7 @@ export class Client implements BrokerClient {
     const { readsBody, tellsStart, concurrency: given, ...rest } = options;
     const isMember = rest.group !== undefined;
     const concurrency = given ?? (isMember ? 1 : defaultConcurrency);
-    // A member takes no more than it works on: another one may be idle.
+    // A member takes only as many messages as it works on: another member may be idle.
     const subscribeOptions = isMember ? { ...rest, window: concurrency } : rest;
     const renewMs = isMember ? (rest.ackDeadlineMs ?? defaultAckDeadlineMs) / renewalsPerDeadline : undefined;
     const runner = new RequestRunner(
@@ -345,7 +345,7 @@ export class Client implements BrokerClient {
       const found = await this.#parts.calls.call({ type: 'find', requests: part }, { repeatable: true });
       states.push(...found.states);
     }
-    // A state of a newer broker says less than this client must know.
+    // A newer broker may name a state that this client does not know: it counts as `open`.
     return requests.map((_, i) => foundStates.find((known) => known === states[i]) ?? 'open');
   }
 

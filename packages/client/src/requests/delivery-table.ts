@@ -10,7 +10,7 @@ import { PassingMap } from './passing-map.ts';
 /** The facts of a receipt that only messages to groups have. */
 export type GroupReceipt = Pick<Receipt, 'members' | 'refused'>;
 
-/** Learns what became of a delivery, unless it drops the delivery before. */
+/** Is told what became of a delivery, unless it drops the delivery before. */
 export interface DeliveryOwner {
   /**
    * Called when the broker holds the message; with `endsWhenSent`, when the message has left. `waits`: it is a final reply, and nobody
@@ -54,12 +54,12 @@ export class Delivery {
   readonly #expiresAt: number | undefined;
   readonly #endsWhenSent: boolean;
   readonly #table: DeliveryTable;
-  /** Sent on the present connection, and not answered. */
+  /** True if the message was sent on the present connection and is not answered yet. */
   inFlight = false;
-  /** Sent on an earlier connection that ended before the answer. */
+  /** True if the message was sent on an earlier connection that ended before the answer. */
   isUncertain = false;
   refusals = 0;
-  /** Its owner knows its end, or does not want to. */
+  /** True if the owner knows the end of the delivery, or does not want to know it. */
   isOver = false;
   /** A message with the same id to another recipient. It waits for the end of this one, since receipts name only the id. */
   next: Delivery | undefined;
@@ -73,7 +73,7 @@ export class Delivery {
     this.#table = table;
   }
 
-  /** Whether the broker may hold it although there was no receipt. */
+  /** True if the broker may hold the message although there was no receipt. */
   get mayBeStored(): boolean {
     return this.inFlight || this.isUncertain;
   }
@@ -117,16 +117,16 @@ export class DeliveryTable {
     return delivery;
   }
 
-  /** Sends an ephemeral message whose fate nobody wants to know; it is lost if the table is paused. */
+  /** Sends an ephemeral message whose end nobody waits for; it is lost if the table is paused. */
   sendOnce(frame: DeliverFrame, body: string): void {
     if (!this.#isPaused) this.#deps.outbox.deliver({ encode: () => encodeFrame(frame, body) });
   }
 
-  /** Gives a delivery up; its owner hears nothing more. */
+  /** Gives a delivery up; its owner is told nothing more. */
   drop(delivery: Delivery): void {
     if (delivery.isOver) return;
     delivery.isOver = true;
-    // One in flight keeps its place until its answer has come, so that no other delivery is given that answer.
+    // A delivery in flight keeps its place until its answer has come, so that no other delivery is given that answer.
     if (!delivery.inFlight || delivery.frame.ephemeral) this.#remove(delivery);
   }
 
@@ -153,7 +153,10 @@ export class DeliveryTable {
     }
   }
 
-  /** Gives up what may be stored at an earlier broker, unless its owner wants it sent to the new one. Call it between connections. */
+  /**
+   * Gives up deliveries that an earlier broker may have stored, unless their owners want them sent to the new one. Call it between
+   * connections.
+   */
   brokerReplaced(): void {
     for (const delivery of this.#pending.values()) {
       if (!delivery.isUncertain || delivery.isOver || delivery.owner.brokerReplaced()) continue;

@@ -66,7 +66,7 @@ export class PendingRequest implements DeliveryOwner {
     return this.#onBrokerReplaced(this);
   }
 
-  /** Whether the recipient may have it. */
+  /** True if the recipient may have received the request. */
   get hasLeft(): boolean {
     return this.isReceipted || this.delivery?.mayBeStored === true;
   }

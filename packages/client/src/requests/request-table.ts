@@ -280,7 +280,10 @@ function failureOf(outcome: RequestOutcome): string | undefined {
   return outcome.status === 'rejected' || outcome.status === 'not_sent' ? outcome.error.code : outcome.status;
 }
 
-/** Whether a message comes from whom the reply is expected. The broker takes a reply to a request of a group only from a member that took it. */
+/**
+ * Returns true if a message comes from the agent whose reply is expected. The broker takes a reply to a request of a group only from a
+ * member that took the request.
+ */
 function isFrom({ from }: Message, { agent }: ExpectedReply): boolean {
   return agent === undefined || from.agent === agent;
 }

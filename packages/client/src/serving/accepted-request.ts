@@ -15,7 +15,7 @@ export interface AcceptedRequestDeps {
   sendWorking: (request: AcceptedRequest) => void;
 }
 
-/** Why a handler's signal was aborted. */
+/** The reason why a handler's signal was aborted. */
 export type AbortCause = 'cancelled' | 'expired' | 'closed' | 'stopped';
 
 /** One request that a runner has accepted: it waits, runs, or is answered and the reply has no receipt yet. */
@@ -24,20 +24,20 @@ export class AcceptedRequest implements ServedRequest {
   readonly message: Message;
   readonly json: unknown;
   readonly deadline: number | undefined;
-  /** The `seq` to ack it by, and the epoch in which that `seq` counts; both change when it is redelivered. */
+  /** The `seq` by which the request is acked, and the epoch in which that `seq` counts; both change when the request is redelivered. */
   seq: number | undefined;
   epoch: number;
   /** The epoch in which the reply was sent with `settles`, so that no ack is needed. */
   settledIn: number | undefined;
-  /** Why the handler's signal was aborted. */
+  /** The reason why the handler's signal was aborted. */
   abortedBy: AbortCause | undefined;
   expiry: Deadline | undefined;
   /** The span of the handler. */
   span: TracedSpan | undefined;
-  /** In a group: when its ack deadline is renewed next. */
+  /** The time when a member of a group renews the ack deadline next. */
   renewal: Deadline | undefined;
   isStarted = false;
-  /** Its runner has finished with it. */
+  /** True if its runner has finished with it. */
   isOver = false;
   readonly #deps: AcceptedRequestDeps;
   #controller: AbortController | undefined;
@@ -100,7 +100,7 @@ export class AcceptedRequest implements ServedRequest {
     this.#controller?.abort(abortReason(by));
   }
 
-  /** Returns the message for another consumer to serve, with the lifetime that is left of it. */
+  /** Returns the message for another consumer to serve, with the rest of its lifetime. */
   toMessage(): Message {
     const { seq } = this;
     const remaining_ms = this.remainingMs();

@@ -21,7 +21,7 @@ export interface MessageSink {
   end(reason: SignalboxError | undefined): void;
 }
 
-/** How long a message of a group waits that a member got and does not serve, before it is handed to another one. */
+/** The time for which a member of a group keeps a message that it does not serve, before the message is handed to another member. */
 const unservedDelayMs = 1000;
 
 export interface MessageRouterDeps {
@@ -30,7 +30,7 @@ export interface MessageRouterDeps {
   requests: RequestTable;
   /** Keeps the replies to requests that are to be repeated; without it there are none. */
   early: EarlyReplies | undefined;
-  /** Whether the client takes messages of a group. */
+  /** Returns true if the client takes messages of a group. */
   isMember: () => boolean;
   parseBody: ParseBody;
   log: Log;

@@ -42,13 +42,13 @@ export interface RequestRunnerOptions {
   readsBody?: boolean | undefined;
   /** See `ServeOptions.tellsStart`. */
   tellsStart?: boolean | undefined;
-  /** In a group: how often the broker is told that a request is worked on, in milliseconds. */
+  /** The time between two renewals of a group's message that is worked on, in milliseconds. */
   renewMs?: number | undefined;
 }
 
 /** Stands for all kinds that no other loop serves. */
 const allKinds = '*';
-/** How many answered requests and early cancels are remembered. */
+/** The number of answered requests and of early cancels that are remembered. */
 const rememberedRequests = 10_000;
 /** Further ephemeral requests are dropped; the broker's window bounds the stored ones. */
 const maxWaitingEphemeral = 1_024;
@@ -95,7 +95,7 @@ export class RequestRunner {
     return this.#accepted.size;
   }
 
-  /** Whether requests of this kind are run here. */
+  /** Returns true if this runner serves requests of this kind. */
   serves(kind: string): boolean {
     return this.#kinds.has(kind) || this.#kinds.has(allKinds);
   }
@@ -136,14 +136,14 @@ export class RequestRunner {
   }
 
   /**
-   * Forgets which requests were answered: another broker that delivers one of them, as one that was restored from a backup does, has
-   * no reply to it. Those that wait or run are answered there.
+   * Forgets which requests were answered: another broker that delivers one of them (one restored from a backup, for example) has no reply
+   * to it. Requests that wait or run are answered there.
    */
   brokerReplaced(): void {
     this.#answered = new RecentMap(rememberedRequests);
   }
 
-  /** Hands back what waits, and resolves when what runs is answered and receipted. */
+  /** Hands back the waiting requests, and resolves when the running ones are answered and their replies have receipts. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     for (const request of this.#waiting) this.#handBack(request);
@@ -162,7 +162,7 @@ export class RequestRunner {
     this.#waiting.clear();
   }
 
-  /** A broker that was set up anew counts from the beginning again, so the id must be the same, too. */
+  /** A new broker's `seq` begins at 1 again, so the id must be the same, too. */
   #wasAnswered(seq: number, id: string): boolean {
     return seq <= this.#newestAnswered && this.#answered.get(seq) === id;
   }
@@ -265,7 +265,7 @@ export class RequestRunner {
 
   #expire(request: AcceptedRequest): void {
     request.abort('expired');
-    // The broker decides about the lifetime: it expires what is nacked, and tells the sender.
+    // The broker decides about the lifetime: it expires a nacked request and tells the sender.
     if (this.#waiting.delete(request)) this.#nack(request, 'its deadline passed before a handler was free');
   }
 

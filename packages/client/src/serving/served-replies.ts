@@ -109,7 +109,7 @@ class ReplyOwner implements DeliveryOwner {
     return false;
   }
 
-  /** A reply makes nothing run, and the requester may still wait for it. */
+  /** A reply starts no work, and the requester may still wait for it. */
   brokerReplaced(): boolean {
     return true;
   }
@@ -126,7 +126,7 @@ class ReplyOwner implements DeliveryOwner {
   }
 }
 
-/** Whether the broker refused `settles`, because this client no longer holds the request. */
+/** Returns true if the broker refused `settles` because this client no longer holds the request. */
 function isLeaseOver({ code }: SignalboxError): boolean {
   return code === 'no_lease' || code === 'not_yours';
 }
@@ -157,7 +157,7 @@ export function sendNack(deps: ReplyDeps, { seq, epoch, message }: AcceptedReque
   deps.outbox.control({ type: 'nack', seqs: [seq], delay_ms, reason });
 }
 
-/** Makes the request a dead letter, of which the broker tells its sender. */
+/** Makes the request a dead letter; the broker tells its sender. */
 export function sendDead({ outbox, epoch }: ReplyDeps, request: AcceptedRequest, reason: string): void {
   const { seq } = request;
   if (seq !== undefined && request.epoch === epoch())

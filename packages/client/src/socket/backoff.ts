@@ -13,9 +13,9 @@ export const backoffPolicies = {
   orchestrator: { baseMs: 500, capMs: 30_000 },
 } as const satisfies Record<string, BackoffPolicy>;
 
-/** How long a connection must last before it counts as healthy, in milliseconds. */
+/** A connection that lasts this long counts as healthy, in milliseconds. */
 export const healthyAfterMs = 10_000;
-/** How long retries stay eager after a healthy connection was lost, and the longest wait between them, in milliseconds. */
+/** Retries stay eager for this long after a healthy connection was lost, in milliseconds. */
 export const eagerForMs = 10_000;
 /** The longest wait between eager retries, in milliseconds. */
 export const eagerJitterMs = 250;
@@ -30,7 +30,7 @@ const refusalPolicy = { baseMs: 100, capMs: 2_000 };
 /** Returns the wait before a refused frame is sent again: the time that the broker asked for, or a jittered back-off. */
 export function refusalDelayMs(error: SignalboxError, refusals: number, random: number): number {
   const asked = retryAfterMsOf(error);
-  // Many that were refused together must not come again together.
+  // Clients that were refused together must not come again together.
   if (asked !== undefined && refusals === 0) return asked;
   return (asked ?? 20) + backoffMs(refusalPolicy, refusals, random);
 }

@@ -19,7 +19,7 @@ import type { Clock } from '../clock.ts';
 import { brokerError, clientError, unreachable } from '../errors.ts';
 import { plainProblem, tlsProblem } from './tls-problem.ts';
 
-/** Why a connection ended. */
+/** The reason why a connection ended, and the facts for the next attempt. */
 export interface Loss {
   error: SignalboxError;
   /**
@@ -105,7 +105,7 @@ export class Connection {
     if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(text);
   }
 
-  /** Closes the socket after what was sent, and resolves when it is closed (after 1 s by force). */
+  /** Closes the socket after everything that was sent has left, and resolves when it is closed (after 1 s by force). */
   async close(): Promise<void> {
     this.#isClosing = true;
     this.#cancelTimer();
@@ -188,7 +188,7 @@ export class Connection {
     });
   }
 
-  /** Returns the error of a connection that came to nothing because of its encryption. */
+  /** Returns the error of a connection that failed because of its encryption. */
   #refusal(): SignalboxError | undefined {
     if (this.#welcomedAt !== undefined) return undefined;
     return this.#cause instanceof SignalboxError ? this.#cause : tlsProblem(this.#options.url, this.#cause);
@@ -213,7 +213,7 @@ export class Connection {
     if (this.#welcomedAt !== undefined) {
       return clientError('connection_lost', `the connection to ${url} was lost`, { cause, details });
     }
-    const why = this.#timedOut ? `no welcome within ${timeoutMs} ms` : 'nobody answers there as a broker';
+    const why = this.#timedOut ? `no welcome within ${timeoutMs} ms` : 'no broker answers there';
     return unreachable(url, why, cause, code);
   }
 }

@@ -25,7 +25,7 @@ export interface SupervisorOptions {
   renewToken: (() => Promise<string | undefined>) | undefined;
   address: string;
   connectTimeoutMs: number;
-  /** Whether a first connection that failed is tried again. */
+  /** True: a first connection that failed is tried again. */
   waitForBroker: boolean;
   policy: BackoffPolicy;
   signal: AbortSignal | undefined;
@@ -71,7 +71,7 @@ export class Supervisor {
     this.#options = options;
     this.#token = options.token;
     const { brokers, clock } = options;
-    // Clients that begin anywhere share themselves out among the brokers.
+    // Clients begin at a random address, which spreads them over the brokers.
     this.#at = brokers.length > 1 ? Math.floor(clock.random() * brokers.length) : 0;
     this.#pacer = new ReconnectPacer(options.policy, brokers.length);
   }
@@ -200,7 +200,7 @@ export class Supervisor {
 
   #retry(loss: Loss): void {
     const { brokers, clock, log } = this.#options;
-    // Another broker may have room.
+    // Another broker may accept the client.
     const askedMs = this.#pacer.isRoundOver ? (retryAfterMsOf(loss.error) ?? 0) : 0;
     const delayMs = askedMs + this.#pacer.nextDelayMs(clock.now(), clock.random(), loss.reconnectAfterMs);
     this.#at = (this.#at + 1) % brokers.length;

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { type Inject, serverName } from './injection.ts';
 
 /**
- * Tells Cursor's CLI by an entry in the project's file, the only one that it reads, for as long as the agent runs. That file may
- * name servers of the project's author, so the option that approves them all is the user's to give.
+ * Adds an entry to the project's file, the only one that Cursor's CLI reads, for as long as the agent runs. That file may name servers of
+ * the project's author, so only the user may give the option that approves them all.
  */
 export const injectCursorAgent: Inject = (
   [program = '', ...rest],
@@ -18,7 +18,7 @@ export const injectCursorAgent: Inject = (
     notes: [
       `${path} has an entry '${serverName}' while the agent runs; it is taken out afterwards`,
       approveWorkspaceServers
-        ? `--approve-mcps approves every MCP server that ${path} names, whoever wrote it, and cursor-agent's own`
+        ? `--approve-mcps approves every MCP server that ${path} names, no matter who wrote it, and cursor-agent's own`
         : 'cursor-agent asks before it starts an MCP server, ours too, and without a terminal it starts none: ' +
           `--approve-workspace-servers approves all that ${path} names, so read that file first`,
     ],

@@ -17,17 +17,17 @@ export interface InjectionContext {
   cwd: string;
   /** The environment that the agent gets, without `SIGNALBOX_*`. */
   env: Readonly<Record<string, string | undefined>>;
-  /** Whether the agent keeps the MCP servers that it has of its own. */
+  /** True: the agent keeps its own MCP servers. */
   keepMcp: boolean;
-  /** The shell command of the hook that tells of mail, for CLIs that have hooks; absent if they are to have none. */
+  /** The shell command of the hook that tells the agent about new mail, for CLIs that have hooks; absent if the agent is to have none. */
   mailHook?: string;
   /** The shell command of the hook that waits for mail beside an idle agent; absent if the agent is not to be woken. */
   wakeHook?: string;
-  /** Whether the CLI asks a person through our MCP server before it uses tools of its own. */
+  /** True: the CLI asks a person through our MCP server before it uses tools of its own. */
   asksPermissions: boolean;
-  /** Whether the user approves every MCP server that the workspace names. */
+  /** True: the user approves every MCP server that the workspace names. */
   approveWorkspaceServers: boolean;
-  /** A settings file of the machine's administrator, which ours would replace. */
+  /** A settings file of the machine's administrator, which our file would replace. */
   systemSettings?: string;
 }
 
@@ -45,7 +45,7 @@ export interface WorkspaceEntry {
   value: unknown;
 }
 
-/** The way in which one agent is told of its MCP face. */
+/** Everything that tells one agent's CLI about its MCP face. */
 export interface Injection {
   client: ClientName | 'other';
   /** The whole command line, the program first. */
@@ -54,7 +54,7 @@ export interface Injection {
   env: Record<string, string>;
   files: PrivateFile[];
   workspace?: WorkspaceEntry;
-  /** Sentences that a person should read. */
+  /** Sentences for a person to read. */
   notes: string[];
 }
 
@@ -67,17 +67,20 @@ export type Inject = (argv: readonly string[], context: InjectionContext) => Omi
 /** The name under which agents see our MCP server. */
 export const serverName = 'signalbox';
 
-/** How long an agent's CLI waits for the start of our MCP server, in milliseconds. */
+/** The time for which an agent's CLI waits for the start of our MCP server, in milliseconds. */
 export const startTimeoutMs = 20_000;
 
-/** The longest time that an agent's CLI waits for the hook that tells of mail, in milliseconds. */
+/** The longest time for which an agent's CLI waits for the hook that tells it about new mail, in milliseconds. */
 export const hookTimeoutMs = 2_000;
 
-/** The longest time that an agent stays idle with a hook that waits for mail, in milliseconds. It is nearly that of Node's timers. */
+/**
+ * The longest time for which an agent stays idle with a hook that waits for mail, in milliseconds. It is close to the longest timer of
+ * Node.
+ */
 export const wakeTimeoutMs = 24 * 86_400_000;
 
 /** The longest time of one tool call, in milliseconds: as long as `worker mcp` waits for one. */
 export const toolTimeoutMs = 600_000;
 
-/** How long claude waits for one call where it asks for permissions, in milliseconds: longer than any question waits. */
+/** The time for which claude waits for one call of the tool that asks for permissions, in milliseconds: longer than any question waits. */
 export const permissionToolTimeoutMs = permissionTimeoutMs + 60_000;

@@ -70,7 +70,7 @@ test('each snippet says which file it is for', () => {
   ]);
 });
 
-test('what lets a client call our tools without asking is printed on request only, whichever way it has for that', () => {
+test('the settings that let a client call our tools without asking are printed on request only, for each client', () => {
   const url = 'http://127.0.0.1:7421/mcp';
   const everything = (client: SnippetClient, allow: boolean) => {
     const { format, text, permissions } = clientSnippet(client, { url }, { allow });

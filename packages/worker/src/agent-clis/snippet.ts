@@ -3,7 +3,7 @@ import { claudeLoading } from './claude.ts';
 import { type FaceCommand, serverName, startTimeoutMs, toolTimeoutMs } from './injection.ts';
 import { opencodePermission, opencodeServer } from './opencode.ts';
 
-/** How a client reaches its MCP face: a process that it starts, or a URL, with the token in the variable `SIGNALBOX_TOKEN`. */
+/** The way in which a client reaches its MCP face: a process that it starts, or a URL with the token in the variable `SIGNALBOX_TOKEN`. */
 export type FaceTarget =
   | { faceCommand: FaceCommand; url?: undefined }
   | { url: string; faceCommand?: undefined };
@@ -16,11 +16,11 @@ export interface SnippetFile {
   text: string;
 }
 
-/** The configuration of one client: its entry for our server, and what a person should know. */
+/** The configuration of one client: its entry for our server, and notes for the person. */
 export interface Snippet extends SnippetFile {
   /** Settings of other files that let the client call our tools without asking. Empty unless that was asked for. */
   permissions: SnippetFile[];
-  /** Sentences that the person should read. */
+  /** Sentences for the person to read. */
   notes: string[];
 }
 
@@ -33,20 +33,23 @@ const tokenVariable = 'SIGNALBOX_TOKEN';
 
 const fromEnvironment = `start it with the agent's token in the variable ${tokenVariable}; no file has to hold it`;
 
-/** How one client lets the tools of one server be called without asking a person. */
+/** The settings by which one client may call the tools of one server without asking a person. */
 interface Allowing {
   /** Keys of the server's own entry. */
   inEntry?: Record<string, unknown>;
   /** Keys beside the entry, in the same file. */
   beside?: Record<string, unknown>;
   inFiles?: SnippetFile[];
-  /** Said with `--allow`. */
+  /** The note that is printed with `--allow`. */
   note?: string;
-  /** Says what happens without these settings. */
+  /** The note that is printed without `--allow`: it says what happens without these settings. */
   otherwise: string;
 }
 
-/** Claude Code 2.1.197, Codex 0.169.0, opencode 1.18.33 and Gemini CLI 0.61.0 behave so; Cursor and VS Code by their documentation. */
+/**
+ * Observed with Claude Code 2.1.197, Codex 0.169.0, opencode 1.18.33 and Gemini CLI 0.61.0; taken from the documentation of Cursor and VS
+ * Code.
+ */
 const allowing: Readonly<Record<SnippetClient, Allowing>> = {
   claude: {
     inFiles: [
@@ -158,8 +161,8 @@ const builders: Readonly<Record<SnippetClient, (target: FaceTarget, allowed: Par
 };
 
 /**
- * Returns the configuration by which a client uses an MCP face as one of its MCP servers. With `allow` it holds what the client
- * needs to call the tools without asking a person.
+ * Returns the configuration by which a client uses an MCP face as one of its MCP servers. With `allow` it also holds the settings that let
+ * the client call the tools without asking a person.
  */
 export function clientSnippet(client: SnippetClient, target: FaceTarget, { allow = false } = {}): Snippet {
   const { inFiles = [], note, otherwise } = allowing[client];

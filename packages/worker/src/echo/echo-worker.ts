@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { BrokerClient } from '@signalbox/client';
 import type { Message } from '@signalbox/protocol';
 
-/** How an echo worker answers, and who is told of each message. */
+/** The delay of an echo worker's answers, and a callback for each message. */
 export interface EchoOptions {
-  /** How long each answer takes; at once unless given. */
+  /** The delay of each answer in milliseconds; by default none. */
   delayMs?: number;
   /** Called with each message before it is answered; the answer waits until this resolves. */
   onMessage: (message: Message) => Promise<void>;

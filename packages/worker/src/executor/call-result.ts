@@ -14,14 +14,14 @@ import {
 } from '@signalbox/protocol';
 
 /**
- * How a request to the orchestrator ended: its result, or an error whose `may_have_run` is truthful. The result of a tool call is
- * the whole MCP result, with `success` and `text` added.
+ * The end of a request to the orchestrator: its result, or an error whose `may_have_run` is reliable. The result of a tool call is the
+ * whole MCP result, with `success` and `text` added.
  */
 export type CallResult<Result = ProxiedResult> =
   | { result: Result; error?: undefined }
   | { error: ToolCallError; result?: undefined };
 
-/** How one round of a tool call ended. A result that asks the caller for input (MCP 2026-07-28) wants another round. */
+/** The end of one round of a tool call. A result that asks the caller for input (MCP 2026-07-28) is followed by another round. */
 export type RoundResult = CallResult<McpResult | InputRequired>;
 
 /** Turns the outcome of a call's request into its result or error. */
@@ -57,7 +57,7 @@ export function callResultOf(outcome: RequestOutcome, tool: Tool): RoundResult {
   }
 }
 
-/** Returns an error with `code` where a repetition can do no harm, else with `outcome_unknown`: the tool may have had its effect. */
+/** Returns an error with `code` if repeating the call can do no harm, else with `outcome_unknown`: the tool may have had its effect. */
 function failureOrUnknown(
   code: ToolErrorCode,
   message: string,
@@ -75,7 +75,7 @@ function failureOrUnknown(
 export function readReply(json: unknown): RoundResult {
   const parsed = mcpReplySchema.safeParse(json);
   if (parsed.success && 'error' in parsed.data) return { error: parsed.data.error };
-  // The results themselves are passed on as they came, with fields that the schema does not know.
+  // Results are passed on as they came, with fields that the schema does not know.
   if (parsed.success && 'result' in parsed.data) return { result: (json as { result: McpResult }).result };
   if (parsed.success && 'input_required' in parsed.data) {
     return { result: (json as { input_required: InputRequired }).input_required };
@@ -84,7 +84,7 @@ export function readReply(json: unknown): RoundResult {
   return { error: toolCallError('internal', message, { mayHaveRun: true }) };
 }
 
-/** Returns the error of a request that did not reach the orchestrator, so that nothing has run. */
+/** Returns the error of a request that did not reach the orchestrator: nothing has run. */
 function refusalOf(error: SignalboxError): ToolCallError {
   const { retryAfterMs } = error.details;
   return toolCallError(toolErrorCodeOf(error), error.message, {

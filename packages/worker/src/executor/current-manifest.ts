@@ -16,7 +16,7 @@ export interface CurrentManifestOptions {
   client: BrokerClient;
   /** Agent id of the orchestrator. */
   orchestrator: string;
-  /** How long to wait for an answer, also while no orchestrator is connected. */
+  /** The longest wait for an answer in milliseconds, also while no orchestrator is connected. */
   timeoutMs: number;
   log: Log;
 }
@@ -38,7 +38,7 @@ export class CurrentManifest {
   #notReady: NotReady = [];
   #refreshing: Promise<boolean> | undefined;
   #refreshNext: Promise<boolean> | undefined;
-  /** Whether the next request is for a list with the changes that servers have announced. */
+  /** True if the next request asks for a list with the changes that servers have announced. */
   #wantsFresh = false;
 
   constructor(options: CurrentManifestOptions) {
@@ -57,12 +57,12 @@ export class CurrentManifest {
     return this.#tools;
   }
 
-  /** What the role is shown beside tools. */
+  /** The instructions, resources and prompts that the role may see. */
   get offers(): CurrentOffers {
     return this.#offers;
   }
 
-  /** Whether the role may call tools that are not listed. */
+  /** True if the role may call tools that are not listed. */
   get hasUnlisted(): boolean {
     return this.#hasUnlisted;
   }
@@ -72,7 +72,7 @@ export class CurrentManifest {
     return this.#mailbox;
   }
 
-  /** The way in which the role is told of new mail; `undefined` if the configuration does not say it. */
+  /** The way in which the role is told of new mail; `undefined` if the configuration does not name one. */
   get unreadHint(): UnreadHint | undefined {
     return this.#unreadHint;
   }
@@ -82,7 +82,7 @@ export class CurrentManifest {
     return this.#keepsResults;
   }
 
-  /** The servers that had told no tool yet when the list was last asked for. */
+  /** The servers that had not listed their tools yet when the list was last requested. */
   get notReady(): NotReady {
     return this.#notReady;
   }
@@ -110,7 +110,7 @@ export class CurrentManifest {
     return this.#refreshNext;
   }
 
-  /** Calls `listener` at each change of what is shown beside tools; returns a function that removes it. */
+  /** Calls `listener` at each change of the instructions, resources or prompts; returns a function that removes it. */
   onOffersChanged(listener: (changed: OfferedKinds) => void): () => void {
     this.#offerListeners.add(listener);
     return () => this.#offerListeners.delete(listener);
@@ -154,7 +154,7 @@ export class CurrentManifest {
     return true;
   }
 
-  /** All of the manifest but what is shown beside tools, as a text to compare. */
+  /** The manifest without the instructions, resources and prompts, as a text to compare. */
   get #toolPart(): string {
     const tools = [...this.#tools.values()];
     const rules = [this.#hasUnlisted, this.#mailbox, this.#unreadHint, this.#keepsResults];
@@ -168,7 +168,7 @@ export class CurrentManifest {
     });
   }
 
-  /** Believes only the orchestrator itself, by the identity that the broker attests. */
+  /** Accepts messages only from the orchestrator itself, by the identity that the broker attests. */
   #onMessage(message: ParsedMessage): void {
     if (message.kind !== 'event' || message.from.agent !== this.#options.orchestrator) return;
     if (message.from.role !== 'orchestrator') return;

@@ -7,7 +7,7 @@ import type {
   ServerInstructions,
 } from '@signalbox/protocol';
 
-/** What the role is shown beside tools, as the orchestrator last listed it. */
+/** The instructions, resources and prompts that the role may see, as the orchestrator last listed them. */
 export interface CurrentOffers {
   kinds: OfferedKinds;
   prompts: readonly Prompt[];
@@ -36,7 +36,7 @@ export function offersOf({
   return { kinds: offers, prompts, resources, templates, instructions };
 }
 
-/** Tells of which kinds a list differs. */
+/** Returns the kinds in which two lists differ. */
 export function changedOffers(before: CurrentOffers, after: CurrentOffers): OfferedKinds {
   const differ = (one: unknown, other: unknown) => JSON.stringify(one) !== JSON.stringify(other);
   return {

@@ -52,10 +52,10 @@ import {
 
 const defaultCallTimeoutMs = 300_000;
 const defaultManifestTimeoutMs = 30_000;
-/** How long a call of a tool that is not listed waits for another list. */
+/** The longest wait for another list when a call names a tool that is not listed, in milliseconds. */
 const longestLookMs = 2_000;
 
-/** How an executor connects and how long it waits. Times in milliseconds. */
+/** The connection, the identity and the time limits of an executor. Times are in milliseconds. */
 export interface ExecutorOptions {
   /** The broker's address or addresses, as `ConnectOptions.url`. */
   url: string;
@@ -65,13 +65,13 @@ export interface ExecutorOptions {
   ca?: string;
   /** The agent's token. */
   token: string;
-  /** Called when the token was revoked or has expired, for another token of the same agent, whose role may be another. */
+  /** Called when the token was revoked or has expired; resolves with another token of the same agent, whose role may differ. */
   renewToken?: () => Promise<string | undefined>;
   /** The agent id that the token names. The executor takes a sub-inbox of it for the replies. */
   agent: string;
   /**
    * Names that sub-inbox: 22 characters of base64url. An executor with the same name takes it over, with the replies that have come
-   * meanwhile. By default it is a new one.
+   * meanwhile. By default the name is new.
    */
   consumer?: string;
   /** The agent id of the orchestrator; default `orchestrator`. */
@@ -81,13 +81,13 @@ export interface ExecutorOptions {
    * wait for a person's decision is added to it.
    */
   timeoutMs?: number;
-  /** The thread that its calls belong to; by default each call has one of its own. */
+  /** The thread that the executor's calls belong to; by default each call has a thread of its own. */
   thread?: string;
-  /** How long to wait for a list of tools, also while no orchestrator is connected; default 30 s. */
+  /** The longest wait for a list of tools, also while no orchestrator is connected; default 30 s. */
   manifestTimeoutMs?: number;
   /** Aborting it closes the connection for good. */
   signal?: AbortSignal;
-  /** True: a broker that cannot be reached yet is tried until it can be. By default there is one attempt. */
+  /** True: the executor tries until the broker can be reached. By default there is one attempt. */
   waitForBroker?: boolean;
   /** Makes spans of the calls and messages, also for the face that shows the tools. See `ConnectOptions.tracing`. */
   tracing?: Tracing | undefined;
@@ -97,7 +97,7 @@ export interface ExecutorOptions {
   fault?: Fault;
 }
 
-/** Tells of a round that was sent whether one of its number is on disk. */
+/** Says whether the round that was sent is on disk, or another one with the same number. */
 export type SentRound =
   | { isTaken: boolean; error?: undefined }
   | { error: ToolCallError; isTaken?: undefined };
@@ -109,7 +109,7 @@ export type SentRound =
 export class McpProxyExecutor implements AsyncDisposable {
   readonly #client: BrokerClient;
   readonly #manifest: CurrentManifest;
-  /** The resources of which it hears changes. */
+  /** The resources whose changes the executor is told about. */
   readonly followed: FollowedResources;
   readonly #stop = new AbortController();
   readonly #options: ExecutorOptions;
@@ -183,8 +183,8 @@ export class McpProxyExecutor implements AsyncDisposable {
   }
 
   /**
-   * Makes one round of a call, for a caller that can be asked for input: the result may ask for it, and the caller then calls
-   * again with the answers. Each round is a request of its own.
+   * Makes one round of a call, for a caller that can be asked for input: the result may ask for it, and the caller then calls again with
+   * the answers. Each round is a request of its own.
    */
   executeRound(call: ToolCall, round: CallRound, options: ExecuteOptions = {}): Promise<RoundResult> {
     return this.#call(call, options, round);
@@ -215,7 +215,7 @@ export class McpProxyExecutor implements AsyncDisposable {
   }
 
   /**
-   * Asks a person whether the agent's CLI may use a tool of its own, and waits for the decision, at most a week. A result means that it may,
+   * Asks a person whether the agent's CLI may use a tool of its own, and waits at most a week for the decision. A result means that it may,
    * an error that it may not.
    */
   async askPermission(asked: PermissionQuestion, options: PermissionOptions = {}): Promise<RoundResult> {
@@ -233,8 +233,8 @@ export class McpProxyExecutor implements AsyncDisposable {
   }
 
   /**
-   * Sends the next round of a task. Resolves when it is on disk, with `isTaken` if one with its number was before; with an error if it may
-   * not be there.
+   * Sends the next round of a task. Resolves when a round with its number is on disk, with `isTaken` if that is an earlier one. Resolves
+   * with an error if the round may not be on disk.
    */
   async updateTask(body: UpdateTaskRequest, toolName: string): Promise<SentRound> {
     const tool = this.findTool(toolName);
@@ -255,7 +255,7 @@ export class McpProxyExecutor implements AsyncDisposable {
     return await Promise.race([stored.promise, withoutReceipt]);
   }
 
-  /** Sends a request whose reply is that of a call. `tool` tells whether a failure may have had an effect. */
+  /** Sends a request whose reply is that of a call. `tool` shows whether a failed call may have had an effect. */
   async #send(
     body: CallRequest | AskPermissionRequest,
     requestOptions: RequestOptions,
@@ -276,7 +276,7 @@ export class McpProxyExecutor implements AsyncDisposable {
     return callResultOf(outcome, tool);
   }
 
-  /** Reads the list once more for a tool that is not in it: the call before may have enabled it. */
+  /** Fetches the list once more for a tool that is not in it: the call before may have enabled it. */
   async #lookAgain(name: string, signal: AbortSignal | undefined): Promise<Tool | undefined> {
     if (this.#manifest.hasUnlisted) return undefined;
     const given = AbortSignal.any([AbortSignal.timeout(longestLookMs), ...(signal ? [signal] : [])]);
@@ -285,7 +285,7 @@ export class McpProxyExecutor implements AsyncDisposable {
     return this.findTool(name);
   }
 
-  /** Makes a call that may have been made before, by a process that is dead. */
+  /** Makes a call that an earlier process, now dead, may have made already. */
   async #repeatable(
     body: CallRequest | AskPermissionRequest,
     requestOptions: RequestOptions,
@@ -352,7 +352,7 @@ export class McpProxyExecutor implements AsyncDisposable {
     return error ? { error: { ...error, may_have_run: false } } : { result };
   }
 
-  /** What the role is shown beside tools. */
+  /** The instructions, resources and prompts that the role may see. */
   get offers(): CurrentOffers {
     return this.#manifest.offers;
   }
@@ -387,7 +387,7 @@ export class McpProxyExecutor implements AsyncDisposable {
     return this.#manifest.mailbox;
   }
 
-  /** The way in which the role is told of new mail, if the configuration says it. */
+  /** The way in which the role is told of new mail, if the configuration names one. */
   get unreadHint(): UnreadHint | undefined {
     return this.#manifest.unreadHint;
   }
@@ -458,7 +458,7 @@ export class McpProxyExecutor implements AsyncDisposable {
     return this.#client.closed;
   }
 
-  /** Closes the connection for good. Calls that run end with `connection_lost` or, if they were not sent, a refusal. */
+  /** Closes the connection for good. Running calls end with `connection_lost`; those that were not sent end with a refusal. */
   async close(): Promise<void> {
     this.#manifest.close();
     this.#stop.abort();
@@ -470,7 +470,7 @@ export class McpProxyExecutor implements AsyncDisposable {
   }
 }
 
-/** Names the servers whose tools may be listed later. */
+/** Returns a hint that names the servers whose tools may be listed later. */
 function notReadyHint(notReady: CurrentManifest['notReady']): string[] {
   if (notReady.length === 0) return [];
   const servers = notReady.map(({ server, state }) => `${server} (${state})`).join(', ');

@@ -5,18 +5,18 @@ import type { ExecuteOptions } from './tool-call.ts';
 /** A question of an agent's CLI: whether it may use a tool of its own with this input. */
 export type PermissionQuestion = Omit<AskPermissionRequest, 'op'>;
 
-/** How a question is asked, and who hears of it meanwhile. */
+/** The callbacks and the cancellation of a question. */
 export type PermissionOptions = Omit<ExecuteOptions, 'timeoutMs' | 'meta'>;
 
 /**
- * The longest time for which a question waits, in milliseconds, an absence of the orchestrator and a hold included. The configuration's
- * `approvals.deadlineMs`, which begins when the orchestrator has the question, is shorter as a rule.
+ * The longest time for which a question waits, in milliseconds, including an absence of the orchestrator and a hold. The configuration's
+ * `approvals.deadlineMs`, which begins when the orchestrator has the question, is usually shorter.
  */
 export const permissionTimeoutMs = 7 * 86_400_000;
 
 /**
- * Returns how a question ended. A permission that is for another question is none: somebody else with the agent's token may have asked
- * under the same id before.
+ * Returns how a question ended. A permission that names another question counts as no permission: another process with the agent's token
+ * may have asked under the same id before.
  */
 export async function endOfQuestion(asked: PermissionQuestion, outcome: RoundResult): Promise<RoundResult> {
   if (outcome.error) return outcome;

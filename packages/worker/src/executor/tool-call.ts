@@ -15,7 +15,7 @@ export interface ToolCall {
   arguments?: unknown;
 }
 
-/** How long a call may take, and who hears of it meanwhile. */
+/** The time limits, the cancellation and the callbacks of a call. */
 export interface ExecuteOptions {
   /** Aborting it cancels the call, down to the MCP server. */
   signal?: AbortSignal | undefined;
@@ -24,13 +24,13 @@ export interface ExecuteOptions {
   /** The id of the call's request, unique for each agent, so that it can be asked about after a crash; by default a new one. */
   requestId?: string | undefined;
   /**
-   * Set if the same call, with its id, may be made again by another process after the death of this one, until this resolves: its
-   * reply stays at the broker until then. If the call was made before, the orchestrator is asked what became of it.
+   * Set if another process may make the same call again, with its id, after the death of this one: the broker keeps the reply until the
+   * promise resolves. If the call was made before, the orchestrator is asked what became of it.
    */
   mayBeRepeated?: Promise<void> | undefined;
-  /** The `traceparent` of what causes the call; by default that of the active span. An invalid one is left out. */
+  /** The `traceparent` of the work that causes the call; by default that of the active span. An invalid one is left out. */
   traceparent?: string | undefined;
-  /** Further fields for the `_meta` of the request to the tool's server, but for those that MCP or Signalbox reserve. */
+  /** Further fields for the `_meta` of the request to the tool's server, except those that MCP or Signalbox reserve. */
   meta?: RequestMeta | undefined;
   /** Called with the progress that the MCP server reports while the call runs. */
   onProgress?: ((progress: ToolProgress) => void) | undefined;
@@ -45,7 +45,7 @@ export interface ToolProgress {
   progress: number;
   total?: number;
   message?: string;
-  /** Fields of the MCP server's own. */
+  /** The MCP server's own fields. */
   _meta?: RequestMeta;
 }
 
@@ -60,7 +60,7 @@ export function callBody(
   },
 ): CallRequest {
   const { timeoutMs, progress, round, meta } = options;
-  // Each call makes a body: adding a field is far cheaper than spreading one that may be missing.
+  // Every call makes a body, and adding a field is far cheaper than spreading one that may be missing.
   const body: CallRequest = { op: 'call', tool: name };
   if (args !== undefined) body.arguments = args;
   body.options = {};
@@ -71,7 +71,7 @@ export function callBody(
   return body;
 }
 
-/** Stands for a tool that is not listed, of which only the name is known. */
+/** Stands for a tool that is not listed; only its name is known. */
 export function unlistedTool(name: string): Tool {
   return { name, inputSchema: { type: 'object' } };
 }
@@ -82,7 +82,7 @@ export function relayProgress(body: unknown, onProgress: (progress: ToolProgress
   if (typeof reported?.progress === 'number') onProgress(reported as ToolProgress);
 }
 
-/** Passes on what the orchestrator reports of a call: its progress, and whether it waits for a decision. */
+/** Passes on the orchestrator's reports about a call: its progress, and whether it waits for a decision. */
 export function relayCallProgress(
   body: unknown,
   { onProgress, onAwaitingApproval }: Pick<ExecuteOptions, 'onProgress' | 'onAwaitingApproval'>,

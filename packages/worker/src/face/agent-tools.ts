@@ -21,21 +21,21 @@ import { SeenLinks } from '../tools/seen-links.ts';
 
 /** Options that choose the tools of an agent. */
 export interface AgentToolsOptions extends MailboxSettings {
-  /** `search`: two tools, to find and to call, in place of the whole list of the orchestrator's. Default `all`. */
+  /** `search` replaces the orchestrator's list with two tools, one to find tools and one to call them. Default `all`. */
   toolList?: 'all' | 'search';
-  /** Whether the tool is among them by which the agent's CLI asks a person for permissions. */
+  /** Set if the tools include the one by which the agent's CLI asks a person for permissions. */
   permissions?: 'ask' | undefined;
-  /** How long a search waits for the orchestrator's answer, also while none is connected; default 10 s. */
+  /** The longest time for which a search waits for the orchestrator's answer, also while none is connected; default 10 s. */
   searchTimeoutMs?: number;
-  /** Whether the mailbox tools are among them, as far as the role may see them. Default true. */
+  /** True if the tools include the mailbox tools that the role may see. Default true. */
   mailbox?: boolean;
   /** Names the process that reads the inbox to the broker, if that process ends with its agent. */
   consumerId?: string;
   /** Set if the agent is served: the turn for which this process was started. */
   turn?: TurnRef;
-  /** How long a call that waits for a person's decision is waited for; default 45 s, or 10 min if the client follows progress. */
+  /** The time after which a call that waits for a person's decision returns; default 45 s, or 10 min if the client follows progress. */
   pendingAfterMs?: number;
-  /** How long a call may take before it becomes a task, if its client takes tasks (MCP 2026-07-28, SEP-2663); default 5 s. */
+  /** The time after which a call becomes a task, if its client takes tasks (MCP 2026-07-28, SEP-2663); default 5 s. */
   taskAfterMs?: number;
   /** Remembers the mail that hints have mentioned; by default for these tools alone. */
   mentioned?: Mentioned;
@@ -44,18 +44,18 @@ export interface AgentToolsOptions extends MailboxSettings {
   log?: Log;
 }
 
-/** All tools of one agent, whatever the number of connections that show them. Disposing it leaves the executor alone. */
+/** All tools of one agent, for any number of connections that show them. Disposing it leaves the executor open. */
 export interface AgentTools extends FaceTools, AsyncDisposable {
   readonly status: AgentStatus;
-  /** What the agent is shown beside tools. */
+  /** The instructions, resources and prompts that the agent may see. */
   readonly offers: FaceOffers;
-  /** The calls of it that are tasks. */
+  /** The agent's calls that are tasks. */
   readonly tasks: FaceTasks;
-  /** Whether the agent waits for an answer, or holds messages of groups, which would be lost if these were disposed. */
+  /** Returns true if disposing the tools would lose something: the agent waits for an answer, or holds messages of groups. */
   isInUse(): boolean;
-  /** Gives back what a session of the client took (`FaceCall.session`), because it has ended. Never rejects. */
+  /** Gives back the group messages that a session of the client took (`FaceCall.session`), because it has ended. Never rejects. */
   sessionEnded(session: string): Promise<void>;
-  /** Returns a hint at mail that the agent was not told of yet, which counts as telling it. */
+  /** Returns a hint at mail that the agent was not told of yet. Returning it counts as telling. */
   newMailHint(): Promise<MailHint | undefined>;
 }
 

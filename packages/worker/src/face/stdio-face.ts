@@ -8,7 +8,7 @@ import { type FaceConnectionOptions, serveConnection } from '../sdk/face-connect
 import { StdioTransport, type Transport } from '../sdk/stdio-transport.ts';
 import { type AgentToolsOptions, openAgentTools } from './agent-tools.ts';
 
-/** How a face serves one connection, and which tools it shows. */
+/** The transport, the times and the tools of a face that serves one connection. */
 export interface McpFaceOptions extends AgentToolsOptions {
   /** The version that we report to the client. */
   version: string;
@@ -16,7 +16,7 @@ export interface McpFaceOptions extends AgentToolsOptions {
   streams?: { input: Readable; output: Writable };
   /** A transport of the MCP SDK in place of streams. The face starts it and closes it. */
   transport?: Transport;
-  /** The longest silence while a call runs whose client asked for progress, in milliseconds; default 15 s. */
+  /** The longest silence in milliseconds while a call runs whose client asked for progress; default 15 s. */
   heartbeatMs?: number;
   /** Returns the key of the call with which a client's request began (`FaceCall.key`). */
   keyOf?: FaceConnectionOptions['keyOf'];
@@ -27,13 +27,13 @@ export interface McpFaceOptions extends AgentToolsOptions {
 /** An MCP server over one connection. */
 export interface McpFace extends AsyncDisposable {
   /**
-   * Resolves when the client has hung up, the executor's connection has ended for good, or `close` was called, and no call is
-   * waited for any more. Calls of a client that hung up are not cancelled: the orchestrator keeps their results for the agent.
+   * Resolves when the client has hung up, the executor's connection has ended for good, or `close` was called, and nobody
+   * waits for a call any more. Calls of a client that hung up are not cancelled: the orchestrator keeps their results for the agent.
    */
   readonly closed: Promise<void>;
   /** See `AgentTools.newMailHint`. */
   newMailHint(): Promise<MailHint | undefined>;
-  /** Cancels the calls that run, lets their failures reach the client, and ends the connection. */
+  /** Cancels the running calls, lets their failures reach the client, and ends the connection. */
   close(): Promise<void>;
 }
 

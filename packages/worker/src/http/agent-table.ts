@@ -15,7 +15,7 @@ const maxConnecting = 64;
 
 export interface AgentTableOptions {
   connect: Omit<ExecutorOptions, 'token' | 'agent' | 'signal' | 'waitForBroker' | 'manifestTimeoutMs'>;
-  /** How long a connection and its list of tools may take, in milliseconds. */
+  /** The longest time for a connection and its list of tools, in milliseconds. */
   connectTimeoutMs: number;
   open: (executor: McpProxyExecutor, sessionIds: SessionIds) => FaceAgent;
   maxAgents: number;
@@ -27,7 +27,7 @@ export interface AgentTableOptions {
 
 interface Entry {
   readonly agent: Promise<FaceAgent | HttpRefusal>;
-  /** Set once it is connected. */
+  /** Set once the agent is connected. */
   opened?: FaceAgent;
   /** The number of requests and streams that are being served. */
   inUse: number;
@@ -53,7 +53,7 @@ export class AgentTable {
     return this.#entries.size;
   }
 
-  /** Runs `use` with the agent of a token, which stays connected meanwhile, or `refuse` with the reason why there is none. */
+  /** Calls `use` with the agent of a token, which stays connected meanwhile; calls `refuse` with the reason if there is none. */
   async with<T>(
     bearer: BearerToken,
     use: (agent: FaceAgent) => Promise<T>,
@@ -121,7 +121,7 @@ export class AgentTable {
     const { connect, connectTimeoutMs, open, log } = this.#options;
     const timeLimit = new AbortController();
     const timer = setTimeout(() => timeLimit.abort(), connectTimeoutMs);
-    // Half of the time, so that what is missing can be told: the orchestrator, not the broker.
+    // Half of the time, so that the error can name the missing part: the orchestrator, not the broker.
     const manifestTimeoutMs = connectTimeoutMs / 2;
     try {
       const { signal } = timeLimit;
@@ -174,13 +174,13 @@ export class AgentTable {
   }
 }
 
-/** Returns since when an agent is idle; infinity if it is not. */
+/** Returns the time since which an agent is idle; infinity if it is not. */
 function idleSince({ opened, inUse }: Entry): number {
   const since = inUse === 0 ? opened?.idleSince() : undefined;
   return since ?? Number.POSITIVE_INFINITY;
 }
 
-/** Whether the broker refused the token. */
+/** Returns true if the broker refused the token. */
 function isRefusal(thrown: unknown): boolean {
   return thrown instanceof SignalboxError && ['unauthorized', 'forged_sender'].includes(thrown.code);
 }

@@ -14,7 +14,7 @@ export interface FaceAgentOptions extends AgentToolsOptions {
   /** Makes the ids of the sessions of its token. */
   sessionIds: SessionIds;
   maxSessions: number;
-  /** Bytes of its requests that are read a second, in the long run; twice as many at once. */
+  /** The bytes of its requests that are read per second in the long run; twice as many at once. */
   bytesPerSecond: number;
   sessionIdleMs: number;
   /** See `HttpFaceTimes.silenceMs`. */
@@ -26,15 +26,18 @@ export interface FaceAgentOptions extends AgentToolsOptions {
 /** One agent of an HTTP face: its connection, its tools, its sessions and streams. */
 export interface FaceAgent {
   readonly executor: McpProxyExecutor;
-  /** Counts the bytes of its requests, which are read later beyond it. */
+  /** Counts the bytes of the agent's requests; bytes beyond the budget are read later. */
   readonly bytes: Budget;
-  /** Never rejects. */
+  /** Answers a request. Never rejects. */
   answer(request: FaceRequest): Promise<Response>;
-  /** Returns since when nobody uses it, in the clock's milliseconds; `undefined` while a session of it is awake or it waits for an answer. */
+  /**
+   * Returns the time since which nobody uses the agent, in the clock's milliseconds; `undefined` while one of its sessions is awake or
+   * waits for an answer.
+   */
   idleSince(): number | undefined;
-  /** Puts the sessions to sleep that nobody uses. */
+  /** Puts unused sessions to sleep. */
   sweep(): Promise<void>;
-  /** Cancels the calls that run, lets their answers out, and ends sessions, streams and the connection to the broker. */
+  /** Cancels the running calls, lets their answers out, and ends sessions, streams and the connection to the broker. */
   close(): Promise<void>;
 }
 
@@ -81,7 +84,7 @@ export function openFaceAgent(executor: McpProxyExecutor, options: FaceAgentOpti
   }
 
   async function shutDown(): Promise<void> {
-    // The stack runs these from the last to the first, whichever of them fail.
+    // The stack runs these steps from the last to the first, even if some of them fail.
     await using steps = new AsyncDisposableStack();
     steps.use(executor);
     steps.use(tools);

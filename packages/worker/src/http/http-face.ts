@@ -13,33 +13,33 @@ import { RequestRoom } from './request-room.ts';
 
 /** Times of an HTTP face, in milliseconds. */
 export interface HttpFaceTimes {
-  /** How long a request may take to arrive whole, and how long a client may read nothing of its answer; default 30 s. */
+  /** The longest time for a request to arrive whole, and for a client to read nothing of its answer; default 30 s. */
   requestTimeoutMs: number;
-  /** How long an agent's connection to the broker and its list of tools may take; default 5 s. */
+  /** The longest time for an agent's connection to the broker and its list of tools; default 5 s. */
   connectTimeoutMs: number;
-  /** How long a request may wait for its answer before a stream is opened that shows that it is served; default 25 s. */
+  /** A request that waits longer than this for its answer gets a stream, which shows that it is being served; default 25 s. */
   silenceMs: number;
 }
 
-/** How an HTTP face listens, and what its agents are shown. */
+/** The address, the limits and the tools of an HTTP face. */
 export interface HttpFaceOptions extends AgentToolsOptions {
   /** The address to listen on. Port 0 takes any free one. */
   listen: { host: string; port: number };
   /** The certificate and the key with which connections are encrypted. Without them they are not. */
   tls?: TlsPair;
-  /** Allows an address that other machines can reach, although nothing is encrypted, tokens included. */
+  /** Allows an address that other machines can reach without TLS, although tokens and calls then cross the network unencrypted. */
   insecure?: boolean;
   /** The claim of an identity provider's tokens that names the agent; default `sub`. */
   agentClaim?: string;
-  /** How to reach the broker; the token and the agent come with each request. */
+  /** The address of the broker and the options of the connections; the token and the agent come with each request. */
   connect: AgentTableOptions['connect'];
   /** The version that we report to clients. */
   version: string;
   /** Host names by which clients may reach the face, besides this machine's own; IPv6 addresses in brackets. */
   allowedHosts?: readonly string[];
-  /** The longest silence while a call runs whose client asked for progress, in milliseconds; default 15 s. */
+  /** The longest silence in milliseconds while a call runs whose client asked for progress; default 15 s. */
   heartbeatMs?: number;
-  /** Limits that replace the defaults, which `faceLimits` has. */
+  /** Limits that replace the defaults in `faceLimits`. */
   limits?: Partial<FaceLimits>;
   /** Times that replace the defaults. */
   times?: Partial<HttpFaceTimes>;
@@ -55,11 +55,11 @@ export interface HttpFace extends AsyncDisposable {
   readonly url: string;
   /** The port at which the face listens. */
   readonly port: number;
-  /** Encrypts the connections that come from now on with another pair. Throws if it can't be used. */
+  /** Encrypts new connections with another pair. Throws if the pair can't be used. */
   setTls(pair: TlsPair): void;
   /** The number of agents that are connected to the broker now. */
   readonly agentCount: number;
-  /** Cancels the calls that run, lets their failures reach the clients, and ends everything. */
+  /** Cancels the running calls, lets their failures reach the clients, and ends everything. */
   close(): Promise<void>;
 }
 
@@ -140,7 +140,7 @@ export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace>
     clearInterval(sweeper);
     ending = true;
     const stopped = server.stopListening();
-    // The stack runs these from the last to the first, whichever of them fail.
+    // The stack runs these steps from the last to the first, even if some of them fail.
     await using steps = new AsyncDisposableStack();
     steps.defer(() => stopped);
     steps.defer(() => server.closeConnections());

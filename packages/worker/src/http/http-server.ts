@@ -9,16 +9,16 @@ const { createServer } = process.getBuiltinModule('node:http');
 const headersTimeoutMs = 10_000;
 const connectionsCheckMs = 5_000;
 const keepAliveTimeoutMs = 65_000;
-/** TLS handshakes that are begun a second. Clients keep their connections, so that they need few. */
+/** The most TLS handshakes that are begun per second. Clients keep their connections, so they need few. */
 const handshakesPerSecond = 100;
-/** How long the last answers may take to leave. */
+/** The longest time for the last answers to leave, in milliseconds. */
 const lastAnswersMs = 2_000;
 
 export interface HttpServerOptions {
   host: string;
   /** Port 0 takes any free one. */
   port: number;
-  /** How long a request may take to arrive whole, in milliseconds. */
+  /** The longest time for a request to arrive whole, in milliseconds. */
   requestTimeoutMs: number;
   /** The most connections on which nothing is answered. */
   maxIdleConnections: number;
@@ -26,20 +26,20 @@ export interface HttpServerOptions {
   tls?: TlsPair;
   /** Returns monotonic milliseconds. */
   now: () => number;
-  /** Called if a request could not be handled, whose connection is closed then, or if a connection could not be accepted. */
+  /** Called if a request could not be handled (its connection is then closed) or a connection could not be accepted. */
   onFailure: (thrown: unknown) => void;
 }
 
 /** A running HTTP server. */
 export interface HttpServer {
   readonly port: number;
-  /** Encrypts the connections that come from now on with another pair. Throws if it can't be used. */
+  /** Encrypts new connections with another pair. Throws if the pair can't be used. */
   setTls(pair: TlsPair): void;
-  /** Returns how many idle connections had to make room for newer ones since the last call. */
+  /** Returns the number of idle connections that were closed for newer ones since the last call. */
   takeEvicted(): number;
   /** Accepts no more connections. Resolves when all of them are closed. */
   stopListening(): Promise<void>;
-  /** Closes all connections when the requests that are being served are answered, or after 2 s. */
+  /** Closes all connections when the running requests are answered, or after 2 s. */
   closeConnections(): Promise<void>;
 }
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Budget } from '@signalbox/protocol/internal';
 
-/** Has the body of a request read no faster than a budget of bytes allows, by whoever takes it. `now` is in monotonic milliseconds. */
+/** Makes the reader of a request's body wait when the budget of bytes is used up. `now` is in monotonic milliseconds. */
 export function paceBody(request: IncomingMessage, budget: Budget, now: () => number): void {
   request.on('data', (chunk: Buffer) => {
     budget.spend(chunk.length);

@@ -11,7 +11,7 @@ const head = (headers: Record<string, string>, more: { method?: string; url?: st
 const statusOf = (headers: Record<string, string>, more = {}) =>
   refuseHead(head(headers, more), hosts)?.status;
 
-test('a Host header is judged by its name, whatever its port and case', () => {
+test('a Host header is checked by its name; port and case do not matter', () => {
   for (const host of ['localhost', 'LOCALHOST:1', '127.0.0.1:7421', '[::1]', '[::1]:80']) {
     expect(statusOf({ host }), host).toBeUndefined();
   }

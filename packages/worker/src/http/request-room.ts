@@ -10,7 +10,7 @@ const names: Readonly<Record<Unit, string>> = {
   nodes: 'JSON values and names of requests',
 };
 
-/** What the requests that a face reads or answers may take in memory: those of each agent, and all together. */
+/** Bounds the memory of the requests that a face reads or answers: of each agent, and of all together. */
 export class RequestRoom {
   readonly #room: SharedRoom<Unit>;
 
@@ -22,13 +22,13 @@ export class RequestRoom {
     });
   }
 
-  /** Makes the place of one request of an agent, which takes no room yet. */
+  /** Makes the place of one request of an agent; it takes no memory yet. */
   place(agent: string): RequestPlace {
     return new RequestPlace(this.#room, agent);
   }
 }
 
-/** What one request takes in memory, until its answer has left. */
+/** The memory that one request takes until its answer has left. */
 export class RequestPlace {
   readonly #room: SharedRoom<Unit>;
   readonly #agent: string;
@@ -39,7 +39,7 @@ export class RequestPlace {
     this.#agent = agent;
   }
 
-  /** Takes more room, or returns why there is none. */
+  /** Takes more memory, or returns the refusal if there is none. */
   take(amounts: Amounts): HttpRefusal | undefined {
     const shortage = this.#room.take(this.#agent, amounts);
     if (shortage) return refusalOf(this.#agent, shortage);
@@ -47,13 +47,13 @@ export class RequestPlace {
     return undefined;
   }
 
-  /** Takes room for what is there already, whatever the limits; a negative amount is given back. */
+  /** Takes memory that is in use already, without a limit; a negative amount is given back. */
   hold(amounts: Amounts): void {
     this.#room.hold(this.#agent, amounts);
     for (const unit of Object.keys(amounts) as Unit[]) this.#taken[unit] += amounts[unit] ?? 0;
   }
 
-  /** Takes what is missing to an amount of one unit, or returns why there is no room. */
+  /** Takes the missing part of an amount of one unit, or returns the refusal if there is no memory. */
   takeUpTo(unit: Unit, amount: number): HttpRefusal | undefined {
     return this.take({ [unit]: amount - this.#taken[unit] });
   }

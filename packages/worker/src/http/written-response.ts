@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 
-/** How an answer leaves. */
+/** The limits with which an answer is written. */
 export interface WriteOptions {
-  /** A client that reads nothing for this time is cut off, in milliseconds. */
+  /** A client that reads nothing for this many milliseconds is cut off. */
   stallMs: number;
-  /** Called with the bytes that wait for the client: more than none, and negative when they have left. */
+  /** Called with the number of bytes that have begun to wait for the client; negative when they have left. */
   onWaiting?: (bytes: number) => void;
 }
 
@@ -66,7 +66,7 @@ async function writeStream(
       }
     }
   } catch {
-    // The stream broke off: its end is all that the client can be told.
+    // The stream broke off: the client can be told only by its end.
   }
   to.end();
 }

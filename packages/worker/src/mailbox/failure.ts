@@ -2,12 +2,12 @@ import { messageOf, SignalboxError, type Tool } from '@signalbox/protocol';
 import { visible } from '@signalbox/protocol/internal';
 import type { ToolResult } from '../tools/tool-result.ts';
 
-/** Why a mailbox tool failed. `code` is the broker's or the client's where the failure came from them. */
+/** The reason why a mailbox tool failed. `code` is the broker's or the client's if the failure came from there. */
 export interface Failure {
   code: string;
   message: string;
   retryable: boolean;
-  /** Whether the call may have had its effect all the same. */
+  /** True if the call may have had its effect all the same. */
   may_have_run: boolean;
   retry_after_seconds?: number;
   hint?: string;
@@ -48,13 +48,13 @@ const hints: Readonly<Record<string, string>> = {
   unknown_recipient: 'signalbox_list_agents shows who is connected.',
   forbidden: "The broker's policy for your role says so; nothing was sent.",
   taken_over:
-    'Another process of this agent reads this inbox now. What you read and did not ack is offered there. Call again only if you are to take the inbox back.',
+    'Another process of this agent reads this inbox now. It is offered the messages that you read and did not ack. Call again only if you are to take the inbox back.',
   inbox_full: 'Nothing was sent. Its owner has to read some messages first.',
   quota_exceeded: 'Nothing was sent. Wait until some of your messages were read.',
   storage_full: 'Nothing was sent. The operator has to make room in the store of the broker.',
 };
 
-/** Makes the result of a failure. For a tool with an output schema it has no `structuredContent`, which could not match that schema. */
+/** Makes the result of a failure. It has no `structuredContent`, which could not match the output schema of a tool that has one. */
 export function failureResult(error: Failure, tool: Pick<Tool, 'outputSchema'>): ToolResult {
   return {
     content: [{ type: 'text', text: visible(failureText(error)) }],

@@ -28,16 +28,16 @@ import { sendTool } from './send-tool.ts';
 import { servedInboxTools } from './served/served-inbox-tools.ts';
 import { type TurnRef, turnMessages } from './served/turn-messages.ts';
 
-/** Settings of the waits of the mailbox tools, and of the hint at mail. Times in milliseconds. */
+/** Settings for the waits of the mailbox tools and for the hints at mail. Times are in milliseconds. */
 export interface MailboxSettings {
   /** The longest wait of one call for an answer or a message; default 50 s. */
   askWaitMs?: number;
   /** The shortest time between two counts of unread messages beside tool calls; default 5 s. */
   unreadEveryMs?: number;
-  /** The time that an agent waits for an answer before questions of other agents than the asked one end its wait; default 5 s. */
+  /** The time for which an agent waits for an answer before questions from other agents end its wait; default 5 s. */
   othersAskAfterMs?: number;
   /**
-   * The way in which agents are told of new mail if the configuration of their role does not say it; default `text`, which agent CLIs
+   * The way in which agents are told of new mail if the configuration of their role does not name one; default `text`, which agent CLIs
    * show their models.
    */
   unreadHint?: UnreadHint;
@@ -48,8 +48,8 @@ export interface MailboxOptions extends MailboxSettings {
   /** Names the process that reads the inbox to the broker, if that process ends with its agent. */
   consumerId?: string;
   /**
-   * Set if the agent is served: the turn for which this process was started. Then this mailbox never takes the inbox, which `worker
-   * serve` holds.
+   * Set if the agent is served: the turn for which this process was started. This mailbox then never takes the inbox, which `worker serve`
+   * holds.
    */
   turn?: TurnRef;
   /** Remembers the mail that hints have mentioned; by default for this mailbox alone. */
@@ -60,7 +60,7 @@ export interface MailboxOptions extends MailboxSettings {
 /** The mailbox tools of one agent, as far as its role may see them. Disposing it withdraws its questions, releases the inbox and gives back messages of groups. */
 export interface Mailbox extends FaceTools, AsyncDisposable {
   readonly unread: Unread;
-  /** Whether an answer is still to come, or messages of groups are held, which would be lost with the mailbox. */
+  /** Returns true if disposing the mailbox would lose something: an answer is still to come, or messages of groups are held. */
   isInUse(): boolean;
   /** Gives back the messages of groups that a session of the client took (`FaceCall.session`). Never rejects. */
   sessionEnded(session: string): Promise<void>;
@@ -110,7 +110,7 @@ export function mailboxTools(executor: McpProxyExecutor, options: MailboxOptions
   });
   const unread = new Unread(client, inbox, {
     everyMs: options.unreadEveryMs ?? defaultUnreadEveryMs,
-    // Mail starts a turn of a served agent: a hint would have it do the work of another turn.
+    // Mail starts a turn of a served agent: a hint would make this turn do the work of another one.
     mode: () => (turn ? 'off' : (executor.unreadHint ?? options.unreadHint ?? 'text')),
     readTool,
     mentioned: options.mentioned ?? new Mentioned(),

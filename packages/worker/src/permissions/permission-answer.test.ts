@@ -7,7 +7,7 @@ test('a permission that was given has the CLI use its tool with the input as it 
   expect(permissionAnswer(input, undefined)).toEqual({ behavior: 'allow', updatedInput: input });
 });
 
-test('whatever else became of the question is denied, in words that say why and what to do', () => {
+test('every other end of the question is a denial, in words that say why and what to do', () => {
   const denied = toolCallError('approval_denied', 'a person denied it: not today', {
     mayHaveRun: false,
     hint: 'Follow the reason.',

@@ -6,12 +6,15 @@ export type PermissionAnswer =
   | { behavior: 'allow'; updatedInput: Record<string, unknown> }
   | { behavior: 'deny'; message: string };
 
-/** Returns the answer to a question that ended with an error, or without one. Whatever was not decided is denied, in words for a model. */
+/**
+ * Returns the answer to a question that ended with an error, or without one. A question that nobody decided is denied, in words for a
+ * model.
+ */
 export function permissionAnswer(
   input: Record<string, unknown>,
   error: ToolCallError | undefined,
 ): PermissionAnswer {
   if (!error) return { behavior: 'allow', updatedInput: input };
-  // Nothing has run, whatever became of the question.
+  // Nothing has run, no matter how the question ended.
   return { behavior: 'deny', message: failureText({ ...error, may_have_run: false }) };
 }

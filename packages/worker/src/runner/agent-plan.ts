@@ -7,14 +7,14 @@ import { agentVariables } from './child-environment.ts';
 /** Writes the shell command of a hook that asks a shared face for new mail. */
 export type MailHookCommand = (facts: { tokenFile: string; faceSocket: string }) => string;
 
-/** One agent and how it is started. */
+/** One agent, and the facts that its start depends on. */
 export interface AgentSetup {
   agent: string;
   /** The broker's address. */
   url: string;
-  /** Whether plain `ws://` to another machine is allowed. */
+  /** True: plain `ws://` to another machine is allowed. */
   insecure: boolean;
-  /** A file with the agent's token that somebody else writes and renews. Without it each process gets one of its own. */
+  /** A file with the agent's token that another program writes and renews. Without it each process gets a token of its own. */
   tokenFile?: string;
   /** The Unix socket of a shared face; without it the face command serves in its own process. */
   faceSocket?: string | undefined;
@@ -28,19 +28,19 @@ export interface AgentSetup {
   cwd: string;
   /** The environment that the agent inherits, without `SIGNALBOX_*`. */
   env: Readonly<Record<string, string>>;
-  /** Whether its CLI is told of the MCP face. */
+  /** True: the agent's CLI is told about the MCP face. */
   inject: boolean;
-  /** Whether the agent keeps the MCP servers that it has of its own. */
+  /** True: the agent keeps its own MCP servers. */
   keepMcp: boolean;
-  /** Whether its CLI asks a person through the MCP face before it uses tools of its own. */
+  /** True: the agent's CLI asks a person through the MCP face before it uses tools of its own. */
   asksPermissions: boolean;
-  /** Makes the hook that tells the agent of mail. Without it, or without a shared face, its CLI gets no hooks. */
+  /** Makes the hook that tells the agent about new mail. Without it, or without a shared face, the CLI gets no hooks. */
   mailHook?: MailHookCommand;
-  /** Makes the hook that wakes an idle agent when mail comes. Without a shared face its CLI gets none. */
+  /** Makes the hook that wakes an idle agent when mail comes. Without a shared face the CLI gets none. */
   wakeHook?: MailHookCommand;
-  /** Whether the user approves every MCP server that the workspace names. */
+  /** True: the user approves every MCP server that the workspace names. */
   approveWorkspaceServers: boolean;
-  /** A settings file of the machine's administrator, which ours would replace. */
+  /** A settings file of the machine's administrator, which our file would replace. */
   systemSettings?: string;
   /** Set if the process takes one turn of a served agent. */
   turn?: TurnRef;
@@ -48,13 +48,13 @@ export interface AgentSetup {
 
 /** Everything that one process of an agent is given. */
 export interface AgentPlan {
-  /** How its CLI is told of the MCP face. */
+  /** The arguments, variables and files that tell the agent's CLI about the MCP face. */
   injection: Injection;
-  /** Variables that are set in addition to those that it inherits. */
+  /** Variables that are added to the inherited ones. */
   variables: Record<string, string>;
   /** The file that holds the token. */
   tokenFile: string;
-  /** Whether that file is made for this process. */
+  /** True if that file is made for this process. */
   ownsTokenFile: boolean;
 }
 
@@ -94,7 +94,7 @@ export function messageFileIn(runDirectory: string): string {
   return join(runDirectory, 'message.json');
 }
 
-/** Whether the agent ignores files under a directory that others may write to, even a sticky one, as Gemini CLI does. */
+/** Returns true if the agent ignores files below a directory that others may write to, even a sticky one, as Gemini CLI does. */
 export function needsStrictDirectory({ injection }: AgentPlan): boolean {
   return injection.client === 'gemini';
 }

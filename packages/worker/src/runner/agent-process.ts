@@ -16,9 +16,11 @@ export interface AgentProcessOptions {
   env: Record<string, string>;
   /** Its standard input: ours, none, or a text, after which it ends. */
   stdin: 'inherit' | 'ignore' | { text: string };
-  /** Where its output goes. Without it the process has our terminal and our process group, and its output is not seen here. */
+  /**
+   * The writers of the agent's output. Without them the process has our terminal and our process group, and its output is not read here.
+   */
   output?: { stdout: OutputWriter; stderr: OutputWriter };
-  /** Called with each chunk of output that is seen here. */
+  /** Called with each chunk of output that is read here. */
   onOutput: () => void;
   /** The time between TERM and KILL, in milliseconds. */
   graceMs: number;
@@ -32,7 +34,7 @@ export interface AgentProcess {
   readonly tail: OutputTail;
   /** Resolves when the process itself has ended. */
   readonly exited: Promise<ProcessEnd>;
-  /** Ends what the exited process has left in its group, and passes on the rest of the output. */
+  /** Ends the rest of the process group after the process has exited, and passes on the rest of the output. */
   cleanUp(): Promise<void>;
   /** Sends TERM, and KILL after the grace. */
   stop(): void;
@@ -40,7 +42,7 @@ export interface AgentProcess {
   kill(): void;
 }
 
-/** How long to wait for pipes that a process outside of the group holds open. */
+/** The longest wait for pipes that a process outside of the group holds open, in milliseconds. */
 const drainMs = 1000;
 
 /** Starts an agent. Rejects with `SignalboxError` `spawn_failed` if the system refuses. */
@@ -83,7 +85,7 @@ export async function startAgentProcess(options: AgentProcessOptions): Promise<A
   };
 }
 
-/** Writes the whole input. A process that ends without having read it is no failure. */
+/** Writes the whole input. It is no failure if a process ends without having read it. */
 function writeInput(stream: Writable, text: string): void {
   stream.on('error', () => {});
   stream.end(text);
@@ -102,7 +104,7 @@ async function passOn(
       await writer.write(chunk);
     }
   } catch {
-    // Cut off: a process outside of the group still has the other end.
+    // Cut off: a process outside of the group still has the other end of the pipe.
   }
   await writer.end();
 }

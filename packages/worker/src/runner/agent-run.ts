@@ -11,23 +11,23 @@ import type { RunFace } from './run-face.ts';
 import { prepareRunFiles, type RunFiles } from './run-files.ts';
 import { watchProcess } from './run-watch.ts';
 
-/** How each process of one agent is run. */
+/** The setup, the directories and the time limits of each process of one agent. */
 export interface AgentRunOptions {
   setup: AgentSetup;
   /** The path of the command line's program. */
   program: string;
   stdin: AgentProcessOptions['stdin'];
-  /** Where its output goes; absent where the agent has the terminal to itself. */
+  /** The sinks of the agent's output; absent if the agent has the terminal to itself. */
   output?: AgentOutput;
   /** Directories to make run directories in, best first. */
   roots: readonly RunRoot[];
-  /** The directory in which it is recorded what was changed in a workspace. It must lie outside of every workspace. */
+  /** The directory of the records about changed workspace files. It must lie outside of every workspace. */
   records: string;
   issueToken: IssueToken;
   cleanup: CleanupProcess;
   /** The time between TERM and KILL, in milliseconds. */
   graceMs: number;
-  /** How long to wait for the agent's MCP face before a warning, in milliseconds. */
+  /** The time without a connection of the agent's MCP face after which a warning is reported, in milliseconds. */
   readyTimeoutMs: number;
   /** The shared face to which its shims connect, if there is one; `setup` names its socket. */
   face?: RunFace | undefined;
@@ -43,13 +43,13 @@ export interface RunControl {
   process: AgentProcess | undefined;
 }
 
-/** Runs one process with a token of its own to its end. Returns `undefined` if the run was cancelled before the process started. */
+/** Runs one process with its own token until it ends. Returns `undefined` if the run was cancelled before the process started. */
 export async function runOnce(
   options: AgentRunOptions,
   restarts: number,
   control: RunControl,
 ): Promise<ProcessEnd | undefined> {
-  // The files come first: if this machine refuses them, no token was made for nothing.
+  // The files come first: if this machine refuses them, no token was made in vain.
   const files = await prepareRunFiles(options.setup, options);
   try {
     return await withToken(files, { ...options, restarts, control });
@@ -144,7 +144,7 @@ function writersFor({ stdout, stderr, prefix }: AgentOutput): NonNullable<AgentP
   return { stdout: outputWriter(stdout, prefix), stderr: outputWriter(stderr, prefix) };
 }
 
-/** Whether a process was ended by a signal, or ended with another code than 0. */
+/** Returns true if a signal ended the process, or it ended with a code other than 0. */
 export function hasFailed({ code }: ProcessEnd): boolean {
   return code !== 0;
 }

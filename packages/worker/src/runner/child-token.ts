@@ -3,18 +3,18 @@ import type { ProcessEnd } from './run-event.ts';
 /** The token of one process. */
 export interface ChildToken {
   text: string;
-  /** When it ends, in epoch milliseconds; absent if that is not known, or never. */
+  /** The end of the token's validity in epoch milliseconds; absent if it is unknown, or the token never expires. */
   expiresAt?: number;
-  /** Returns the token that takes its place when it ends, where somebody renews it. */
+  /** Resolves with the token that replaces this one when it expires; absent if nobody renews it. */
   renew?: () => Promise<string | undefined>;
   /**
-   * The process has ended, or never began (`undefined`): makes the token worthless where it was made for this process,
-   * and tells the parent. Never rejects.
+   * Called when the process has ended, or was never started (`undefined`): revokes a token that was made for this process, and tells the
+   * parent. Never rejects.
    */
   retire(end: ProcessEnd | undefined): Promise<ExitFacts>;
 }
 
-/** Facts that the broker tells at the end of a process: whether the parent has a message, and the ids of the messages that it had. */
+/** The broker's facts about the end of a process: whether the parent has a message, and the ids of the messages that the process had. */
 export interface ExitFacts {
   told: boolean;
   heldIds: string[];

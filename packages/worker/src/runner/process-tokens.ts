@@ -5,16 +5,18 @@ import { late, within } from '../time-limit.ts';
 import type { ExitFacts, IssueToken } from './child-token.ts';
 import type { ProcessEnd, RunEvent } from './run-event.ts';
 
-/** The tokens that are issued for the processes of agents, and who is told when a process has ended. */
+/** The role, the lifetime and the parent of the tokens that are issued for an agent's processes. */
 export interface ProcessTokenOptions {
-  /** By default the role of the token that issues them. */
+  /** The role of the tokens; by default that of the token that issues them. */
   role?: string;
-  /** By default 24 h, or the rest of the life of the token that issues them. */
+  /** The lifetime of the tokens in milliseconds; by default 24 h, or the rest of the life of the token that issues them. */
   ttlMs?: number;
   /** The agent that gets a message when a process has ended. */
   parent?: string;
   onEvent: (event: RunEvent) => void;
-  /** The longest time that the end of a process, and the start of the next one, wait for a broker that is away, in milliseconds; default 5 s. */
+  /**
+   * The longest time that the end of a process and the start of the next one wait for an unreachable broker, in milliseconds; default 5 s.
+   */
   answerTimeoutMs?: number;
 }
 
@@ -25,15 +27,15 @@ const retryMs = 500;
 const whyNotTold = 'there is no such agent, its inbox is full, or this role may not write to it';
 const nothingHeld = { told: false, heldIds: [] };
 
-/** Gives every process the token that `read` returns when it starts, and that stays valid when it ends. */
+/** Gives every process the token that `read` returns at its start. The token stays valid when the process ends. */
 export function sameToken(read: () => string): IssueToken {
   return async () => ({ text: read(), renew: async () => read(), retire: async () => nothingHeld });
 }
 
 /**
- * Issues a token for each process, over the connection of a token that may do so, and revokes it when the process ends. If the broker is
- * away then, it is told as soon as it is back, before it is asked for the token of the agent's next process: so the messages that the
- * ended process had are tried once before another one reads them.
+ * Issues a token for each process, over the connection of a token that may do so, and revokes it when the process ends. An unreachable
+ * broker is told as soon as it is back, before it is asked for the token of the agent's next process. So the messages of the ended process
+ * count as tried before another process reads them.
  */
 export function processTokens(client: BrokerClient, options: ProcessTokenOptions): IssueToken {
   const { onEvent, answerTimeoutMs = defaultAnswerTimeoutMs } = options;
@@ -56,7 +58,7 @@ export function processTokens(client: BrokerClient, options: ProcessTokenOptions
         onEvent({ event: 'warning', agent, code: 'token_not_revoked', message: notRevokedYet(id) });
         const settled = retirement.then((outcome) => {
           open.delete(agent);
-          // Our own end leaves it at the warning.
+          // When this process itself is ending, it only warns.
           if (client.state.name === 'closed') return;
           const { told, heldIds } = report(outcome);
           if (end && !outcome.failed) onEvent({ event: 'exit_reported', agent, told, heldIds });
@@ -84,7 +86,7 @@ async function issue(client: BrokerClient, agent: string, { role, ttlMs }: Proce
   try {
     return await client.admin('token_issue', { ...wanted, ttl_ms: ttlMs ?? defaultTtlMs });
   } catch (error) {
-    // A minting token may end sooner than our default: then the rest of its life is the limit.
+    // A minting token may expire sooner than our default lifetime: then the rest of its life is the limit.
     const tooLong = error instanceof SignalboxError && error.details.field === 'ttl_ms';
     if (!tooLong || ttlMs !== undefined) throw error;
     return await client.admin('token_issue', wanted);
@@ -128,7 +130,7 @@ async function retire(
   return { ...nothingHeld, failed: true, warnings };
 }
 
-/** Asks the broker to revoke a token, again and again while it is away. Rejects if it refuses, or the client is closed. */
+/** Asks the broker to revoke a token, again and again while it is unreachable. Rejects if the broker refuses or the client is closed. */
 async function revoke(client: BrokerClient, params: AdminParams<'token_revoke'>): Promise<ExitFacts> {
   for (;;) {
     try {
@@ -141,7 +143,7 @@ async function revoke(client: BrokerClient, params: AdminParams<'token_revoke'>)
   }
 }
 
-/** Returns true if the broker gave no answer, in place of a refusal. */
+/** Returns true if the broker gave no answer, as opposed to a refusal. */
 function isAway(error: unknown): boolean {
   return (
     error instanceof SignalboxError && ['unreachable', 'connection_lost', 'timed_out'].includes(error.code)

@@ -1,4 +1,4 @@
-/** When a failed process is started again. Times in milliseconds. */
+/** The conditions and the waits for starting a failed process again. Times are in milliseconds. */
 export interface RestartPolicy {
   firstDelayMs: number;
   longestDelayMs: number;

@@ -34,7 +34,7 @@ export async function createRunDirectory(roots: readonly RunRoot[], strict: bool
       const real = await realpath(path);
       if (await isSafe(real, strict)) return await mkdtemp(join(real, 'signalbox-run-'));
     } catch {
-      // Not there and not ours to make: the next one.
+      // It is missing, and we may not make it: try the next one.
     }
   }
   const why = strict ? 'others may write to a directory above each' : 'each can be changed by others';
@@ -59,7 +59,10 @@ export async function removeRunDirectory(path: string): Promise<void> {
   await rm(path, { recursive: true, force: true });
 }
 
-/** Whether no other user can replace the directory or one above it. In a sticky directory only a file's owner can rename or remove it. */
+/**
+ * Returns true if no other user can replace the directory or one above it. In a sticky directory only a file's owner can rename or remove
+ * it.
+ */
 async function isSafe(directory: string, strict: boolean): Promise<boolean> {
   const { mode, uid } = await stat(directory);
   const open = (mode & othersMayWrite) !== 0 && (strict || (mode & sticky) === 0);

@@ -1,4 +1,4 @@
-/** How a process ended; one of the two is null. */
+/** The exit code or the signal of a process that ended; the other one is null. */
 export interface ProcessEnd {
   code: number | null;
   signal: NodeJS.Signals | null;
@@ -9,11 +9,11 @@ export type RunEvent =
   | { event: 'started'; agent: string; pid: number; command: string; restarts: number }
   /** The agent's MCP face is connected to the broker, and its client has listed the tools. */
   | { event: 'ready'; agent: string; pid: number; afterMs: number }
-  /** The agent had tools, and no MCP client of it is connected any more. */
+  /** The agent had tools, and none of its MCP clients is connected any more. */
   | { event: 'tools_lost'; agent: string; pid: number }
   | { event: 'tools_back'; agent: string; pid: number; lostForMs: number }
   | ({ event: 'exited'; agent: string; pid: number } & ProcessEnd & ExitReport)
-  /** The broker was away when a process ended, is back, and knows of the exit. */
+  /** The broker was unreachable when a process ended; it is back now and knows about the exit. */
   | ({ event: 'exit_reported'; agent: string } & Pick<ExitReport, 'told' | 'heldIds'>)
   | { event: 'restarting'; agent: string; inMs: number; restarts: number }
   | { event: 'gave_up'; agent: string; failures: number; withinMs: number }
@@ -34,10 +34,10 @@ export type RunWarning =
 
 /** Facts that the supervisor learned when a process ended. */
 export interface ExitReport {
-  /** Whether the parent has a message about it. */
+  /** True if the parent has a message about it. */
   told: boolean;
   /** Messages that were handed to the agent and are not settled: they will be offered again. */
   heldIds: string[];
-  /** The end of what a failed agent wrote, at most 64 KiB; empty on a terminal, where nothing is kept. */
+  /** The end of a failed agent's output, at most 64 KiB; empty on a terminal, where no output is kept. */
   output: string;
 }

@@ -9,7 +9,7 @@ const lineLength = 120;
 const announceEveryMs = 1000;
 /** The time until the broker is first asked whether the agent has listed its tools. */
 const firstPollMs = 200;
-/** The same, where the face of this process knows earlier, unless the agent uses another one. */
+/** The same time for a process whose face tells us earlier, unless the agent uses another one. */
 const laterPollMs = 2000;
 const defaultToolsLostMs = 5000;
 
@@ -26,11 +26,11 @@ export function watchProcess(
     presence: AgentPresence;
     command: string;
     restarts: number;
-    /** The face whose sessions tell of the agent's tools; without it only the broker does. */
+    /** The face whose sessions show the agent's tools; without it only the broker shows them. */
     face?: RunFace | undefined;
     /** The longest time that the agent may be without a connection to the face before its tools count as lost, in milliseconds; default 5 s. */
     toolsLostMs?: number | undefined;
-    /** Whether its CLI was told of the MCP face, so that one should connect. */
+    /** True if the agent's CLI was told about the MCP face, so that a connection is expected. */
     expectsFace: boolean;
   },
 ): { onOutput: () => void; stop: () => void } {

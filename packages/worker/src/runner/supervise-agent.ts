@@ -4,11 +4,11 @@ import { type AgentRunOptions, hasFailed, type RunControl, runOnce } from './age
 import { RestartBudget, type RestartPolicy } from './restart-budget.ts';
 import type { ProcessEnd } from './run-event.ts';
 
-/** How one agent is run, and when it is started again. */
+/** The options of one agent's processes, and the policy for its restarts. */
 export interface SuperviseOptions extends AgentRunOptions {
-  /** When a process that failed is started again; by default never. */
+  /** The policy for starting a failed process again; by default it is never restarted. */
   restart?: RestartPolicy;
-  /** How often a restart tries a broker that is away, in milliseconds; default 2 s. */
+  /** The time between two tries of a restart at an unreachable broker, in milliseconds; default 2 s. */
   brokerRetryMs?: number;
   /** Returns a random number for the waits: 0 ≤ value < 1. */
   random?: () => number;
@@ -19,8 +19,8 @@ export interface SuperviseOptions extends AgentRunOptions {
 /** One agent under supervision. */
 export interface SupervisedAgent {
   /**
-   * How its last process ended; `undefined` if it was stopped before one began. Rejects with `SignalboxError` if a process
-   * can't be prepared or started at all; neither processes nor files are left then.
+   * Resolves when the last process has ended, with its exit; `undefined` if the agent was stopped before a process began. Rejects with
+   * `SignalboxError` if a process can't be prepared or started; no process and no file is left then.
    */
   readonly ended: Promise<ProcessEnd | undefined>;
   /** Sends TERM, and KILL after the grace, and restarts no more. */
@@ -31,7 +31,7 @@ export interface SupervisedAgent {
 
 const defaultBrokerRetryMs = 2000;
 
-/** Runs one agent, and starts it again as its restart policy says. */
+/** Runs one agent, and restarts it as its restart policy says. */
 export function superviseAgent(options: SuperviseOptions): SupervisedAgent {
   const stopping = new AbortController();
   const control: RunControl = { signal: stopping.signal, process: undefined };
@@ -65,7 +65,7 @@ async function supervise(options: SuperviseOptions, control: RunControl): Promis
   }
 }
 
-/** Runs one process. If the broker is away, a restart waits for it, while the first process fails. */
+/** Runs one process. If the broker is unreachable, the first process fails, and a restart waits for the broker. */
 async function startedRun(
   options: SuperviseOptions,
   restarts: number,

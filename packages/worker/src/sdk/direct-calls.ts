@@ -27,7 +27,7 @@ export class DirectCalls {
   /** Aborts the calls that run, by the id of their request. */
   readonly #aborts = new Map<RequestId, (reason: unknown) => void>();
   #server: Server | undefined;
-  /** The kinds of input that the client can be asked for, which it declares once, at the beginning of the session. */
+  /** The kinds of input that the client can be asked for. It declares them once, at the beginning of the session. */
   #round: CallRound = {};
   #transport: Transport | undefined;
 
@@ -44,14 +44,14 @@ export class DirectCalls {
     };
   }
 
-  /** Begins to take calls: the session is set up. */
+  /** Begins to take calls, because the session is set up. */
   open(server: Server): void {
     this.#server = server;
     const clientCapabilities = server.getClientCapabilities();
     this.#round = clientCapabilities ? { clientCapabilities: { ...clientCapabilities } } : {};
   }
 
-  /** Forgets all calls: the connection is closed, so that no answer can be sent. */
+  /** Forgets all calls: the connection is closed, and no answer can be sent. */
   close(): void {
     this.#server = undefined;
     this.#aborts.clear();
@@ -122,7 +122,7 @@ export class DirectCalls {
 
 const plainFields = new Set(['name', 'arguments', '_meta']);
 
-/** Whether a call has only the fields of those revisions; the SDK's server handles any other. */
+/** Returns true if a call has only the fields of those revisions; the SDK's server handles all other calls. */
 function isPlainCall(message: object): message is CallMessage {
   const { id, params, jsonrpc } = message as { id?: unknown; params?: unknown; jsonrpc?: unknown };
   if ((typeof id !== 'string' && !Number.isSafeInteger(id)) || jsonrpc !== '2.0' || !isJsonObject(params))
@@ -137,7 +137,10 @@ function isPlainMeta(meta: Record<string, unknown>): boolean {
   return true;
 }
 
-/** Makes the same error of what a call threw as the SDK's server does, but for -32002, which these revisions know and the SDK replaces. */
+/**
+ * Makes the same error of a call's exception as the SDK's server does, except for -32002: these revisions know that code, and the SDK
+ * replaces it.
+ */
 function errorOf(thrown: unknown) {
   const { code, data } = isJsonObject(thrown) ? thrown : {};
   return {

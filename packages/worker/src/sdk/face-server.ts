@@ -22,11 +22,11 @@ export interface FaceServerOptions extends AnswerDeps {
   /** The version that we report to the client. */
   version: string;
   /**
-   * The method of the only request that this server will get, as over HTTP. The SDK then refuses a method that it does not know
-   * with the HTTP status that MCP wants.
+   * The method of the only request that this server will get, as over HTTP. The SDK then refuses an unknown method with the HTTP status
+   * that MCP requires.
    */
   onlyMethod?: string;
-  /** Whether the client speaks the current revision, which has tasks. */
+  /** True if the client speaks the current revision, which has tasks. */
   isModern: boolean;
 }
 
@@ -115,7 +115,7 @@ function clientCall(
   };
 }
 
-/** Returns what the client of a call can be asked for, and its answers in a further round. */
+/** Returns the kinds of input that a call's client can be asked for, and its answers in a further round. */
 function roundOf(server: Server, { mcpReq }: ServerContext): CallRound {
   const { envelope, inputResponses, requestState } = mcpReq;
   const declared = envelope as Record<string, Record<string, unknown> | undefined> | undefined;
@@ -130,7 +130,7 @@ function roundOf(server: Server, { mcpReq }: ServerContext): CallRound {
   };
 }
 
-/** Returns the client's name: each request holds it in the 2026 revision, the handshake held it in earlier ones. */
+/** Returns the client's name and version: in the 2026 revision each request holds them, in earlier ones the handshake did. */
 function clientOf(server: Server, { mcpReq }: ServerContext): Implementation | undefined {
   const envelope = mcpReq.envelope as { [CLIENT_INFO_META_KEY]?: Implementation } | undefined;
   return envelope?.[CLIENT_INFO_META_KEY] ?? server.getClientVersion();

@@ -9,7 +9,7 @@ export interface FaceRequest {
   headers: Readonly<Record<string, string>>;
   /** The JSON of a POST. */
   message: unknown;
-  /** Whether the client accepts a stream of events as an answer. */
+  /** True if the client accepts a stream of events as an answer. */
   streams: boolean;
   /** Aborts when the client hangs up. */
   signal: AbortSignal;
@@ -35,7 +35,7 @@ export function mcpHeaders(headers: IncomingHttpHeaders): Record<string, string>
   );
 }
 
-/** Whether an `Accept` header allows a stream of events. */
+/** Returns true if an `Accept` header allows a stream of events. */
 export function takesEvents(accept: string | undefined): boolean {
   return accept !== undefined && /text\/event-stream|\*\/\*/.test(accept);
 }

@@ -22,14 +22,14 @@ import { internalError } from '../tools/json-rpc-error.ts';
 import { failedResultOf } from '../tools/tool-result.ts';
 
 const maxRounds = 8;
-/** How long a question waits for its answer: people answer it, and the client may give up the call earlier. */
+/** The longest wait for the answer to a question, in milliseconds: people answer it, and the client may give up the call earlier. */
 const answerMs = 10 * 60_000;
-/** The pause before a round for a tool that asks for nothing but another round. */
+/** The pause in milliseconds before a round for a tool that asks only for another round. */
 const pauseMs = 250;
 
 /**
- * Passes a client's answers on as they came: the server that asked checks them. The SDK checks every answer against a schema and
- * drops the fields that it does not know, so it is given this schema. Checked with SDK 2.4.0.
+ * Passes a client's answers on as they came: the server that asked checks them. The SDK checks every answer against a schema and drops
+ * fields that it does not know, so it gets this schema, which accepts everything. Checked with SDK 2.4.0.
  */
 export const untouched: StandardSchemaV1<unknown, Record<string, unknown>> = {
   '~standard': {
@@ -53,9 +53,9 @@ export interface AskingCall {
 }
 
 /**
- * Asks a client of the revisions up to 2025-11-25 what a tool wants to know, and makes the call again with the answers. Those
- * revisions have no result that asks for input; their servers ask by requests of their own. Such a server's call runs on meanwhile: it is told
- * why an answer is missing, and that the call was cancelled.
+ * Asks a client of the revisions up to 2025-11-25 for the input that a tool wants, and makes the call again with the answers. Those
+ * revisions have no result that asks for input; their servers ask by requests of their own. A call to such a server runs on meanwhile: the
+ * server is told why an answer is missing, and that the call was cancelled.
  */
 export async function askLegacyClient(asking: AskingCall, first: FaceAnswer): Promise<FaceAnswer> {
   let answer = first;
@@ -91,7 +91,7 @@ interface Questions {
   requestState?: unknown;
 }
 
-/** A question has no answer; the message says why. */
+/** Thrown if a question has no answer; the message gives the reason. */
 class Unanswered extends Error {}
 
 /** Asks all questions at once. The first one without an answer ends the others. */
@@ -138,7 +138,7 @@ function noAnswer(code: number, thrown: unknown): NoAnswer {
   return { error: { code, message: messageOf(thrown) } };
 }
 
-/** Ends a call that runs on at its server. Its own signal has ended, so that it is told by another round. */
+/** Ends a call that still runs at its server. The call's own signal has aborted, so another round tells the server. */
 function callOff({ again }: AskingCall, questions: object = {}, requestState: string): void {
   const error = { code: internalError, message: 'the client cancelled the call', isCancelled: true };
   const inputResponses = Object.fromEntries(Object.keys(questions).map((key) => [key, { error }]));

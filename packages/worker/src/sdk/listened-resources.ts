@@ -3,14 +3,14 @@ import { isJsonObject } from '@signalbox/protocol';
 import type { FaceOffers } from '../tools/face-offers.ts';
 import { listensUndeclared, undeclared } from './task-requests.ts';
 
-/** A client's request for a stream of changes (MCP 2026-07-28), with the resources of which it wants to hear. */
+/** A client's request for a stream of changes (MCP 2026-07-28), with the resources whose changes it wants. */
 interface ListenRequest {
   id: unknown;
   method: 'subscriptions/listen';
   params: { notifications: { resourceSubscriptions: unknown[] } };
 }
 
-/** Tells whether a message asks for changes of resources. */
+/** Returns true if a message asks for changes of resources. */
 export function listensToResources(message: unknown): message is ListenRequest {
   if (!isJsonObject(message) || message.method !== 'subscriptions/listen' || !isJsonObject(message.params))
     return false;
@@ -19,8 +19,8 @@ export function listensToResources(message: unknown): message is ListenRequest {
 }
 
 /**
- * Follows the resources that a request asks for, under `holder`. Resolves with the request for those that the agent may follow: the
- * SDK confirms what is in it.
+ * Follows the resources that a request asks for, under `holder`. Resolves with the request reduced to the resources that the agent may
+ * follow: the SDK confirms everything in it.
  */
 export async function followListened(
   offers: FaceOffers,
@@ -41,10 +41,10 @@ export async function followListened(
   };
 }
 
-/** The streams of changes that the client of one connection listens to. It reads messages before the SDK does. */
+/** The streams of changes that the client of one connection listens to. This class reads messages before the SDK does. */
 export class ListenedResources {
   readonly #offers: FaceOffers;
-  /** What stands for a stream as a holder, by the id of its request. */
+  /** The holder of each stream, by the id of its request. */
   readonly #holders = new Map<RequestId, object>();
 
   constructor(offers: FaceOffers, transport: Transport) {
@@ -63,7 +63,7 @@ export class ListenedResources {
         return;
       }
       if (!listensToResources(message)) return onmessage?.(message, extra);
-      // A client that uses an id again can only end the later one.
+      // If a client uses an id twice, it can only end the later stream.
       this.#end(message.id);
       const holder = {};
       this.#holders.set(message.id as RequestId, holder);
@@ -74,7 +74,7 @@ export class ListenedResources {
     };
   }
 
-  /** Ends all: the connection is closed. */
+  /** Ends all streams, because the connection is closed. */
   close(): void {
     for (const id of [...this.#holders.keys()]) this.#end(id);
   }

@@ -10,7 +10,7 @@ const state = {
   capabilities: { roots: { listChanged: true }, elicitation: {}, experimental: { 'vendor/x': [1] } },
 };
 
-test('An id holds what initialize said, for whoever has the token, and two ids of one client differ.', () => {
+test('An id holds the data of initialize for every holder of the token, and two ids of one client differ.', () => {
   const id = ids.make({ ...state, clientInfo: { ...state.clientInfo, name: 'n'.repeat(500) } });
   expect(sessionIdsOf(token).read(id)).toEqual({
     ...state,

@@ -12,13 +12,13 @@ import { requestSearch } from './search-request.ts';
 const defaultSearchTimeoutMs = 10_000;
 
 export interface SearchToolsOptions extends HostedToolsOptions {
-  /** How long a search waits for its answer; default 10 s. */
+  /** The longest wait for the answer to a search, in milliseconds; default 10 s. */
   searchTimeoutMs?: number;
 }
 
 /**
- * Shows two tools in place of the orchestrator's: `search_tools` finds some of those, `call_tool` calls one. Any other name is
- * called as by {@link hostedTools}; hosted tools that are named like the two are reached through `call_tool`.
+ * Shows two tools in place of the orchestrator's: `search_tools` finds some of those, and `call_tool` calls one. Any other name is called
+ * as by {@link hostedTools}; hosted tools with the names of these two are reached through `call_tool`.
  */
 export function searchTools(executor: McpProxyExecutor, options: SearchToolsOptions = {}): FaceTools {
   const { searchTimeoutMs = defaultSearchTimeoutMs } = options;

@@ -15,12 +15,12 @@ import type { TurnAnswer, TurnCommand, TurnOutput, TurnProgram } from './program
 import { keptEndBytes, TurnStream } from './turn-output.ts';
 import { turnPrompt, turnText } from './turn-prompt.ts';
 
-/** How each turn of one agent is run. */
+/** The program, the directories and the time limits of an agent's turns. */
 export interface TurnRunOptions {
   setup: AgentSetup;
   /** The path of the command line's program. */
   program: string;
-  /** How the program takes turns. */
+  /** The rules by which the program takes turns. */
   turns: TurnProgram;
   /** The group whose messages the agent takes, in place of its own inbox. */
   group?: string | undefined;
@@ -39,7 +39,7 @@ export interface TurnRunOptions {
 
 /** One turn to run. */
 export interface TurnTask {
-  /** Tells it from the other turns of the agent in this process. */
+  /** The number of the turn among the agent's turns in this process. */
   turn: number;
   messages: readonly InboxMessage[];
   /** Their sequence numbers. */
@@ -47,27 +47,27 @@ export interface TurnTask {
   session: string | undefined;
   /** Returns a token for the process. */
   issueToken: () => Promise<ChildToken>;
-  /** Called before the process is started, which waits for it: it may have an effect from then on. */
+  /** Called before the process is started, because it may have an effect from then on. The process is started when this resolves. */
   onStarting: () => Promise<void>;
-  /** Called when the process runs. */
+  /** Called when the process has been started. */
   onStarted: (process: { pid: number; tail: OutputTail }) => void;
   onOutput: (tail: OutputTail) => void;
   /** Aborting it ends the process and its group. */
   signal: AbortSignal;
 }
 
-/** How the process of a turn ended. */
+/** The exit of a turn's process, and its answer. */
 export interface TurnEnd {
   code: number | null;
-  /** A signal that ended it, as it may come from outside. */
+  /** The signal that ended the process, if one did; it may have come from outside. */
   endedBy: NodeJS.Signals | null;
-  /** It took longer than it may. */
+  /** True if the turn took longer than it may. */
   isLate: boolean;
-  /** Whether it failed because there is no such session any more. */
+  /** True if the turn failed because its session no longer exists. */
   isSessionLost: boolean;
-  /** What it said; `undefined` if it failed. */
+  /** The answer of the program; `undefined` if the turn failed. */
   answer: TurnAnswer | undefined;
-  /** Why an output with exit code 0 is no answer. */
+  /** The reason why an output with exit code 0 is no answer. */
   problem: string | undefined;
   tail: OutputTail;
 }
@@ -106,7 +106,7 @@ function sameThread(messages: readonly InboxMessage[]): string | undefined {
   return others.length === 0 ? thread : undefined;
 }
 
-/** Asks the program how it is started, and writes what that needs. */
+/** Gets the command from the program's rules, and writes the files that it needs. */
 async function writeTurnFiles(
   { plan, directory }: RunFiles,
   { messages, session }: TurnTask,

@@ -14,14 +14,14 @@ import { openServedInbox, type ServedInbox, type ServedTurn, type TurnResult } f
 import type { ThreadSessions } from './thread-sessions.ts';
 import { endText } from './turn-reason.ts';
 
-/** How one agent is served. */
+/** The options with which one agent is served. */
 export interface ServeAgentOptions extends TurnRunOptions {
   issueToken: IssueToken;
   /** The most turns at a time. */
   concurrency: number;
-  /** The sessions of its threads; without them each turn begins a new one. */
+  /** The sessions of the agent's threads; without them each turn begins a new session. */
   sessions: ThreadSessions | undefined;
-  /** Keeps the end of what the newest turn wrote, at most 64 KiB. */
+  /** Stores the end of the newest turn's output, at most 64 KiB. */
   keepOutput?: (text: string) => Promise<void>;
   /** The longest time that a note waits for others before it starts a turn, in milliseconds; default 60 s. */
   noteWaitMs?: number;
@@ -37,18 +37,18 @@ export interface ServeAgentOptions extends TurnRunOptions {
 /** An agent whose program is started when mail arrives. */
 export interface ServedAgent {
   /**
-   * Resolves when it was stopped and no process is left. Rejects with `SignalboxError` if it can't be served, or no longer: `taken_over`
-   * if another process took its inbox.
+   * Resolves when the agent was stopped and no process is left. Rejects with `SignalboxError` if it can't be served (any longer):
+   * `taken_over` if another process took its inbox.
    */
   readonly ended: Promise<void>;
-  /** Begins no further turn. Turns that run have the grace to end; then they are ended, and their messages come again. */
+  /** Begins no further turn. Running turns may end within the grace; after it they are ended, and their messages are delivered again. */
   stop(): void;
-  /** Ends the turns that run at once. */
+  /** Ends the running turns at once. */
   kill(): void;
 }
 
 const defaultNoteWaitMs = 60_000;
-/** A token that the broker refuses this much before its end has expired there, by a clock that differs from ours. */
+/** A token that the broker refuses within this time before its expiry has expired there: the broker's clock may differ from ours. */
 const clockDifferenceMs = 60_000;
 /** The wait before a token is asked for again, while the broker is away. */
 const tokenRetryMs = 1000;
@@ -114,7 +114,7 @@ async function serve(
   onEvent({ event: 'stopped', agent, givenBack });
 }
 
-/** Gives the turns that run the grace to end, and ends them after that. */
+/** Lets running turns end within the grace, and ends the rest after it. */
 async function finishWithin(inbox: ServedInbox, graceMs: number, killing: AbortController): Promise<void> {
   const finished = inbox.finished();
   await within(finished, graceMs, killing.signal);
@@ -136,7 +136,7 @@ interface TurnContext extends ServeAgentOptions {
   killing: AbortSignal;
 }
 
-/** Takes a turn, a second time without its session if that is gone, and decides what becomes of the messages. */
+/** Takes a turn, a second time without its session if that no longer exists, and decides what becomes of the messages. */
 async function takeTurn(turn: ServedTurn, context: TurnContext): Promise<TurnResult> {
   const { setup, onEvent } = context;
   const { agent } = setup;
@@ -228,7 +228,7 @@ async function runProgram(
   );
 }
 
-/** Decides how a turn ended, and what becomes of its messages. An answer that the agent sent by tool counts before all else. */
+/** Decides how a turn ended, and what becomes of its messages. An answer that the agent sent by a tool comes before everything else. */
 async function resultOf(
   turn: ServedTurn,
   { end, problem }: { end: TurnEnd | undefined; problem: string | undefined },
@@ -252,7 +252,7 @@ async function resultOf(
   return failed(end?.isLate ? 'timed_out' : 'failed', reason);
 }
 
-/** Makes a token for a turn; while the broker is away, it waits for it. */
+/** Issues a token for a turn; waits for the broker while it is unreachable. */
 async function tokenWhenPossible(
   { issueToken, setup, onEvent }: ServeAgentOptions,
   signal: AbortSignal,
@@ -271,7 +271,7 @@ async function tokenWhenPossible(
   }
 }
 
-/** The token with which this process holds an inbox: a new one takes its place when it has expired. */
+/** The token with which this process holds an inbox. A new token replaces it when it has expired. */
 interface LastingToken extends AsyncDisposable {
   readonly text: string;
   renew(): Promise<string | undefined>;
@@ -283,7 +283,7 @@ async function openLastingToken({ issueToken, setup }: ServeAgentOptions): Promi
     text: token.text,
     async renew() {
       if (token.renew) return await token.renew();
-      // One that was revoked before its time is not replaced: somebody wants this agent to stop.
+      // A token that was revoked before its expiry is not replaced: somebody wants this agent to stop.
       if (token.expiresAt === undefined || token.expiresAt > Date.now() + clockDifferenceMs) return undefined;
       token = await issueToken(setup.agent);
       return token.text;

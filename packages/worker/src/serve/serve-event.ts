@@ -1,12 +1,12 @@
 import type { RunWarning } from '../runner/run-event.ts';
 
-/** How a turn ended. */
+/** The outcome of a turn. */
 export type TurnOutcome =
   /** Its final text was sent as the reply. */
   | 'answered'
   /** The agent replied by tool. */
   | 'answered_by_tool'
-  /** It ended well, and nobody waited for a reply. */
+  /** It ended well, and no sender waited for a reply. */
   | 'done'
   /** The program failed, or could not be started. */
   | 'failed'
@@ -14,7 +14,7 @@ export type TurnOutcome =
   | 'timed_out'
   /** The sender withdrew the request, or its deadline passed. */
   | 'withdrawn'
-  /** This process was asked to end, and did not wait longer. */
+  /** This process was asked to end, and did not wait any longer for the turn. */
   | 'stopped';
 
 /** An event of a served agent. Times in milliseconds. */
@@ -26,7 +26,7 @@ export type ServeEvent =
       turn: number;
       pid: number;
       messages: TurnMessage[];
-      /** Whether it goes on with a session of its thread. */
+      /** True if the turn goes on with a session of its thread. */
       resumed: boolean;
     }
   | {
@@ -37,12 +37,12 @@ export type ServeEvent =
       /** The exit code; `null` if a signal ended the program, or it never ran. */
       code: number | null;
       tookMs: number;
-      /** Why it failed: the reason that the broker is told. */
+      /** The reason of a failure, as the broker is told. */
       reason?: string;
-      /** The end of what the program wrote, at most 64 KiB. */
+      /** The end of the program's output, at most 64 KiB. */
       output: string;
     }
-  /** An earlier turn had answered it, and nobody acked it: it was acked now. */
+  /** An earlier turn had answered the message, which was never acked: it was acked now. */
   | { event: 'already_answered'; agent: string; id: string; from: string }
   | { event: 'stopped'; agent: string; givenBack: number }
   | { event: 'warning'; agent: string; code: RunWarning | ServeWarning; message: string };

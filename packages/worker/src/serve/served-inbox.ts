@@ -17,13 +17,19 @@ export interface ServedTurn {
   readonly isQuestion: boolean;
   /** Aborted when nobody wants the turn any more: its messages were withdrawn or expired, or the inbox is lost. */
   readonly signal: AbortSignal;
-  /** Tells the broker that work begins: from now on a loss counts as an attempt. Resolves when the broker knows it, or does not answer. */
+  /**
+   * Tells the broker that work begins: losing the messages counts as an attempt from now on. Resolves when the broker knows it, or does not
+   * answer.
+   */
   started(): Promise<void>;
   /** Asks the broker whether the agent has answered the question already. */
   isAnswered(): Promise<boolean>;
 }
 
-/** What becomes of the messages of a turn. Those that are done are acked, with a `reply` by the commit that stores it. Others come again. */
+/**
+ * The decision about a turn's messages. Messages that are done are acked, with a `reply` by the commit that stores it. Others are delivered
+ * again.
+ */
 export type TurnResult = { isDone: true; reply?: string } | { isDone: false; reason: string };
 
 export interface ServedInboxOptions {
@@ -31,7 +37,7 @@ export interface ServedInboxOptions {
   concurrency: number;
   /** The group whose messages are taken, in place of the client's own inbox. The client has an address of `groupAddress` then. */
   group?: string | undefined;
-  /** The longest time that a note waits for others, in milliseconds. In a group none does: another member may be free. */
+  /** The longest time that a note waits for others, in milliseconds. In a group no note waits: another member may be free. */
   noteWaitMs: number;
   startTimer: StartTimer;
   /** Names this process to the broker. */
@@ -48,9 +54,9 @@ export interface ServedInboxOptions {
 export interface ServedInbox {
   /** The number of messages that waited at the broker when it was taken. */
   readonly pending: number;
-  /** Begins no further turn, and gives back what waits, which costs no attempt. Returns how many messages those were. */
+  /** Begins no further turn, and gives back the waiting messages, which costs no attempt. Returns their number. */
   stopTaking(): number;
-  /** Resolves when the turns that run have ended, and the broker knows what became of their messages, or the client is closed. */
+  /** Resolves when the running turns have ended and the broker knows what became of their messages, or the client is closed. */
   finished(): Promise<void>;
 }
 
@@ -88,7 +94,7 @@ export async function openServedInbox(
   const loop = await client.serve(
     ['*'],
     async (request) => {
-      // What is not stored is for programs that are connected, and starts none.
+      // An ephemeral message is for connected programs, and starts none.
       if (request.message.seq === undefined) return undefined;
       if (isStopping) return handBack;
       const { promise, resolve, reject } = Promise.withResolvers<ServeAnswer>();
@@ -153,7 +159,7 @@ async function runJob(
       signal: whenAllAborted(wanted.map(({ request }) => request.signal)),
       started: async () => {
         for (const { request } of wanted) request.started();
-        // Frames are handled in their order: with this answer, the broker knows of the one before it.
+        // The broker handles frames in order: once it answers this one, it has handled the one before.
         await client.peek({ limit: 1, bodies: false }).catch(() => {});
       },
       isAnswered: async () => {
@@ -178,7 +184,7 @@ function replyOf(body: string, onRefused: (why: string) => void): ServeAnswer {
     body,
     deadIfRefused: true,
     settled: (how, error) => {
-      // What the agent or the sender has settled before needs no answer.
+      // A message that the agent or the sender has settled already needs no answer.
       if (how === 'refused' && error && error.code !== 'already_answered') onRefused(error.message);
     },
   };

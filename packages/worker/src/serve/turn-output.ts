@@ -2,14 +2,14 @@ import { StringDecoder } from 'node:string_decoder';
 import { KeptEnd } from '../runner/output/kept-end.ts';
 import type { OutputWriter } from '../runner/output/output-writer.ts';
 
-/** How much of the beginning of a stream is kept, in bytes. */
+/** The most bytes that are kept of the beginning of a stream. */
 export const keptHeadBytes = 65_536;
-/** How much of the end of a stream is kept, in bytes. An answer is no longer. */
+/** The most bytes that are kept of the end of a stream. An answer is no longer. */
 export const keptEndBytes = 262_144;
-/** The most pieces of the beginning. */
+/** The most chunks in which the beginning is kept. */
 const maxPieces = 64;
 
-/** Keeps the beginning and the end of an output stream, however much is written. */
+/** Keeps the beginning and the end of an output stream of any length. */
 export class TurnStream implements OutputWriter {
   readonly #end = new KeptEnd(keptEndBytes);
   #head: Buffer[] = [];
@@ -32,12 +32,12 @@ export class TurnStream implements OutputWriter {
     return new StringDecoder('utf8').write(Buffer.concat(this.#head));
   }
 
-  /** Returns the whole stream, or its end from the beginning of a line on, and how many bytes are missing before that. */
+  /** Returns the whole stream, or its end from the beginning of a line on, and the number of bytes that are missing before it. */
   text(): { text: string; cutBytes: number } {
     const end = this.#end.bytes();
     if (this.#end.total <= keptEndBytes) return { text: new StringDecoder('utf8').write(end), cutBytes: 0 };
     const line = end.indexOf(0x0a);
-    // One line that is longer than all that is kept is cut in its middle, between two characters.
+    // A line that is longer than everything that is kept is cut in its middle, between two characters.
     const from = line >= 0 && line < end.length - 1 ? line + 1 : firstCharacter(end);
     return {
       text: new StringDecoder('utf8').write(end.subarray(from)),
@@ -46,7 +46,7 @@ export class TurnStream implements OutputWriter {
   }
 }
 
-/** Returns where the first whole character of UTF-8 begins. */
+/** Returns the offset of the first whole UTF-8 character. */
 function firstCharacter(bytes: Buffer): number {
   let at = 0;
   while (at < bytes.length && at < 4 && (bytes[at]! & 0xc0) === 0x80) at++;

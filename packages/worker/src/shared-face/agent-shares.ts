@@ -1,20 +1,20 @@
 import { Budget, type FaceLimits, Turns } from '@signalbox/protocol/internal';
 import { tooManySessions } from './agent-places.ts';
 
-/** The lines of one agent that are passed on before other agents have their turn. */
+/** The number of an agent's lines that are passed on before other agents have their turn. */
 const linesPerTurn = 8;
 
-/** A connection to a client that may not read. */
+/** A connection to a client that may fail to read. */
 export interface UnreadConnection {
   /** The number of bytes that wait for the client. */
   readonly unreadBytes: number;
-  /** Ends the connection, because too much waits for its agent. */
+  /** Ends the connection, because too many bytes wait for its agent. */
   endUnread(): void;
 }
 
-/** The parts of a face that all connections of one agent share, also if they have shown different tokens. */
+/** The parts of a face that all connections of one agent share, also if they use different tokens. */
 export class AgentShare {
-  /** Counts the bytes that they write, which are read later beyond it. */
+  /** Counts the bytes that the connections write; bytes beyond the budget are read later. */
   readonly bytes: Budget;
   readonly turns = new Turns(linesPerTurn);
   readonly #connections = new Set<UnreadConnection>();
@@ -25,7 +25,7 @@ export class AgentShare {
     this.#unreadBytes = unreadBytes;
   }
 
-  /** Ends the connections for which most waits, until no more waits for the agent than may. */
+  /** Ends the connections with the most unread bytes until the agent is within its limit. */
   boundUnread(): void {
     const waiting = [...this.#connections].map((connection) => ({
       connection,
@@ -49,7 +49,7 @@ export class AgentShare {
   }
 }
 
-/** Gives each agent its share for as long as it has a connection. */
+/** Holds each agent's share for as long as the agent has a connection. */
 export class AgentShares {
   readonly #limits: FaceLimits;
   readonly #now: () => number;
@@ -62,8 +62,8 @@ export class AgentShares {
   }
 
   /**
-   * Returns the share of an agent to one of its sessions, until it is disposed. Throws `too_many_connections` if the agent has as many as
-   * it may, with whichever tokens.
+   * Returns the share of an agent for one of its sessions, until it is disposed. Throws `too_many_connections` if the agent has as many
+   * connections as it may, over all its tokens.
    */
   use(agent: string): { share: AgentShare } & Disposable {
     const { sessionsPerAgent } = this.#limits;

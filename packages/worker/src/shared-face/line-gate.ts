@@ -5,14 +5,14 @@ import type { RequestPlace } from '../http/request-room.ts';
 import { HalfLine } from './half-line.ts';
 
 const lineFeed = 10;
-/** The number of bytes that are kept of each end of a line that is left out: clients write the id of a request in one of the two. */
+/** The number of bytes that are kept of each end of a line that is left out: clients write the id of a request near one of the two ends. */
 const keptBytes = 4096;
-/** The half lines that are no longer than this are not counted. */
+/** An unfinished line that is no longer than this does not count as memory in use. */
 const uncountedBytes = 16 * 1024;
-/** So many bytes, read or written, count as much as a line. */
+/** A line counts one unit, and one more for each of these many bytes, read or written. */
 const bytesPerUnit = 16 * 1024;
 
-/** Returns the units of a turn that a message of so many bytes takes. */
+/** Returns the units of a turn that a message of this many bytes takes. */
 export function unitsOf(bytes: number): number {
   return 1 + Math.floor(bytes / bytesPerUnit);
 }
@@ -26,11 +26,11 @@ export interface LeftOutLine {
 
 export interface LineGateOptions {
   maxLineBytes: number;
-  /** Counts the bytes, which are read later beyond it. */
+  /** Counts the bytes; bytes beyond the budget are read later. */
   budget: Budget;
   /** The turns of all connections of the agent. */
   turns: Turns;
-  /** The room of lines whose end has not come. */
+  /** The memory of lines whose end has not come. */
   place: RequestPlace;
   /** Returns monotonic milliseconds. */
   now: () => number;
@@ -44,10 +44,10 @@ export interface LineGateOptions {
 export function createLineGate(options: LineGateOptions): Transform {
   const { maxLineBytes, budget, turns, place, now, onLeftOut } = options;
   const half = new HalfLine();
-  /** The two ends of a line that is left out, from when that is clear until its end. */
+  /** The two ends of a line that is left out, from the decision to leave it out until its end. */
   let leftOut: { begin: Buffer; end: Buffer; noRoom?: string } | undefined;
 
-  /** Takes the begin of a line, or a further piece of it. */
+  /** Adds the beginning of a line, or a further piece of it. */
   function add(piece: Buffer): void {
     const why = leftOut ? undefined : problemOf(piece);
     if (!leftOut && !why) {
@@ -60,7 +60,7 @@ export function createLineGate(options: LineGateOptions): Transform {
     place[Symbol.dispose]();
   }
 
-  /** Returns why a line is left out if this piece belongs to it. */
+  /** Returns the reason why a line is left out if this piece belongs to it. */
   function problemOf(piece: Buffer): { noRoom?: string } | undefined {
     const bytes = half.bytes + piece.length;
     if (bytes > maxLineBytes) return {};
@@ -114,10 +114,10 @@ export function createLineGate(options: LineGateOptions): Transform {
   });
 }
 
-/** Finds an id that is the last member of an object, which stands right before its end. */
+/** Finds an id that is the last member of an object, right before the closing brace. */
 const idLast = new RegExp(String.raw`,\s*"id"\s*:\s*(${plainIdPattern})\s*\}\s*$`);
 
-/** Reads the id of a request from the begin and the end of its line. */
+/** Reads the id of a request from the beginning and the end of its line. */
 function requestIdOf(begin: string, end: string): string | number | undefined {
   const last = idLast.exec(end)?.[1];
   const head = jsonRpcHead(begin.slice(begin.indexOf(' ') + 1));

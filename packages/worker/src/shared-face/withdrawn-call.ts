@@ -6,7 +6,7 @@ export interface WithdrawnCall {
   asked?: string;
 }
 
-/** Reads the request of a call that is withdrawn. What cannot be read is left out. */
+/** Reads the request of a withdrawn call. Fields that cannot be read are left out. */
 export function withdrawnCall(json: string): WithdrawnCall {
   const params = objectIn(json)?.params;
   if (!isJsonObject(params) || typeof params.name !== 'string') return {};

@@ -10,21 +10,23 @@ import { failureText, type ToolResult } from '../tools/tool-result.ts';
 import { type KnownTask, type TaskFields, taskFields, workingTask } from './task-fields.ts';
 import { requestTask } from './task-requests.ts';
 
-/** How long answers are waited for to be taken in: so many times, with such a pause. They are on disk by then. */
+/** The pause between two checks whether answers were taken in, and the number of checks. The answers are on disk by then. */
 const againMs = 50;
 const maxAgain = 40;
 
 /** A task with its result, as `tasks/get` shows it. */
 export interface ShownTask {
   task: TaskFields;
-  /** Set if it is completed, beside the output schema with which its tool is listed. */
+  /** Set if the task is completed; with the output schema under which its tool is listed. */
   result?: { result: ToolResult; outputSchema?: Record<string, unknown> | undefined };
 }
 
 /** The tasks of an agent (SEP-2663). All reject with `JsonRpcError`. */
 export interface FaceTasks {
   get(taskId: unknown, signal: AbortSignal): Promise<ShownTask>;
-  /** Answers questions of a task. Other answers are left out. Resolves when the answers are on disk, and as a rule are taken in. */
+  /**
+   * Answers questions of a task. Answers to other questions are ignored. Resolves when the answers are on disk and, as a rule, taken in.
+   */
   update(taskId: unknown, responses: unknown, signal: AbortSignal): Promise<void>;
   cancel(taskId: unknown, signal: AbortSignal): Promise<void>;
 }
@@ -37,7 +39,7 @@ export function hostedTasks(executor: McpProxyExecutor, links: SeenLinks): FaceT
       const id = taskId as string;
       if (task.state !== 'input_required' || Object.keys(task.input_requests).length > 0)
         return shown(executor, id, task, links);
-      // The tool wants to be called again, and asks nothing.
+      // The tool wants to be called again, and asks no question.
       await sendRound(executor, id, task, {});
       return { task: workingTask(id, task) };
     },
@@ -55,7 +57,7 @@ export function hostedTasks(executor: McpProxyExecutor, links: SeenLinks): FaceT
           continue;
         }
         const isTaken = await sendRound(executor, taskId as string, task, Object.fromEntries(given));
-        // A round that other answers have taken meanwhile: these are for the next one.
+        // Other answers have used this round meanwhile: these are for the next one.
         sent = { round: task.round, isTaken };
       }
       if (sent?.isTaken)

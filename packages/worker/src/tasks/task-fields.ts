@@ -1,6 +1,6 @@
 import type { TaskState } from '@signalbox/protocol';
 
-/** How often a client should ask for a task, in milliseconds. */
+/** The time between two requests of a client for the state of a task, in milliseconds. */
 const pollIntervalMs = 2_000;
 
 /** The fields of a task that MCP (SEP-2663) gives in every state. */
@@ -8,7 +8,7 @@ export interface TaskFields {
   taskId: string;
   status: 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled';
   statusMessage?: string;
-  /** ISO 8601, as the next one. */
+  /** An ISO 8601 time, as is the next field. */
   createdAt: string;
   lastUpdatedAt: string;
   ttlMs: number;
@@ -16,7 +16,7 @@ export interface TaskFields {
   [field: string]: unknown;
 }
 
-/** A task that its agent has. */
+/** A task that the agent has. */
 export type KnownTask = Exclude<TaskState, { state: 'unknown' }>;
 
 /** Returns the fields of a task as MCP names them. */
@@ -37,7 +37,7 @@ export function taskFields(
   };
 }
 
-/** Returns a task that goes on. */
+/** Returns the fields of a task that is still running. */
 export function workingTask(taskId: string, task: KnownTask): TaskFields {
   const message = task.state === 'working' ? task.message : undefined;
   return taskFields(taskId, task, 'working', message);

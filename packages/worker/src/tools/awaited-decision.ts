@@ -8,7 +8,7 @@ export class AwaitedDecision implements Disposable {
   readonly #until: number;
   #timer: NodeJS.Timeout | undefined;
 
-  /** The time counts from now on. */
+  /** Starts the time for which the client waits, in milliseconds. */
   constructor(patienceMs: number) {
     const { promise, resolve } = Promise.withResolvers<{ approval: string }>();
     this.tookLong = promise;
@@ -16,7 +16,7 @@ export class AwaitedDecision implements Disposable {
     this.#until = performance.now() + patienceMs;
   }
 
-  /** The call begins to wait for an approval, or, with `undefined`, goes on. */
+  /** Records that the call begins to wait for an approval, or goes on if `approval` is `undefined`. */
   awaits(approval: string | undefined): void {
     clearTimeout(this.#timer);
     this.approval = approval;
@@ -30,7 +30,7 @@ export class AwaitedDecision implements Disposable {
   }
 }
 
-/** Whether the reason of an MCP cancel says that the client only stopped waiting, as the SDK's clients write it (code -32001). */
+/** Returns true if the reason of an MCP cancel says that the client only stopped waiting. The SDK's clients write it so (code -32001). */
 export function isTimeout(reason: unknown): boolean {
   return typeof reason === 'string' && /-32001|timed? ?out/i.test(reason);
 }

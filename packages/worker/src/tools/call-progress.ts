@@ -1,16 +1,16 @@
 import type { ToolProgress } from '../executor/tool-call.ts';
 
-/** How much a sign of life adds to the progress: less than the steps of servers, so that it stays below real progress. */
+/** The amount that a heartbeat adds to the progress: less than the steps of servers, so that it stays below real progress. */
 const heartbeatStep = 1e-6;
 
 /**
- * Sends the progress of one call to a client that asked for it: what the server reports, and a heartbeat whenever nothing was
- * sent for `heartbeatMs`. The numbers of the server stay as they are, equal ones too, unless a heartbeat has gone beyond them: those grow,
- * as MCP demands. After `end` nothing is sent.
+ * Sends the progress of one call to a client that asked for it: the server's reports, and a heartbeat whenever nothing was sent for
+ * `heartbeatMs`. The server's numbers are passed on unchanged, even equal ones. Only a number that is not above the last
+ * heartbeat's is raised, because MCP demands growing numbers. After `end` nothing is sent.
  */
 export interface CallProgress {
   report(progress: ToolProgress): void;
-  /** The call waits for an approval now, or, with `undefined`, goes on: the heartbeats say so. */
+  /** Says whether the call waits for an approval (`undefined`: it goes on); heartbeats tell the client. */
   awaits(approval: string | undefined): void;
   /** Resolves one turn of the event loop after the last notification, so that the result is not sent together with it. */
   end(): Promise<void>;
@@ -20,7 +20,7 @@ export interface CallProgress {
 export function startCallProgress(heartbeatMs: number, send: (progress: ToolProgress) => void): CallProgress {
   const startedAt = performance.now();
   let last: number | undefined;
-  /** The number of the last heartbeat, which no later one may fall below. */
+  /** The number of the last heartbeat; no later number may be lower. */
   let floor = Number.NEGATIVE_INFINITY;
   let total: number | undefined;
   let waiting: string | undefined;

@@ -20,19 +20,19 @@ export interface OfferAsk {
   meta?: RequestMeta | undefined;
 }
 
-/** What one agent is shown beside tools. */
+/** The instructions, resources and prompts that one agent may see. */
 export interface FaceOffers {
   /** The kinds that the agent may be shown. */
   kinds(): OfferedKinds;
   prompts(): readonly Prompt[];
   resources(): readonly Resource[];
   templates(): readonly ResourceTemplate[];
-  /** Asks the server that offers it; resolves with the result as the server gave it. Rejects with `JsonRpcError`. */
+  /** Asks the server that offers the item, and resolves with its result unchanged. Rejects with `JsonRpcError`. */
   ask(ask: OfferAsk): Promise<Record<string, unknown> | InputRequired>;
-  /** Replaces the resources whose changes a holder hears of; resolves with those that the agent may not follow, and why. */
+  /** Replaces the resources whose changes a holder is told about. Resolves with those that the agent may not follow, and the errors. */
   follow(holder: unknown, uris: ReadonlySet<string>): Promise<Map<string, ToolCallError>>;
   /** Calls `listener` with each followed resource that has changed; returns a function that removes it. */
   onUpdated(listener: (uri: string) => void): () => void;
-  /** Calls `listener` with the kinds of which a list has changed; returns a function that removes it. */
+  /** Calls `listener` with the kinds whose lists have changed; returns a function that removes it. */
   onChanged(listener: (changed: OfferedKinds) => void): () => void;
 }

@@ -5,7 +5,7 @@ import type { FaceOffers, OfferAsk } from './face-offers.ts';
 import { internalError, invalidParams, JsonRpcError, resourceNotFound } from './json-rpc-error.ts';
 import type { SeenLinks } from './seen-links.ts';
 
-/** What the orchestrator's servers offer beside tools, as far as the role may see it. */
+/** The instructions, resources and prompts of the orchestrator's servers that the role may see. */
 export function hostedOffers(executor: McpProxyExecutor, links: SeenLinks): FaceOffers {
   return {
     kinds: () => executor.offers.kinds,
@@ -35,7 +35,7 @@ function requestOf({ method, params, round, meta }: OfferAsk, links: SeenLinks):
   };
 }
 
-/** Makes the error that MCP wants: the server's own, or one with the code of what is wrong. */
+/** Makes the error that MCP requires: the server's own, or one with the fitting code. */
 export function rpcErrorOf(
   error: ToolCallError,
   { method, params }: { method: string; params: Record<string, unknown> },

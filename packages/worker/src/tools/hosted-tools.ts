@@ -11,27 +11,27 @@ import { invalidParams, JsonRpcError } from './json-rpc-error.ts';
 import type { SeenLinks } from './seen-links.ts';
 import { failedResultOf, pendingResultOf } from './tool-result.ts';
 
-/** Clients commonly give up after 60 s, those that follow progress later. */
+/** Clients commonly give up after 60 s, clients that follow progress later. */
 const pendingAfterMs = { plain: 45_000, withProgress: 600_000 };
 
-/** Most calls have ended by then, and are spared a question for their results. */
+/** Most calls have ended by then, so that no question about their results is needed. */
 const defaultTaskAfterMs = 5_000;
 
 /** Settings of calls of hosted tools. */
 export interface HostedToolsOptions {
-  /** Is told of the calls. */
+  /** Is told about the calls. */
   calls?: CallsUnderWay | undefined;
   /** Remembers the resources that results name. */
   links?: SeenLinks | undefined;
-  /** Whether the agent can look its calls up with `signalbox_call_result`. */
+  /** Returns true if the agent can look its calls up with `signalbox_call_result`. */
   canLookUp?: (() => boolean) | undefined;
-  /** How long a call that waits for a person's decision is waited for; default 45 s, or 10 min if the client follows progress. */
+  /** The time after which a call that waits for a person's decision returns; default 45 s, or 10 min if the client follows progress. */
   pendingAfterMs?: number | undefined;
-  /** How long a call may take before it becomes a task, if its client takes tasks; default 5 s. */
+  /** The time after which a call becomes a task, if its client takes tasks; default 5 s. */
   taskAfterMs?: number | undefined;
 }
 
-/** The tools that the orchestrator hosts, as far as the role may see them. It accepts every name; an unknown tool is an error. */
+/** The tools that the orchestrator hosts and the role may see. It accepts every name; an unknown tool is an error. */
 export function hostedTools(executor: McpProxyExecutor, options: HostedToolsOptions = {}): FaceTools {
   return {
     list: () => executor.listTools(),
@@ -48,7 +48,7 @@ export function hostedTools(executor: McpProxyExecutor, options: HostedToolsOpti
   };
 }
 
-/** Quotes what servers say of themselves, each under its name. */
+/** Quotes the servers' instructions, each under the server's name. */
 function instructionLines(instructions: readonly ServerInstructions[]): string[] {
   return instructions.flatMap(({ server, text }) => [
     `The MCP server '${visibleLine(server)}' says of itself:`,
@@ -57,7 +57,7 @@ function instructionLines(instructions: readonly ServerInstructions[]): string[]
 }
 
 export interface HostedCallOptions extends HostedToolsOptions {
-  /** Called if there is no tool of this name. The call rejects with what it throws; otherwise the result says so. */
+  /** Called if there is no tool of this name. The call rejects with the error that this throws; otherwise the result reports it. */
   onUnknown?: (unknown: ToolCallError) => void;
 }
 
@@ -117,8 +117,8 @@ export function answerOf(
 }
 
 /**
- * Returns a signal that aborts when the call is cancelled. It does not when its client hangs up, nor when the client only stopped waiting
- * for a call that a person has to decide on, nor when the call is a task, which its client was told.
+ * Returns a signal that aborts when the call is cancelled. It does not abort in three cases: the client hung up, the client only stopped
+ * waiting for a call that a person has to decide on, or the call is a task, as the client was told.
  */
 function cancelOf(signal: AbortSignal, decision: AwaitedDecision, isTask: () => boolean): AbortSignal {
   const cancel = new AbortController();

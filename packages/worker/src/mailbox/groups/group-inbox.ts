@@ -9,18 +9,21 @@ import { markOffered } from '../inbox/offer.ts';
 import { received } from '../inbox/received.ts';
 import { type GroupHold, GroupHolds, holdMs } from './group-holds.ts';
 
-/** The most bytes of bodies that are held at a time; a larger message comes alone. A read returns all that is held. */
+/** The most bytes of bodies that are held at a time; a larger message comes alone. A read returns everything that is held. */
 export const heldBytes = 48 * 1024;
 /** The time to wait for the group, in milliseconds. */
 const joinMs = 40_000;
-/** The time to wait for messages that nobody has, in milliseconds. The broker hands them out at once, unless they wait for others of their keys. */
+/**
+ * The time to wait for messages that no member has, in milliseconds. The broker hands them out at once, unless they wait for earlier ones
+ * with the same key.
+ */
 const arrivalMs = 1_000;
 /** The time to wait until the broker hands out nothing more, in milliseconds. */
 const narrowMs = 5_000;
-/** The number of the oldest messages among which one that nobody has is looked for. */
+/** A message that no member has is looked for among this many of the oldest messages. */
 const looksAt = 100;
 
-/** The dependencies of a {@link GroupInbox}. Times of `now` are monotonic, those of `wallNow` in epoch milliseconds. */
+/** The dependencies of a {@link GroupInbox}. `now` returns monotonic milliseconds, `wallNow` epoch milliseconds. */
 export interface GroupInboxDeps {
   /** Opens a connection as a member. The group closes it. */
   connect: (signal: AbortSignal) => Promise<BrokerClient>;
@@ -32,11 +35,14 @@ export interface GroupInboxDeps {
   log: Log;
 }
 
-/** How much one read takes of a group. */
+/** The bounds of one read of a group. */
 export interface Wanted {
   /** The most messages that the agent holds at a time. */
   limit: number;
-  /** The time to wait for a message that no read has returned; then the read returns only messages that no read has returned. Without it a read waits for nothing. */
+  /**
+   * The longest wait in milliseconds for a message that no read has returned. If set, the read returns only messages that no read has
+   * returned; without it, the read does not wait.
+   */
   waitMs: number | undefined;
   /** See {@link GroupHold.session}. */
   session: string | undefined;
@@ -51,7 +57,7 @@ export interface Taken {
   hasMore: boolean;
   /** The number of messages that the agent holds, these included. */
   unacked: number;
-  /** The ids of messages that the agent holds no longer, told once. */
+  /** The ids of messages that the agent no longer holds. Each id is reported once. */
   lost: string[];
 }
 
@@ -61,8 +67,8 @@ interface Membership {
 }
 
 /**
- * One group, as far as an agent takes messages of it. It is handed messages only while a read asks for them, and holds them for a
- * limited time. What it holds goes to another member when it is closed, or when its connection is lost.
+ * One group, as one agent takes its messages. The broker hands the agent messages only while a read asks for them, and the agent holds them
+ * for a limited time. When the group is closed or its connection is lost, another member gets the messages that the agent held.
  */
 export class GroupInbox implements AsyncDisposable {
   readonly group: string;
@@ -84,7 +90,7 @@ export class GroupInbox implements AsyncDisposable {
     this.#deps = deps;
   }
 
-  /** True if no read runs and no message is held, so that closing it takes nothing from anybody. */
+  /** True if no read runs and no message is held, so that closing the group takes nothing from anyone. */
   get isIdle(): boolean {
     return this.#reads === 0 && this.held().length === 0;
   }
@@ -94,7 +100,7 @@ export class GroupInbox implements AsyncDisposable {
     return this.holds.live(this.#deps.now());
   }
 
-  /** Takes messages, and returns those that the agent is to see. Rejects with `SignalboxError`. */
+  /** Takes messages, and returns those that the agent is shown. Rejects with `SignalboxError`. */
   async take(wanted: Wanted, signal: AbortSignal): Promise<Taken> {
     this.#reads++;
     try {
@@ -106,12 +112,12 @@ export class GroupInbox implements AsyncDisposable {
     }
   }
 
-  /** Returns the number of the read that a cursor came with, if it is one of this group. */
+  /** Returns the number of the read that returned a cursor, if the cursor belongs to this group. */
   readOf(cursor: string): number | undefined {
     return this.#deps.cursors.readOf(cursor);
   }
 
-  /** Acks what reads up to this one returned. `takenBack` counts the messages that the agent held no longer. */
+  /** Acks the messages that reads up to this one returned. `takenBack` counts the messages that the agent no longer held. */
   async ackUpTo(read: number): Promise<{ acked: number; takenBack: number }> {
     this.held();
     const done = this.holds.offeredUpTo(read);
@@ -121,7 +127,7 @@ export class GroupInbox implements AsyncDisposable {
     return { acked: accepted.length, takenBack: done.length - accepted.length };
   }
 
-  /** Sends a reply that settles a message. Returns false, and sends nothing, if the agent holds the message no longer. */
+  /** Sends a reply that settles a message. Returns false, and sends nothing, if the agent no longer holds the message. */
   async settle(hold: GroupHold, reply: Outgoing, options: DeliverCallOptions): Promise<boolean> {
     this.held();
     const member = hold.isLive ? this.#member : undefined;
@@ -175,7 +181,7 @@ export class GroupInbox implements AsyncDisposable {
         this.#setWindow(member).catch(() => {}),
         narrowMs,
       );
-      // One turn of the event loop later the messages that came before the answer are there, too.
+      // One turn of the event loop later the messages that came before the answer have been received, too.
       await nextTurn();
     }
   }
@@ -203,7 +209,7 @@ export class GroupInbox implements AsyncDisposable {
     return undefined;
   }
 
-  /** Returns whether the group has a message that nobody works on and this agent does not hold. */
+  /** Returns true if the group has a message that nobody works on and this agent does not hold. */
   async #hasMore({ client }: Membership): Promise<boolean> {
     const oldest = await client.peek({ address: this.group, limit: looksAt, bodies: false });
     const isFree = ({ seq, working }: (typeof oldest)[number]): boolean =>
@@ -211,7 +217,7 @@ export class GroupInbox implements AsyncDisposable {
     return oldest.length === looksAt || oldest.some(isFree);
   }
 
-  /** Lets the broker hand out as much as the reads that run ask for. */
+  /** Lets the broker hand out as many messages as the running reads ask for. */
   async #setWindow({ client, subscription }: Membership): Promise<void> {
     if (client.state.name === 'closed') return;
     await subscription.setWindow(Math.max(0, ...[...this.#asking].map(({ limit }) => limit)));
@@ -232,7 +238,7 @@ export class GroupInbox implements AsyncDisposable {
     return { messages, cursor, hasMore, unacked: this.held().length, lost: this.holds.takeLost() };
   }
 
-  /** Gives back what came for a read that has ended without returning it. That is no attempt if nothing else is held. */
+  /** Gives back the messages that came for a read which ended without returning them. That counts as no attempt if nothing else is held. */
   #giveBackUnseen(): void {
     if (this.#reads > 0) return;
     const unseen = this.holds.fresh(this.#deps.now());
@@ -280,7 +286,7 @@ export class GroupInbox implements AsyncDisposable {
     }
   }
 
-  /** A new lease comes after a lost connection: others may have the messages of the last one. */
+  /** A new lease comes after a lost connection: other members may have the messages of the last one. */
   #leased(lease: string): void {
     if (lease !== this.#lease) this.holds.loseAll();
     this.#lease = lease;
@@ -293,7 +299,7 @@ export class GroupInbox implements AsyncDisposable {
     await member?.client.close();
   }
 
-  /** Notes that the agent is no member any more. */
+  /** Records that the agent is no longer a member. */
   #lost(reason: unknown): void {
     this.#member = undefined;
     this.#joining = undefined;

@@ -16,33 +16,30 @@ export interface HeldMessage {
   offeredAt: number | undefined;
   /** False from the end of the lease in which it came until it comes again in the next one. */
   isLive: boolean;
-  /** Whether the agent is done with it; the ack may not have reached the broker yet. */
+  /** True if the agent has finished with the message; the ack may not have reached the broker yet. */
   isDone: boolean;
 }
 
-/** Whether a request has expired before it was offered, so that its sender needs no answer any more. `now` is monotonic. */
+/** Returns true if a request expired before it was offered, so that its sender needs no answer any more. `now` is monotonic. */
 export function hasExpiredUnread(held: HeldMessage, now: number): boolean {
   if (!isQuestion(held.message.kind) || held.offeredBy !== undefined) return false;
   const leftMs = remainingMs(held, now);
   return leftMs !== undefined && leftMs <= 0;
 }
 
-/** Whether the sender of a message of this kind waits for a reply. */
+/** Returns true if the sender of a message of this kind waits for a reply. */
 export function isQuestion(kind: string): boolean {
   return kind === 'ask' || kind === 'task';
 }
 
-/**
- * Returns what is left of a message's lifetime, in milliseconds: negative after its end, `undefined` without one. `now` is
- * monotonic.
- */
+/** Returns the rest of a message's lifetime in milliseconds: negative after its end, `undefined` without a lifetime. `now` is monotonic. */
 export function remainingMs({ message, receivedAt }: HeldMessage, now: number): number | undefined {
   return message.remaining_ms === undefined ? undefined : receivedAt + message.remaining_ms - now;
 }
 
 /**
- * Returns the time since a message was last offered, by this process or by one before it, in milliseconds; `undefined` if it never
- * was, or nobody knows when. `now` is monotonic.
+ * Returns the time since this process or one before it last offered a message, in milliseconds; `undefined` if the message was never
+ * offered or the time is unknown. `now` is monotonic.
  */
 export function sinceOfferedMs(
   { message, receivedAt, offeredAt }: HeldMessage,
@@ -52,10 +49,10 @@ export function sinceOfferedMs(
   return message.since_tried_ms === undefined ? undefined : now - receivedAt + message.since_tried_ms;
 }
 
-/** A message as it came, and when, in monotonic milliseconds. */
+/** A message as it came, with its time of arrival in monotonic milliseconds. */
 export type Arrival = Pick<HeldMessage, 'seq' | 'message' | 'json' | 'receivedAt'>;
 
-/** Makes a held message of one that has come. If it came before, as `known`, it keeps its marks. */
+/** Makes a held message of a new arrival. If it came before, as `known`, it keeps its marks. */
 export function heldOf(arrival: Arrival, known: HeldMessage | undefined): HeldMessage {
   return {
     offeredBy: known?.offeredBy,
@@ -78,7 +75,7 @@ export class HeldMessages {
   add(arrival: Arrival): HeldMessage {
     const { seq } = arrival;
     const held = heldOf(arrival, this.#bySeq.get(seq));
-    // A lease begins with the oldest: one before this that did not come was settled elsewhere.
+    // A lease begins with the oldest message: an earlier one that did not come was settled elsewhere.
     for (const other of this.#bySeq.values())
       if (!other.isLive && other.seq < seq) this.#bySeq.delete(other.seq);
     this.#bySeq.set(seq, held);

@@ -3,13 +3,13 @@ import type { GroupInboxes } from '../groups/group-inboxes.ts';
 import type { Inbox } from './inbox.ts';
 import type { InboxCursors } from './inbox-cursors.ts';
 
-/** What became of the messages that a cursor names. */
+/** The results of acking the messages that a cursor names. */
 export interface Acked {
   acked: number;
   ack_pending: number;
-  /** The cursor is of a face that has ended, so that nothing was acked. */
+  /** True if the cursor belongs to a face that has ended, so that nothing was acked. */
   ack_lost?: true;
-  /** The number of messages of a group that the agent held no longer. */
+  /** The number of a group's messages that the agent no longer held. */
   taken_back?: number;
 }
 
@@ -20,8 +20,8 @@ export interface AckDeps {
 }
 
 /**
- * Acks what reads up to a cursor returned, in the inbox or the group that they read. Throws, and acks nothing, if the cursor is of
- * neither. In a session that may have begun at another face, `isResumable`, a cursor of that face is no error.
+ * Acks the messages that reads up to a cursor returned, in the inbox or the group that they read. Throws and acks nothing if the cursor
+ * belongs to neither. In a session that may have begun at another face (`isResumable`), a cursor of that face is no error.
  */
 export async function ackUpTo(
   { inbox, groups, cursors }: AckDeps,
@@ -49,7 +49,7 @@ export async function ackUpTo(
   return { acked: done.length - pending, ack_pending: pending };
 }
 
-/** Tells a model what became of its ack. */
+/** Returns sentences that tell a model about the results of its ack. */
 export function ackNotes({
   acked,
   ack_pending,

@@ -32,7 +32,7 @@ export const pageSchema = {
   required: ['messages', 'more', 'unacked', 'acked', 'ack_pending'],
 } satisfies Tool['outputSchema'];
 
-/** How much one read returns. A message that is larger than `bytes` comes alone. */
+/** The bounds of one read. A message that is larger than `bytes` comes alone. */
 export interface PageLimits {
   messages: number;
   /** The total size of their bodies, as they were sent. */

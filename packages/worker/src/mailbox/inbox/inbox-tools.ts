@@ -10,7 +10,7 @@ import { inboxMessage } from './inbox-message.ts';
 import { pageOf, pageSchema, pageText } from './inbox-page.ts';
 
 const defaultLimit = 10;
-/** Other members wait for what one of them holds. */
+/** One message by default: the other members wait for the messages that this one holds. */
 const defaultGroupLimit = 1;
 /** The total size of the bodies of one read. Clients commonly cut results off at about twice that. */
 const pageBytes = 48 * 1024;
@@ -22,7 +22,7 @@ export interface InboxToolsDeps extends AckDeps {
   now: () => number;
   /** Epoch milliseconds. */
   wallNow: () => number;
-  /** Called with the messages that a read has returned, and those that it said to wait. */
+  /** Called with the messages that a read has returned, and those that it said are waiting. */
   onShown: (messages: readonly HeldMessage[]) => void;
 }
 
@@ -46,7 +46,7 @@ const groupField = {
   maxLength: 70,
 } as const;
 
-/** Makes the tools that read the agent's own inbox. Returning a message never acks it: only a cursor that the agent names does. */
+/** Makes the tools that read the agent's own inbox. Returning a message never acks it: the agent acks messages by naming a cursor. */
 export function inboxTools(deps: InboxToolsDeps): MailboxTool[] {
   const { inbox, maxWaitMs, now } = deps;
   const maxSeconds = Math.max(1, Math.floor(maxWaitMs / 1000));
@@ -55,7 +55,7 @@ export function inboxTools(deps: InboxToolsDeps): MailboxTool[] {
       name: 'signalbox_inbox_read',
       title: 'Read the inbox',
       description:
-        'Returns the messages that other agents sent you, oldest first, and a cursor. What you do not ack is returned again by the next read (offered_before: true): when you are done with what a read returned, give its cursor as "ack" to the next read or wait. To answer a message of kind ask or task use signalbox_reply, which acks that message by itself. Returns at once, also with nothing.',
+        'Returns the messages that other agents sent you, oldest first, and a cursor. Messages that you do not ack are returned again by the next read (offered_before: true): when you are done with the messages of a read, give its cursor as "ack" to the next read or wait. To answer a message of kind ask or task use signalbox_reply, which acks that message by itself. Returns at once, also with nothing.',
       fields: { ack: ackField, limit: limitField, group: groupField },
       outputSchema: pageSchema,
       annotations: idempotent,
@@ -115,7 +115,7 @@ interface GroupRead {
   waitMs?: number;
 }
 
-/** Takes messages of a group. Its own inbox is left alone. */
+/** Takes messages of a group. The agent's own inbox is left alone. */
 async function readGroup(
   deps: InboxToolsDeps,
   { group, ack, limit = defaultGroupLimit, waitMs }: GroupRead,
@@ -131,7 +131,7 @@ interface PageOptions {
   waiting: readonly HeldMessage[];
   limit: number | undefined;
   acked: Acked;
-  /** Whether the broker has messages that it has not delivered yet. */
+  /** True if the broker has messages that it has not delivered yet. */
   hasMore: boolean;
   signal: AbortSignal;
 }

@@ -10,9 +10,9 @@ import { received } from './received.ts';
 /** The most messages that are delivered and not acked; the broker keeps the rest. */
 export const inboxWindow = 64;
 
-/** How long to wait for messages that the broker has. It delivers them at once, unless the window is full. */
+/** The longest wait for messages that the broker has, in milliseconds. It delivers them at once, unless the window is full. */
 const arrivalMs = 1_000;
-/** How long to wait for the lease on the inbox. */
+/** The longest wait for the lease on the inbox, in milliseconds. */
 const takeMs = 40_000;
 
 export interface InboxDeps {
@@ -40,7 +40,7 @@ export class Inbox {
     this.#deps = deps;
   }
 
-  /** Whether messages are delivered to this process now. */
+  /** True if the broker delivers messages to this process now. */
   get isHeld(): boolean {
     return this.#isHeld;
   }
@@ -88,7 +88,7 @@ export class Inbox {
     } finally {
       this.#waiters.delete(waiter);
     }
-    // One turn of the event loop later the messages that came with it are there, too.
+    // One turn of the event loop later the messages that came with it have been received, too.
     await new Promise((resolve) => setImmediate(resolve));
     return undefined;
   }
@@ -103,19 +103,19 @@ export class Inbox {
     return { pending: done.length - accepted.length };
   }
 
-  /** Marks messages as returned by a read: from now on their loss counts as an attempt. */
+  /** Marks messages as returned by a read: losing them counts as an attempt from now on. */
   async offered(messages: readonly HeldMessage[], read: number, signal: AbortSignal): Promise<void> {
     const client = await this.hold(signal);
     const { tracing, now } = this.#deps;
     markOffered(client, messages, { read, now: now(), tracing });
   }
 
-  /** Stops taking the inbox. The owner of the connection closes that. */
+  /** Stops taking the inbox. The owner closes the connection. */
   close(): void {
     this.#stop.abort();
   }
 
-  /** Returns the waiting messages in order, without requests that have expired unread, which are acked. */
+  /** Returns the waiting messages in order. Requests that expired unread are acked and left out. */
   waiting(): HeldMessage[] {
     const { now, log } = this.#deps;
     const expired = this.held.waiting().filter((held) => hasExpiredUnread(held, now()));

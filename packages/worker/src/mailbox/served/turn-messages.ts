@@ -12,7 +12,7 @@ export interface TurnRef {
   thread?: string | undefined;
 }
 
-/** The most messages of an inbox that are looked at to find one by its id. */
+/** The most messages of an inbox among which one is looked for by its id. */
 const maxLooked = 2_000;
 const pageMessages = 200;
 
@@ -26,7 +26,7 @@ export interface TurnMessages {
   withId(id: string, from: string | undefined): Promise<HeldMessage[]>;
 }
 
-/** `now`: monotonic milliseconds. */
+/** Opens the view of one turn. `now` returns monotonic milliseconds. */
 export function turnMessages(
   client: Pick<BrokerClient, 'agent' | 'peek'>,
   { seqs: turn, group }: TurnRef,
@@ -50,7 +50,7 @@ export function turnMessages(
     async withId(id, from) {
       const isWanted = (one: { id: string; from: { agent: string } }): boolean =>
         one.id === id && (from === undefined || one.from.agent === from);
-      // What waits in a group may be taken by any member. Only the one that took it may answer it.
+      // Any member of a group may take its waiting messages. Only the member that took a message may answer it.
       if (group !== undefined) return (await ofTurn()).filter(({ message }) => isWanted(message));
       let after = 0;
       for (let looked = 0; looked < maxLooked; looked += pageMessages) {
@@ -71,7 +71,7 @@ function held(message: PeekedMessage, now: number): HeldMessage {
   return heldOf({ seq, message, json: jsonOf(body), receivedAt: now }, undefined);
 }
 
-/** Reads a body; one that is no JSON is shown as its text. */
+/** Reads a body as JSON; a body that is not JSON is returned as text. */
 function jsonOf(body: string | undefined): unknown {
   try {
     return body === undefined ? null : parseJson(body);

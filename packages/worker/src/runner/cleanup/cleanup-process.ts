@@ -5,14 +5,14 @@ import type { CleanupList, CleanupTask } from './cleanup-list.ts';
 
 /** A small process that cleans up after this one if it is killed. Disposing it ends that process. */
 export interface CleanupProcess extends AsyncDisposable {
-  /** Sets what is to be cleaned up for `agent`, in place of what was set before; `undefined` if nothing is any more. */
+  /** Replaces the cleanup task of `agent`; `undefined` removes it. */
   set(agent: string, task: CleanupTask | undefined): void;
 }
 
-/** How often a cleanup process that dies by itself is replaced. */
+/** The number of times that a cleanup process which dies by itself is replaced. */
 const maxReplacements = 5;
 
-/** Starts the cleanup process. `graceMs` is how long it waits between TERM and KILL. */
+/** Starts the cleanup process. `graceMs` is its wait between TERM and KILL in milliseconds. */
 export function startCleanupProcess(graceMs: number): CleanupProcess {
   const tasks = new Map<string, CleanupTask>();
   let replacements = 0;
@@ -22,7 +22,7 @@ export function startCleanupProcess(graceMs: number): CleanupProcess {
   function launch(): ChildProcess {
     const ending = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
     const script = fileURLToPath(new URL(`./cleanup-main.${ending}`, import.meta.url));
-    // A session of its own: no signal of the terminal reaches it.
+    // It leads a session of its own: no signal of the terminal reaches it.
     const started = spawn(process.execPath, [...process.execArgv, script], {
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore'],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { KeptEnd } from './kept-end.ts';
 
-test('The end is kept, in whichever pieces the bytes come.', () => {
+test('The end is kept, no matter in which pieces the bytes come.', () => {
   const all = Buffer.from(Array.from({ length: 1000 }, (_, at) => at % 251));
   for (const size of [1, 3, 9, 10, 11, 100, 1000]) {
     const kept = new KeptEnd(10);

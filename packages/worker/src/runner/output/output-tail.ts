@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { maxTokenLength, withoutTokens } from '@signalbox/protocol';
 import { KeptEnd } from './kept-end.ts';
 
-/** How much of an agent's output is kept, in bytes. */
+/** The most bytes that are kept of an agent's output. */
 export const keptOutputBytes = 65_536;
 
 const cutWord = new RegExp(String.raw`^[\w.*~-]{1,${maxTokenLength}}`);
@@ -20,7 +20,7 @@ export class OutputTail {
   /** Returns at most {@link keptOutputBytes}, with tokens replaced. */
   text(): string {
     const text = new StringDecoder('utf8').write(this.#end.bytes());
-    // The cut may have removed the beginning of a token, so that the rest would not be recognized.
+    // The cut may have removed the beginning of a token; the rest would not be recognized.
     const whole = this.#end.total > keptOutputBytes ? text.replace(cutWord, '') : text;
     return withoutTokens(whole);
   }

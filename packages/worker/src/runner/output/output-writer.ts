@@ -1,7 +1,7 @@
 import { LinePrefix } from './line-prefix.ts';
 import type { OutputSink } from './output-sink.ts';
 
-/** Where an agent's output goes. A prefix marks each line, for when several agents write to the same place. */
+/** The sinks of an agent's output. A prefix marks each line if several agents write to the same sink. */
 export interface AgentOutput {
   stdout: OutputSink;
   stderr: OutputSink;

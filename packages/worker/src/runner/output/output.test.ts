@@ -36,7 +36,7 @@ test('the last line is one that says something, without colours, and not longer 
   expect(tail.lastLine(5)).toBe('red …');
 });
 
-test('a token that an agent prints is not repeated, in whichever pieces it came', () => {
+test('a token that an agent prints is not repeated, no matter in which pieces it came', () => {
   const tail = new OutputTail();
   const token = `sbx_ci-1~${'aB3_-'.repeat(8)}xyz`;
   for (const letter of `my token is ${token}!`) tail.add(bytes(letter));

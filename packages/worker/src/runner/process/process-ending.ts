@@ -7,11 +7,13 @@ export interface OwnProcess extends ProcessIdentity {
   group: boolean;
 }
 
-/** Without /proc each check starts a process. */
+/** Without /proc each check starts a process, so checks are rarer there. */
 const pollMs = process.platform === 'linux' ? 20 : 200;
 const afterKillMs = 2000;
 
-/** Sends a signal to the process or its group. Returns false if nothing is left of it. Another process that got its id is left alone. */
+/**
+ * Sends a signal to the process or its group. Returns false if nothing is left of it. Another process that has its id now gets no signal.
+ */
 export function signalProcess(own: OwnProcess, signal: NodeJS.Signals): boolean {
   if (own.group ? isAnother(own) : !isRunning(own)) return false;
   try {
@@ -21,7 +23,7 @@ export function signalProcess(own: OwnProcess, signal: NodeJS.Signals): boolean 
   }
 }
 
-/** Sends TERM, and KILL to what is left after the grace. Resolves when nothing is left, or the rest can't be ended. */
+/** Sends TERM, and KILL to the rest after the grace. Resolves when nothing is left, or the rest can't be ended. */
 export async function endProcess(own: OwnProcess, graceMs: number): Promise<void> {
   signalProcess(own, 'SIGTERM');
   if (await gone(own, graceMs)) return;
@@ -38,7 +40,7 @@ async function gone(own: OwnProcess, waitMs: number): Promise<boolean> {
   return true;
 }
 
-/** Whether anything of it runs. While a group exists, no other process can get its id. */
+/** Returns true if any part of it runs. While a group exists, no other process can get its id. */
 function isLeft(own: OwnProcess): boolean {
   if (isRunning(own)) return true;
   return own.group && !isAnother(own) && groupRuns(own.pid);

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { statOf } from './process-start.ts';
 
-/** Whether a process of this group runs. Zombies do not count, where the system shows them. */
+/** Returns true if a process of this group runs. Zombies do not count on systems that show them. */
 export function groupRuns(group: number): boolean {
   try {
     process.kill(-group, 0);

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 /** Identifies a process by id and start time, since the system gives the same id to later processes. */
 export interface ProcessIdentity {
   pid: number;
-  /** The start time as the system writes it, only to be compared; absent if the system does not tell. */
+  /** The start time in the system's own form, for comparison only; absent if the system does not tell. */
   start?: string;
 }
 
@@ -14,13 +14,13 @@ export function identityOf(pid: number): ProcessIdentity {
   return { pid, ...(start !== undefined && { start }) };
 }
 
-/** Whether this very process runs, and is not a zombie. */
+/** Returns true if this very process runs and is not a zombie. */
 export function isRunning({ pid, start }: ProcessIdentity): boolean {
   const now = startOf(pid);
   return now !== undefined && (start === undefined || now === start);
 }
 
-/** Whether another process has this id now. */
+/** Returns true if another process has this id now. */
 export function isAnother({ pid, start }: ProcessIdentity): boolean {
   const now = startOf(pid);
   return now !== undefined && start !== undefined && now !== start;
@@ -31,8 +31,8 @@ function startOf(pid: number): string | undefined {
 }
 
 /**
- * Reads start time and group of a process from proc(5). Fields are counted from behind the program's name, which may hold any
- * character and stands in parentheses. Returns `undefined` if there is no such process, or it is a zombie.
+ * Reads the start time and the group of a process from proc(5). Fields are counted from behind the program's name, which may hold any
+ * character and stands in parentheses. Returns `undefined` if there is no process with this id, or it is a zombie.
  */
 export function statOf(pid: number): { start: string; group: number } | undefined {
   try {

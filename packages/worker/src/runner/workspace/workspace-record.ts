@@ -8,11 +8,11 @@ import type { ProcessIdentity } from '../process/process-start.ts';
 import { openWorkspaceFile, removeEmptyDirectory, type WorkspaceFile } from './workspace-file.ts';
 
 /**
- * The facts that are needed to take an entry out of a file of a workspace again, also after a crash of the supervisor that
- * put it in. Records lie in a directory of this user alone, since whoever writes a record decides which file is changed.
+ * The facts that are needed to take an entry out of a workspace file again, also after a crash of the supervisor that put it in. Records
+ * lie in a directory that belongs to this user alone, because the writer of a record decides which file is changed.
  */
 export interface WorkspaceRecord {
-  /** Tells this claim from every other one on the same file. */
+  /** Distinguishes this claim from every other claim on the same file. */
   id: string;
   /** The supervisor that made the claim. */
   owner: ProcessIdentity;
@@ -30,15 +30,15 @@ export interface WorkspaceRecord {
   };
 }
 
-/** A claim on a file of a workspace: where its record is, and which one it is. */
+/** A claim on a workspace file: the path of its record, and its id. */
 export interface WorkspaceClaim {
   recordPath: string;
   id: string;
 }
 
 /**
- * How the file was left. `edited`: it was changed meanwhile, and the changes stay. `left`: it could not be read any more or
- * is no JSON, and was left alone.
+ * The result for the file. `edited`: it was changed meanwhile, and the changes stay. `left`: it could not be read any more or is not JSON,
+ * and was left alone.
  */
 export type Restored = 'restored' | 'edited' | 'left';
 
@@ -104,10 +104,7 @@ export async function restoreWorkspace({ recordPath, id }: WorkspaceClaim): Prom
   return restored;
 }
 
-/**
- * Undoes the change of a record. Only the very entry that was put in is taken out, so that it does no harm to undo a change
- * twice, or late.
- */
+/** Undoes the change of a record. Only the entry that was put in is taken out, so undoing a change twice or late does no harm. */
 export async function undoChange(record: WorkspaceRecord): Promise<Restored> {
   const { path, change } = record;
   if (change === undefined) return 'restored';
@@ -124,12 +121,12 @@ export async function undoChange(record: WorkspaceRecord): Promise<Restored> {
   }
 }
 
-/** Returns an id that nobody can know before. */
+/** Returns an id that nobody can predict. */
 export function newId(): string {
   return randomBytes(12).toString('hex');
 }
 
-/** Returns the name of the draft by way of which a file is replaced. */
+/** Returns the name of the draft that is written first and then replaces a file. */
 export function draftName(id: string): string {
   return `.signalbox-${id}`;
 }

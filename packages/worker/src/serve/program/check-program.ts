@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { SignalboxError } from '@signalbox/protocol';
 import type { TurnProgram } from './turn-program.ts';
 
-/** How a program is started that is asked for its help. */
+/** The program that is asked for its help, and its working directory and environment. */
 export interface ProgramStart {
   /** An absolute path. */
   program: string;
@@ -12,7 +12,7 @@ export interface ProgramStart {
   env: Readonly<Record<string, string>>;
 }
 
-/** The longest time that a program takes to print its help, in milliseconds. */
+/** The longest time that a program may take to print its help, in milliseconds. */
 const helpTimeoutMs = 30_000;
 const maxHelpBytes = 1024 * 1024;
 
@@ -35,7 +35,7 @@ export async function checkTurnProgram({ needs }: TurnProgram, start: ProgramSta
   );
 }
 
-/** Returns which of the words do not stand in a text by themselves. */
+/** Returns the words that do not stand in a text as whole words. */
 export function missingWords(help: string, words: readonly string[]): string[] {
   const known = new Set(help.split(/[^\w-]+/));
   return words.filter((word) => !known.has(word));

@@ -43,7 +43,7 @@ export const opencodeTurns: TurnProgram = {
     const last = texts.at(-1);
     const [first] = eventsIn(stdoutHead, eventSchema);
     if (!first) throw new Error('opencode printed no event');
-    // What the model wrote before it called tools is in messages of their own.
+    // Texts that the model wrote before it called tools are in separate messages.
     const text = texts.filter(({ messageID }) => messageID === last?.messageID).map((part) => part.text);
     return { text: text.join('\n\n'), session: first.sessionID };
   },

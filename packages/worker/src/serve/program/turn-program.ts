@@ -26,17 +26,17 @@ export interface Turn {
   runDirectory: string;
 }
 
-/** How one turn of a program is started. */
+/** The command line, the input and the files with which one turn of a program is started. */
 export interface TurnCommand {
   /** The whole command line, the program first. It must not hold the prompt: other users can see command lines. */
   argv: readonly string[];
   /** The text that the program reads from standard input, which is then closed. */
   stdin: string;
-  /** Variables to add. */
+  /** Variables that are added to the environment. */
   env?: Readonly<Record<string, string>>;
   /** Files to write into the run directory before the program starts. */
   files?: readonly PrivateFile[];
-  /** A file in the run directory that the program writes, and that {@link TurnProgram.answer} wants to read. */
+  /** A file in the run directory that the program writes and {@link TurnProgram.answer} reads. */
   answerFile?: string;
 }
 
@@ -56,7 +56,7 @@ export interface TurnOutput {
   file: string | undefined;
 }
 
-/** What a program said at the end of a turn. */
+/** The answer of a program at the end of a turn. */
 export interface TurnAnswer {
   /** The final text, which is the reply unless the agent replied by tool. */
   text: string;
@@ -65,19 +65,21 @@ export interface TurnAnswer {
 }
 
 /**
- * Knows how one kind of program takes one turn. It is pure: paths and texts in, paths and texts out. The MCP server, the token, the
- * process, its time limit and the reply are the business of `serve` alone.
+ * Knows how one kind of program takes one turn. It is pure: it gets and returns paths and texts. `serve` alone handles the MCP server, the
+ * token, the process, its time limit and the reply.
  */
 export interface TurnProgram {
-  /** The arguments with which the program prints its help, and what stands there in a version that can take turns. */
+  /** The arguments with which the program prints its help, and words that the help of every version which can take turns contains. */
   readonly needs?: { readonly help: readonly string[]; readonly words: readonly string[] };
-  /** Returns how a turn is started. Throws `SignalboxError` `usage` for a command line that can't take turns, before anything connects. */
+  /** Returns the command of a turn. Throws `SignalboxError` `usage` for a command line that can't take turns, before anything connects. */
   command(turn: Turn): TurnCommand;
-  /** Reads the answer of a turn that ended with exit code 0. Throws if the output tells of a failure all the same: the turn has failed then. */
+  /**
+   * Reads the answer of a turn that ended with exit code 0. Throws if the output reports a failure all the same: then the turn has failed.
+   */
   answer(output: TurnOutput): TurnAnswer;
   /**
-   * Returns whether a turn failed because there is no such session any more. It is then started again at once, without one. A program
-   * without this function keeps no sessions.
+   * Returns true if a turn failed because its session no longer exists. The turn is then started again at once, without a session. A
+   * program without this function keeps no sessions.
    */
   isSessionLost?(output: TurnOutput): boolean;
 }
