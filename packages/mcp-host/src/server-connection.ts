@@ -17,13 +17,13 @@ export interface ToolRequest extends RequestLimits {
   onProgress?: ((progress: ToolProgress) => void) | undefined;
   /** The agent that makes the call. */
   agent?: string | undefined;
-  /** What the caller can be asked for, and its answers; servers of revisions up to 2025-11-25 are sent none of it. */
+  /** The questions that the caller can be asked, and its answers. Servers of revisions up to 2025-11-25 are sent neither. */
   round?: CallRound | undefined;
   /** The time for which the caller waits, its own answers included; default `timeoutMs`. */
   patienceMs?: number | undefined;
-  /** Called when such a server asks the caller for the first time. */
+  /** Called when a server of those revisions asks the caller for the first time. */
   onAsked?: CallOptions['onAsked'];
-  /** The `_meta` of the request, which the fields of MCP itself join. */
+  /** The `_meta` of the request, to which MCP adds its own fields. */
   meta?: RequestMeta | undefined;
 }
 
@@ -34,19 +34,17 @@ export type ServerAnswer = { result: Record<string, unknown> } | { failure: Fail
 export interface ServerConnection {
   /** The process id of a stdio server. */
   readonly pid: number | undefined;
-  /** Whether it takes new requests. Requests that were sent before it closed may still be answered. */
+  /** True if it takes new requests. Requests that were sent before it closed may still be answered. */
   readonly isOpen: boolean;
-  /** Resolves with the reason when it stops being open. */
+  /** Resolves with the reason when the connection stops being open. */
   readonly lost: Promise<string>;
   /** The number of calls that wait for their answer. */
   readonly inFlight: number;
   /** Lists the server's tools. Rejects with a `SignalboxError`. */
   listTools(limits: RequestLimits): Promise<ToolList>;
-  /** Lists what the server offers beside tools. Never rejects: what can't be listed is a problem of the list. */
+  /** Lists the server's prompts, resources and instructions. Never rejects: a list that can't be read has a problem instead. */
   listOffers(limits: RequestLimits): Promise<ReadOffers>;
-  /**
-   * Has the server tell of changes of these resources and of no others. Never rejects; a server that can't do it tells of none.
-   */
+  /** Asks the server to report changes of these resources and no others. Never rejects; a server that can't do it reports none. */
   follow(uris: ReadonlySet<string>): Promise<void>;
   /** Sends a request of another method than `tools/call`, as {@link callTool} sends a call. */
   request(method: OfferMethod, params: Record<string, unknown>, request: ToolRequest): Promise<ServerAnswer>;
@@ -54,7 +52,7 @@ export interface ServerConnection {
   callTool(name: string, args: Record<string, unknown>, request: ToolRequest): Promise<ServerAnswer>;
   /** Returns the last 64 KiB of the process's standard error, secrets included. */
   stderrTail(): string;
-  /** Closes the connection as soon as no call is under way on it. Resolves when it is closed. */
+  /** Closes the connection as soon as no call runs on it. Resolves when it is closed. */
   retire(): Promise<void>;
   /** Ends the session and the process behind it at once. Resolves when the process has exited. */
   close(): Promise<void>;

@@ -5,7 +5,7 @@ import type { ResultRedactor } from '../config/result-redaction.ts';
 export class ProgressRelay {
   readonly #onProgress: (progress: ToolProgress) => void;
   #isPending = true;
-  /** Whether the server reported any progress. */
+  /** True if the server reported any progress. */
   sawSome = false;
 
   /** `redact` takes secrets out of each report. */

@@ -49,9 +49,9 @@ const retryPauseMs = 250;
 
 /** The statistics of the calls of one server. Times are in milliseconds, of the last 512 calls that reached it. */
 export interface CallStats {
-  /** The state of the circuit breaker of the instance that is worst off. */
+  /** The worst state among the circuit breakers of the server's instances. */
   circuit: CircuitState;
-  /** The consecutive failures of the transport, of the instance that has most. */
+  /** The largest number of consecutive transport failures of any instance. */
   consecutiveFailures: number;
   cacheEntries: number;
   /** The number of calls that were answered without a run of their own. */
@@ -77,7 +77,7 @@ export interface ServerCallsDeps {
 interface OutgoingCall extends ToolCall {
   /** The instance that serves it. */
   target: CallTarget;
-  /** Whether it may be made again although it was sent. */
+  /** True if the call may be made again although it was sent. */
   repeatable: boolean;
 }
 
@@ -104,8 +104,8 @@ export class ServerCalls {
   }
 
   /**
-   * Goes on with a call that waits for the answers of its caller. Returns `undefined` if this call has none, or if it may be made from its
-   * beginning because the call that asked runs no more.
+   * Continues a call that waits for the answers of its caller. Returns `undefined` if this call has no answers, or if it may be made from
+   * its beginning because the call that asked has ended.
    */
   goOn(server: string, call: ToolCall): Promise<ToolCallResult> | undefined {
     const { tool, options } = call;
@@ -172,7 +172,7 @@ export class ServerCalls {
     try {
       return await this.#cache.fetch(key, { signal: options.signal, timeoutMs }, (signal) => {
         if (signal === options.signal) return this.#send(call);
-        // A run that several callers wait for ends when the last of them has gone, not at the deadline of the first.
+        // A run that several callers wait for ends when the last of them has gone, not at the deadline of the first one.
         const shared = { ...options, signal, ...(progress && { onProgress: progress.report }) };
         return this.#send({ ...call, options: shared, deadline: Number.POSITIVE_INFINITY });
       });
@@ -223,7 +223,7 @@ export class ServerCalls {
   }
 
   /**
-   * Returns the connection for a call that has to wait for nothing, as nearly all calls, and so is sent in this turn.
+   * Returns the connection for a call that does not have to wait, like nearly all calls, so that it is sent in this turn of the event loop.
    */
   #readyConnection(call: OutgoingCall, { isProbe }: Permit): ServerConnection | undefined {
     const { target, options } = call;
@@ -246,7 +246,7 @@ export class ServerCalls {
       const reason = target.lastError ?? 'it has not started yet';
       return { error: unreachable(target.name, reason), failure: { kind: 'timed_out', reason, isSilent } };
     }
-    // Asked first, so that the start of a call that can't be made is not written down.
+    // This check comes first, so that the start of a call that can't be made is not recorded.
     const barring = call.barred?.();
     if (barring) return { error: barring, isCallersOwn: true };
     const refusal = beforeSend && this.#timeLeft(call) > 0 ? await beforeSend() : undefined;
@@ -260,7 +260,7 @@ export class ServerCalls {
     };
   }
 
-  /** Has a call sent, and waits for its answer. `attempt` says over which connection, and how an earlier attempt failed. */
+  /** Sends a call and waits for its answer. `attempt` holds the connection, and the failure of an earlier attempt. */
   async #sendOver(
     call: OutgoingCall,
     sending: (request: ToolRequest) => Promise<ServerAnswer>,
@@ -277,7 +277,7 @@ export class ServerCalls {
     const request: ToolRequest = {
       signal,
       timeoutMs,
-      // The call may have waited for its server, so that less is left of it.
+      // The call may have waited for its server, which leaves less time.
       patienceMs: patienceMs + (call.deadline - sentAt - options.timeoutMs),
       agent: caller?.agent,
       round,
@@ -324,7 +324,7 @@ export class ServerCalls {
     return isAllowed && !options.signal.aborted && deadline - this.#deps.now() > retryPauseMs;
   }
 
-  /** Returns the time for the run itself, which a limit of the server's own bounds too. */
+  /** Returns the time that is left for the run itself; the server's own limit applies, too. */
   #timeLeft({ deadline, target }: OutgoingCall): number {
     return Math.min(deadline - this.#deps.now(), target.config.timeoutMs ?? Number.POSITIVE_INFINITY);
   }
@@ -374,9 +374,8 @@ export class ServerCalls {
 }
 
 /**
- * Returns what the answer to a call may be kept for; `undefined` if it must not be kept. Only tools that are declared
- * read-only and that nobody forbids to repeat are cached. The plan asks for a TTL alone, but a write that is answered
- * from a cache would not be made.
+ * Returns the key under which an answer may be cached; `undefined` if it must not be cached. Only tools that are declared read-only and
+ * that may be repeated are cached: a write that is answered from a cache would not be made.
  */
 function cacheKeyOf({ target, tool, args, repeatable, options }: OutgoingCall): CacheKey | undefined {
   const { round, caller } = options;
@@ -410,7 +409,7 @@ function beginSpan(tracing: Tracing, { target, tool, options }: OutgoingCall): T
   });
 }
 
-/** Returns the `_meta` of the request to the server; `undefined` if there is nothing to say in it. */
+/** Returns the `_meta` of the request to the server; `undefined` if it would be empty. */
 function metaOf(
   { meta, traceparent: caused }: CallOptions,
   span: TracedSpan | undefined,
@@ -450,7 +449,7 @@ function failedCall(failure: Failure, { target, tool, options, repeatable }: Out
   return { error, failure: redacted, ...(isAboutCapabilities(error) && { isCallersOwn: true }) };
 }
 
-/** Whether the server needs a capability that this caller's client lacks, and another caller's may have. */
+/** Returns true if the server needs a capability that this caller's client lacks. Another caller's client may have it. */
 function isAboutCapabilities({ rpc_error: answered }: ToolCallError): boolean {
   return answered?.code === mcpErrorCode.missingRequiredClientCapability;
 }

@@ -9,13 +9,16 @@ export interface ToolCall {
   method?: OfferMethod;
   args: Record<string, unknown>;
   options: CallOptions;
-  /** Returns why the call must not be sent now, because of the definition of its tool or prompt; asked right before it is sent. */
+  /**
+   * Returns the reason why the call must not be sent now, because of the definition of its tool or prompt. It is called right before the
+   * call is sent.
+   */
   barred?: () => ToolCallError | undefined;
-  /** When the time of the call is up, in milliseconds on the clock of the host. */
+  /** The end of the call's time, in milliseconds of the host's clock. */
   deadline: number;
 }
 
-/** Returns a call without answers to a call that runs no more: it is made from its beginning. */
+/** Returns the call without its answers, for a call that has ended meanwhile: it is made from its beginning. */
 export function firstRoundOf(call: ToolCall): ToolCall {
   const { round, ...options } = call.options;
   if (!isRunningCallState(round?.requestState)) return call;
@@ -23,12 +26,12 @@ export function firstRoundOf(call: ToolCall): ToolCall {
   return { ...call, options: { ...options, round: { ...(clientCapabilities && { clientCapabilities }) } } };
 }
 
-/** Makes what stands for a method where a tool is expected: a request of it has no effect and may be repeated. */
+/** Makes a tool that stands for a method: a request of it has no effect and may be repeated. */
 export function methodTool(method: OfferMethod): Tool {
   return { name: method, inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } };
 }
 
-/** Whether a call failed because its server could not be reached, so that the tool did not run. */
+/** Returns true if a call failed because its server could not be reached: the tool did not run. */
 export function isUnsent({ error }: FailedCall): boolean {
   return error.code === 'mcp_server_unreachable' && !error.may_have_run;
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Caller } from '@signalbox/tool-calls';
 import type { McpServerConfig, ServerSharing, StdioServerConfig } from './server-config.ts';
 
-/** The name of the instance that only lists the tools of an unshared server, and serves nobody. */
+/** The name of the instance that only lists the tools of an unshared server, and serves no caller. */
 export const listingInstance = 'listing';
 
 // biome-ignore lint/suspicious/noTemplateCurlyInString: the placeholder as people write it
@@ -52,7 +52,7 @@ function uniqueFileName(plain: string, whole: string): string {
   return `${letters}-${hash}`;
 }
 
-/** Whether the configuration holds `${instance}` in `args`, `env` or `cwd`. */
+/** Returns true if the configuration holds `${instance}` in `args`, `env` or `cwd`. */
 export function namesInstance(config: StdioServerConfig): boolean {
   return textsOf(config).some((text) => text.includes(instancePlaceholder));
 }

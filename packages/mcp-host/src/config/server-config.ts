@@ -2,7 +2,7 @@ import type { QuestionKind } from '@signalbox/protocol';
 import type { ServerAuth } from '@signalbox/server-auth';
 import type { ServerLimits } from './server-limits.ts';
 
-/** Who shares an instance of a server: everybody, the agents of one role, or nobody but one agent. */
+/** The callers that share an instance of a server: all of them, the agents of one role, or a single agent. */
 export type ServerSharing = 'all' | 'role' | 'worker';
 
 /** The settings of a server that do not depend on its transport. Times are in milliseconds. */
@@ -13,13 +13,13 @@ export interface ServerPolicy {
    * `MEMORY_FILE_PATH: ${data}/memory-${instance}.jsonl`.
    */
   share?: ServerSharing;
-  /** Whether the server is started by its first call; else it is started with the host. */
+  /** True: the first call starts the server. By default it is started with the host. */
   lazy?: boolean;
-  /** How long an idle instance of a lazy or unshared server stays up; 0 means for ever. Default 5 min. */
+  /** The idle time after which an instance of a lazy or unshared server is ended, in milliseconds; 0 means never. Default 5 min. */
   keepAliveMs?: number;
   /**
-   * The number of restarts within the window after which the server is ejected until it is reloaded. Default 5 in 5 min
-   * for stdio; an HTTP server, which somebody else runs, is connected to again without end.
+   * The number of restarts within the window after which the server is ejected until it is reloaded. Default 5 in 5 min for stdio. An HTTP
+   * server, which others run, is reconnected to without end.
    */
   maxRestarts?: number;
   restartWindowMs?: number;
@@ -27,11 +27,11 @@ export interface ServerPolicy {
   startTimeoutMs?: number;
   /** The number of consecutive transport failures that opens the circuit breaker. Default 5. */
   circuitThreshold?: number;
-  /** How long the circuit breaker then stays open. Default 30 s. */
+  /** The time for which the circuit breaker then stays open. Default 30 s. */
   circuitResetMs?: number;
   /** The number of calls that may run on the server at once. Default: the orchestrator's limit per server. */
   concurrency?: number;
-  /** The longest a single call may take; the caller's deadline applies as well. */
+  /** The longest time that a single call may take; the caller's deadline applies as well. */
   timeoutMs?: number;
   /** Bounds what the server may send; by default `defaultServerLimits`. */
   limits?: Partial<ServerLimits>;
@@ -46,18 +46,18 @@ export interface ServerPolicy {
    * needs `share: worker`.
    */
   questions?: readonly QuestionKind[];
-  /** Whether the server is only known by name and never started. */
+  /** True: the server is only known by name and never started. */
   disabled?: boolean;
   /** False: its tools may be called by their exact names, but are not listed. */
   toolDiscovery?: boolean;
   /** False: its tools are offered under their own names, without `mcp_{server}__`. */
   prefix?: boolean;
   /**
-   * With `pin`, a definition of a tool or a prompt is offered only as it was when it was seen first, or as somebody has accepted it. A
-   * card counts as the first sight. Default `follow`: what the server says takes effect at once.
+   * With `pin`, a definition of a tool or a prompt is offered only in the form in which it was first seen, or which an operator has
+   * accepted. A card counts as the first sight. Default `follow`: changes of the server take effect at once.
    */
   definitions?: 'follow' | 'pin';
-  /** The path or URL of a server card, which tells the tools of a server that has not started yet. */
+  /** The path or URL of a server card, which lists the tools of a server that has not started yet. */
   card?: string;
 }
 
@@ -66,7 +66,7 @@ export interface StdioServerConfig extends ServerPolicy {
   type: 'stdio';
   command: string;
   args?: string[];
-  /** Variables of its own, over those that it inherits; names that start with `SIGNALBOX_` are left out. */
+  /** Variables for this server, which replace inherited ones; names that start with `SIGNALBOX_` are left out. */
   env?: Record<string, string>;
   /**
    * Names of variables of this process that the server gets besides those that every server gets, or patterns with `*`.

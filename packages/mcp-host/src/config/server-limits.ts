@@ -7,7 +7,7 @@ export interface ServerLimits {
   toolBytes: number;
   /** The number of tools that are offered. Further tools are left out. */
   tools: number;
-  /** Bytes of the definitions of all tools together, and of each other list. What does not fit any more is left out. */
+  /** Bytes of the definitions of all tools together, and of each other list. Definitions that no longer fit are left out. */
   toolListBytes: number;
   /** The number of prompts that are offered. */
   prompts: number;
@@ -28,8 +28,8 @@ export const defaultServerLimits = {
 } as const;
 
 /**
- * The most values, names and containers of one message of a server. No configuration raises it: results may have fewer,
- * as readers of message bodies accept only so many, and a list of 4 MiB has fewer.
+ * The most values, names and containers of one message of a server. No configuration raises it: results may have fewer, because readers of
+ * message bodies accept only so many, and a list of 4 MiB has fewer anyway.
  */
 export const maxAnswerNodes = 1_000_000;
 

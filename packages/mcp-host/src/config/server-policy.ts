@@ -5,9 +5,9 @@ import type { McpServerConfig, ServerSharing } from './server-config.ts';
 export interface EffectivePolicy {
   share: ServerSharing;
   lazy: boolean;
-  /** How long an idle instance stays up; infinite for one that never ends because it is idle. */
+  /** The idle time after which an instance is ended, in milliseconds; infinite if it is never ended for being idle. */
   keepAliveMs: number;
-  /** The number of restarts in the window; infinite for a server that somebody else runs and we only connect to. */
+  /** The number of restarts in the window; infinite for a server that others run and we only connect to. */
   maxRestarts: number;
   restartWindowMs: number;
   /** The kinds of questions that are passed on to callers. */
@@ -15,8 +15,8 @@ export interface EffectivePolicy {
 }
 
 /**
- * The kinds that are passed on unless a server's configuration names others. Roots are not among them: some servers take the roots of their
- * client for the folders that they may open, in place of those that the operator gave them.
+ * The kinds that are passed on unless a server's configuration names others. They do not include roots: some servers use the roots of their
+ * client as the folders that they may open, in place of those that the operator gave them.
  */
 const defaultQuestions: readonly QuestionKind[] = ['elicitation', 'sampling'];
 

@@ -36,52 +36,50 @@ export interface McpHostOptions {
   pins?: DefinitionPins;
   /** The number of processes that all stdio servers together may run; 64 unless set. */
   maxProcesses?: number;
-  /** Sources of tools that are no MCP servers. */
+  /** Sources of tools that are not MCP servers. */
   providers?: readonly ToolProvider[];
   /** Returns the reason to refuse a {@link McpHost.spawn}, if there is one. */
   guard?: (name: string, config: McpServerConfig) => string | undefined;
   /** Returns the access to a server that has `auth`; asked once per server. */
   authorizerFor?: (name: string, config: HttpServerConfig) => Authorizer | undefined;
   /**
-   * Called when the first start of a server has succeeded or failed, or is not needed, with the end of its standard error. It is
-   * called again for a server that {@link McpHost.apply} or {@link McpHost.spawn} adds or changes.
+   * Called when the first start of a server has succeeded or failed, or is not needed, with the end of its standard error. It is called
+   * again for a server that {@link McpHost.apply} or {@link McpHost.spawn} adds or changes.
    */
   onFirstStart?: (status: ServerStatus, stderrTail: string) => void;
   /** Fetches server cards that stand behind a URL. */
   fetch?: typeof fetch;
 }
 
-/**
- * The tools of one server for an operator: as the server describes them, and `as`, the name they are called by here.
- */
+/** The tools of one server for an operator: as the server describes them, and `as`, their names in this host. */
 export interface DiscoveredServer {
   server: string;
   tools: (Tool & { as: string })[];
   error?: string;
 }
 
-/** A server of whose tools nothing is known yet. */
+/** A server whose tools are not known yet. */
 export interface MissingServer extends ToolGap {
   server: string;
-  /** False for a server whose tools will have their own names. */
+  /** False for a server whose tools will keep their own names. */
   prefix: boolean;
 }
 
 /** A definition of a pinned server, for an operator. */
 export interface HostedDefinition extends ComparedDefinition {
   server: string;
-  /** The name that a tool or a prompt has here. */
+  /** The name of a tool or a prompt in this host. */
   as?: string;
 }
 
 /** Runs a set of MCP servers and offers their tools in one inventory. */
 export interface McpHost extends AsyncDisposable {
   /**
-   * Resolves with the tools on offer. The first time it waits until every server has started or failed to (20 s at
-   * most), so that a warm-up never looks like an empty list; a server that is missing is named in `problems`.
+   * Resolves with the tools on offer. The first call waits (20 s at most) until every server has started or failed to start, so that a
+   * warm-up never looks like an empty list. A missing server is named in `problems`.
    */
   inventory(): Promise<Inventory>;
-  /** Resolves when the lists that servers have announced as changed were read, or after `mostMs`. */
+  /** Resolves when the lists that servers have announced as changed were read, or after `mostMs` milliseconds. */
   listsRead(mostMs: number): Promise<void>;
   /** Returns the tools on offer now. While servers start for the first time, theirs are missing. */
   presentInventory(): Inventory;
@@ -91,8 +89,8 @@ export interface McpHost extends AsyncDisposable {
    */
   onInventoryChanged(listener: (inventory: Inventory) => void): () => void;
   /**
-   * Calls `listener` with the tools of which hints are withheld now, if there are some, and later with each tool of which
-   * other hints are withheld than before. Returns the function that unsubscribes it.
+   * Calls `listener` with the tools whose hints are withheld now, if there are some, and later with each tool whose withheld hints have
+   * changed. Returns the function that unsubscribes it.
    */
   onHintsWithheld(listener: (withheld: WithheldHints[]) => void): () => void;
   /** Does what {@link onHintsWithheld} does, for definitions of pinned servers. */
@@ -101,12 +99,12 @@ export interface McpHost extends AsyncDisposable {
   pinnedServers(): string[];
   /** Compares the definitions that pinned servers offer with those that are pinned, server by server. */
   definitions(server?: string): HostedDefinition[];
-  /** Reads what is pinned; `undefined` if nothing is, or its record is damaged. */
+  /** Reads a pinned value; `undefined` if nothing is pinned, or the record is damaged. */
   pinnedValue(server: string, key: DefinitionKey): unknown;
   /**
-   * Pins definitions that are withheld and offers them from now on. `by` is the operator that has seen them. If the server offers
-   * another definition than one of those, it pins nothing and returns the keys of those that differ. Throws `server_not_found`, or
-   * the errors of the store of pins.
+   * Pins definitions that are withheld, and offers them from now on. `by` is the operator who has seen them. If the server now offers
+   * another definition than one of those, nothing is pinned, and the keys of the definitions that differ are returned. Throws
+   * `server_not_found`, or the errors of the store of pins.
    */
   acceptDefinitions(server: string, seen: readonly SeenDefinition[], by: string): DefinitionKey[];
   /**
@@ -114,7 +112,7 @@ export interface McpHost extends AsyncDisposable {
    * Returns the function that unsubscribes it.
    */
   onServerEvent(listener: (event: ServerEvent) => void): () => void;
-  /** Returns where a call by that name goes, also when no tool has the name now. */
+  /** Returns the destination of a call by that name, also when no tool has the name now. */
   route(name: string): ToolRoute;
   /** Calls a tool by its name in the inventory, or by a route. Never rejects. */
   call(
@@ -122,7 +120,7 @@ export interface McpHost extends AsyncDisposable {
     args: Record<string, unknown>,
     options: CallOptions,
   ): Promise<ToolCallResult>;
-  /** Tells whether a call of an agent waits for its answers under this `requestState`. */
+  /** Returns true if a call of an agent waits for its answers under this `requestState`. */
   waitsFor(state: string | undefined, agent: string | undefined): boolean;
   /** Ends a call of an agent that waits for its answers under this `requestState`, if there is one. */
   stopWaiting(state: string | undefined, agent: string): void;
@@ -133,8 +131,8 @@ export interface McpHost extends AsyncDisposable {
     options: CallOptions,
   ): Promise<ToolCallResult>;
   /**
-   * Calls `onUpdated` when a server says that a resource has changed, to whichever instance of it serves the caller. Returns the
-   * function that ends it; `undefined` if the server cannot be asked now.
+   * Calls `onUpdated` when a server says that a resource has changed, no matter which instance of it serves the caller. Returns the
+   * function that ends the subscription; `undefined` if the server cannot be asked now.
    */
   follow(
     resource: { server: string; uri: string },
@@ -143,22 +141,18 @@ export interface McpHost extends AsyncDisposable {
   ): (() => void) | undefined;
   /** Reports the status of each hosted server, in the order of the configuration. */
   servers(): ServerStatus[];
-  /** Lists the servers that may offer tools in lists and have not told any yet. */
+  /** Lists the servers that may offer tools in lists but have not listed any yet. */
   missing(): MissingServer[];
   /** Returns the last 64 KiB of a server's standard error, without the secrets of its configuration. */
   stderrTail(server: string): string;
   /**
-   * Makes the configured servers what `servers` says; those whose configuration is the same are not touched, and calls
-   * under way on the others may finish. Servers from {@link spawn} stay unless their name is taken. Rejects with
-   * `bad_config`, before anything has changed.
+   * Replaces the configured servers by `servers`. Servers with an unchanged configuration are not touched, and running calls on the others
+   * may finish. Servers from {@link spawn} stay unless their name is taken. Rejects with `bad_config`, before anything has changed.
    */
   apply(servers: Record<string, McpServerConfig>): Promise<ServerChanges>;
   /** Adds a server besides the configuration. Rejects with `SignalboxError` `spawn_refused` or `bad_config`. */
   spawn(name: string, config: McpServerConfig): Promise<void>;
-  /**
-   * Starts a server that was stopped or is idle, and waits until it is up or has failed to. Rejects with
-   * `server_not_found`.
-   */
+  /** Starts a server that was stopped or is idle, and waits until it is up or has failed to start. Rejects with `server_not_found`. */
   start(name: string): Promise<ServerStatus>;
   /** Ends a server's processes; it stays down until it is started or reloaded. Rejects with `server_not_found`. */
   stop(name: string): Promise<ServerStatus>;
@@ -167,10 +161,8 @@ export interface McpHost extends AsyncDisposable {
    * `server_not_found`.
    */
   reload(name: string): Promise<ServerStatus>;
-  /**
-   * Lists what every server offers, and starts those that were not needed yet. An unreachable one comes with its error.
-   */
+  /** Lists the tools of every server, and starts servers that have not been needed yet. An unreachable server is listed with its error. */
   discover(): Promise<DiscoveredServer[]>;
-  /** Ends every server and resolves when their processes have exited. Calls under way end as failures. */
+  /** Ends every server, and resolves when their processes have exited. Running calls end as failures. */
   close(): Promise<void>;
 }

@@ -1,15 +1,15 @@
 import { bodyLimits, isDeeperThan, jsonSize, SignalboxError } from '@signalbox/protocol';
 import type { ToolProblem } from '@signalbox/tool-calls';
 
-/** A kind of entries that a server lists, and how many of them are kept. */
+/** A kind of entries that a server lists, and the limits of what is kept. */
 export interface EntryKind<Entry> {
-  /** What one is called: `tool`. */
+  /** The word for one entry: `tool`. */
   word: string;
   /** Returns the name of an entry in a problem; by default its key alone. */
   labelOf?: (key: string) => string;
-  /** Returns the text by which an entry is known; of two with the same one, the first is kept. */
+  /** Returns the text that identifies an entry; of two entries with the same text, the first is kept. */
   keyOf: (entry: Entry) => string;
-  /** Returns what is wrong with an entry that a server sent; `undefined` if it is an {@link Entry}. */
+  /** Returns the problem of an entry that a server sent; `undefined` if it is an {@link Entry}. */
   problemOf: (entry: unknown) => string | undefined;
   /** Returns the name of an entry that may be malformed. */
   nameOf: (entry: object) => unknown;
@@ -31,13 +31,13 @@ export interface EntryList<Entry> {
   problems: ToolProblem[];
 }
 
-/** A server that sends more pages has no end, or sends pages without entries. */
+/** A server that sends more pages sends pages without end or without entries. */
 const maxPages = 1_000;
-/** The problems of a list that are told one by one; the others are counted. */
+/** The most problems of a list that are reported one by one; the others are counted. */
 const maxProblems = 20;
-/** A manifest holds an entry within three more levels, and readers of message bodies accept only so many. */
+/** A manifest holds an entry within three more levels, and readers of message bodies accept a limited depth. */
 const maxEntryDepth = 60;
-/** The most values and names of one entry: readers accept a manifest with one such entry. */
+/** The most values and names of one entry. Readers accept a manifest with one entry of this size. */
 const maxEntryNodes = bodyLimits.maxNodes - 1000;
 
 /**
@@ -70,7 +70,7 @@ export async function readEntryList<Entry>(
   return kept.list(cursor !== undefined);
 }
 
-/** Collects the entries of one list, as far as the limits allow, and what is wrong with the others. */
+/** Collects the entries of one list within the limits, and the problems of the others. */
 class KeptEntries<Entry> {
   readonly #kind: EntryKind<Entry>;
   /** The entries by key, each with its JSON text. */
@@ -85,7 +85,7 @@ class KeptEntries<Entry> {
     this.#kind = kind;
   }
 
-  /** Whether every further entry is left out. */
+  /** True if every further entry is left out. */
   get isFull(): boolean {
     return this.#full !== undefined;
   }
@@ -124,7 +124,7 @@ class KeptEntries<Entry> {
     else this.#unreported++;
   }
 
-  /** Returns the list. `hasMore` tells that the server has more pages, which were not read. */
+  /** Returns the list. `hasMore` says that the server has more pages, which were not read. */
   list(hasMore: boolean): EntryList<Entry> {
     const problems = [...this.#problems];
     if (this.#unreported > 0)

@@ -2,8 +2,8 @@ import type { Tool } from '@signalbox/protocol';
 import type { ToolList } from './tool-list.ts';
 
 /**
- * The hints that grant something, each with the value that grants nothing. Calls may be repeated and answers kept by
- * them, and clients ask their user less.
+ * The hints that grant something, each with the value that grants nothing. A granting hint lets calls be repeated and answers be kept, and
+ * makes clients ask their user less.
  */
 const harmless = {
   readOnlyHint: false,
@@ -16,7 +16,7 @@ type Hint = keyof typeof harmless;
 
 const hints = Object.keys(harmless) as Hint[];
 const none: ReadonlySet<Hint> = new Set();
-/** The tools that are reported one by one; the others are counted. */
+/** The most tools that are reported one by one; the others are counted. */
 const maxReported = 10;
 
 /**
@@ -33,7 +33,7 @@ export class HonouredHints {
     this.#granted = undefined;
   }
 
-  /** Returns the list with the hints that are honoured. What is withheld is reported as problems and in `withheld`. */
+  /** Returns the list with the honoured hints only. Withheld hints are reported as problems and in `withheld`. */
   apply(list: ToolList): ToolList {
     const granted = this.#granted;
     if (!granted) {

@@ -9,19 +9,18 @@ import { assignToolNames, whyRenamed } from './tool-name.ts';
 
 const nameTaken = 'left out: another tool already has its name';
 
-/** A problem of a server or of one of its tools. It holds no secrets and nothing of other servers' configuration. */
+/** A problem of a server or of one of its tools. It holds no secrets and no part of other servers' configuration. */
 export interface InventoryProblem {
   server: string;
   tool?: string;
   message: string;
-  /** False for a server whose tools have their own names, which don't tell their server. */
+  /** False for a server whose tools keep their own names, which don't name their server. */
   prefix?: false;
 }
 
 /**
- * All tools on offer, ordered by name. A tool is named `mcp_{server}__{tool}`, or as its server names it with
- * `prefix: false`, and is otherwise as its server describes it. `version` is a hash of the tools and of all else that is
- * offered: it changes when, and only when, any of it does.
+ * All tools on offer, ordered by name. A tool is named `mcp_{server}__{tool}`, or as its server names it with `prefix: false`, and is
+ * otherwise as its server describes it. `version` is a hash of everything on offer: it changes exactly when any of it does.
  */
 export interface Inventory {
   version: string;
@@ -30,12 +29,12 @@ export interface Inventory {
   hidden: Tool[];
   /** The tools that are neither listed nor called until their definitions are accepted, by their names here. */
   changed: ReadonlyMap<string, ChangedTool>;
-  /** What the servers offer beside tools. */
+  /** The instructions, prompts and resources of the servers. */
   offers: Offers;
   /** The server and the server's own name of each of its tools, by the name here. Tools of providers are not in it. */
   origins: ReadonlyMap<string, ToolOrigin>;
   renamed: RenamedTool[];
-  /** The tools of servers with `prefix: false`, whose names don't tell their servers. */
+  /** The tools of servers with `prefix: false`, whose names don't name their servers. */
   unprefixed: UnprefixedTool[];
   problems: InventoryProblem[];
 }
@@ -52,7 +51,7 @@ export interface ChangedTool {
 export interface WithheldDefinition extends DefinitionKey {
   server: string;
   what: DefinitionChange;
-  /** The hash of what the server offers. */
+  /** The hash of the definition that the server offers. */
   hash: string;
 }
 
@@ -69,7 +68,7 @@ export interface UnprefixedTool {
   name: string;
 }
 
-/** A tool whose name is neither `mcp_{server}__{tool}` nor, with `prefix: false`, its own. `reason` says why. */
+/** A tool with a name that is neither `mcp_{server}__{tool}` nor, with `prefix: false`, its own. `reason` says why. */
 export interface RenamedTool {
   server: string;
   tool: string;
@@ -83,26 +82,26 @@ export interface RouteTarget {
   server: string;
   /** The tool as its server named it. */
   tool: Tool;
-  /** Whether `server` is a provider's name. */
+  /** True if `server` is the name of a provider. */
   isProvided: boolean;
-  /** The hints that its server declares and that are not honoured, if there are some. */
+  /** The hints that the server declares and the host does not honour, if there are some. */
   withheld?: readonly string[];
-  /** Set if its definition is withheld: it is not called. */
+  /** Set if the definition is withheld: calls are refused. */
   change?: DefinitionChange;
 }
 
-/** A server, or another source of tools, with what it offers. */
+/** A server, or another source of tools, with everything that it offers. */
 export interface ToolSource extends ToolList {
   name: string;
-  /** Whether its tools may be called by their exact names only. */
+  /** True if its tools may be called by their exact names only. */
   isHidden?: boolean;
-  /** False if its tools are to have their own names. */
+  /** False if its tools are to keep their own names. */
   prefix?: boolean;
-  /** What it offers beside tools. */
+  /** Its instructions, prompts and resources. */
   offers?: OfferList;
-  /** True if it has not told all that it offers beside tools. */
+  /** True if it has not listed all its prompts and resources yet. */
   areOffersUntold?: boolean;
-  /** Whether it is disabled. */
+  /** True if it is disabled. */
   isDisabled?: boolean;
 }
 
@@ -110,11 +109,11 @@ export interface ToolSource extends ToolList {
 export interface InventoryBuild {
   inventory: Inventory;
   targets: ReadonlyMap<string, RouteTarget>;
-  /** The definitions that are withheld. */
+  /** The withheld definitions. */
   withheld: WithheldDefinition[];
 }
 
-/** Remembers what was made of each tool, so that a change of one server costs little for the tools of all others. */
+/** Remembers the results for each tool, so that a change of one server costs little for the tools of all others. */
 export class InventoryMemory {
   readonly digests = new ToolDigests();
   readonly #named = new WeakMap<Tool, Tool>();
@@ -131,9 +130,9 @@ export class InventoryMemory {
 }
 
 /**
- * Puts the lists together, in the order of the configuration: of two tools that can't both have a name, the first has
- * it. Tools of `providers` keep their own names, unless a server's tool has one already. With the same `memory`, tools
- * that have not changed are the same objects in each inventory.
+ * Combines the lists in the order of the configuration: of two tools that can't both have a name, the first gets it. Tools of `providers`
+ * keep their own names, unless a server's tool has one already. With the same `memory`, unchanged tools are the same objects in each
+ * inventory.
  */
 export function buildInventory(
   servers: readonly ToolSource[],

@@ -14,14 +14,14 @@ import type { ChangedDefinitions } from '../definitions/server-definitions.ts';
 import { type EntryKind, type EntryPage, readEntryList } from './entry-list.ts';
 import { schemaProblem } from './schema-problem.ts';
 
-/** What a server offers beside tools, as it describes it, and the problems of what was left out. */
+/** A server's instructions, prompts and resources, as the server describes them, and the problems of entries that were left out. */
 export interface OfferList {
   prompts: Prompt[];
   resources: Resource[];
   templates: ResourceTemplate[];
-  /** What the server says of itself, bounded. */
+  /** The server's instructions, shortened to their limit. */
   instructions?: string;
-  /** The prompts of a pinned server that are not to be offered. They are in `prompts`, so that no other prompt gets their names. */
+  /** The prompts of a pinned server that are withheld. They stay in `prompts`, so that no other prompt gets their names. */
   changed?: ChangedDefinitions;
   /** The instructions of a pinned server, if they are withheld. */
   changedInstructions?: ChangedDefinitions;
@@ -45,14 +45,14 @@ type ListName = keyof typeof offerLists;
 /** The bounds of the lists of one server. */
 export type OfferLimits = Pick<ServerLimits, 'toolBytes' | 'toolListBytes' | 'prompts' | 'resources'>;
 
-/** Returns what a server offers that offers nothing beside tools. */
+/** Returns the lists of a server that offers only tools. */
 export function nothingOffered(): OfferList {
   return { prompts: [], resources: [], templates: [], problems: [] };
 }
 
 /**
- * Reads those lists of a server that it declares. A list that cannot be read is empty, with a problem that says so; the others are
- * read nevertheless. `failed` makes the words of an error.
+ * Reads the lists that a server declares. A list that cannot be read is empty, with a problem that says so; the others are read
+ * nevertheless. `failed` turns an error into a text.
  */
 export async function readOfferList(
   readPage: (list: ListName, cursor: string | undefined) => Promise<EntryPage>,

@@ -3,13 +3,13 @@ import type { DefinitionChange } from '../definitions/server-definitions.ts';
 import type { OfferList } from './offer-list.ts';
 import { assignToolNames } from './tool-name.ts';
 
-/** A prompt under its name here, with its server and the server's own name of it. */
+/** A prompt under its name in this host, with its server and the server's own name for it. */
 export interface OfferedPrompt {
   server: string;
   own: string;
   prompt: Prompt;
   isHidden: boolean;
-  /** Set if its definition is withheld: it is not offered. */
+  /** Set if the definition is withheld: the prompt is not offered. */
   change?: DefinitionChange;
 }
 
@@ -27,7 +27,7 @@ export interface OfferedTemplate {
   isHidden: boolean;
 }
 
-/** All that servers offer beside tools, in the order of the configuration. What is hidden can be used, but is not listed. */
+/** The prompts, resources and templates of all servers, in the order of the configuration. Hidden ones can be used, but are not listed. */
 export interface Offers {
   prompts: OfferedPrompt[];
   resources: OfferedResource[];
@@ -35,17 +35,17 @@ export interface Offers {
   instructions: ServerInstructions[];
   /** The names of the servers that are configured and not disabled. */
   servers: string[];
-  /** Those that have not told all that they offer beside tools: a card names only tools, and a list may fail. */
+  /** The servers that have not listed all their prompts and resources yet: a card names only tools, and reading a list may fail. */
   untold: { server: string; prefix: boolean }[];
 }
 
-/** A server with what it offers beside tools. */
+/** A server with its instructions, prompts and resources. */
 export interface OfferSource {
   name: string;
   isHidden?: boolean;
   prefix?: boolean;
   offers: OfferList;
-  /** True if it has not told all of them yet. */
+  /** True if it has not listed all of them yet. */
   areOffersUntold?: boolean;
 }
 

@@ -94,7 +94,7 @@ describe('assigning names', () => {
     expect(new Set(names).size).toBe(pairs.length);
   });
 
-  it('is injective for whatever servers and tools there are, once colliding names are hashed', () => {
+  it('is injective for all servers and tools, once colliding names are hashed', () => {
     // Few letters, so that names collide; long ones, so that they are cut.
     const part = fc.oneof(
       fc.string({ unit: fc.constantFrom('a', 'A', '_', '-', '.', 'é'), minLength: 1, maxLength: 4 }),
@@ -115,7 +115,7 @@ describe('assigning names', () => {
     );
   });
 
-  it('marks the tools of servers that sanitise alike, whichever of them is up', () => {
+  it('marks the tools of servers whose names sanitise alike, no matter which of them is up', () => {
     const both = assign([
       { server: 'a.b', tool: 'x' },
       { server: 'A-B', tool: 'x' },

@@ -9,7 +9,7 @@ const hashLength = 8;
 const ourPrefix = 'signalbox_';
 const frame = 'mcp_'.length + '__'.length;
 
-/** The shortest `toolNameMax` that leaves room for a few letters of server and tool beside the hash. */
+/** The smallest `toolNameMax` that leaves space for a few letters of server and tool beside the hash. */
 export const smallestToolNameMax = frame + hashLength + 10;
 
 /**
@@ -21,40 +21,38 @@ export function mcpToolName(server: string, tool: string, max = defaultToolNameM
   return name.length <= max ? name : hashedName(server, tool, max);
 }
 
-/** Returns the text with which the names of all tools of a server begin. Long names of servers are cut in the names of some tools. */
+/** Returns the beginning that the names of all tools of a server share. Long names of servers are cut in the names of some tools. */
 export function toolNameStart(server: string, max = defaultToolNameMax): string {
   const part = serverPart(server);
   const least = leastServerLength(max);
   return part.length <= least ? `mcp_${part}__` : `mcp_${part.slice(0, least)}`;
 }
 
-/** Returns the room that a name with a hash has for server and tool together. */
+/** Returns the space in characters that a name with a hash has for server and tool together. */
 function roomBesideHash(max: number): number {
   return max - frame - hashLength - 1;
 }
 
-/** Returns how many characters of its server a name with a hash holds at least. */
+/** Returns the smallest number of characters of its server's name that a name with a hash holds. */
 function leastServerLength(max: number): number {
   return Math.floor(roomBesideHash(max) / 2);
 }
 
 /**
- * Splits a name of the form that {@link mcpToolName} returns. Both parts are sanitised and may be cut, so they are fit
- * for messages but not for routing.
+ * Splits a name of the form that {@link mcpToolName} returns. Both parts are sanitised and may be cut: use them in messages, not for
+ * routing.
  */
 export function parseMcpToolName(name: string): { server: string; tool: string } | undefined {
   const match = /^mcp_([a-z0-9_]+?)__([A-Za-z0-9_-]+)$/.exec(name);
   return match ? { server: match[1]!, tool: match[2]! } : undefined;
 }
 
-/** True for a name of the form `mcp_{server}__{tool}`. */
+/** Returns true for a name of the form `mcp_{server}__{tool}`. */
 export function isMcpTool(name: string): boolean {
   return parseMcpToolName(name) !== undefined;
 }
 
-/**
- * Whether `name` could be the name of a tool of this server. Several servers may fit, so it does not decide a route.
- */
+/** Returns true if `name` could be the name of a tool of this server. Several servers may fit, so it does not decide a route. */
 export function mayBelongTo(server: string, name: string, prefix = true): boolean {
   const parsed = parseMcpToolName(name);
   if (!prefix && !parsed) return true;
@@ -79,9 +77,9 @@ export function serversAlike(names: readonly string[]): Set<string> {
 }
 
 /**
- * Returns one distinct name per tool, in order; `undefined` for a tool that is left out because an earlier one has its
- * name. Where plain names collide, a tool that is spelled exactly so keeps the plain name and the others get the hash;
- * of several tools that are to have their own names, the first gets it.
+ * Returns one distinct name per tool, in order; `undefined` for a tool that is left out because an earlier one has its name. Where plain
+ * names collide, a tool that is spelled exactly like the plain name keeps it, and the others get the hash. Of several tools that are to
+ * keep the same own name, the first gets it.
  */
 export function assignToolNames(
   tools: readonly ToolKey[],
@@ -110,8 +108,8 @@ export function assignToolNames(
 }
 
 /**
- * Returns why a tool has neither the plain name `mcp_{server}__{tool}` nor its own where that is wanted; `undefined` if
- * it has.
+ * Returns the reason why a tool has neither the plain name `mcp_{server}__{tool}` nor, where that is wanted, its own; `undefined` if it
+ * has.
  */
 export function whyRenamed(
   key: ToolKey,
@@ -129,7 +127,7 @@ export function whyRenamed(
     : 'another tool has the same name, as far as tool names go';
 }
 
-/** Whether a tool is offered under its own name: not if that would make it one of another server's, or of ours. */
+/** Returns true if a tool is offered under its own name: not if that would look like a tool of another server, or one of ours. */
 function hasOwnName({ tool, prefix }: ToolKey): boolean {
   if (prefix !== false) return false;
   const own = toolPart(tool);
@@ -147,7 +145,7 @@ function distinctName(key: ToolKey, max: number): string {
   return `${toolPart(key.tool).slice(0, max - hashLength - 1)}_${hashOf(key)}`;
 }
 
-/** Returns the identity of the only one of these tools that is spelled as its plain name; empty if there is none. */
+/** Returns the identity of the only one of these tools that is spelled like its plain name; empty if there is none. */
 function ownerOf(group: ReadonlyMap<string, ToolKey>): string {
   const exact = [...group.values()].filter(isSpelledExactly);
   return exact.length === 1 ? identity(exact[0]!) : '';

@@ -16,7 +16,7 @@ test('An instance of one agent declares what the client declared that starts it,
   expect(declaredBy({ ...instance, questions: every }, undefined)).toEqual({});
 });
 
-test('The instance that lists the tools declares all that the server may ask for; a shared one no roots, whoever calls.', () => {
+test('The instance that lists the tools declares all that the server may ask for; a shared instance never declares roots.', () => {
   const listing = declaredBy({ share: 'worker', instance: 'listing', questions: every }, undefined);
   expect(listing).toEqual({ elicitation: { form: {}, url: {} }, sampling: {}, roots: {} });
   expect(declaresAll(listing, every)).toBe(true);

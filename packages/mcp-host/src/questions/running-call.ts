@@ -8,7 +8,7 @@ import type { Askable } from './askable.ts';
 import { maxQuestionLength, maxQuestions, QuestionError, refusedQuestion } from './question-refusal.ts';
 import type { CallIdentity, WaitingCall, WaitingCalls } from './waiting-calls.ts';
 
-/** The longest result that is kept for a caller who has not answered yet, in characters of JSON. */
+/** The longest result that is kept for a caller that has not answered yet, in characters of JSON. */
 const maxKeptLength = 1024 * 1024;
 
 /** The dependencies of a {@link RunningCall}. */
@@ -35,9 +35,9 @@ interface Round {
 }
 
 /**
- * A call on a server that may ask questions in the middle of it. To its caller each question ends a round, with `input_required`; to the
- * server it is one call, which is made once and waits. It ends with its answer, when a round is aborted or runs out of time, and when its
- * caller has not answered until the deadline of the round that ended with the question.
+ * A call on a server that may ask questions in the middle of it. For its caller each question ends a round, with `input_required`; for the
+ * server it is one call, which is made once and waits. The call ends with its answer, when a round is aborted or runs out of time, and when
+ * its caller has not answered by the deadline of the round that ended with the question.
  */
 export class RunningCall implements AskableBy, WaitingCall {
   readonly identity: CallIdentity;
@@ -49,7 +49,7 @@ export class RunningCall implements AskableBy, WaitingCall {
   #answer: Promise<ServerAnswer> | undefined;
   #round: Round | undefined;
   #asked = 0;
-  /** How many times its caller was asked again, having left a question without an answer. */
+  /** The number of times that its caller was asked again after leaving a question unanswered. */
   #askedAgain = 0;
   #argumentsCharacters: number | undefined;
   /** The characters of the result that is kept until its caller has answered. */
@@ -110,7 +110,7 @@ export class RunningCall implements AskableBy, WaitingCall {
     if (characters > maxQuestionLength) throw refusedQuestion(method, 'too_large');
     const { room } = this.#deps.waiting;
     const owner = this.agent ?? '';
-    // While its caller is asked, nothing else counts the arguments of the call.
+    // While its caller is asked, no other limit counts the arguments of the call.
     const taken = { questions: 1, characters: characters + this.#argumentsLength() };
     if (room.take(owner, taken)) throw refusedQuestion(method, 'no_room');
     this.#deps.onAsked();
@@ -239,7 +239,7 @@ export class RunningCall implements AskableBy, WaitingCall {
   }
 }
 
-/** Leaves out what concerns only the connection to the server, and tasks, which are not relayed. */
+/** Leaves out the fields that concern only the connection to the server, and tasks, which are not relayed. */
 function shownOf({ method, params }: ServerQuestion): object {
   const { _meta, task, ...rest } = params;
   const { progressToken, ...meta } = isJsonObject(_meta) ? _meta : {};
@@ -253,7 +253,7 @@ function failedAnswer({ code, message }: Record<string, unknown>): QuestionError
   return new QuestionError(isCode ? (code as number) : mcpErrorCode.internalError, text);
 }
 
-/** Infinite for what nests too deeply to be written. */
+/** Returns the length of a value as JSON; infinity if it nests too deeply to be written. */
 function lengthOf(value: unknown): number {
   try {
     return JSON.stringify(value).length;

@@ -29,13 +29,13 @@ export interface ConnectOptions extends RequestLimits, ClientEvents, ClientQuest
   process: ProcessOptions;
   /** The access to an HTTP server that has `auth`. */
   authorizer?: Authorizer;
-  /** Called with what was seen of a start of a process that failed. */
+  /** Called with the trace of each start of a process that failed. */
   onFailedStart?: (trace: StartTrace) => void;
 }
 
 /**
- * Starts or reaches the server and shakes hands. Rejects with `SignalboxError` `needs_auth`, `auth_failed`, `serves_itself`
- * (it is a worker of Signalbox) or `server_failed`; nothing is left running then.
+ * Starts or reaches the server and shakes hands. Rejects with `SignalboxError` `needs_auth`, `auth_failed`, `serves_itself` (the server is
+ * a worker of Signalbox) or `server_failed`; no process is left then.
  */
 export async function connectServer(
   config: McpServerConfig,
@@ -52,13 +52,13 @@ export async function connectServer(
     const leftMs = options.timeoutMs - (options.now() - began);
     const isFinal = transport.pid === undefined || isOwnFace(error) || leftMs <= 0;
     if (options.signal.aborted || isFinal) throw error;
-    // A server that is older than the question for the revision may exit on it.
+    // A server that is older than the request for the revision may exit on it.
     const second = new StdioTransport(config, options.process);
     return connectStdio(second, 'legacy', limits, { ...options, timeoutMs: leftMs });
   }
 }
 
-/** In mode `auto`, one process is asked for the current revision and, if it doesn't know that one, for older ones. */
+/** Asks one process for the current revision in mode `auto`, and for older ones if it doesn't know that one. */
 async function connectStdio(
   transport: StdioTransport,
   mode: 'legacy' | 'auto',
@@ -73,7 +73,7 @@ async function connectStdio(
     // does not answer, the SDK assumes an older revision; for any other server it reports a failure.
     Object.assign(transport, { stderr: null });
   }
-  // The question for the revision and the handshake after it share the time of a start.
+  // The request for the revision and the handshake after it share the time of a start.
   const timeoutMs = mode === 'auto' ? Math.ceil(options.timeoutMs / 2) : options.timeoutMs;
   const client = newClient(mode, timeoutMs, options);
   try {
@@ -154,8 +154,8 @@ async function connectHttp(config: HttpServerConfig, options: ConnectOptions): P
 }
 
 /**
- * Workaround for the SDK 2.4.0: it ignores the signal while it asks for the revision, so an abort closes the transport.
- * Rejects with `serves_itself` if the server is a worker's face: its tools are ours, and those of the next round ours again.
+ * Workaround for the SDK 2.4.0: it ignores the signal while it asks for the revision, so an abort closes the transport. Rejects with
+ * `serves_itself` if the server is a worker's face: its tools are ours, and listing them would offer ours again, round after round.
  */
 async function shakeHands(
   client: Client,

@@ -1,10 +1,10 @@
 import type { Client, McpSubscription } from '@modelcontextprotocol/client';
 import { untouched } from './sdk-client.ts';
 
-/** How long a server has to confirm a subscription, in milliseconds. */
+/** The time that a server has to confirm a subscription, in milliseconds. */
 const answerMs = 10_000;
 
-/** The subscriptions of one session: what its server tells of is made what was asked for last. */
+/** The subscriptions of one session. It changes the server's subscriptions until they are the ones that were requested last. */
 export class FollowedResources {
   readonly #client: Client;
   #wanted: ReadonlySet<string> = new Set();
@@ -16,7 +16,7 @@ export class FollowedResources {
     this.#client = client;
   }
 
-  /** Asks the server for these resources only. Never rejects. */
+  /** Asks the server to report these resources and no others. Never rejects. */
   follow(uris: ReadonlySet<string>): Promise<void> {
     this.#wanted = new Set(uris);
     if (!this.#client.getServerCapabilities()?.resources?.subscribe) return Promise.resolve();
@@ -26,7 +26,7 @@ export class FollowedResources {
     return this.#settling;
   }
 
-  /** Works until the server was asked for what is wanted now; a refusal is not asked for again. */
+  /** Runs until the server was asked for the resources that are wanted now; a refused request is not repeated. */
   async #settle(): Promise<void> {
     const isModern = this.#client.getProtocolEra() === 'modern';
     for (let wanted: ReadonlySet<string> | undefined; wanted !== this.#wanted; ) {
@@ -35,7 +35,7 @@ export class FollowedResources {
     }
   }
 
-  /** Replaces the stream of a server of the 2026 revision; the new one is open before the old one ends. */
+  /** Replaces the stream of a server of the 2026 revision; the new one is open before the old one is closed. */
   async #listen(uris: ReadonlySet<string>): Promise<void> {
     const before = this.#stream;
     this.#stream = undefined;

@@ -5,9 +5,7 @@ import type { ServerAnswer, ToolRequest } from '../server-connection.ts';
 import { progressOf } from './progress-of.ts';
 import { answeredFailure, failureOf } from './sdk-failure.ts';
 
-/**
- * Far above the ids that the SDK counts for its own requests, and small enough for servers that keep them in 32 bits.
- */
+/** The ids begin far above those that the SDK counts for its own requests, and small enough for servers that keep them in 32 bits. */
 const firstId = 1_000_000_000;
 
 interface OpenCall {
@@ -46,7 +44,7 @@ export class LegacyCalls {
     };
   }
 
-  /** Resolves with the whole result as the server sent it, but for `resultType`, which those revisions don't know. */
+  /** Resolves with the whole result as the server sent it, except `resultType`, which those revisions don't know. */
   call(
     method: 'tools/call' | OfferMethod,
     params: Record<string, unknown>,
@@ -127,7 +125,7 @@ function isError(error: unknown): error is { code: number; message: string; data
   return isRecord(error) && Number.isSafeInteger(error.code) && typeof error.message === 'string';
 }
 
-/** Those revisions know no kinds of results, so that whatever a server says of its result is left out. */
+/** Those revisions have no types of results: a type that a server gives its result is left out. */
 function withoutResultType(result: Record<string, unknown>): Record<string, unknown> {
   if (!('resultType' in result)) return result;
   const { resultType: _resultType, ...rest } = result;

@@ -13,7 +13,7 @@ function exceeded(contentType: string | null, text: string, { bytes = 1e9, nodes
   return whole;
 }
 
-it('counts a body as a whole, whatever it holds', () => {
+it('counts a body that is no stream of events as a whole, even if it looks like one', () => {
   const text = 'data: x\n\ndata: é\n\n';
   expect(exceeded('application/json', text, { bytes: 19 })).toBeUndefined();
   expect(exceeded('application/json', text, { bytes: 18 })).toBe('bytes');

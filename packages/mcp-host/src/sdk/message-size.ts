@@ -19,9 +19,9 @@ export class MessageSize {
   readonly isEventStream: boolean;
   #bytes = 0;
   #nodes = 0;
-  /** The events that have ended. */
+  /** The number of events that have ended. */
   events = 0;
-  /** Whether the present line is empty so far. */
+  /** True if the present line is empty so far. */
   #isLineEmpty = true;
   #last = 0;
   #place: 'outside' | 'string' | 'escape' = 'outside';

@@ -9,7 +9,7 @@ const progress = (step: number): JSONRPCMessage => ({
 });
 const result = (id: number): JSONRPCMessage => ({ jsonrpc: '2.0', id, result: {} });
 
-/** What was passed on, and the turn of the event loop, by hand. */
+/** Collects the messages that were passed on. The test itself ends the turns of the event loop. */
 function observed() {
   const passed: (number | string)[] = [];
   const turns: (() => void)[] = [];

@@ -9,31 +9,33 @@ import type { OpenRequest } from './open-requests.ts';
 /** The type of `fetch` as the SDK's transport calls it. */
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
-/** The callbacks for requests whose end says something about the connection. */
+/** The callbacks for requests whose end affects the connection. */
 export interface FetchObserver {
   /** The endpoint could not be reached, or broke off before it answered. */
   onUnreachable(error: unknown): void;
   /**
-   * The endpoint does not know our session any more. `streaming`: it refused a stream, so no answer will come on any.
+   * Called when the endpoint does not know our session any more. `streaming`: it refused a stream, so no answer will come on any stream.
    */
   onSessionRefused(streaming: boolean): void;
-  /** We may not use the endpoint: `needs_auth` or `auth_failed`. The request was not run. */
+  /** Called when we may not use the endpoint: `needs_auth` or `auth_failed`. The request was not run. */
   onUnauthorized(error: SignalboxError): void;
-  /** The response to this request, or to none, or a message in it, is too large. The rest of it is not read. */
+  /**
+   * Called when a response is too large, or a message in it. The rest of it is not read. `request` is absent if the response answers none.
+   */
   onTooLarge(error: SignalboxError, request: OpenRequest | undefined): void;
 }
 
-/** How a {@link requestFetch} sends requests, and the bounds of one message, after decompression. */
+/** The callbacks of a {@link requestFetch}, and the bounds of one message after decompression. */
 export interface RequestFetchOptions {
   send: Fetch;
-  /** Returns the JSON-RPC request for which the present code sends, if it is one. */
+  /** Returns the JSON-RPC request that the running code sends, if it sends one. */
   request: () => OpenRequest | undefined;
   bounds: MessageBounds;
   /** Counts the events of all streams. Streams of an endpoint that sends too many are read more slowly. */
   notices: NoticeBudget;
 }
 
-/** An event stream is handed on in pieces of so many bytes, so that each piece has few events. */
+/** An event stream is handed on in pieces of this many bytes, so that each piece has few events. */
 const pieceBytes = 8 * 1024;
 
 /**
@@ -79,7 +81,7 @@ export function requestFetch(
             observer.onTooLarge(error, request);
             throw error;
           }
-          // The first event of a stream is the answer to its request, mostly.
+          // The first event of a stream usually answers its request.
           const further = Math.max(0, size.events - Math.max(before, 1));
           return further === 0 ? 0 : notices.spend(further, piece.length);
         },
@@ -99,15 +101,15 @@ function isRefusal(error: unknown): error is SignalboxError {
 }
 
 /**
- * 404 is what the specification asks for; several servers answer 400 to a session they do not know. A first GET that is
- * refused says nothing about the session, only that the server offers no stream.
+ * The specification asks for 404; several servers answer 400 to a session that they do not know. A refused first GET says nothing about the
+ * session, only that the server offers no stream.
  */
 function isSessionRefusal(status: number, request: Headers, servedBefore: boolean): boolean {
   if (status !== 404 && status !== 400) return false;
   return request.has('mcp-session-id') && (servedBefore || request.has('last-event-id'));
 }
 
-/** A server that compresses an answer more than once wants only to make much of little. */
+/** A server that compresses an answer more than once only wants to make a small answer expand hugely. */
 function isCompressedTwice({ headers }: Response): boolean {
   return headers.get('content-encoding')?.includes(',') === true;
 }
@@ -116,7 +118,7 @@ function compressedTwice(): SignalboxError {
   return new SignalboxError('server_failed', 'the server compressed its answer more than once');
 }
 
-/** Returns the event that answers a request which was given up. It begins with the end of an event that was cut off. */
+/** Returns the event that answers a request which was given up. The text ends a cut-off event first. */
 function answerToNobody({ id }: OpenRequest): Uint8Array {
   const error = { code: ProtocolErrorCode.InternalError, message: 'the request was given up' };
   return new TextEncoder().encode(`\n\ndata: ${JSON.stringify({ jsonrpc: '2.0', id, error })}\n\n`);
@@ -129,7 +131,7 @@ interface ReadThroughOptions {
   check: (piece: Uint8Array) => number;
   /** Called when the body has ended. */
   onEnd: () => void;
-  /** Returns what a body that failed ends with instead, if it does. */
+  /** Returns the piece that ends a failed body in place of an error, if there is one. */
   lastPiece: () => Uint8Array | undefined;
 }
 

@@ -9,7 +9,10 @@ export type UntouchedResult = Record<PropertyKey, unknown>;
 /** The name and version that servers are told. */
 const clientInfo = { name: 'signalbox', version: '0.1.0' };
 
-/** What the session declares that it can be asked, and who answers. Servers of the 2026 revision are told what each caller can be asked. */
+/**
+ * The questions that the session declares it can be asked, and the function that answers them. For servers of the 2026 revision, each call
+ * declares what its own caller can be asked.
+ */
 export interface ClientQuestions {
   declared: Askable;
   questions: ServerQuestions;
@@ -64,14 +67,15 @@ export function newClient(
       resources: { autoRefresh: false, debounceMs: 0, onChanged: onOffersChanged },
     },
   });
-  // Some servers send the notice without having announced that they do.
+  // Some servers send the notification without having declared it.
   client.setNotificationHandler('notifications/tools/list_changed', onToolsChanged);
   client.setNotificationHandler('notifications/prompts/list_changed', onOffersChanged);
   client.setNotificationHandler('notifications/resources/list_changed', onOffersChanged);
   client.setNotificationHandler('notifications/resources/updated', ({ params }) =>
     onResourceUpdated(params.uri),
   );
-  // Handlers of their own would have the SDK check questions and answers with its schemas, which drop fields that they do not know.
+  // With handlers for these methods, the SDK would check questions and answers against its schemas, which drop fields that they do not
+  // know.
   client.fallbackRequestHandler = (request, { mcpReq }) => questions.answer(request, mcpReq.signal);
   client.onerror = (error) => onNoise(noiseOf(error));
   keepCallResultsUntouched(client);
@@ -79,8 +83,8 @@ export function newClient(
 }
 
 /**
- * Workaround for the SDK 2.4.0: only its `callTool` repeats arguments in headers where the server asks for that, and it
- * takes no schema from its caller; so the schema is put into the request that it makes.
+ * Workaround for the SDK 2.4.0: only its `callTool` repeats arguments in headers for servers that ask for it, and it takes no schema from
+ * its caller. So the schema is put into the request that it makes.
  */
 function keepCallResultsUntouched(client: Client): void {
   const request = client.request.bind(client) as (...args: unknown[]) => Promise<unknown>;
@@ -91,7 +95,7 @@ function keepCallResultsUntouched(client: Client): void {
   client.request = patched as typeof client.request;
 }
 
-/** The SDK's plain errors quote whole messages, which may hold anything; the log must not. */
+/** The SDK's plain errors quote whole messages, which may hold any text. The log must not. */
 function noiseOf(error: Error): string {
   return error.constructor === Error
     ? 'a message that nothing waits for'

@@ -21,13 +21,13 @@ import { failureOf, unaskedResult } from './sdk-failure.ts';
 import type { SessionLoss } from './session-loss.ts';
 import { rawResult, rawTools } from './untouched-results.ts';
 
-/** The most characters of what a server says of itself. */
+/** The most characters of a server's instructions. */
 const maxInstructions = 4_000;
 
 /** The process or the endpoint at the other end of a session. */
 type Peer = Pick<ServerConnection, 'pid' | 'isOpen' | 'stderrTail' | 'close'>;
 
-/** The bounds of the lists of a session, and what makes and answers its requests. */
+/** The bounds of a session's lists, and the parts that make and answer its requests. */
 export interface SdkConnectionParts {
   limits: ToolListLimits & OfferLimits;
   questions: ServerQuestions;
@@ -42,7 +42,7 @@ export class SdkConnection implements ServerConnection {
   readonly #limits: ToolListLimits & OfferLimits;
   /** Asks the callers; `undefined` for a server of the 2026 revision, whose questions end its answers. */
   readonly #questions: ServerQuestions | undefined;
-  /** The shorter way for calls; `undefined` where the revision or the transport doesn't allow it. */
+  /** The shorter way for calls; `undefined` if the revision or the transport doesn't allow it. */
   readonly #legacyCalls: LegacyCalls | undefined;
   /** The tools whose server wants some of their arguments repeated in HTTP headers. */
   readonly #mirrored = new Map<string, Tool>();
@@ -223,7 +223,7 @@ export class SdkConnection implements ServerConnection {
     { round, meta, onProgress, ...limits }: ToolRequest,
   ) {
     const isModern = this.#client.getProtocolEra() === 'modern';
-    // A server of the 2026 revision is told what the caller can be asked, never what the session declared to older ones.
+    // A server of the 2026 revision is told what this caller can be asked, never what the session declared to older servers.
     const { _meta: ofRound, ...further } = isModern ? roundParams(round ?? {}) : {};
     const _meta = meta || ofRound ? { ...meta, ...ofRound } : undefined;
     return {
@@ -236,7 +236,7 @@ export class SdkConnection implements ServerConnection {
   }
 }
 
-/** Returns the whole result as its server sent it, or how the request failed. */
+/** Returns the whole result as its server sent it, or the failure of the request. */
 async function answerOf(requested: Promise<UntouchedResult>): Promise<ServerAnswer> {
   try {
     const result = await requested;
@@ -247,7 +247,7 @@ async function answerOf(requested: Promise<UntouchedResult>): Promise<ServerAnsw
   }
 }
 
-/** Tells whether a server of 2025-11-25 answered with a task in place of a result. The SDK refuses those of the current revision. */
+/** Returns true if a server of 2025-11-25 answered with a task in place of a result. The SDK refuses those of the current revision. */
 function isTask({ task, content }: Record<string, unknown>): boolean {
   return content === undefined && isJsonObject(task) && typeof task.taskId === 'string';
 }
@@ -258,8 +258,8 @@ function withoutOutputSchema({ name, inputSchema }: Tool) {
 }
 
 /**
- * Puts the caller's own capabilities in the place where the SDK would put ours, with what it answers in a further
- * round. Tasks are left out: the face makes them of any call, and nothing here asks a server for one of its own.
+ * Puts the caller's own capabilities in the place where the SDK would put ours, with the caller's answers in a further round. Tasks are
+ * left out: the face can make a task of any call, and this host asks no server for one.
  */
 function roundParams({ clientCapabilities = {}, inputResponses, requestState }: CallRound) {
   return {
@@ -280,12 +280,12 @@ function report(update: Progress, onProgress: (progress: ToolProgress) => void):
   if (progress) onProgress(progress);
 }
 
-/** Whether a server of the 2026 revision wants some arguments repeated in HTTP headers; the SDK decides how. */
+/** Returns true if a server of the 2026 revision wants some arguments repeated in HTTP headers; the SDK decides how. */
 function hasMirroredArguments(tool: Tool): boolean {
   return JSON.stringify(tool.inputSchema).includes('"x-mcp-header"');
 }
 
-/** Workaround for the SDK 2.4.0: without `maxTotalTimeout` it lets progress put the timeout off for ever. */
+/** Workaround for the SDK 2.4.0: without `maxTotalTimeout`, progress postpones the timeout for ever. */
 function sdkLimits({ timeoutMs, signal }: RequestLimits) {
   const timeout = timerMs(timeoutMs);
   return { timeout, maxTotalTimeout: timeout, signal };

@@ -1,10 +1,10 @@
 /** Records that a session has stopped taking requests, and why. */
 export class SessionLoss {
-  /** Whether the session takes no requests any more. */
+  /** True if the session takes no requests any more. */
   isLost = false;
   readonly #reason = Promise.withResolvers<string>();
 
-  /** Resolves with the reason of the loss. */
+  /** Resolves with the reason for the loss. */
   get reason(): Promise<string> {
     return this.#reason.promise;
   }

@@ -43,7 +43,7 @@ interface SlotWait {
 export class HostedServer {
   readonly name: string;
   readonly config: McpServerConfig;
-  /** Its definitions and what is pinned of them; `undefined` if they are not pinned. */
+  /** Its definitions and their pins; `undefined` if they are not pinned. */
   readonly definitions: ServerDefinitions | undefined;
   readonly #deps: ServerDeps;
   readonly #policy: EffectivePolicy;
@@ -51,24 +51,24 @@ export class HostedServer {
   readonly #authorizer: Authorizer | undefined;
   readonly #tools: ServerTools;
   readonly #offers = new ServerOffers();
-  /** The offers as they are offered. */
+  /** The prompts and resources without the withheld ones. */
   #shownOffers: OfferList = nothingOffered();
-  /** The last lists of the server itself and of its card, as they came. */
+  /** The last lists of the server itself and of its card, unchanged. */
   #lists: { own?: ToolList; card?: ToolList } = {};
   readonly #followers = new ResourceFollowers();
   readonly #hints = new HonouredHints();
   readonly #questions: QuestionCounts;
   readonly #instances: ServerInstances;
   readonly #ended = new AbortController();
-  /** Set while it is down because an operator or the configuration says so. */
+  /** Set while an operator or the configuration keeps it down. */
   #halted: 'stopped' | 'disabled' | undefined;
-  /** True once an instance was ready with the sign-in that it has now. */
+  /** True once an instance was ready with the present sign-in. */
   #isSignedIn = false;
   #cardRead: Promise<void> = Promise.resolve();
   #cardProblem: string | undefined;
   #slotWait: SlotWait | undefined;
 
-  /** `inherited` is offered as its tools until it has listed them. */
+  /** `inherited` is offered as its list of tools until it has listed them. */
   constructor(name: string, config: McpServerConfig, deps: ServerDeps, inherited?: ToolList) {
     this.name = name;
     this.config = config;
@@ -80,7 +80,7 @@ export class HostedServer {
     this.#tools = new ServerTools(inherited);
     if (config.disabled) this.#halted = 'disabled';
     const onList = (list: ToolList) => {
-      // A pinned definition was looked at with its hints.
+      // A pinned definition was accepted together with its hints.
       this.#lists.own = this.definitions ? list : this.#hints.apply(list);
       this.#reviewTools();
     };
@@ -98,7 +98,7 @@ export class HostedServer {
     this.#instances = new ServerInstances({ ...facts, ...events }, deps);
   }
 
-  /** Starts an instance if the tools can't be known without. Resolves when it is up, or has failed to start. */
+  /** Starts an instance if the tools can't be known without one. Resolves when it is up, or has failed to start. */
   async begin(): Promise<void> {
     if (this.#halted) return;
     this.#cardRead = this.#readCard();
@@ -116,12 +116,12 @@ export class HostedServer {
     return this.#halted ?? bestState(this.#instances.statuses());
   }
 
-  /** False until anything is known of its tools. */
+  /** True once a list of its tools is known. */
   get isKnown(): boolean {
     return this.#tools.isKnown || this.#halted === 'disabled';
   }
 
-  /** Why nothing is known of its tools; `undefined` once anything is. */
+  /** The reason why no list of its tools is known; `undefined` once one is. */
   get gap(): ToolGap | undefined {
     if (this.isKnown) return undefined;
     if (this.#halted) return { state: 'failed', reason: 'it was stopped' };
@@ -137,18 +137,18 @@ export class HostedServer {
     return { ...offered, problems: [...own, ...problems] };
   }
 
-  /** The tools that a server in its place offers until it has listed its own. */
+  /** The tools that a server which replaces this one offers until it has listed its own. */
   get heritage(): ToolList {
     const { tools, changed } = this.offer;
     return { tools: tools.filter(({ name }) => !changed?.has(name)), problems: [] };
   }
 
-  /** What it offers beside tools, as far as that is known. */
+  /** Its prompts, resources and instructions, as far as they are known. */
   get offers(): OfferList {
     return this.#halted === 'disabled' ? nothingOffered() : this.#shownOffers;
   }
 
-  /** True if it has told all that it offers beside tools, or is not asked. */
+  /** True if it has listed all its prompts and resources, or is not asked for them. */
   get areOffersTold(): boolean {
     return this.#halted === 'disabled' || this.#offers.areTold;
   }
@@ -173,7 +173,7 @@ export class HostedServer {
     return failing ?? (this.#tools.isKnown ? undefined : 'not available: it has not started yet');
   }
 
-  /** The error for a call that can't be made because of the server's state; `undefined` if it takes calls. */
+  /** The error for a call that the server's state rules out; `undefined` if the server takes calls. */
   get unavailable(): ToolCallError | undefined {
     return unavailableError(this.name, this.state, this.#instances.lastError);
   }
@@ -206,7 +206,7 @@ export class HostedServer {
     return this.#instances.stderrTail();
   }
 
-  /** Waits until its tools are known, if they are going to be. */
+  /** Waits until its tools are known, unless they cannot become known. */
   async known(timeoutMs: number, signal: AbortSignal): Promise<void> {
     await untilAborted(this.#cardRead, signal);
     if (this.isKnown || this.#halted) return;
@@ -216,7 +216,7 @@ export class HostedServer {
     instance?.vacate();
   }
 
-  /** Makes a call, or another request, on the instance that serves its caller, which is started if need be. Never rejects. */
+  /** Sends a call or another request to the instance that serves its caller, and starts that if needed. Never rejects. */
   async call(given: ToolCall): Promise<ToolCallResult> {
     const goingOn = this.#calls.goOn(this.name, given);
     if (goingOn) return await goingOn;
@@ -262,7 +262,7 @@ export class HostedServer {
 
   /**
    * Calls `onUpdated` when the instance that serves the caller says that a resource has changed; an instance that starts anew is asked
-   * again. Returns the function that ends it; `undefined` if no instance serves the caller.
+   * again. Returns the function that ends the subscription; `undefined` if no instance serves the caller.
    */
   follow(caller: CallOptions['caller'], uri: string, onUpdated: () => void): (() => void) | undefined {
     const key = instanceFor(this.#policy.share, caller);
@@ -275,8 +275,8 @@ export class HostedServer {
   }
 
   /**
-   * Starts it after a stop or while it is idle; waits until that has succeeded or failed. After a stop, the hints of its
-   * next list are honoured.
+   * Starts the server after a stop or while it is idle, and waits until that has succeeded or failed. After a stop, the hints of its next
+   * list are honoured.
    */
   async start(): Promise<void> {
     if (this.#halted === 'disabled') {
@@ -289,7 +289,7 @@ export class HostedServer {
     this.#deps.onChanged();
   }
 
-  /** Ends its processes now; it stays down until it is started or reloaded. */
+  /** Ends the server's processes now; it stays down until it is started or reloaded. */
   async stop(): Promise<void> {
     this.#halted ??= 'stopped';
     this.#slotWait?.stop();
@@ -298,7 +298,7 @@ export class HostedServer {
   }
 
   /**
-   * Replaces its sessions and forgets its failures, counters, cached answers and access tokens. The hints of its next list are
+   * Replaces the server's sessions and forgets its failures, counters, cached answers and access tokens. The hints of its next list are
    * honoured.
    */
   async reload(): Promise<void> {
@@ -314,13 +314,13 @@ export class HostedServer {
     this.#deps.onChanged();
   }
 
-  /** Starts it if need be, so that its tools are known. Resolves with its problem, if it has one then. */
+  /** Starts the server if needed, so that its tools are known. Resolves with its problem, if it still has one. */
   async discover(): Promise<string | undefined> {
     if (!this.#halted && this.state !== 'ready') await this.#learnTools();
     return this.problem;
   }
 
-  /** Ends it when the calls under way have ended. Resolves when its processes have exited. */
+  /** Ends the server when its running calls have ended. Resolves when its processes have exited. */
   async retire(): Promise<void> {
     this.#halted ??= 'stopped';
     this.#ended.abort();
@@ -328,13 +328,13 @@ export class HostedServer {
     await this.#instances.retire();
   }
 
-  /** Ends it now. Resolves when its processes have exited. */
+  /** Ends the server now. Resolves when its processes have exited. */
   async close(): Promise<void> {
     this.#ended.abort();
     await this.stop();
   }
 
-  /** Tells that the server took its sign-in, the first time. Access tokens that are renewed later are no news. */
+  /** Reports the first time that the server accepts its sign-in. Later renewals of the access token are not reported. */
   #noteSignIn(): void {
     if (this.#isSignedIn || this.#authorizer?.state !== 'ready') return;
     this.#isSignedIn = true;
@@ -354,7 +354,7 @@ export class HostedServer {
     });
   }
 
-  /** Has the tools offered that are as pinned. The list of the card is looked at only until the server has one of its own. */
+  /** Offers the tools whose definitions match their pins. The card's list is checked only until the server has listed its own. */
   #reviewTools(): void {
     const { own, card } = this.#lists;
     if (own) {

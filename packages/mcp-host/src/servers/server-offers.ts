@@ -1,17 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
 import { nothingOffered, type OfferList, type ReadOffers } from '../inventory/offer-list.ts';
 
-/** Holds what a server offers beside tools: of each list the last good one. */
+/** Holds a server's prompts, resources and instructions: of each list, the last one that could be read. */
 export class ServerOffers {
   #list: OfferList = nothingOffered();
   readonly #told = new Set<'prompts' | 'resources'>();
 
-  /** What is offered; empty while nothing is known. */
+  /** The present lists; empty while nothing is known. */
   get current(): OfferList {
     return this.#list;
   }
 
-  /** True once prompts and resources were read, each at least once. A server that has none has told that. */
+  /** True once prompts and resources were each read at least once. A server that has none counts as read. */
   get areTold(): boolean {
     return this.#told.size === 2;
   }
@@ -21,7 +21,7 @@ export class ServerOffers {
     return this.#told.has('prompts');
   }
 
-  /** Takes lists that were read. Those that could not be read stay. Returns false if nothing has changed. */
+  /** Takes lists that were read. Lists that could not be read keep their old content. Returns false if nothing has changed. */
   take({ unread, ...read }: ReadOffers): boolean {
     const list: OfferList = { ...read };
     for (const name of ['prompts', 'resources'] as const) if (!unread.includes(name)) this.#told.add(name);

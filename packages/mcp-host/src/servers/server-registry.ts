@@ -35,19 +35,17 @@ export class ServerRegistry {
     return this.#alike;
   }
 
-  /** Whether the server was added at runtime. */
+  /** Returns true if the server was added at runtime. */
   isSpawned(name: string): boolean {
     return this.#spawned.has(name);
   }
 
-  /** Whether this server is still hosted, and was not replaced or removed. */
+  /** Returns true if this server is still hosted, and was not replaced or removed. */
   has(server: HostedServer): boolean {
     return this.#servers.get(server.name) === server;
   }
 
-  /**
-   * Returns the server of that name. Throws `SignalboxError` `server_not_found`, with the name that is most like it.
-   */
+  /** Returns the server with that name. Throws `SignalboxError` `server_not_found`, with the most similar name. */
   named(name: string): HostedServer {
     const server = this.#servers.get(name);
     if (server) return server;
@@ -88,7 +86,7 @@ export class ServerRegistry {
     return { changes, added: [...changes.added, ...changes.changed].map((name) => after.get(name)!) };
   }
 
-  /** Adds a server besides the configuration, in place of a stopped one of that name. */
+  /** Adds a server besides the configuration, in place of a stopped one with that name. */
   spawn(name: string, config: McpServerConfig): HostedServer {
     const after = new Map(this.#servers);
     const server = this.#replacement(name, config, after.get(name));
@@ -100,14 +98,14 @@ export class ServerRegistry {
   /** Ends all servers now. Resolves when their processes have exited. */
   async close(): Promise<void> {
     const closing = [...this.#servers.values(), ...this.#leaving].map((server) => server.close());
-    // One that fails must not keep the caller from waiting for the others.
+    // A server that fails to close must not keep the caller from waiting for the others.
     await Promise.allSettled(closing);
     await Promise.all(closing);
   }
 
   #replacement(name: string, config: McpServerConfig, old: HostedServer | undefined): HostedServer {
     if (old) this.#retire(old);
-    // Nobody has pinned what a server without pins offers.
+    // Nobody has accepted the definitions of a server without pins.
     const mayInherit = config.definitions !== 'pin' || old?.definitions !== undefined;
     const inherited = old?.isKnown && mayInherit ? old.heritage : undefined;
     return new HostedServer(name, config, this.#deps, inherited);

@@ -9,10 +9,11 @@ import type { StartFailure } from './starts/start-failure.ts';
 /**
  * The state of a hosted server or of one of its instances.
  * - `idle`: not started; the first call starts it.
- * - `ejected`: it failed too often, or its command is missing. `refused`: it is a worker of Signalbox. `needs_auth`: a person has to sign in. All three last
- *   until a reload.
- * - `stopped`: by an operator, or with the host.
- * - `disabled`: by the configuration.
+ * - `ejected`: it failed too often, or its command is missing. It stays so until a reload.
+ * - `refused`: it is a worker of Signalbox. It stays so until a reload.
+ * - `needs_auth`: a person has to sign in. It stays so until a reload.
+ * - `stopped`: an operator stopped it, or the host is closed.
+ * - `disabled`: the configuration disables it.
  */
 export type ServerState =
   | 'idle'
@@ -39,22 +40,22 @@ export interface ServerStatus extends CallStats {
   pids: number[];
   /** The first of {@link pids}. */
   pid?: number;
-  /** The uptime of the instance that is up longest. */
+  /** The uptime of the longest-running instance. */
   uptimeMs?: number;
   /** The number of starts after the first, of all present instances. */
   restarts: number;
   toolCount: number;
-  /** What is wrong with its tools, at most some twenty problems; free of secrets. */
+  /** The problems of its tools, at most about twenty; free of secrets. */
   toolProblems: readonly ToolProblem[];
   /** The number of calls that wait for an answer of the server. */
   inFlight: number;
   /** The questions that it asked its callers in the middle of calls. */
   questions: AskedQuestions;
-  /** Where the sign-in stands, for a server that has one. */
+  /** The state of the sign-in, for a server that has one. */
   auth?: AuthState;
   /** The last error of any instance, free of secrets. */
   lastError?: string;
-  /** The time for which the oldest start that is under way has been running. */
+  /** The time for which the oldest running start has been under way. */
   startingMs?: number;
   /** The failure of the last start of an instance that has not started since; free of secrets, and for operators only. */
   startFailure?: StartFailure;
@@ -76,7 +77,7 @@ export interface InstanceStatus {
   startFailure: StartFailure | undefined;
 }
 
-/** The reason why nothing is known of a server's tools: its first start is under way, or no start has succeeded. */
+/** The reason why no list of a server's tools is known: its first start is running, or no start has succeeded. */
 export interface ToolGap {
   state: 'starting' | 'failed';
   /** The last error, free of secrets. */

@@ -4,7 +4,7 @@ import type { ToolList } from '../inventory/tool-list.ts';
 const nothing: ToolList = { tools: [], problems: [] };
 
 /**
- * Holds the tools of a server: its last good list or, until it has listed them, the list of its card or of the server
+ * Holds the tools of a server: the last list that could be read or, until the server has listed them, the list of its card or of the server
  * that it replaces.
  */
 export class ServerTools {
@@ -21,7 +21,7 @@ export class ServerTools {
     return this.#listed ?? this.#standIn ?? nothing;
   }
 
-  /** Whether anything is known of the tools. */
+  /** True if any list of the tools is known. */
   get isKnown(): boolean {
     return (this.#listed ?? this.#standIn) !== undefined;
   }

@@ -18,7 +18,7 @@ export class ByteRing {
     this.#total += chunk.length;
   }
 
-  /** Whether the first bytes are gone. */
+  /** True if the first bytes were dropped. */
   get isCut(): boolean {
     return this.#total > this.#bytes.length;
   }

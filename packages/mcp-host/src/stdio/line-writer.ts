@@ -19,7 +19,7 @@ export class LineWriter {
     });
   }
 
-  /** Whether the reader is behind. Further lines are accepted and kept in memory. */
+  /** True if the reader is behind. Further lines are accepted and kept in memory. */
   get isFull(): boolean {
     return this.#isFull;
   }

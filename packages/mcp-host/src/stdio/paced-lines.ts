@@ -1,8 +1,8 @@
 import type { NoticeBudget } from '../notice-budget.ts';
 
-/** What {@link PacedLines} does with lines and with their source. */
+/** The callbacks of {@link PacedLines}. */
 export interface PacedLinesDeps {
-  /** Handles a line. Returns true if it is an answer that is waited for, which costs nothing. */
+  /** Handles a line. Returns true if the line is an awaited answer, which costs nothing. */
   take: (line: string) => boolean;
   /** Called when no further lines should come. */
   onPause: () => void;

@@ -32,11 +32,11 @@ interface JsonRpcMessage {
   method?: unknown;
 }
 
-/** How long a process is given to end, and the callback for its start. */
+/** The times that a process gets to end, and the callback for its start. */
 export interface ProcessOptions extends CloseGrace {
   /** Monotonic milliseconds. */
   now: () => number;
-  /** Called with the id of the process as soon as there is one. Returns the function to call when it is gone. */
+  /** Called with the id of the process as soon as it has one. Returns the function to call when the process has ended. */
   onProcess?: (pid: number) => () => void;
 }
 
@@ -45,10 +45,10 @@ const nodeBounds = { maxDepth: Number.POSITIVE_INFINITY, maxNodes: maxAnswerNode
 
 const isObjectText = /^\s*\{/;
 
-/** The promise of every send that has nothing to wait for. */
+/** The result of every send that has nothing to wait for. */
 const sent = Promise.resolve();
 
-/** So many bytes may wait for a process that does not read its input; further messages are not sent. */
+/** The most bytes that may wait for a process that does not read its input; further messages are not sent. */
 const maxUnreadBytes = 32 * 1024 * 1024;
 
 /**
@@ -111,7 +111,7 @@ export class StdioTransport {
     return this.#obstacle;
   }
 
-  /** Whether a message sent now can reach the process. */
+  /** True if a message sent now can reach the process. */
   get isOpen(): boolean {
     return this.#writable;
   }
@@ -132,7 +132,7 @@ export class StdioTransport {
       if (onGone) this.#gone.promise.then(onGone);
       await once(child, 'spawn');
     } catch (error) {
-      // Not the error itself: its text holds the whole path of the command.
+      // The error itself is not used: its text holds the whole path of the command.
       const { obstacle, reason } = startProblem(this.#config, error);
       this.#obstacle = obstacle;
       this.#end = reason;
@@ -207,7 +207,7 @@ export class StdioTransport {
 
   /** Handles a line. Returns true if it is an answer to a request. */
   #take(line: string): boolean {
-    // Each node takes a character at least, so the nodes of most lines need not be counted.
+    // Each node takes at least one character, so the nodes of most lines need not be counted.
     if (line.length > bounds.nodes && jsonSize(line, nodeBounds).nodes > bounds.nodes) {
       return this.#refuseLine(line);
     }
@@ -293,7 +293,7 @@ export class StdioTransport {
     try {
       process.kill(-pid, signal);
     } catch {
-      // ESRCH: nobody of the group is left.
+      // ESRCH: no process of the group is left.
     }
   }
 
@@ -313,7 +313,7 @@ function spawnServer(config: StdioServerConfig): Child {
 }
 
 function jsonRpcOf(line: string): JsonRpcMessage | undefined {
-  // A failure to parse costs much more.
+  // A failing parse costs much more.
   if (!isObjectText.test(line)) return undefined;
   try {
     const value: unknown = JSON.parse(line);

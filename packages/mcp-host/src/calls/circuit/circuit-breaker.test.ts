@@ -92,7 +92,7 @@ describe('a circuit breaker', () => {
     fc.record({ at: fc.constant('wait' as const), ms: fc.integer({ min: 0, max: 2 * resetMs }) }),
   );
 
-  it('never has two probes, nor a call while it is open, whatever happens in whatever order', () => {
+  it('never lets two probes through, nor a call while it is open, for any sequence of events', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const { breaker, clock } = breakerAt(0, 1);

@@ -1,14 +1,14 @@
 /** The state of a circuit: calls pass, no call passes, or a single probe passes. */
 export type CircuitState = 'closed' | 'open' | 'half_open';
 
-/** How a call counts for the circuit. `neutral` does not count, for example because the call was cancelled. */
+/** The effect of a call on the circuit. A `neutral` call has none, for example because it was cancelled. */
 export type Verdict = 'success' | 'failure' | 'neutral';
 
-/** When a circuit opens, and for how long. */
+/** The conditions under which a circuit opens, and the time for which it stays open. */
 export interface CircuitOptions {
   /** The number of consecutive failures that opens the circuit. */
   threshold: number;
-  /** How long it then stays open, in milliseconds. */
+  /** The time for which it then stays open, in milliseconds. */
   resetMs: number;
   /** Monotonic milliseconds. */
   now: () => number;
@@ -21,16 +21,16 @@ export interface Permit {
   readonly era: number;
 }
 
-/** Says why no call is let through now. */
+/** The reason why no call is let through now, and the time until the next probe. */
 export interface Refusal {
-  /** The time until the next probe; 0 while a probe is under way, because nobody knows when it ends. */
+  /** The time until the next probe in milliseconds; 0 while a probe is under way, because nobody knows when it ends. */
   retryAfterMs: number;
   failures: number;
   /** The reason of the last failure. */
   cause: string | undefined;
 }
 
-/** How a verdict changed the state of the circuit. */
+/** The change that a verdict made to the state of the circuit; `undefined` if it made none. */
 export type CircuitChange = 'opened' | 'closed' | undefined;
 
 /**
@@ -61,7 +61,7 @@ export class CircuitBreaker {
     return this.#failures;
   }
 
-  /** Whether it has nothing to remember: it is closed, without failures, and no call is under way. */
+  /** True if the breaker has nothing to remember: it is closed, without failures, and no call is under way. */
   get isPristine(): boolean {
     return this.#openUntil === undefined && this.#failures === 0 && this.#callsUnderWay === 0;
   }
@@ -98,7 +98,7 @@ export class CircuitBreaker {
     return { isProbe, era: this.#era };
   }
 
-  /** A failed probe opens the circuit again, because the failures are still as many as it took to open it. */
+  /** A failed probe opens the circuit again, because the count of failures is still at the threshold. */
   #failed(): CircuitChange {
     this.#failures++;
     if (this.#failures < this.#options.threshold) return undefined;

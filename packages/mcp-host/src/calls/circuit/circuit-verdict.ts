@@ -1,29 +1,29 @@
 import type { Failure } from '@signalbox/tool-calls';
 import type { Verdict } from './circuit-breaker.ts';
 
-/** How long a call waited for its server, in milliseconds. */
+/** The time for which a call waited for its server, in milliseconds, and the facts to judge it by. */
 export interface CallWait {
   waitedMs: number;
   /** The server's own limit for a call, if its configuration has one. */
   limitMs?: number | undefined;
-  /** Whether the server reported progress, and so is slow rather than dead. */
+  /** True if the server reported progress: then it is slow rather than dead. */
   sawProgress?: boolean | undefined;
 }
 
-/** A server that has not answered for so long is unresponsive, unless a lower limit is configured for it. */
+/** A server that has not answered for this many milliseconds is unresponsive, unless a lower limit is configured for it. */
 const fairWaitMs = 30_000;
 
 /**
- * Whether the server had enough time to answer and showed no sign of life. A shorter wait is no failure, so that a
- * caller with a short deadline cannot open the circuit for others.
+ * Returns true if the server had enough time to answer and showed no sign of life. A shorter wait is no failure, so that a caller with a
+ * short deadline cannot open the circuit for others.
  */
 export function wasFairWait({ waitedMs, limitMs, sawProgress }: CallWait): boolean {
   return !sawProgress && waitedMs >= Math.min(limitMs ?? fairWaitMs, fairWaitMs);
 }
 
 /**
- * Says whether a failed call counts for or against its server. An answer of any kind, errors and refusals too, shows
- * that the server can be reached. `aborted` means that the caller cancelled the call.
+ * Returns whether a failed call counts for or against its server. An answer of any kind, also an error or a refusal, shows that the server
+ * can be reached. `aborted` means that the caller cancelled the call.
  */
 export function verdictOf(failure: Failure | undefined, aborted: boolean): Verdict {
   switch (failure?.kind) {

@@ -4,23 +4,23 @@ import type { ServerConnection } from '../../server-connection.ts';
 import type { ListReadings } from '../list-readings.ts';
 import { backoffMs } from './backoff.ts';
 
-/** After a reading, a server that announces nothing for so long is read at once on its next announcement. */
+/** A server that announced nothing for this many milliseconds after a reading is read at once on its next announcement. */
 const quietMs = 5_000;
-/** The longest time by which the list lags behind announcements that do not end. */
+/** The longest time by which the list lags behind announcements that do not end, in milliseconds. */
 const longestLagMs = 1_000;
 
 /** The dependencies of a {@link ListRefresh}. */
 export interface ListRefreshDeps<List> {
-  /** What is listed: `tools`. */
+  /** The name of the listed entries: `tools`. */
   what: string;
   /** Monotonic milliseconds. */
   now: () => number;
   random: () => number;
-  /** Is told while a list is due. */
+  /** Is told while a reading of the list is due. */
   readings: ListReadings;
   /** Ends all pauses. */
   stop: AbortSignal;
-  /** Waits so many milliseconds, or until the signal is aborted; default: a timer. */
+  /** Waits this many milliseconds, or until the signal is aborted; default: a timer. */
   wait?: (ms: number, signal: AbortSignal) => Promise<unknown>;
   /** Returns the connection to list over, while the server is ready. */
   connection: () => ServerConnection | undefined;
@@ -33,9 +33,9 @@ export interface ListRefreshDeps<List> {
 }
 
 /**
- * Reads a list of a server again when the server announces a change. There is one reading at a time; an announcement
- * during a reading causes one more, so the last list that was read is the latest. A server that announces changes all
- * the time is read ever more rarely, down to once a second.
+ * Reads a list of a server again when the server announces a change. There is one reading at a time; an announcement during a reading
+ * causes one more, so the last list that was read is the latest. The list of a server that keeps announcing changes is read less and less
+ * often, down to once a second.
  */
 export class ListRefresh<List> {
   readonly #deps: ListRefreshDeps<List>;
@@ -85,7 +85,7 @@ export class ListRefresh<List> {
     over();
   }
 
-  /** Returns how long the next reading has to wait: not at all after a quiet time, else longer each time. */
+  /** Returns the wait before the next reading in milliseconds: none after a quiet time, else longer each time. */
   #dueInMs(): number {
     const sinceMs = this.#deps.now() - this.#readAt;
     if (this.#readings === 0) return 0;

@@ -15,16 +15,16 @@ import type { ServerConnection } from '../../server-connection.ts';
 import type { ServerDeps } from '../server-deps.ts';
 import type { StartTrace } from '../starts/start-failure.ts';
 
-/** How long the lists of prompts and resources may keep the tools of their server waiting, in milliseconds. */
+/** The longest time for which the tools of a server wait for its lists of prompts and resources, in milliseconds. */
 const maxOffersMs = 10_000;
 
 /**
- * A connection and the tools of its server, or the reason why there is none. In that case no process is left running, and
- * `giveUp` is set if another start can't succeed.
+ * A connection and the tools of its server, or the reason why there is none. In that case no process is left, and `giveUp` is set if
+ * another start can't succeed.
  */
 export type StartResult = Started | FailedStart;
 
-/** A connection, the tools of its server, and what that offers beside them. */
+/** A connection, and the lists of its server. */
 export interface Started {
   connection: ServerConnection;
   list: ToolList;
@@ -35,7 +35,7 @@ interface FailedStart {
   reason: string;
   giveUp: 'needs_auth' | 'refused' | 'ejected' | undefined;
   stderrTail: string;
-  /** What was seen of the start; `undefined` for a server behind HTTP. */
+  /** The trace of the start; `undefined` for a server behind HTTP. */
   trace: StartTrace | undefined;
 }
 
@@ -50,11 +50,11 @@ export interface StartEvents
 export interface InstanceIdentity {
   /** The name of the server in the configuration. */
   readonly name: string;
-  /** The name of the instance; empty for the one that serves everybody. */
+  /** The name of the instance; empty for the one that serves all callers. */
   readonly instance: string;
   /** The configuration of the instance. */
   readonly config: McpServerConfig;
-  /** The folder for the files of the server, if its configuration names it. It is made before the start. */
+  /** The folder for the server's files, if its configuration names it. It is created before the start. */
   readonly dataFolder: string | undefined;
   /** The access to an HTTP server that has `auth`. */
   readonly authorizer: Authorizer | undefined;
@@ -104,7 +104,7 @@ export async function startServer(
   } catch (error) {
     const giveUp = endOf(error);
     if (!connection) {
-      // When it is aborted, the queue does not wait for a start that is under way, whose process still has to exit.
+      // When it is aborted, the queue does not wait for a running start, whose process still has to exit.
       await started.connection?.then(
         (late) => late.close(),
         () => {},
@@ -124,7 +124,7 @@ export async function startServer(
   }
 }
 
-/** Makes the folder for the files of a server, shut to other users. Its error names no path, because agents may read it. */
+/** Makes the folder for the files of a server, closed to other users. Its error names no path, because agents may read it. */
 async function makeDataFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { recursive: true, mode: 0o700 });
@@ -147,7 +147,7 @@ function connectOptions(
   const questions = new ServerQuestions({
     server: name,
     declared,
-    // The instance that lists the tools serves nobody: no call of its agent is waited for.
+    // The instance that lists the tools serves no caller: no call of its agent is waited for.
     isShared: policyOf(config).share !== 'worker' || instance === listingInstance,
     waiting,
     now,
@@ -179,14 +179,14 @@ function connectOptions(
   };
 }
 
-/** Returns the state of a server that no further start can help. */
+/** Returns the state of a server for which another start is of no use. */
 function endOf(error: unknown): 'needs_auth' | 'refused' | undefined {
   if (!(error instanceof SignalboxError)) return undefined;
   if (error.code === 'serves_itself') return 'refused';
   return error.code === 'needs_auth' ? 'needs_auth' : undefined;
 }
 
-/** Returns true if a process could not be started for a reason that stays until somebody repairs it. */
+/** Returns true if a process could not be started for a reason that stays until a person repairs it. */
 function needsRepair({ obstacle }: StartTrace): boolean {
   return ['no_command', 'no_interpreter', 'not_executable', 'no_directory'].includes(obstacle);
 }
