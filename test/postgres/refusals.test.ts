@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { installedPostgres } from '@signalbox/store-postgres/temporary-server';
 import { tempDir } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
-import { installedPostgres } from '../support/postgres/postgres-binaries.ts';
 import { startPostgres } from '../support/postgres/postgres-server.ts';
 import { openMessages, serverUrl, testSchema } from '../support/postgres/test-store.ts';
 import { message } from '../support/store/test-store.ts';

