@@ -25,17 +25,17 @@ export interface CapabilityOptions {
   log?: (event: CapabilityEvent) => void;
   /** Replaces the guarded fetch. The network rules are then the caller's task. */
   fetch?: CapabilityFetch;
-  /** Whether files are read again when they change. */
+  /** True: files are read again when they change. */
   watch?: boolean;
-  /** Asked whenever watched files have changed: they are read again only if it returns true. Always unless given. */
+  /** Called whenever watched files have changed: they are read again only if it returns true. By default they always are. */
   mayReload?: () => boolean;
-  /** The time for which files must not have changed before they are read again; 500 unless given. */
+  /** The time for which files must be unchanged before they are read again, in milliseconds; 500 unless given. */
   debounceMs?: number;
 }
 
-/** The tools of capability files. Disposing it aborts the calls under way. */
+/** The tools of capability files. Disposing it aborts the running calls. */
 export interface CapabilityCatalog extends ToolProvider, AsyncDisposable {
-  /** Reads every file again, and resolves when the new tools are there. Calls under way keep the definition with which they began. */
+  /** Reads every file again, and resolves when the new tools are on offer. Running calls keep the definition with which they began. */
   reload(): Promise<void>;
 }
 
@@ -109,7 +109,7 @@ class FileCatalog implements CapabilityCatalog {
   async call(name: string, args: Record<string, unknown>, options: CallOptions): Promise<ToolCallResult> {
     const capability = this.#snapshot.byName.get(name);
     if (!capability) {
-      // Similar names are suggested where it is known which tools the caller may use.
+      // Similar names are suggested by the code that knows which tools the caller may use.
       const message = `no tool is named '${name.slice(0, 128)}'`;
       return { error: toolCallError('tool_not_found', message, { mayHaveRun: false }) };
     }

@@ -42,12 +42,12 @@ export async function readDeadLetter(
   return (await client.admin('dead_show', { seq })).message;
 }
 
-/** What was done with each of the named dead letters, by sequence number. */
+/** The result for each of the named dead letters, by sequence number. */
 export interface DeadLetterChanges {
   done: number[];
-  /** Numbers that no dead letter has. */
+  /** The numbers that belong to no dead letter. */
   unknown: number[];
-  /** Those that stay dead because their inbox cannot take them now, with the broker's code. */
+  /** The dead letters that stay dead because their inbox cannot take them now, with the broker's code. */
   refused: { seq: number; code: string }[];
 }
 

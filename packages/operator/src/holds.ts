@@ -2,7 +2,7 @@ import type { BrokerClient } from '@signalbox/client';
 import { type AdminParams, type Hold, SignalboxError } from '@signalbox/protocol';
 import { queryOrchestrator } from './orchestrator/orchestrator-request.ts';
 
-/** What a hold is on. */
+/** The target of a hold: an agent, a role, a tool or everything. */
 export type HoldTarget = Pick<Hold, 'on' | 'name'>;
 
 /**
@@ -21,12 +21,14 @@ export async function releaseHolds(
   return (await client.admin('release', which)).released;
 }
 
-/** Lists the holds that stand, the oldest first. */
+/** Lists the current holds, the oldest first. */
 export async function listHolds(client: BrokerClient): Promise<Hold[]> {
   return (await client.admin('holds', {})).holds;
 }
 
-/** Asks the orchestrator whether a pattern means a tool that is there now. Rejects with `unknown_hold`, and the nearest tool, if none is. */
+/**
+ * Asks the orchestrator whether a pattern matches a tool that exists now. Rejects with `unknown_hold` and the nearest tool if none matches.
+ */
 export async function checkToolPattern(
   client: BrokerClient,
   orchestrator: string,

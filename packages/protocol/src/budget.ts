@@ -1,9 +1,9 @@
-/** Whoever is over a budget waits for at least so many milliseconds, so that what comes next is handled together. */
+/** The shortest wait of an owner that is over its budget, in milliseconds. Later work then comes in larger batches. */
 const leastWaitMs = 20;
 
 /**
- * An allowance that grows by `perSecond` up to `burst`. Spending is never refused: what is spent beyond the allowance is a debt, and
- * {@link Budget.waitMs} tells when it is paid. It reads no clock, so that spending costs one subtraction.
+ * An allowance that grows by `perSecond` up to `burst`. Spending is never refused: spending beyond the allowance makes a debt, and {@link
+ * Budget.waitMs} returns the time until it is paid. The class reads no clock, so that spending costs one subtraction.
  */
 export class Budget {
   readonly #perSecond: number;
@@ -18,7 +18,7 @@ export class Budget {
     this.#at = now;
   }
 
-  /** True if more was spent than is allowed, as far as is known since {@link waitMs} was last called. */
+  /** True if more was spent than is allowed, by the time of the last call of {@link waitMs}. */
   get isOverdrawn(): boolean {
     return this.#left < 0;
   }
@@ -34,7 +34,7 @@ export class Budget {
     return this.#left >= 0 ? 0 : Math.max(leastWaitMs, Math.ceil((-this.#left / this.#perSecond) * 1000));
   }
 
-  /** True if nothing that was spent still counts. */
+  /** Returns true if the whole allowance is available. `now` is in monotonic milliseconds. */
   isFull(now: number): boolean {
     this.waitMs(now);
     return this.#left === this.#burst;

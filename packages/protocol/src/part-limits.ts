@@ -72,7 +72,7 @@ export const faceLimits = {
 /** The values of {@link faceLimits}, which gives the meaning and the unit of each. */
 export type FaceLimits = { [Name in keyof typeof faceLimits]: number };
 
-/** The limits of what the calls that an orchestrator holds take in memory; the configuration has them under `orchestrator.limits.calls`. */
+/** The limits on the memory of the calls that an orchestrator holds; the configuration has them under `orchestrator.limits.calls`. */
 export const callLimits = {
   bytesPerWorker: {
     default: 16 * MiB,
@@ -93,8 +93,8 @@ export const callLimits = {
 export type CallSizeLimits = { [Name in keyof typeof callLimits]: number };
 
 /**
- * The limits of what a journal of calls keeps of settled calls, so that a request that comes again gets its reply; the configuration has
- * them under `orchestrator.limits.journal`. The oldest calls and replies go first. Calls that are not settled stay.
+ * The limits of a journal for settled calls, which it keeps so that a repeated request gets its reply; the configuration has them under
+ * `orchestrator.limits.journal`. The oldest calls and replies are dropped first. Calls that are not settled stay.
  */
 export const journalLimits = {
   ageMs: {
@@ -115,7 +115,8 @@ export const journalLimits = {
   keptBytesPerAgent: { default: 64 * MiB, meaning: 'Bytes of them.' },
   keptBytes: {
     default: 1024 * MiB,
-    meaning: 'Bytes of such replies to all agents. Of more, those of the agent with the most are dropped.',
+    meaning:
+      'Bytes of these replies to all agents. Beyond it, replies to the agent with the most bytes are dropped.',
   },
   approvals: {
     default: 20_000,
@@ -128,12 +129,12 @@ export const journalLimits = {
 /** The values of {@link journalLimits}, which gives the meaning and the unit of each. */
 export type JournalLimits = { [Name in keyof typeof journalLimits]: number };
 
-/** The limits of a journal whose operator changed none. */
+/** The default limits of a journal. */
 export const defaultJournalLimits: JournalLimits = defaultsOf(journalLimits);
 
 /**
- * The limits of the large results that an orchestrator keeps; the configuration has them under `orchestrator.limits.results`. Nothing is
- * deleted before its time: what does not fit is not kept.
+ * The limits of the large results that an orchestrator keeps; the configuration has them under `orchestrator.limits.results`. No result is
+ * deleted before its time: one that does not fit is not kept.
  */
 export const resultLimits = {
   ageMs: {
@@ -158,13 +159,13 @@ export const resultLimits = {
 /** The values of {@link resultLimits}, which gives the meaning and the unit of each. */
 export type ResultLimits = { [Name in keyof typeof resultLimits]: number };
 
-/** The limits of kept results whose operator changed none. */
+/** The default limits of kept results. */
 export const defaultResultLimits: ResultLimits = defaultsOf(resultLimits);
 
-/** The limits of an HTTP face whose operator changed none. */
+/** The default limits of an HTTP face. */
 export const defaultFaceLimits: FaceLimits = defaultsOf(faceLimits);
 
-/** The limits of an orchestrator whose operator changed none. */
+/** The default limits of an orchestrator's calls. */
 export const defaultCallSizeLimits: CallSizeLimits = defaultsOf(callLimits);
 
 function defaultsOf<Name extends string>(table: Readonly<Record<Name, LimitEntry>>): Record<Name, number> {

@@ -1,23 +1,23 @@
-/** How much of one unit each owner may hold, and all owners together. */
+/** The most that each owner may hold of one unit, and the most that all owners together may hold. */
 export interface RoomLimit {
   each: number;
   all: number;
 }
 
-/** Why something does not fit. `each`: the owner's own limit is reached. `all`: the rest is kept for other owners. */
+/** The reason why something does not fit. `each`: the owner's own limit is reached. `all`: the rest is kept for other owners. */
 export interface Shortage<Unit extends string> {
   unit: Unit;
   of: keyof RoomLimit;
   limit: number;
-  /** True if it would not fit into an empty room either, so that there is no use in trying again. */
+  /** True if it would not fit into an empty room either, so that trying again is useless. */
   isFinal: boolean;
 }
 
 type Amounts<Unit extends string> = Readonly<Partial<Record<Unit, number>>>;
 
 /**
- * Counts what owners hold of several units, such as bytes and calls. Besides its own limit, an owner may hold at most as much as is
- * left for all others, so that greedy owners leave room for modest ones.
+ * Counts the amounts that owners hold of several units, such as bytes and calls. Besides its own limit, an owner may hold at most as much
+ * as is left for all others, so that a greedy owner leaves room for modest ones.
  */
 export class SharedRoom<Unit extends string> {
   readonly #limits: Readonly<Record<Unit, RoomLimit>>;
@@ -31,7 +31,7 @@ export class SharedRoom<Unit extends string> {
     this.#held = this.#nothing();
   }
 
-  /** Takes room. If one of the amounts does not fit, returns which one and takes nothing. */
+  /** Takes room for the amounts. If one of them does not fit, returns which one, and takes nothing. */
   take(owner: string, amounts: Amounts<Unit>): Shortage<Unit> | undefined {
     const own = this.#byOwner.get(owner) ?? this.#nothing();
     for (const unit of this.#units) {
@@ -43,7 +43,7 @@ export class SharedRoom<Unit extends string> {
     return undefined;
   }
 
-  /** Counts what an owner holds already, whatever the limits: nothing more fits until it is given back. */
+  /** Counts amounts that an owner holds already, without a limit. No further amounts fit while the owner is over its limit. */
   hold(owner: string, amounts: Amounts<Unit>): void {
     const own = this.#byOwner.get(owner) ?? this.#nothing();
     this.#byOwner.set(owner, own);
@@ -58,7 +58,7 @@ export class SharedRoom<Unit extends string> {
     if (this.#units.every((unit) => own[unit] === 0)) this.#byOwner.delete(owner);
   }
 
-  /** How much all owners hold of a unit. */
+  /** Returns the amount of a unit that all owners hold. */
   held(unit: Unit): number {
     return this.#held[unit];
   }

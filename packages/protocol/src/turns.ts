@@ -1,7 +1,7 @@
-/** The units of work that one agent's connections do in a turn of the event loop, where nothing else is said. */
+/** The default number of units of work that one agent's connections do in a turn of the event loop. */
 export const unitsPerTurn = 250;
 
-/** A connection from which nothing is read while a turn is over. It may share turns of two kinds, which stop it apart. */
+/** A connection that is not read while a turn is over. It may take part in turns of two kinds, which stop it independently. */
 export interface TurnReader {
   stopReading(turns: Turns): void;
   readOn(turns: Turns): void;
@@ -9,9 +9,9 @@ export interface TurnReader {
 
 /**
  * Divides turns of the event loop among the agents that share a process (deficit round robin). Each agent has one object of this class for
- * all its connections. In a turn they use so many units of work. Then they wait, and nothing is read from them, until the others had
- * their turn. A piece of work that takes more than a turn is paid in the turns that follow. With a `parent`, what is done in these
- * turns is also done in those of the parent, which several agents share.
+ * all its connections. In a turn the connections use a number of units of work. Then they wait, and nothing is read from them, until the
+ * others had their turn. A piece of work that takes more than a turn is paid in the following turns. With a `parent`, work in these turns
+ * also counts in those of the parent, which several agents share.
  */
 export class Turns {
   readonly #units: number;
@@ -40,13 +40,13 @@ export class Turns {
     if (this.#left <= 0) reader.stopReading(this);
   }
 
-  /** Removes a connection that is over. */
+  /** Removes a connection that has ended. */
   remove(reader: TurnReader): void {
     this.#parent?.remove(reader);
     this.#readers.delete(reader);
   }
 
-  /** Puts a connection from which something was read behind the others. */
+  /** Moves a connection from which something was read behind the others. */
   wasRead(reader: TurnReader): void {
     this.#parent?.wasRead(reader);
     if (this.#readers.delete(reader)) this.#readers.add(reader);
@@ -79,7 +79,10 @@ export class Turns {
     setImmediate(this.#refill);
   }
 
-  /** What was not used up belongs to a turn of the event loop that has ended. An agent that is busy alone would wait for nobody otherwise. */
+  /**
+   * Unused units belong to a turn of the event loop that has ended. Without the refill, an agent that is busy alone would wait although
+   * nobody else works.
+   */
   readonly #refill = (): void => {
     this.#isRefillDue = false;
     if (this.#left > 0) this.#left = this.#units;
@@ -95,7 +98,7 @@ export class Turns {
     this.#waiting = [];
     let done = 0;
     while (done < waiting.length && this.#left > 0) this.take(waiting[done++]!);
-    // Those that had no turn go before those that have to wait again.
+    // Work that had no turn comes before work that has to wait again.
     this.#waiting = [...waiting.slice(done), ...this.#waiting];
     if (this.#left <= 0) return;
     for (const reader of this.#readers) reader.readOn(this);

@@ -24,6 +24,6 @@ test('A text on one line keeps no line ends.', () => {
   expect(visibleLine('a\r\nb\tc\u0085d')).toBe('a\\x0d\\x0ab\tc\\x85d');
 });
 
-test('Quoting a text puts a bar before each line, whatever ends it.', () => {
+test('Quoting a text puts a bar before each line, for every character that ends a line.', () => {
   expect(quotedLines('a\r\nb\vc\u2028d\x1b')).toEqual(['| a', '| b', '| c', '| d\\x1b']);
 });

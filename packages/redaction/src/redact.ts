@@ -1,11 +1,11 @@
 import { mayHoldEscapes, spellingsOf } from './spellings.ts';
 
-/** Shorter values are words and numbers, not secrets; replacing them would garble the text. */
+/** Shorter values are words and numbers rather than secrets; replacing them would garble the text. */
 const shortestSecret = 6;
 
 /**
- * Makes a function that replaces these values in a text by `[redacted]`, also as they look in URLs and in JSON, whichever of their
- * characters are escaped there. Values of fewer than `shortest` characters (6 unless given) stay.
+ * Makes a function that replaces these values in a text by `[redacted]`. It also finds them in the forms that URLs and JSON use, no matter
+ * which of their characters are escaped. Values of fewer than `shortest` characters (6 unless given) stay.
  */
 export function redactorOf(values: readonly string[], shortest = shortestSecret): (text: string) => string {
   const secrets = formsOf(values, shortest);

@@ -9,7 +9,7 @@ interface Case {
   schema: object;
   value: unknown;
   written: unknown;
-  /** How many parts are written as text, those inside a text not counted. */
+  /** The number of parts that are written as text; parts inside a text are not counted. */
   texts: number;
 }
 
@@ -100,7 +100,7 @@ it('never changes what fits, and changes nothing twice', () => {
   );
 });
 
-it('never throws, whatever the schema and the arguments are', () => {
+it('never throws, for any schema and any arguments', () => {
   const words = fc.constantFrom(
     'type',
     'properties',

@@ -58,7 +58,7 @@ describe('the other form of a value', () => {
     expect(losslessForm(value)).toBeUndefined();
   });
 
-  it('leads back to the value it is the form of, whatever it is', () => {
+  it('leads back to the value that it is the form of, for every value', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.double(), fc.integer(), fc.boolean(), numberTexts()), (value) => {
         const other = losslessForm(value);

@@ -5,13 +5,13 @@ import { cut, jsonText, listed, quoted } from './text.ts';
 const maxValues = 20;
 const maxText = 300;
 
-/** One thing that is wrong with the arguments. */
+/** One problem of the arguments. */
 export interface Violation {
   /** A JSON pointer to the value. */
   pointer: string;
   /** Completes a sentence that begins with the pointer, such as "must be a number". */
   text: string;
-  /** Whether the message shows the value, because it is there and helps to understand the violation. */
+  /** True if the message shows the value: it exists and helps to understand the violation. */
   showsValue: boolean;
   /** The name that was given, and the one that was probably meant. */
   suggestion?: { given: string; name: string } | undefined;
@@ -53,7 +53,7 @@ function mostItems({ limit, len }: Params): string {
   return `have at most ${limit ?? len} items`;
 }
 
-/** Describes an error of ajv; `undefined` for one that only follows from others. */
+/** Describes an error of ajv; `undefined` for an error that only follows from others. */
 export function violationOf({
   keyword,
   instancePath: at,

@@ -1,6 +1,6 @@
 import { isJsonObject } from '@signalbox/protocol';
 
-/** Tells whether a document says that it is written in draft-07 or an older dialect. */
+/** Returns true if a document says that it is written in draft-07 or an older dialect. */
 export function isDraft07(document: Record<string, unknown>): boolean {
   return /draft-0[3-7]/.test(String(document.$schema));
 }
@@ -13,7 +13,7 @@ export function toPresentDialect(schema: Record<string, unknown>, draft07: boole
   const translated = { ...schema };
   if (draft07) {
     for (const keyword of laterKeywords) delete translated[keyword];
-    // In draft-07 nothing counts beside a reference.
+    // In draft-07, a reference makes all keywords beside it meaningless.
     if (typeof translated.$ref === 'string') return { $ref: translated.$ref };
   }
   if (Array.isArray(translated.items)) {
@@ -34,7 +34,7 @@ export function toPresentDialect(schema: Record<string, unknown>, draft07: boole
   return translated;
 }
 
-/** Keywords that came after draft-07, where they mean nothing. */
+/** Keywords that came after draft-07 and have no meaning there. */
 const laterKeywords = [
   'prefixItems',
   'minContains',
@@ -48,7 +48,9 @@ const laterKeywords = [
   '$dynamicAnchor',
 ];
 
-/** Until draft-04, and in OpenAPI 3.0, `exclusiveMinimum: true` makes `minimum` exclusive. */
+/**
+ * Translates `exclusiveMinimum: true`, which makes `minimum` exclusive up to draft-04 and in OpenAPI 3.0. The same goes for the maximum.
+ */
 function translateLimit(schema: Record<string, unknown>, exclusive: string, inclusive: string): void {
   const { [exclusive]: isExclusive, [inclusive]: limit } = schema;
   if (typeof isExclusive !== 'boolean') return;

@@ -9,13 +9,13 @@ import {
 import type { Capability } from '../document/compile-capability.ts';
 import { type CapabilityFetch, callProvider } from './call-provider.ts';
 
-/** One line for the log. `event` says what happened, the other fields are its facts. */
+/** One line for the log. `event` names what happened, the other fields are its facts. */
 export interface CapabilityEvent {
   event: string;
   [fact: string]: unknown;
 }
 
-/** What a call needs besides its tool. */
+/** The dependencies of a call. */
 export interface CallDeps {
   fetch: CapabilityFetch;
   /** Monotonic milliseconds. */
@@ -90,7 +90,7 @@ async function callProviders(
   return { error: last! };
 }
 
-/** Asking another provider repeats the call, unless this one has never seen it. */
+/** Asking another provider repeats the call, unless the first provider has never seen it. */
 function mayTryNext({ kind }: Failure, tool: Tool, repeatable: boolean): boolean {
   if (kind === 'bad_answer') return false;
   return kind === 'not_sent' ? mayRepeat(tool, false) : repeatable;

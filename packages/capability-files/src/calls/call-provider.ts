@@ -19,15 +19,15 @@ import type { Values } from '../templates/template.ts';
 import { isAboutAccess, judgeStatus } from './response-status.ts';
 import { refusal, resultOf } from './tool-result.ts';
 
-/** A `fetch` as `createGuardedFetch` makes it; one that stands in for it has to keep to the same rules. */
+/** The type of the `fetch` that `createGuardedFetch` makes. A replacement has to obey the same rules. */
 export type CapabilityFetch = (url: string | URL, init?: GuardedInit) => Promise<Response>;
 
-/** One call with all that a provider needs for it. */
+/** One call, and the values that a provider needs for it. */
 export interface ProviderCall {
   capability: Capability;
   values: Values;
   options: CallOptions;
-  /** Whether the call may be made again although it was sent. */
+  /** True if the call may be made again although it was sent. */
   repeatable: boolean;
   /** The time that the caller still allows, in milliseconds. */
   timeoutMs: number;
@@ -40,8 +40,8 @@ const excerptLength = 300;
 const timedOut: Failure = { kind: 'timed_out', reason: 'no answer in time' };
 
 /**
- * Calls one provider. An error with a `failure` happened on the way, so that another provider may do better. Never rejects; no
- * error and no result holds a secret.
+ * Calls one provider. If the error has a `failure`, the provider could not be used, and another one may succeed. Never rejects; no error
+ * and no result holds a secret.
  */
 export async function callProvider(provider: Provider, call: ProviderCall): Promise<ToolCallResult> {
   const prepared = prepareRequest(provider, call);
@@ -110,7 +110,7 @@ async function exchange(
   const reading = isAboutAccess(answer.status) ? undefined : provider.service.read(answer, call.id);
   if (!reading)
     return resultOfStatus(provider, call, response.headers, { ...answer, text: redact(answer.text) });
-  // Secrets are looked for in the texts that were parsed: in JSON a character can be written in several ways.
+  // Secrets are looked for in the parsed texts, because JSON can write a character in several ways.
   const outcome = resultOf(withTexts(reading, redact), provider, call.capability);
   if ('result' in outcome) return outcome;
   return { error: toolCallError('internal', outcome.unusable, { mayHaveRun: true }) };
@@ -148,7 +148,7 @@ function failedCall(
   };
 }
 
-/** Returns what went wrong on the way. A request that the guarded fetch refuses is an error in itself, and no failure. */
+/** Returns the failure of a request that threw. A request that the guarded fetch refuses is an error of the call, and no failure. */
 function failureIn(thrown: unknown): Failure | ToolCallError {
   if (thrown instanceof SignalboxError) {
     const { code, message, details } = thrown;
@@ -162,7 +162,7 @@ function failureIn(thrown: unknown): Failure | ToolCallError {
   return networkFailure(thrown) ?? { kind: 'bad_answer', reason: messageOf(thrown) };
 }
 
-/** Returns the code of a TLS handshake that failed, which is before anything was sent. */
+/** Returns the code of a failed TLS handshake, before which nothing was sent. */
 function tlsCode(thrown: unknown): string | undefined {
   const cause = thrown instanceof Error ? thrown.cause : undefined;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';

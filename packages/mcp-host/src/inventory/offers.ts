@@ -27,7 +27,7 @@ export interface OfferedTemplate {
   isHidden: boolean;
 }
 
-/** The prompts, resources and templates of all servers, in the order of the configuration. Hidden ones can be used, but are not listed. */
+/** Everything that the servers offer besides tools, in the order of the configuration. Hidden items can be used, but are not listed. */
 export interface Offers {
   prompts: OfferedPrompt[];
   resources: OfferedResource[];

@@ -1,6 +1,6 @@
 import type { MetricFamily, MetricInfo } from './metric-family.ts';
 
-/** A metric of which the values come from elsewhere. */
+/** A metric whose values another process reports. */
 export interface ReportedMetric extends MetricInfo {
   readonly type: MetricFamily['type'];
   /** The upper bounds of a histogram. */
@@ -10,14 +10,14 @@ export interface ReportedMetric extends MetricInfo {
 /** The samples of one metric, each with the values of its labels first. They have the shape of the metric's type. */
 type ReportedSamples = readonly (readonly [labels: readonly string[], ...values: unknown[]])[];
 
-/** What one process reports of itself: samples by the keys of the metrics. */
+/** The figures that one process reports about itself: samples by the keys of the metrics. */
 export interface Reported {
   /** The value of the first label of all its samples. */
   by: string;
   figures: { readonly [key: string]: ReportedSamples | undefined };
 }
 
-/** Makes families of the figures that processes report of themselves. Their first label, `label`, tells whose they are. */
+/** Makes families of the figures that processes report about themselves. Their first label, `label`, names the process. */
 export function reportedFamilies(
   metrics: { readonly [key: string]: ReportedMetric },
   label: string,

@@ -6,26 +6,29 @@ import { type WorkerStatus, workerStatus } from './worker-status.ts';
 export interface AgentSummary {
   agent: string;
   roles: string[];
-  /** `connected`: it announces nothing that says more. `group`: agents that share an inbox. */
+  /** `connected`: it is connected and announces no state of its own. `group`: agents that share an inbox. */
   state: 'working' | 'idle' | 'tools_lost' | 'connected' | 'offline' | 'group';
-  /** The calls that it waits for, or the messages that it works on. */
+  /** The number of calls that it waits for, or of messages that it works on. */
   running: number;
-  /** Who holds it, since when and why. Absent if nobody does, or it is not connected. */
+  /** The hold on the agent: who placed it, when and why. Absent if there is none, or the agent is not connected. */
   on_hold?: string;
-  /** When its oldest connection began. Absent if it is not connected. */
+  /** The time when its oldest connection began. Absent if it is not connected. */
   connected_at?: number;
-  /** The messages that wait in its own inbox, and those of them that it was handed. Absent if nobody knows, as `held` is of another broker. */
+  /**
+   * The number of messages that wait in its own inbox, and of those among them that it was handed. Absent if unknown, as `held` is of an
+   * agent at another broker.
+   */
   mail?: { unread: number; held?: number | undefined };
-  /** When the oldest message in its own inbox was created. Absent if that is not known, or none waits. */
+  /** The time when the oldest message in its own inbox was created. Absent if the time is unknown, or no message waits. */
   oldest_at?: number;
   /** The MCP clients that it runs, or the commands that were started for it. */
   clients: string[];
   last_output?: { at?: number; text: string };
-  /** How often `worker run` started its command anew. Absent if nobody knows. */
+  /** The number of times that `worker run` restarted its command. Absent if unknown. */
   restarts?: number;
   /** The brokers through which it is connected, if several share the store. */
   brokers: string[];
-  /** What programs other than workers of Signalbox announced. */
+  /** The statuses that programs other than workers of Signalbox announced. */
   announced: unknown[];
 }
 
@@ -43,7 +46,7 @@ export function agentSummaries(
     ...[...byAgent].map(([agent, of]) => connectedSummary(agent, of, mail.get(agent))),
     ...waiting.filter(({ agent }) => !byAgent.has(agent)).map(offlineSummary),
   ];
-  // Names of one run end in numbers: w-2 stands before w-10.
+  // The names of one run end in numbers: w-2 stands before w-10.
   const names = new Intl.Collator('en', { numeric: true });
   return summaries.sort((a, b) => names.compare(a.agent, b.agent));
 }

@@ -4,16 +4,16 @@ import { queryOrchestrator } from './orchestrator-request.ts';
 
 /** Selects approvals. */
 export interface ApprovalListQuery {
-  /** Also those that have ended. */
+  /** True: also the approvals that have ended. */
   all?: boolean;
-  /** Only the beginning of long arguments. */
+  /** True: only the beginning of long arguments. */
   brief?: boolean;
-  /** Goes on where the list before ended. */
+  /** Continues where the earlier list ended. */
   cursor?: string;
   limit: number;
 }
 
-/** How long the orchestrator has for each answer, in milliseconds; 10 s by default. */
+/** The time that the orchestrator has for each answer, in milliseconds; 10 s by default. */
 export interface AnswerTime {
   timeoutMs?: number;
 }
@@ -57,7 +57,7 @@ export async function readApproval(
   throw new SignalboxError('bad_body', `the orchestrator did not answer which approval '${id}' is`);
 }
 
-/** Decides on a call that waits. `decided` is false if it had ended before, so that this decision changed nothing. */
+/** Decides on a waiting call. `decided` is false if the wait had ended before, so that this decision changed nothing. */
 export async function decideApproval(
   client: BrokerClient,
   orchestrator: string,
@@ -83,7 +83,7 @@ export async function listStandingApprovals(
   return (await queryOrchestrator(client, orchestrator, { op: 'standing_approvals' }, time)).standing;
 }
 
-/** Ends a standing approval, and returns what it was. */
+/** Ends a standing approval, and returns it. */
 export async function revokeStandingApproval(
   client: BrokerClient,
   orchestrator: string,

@@ -13,7 +13,7 @@ import { listHolds } from '../holds.ts';
 import { queryOrchestrator } from '../orchestrator/orchestrator-request.ts';
 import { listOfflineWithMail } from '../waiting-agents.ts';
 
-/** The time to wait for the orchestrator, in milliseconds: the rest of a status is worth more than a complete one. */
+/** The longest wait for the orchestrator, in milliseconds: a status without it is worth more than a late one. */
 const orchestratorTimeoutMs = 5000;
 /** The most offline agents that are counted. */
 const maxOffline = 1000;
@@ -22,23 +22,23 @@ const maxOffline = 1000;
 export interface Status {
   broker: BrokerStats;
   hold: ClockHold | undefined;
-  /** The holds that stand, the oldest first. */
+  /** The current holds, the oldest first. */
   holds: Hold[];
-  /** Connected agents but the orchestrator, how many of them have unread mail, and how many others are not connected and have some. */
+  /** The number of connected agents without the orchestrator, of those with unread mail, and of agents with mail that are not connected. */
   agents: { connected: number; withMail: number; offlineWithMail: number };
   orchestrator: OrchestratorStatus;
 }
 
-/** The state of an orchestrator. `servers` is empty, and the rest is absent, unless it answers. */
+/** The state of an orchestrator. `servers` is empty and the other fields are absent if it does not answer. */
 export interface OrchestratorStatus {
   name: string;
   state: 'ready' | 'not_connected' | 'silent';
-  /** Why it gave no answer. */
+  /** The reason why it gave no answer. */
   reason?: string;
   servers: ServerReport[];
-  /** How many calls wait for a person. */
+  /** The number of calls that wait for a person. */
   approvals?: ServersReply['approvals'];
-  /** How many calls wait because of a hold. */
+  /** The number of calls that wait because of a hold. */
   calls_held?: number;
   /** The large results that it keeps for agents. */
   kept_results?: ServersReply['kept_results'];
@@ -54,7 +54,7 @@ export async function readStatus(
   const hold = await readClock(client);
   const holds = await listHolds(client);
   const { connections: connected, waiting } = fleet ?? (await readFleet(client));
-  // Where many have mail, those that are not connected may be among those that were not read.
+  // If many agents have mail, disconnected ones may be among those that were not read.
   const offline = waiting.more
     ? (await listOfflineWithMail(client, { limit: maxOffline })).agents
     : waiting.agents.filter((one) => !one.connected).slice(0, maxOffline);

@@ -38,7 +38,7 @@ it('takes text as well as bytes, and counts its bytes', () => {
   expect(() => reader.push('éé')).toThrow(expect.objectContaining({ code: 'line_too_long' }));
 });
 
-it('writes JSON on one line, whatever a reader takes for the end of a line', () => {
+it('writes JSON on one line, for every character that a reader may take for the end of a line', () => {
   const value = { a: 'x\u2028y\u2029\n' };
   expect(jsonLine(value)).toBe('{"a":"x\\u2028y\\u2029\\n"}');
   expect(JSON.parse(jsonLine(value))).toEqual(value);

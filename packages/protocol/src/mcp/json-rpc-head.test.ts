@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { jsonRpcHead } from './json-rpc-head.ts';
 
-it('finds id and method at the top level, wherever they stand and whatever the rest holds', () => {
+it('finds id and method at the top level, at any position and beside any other fields', () => {
   const params = { id: 9, method: 'no', text: '{"id":8,\\"method\\":"x"', list: [{ id: 7 }, ['}', '"']] };
   for (const message of [
     { jsonrpc: '2.0', id: 3, method: 'tools/call', params },

@@ -18,7 +18,7 @@ it('lets a sent call be made again only if its tool says that this is safe', () 
   expect(mayRepeat(tool(), true)).toBe(false);
 });
 
-it("puts the operator's word above the server's own claim, whatever the server writes there", () => {
+it("puts the operator's word above every claim of the server itself", () => {
   const readOnly = tool({ readOnlyHint: true });
   expect(mayRepeat(withRepeatOverride(tool(), 'safe'), true)).toBe(true);
   expect(mayRepeat(withRepeatOverride(readOnly, 'never'), true)).toBe(false);

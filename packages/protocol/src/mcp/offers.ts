@@ -40,17 +40,17 @@ export const resourceTemplateSchema = z.looseObject({
 /** A template of resources in MCP's own form. Unknown fields are kept. */
 export type ResourceTemplate = z.infer<typeof resourceTemplateSchema>;
 
-/** Accepts the kinds of things that a role may be offered beside tools. */
+/** Accepts the kinds that a role may be offered besides tools. */
 export const offeredKindsSchema = z.object({
   prompts: z.literal(true).optional(),
   resources: z.literal(true).optional().describe('Resources and their templates.'),
 });
-/** The kinds of things that a role may be offered beside tools: the policy says so, whichever servers are up. */
+/** The kinds that a role may be offered besides tools. The policy decides, no matter which servers are up. */
 export type OfferedKinds = z.infer<typeof offeredKindsSchema>;
 
-/** Accepts what a server says of itself. */
+/** Accepts a server's instructions. */
 export const serverInstructionsSchema = z.object({ server: z.string(), text: z.string() });
-/** What a hosted server says of itself to the models that use it. */
+/** The instructions of a hosted server for the models that use it. */
 export type ServerInstructions = z.infer<typeof serverInstructionsSchema>;
 
 /** The methods of MCP that `op: request` passes to hosted servers. */

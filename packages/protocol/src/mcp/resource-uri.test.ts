@@ -48,7 +48,7 @@ test.each([
   expect(whyNotNormal(uri)).toEqual(expect.any(String));
 });
 
-test('A named URI leads back to its server and its URI, whatever the name of the server.', () => {
+test('A named URI leads back to its server and its URI, for every name of a server.', () => {
   for (const server of ['files', 'a/b', 'ä b', '%2e']) {
     const named = namedUri(server, 'file:///a/b?c');
     expect(parseNamedUri(named)).toEqual({ server, uri: 'file:///a/b?c' });

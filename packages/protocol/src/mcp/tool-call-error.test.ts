@@ -3,7 +3,7 @@ import { toolCallError } from './tool-call-error.ts';
 import { toolCallErrorSchema } from './tool-call-error-schema.ts';
 import { type ToolErrorCode, toolErrorCodes } from './tool-error-codes.ts';
 
-/** What the specification says of each code. */
+/** Each code with its category and its `retryable`, as the specification lists them. */
 const table: [ToolErrorCode, string, boolean][] = [
   ['tool_not_found', 'permanent', false],
   ['not_found', 'permanent', false],
@@ -30,7 +30,7 @@ const table: [ToolErrorCode, string, boolean][] = [
 
 test.each(table)('%s is %s, and retryable: %s', (code, category, retryable) => {
   const error = toolCallError(code, 'what happened', { mayHaveRun: false });
-  // Nothing else: optionals that are empty are left out.
+  // There are no other fields: empty optional fields are left out.
   expect(error).toEqual({ code, message: 'what happened', category, retryable, may_have_run: false });
   expect(toolCallErrorSchema.parse(JSON.parse(JSON.stringify(error)))).toEqual(error);
 });

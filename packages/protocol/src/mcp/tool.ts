@@ -32,7 +32,9 @@ export const manifestSchema = z.object({
   resource_templates: z.array(resourceTemplateSchema).optional(),
   offers: offeredKindsSchema
     .optional()
-    .describe('What the role may be offered beside tools. The policy says so, whichever servers are up.'),
+    .describe(
+      'The kinds that the role may be offered besides tools. The policy decides, no matter which servers are up.',
+    ),
   instructions: z
     .array(serverInstructionsSchema)
     .optional()
@@ -74,5 +76,8 @@ export const manifestSchema = z.object({
     .optional()
     .describe('Large results of the role’s calls are kept, and answered by previews of them.'),
 });
-/** A page of the tools, prompts, resources and templates that one role sees. `version` changes with the lists, and with any other field but `cursor` and `not_ready`. */
+/**
+ * A page of the tools, prompts, resources and templates that one role sees. `version` changes with the lists, and with any other field
+ * except `cursor` and `not_ready`.
+ */
 export type Manifest = z.infer<typeof manifestSchema>;

@@ -2,7 +2,7 @@ import { SignalboxError } from '../signalbox-error.ts';
 import type { ManifestRequest } from './mcp-request.ts';
 import type { Manifest } from './tool.ts';
 
-/** How often a reader starts over before it asks for a list that is kept for it. */
+/** The number of times that a reader starts over before it asks for a list that is kept for it. */
 const maxRestarts = 5;
 
 /**

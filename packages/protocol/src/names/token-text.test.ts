@@ -29,7 +29,7 @@ const base64url = (data: object | string): string =>
 const jwtWith = (header: object | string): string =>
   `${base64url(header)}.${base64url({ sub: 'rosa' })}.${'aB3_-'.repeat(8)}xyz`;
 
-test('A JSON Web Token in another text is replaced, wherever its header names the algorithm, whatever stands before it.', () => {
+test('A JSON Web Token in another text is replaced, wherever its header names the algorithm, after any other text.', () => {
   const headers = [
     { alg: 'RS256' },
     { kid: 'a', alg: 'RS256' },

@@ -1,10 +1,10 @@
 import { Cron } from 'croner';
 import { suggestion } from '../names/nearest-name.ts';
 
-/** When a schedule runs: by a cron expression of five fields in a time zone, or at every multiple of a time since 1970. */
+/** The times of a schedule: a cron expression of five fields in a time zone, or every multiple of a period since 1970. */
 export interface Timetable {
   readonly cron?: string | undefined;
-  /** Milliseconds. */
+  /** The period in milliseconds. */
   readonly everyMs?: number | undefined;
   /** An IANA name, for `cron`. Default: UTC. */
   readonly timeZone?: string | undefined;
@@ -18,7 +18,7 @@ export interface RunTimes {
   last(until: number): number | undefined;
 }
 
-/** What is wrong with a timetable, and with which of its fields. */
+/** The problem of a timetable, and the field that has it. */
 export interface TimetableProblem {
   readonly field: keyof Timetable;
   readonly problem: string;
@@ -29,8 +29,8 @@ const minEveryMs = 1000;
 const fields = 'five fields (minute, hour, day, month, weekday), as in 0 9 * * 1-5';
 
 /**
- * Returns the runs of a timetable, or what is wrong with it. Where a clock is set forward, a run at one fixed time that is left out comes
- * right after the gap. Where it is set back, such a run comes once, and others come in both of the repeated hours.
+ * Returns the runs of a timetable, or its problem. Where a clock is set forward, a run at a fixed time that falls into the gap comes right
+ * after it. Where the clock is set back, a run at a fixed time comes once, and other runs come in both of the repeated hours.
  */
 export function runTimes(timetable: Timetable): RunTimes | TimetableProblem {
   const { cron, everyMs, timeZone } = timetable;
@@ -52,7 +52,7 @@ function everyTimes(everyMs: number, timeZone: string | undefined): RunTimes | T
   };
 }
 
-/** The parser takes other forms, too: a date, for a single run. */
+/** The parser also takes other forms, such as a date for a single run. */
 const cronForm = /^\s*(@[a-z]+|\S+(\s+\S+){4})\s*$/i;
 
 function cronTimes(cron: string, timeZone: string): RunTimes | TimetableProblem {
@@ -75,7 +75,7 @@ function cronTimes(cron: string, timeZone: string): RunTimes | TimetableProblem 
     return { field: 'cron', problem: `'${cron}' names a day that never comes` };
   return {
     next: (after) => pattern.nextRun(new Date(Math.floor(after)))?.getTime(),
-    // The runs before a time do not count one at that time.
+    // The runs before a time do not include one at that time.
     last: (until) => pattern.previousRuns(1, new Date(Math.floor(until) + 1))[0]?.getTime(),
   };
 }

@@ -11,7 +11,7 @@ export type AuditEntryKind = (typeof auditEntryKinds)[number];
 
 interface AuditCode {
   kind: AuditEntryKind;
-  /** True if those of one token, agent, code and name are counted together for a minute. */
+  /** True if the entries of one token, agent, code and name within a minute are counted in one. */
   merged?: true;
   /** True if an orchestrator reports it with the frame `audit`. */
   reported?: true;
@@ -107,7 +107,7 @@ const codes = {
   standing_approval_revoked: {
     kind: 'change',
     reported: true,
-    meaning: 'Somebody revoked a standing approval, or it ended with the token of whoever gave it.',
+    meaning: 'Somebody revoked a standing approval, or it ended with the token of the person who gave it.',
   },
   call_proposed: {
     kind: 'call',
@@ -166,10 +166,10 @@ const codes = {
   audit_events_lost: { kind: 'loss', reported: true, meaning: 'Events could not be recorded.' },
 } as const satisfies Record<string, AuditCode>;
 
-/** A code of the audit log that is no error code. */
+/** A code of the audit log that is not an error code. */
 export type AuditEventCode = keyof typeof codes;
 
-/** Every code of the audit log. A refused frame has the code of its error. */
+/** Every code of the audit log. The entry of a refused frame has the code of the error. */
 export const auditCodes: Readonly<Record<AuditEventCode | ErrorCode, AuditCode>> = {
   ...codes,
   ...(Object.fromEntries(

@@ -174,7 +174,7 @@ export const brokerFrameSchemas = {
 
   cancel_result: frameSchema(
     'cancel_result',
-    'Answers `cancel`. What it tells is on disk. Requests are not counted: they get their end as before.',
+    'Answers `cancel`. The cancellation is on disk then. Requests are not counted: each still gets its own end.',
     {
       request_id: requestId,
       scheduled: z
@@ -204,7 +204,7 @@ export const brokerFrameSchemas = {
     messages: z.array(peekedMessageSchema),
   }),
 
-  found: frameSchema('found', 'Answers `find`. What it says of a settled request is durable.', {
+  found: frameSchema('found', 'Answers `find`. The states of settled requests are durable.', {
     request_id: requestId,
     states: z
       .array(z.string())
@@ -279,7 +279,7 @@ export type MessageFrame = FrameOf<'message'>;
 export type SubscribedFrame = FrameOf<'subscribed'>;
 /** The frame `cancel` as the broker sends it to the holder of a request. A client's own `cancel` is a `CancelFrame`. */
 export type CancelNotice = FrameOf<'cancel'>;
-/** The frame `holds`, which tells an orchestrator all holds that stand. */
+/** The frame `holds`, which tells an orchestrator all current holds. */
 export type HoldsFrame = FrameOf<'holds'>;
 /** A message that is not due, as `list_scheduled` shows it. Times are epoch milliseconds of the broker's clock. */
 export type ScheduledMessageInfo = z.infer<typeof scheduledMessageSchema>;
@@ -291,8 +291,8 @@ export type RefusedMember = z.infer<typeof refusedMemberSchema>;
 export type ErrorFrame = FrameOf<'error'>;
 
 /**
- * One connection as `list_connected` reports it. `connected_at` is in epoch milliseconds of the broker's clock. `inbox` counts
- * the messages that wait in the agent's own inbox, and those of them that a consumer has and did not settle yet.
+ * One connection as `list_connected` reports it. `connected_at` is in epoch milliseconds of the broker's clock. `inbox` counts the messages
+ * that wait in the agent's own inbox, and those of them that a consumer has and has not settled yet.
  */
 export type ConnectedAgent = z.infer<typeof connectedAgentSchema>;
 

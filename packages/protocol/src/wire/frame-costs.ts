@@ -22,11 +22,11 @@ export const frameCosts = {
   admin: 20,
 } as const satisfies Record<ClientFrame['type'], number>;
 
-/** The costs that come on top of those of {@link frameCosts}. */
+/** The costs that are added to those of {@link frameCosts}. */
 export const furtherCosts = {
   /** A WebSocket message, whether it holds frames or not, and a ping. */
   webSocketMessage: 0.5,
-  /** A frame that is refused, for whatever reason. */
+  /** A frame that is refused for any reason. */
   refused: 20,
   /** A sequence number of an `ack`, a `nack` or a `working` beyond the first. */
   seq: 0.02,
@@ -36,9 +36,9 @@ export const furtherCosts = {
   connection: 0.5,
   /** An agent that the operation `waiting` may look at: it reads the oldest message of each. */
   waitingAgent: 2,
-  /** A token that is issued or revoked: its change is synced to the disk while everybody waits. */
+  /** A token that is issued or revoked: its change is synced to the disk while all connections wait. */
   tokenChange: 300,
-  /** A hold that is placed or released: its change is synced to the disk while everybody waits. */
+  /** A hold that is placed or released: its change is synced to the disk while all connections wait. */
   holdChange: 300,
   /** A token of an identity provider whose signature has to be checked. */
   providerToken: 50,

@@ -32,7 +32,7 @@ describe('frames as text', () => {
     expect([...splitFrames('{"body":true}\n')]).toEqual([{ header: '{"body":true}' }]);
   });
 
-  it('are found whatever the message is made of', () => {
+  it('are found in a message made of any pieces', () => {
     const lines = ['', '{"body":true}', '{"a":1}', '{"body" : true,"a":1}', '"body":true}', 'x', '\r', '{}'];
     for (let i = 0; i < 8 ** 3; i++) {
       const picked = [i & 7, (i >> 3) & 7, i >> 6].map((at) => lines[at]!);
@@ -50,7 +50,7 @@ describe('frames as text', () => {
   });
 });
 
-/** The rule in its plainest form: line by line. */
+/** The rule in its simplest form: line by line. */
 function framesOf(message: string): { header: string; body?: string }[] {
   const lines = message.split('\n');
   if (lines.at(-1) === '') lines.pop();

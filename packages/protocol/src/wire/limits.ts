@@ -14,15 +14,15 @@ export const protocolVersion = 1;
 /** One limit of a broker. */
 export interface LimitEntry {
   readonly default: number;
-  /** The default for the roles `operator` and `orchestrator`, where it differs. */
+  /** The default for the roles `operator` and `orchestrator`, if it differs. */
   readonly privileged?: number;
-  /** The least value that an operator may set. Default: 1. */
+  /** The smallest value that an operator may set. Default: 1. */
   readonly min?: number;
-  /** The greatest value that an operator may set. Default: the greatest safe integer. */
+  /** The largest value that an operator may set. Default: the largest safe integer. */
   readonly max?: number;
   /** A sentence that stands in the configuration's schema, in the guide and on the page of the protocol. */
   readonly meaning: string;
-  /** True if a role may have a value of its own. */
+  /** True if a role may have its own value. */
   readonly perRole?: true;
 }
 
@@ -292,7 +292,7 @@ export const limitTable = {
     },
     bytesPerSecond: {
       default: 16 * MiB,
-      meaning: 'Bytes of bodies that are read a second. What is beyond them is read later.',
+      meaning: 'Bytes of bodies that are read per second. Bytes beyond that are read later.',
     },
     bytesPerAddress: { default: 4 * MiB, meaning: 'Those of one client address.' },
   },
@@ -316,12 +316,12 @@ export type LimitOverrides = {
   readonly [Group in LimitGroup]?: { readonly [Name in keyof Table[Group]]?: number | undefined } | undefined;
 };
 
-/** The limits of a broker whose operator changed none. */
+/** The default limits of a broker. */
 export const defaultLimits: Limits = withOverrides(({ default: value }) => value);
 
 /**
- * Returns the limits of one role: a value of its own goes first, then the default of a privileged role, then the value for all
- * roles, then the default. Without a role, returns those of a role that has no values of its own.
+ * Returns the limits of one role: the role's own value comes first, then the default of a privileged role, then the value for all roles,
+ * then the default. Without a role, returns the limits of a role that has no values of its own.
  */
 export function limitsOf(
   role: string | undefined,
@@ -343,7 +343,7 @@ export function limitsOf(
   };
 }
 
-/** Returns the bytes of a WebSocket message that has room for the longest header and the largest body. */
+/** Returns the bytes of a WebSocket message that holds the longest header and the largest body. */
 function leastFrame({ bytes }: Pick<Limits['message'], 'bytes'>): number {
   return bytes + frameLimits.headerLength;
 }
@@ -402,7 +402,7 @@ export const frameLimits = {
   pathLength: 4096,
 } as const;
 
-/** The values that a broker takes for fields that a frame leaves out. */
+/** The values that a broker uses for fields that a frame leaves out. */
 export const frameDefaults = {
   /** The lifetime of a message: 7 days. */
   ttlMs: 7 * day,
@@ -424,8 +424,8 @@ export const bodyLimits = {
 } as const;
 
 /**
- * Returns the bounds of JSON in bodies for readers at a broker that takes `maxBytes` in one. Where that is more than by default, a body
- * may have more values and names in the same proportion.
+ * Returns the bounds of JSON in bodies for readers at a broker that accepts bodies of `maxBytes`. If that is more than the default, a body
+ * may have proportionally more values and names.
  */
 export function bodyLimitsFor(maxBytes: number = bodyLimits.maxLength): {
   readonly [Bound in keyof typeof bodyLimits]: number;

@@ -10,7 +10,7 @@ it('reads JSON up to its limits and says why it refuses more', () => {
   expect(() => parseJson('{', limits)).toThrow('not JSON');
 });
 
-it('does not count brackets inside strings, whatever is escaped in them', () => {
+it('does not count brackets inside strings, with any escapes in them', () => {
   const limits = { maxLength: 1000, maxDepth: 1, maxNodes: 10 };
   const value = { text: '[[[{"\\', more: '\\"[[', end: '\\\\' };
   expect(parseJson(JSON.stringify(value), limits)).toEqual(value);

@@ -8,7 +8,7 @@ export interface JsonLimits {
   maxNodes: number;
 }
 
-/** How deeply a JSON text nests, and how many values, names and containers it has. */
+/** The depth of a JSON text, and the number of its values, names and containers. */
 export interface JsonSize {
   depth: number;
   nodes: number;
@@ -28,7 +28,7 @@ export function parseJson(text: string, limits: JsonLimits = bodyLimits): unknow
   }
 }
 
-/** Returns which bound a JSON text exceeds, as a sentence that names the figure; `undefined` if it exceeds none. */
+/** Returns the bound that a JSON text exceeds, as a sentence that names the figure; `undefined` if it exceeds none. */
 export function jsonProblem(text: string, limits: JsonLimits = bodyLimits): string | undefined {
   const { maxLength, maxDepth, maxNodes } = limits;
   if (text.length > maxLength) {
@@ -91,7 +91,7 @@ export function stringEnd(text: string, start: number): number {
   }
 }
 
-/** Tells whether a JSON value is an object, and neither null nor an array. */
+/** Returns true if a JSON value is an object, and neither null nor an array. */
 export function isJsonObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

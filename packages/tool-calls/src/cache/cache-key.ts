@@ -3,16 +3,14 @@ import canonicalize from 'canonicalize';
 
 /** The call that an answer is kept for. */
 export interface CacheKey {
-  /** The name of the tool, with what tells tools of one name apart, for example the instance of its server. */
+  /** The name of the tool, with a mark that distinguishes tools of one name, for example the instance of its server. */
   tool: string;
   args: Record<string, unknown>;
-  /**
-   * Who may read the answer unless it is public; `undefined`: nobody in particular, so only public answers are kept.
-   */
+  /** The only callers that may read the answer, unless it is public. With `undefined` only public answers are kept. */
   scope: string | undefined;
 }
 
-/** The addresses of an answer: for everybody, and for the scope of its key alone. */
+/** The addresses of an answer: one for all callers, and one for the scope of its key alone. */
 export interface CacheAddress {
   shared: string;
   own: string | undefined;

@@ -6,7 +6,7 @@ import { type AnswerLifetime, ResponseCache } from './response-cache.ts';
 
 const until = (signal: AbortSignal) => ({ signal, timeoutMs: 60_000 });
 const never = until(new AbortController().signal);
-/** How a run ends, with the lifetime of its answer. */
+/** The end of a run, with the lifetime of its answer. */
 interface Fetched extends Partial<AnswerLifetime> {
   outcome: ToolCallResult;
   isCallersOwn?: boolean;
@@ -30,7 +30,7 @@ function cacheWith(options: { entriesPerTool?: number; maxBytes?: number } = {})
   const clock = { now: 0 };
   const cache = new ResponseCache({ now: () => clock.now, entriesPerTool: 64, lifetimeOf, ...options });
   let runs = 0;
-  /** Asks, and answers with the number of the run if it comes to one. */
+  /** Asks; a run, if one is made, answers with its number. */
   const ask = async (key: CacheKey, fetched: Partial<Fetched> = { ttlMs: 100 }) => {
     const outcome = await cache.fetch(key, never, async () => {
       const n = ++runs;
@@ -41,7 +41,7 @@ function cacheWith(options: { entriesPerTool?: number; maxBytes?: number } = {})
   return { clock, cache, ask, runs: () => runs };
 }
 
-/** A run that ends when it is told. */
+/** Makes a run that ends when the test says so. */
 function pendingRun() {
   const { promise, resolve } = Promise.withResolvers<ToolCallResult>();
   const seen: AbortSignal[] = [];

@@ -6,23 +6,21 @@ import { addressOf, type CacheAddress, type CacheKey } from './cache-key.ts';
 import { ResponseStore } from './response-store.ts';
 import { SharedRun } from './shared-run.ts';
 
-/** A server that means years most likely means something else. */
+/** Longer lifetimes are cut to this, in milliseconds: a server that means years most likely means something else. */
 const longestTtlMs = 24 * 60 * 60 * 1000;
 const defaultMaxBytes = 32 * 1024 * 1024;
-/** Of all instances, which come and go with their workers. */
+/** The most tools whose lifetimes are remembered, over all instances, which come and go with their workers. */
 const toolsRemembered = 10_000;
 
-/** How long an answer holds, and for whom. */
+/** The time for which an answer is valid, and the callers for whom. */
 export interface AnswerLifetime {
-  /**
-   * Milliseconds from its arrival; it is kept for a day at most. Absent or 0: the answer says nothing about its future.
-   */
+  /** Milliseconds from its arrival; it is kept for a day at most. Absent or 0: the answer names no lifetime. */
   ttlMs: number | undefined;
-  /** True if it holds for every caller; else it holds for the scope that asked. */
+  /** True if the answer is valid for every caller; else it is valid for the scope that asked. */
   public: boolean;
 }
 
-/** The bounds of a cache, and where it takes lifetimes from. */
+/** The bounds of a cache, and the function that reads lifetimes. */
 export interface ResponseCacheOptions {
   /** Monotonic milliseconds. */
   now: () => number;
@@ -39,25 +37,25 @@ interface WaitingCaller {
   timeoutMs: number;
 }
 
-/** What the last result of a tool said about its lifetime. */
+/** The lifetime that the last result of a tool named. */
 type ToolLifetime = 'none' | 'own' | 'public';
 
-/** A run that several callers may wait for. `scope`: of the caller that started it. */
+/** A run that several callers may wait for. `scope` is that of the caller that started it. */
 interface ActiveRun {
   scope: string | undefined;
   shared: SharedRun<ToolCallResult>;
 }
 
 /**
- * Keeps answers that say how long they hold, and lets calls that ask the same at the same time share one run. Errors
- * and `isError` and `input_required` results are never kept. Callers of different scopes share only what is declared
- * public. All readers get the same object, so they must not change it.
+ * Keeps answers that name their lifetime, and lets calls that ask the same at the same time share one run. Errors and `isError` and
+ * `input_required` results are never kept. Callers of different scopes share only answers that are declared public. All readers get the
+ * same object, so they must not change it.
  */
 export class ResponseCache {
   readonly #store: ResponseStore;
   readonly #lifetimeOf: ResponseCacheOptions['lifetimeOf'];
   readonly #runs = new Map<string, ActiveRun>();
-  /** What a tool's last result said. Calls wait for one another only where that is likely to spare them a run. */
+  /** The lifetime that each tool's last result named. Calls wait for one another only if that is likely to spare them a run. */
   readonly #lifetimes = new LRUCache<string, ToolLifetime>({ max: toolsRemembered });
   #hits = 0;
   #generation = 0;
@@ -77,7 +75,7 @@ export class ResponseCache {
     return this.#store.size;
   }
 
-  /** Forgets all answers; one that is on its way is not kept either. */
+  /** Forgets all answers; an answer that is on its way is not kept either. */
   clear(): void {
     this.#generation++;
     this.#store.clear();
@@ -86,8 +84,8 @@ export class ResponseCache {
   }
 
   /**
-   * Resolves with the answer that is kept, that is on its way, or that `run` gets. `run` is given the caller's own
-   * signal, or, if others may wait for it too, one that aborts when nobody waits any more. `run` must not reject.
+   * Resolves with the answer that is kept, that is on its way, or that `run` gets. `run` is given the caller's own signal or, if others may
+   * wait for the answer too, one that aborts when nobody waits any more. `run` must not reject.
    */
   async fetch(
     key: CacheKey,
@@ -120,19 +118,19 @@ export class ResponseCache {
   }
 
   /**
-   * Whether an answer of this tool may be kept or on its way: not if its last one said nothing of its future, and none
-   * is.
+   * Returns true if an answer of this tool may be kept or on its way. It can't be if the last answer named no lifetime and no run is under
+   * way.
    */
   mayHold(tool: string): boolean {
     return this.#lifetimes.get(tool) !== 'none' || this.#store.holds(tool);
   }
 
-  /** Changes with each {@link clear}. It is taken before a call and given to {@link keep} after it. */
+  /** Changes with each {@link clear}. Read it before a call and pass it to {@link keep} afterwards. */
   get generation(): number {
     return this.#generation;
   }
 
-  /** Keeps the answer to a call that was made without {@link fetch}, if it says how long it holds. */
+  /** Keeps the answer to a call that was made without {@link fetch}, if the answer names its lifetime. */
   keep(key: CacheKey, answer: ToolCallResult, generation: number, known?: CacheAddress): void {
     if (generation !== this.#generation || !isSuccess(answer)) return;
     const { ttlMs, public: isPublic } = this.#boundedLifetime(answer);
@@ -179,7 +177,7 @@ export class ResponseCache {
     return answer;
   }
 
-  /** A result that says nothing of its future may be old already for a call that came later. */
+  /** A result without a lifetime may be old already for a call that came later. */
   #mayShare(answer: ToolCallResult, isSameScope: boolean): boolean {
     if ('error' in answer) return isSameScope && !answer.isCallersOwn;
     if (isInputRequired(answer.result)) return false;

@@ -18,15 +18,14 @@ export interface ResponseStoreOptions {
 }
 
 /**
- * Holds answers by address. Their number per tool and the bytes of all of them are bounded; the answer that was not
- * read for the longest time goes first. It checks expiry itself, because the library takes a clock at zero for no
- * clock.
+ * Holds answers by address. Their number per tool and the bytes of all of them are bounded; the answer that was not read for the longest
+ * time is dropped first. The class checks expiry itself, because the library treats a clock at zero as no clock.
  */
 export class ResponseStore {
   readonly #now: () => number;
   readonly #entriesPerTool: number;
   readonly #entries: LRUCache<string, Entry>;
-  /** The addresses of each tool, the one not read for the longest time first. */
+  /** The addresses of each tool, beginning with the one that was not read for the longest time. */
   readonly #addresses = new Map<string, Set<string>>();
 
   constructor({ now, entriesPerTool, maxBytes }: ResponseStoreOptions) {
@@ -71,7 +70,7 @@ export class ResponseStore {
     if (addresses.size > this.#entriesPerTool) this.#entries.delete(oldest!);
   }
 
-  /** Whether an answer of this tool is kept. */
+  /** Returns true if an answer of this tool is kept. */
   holds(tool: string): boolean {
     return this.#addresses.has(tool);
   }
@@ -81,7 +80,7 @@ export class ResponseStore {
     this.#entries.clear();
   }
 
-  /** Notes that an address was used later than all others of its tool. */
+  /** Records that an address was used later than all others of its tool. */
   #noteUse(tool: string, address: string): Set<string> {
     const addresses = this.#addresses.get(tool) ?? new Set<string>();
     this.#addresses.set(tool, addresses);

@@ -8,14 +8,14 @@ export class SharedRun<T> {
     this.#result = run(this.#abort.signal);
   }
 
-  /** Whether everybody has gone, so that nobody can join any more. */
+  /** True if all callers have gone, so that none can join any more. */
   get isAbandoned(): boolean {
     return this.#abort.signal.aborted;
   }
 
   /**
-   * Resolves with the result of the run; with `undefined` at once when `signal` aborts and others still wait. The last
-   * one to go aborts the run, with the reason of its own signal, and gets what the run makes of that.
+   * Resolves with the result of the run; with `undefined` at once when `signal` aborts and others still wait. The last caller to go aborts
+   * the run, with the reason of its own signal, and gets the result of the aborted run.
    */
   join(signal: AbortSignal): Promise<T | undefined> {
     this.#waiting++;

@@ -5,14 +5,14 @@ import { mcpErrorCode } from './mcp-error-code.ts';
 const operatorMustHelp =
   "the operator of the gateway must mend the server's credentials; calling again will not help";
 
-/** The facts that the error of a failed call depends on, besides the failure. */
+/** The facts that the error of a failed call depends on, besides the failure itself. */
 export interface CallFacts {
   /** The name of the server in the configuration. */
   server: string;
   tool: Tool;
-  /** Whether the call may be made again although it was sent. */
+  /** True if the call may be made again although it was sent. */
   repeatable: boolean;
-  /** Whether the caller cancelled the call, which the failure itself doesn't tell. */
+  /** True if the caller cancelled the call. The failure itself doesn't show it. */
   aborted: boolean;
 }
 
@@ -89,7 +89,7 @@ export function withEarlierTry(error: ToolCallError, first: Failure): ToolCallEr
   return { ...error, may_have_run: mayHaveRun, cause_chain: causes };
 }
 
-/** Returns the error for answers to a call that does not wait for any, and that may not be made anew. */
+/** Returns the error for answers to a call that does not wait for answers, and that may not be made anew. */
 export function noWaitingCall(tool: Tool): ToolCallError {
   return outcomeUnknown(
     `no call of '${tool.name}' of yours waits for these answers: it has ended, was answered before, or was lost with its server or the orchestrator`,
@@ -153,10 +153,7 @@ const neverRun = new Set<number>([
   mcpErrorCode.headerMismatch,
 ]);
 
-/**
- * Codes about our own connection to the server. They are not relayed, or a caller would take its own connection for
- * broken.
- */
+/** Codes about our own connection to the server. They are not passed on, because a caller would think that its own connection is broken. */
 const aboutConnection = new Set<number>([
   mcpErrorCode.parseError,
   mcpErrorCode.unsupportedProtocolVersion,

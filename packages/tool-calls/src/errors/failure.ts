@@ -18,7 +18,7 @@ export type Failure =
   | {
       kind: 'timed_out';
       reason: string;
-      /** Whether the server had a fair time to answer and gave no sign of life. */
+      /** True if the server had enough time to answer and showed no sign of life. */
       isSilent?: boolean;
     }
   | { kind: 'refused'; reason: string; status: number }

@@ -110,7 +110,7 @@ export class CurrentManifest {
     return this.#refreshNext;
   }
 
-  /** Calls `listener` at each change of the instructions, resources or prompts; returns a function that removes it. */
+  /** Calls `listener` at each change of the prompts or resources; returns a function that removes it. */
   onOffersChanged(listener: (changed: OfferedKinds) => void): () => void {
     this.#offerListeners.add(listener);
     return () => this.#offerListeners.delete(listener);
@@ -154,7 +154,7 @@ export class CurrentManifest {
     return true;
   }
 
-  /** The manifest without the instructions, resources and prompts, as a text to compare. */
+  /** The tools and the rules of the manifest, as a text to compare. */
   get #toolPart(): string {
     const tools = [...this.#tools.values()];
     const rules = [this.#hasUnlisted, this.#mailbox, this.#unreadHint, this.#keepsResults];

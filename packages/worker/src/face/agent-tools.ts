@@ -47,7 +47,7 @@ export interface AgentToolsOptions extends MailboxSettings {
 /** All tools of one agent, for any number of connections that show them. Disposing it leaves the executor open. */
 export interface AgentTools extends FaceTools, AsyncDisposable {
   readonly status: AgentStatus;
-  /** The instructions, resources and prompts that the agent may see. */
+  /** The prompts and resources that the agent may see. */
   readonly offers: FaceOffers;
   /** The agent's calls that are tasks. */
   readonly tasks: FaceTasks;

@@ -20,7 +20,7 @@ export interface OfferAsk {
   meta?: RequestMeta | undefined;
 }
 
-/** The instructions, resources and prompts that one agent may see. */
+/** The prompts and resources that one agent may see. */
 export interface FaceOffers {
   /** The kinds that the agent may be shown. */
   kinds(): OfferedKinds;

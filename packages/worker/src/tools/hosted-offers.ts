@@ -5,7 +5,7 @@ import type { FaceOffers, OfferAsk } from './face-offers.ts';
 import { internalError, invalidParams, JsonRpcError, resourceNotFound } from './json-rpc-error.ts';
 import type { SeenLinks } from './seen-links.ts';
 
-/** The instructions, resources and prompts of the orchestrator's servers that the role may see. */
+/** The prompts and resources of the orchestrator's servers that the role may see. */
 export function hostedOffers(executor: McpProxyExecutor, links: SeenLinks): FaceOffers {
   return {
     kinds: () => executor.offers.kinds,

@@ -7,7 +7,7 @@ export interface KeptReplyLimits {
   /** Replies to one agent, and their bytes. */
   repliesPerAgent: number;
   bytesPerAgent: number;
-  /** Bytes of the replies to all agents. Of more, those of the agent with the most are dropped. */
+  /** Bytes of the replies to all agents. Beyond it, replies to the agent with the most bytes are dropped. */
   bytes: number;
 }
 

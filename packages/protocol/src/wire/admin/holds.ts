@@ -2,17 +2,17 @@ import { z } from 'zod';
 import { frameLimits } from '../limits.ts';
 import { wholeNumber } from './params.ts';
 
-/** What a hold may be on. */
+/** The kinds of targets that a hold may be on. */
 export const holdSubjects = ['agent', 'role', 'tool', 'all'] as const;
 
-/** The most holds that stand at a time. */
+/** The most holds at a time. */
 export const maxHolds = 256;
 
 const onError = `must be one of ${holdSubjects.join(', ')}`;
 const nameError = `must be a text of 1 to ${frameLimits.adminTextLength} characters`;
 const reasonError = `must be one line of 1 to ${frameLimits.holdReasonLength} characters without control characters`;
 
-/** Accepts a hold: who holds what, since when and why. */
+/** Accepts a hold: its holder, target, time and reason. */
 export const holdSchema = z
   .object({
     id: z.string(),
@@ -34,7 +34,7 @@ export const holdSchema = z
     title: 'hold',
     description: 'A hold on an agent, a role, tools or everything. Times are of the broker’s clock.',
   });
-/** Who holds what, since when and why. Times are epoch milliseconds of the broker's clock. */
+/** A hold: its holder, target, time and reason. Times are epoch milliseconds of the broker's clock. */
 export type Hold = z.infer<typeof holdSchema>;
 
 /** Describes the operations on holds. */
