@@ -105,6 +105,19 @@ it('stores a run once, although the broker that did it was killed before it note
   });
 });
 
+it('does a run after its start that was due in the moment in which the broker before stopped', async () => {
+  await using opened = await startBroker({ pulse });
+  const { broker, clock } = opened;
+  // It stops before it looks what is due.
+  clock.advance(hour / 2);
+  await broker.restart();
+  await using rosa = await connectWire(broker.url, { agent: 'rosa', token: await broker.token('rosa') });
+  await subscribe(rosa);
+  // The clock has leapt for it, and is believed after five minutes only.
+  clock.advance(5 * minute);
+  expect(await rosa.next('message')).toMatchObject({ kind: 'task', from: { agent: 'schedule.pulse' } });
+});
+
 it('tries a run again that is refused because nobody knows its recipient, and warns with the nearest name', async () => {
   await using opened = await startBroker({ pulse: { ...pulse, to: 'roza' } });
   const { broker, clock, list, logged } = opened;

@@ -107,8 +107,14 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const deps = await createSessionDeps(settings, stores, { health, onStoreFailed });
   tokens = deps.tokens;
   opened.defer(() => deps.agents.save());
-  await stores.inboxes.keepTime(deps.time);
-  opened.defer(() => stores.inboxes.keepTime(deps.time.look()));
+  const { inboxes, cluster } = stores;
+  const runs = new ScheduleRuns({ ...deps, cluster, keptTime: () => inboxes.keptTime() });
+  const keepTime = async (): Promise<void> => {
+    const { reached } = runs;
+    if (reached && cluster.keepsHouse) await inboxes.keepTime(reached);
+  };
+  await keepTime();
+  opened.defer(keepTime);
   opened.use(deps.metrics);
   opened.use(deps.backups);
   auditStart(settings, deps);
@@ -117,14 +123,8 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   await ensureOperatorToken(deps.tokens, files.operatorToken, announce);
   await deps.delivery.discardLeftovers();
   const brokerId = await stores.inboxes.identity();
-  for (const chore of startChores({
-    ...deps,
-    inboxes: stores.inboxes,
-    runs: new ScheduleRuns(deps),
-    onStoreFailed,
-  })) {
+  for (const chore of startChores({ ...deps, inboxes, cluster, runs, keepTime, onStoreFailed }))
     opened.use(chore);
-  }
   const listener = await openListener(settings, deps, { brokerId, store: stores.inboxes, health });
   // The stack runs these from the last to the first.
   opened.defer(() => listener.close());

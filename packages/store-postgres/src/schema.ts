@@ -58,13 +58,14 @@ const tables = `
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, session bigint NOT NULL, inbox ${name}, header bytea NOT NULL, body bytea
   ) WITH (${busy});
   CREATE INDEX ON @live (session, id);
-  -- The callers of each broker: see cluster/presence.ts. Each broker writes its own again when its row in present is gone.
+  -- The callers of each broker: see cluster/presence.ts.
   CREATE UNLOGGED TABLE @presence (
     key text COLLATE "C" PRIMARY KEY, session bigint NOT NULL, agent ${name}, role ${name}, details text NOT NULL
   ) WITH (fillfactor = 50, ${busy});
   CREATE INDEX ON @presence (session);
   CREATE INDEX ON @presence (agent);
-  CREATE UNLOGGED TABLE @present (session bigint PRIMARY KEY);
+  -- A broker whose row is gone writes anew what it had in unlogged tables: see cluster/living-brokers.ts.
+  CREATE UNLOGGED TABLE @broker_state (session bigint PRIMARY KEY);
   -- The row that each transaction locks that stores a message in an inbox, or settles one. session is the epoch of the broker which
   -- holds the inbox, and head_seq the highest number that was given to a message of it.
   CREATE TABLE @inbox (

@@ -28,6 +28,8 @@ export interface ClusterListener {
 export interface ClusterPort {
   /** True if there never is another broker. Nothing has happened then that this one was not told of. */
   readonly isAlone: boolean;
+  /** True if this broker does what one of them has to do for all. It changes when another one has died. */
+  readonly keepsHouse: boolean;
   /** What the brokers know of each other, and of who is connected to them. */
   readonly presence: PresencePort;
   /** Has `listener` called from now on. */

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { ScheduleSettings } from '@signalbox/broker';
 import { type BrokerClient, connectBroker, type Log, requestAddress } from '@signalbox/client';
 import { issueToken } from '@signalbox/operator';
 import { agentOf } from '@signalbox/protocol';
@@ -9,17 +10,19 @@ import { testSchema } from './test-store.ts';
 const brokerMain = new URL('./broker-main.ts', import.meta.url);
 
 /** Two brokers in processes of their own, and an agent and an orchestrator with tokens that the first of them issued. */
-export async function startTwo() {
+export async function startTwo(options: { schedules?: ScheduleSettings; aheadMs?: number } = {}) {
   await using starting = new AsyncDisposableStack();
   const directory = starting.use(await tempDir());
   const schema = starting.use(await testSchema());
   const database = { url: schema.url, schema: schema.schema, leaseMs: 1000 };
   const start = async (broker: string) => {
     const dataDir = join(directory.path, broker);
-    const args = [JSON.stringify({ dataDir, broker, ...database })];
+    const args = [JSON.stringify({ dataDir, broker, ...database, ...options })];
     return starting.use(await startChild<{ url: string; operatorTokenFile: string }>(brokerMain, { args }));
   };
-  const [one, other] = await Promise.all([start('one'), start('other')]);
+  // The first one is the older one.
+  const one = await start('one');
+  const other = await start('other');
   const operator = await connectBroker({
     url: one.ready.url,
     token: (await readFile(one.ready.operatorTokenFile, 'utf8')).trim(),

@@ -1,5 +1,5 @@
 import { holdSubject } from '@signalbox/protocol/internal';
-import { type AuditLog, type InboxStore, isFinalFailure } from '@signalbox/store';
+import { type AuditLog, type ClusterPort, type InboxStore, isFinalFailure } from '@signalbox/store';
 import { auditEvent } from '../audit-event.ts';
 import type { KnownAgents } from '../auth/known-agents.ts';
 import type { TokenRegistry } from '../auth/token-registry.ts';
@@ -25,6 +25,7 @@ const expiredTokensPerStep = 200;
 /** The dependencies of the chores. */
 export interface ChoreDeps {
   inboxes: InboxStore;
+  cluster: Pick<ClusterPort, 'keepsHouse'>;
   delivery: Delivery;
   tokens: TokenRegistry;
   others: TokenFollower;
@@ -37,6 +38,8 @@ export interface ChoreDeps {
   runs: ScheduleRuns;
   audit: AuditLog;
   time: ExpiryClock;
+  /** Remembers the time that this broker has reached. */
+  keepTime: () => Promise<void>;
   now: () => number;
   monotonic: () => number;
   log: Log;
@@ -44,9 +47,12 @@ export interface ChoreDeps {
   onStoreFailed: (error: unknown) => void;
 }
 
-/** Starts the work that a broker repeats while it runs. Each chore stops when it is disposed. */
+/**
+ * Starts the work that a broker repeats while it runs. Each chore stops when it is disposed. What concerns the store and no connection is
+ * done by the broker that keeps house for all.
+ */
 export function startChores(deps: ChoreDeps): AsyncDisposable[] {
-  const { inboxes, delivery, followers, agents, budgets, time, log, onStoreFailed } = deps;
+  const { inboxes, delivery, followers, agents, budgets, log, onStoreFailed } = deps;
   const auditWatch = new AuditWatch(deps.audit, log);
   auditWatch.check();
   const housekeeping = new Housekeeping({ store: inboxes, ...deps });
@@ -66,27 +72,29 @@ export function startChores(deps: ChoreDeps): AsyncDisposable[] {
     repeat(1000, () => agents.save(), onError),
     repeat(1000, async () => budgets.prune(), onError),
     repeat(60_000, async () => auditWatch.check(), onError),
-    repeat(10_000, () => inboxes.keepTime(time.look()), onError),
+    repeat(10_000, deps.keepTime, onError),
   ];
 }
 
 /** Takes over what other brokers did to tokens. Ends the connections of tokens that have expired, and gives up the requests that were sent with them. */
-async function endExpiredTokens({ connected, tokens, others, delivery }: ChoreDeps): Promise<void> {
+async function endExpiredTokens({ cluster, connected, tokens, others, delivery }: ChoreDeps): Promise<void> {
   await others.follow();
   connected.endWhere(
     ({ token }) => !tokens.isLive(token),
     ({ token }) => describeExpired(token),
   );
+  await tokens.dropExpiredOfProvider();
+  if (!cluster.keepsHouse) return;
+  // A broker that takes over begins with all that have expired.
   for (const id of tokens.takeExpired()) {
     await delivery.cancellations.cancelSentWith(id, 'the token it was sent with has expired');
   }
-  await tokens.dropExpiredOfProvider();
   await tokens.removeExpiredChildren(expiredTokenMs, expiredTokensPerStep);
 }
 
 /** Ends the holds whose time is over, and has the others be on whom they are on now that tokens may have changed. */
-async function endExpiredHolds({ holds, audit, now }: ChoreDeps): Promise<void> {
-  for (const hold of holds.expired()) {
+async function endExpiredHolds({ cluster, holds, audit, now }: ChoreDeps): Promise<void> {
+  for (const hold of cluster.keepsHouse ? holds.expired() : []) {
     const detail = `hold ${hold.id} on ${holdSubject(hold)}: its time is over`;
     const name = hold.name === undefined ? {} : { name: hold.name };
     await holds.end(hold, () => audit.record(auditEvent('hold_ended', { at: now(), detail, ...name })));

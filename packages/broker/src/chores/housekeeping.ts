@@ -1,5 +1,5 @@
 import { isSubInbox } from '@signalbox/protocol';
-import type { AuditLog, InboxStore } from '@signalbox/store';
+import type { AuditLog, ClusterPort, InboxStore } from '@signalbox/store';
 import { auditEvent } from '../audit-event.ts';
 import type { Delivery } from '../core/delivery.ts';
 import type { ExpiryClock } from '../core/time/expiry-clock.ts';
@@ -11,6 +11,7 @@ const inboxesPerStep = 200;
 /** The dependencies of {@link Housekeeping}. */
 export interface HousekeepingDeps {
   store: InboxStore;
+  cluster: Pick<ClusterPort, 'keepsHouse'>;
   delivery: Delivery;
   audit: AuditLog;
   time: ExpiryClock;
@@ -20,7 +21,10 @@ export interface HousekeepingDeps {
   monotonic: () => number;
 }
 
-/** Expires messages, drops old dead letters and empties sub-inboxes that nobody holds, in small steps. */
+/**
+ * Expires messages, drops old dead letters and empties sub-inboxes that nobody holds, in small steps. The last two are done by one of several
+ * brokers for all. Each of them expires the messages of the inboxes that it holds.
+ */
 export class Housekeeping {
   readonly #deps: HousekeepingDeps;
   /** When each sub-inbox was first seen without a holder, in monotonic milliseconds. */
@@ -34,8 +38,9 @@ export class Housekeeping {
 
   /** Does one step. Repeated calls cover everything. */
   async step(): Promise<void> {
-    const { store, delivery, audit, time, now } = this.#deps;
+    const { store, cluster, delivery, audit, time, now } = this.#deps;
     await delivery.deadlines.sweep();
+    if (!cluster.keepsHouse) return;
     const at = now();
     for (const { seq, id, inbox } of await store.dead.trim(time)) {
       const detail = `dead letter ${seq} ('${id}' to '${inbox}') was dropped to keep within the bounds`;

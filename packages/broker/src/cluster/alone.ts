@@ -13,6 +13,7 @@ const nobodyElsewhere: PresencePort = {
 export function alone(store: Pick<InboxStore, 'read'>): ClusterPort {
   return {
     isAlone: true,
+    keepsHouse: true,
     presence: nobodyElsewhere,
     listen() {},
     async take() {},

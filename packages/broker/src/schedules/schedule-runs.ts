@@ -1,5 +1,5 @@
 import { frameDefaults, isGroup } from '@signalbox/protocol';
-import type { NewMessage } from '@signalbox/store';
+import type { ClusterPort, ExpiryTime, InboxStore, NewMessage } from '@signalbox/store';
 import { auditEvent } from '../audit-event.ts';
 import { openUntil } from '../core/message-header.ts';
 import type { DeliverResult } from '../core/producer.ts';
@@ -13,40 +13,74 @@ import { passOver, type Schedule } from './schedules.ts';
 const retryMs = 10_000;
 
 /** The dependencies of {@link ScheduleRuns}. */
-export type ScheduleRunsDeps = Pick<
-  FrameDeps,
-  | 'schedules'
-  | 'delivery'
-  | 'agents'
-  | 'groups'
-  | 'limits'
-  | 'metrics'
-  | 'audit'
-  | 'time'
-  | 'now'
-  | 'monotonic'
-  | 'log'
->;
+export interface ScheduleRunsDeps
+  extends Pick<
+    FrameDeps,
+    | 'schedules'
+    | 'delivery'
+    | 'agents'
+    | 'groups'
+    | 'limits'
+    | 'metrics'
+    | 'audit'
+    | 'time'
+    | 'now'
+    | 'monotonic'
+    | 'log'
+  > {
+  cluster: Pick<ClusterPort, 'keepsHouse'>;
+  /** Returns the time that {@link ScheduleRuns.reached} had when it was kept last, by whichever broker. */
+  keptTime: InboxStore['keptTime'];
+}
 
 /**
  * Sends the messages of schedules when they are due. A schedule follows the time by which scheduled messages are due, so that a step of
- * the clock makes no run early.
+ * the clock makes no run early. Of several brokers on a store, the one that keeps house does the runs for all. Another one that takes over
+ * begins where it left off.
  */
 export class ScheduleRuns {
   readonly #deps: ScheduleRunsDeps;
   /** When the run of a schedule that was refused may be tried again, in monotonic milliseconds. */
   readonly #retryAt = new WeakMap<Schedule, number>();
 
+  /** Whether another broker does the runs. */
+  #isStandby: boolean;
+  #reached: ExpiryTime | undefined;
+
   constructor(deps: ScheduleRunsDeps) {
     this.#deps = deps;
+    this.#isStandby = !deps.cluster.keepsHouse;
   }
 
-  /** Does the runs that are due. Call it repeatedly. */
+  /** Does the runs that are due, unless another broker does them. Call it repeatedly. */
   async check(): Promise<void> {
-    const { schedules, time } = this.#deps;
-    const { earliest: now } = time.look();
-    const due = [...schedules.all()].filter(({ nextAt }) => nextAt !== undefined && nextAt <= now);
-    await Promise.all(due.map((schedule) => this.#runLast(schedule, now)));
+    if (!this.#deps.cluster.keepsHouse) {
+      this.#isStandby = true;
+      return;
+    }
+    if (this.#isStandby) await this.#takeOver();
+    const { times, earliest: now, latest } = this.#deps.time.look();
+    const reached = { times: [...times], earliest: now, latest };
+    await Promise.all(this.#dueAt(now).map((schedule) => this.#runLast(schedule, now)));
+    this.#reached = reached;
+  }
+
+  /** The time up to which all runs are done or were refused: a broker after this one goes on from there. `undefined` before the first check. */
+  get reached(): ExpiryTime | undefined {
+    const time = this.#deps.time.look();
+    return this.#dueAt(time.earliest).length === 0 ? time : this.#reached;
+  }
+
+  #dueAt(now: number): Schedule[] {
+    return [...this.#deps.schedules.all()].filter(({ nextAt }) => nextAt !== undefined && nextAt <= now);
+  }
+
+  /** Passes over what the broker has done that did the runs before. What it did since it kept its time is repeated, and stored once. */
+  async #takeOver(): Promise<void> {
+    const kept = await this.#deps.keptTime();
+    for (const schedule of this.#deps.schedules.all())
+      if (kept && kept.earliest > schedule.doneUntil) passOver(schedule, kept.earliest);
+    this.#isStandby = false;
   }
 
   async #runLast(schedule: Schedule, now: number): Promise<void> {

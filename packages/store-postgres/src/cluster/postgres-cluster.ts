@@ -5,15 +5,22 @@ import type { PostgresDatabase } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
 import { HeldInboxes } from './held-inboxes.ts';
 import { LiveLane } from './live-lane.ts';
+import { LivingBrokers, sessionLives } from './living-brokers.ts';
 import { Notifications } from './notifications.ts';
 import { Presence } from './presence.ts';
+import { repeat } from './repeat.ts';
 import { WakeUps } from './wake-ups.ts';
 
 /** The time after which messages are read again that were read without a session, in milliseconds. */
 const renewedMs = 100;
+/** What is left of sessions that are over is removed this often, in milliseconds. */
+const forgetMs = 60_000;
 
 /** The part of a cluster that a store needs. */
-export type InboxCluster = Pick<PostgresCluster, 'session' | 'sessions' | 'wakeUps' | 'tenuresOf' | 'lost'>;
+export type InboxCluster = Pick<
+  PostgresCluster,
+  'session' | 'sessions' | 'keepsHouse' | 'wakeUps' | 'tenuresOf' | 'lost'
+>;
 
 /** The time from a take of an inbox to its loss. It begins when the take has come through: what was read before may be old. */
 export interface Tenure {
@@ -30,6 +37,9 @@ export class PostgresCluster implements AsyncDisposable {
   readonly #lane: LiveLane;
   readonly #inboxes: HeldInboxes;
   readonly #presence: Presence;
+  readonly #brokers: LivingBrokers;
+  readonly #name: string;
+  readonly #forgetting: AsyncDisposable;
   readonly #holder: Statement;
   readonly #elsewhere: Statement;
   readonly #sessions: Statement;
@@ -50,7 +60,12 @@ export class PostgresCluster implements AsyncDisposable {
     this.wakeUps = new WakeUps(database, session, this.#notifications);
     this.#lane = new LiveLane(database, session, this.#notifications);
     this.#inboxes = new HeldInboxes(database, session, this.wakeUps);
-    this.#presence = new Presence(database, session, broker);
+    this.#presence = new Presence(database, session);
+    this.#brokers = new LivingBrokers(database, session, () => this.#presence.rewrite());
+    this.#name = broker;
+    this.#forgetting = repeat(forgetMs, async () => {
+      if (this.keepsHouse) await forgetThoseThatAreOver(database);
+    });
     this.#sessions = database.statement('SELECT epoch FROM @session WHERE NOT is_over');
     this.#holder = database.statement(
       `SELECT i.session, EXISTS (SELECT FROM @session s WHERE s.epoch = i.session AND NOT s.is_over) AS "isAlive"
@@ -67,16 +82,11 @@ export class PostgresCluster implements AsyncDisposable {
     database: PostgresDatabase,
     options: { url: string; broker: string },
   ): Promise<PostgresCluster> {
-    for (const table of ['wake', 'live'])
-      await database.read(
-        database.unnamed(
-          `DELETE FROM @${table} t WHERE NOT EXISTS (SELECT FROM @session s WHERE s.epoch = t.session)`,
-        ),
-      );
+    await forgetThoseThatAreOver(database);
     await using opening = new AsyncDisposableStack();
     const cluster = opening.use(new PostgresCluster(database, options));
-    await cluster.#presence.forget();
     await cluster.#notifications.listen();
+    await cluster.#brokers.look();
     opening.move();
     return cluster;
   }
@@ -87,11 +97,27 @@ export class PostgresCluster implements AsyncDisposable {
     return new Set(rows.map(({ epoch }) => epoch));
   }
 
+  /** True if this broker does what one of them does for all. */
+  get keepsHouse(): boolean {
+    return this.#brokers.keepsHouse;
+  }
+
   /** Returns the port for a broker whose messages are in `inboxes`. */
   portOn(inboxes: Pick<InboxStore, 'read'>): ClusterPort {
+    const brokers = this.#brokers;
     return {
       isAlone: false,
-      presence: this.#presence,
+      get keepsHouse() {
+        return brokers.keepsHouse;
+      },
+      presence: {
+        broker: this.#name,
+        present: (caller) => this.#presence.present(caller),
+        absent: (key) => this.#presence.absent(key),
+        elsewhere: (query) => this.#presence.elsewhere(query),
+        connectedElsewhere: (agents) => this.#presence.connectedElsewhere(agents),
+        brokers: () => brokers.look(),
+      },
       listen: (listener) => {
         this.#listener = listener;
       },
@@ -187,8 +213,20 @@ export class PostgresCluster implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#forgetting[Symbol.asyncDispose]();
     await this.#inboxes.idle();
+    await this.#brokers[Symbol.asyncDispose]();
     await this.#presence[Symbol.asyncDispose]();
     await this.#notifications[Symbol.asyncDispose]();
   }
+}
+
+/** Removes what brokers have left behind whose sessions are over. */
+async function forgetThoseThatAreOver(database: PostgresDatabase): Promise<void> {
+  for (const table of ['wake', 'live', 'presence', 'broker_state'])
+    await database.read(
+      database.unnamed(
+        `DELETE FROM @${table} t WHERE NOT EXISTS (SELECT FROM @session s WHERE s.epoch = t.session AND ${sessionLives})`,
+      ),
+    );
 }

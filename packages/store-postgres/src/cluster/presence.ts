@@ -1,74 +1,52 @@
-import type {
-  CallerElsewhere,
-  LivingBroker,
-  PresencePort,
-  PresenceQuery,
-  PresentCaller,
-} from '@signalbox/store';
+import type { CallerElsewhere, PresencePort, PresenceQuery, PresentCaller } from '@signalbox/store';
 import type { PostgresDatabase } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
+import { sessionLives } from './living-brokers.ts';
 import { repeat } from './repeat.ts';
 
 /** What has changed is written this often, in milliseconds. */
 const writeMs = 250;
-/** A broker looks this often whether its rows are still there, in milliseconds. */
-const lookMs = 1000;
 /** The most rows of one statement. */
 const rowsAtOnce = 256;
-/** The rows of a session are removed when it has been over for so long. */
-const removedAfter = `interval '1 minute'`;
 
 /** The fields of a caller by which nothing is looked up. */
 type Details = Pick<PresentCaller, 'address' | 'connectedAt'> & { status?: unknown };
 
 /**
  * Writes who is connected to this broker, and reads who is connected to others. The rows count as long as their session lives. They are in a
- * table that a crash of the server or a promotion empties. A row for the broker itself is in another one of that kind: when it is gone, the
- * broker writes everything anew.
+ * table that a crash of the server or a promotion empties.
  */
-export class Presence implements PresencePort, AsyncDisposable {
-  readonly broker: string;
+export class Presence implements Omit<PresencePort, 'broker' | 'brokers'>, AsyncDisposable {
   readonly #database: PostgresDatabase;
   readonly #session: number;
   readonly #save: Statement;
   readonly #drop: Statement;
-  readonly #find: Statement;
-  readonly #enter: Statement;
   readonly #page: Statement;
   readonly #connected: Statement;
-  readonly #brokers: Statement;
   readonly #callers = new Map<string, PresentCaller>();
   /** The keys of callers that came, announced something, or went. */
   #changed = new Set<string>();
-  readonly #chores: readonly AsyncDisposable[];
+  readonly #writing: AsyncDisposable;
 
-  constructor(database: PostgresDatabase, session: number, broker: string) {
-    this.broker = broker;
+  constructor(database: PostgresDatabase, session: number) {
     this.#database = database;
     this.#session = session;
-    const isAlive = 'NOT s.is_over';
     this.#save = database.statement(
       `INSERT INTO @presence (key, session, agent, role, details)
        SELECT key, $1, agent, role, details FROM unnest($2::text[], $3::text[], $4::text[], $5::text[]) AS k(key, agent, role, details)
        ON CONFLICT (key) DO UPDATE SET details = excluded.details`,
     );
     this.#drop = database.statement('DELETE FROM @presence WHERE key = ANY($1::text[])');
-    this.#find = database.statement('SELECT session FROM @present WHERE session = $1');
-    this.#enter = database.statement('INSERT INTO @present VALUES ($1) ON CONFLICT DO NOTHING');
     this.#page = database.statement(
       `SELECT p.key, p.agent, p.role, p.details, s.broker FROM @presence p JOIN @session s ON s.epoch = p.session
-       WHERE p.key > $1 AND p.session <> $2 AND ${isAlive} AND ($3::text IS NULL OR p.role = $3)
+       WHERE p.key > $1 AND p.session <> $2 AND ${sessionLives} AND ($3::text IS NULL OR p.role = $3)
          AND ($4::text[] IS NULL OR p.role LIKE ANY($4::text[])) ORDER BY p.key LIMIT $5`,
     );
     this.#connected = database.statement(
       `SELECT DISTINCT p.agent FROM @presence p JOIN @session s ON s.epoch = p.session
-       WHERE p.agent = ANY($1::text[]) AND p.session <> $2 AND ${isAlive}`,
+       WHERE p.agent = ANY($1::text[]) AND p.session <> $2 AND ${sessionLives}`,
     );
-    this.#brokers = database.statement(
-      `SELECT s.broker AS name, (extract(epoch FROM s.begun_at) * 1000)::bigint AS since FROM @session s
-       WHERE ${isAlive} ORDER BY s.epoch`,
-    );
-    this.#chores = [repeat(writeMs, () => this.#write()), repeat(lookMs, () => this.#look())];
+    this.#writing = repeat(writeMs, () => this.#write());
   }
 
   present(caller: PresentCaller): void {
@@ -95,19 +73,9 @@ export class Presence implements PresencePort, AsyncDisposable {
     return new Set(rows.map(({ agent }) => agent));
   }
 
-  brokers(): Promise<LivingBroker[]> {
-    return this.#database.read<LivingBroker>(this.#brokers);
-  }
-
-  /** Removes what sessions have left that are over. */
-  async forget(): Promise<void> {
-    for (const table of ['presence', 'present'])
-      await this.#database.read(
-        this.#database.unnamed(
-          `DELETE FROM @${table} t WHERE NOT EXISTS (
-             SELECT FROM @session s WHERE s.epoch = t.session AND s.alive_until > clock_timestamp() - ${removedAfter})`,
-        ),
-      );
+  /** Has everything written again. */
+  rewrite(): void {
+    for (const key of this.#callers.keys()) this.#changed.add(key);
   }
 
   /** Writes what has changed. What could not be written is written the next time. */
@@ -136,16 +104,8 @@ export class Presence implements PresencePort, AsyncDisposable {
     }
   }
 
-  /** Has everything written again if the tables were emptied. */
-  async #look(): Promise<void> {
-    const [row] = await this.#database.read(this.#find, [this.#session]);
-    if (row) return;
-    await this.#database.read(this.#enter, [this.#session]);
-    for (const key of this.#callers.keys()) this.#changed.add(key);
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const chore of this.#chores) await chore[Symbol.asyncDispose]();
+    await this.#writing[Symbol.asyncDispose]();
   }
 }
 

@@ -284,8 +284,18 @@ class PostgresInboxStore implements InboxStore {
     this.#database.check();
     const [settings] = await this.#database.read<DurabilitySettings>(this.#sql.settings);
     if (settings) this.#database.note({ receiptMeans: receiptMeaning(settings) });
-    const expired = await this.#reader.expired(time);
+    const expired = await this.#reader.expired(time, this.#keepsHouse);
     const mayForget = this.#time.note(time);
+    if (this.#keepsHouse) await this.#keepHouse(time, mayForget);
+    return expired;
+  }
+
+  /** True if this broker does what one of them has to do for all. */
+  get #keepsHouse(): boolean {
+    return this.#cluster?.keepsHouse ?? true;
+  }
+
+  async #keepHouse(time: ExpiryTime, mayForget: boolean): Promise<void> {
     await this.#slices.tidy(time, mayForget);
     await this.#dropOldRequests(time);
     const now = this.#monotonic();
@@ -293,7 +303,6 @@ class PostgresInboxStore implements InboxStore {
       await this.#tidy();
       this.#tidiedAt = now;
     }
-    return expired;
   }
 
   countExpired(time: ExpiryTime): Promise<Record<string, number>> {
@@ -378,6 +387,7 @@ class PostgresInboxStore implements InboxStore {
   }
 
   async #trim(time: ExpiryTime): Promise<DeadLetter[]> {
+    if (!this.#keepsHouse) return [];
     const now = this.#monotonic();
     if (!this.#isLetterNew && now - this.#trimmedAt < quietTrimMs) return [];
     const dropped = droppedOf(await this.#letters.facts(), this.#letterLimits, time);

@@ -22,6 +22,7 @@ import {
   storedMessageOf,
   storedMetadataOf,
 } from '@signalbox/store/rules';
+import { sessionLives } from '../cluster/living-brokers.ts';
 import type { PostgresDatabase } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
 import { isGoneTable } from '../database/store-errors.ts';
@@ -119,7 +120,10 @@ export class MessageReader {
       'SELECT name FROM @inbox WHERE name > $1 AND pending > 0 ORDER BY name LIMIT $2',
     );
     this.#expired = database.statement(
-      `SELECT ${columns} FROM @message m WHERE m.expires_at <= $1 AND (m.expires_at, m.seq) > ($2, $3)
+      `SELECT ${columns}, (
+         SELECT i.session = $4 OR $5 AND NOT EXISTS (SELECT FROM @session s WHERE s.epoch = i.session AND ${sessionLives})
+         FROM @inbox i WHERE i.name = m.inbox
+       ) AS "isOwn" FROM @message m WHERE m.expires_at <= $1 AND (m.expires_at, m.seq) > ($2, $3)
        ORDER BY m.expires_at, m.seq LIMIT ${expiredAtOnce}`,
     );
     this.#expiredKinds = database.statement(
@@ -206,15 +210,15 @@ export class MessageReader {
   }
 
   /** Some messages that have expired. Repeated calls give all of them. */
-  async expired(time: ExpiryTime): Promise<StoredMetadata[]> {
+  /** Returns some messages that have expired, in inboxes that this broker holds. If it keeps house, also in those that nobody holds. */
+  async expired(time: ExpiryTime, keepsHouse: boolean): Promise<StoredMetadata[]> {
     const { expiresAt, seq } = this.#expiredAfter;
-    const rows = await this.#database.read<MessageRow>(this.#expired, [
-      Math.floor(time.latest),
-      expiresAt,
-      seq,
-    ]);
+    const values = [Math.floor(time.latest), expiresAt, seq, this.#database.epoch, keepsHouse];
+    const rows = await this.#database.read<MessageRow & { isOwn: boolean }>(this.#expired, values);
     this.#expiredAfter = rows.length < expiredAtOnce ? { expiresAt: 0, seq: 0 } : rows.at(-1)!;
-    return rows.filter((row) => hasExpired(row, time)).map((row) => storedMetadataOf(messageOf(row)));
+    return rows
+      .filter((row) => row.isOwn && hasExpired(row, time))
+      .map((row) => storedMetadataOf(messageOf(row)));
   }
 
   async countExpired(time: ExpiryTime): Promise<Record<string, number>> {
