@@ -35,7 +35,7 @@ const apiPath = '/api/';
 
 /** The time that a browser has to read a part of its answer, or to send its request, in milliseconds. */
 const readMs = 10_000;
-/** The time that an operation may take, in milliseconds: to start a server takes up to a minute. */
+/** The longest time that an operation may take, in milliseconds: starting a server takes up to a minute. */
 const workMs = 70_000;
 
 /** An `Idempotency-Key`: it may become the id of a message. */
@@ -58,13 +58,13 @@ export class Dashboard {
     this.#sessions = new Sessions(access, orchestrator, monotonic);
   }
 
-  /** Ends all streams, and closes the connections of all sessions. The sessions themselves go on. */
+  /** Ends all streams, and closes the connections of all sessions. The sessions themselves stay valid. */
   stop(): void {
     for (const stream of this.#streams) stream[Symbol.dispose]();
     this.#sessions.closeAll();
   }
 
-  /** Answers one request. `admit` is called when its caller has proved who it is. Never rejects. */
+  /** Answers one request. `admit` is called when the caller has proved its identity. Never rejects. */
   async handle(request: IncomingMessage, response: ServerResponse, admit: () => void): Promise<void> {
     response.on('error', () => {});
     try {
@@ -156,7 +156,7 @@ export class Dashboard {
     };
   }
 
-  /** Checks a request and reads its parameters. Returns what it asks for. */
+  /** Checks a request, reads its parameters and returns the operation that it asks for. */
   async #prepare(
     request: IncomingMessage,
     url: URL,
@@ -194,7 +194,7 @@ export class Dashboard {
       });
   }
 
-  /** Streams events until the page goes, the session ends or the broker stops. */
+  /** Streams events until the page is closed, the session ends or the broker stops. */
   async #follow(request: IncomingMessage, response: ServerResponse, session: OpenSession): Promise<void> {
     using _place = session.limits.stream();
     const lastId = request.headers['last-event-id'];
@@ -206,7 +206,7 @@ export class Dashboard {
         take: ({ id, ...batch }: { id: string; events: unknown; missed: number }) =>
           stream.send('batch', batch, id),
       };
-      // Those who only decide are told of no message and no call: their page reads again by itself.
+      // A person who only decides gets no events about messages and calls: that page reads again by itself.
       const isTold = isPermitted(operationPermissions.admin.tail, signedIn.permissions);
       using following = isTold
         ? await events.follow(reader, typeof lastId === 'string' ? lastId : undefined)
@@ -221,13 +221,15 @@ export class Dashboard {
   }
 }
 
-/** What the page shows of its session. Times are epoch milliseconds. */
+/** The facts that the page shows about its session. Times are epoch milliseconds. */
 export interface SessionFacts {
   agent: string;
   role: string;
-  /** What the session may do: each read and each command needs one of certain permissions. */
+  /** The permissions of the session: each read and each command needs one of certain permissions. */
   permissions: readonly Permission[];
-  /** The roles on whose tool calls it decides, or patterns. Absent for operators, who decide on all, and for observers. */
+  /**
+   * The roles, or patterns of roles, on whose tool calls the session decides. Absent for operators, who decide on all, and for observers.
+   */
   approves?: readonly string[];
   expires_at: number;
   orchestrator: string;
@@ -263,7 +265,7 @@ function tokenOf(request: IncomingMessage): string {
   return cookie === undefined || typeof key !== 'string' ? '' : joinToken({ cookie, key });
 }
 
-/** The port of the page, which the name of the cookie holds: that of the address in the browser, also behind a proxy. */
+/** Returns the port of the page, which the name of the cookie holds: the one of the address in the browser, also behind a proxy. */
 function portOf({ headers: { host = '' } }: IncomingMessage): number {
   return Number(/:(\d+)$/.exec(host)?.[1] ?? 0);
 }

@@ -5,24 +5,24 @@ import { serverTime } from './clock.ts';
 import { commandsDone, pulse } from './live.ts';
 import { canLook, sessionEnded } from './session.ts';
 
-/** An answer of the API that the page reads again and again. The last one stays while the next is read, or can't be read. */
+/** An answer of the API that the page reads again and again. The last answer stays while the next one is read, or can't be read. */
 export interface Resource<Answer> {
   data: Answer | undefined;
-  /** Why it could not be read the last time. */
+  /** The reason why the last read failed. */
   error: string | undefined;
   /** The time at which `data` was read, in epoch milliseconds of the broker's machine. */
   at: number;
 }
 
 /**
- * The times after which an answer is read again, in milliseconds: soon after events, and now and then without. A session that is told of
- * no events looks more often.
+ * The times after which an answer is read again, in milliseconds: soon after events, and at longer intervals without any. A session that
+ * gets no events reads more often.
  */
 const paceMs = { atOnce: 0, afterEvents: 1500, idle: 10_000, untold: 3000 };
 
 /**
  * Reads a path of the API while the component is shown and the page is visible, and again at once after each command of this page.
- * `againIn` says of an answer in how many milliseconds it is to be read again, if that is soon.
+ * `againIn` returns the milliseconds after which an answer should be read again, if that is soon.
  */
 export function useResource<Answer>(
   path: string,
@@ -36,7 +36,7 @@ export function useResource<Answer>(
     let timer = 0;
     let readAt = 0;
     let isReading = false;
-    /** When it is read again after the read that is under way: what happens meanwhile may not be in that. */
+    /** The wait before the read after the running one, in milliseconds: that one may miss events that come meanwhile. */
     let nextMs = paceMs.idle;
     const run = async (): Promise<void> => {
       clearTimeout(timer);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { hrefOf, parseRoute } from './route.ts';
 
-test('What an address is made of is read from it, whatever letters it has.', () => {
+test('The parts of an address are read from it, with any letters in them.', () => {
   const params = { agent: 'a&b=c#d?', text: '<b>%41</b>' };
   expect(parseRoute(hrefOf('timeline', { ...params, tool: undefined, id: '' }))).toEqual({
     view: 'timeline',

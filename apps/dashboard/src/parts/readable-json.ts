@@ -1,9 +1,9 @@
-/** What is shown with one value on a line; a page of deeper or larger ones would be slow, and nobody could read it. */
+/** The bounds for showing one value on a line. A page with deeper or larger values would be slow, and nobody could read it. */
 const most = { depth: 32, values: 5000 };
 
-/** Reads a JSON text. Returns `undefined` if it is none, or too deep or too large to be laid out. */
+/** Reads a JSON text. Returns `undefined` if it is not JSON, or too deep or too large to be laid out. */
 export function readableJson(text: string): unknown {
-  // A text that is too deep must not be parsed at all: that takes as many calls of functions as it is deep.
+  // A text that is too deep must not be parsed at all: parsing it takes one nested function call for each level.
   if (depthOf(text) > most.depth) return undefined;
   try {
     const value: unknown = JSON.parse(text);
@@ -13,7 +13,7 @@ export function readableJson(text: string): unknown {
   }
 }
 
-/** Returns how deep objects and lists lie in each other. */
+/** Returns the depth to which objects and lists are nested. */
 function depthOf(json: string): number {
   let [depth, deepest] = [0, 0];
   const withoutTexts = json.replace(/"(?:[^"\\]|\\.)*"/gs, '');

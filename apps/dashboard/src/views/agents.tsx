@@ -108,7 +108,7 @@ function Summary({ agents, more }: { agents: readonly AgentSummary[]; more?: boo
   );
 }
 
-/** Shows the state of an agent. One of whose calls none runs yet waits. */
+/** Shows the state of an agent. It is waiting if none of its calls runs yet. */
 function State({
   of: { state, running, on_hold },
   calls,
@@ -164,7 +164,7 @@ function Doing({ of: { last_output }, calls }: { of: AgentSummary; calls: readon
   );
 }
 
-/** How much of the mail is handed out is not known of an inbox at another broker. */
+/** Returns the counts of an inbox as a text. For an inbox at another broker, `held` is unknown. */
 function mailText({ unread, held }: NonNullable<AgentSummary['mail']>): string {
   return held === undefined ? `${unread} unread` : `${unread} unread, ${held} handed out`;
 }

@@ -37,12 +37,12 @@ const server = z.object({ server: z.string().min(1).max(256) });
 const id = z.string().min(1).max(256);
 const line = z.string().min(1).max(1000);
 
-/** The broker may run on a machine of another kind than the browser. */
+/** The broker may run on another operating system than the browser. */
 function isAbsolutePath(path: string): boolean {
   return posix.isAbsolute(path) || win32.isAbsolute(path);
 }
 
-/** The commands of the API by path. Each does what a command of the CLI does, and the broker's audit log says who asked. */
+/** The commands of the API by path. Each does the same as a command of the CLI, and the broker's audit log names the caller. */
 export const commands: Readonly<Record<string, ApiOperation>> = {
   'approvals/decide': operation({
     method: 'POST',
@@ -75,7 +75,7 @@ export const commands: Readonly<Record<string, ApiOperation>> = {
     method: 'POST',
     needs: admin.hold,
     meaning:
-      'Holds an agent, a role, tools or everything. Names that nobody knows are refused, unless it is `unchecked`; `note` says that no orchestrator could tell whether there are such tools.',
+      'Holds an agent, a role, tools or everything. Names that nobody knows are refused, unless it is `unchecked`; `note` says that no orchestrator could check the tools.',
     params: z.object({
       on: z.enum(holdSubjects),
       name: id.optional(),
@@ -243,7 +243,9 @@ export const commands: Readonly<Record<string, ApiOperation>> = {
   }),
 };
 
-/** Refuses a pattern that means no tool. Without an answer of the orchestrator the hold is placed all the same: it must not fail then. */
+/**
+ * Refuses a pattern that matches no tool. Without an answer of the orchestrator the hold is placed all the same: a hold must not fail then.
+ */
 async function checkTools({ client, orchestrator }: ApiContext, pattern: string): Promise<{ note?: string }> {
   try {
     await checkToolPattern(client, orchestrator, pattern);

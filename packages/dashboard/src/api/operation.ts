@@ -4,13 +4,13 @@ import type { z } from 'zod';
 import type { SignedIn } from '../access.ts';
 import type { SessionBackup } from '../sessions/session-backup.ts';
 
-/** Who asks, and whom the answer comes from. */
+/** The caller of an operation, and the connections that its answer comes from. */
 export interface ApiContext {
   client: BrokerClient;
   /** The agent id of the orchestrator. */
   orchestrator: string;
   signedIn: Omit<SignedIn, 'token'>;
-  /** The backup that the session made last, or makes. */
+  /** The latest backup that the session made, or is making. */
   backup: Pick<SessionBackup, 'state' | 'begin'>;
   /** The `Idempotency-Key` of a command. */
   key: string | undefined;
@@ -18,10 +18,10 @@ export interface ApiContext {
   now: () => number;
 }
 
-/** One path of the API: a read with `GET`, whose parameters stand in the query, or a command with `POST`, whose parameters are JSON. */
+/** One path of the API: a read with `GET`, whose parameters are in the query, or a command with `POST`, whose parameters are JSON. */
 export interface ApiOperation<Params = never> {
   method: 'GET' | 'POST';
-  /** The permissions of which a session needs one. */
+  /** A session needs one of these permissions. */
   needs: readonly Permission[];
   meaning: string;
   /** True if the answer is a secret, which is forgotten after a minute. */

@@ -28,10 +28,13 @@ const none = z.object({});
 const text = z.string().max(256);
 const count = (most: number, usual: number) => z.coerce.number().int().min(1).max(most).default(usual);
 
-/** How long a read waits for the orchestrator, in milliseconds: a page that says what is unknown is worth more than one that waits. */
+/**
+ * The longest time that a read waits for the orchestrator, in milliseconds: a page that says what is unknown is worth more than one that
+ * waits.
+ */
 const answerTime = { timeoutMs: 3000 };
 
-/** The reads of the API by path. Each shows what a command of the CLI shows, from the same source. */
+/** The reads of the API by path. Each shows the same as a command of the CLI, from the same source. */
 export const reads: Readonly<Record<string, ApiOperation>> = {
   attention: operation({
     method: 'GET',
@@ -203,7 +206,7 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
   }),
 };
 
-/** Asks an orchestrator that is connected. Those who may not see who is connected wait for its answer all the same. */
+/** Asks the orchestrator, and rejects at once if none is connected. For a caller that may not see who is connected, it waits for the answer. */
 async function askIfThere<Answer>(
   { client, orchestrator, signedIn }: ApiContext,
   ask: () => Promise<Answer>,

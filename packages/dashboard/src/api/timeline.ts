@@ -6,7 +6,7 @@ import { z } from 'zod';
 /** The most messages that are read at a time, and the most groups that are shown. */
 const most = { messages: 2000, groups: 200 };
 
-/** The times that are looked back in turn, in milliseconds, until there is enough to show. */
+/** The periods that are searched in turn, in milliseconds, until there is enough to show. */
 const lookBackMs = [10_000, 60_000, 600_000, 3_600_000, 86_400_000];
 
 const word = z.string().max(256).optional();
@@ -25,19 +25,19 @@ export const timelineQuery = z.object({
 /** Selects entries of the timeline. `since` is in epoch milliseconds. */
 export type TimelineSearch = z.infer<typeof timelineQuery>;
 
-/** What a search found, the newest first. */
+/** The results of a search, the newest first. */
 export interface FoundTimeline {
   groups: TimelineGroup[];
-  /** The time from which on everything was looked at, in epoch milliseconds. */
+  /** The time from which on everything was searched, in epoch milliseconds. */
   since: number;
-  /** True if there was too much since the time that was asked for. Then `since` is later. */
+  /** True if there were too many entries since the requested time. Then `since` is later. */
   cut: boolean;
   callsMissing?: NonNullable<Timeline['callsMissing']>;
 }
 
 /**
- * Reads the newest messages and calls since a time, a part of the time after the other, until there is enough to show. Where there is
- * more, it says so.
+ * Reads the newest messages and calls since a time, one period after the other, until there is enough to show. The result says whether
+ * there is more.
  */
 export async function searchTimeline(
   client: BrokerClient,
@@ -50,7 +50,7 @@ export async function searchTimeline(
   let groups: TimelineGroup[] = [];
   let left = most.messages;
   let until: number | undefined;
-  // The request of an id, and its answers, are few.
+  // An id has few messages: its request and the answers.
   for (const since of id ? [asked] : times) {
     const part = { ...query, since, limit: left, ...(until !== undefined && { until }) };
     const older = await readTimeline(client, orchestrator, part);
@@ -68,7 +68,7 @@ export async function searchTimeline(
   return { groups: [], since: asked, cut: false };
 }
 
-/** Joins the groups of two times, in the order in which they began: an answer may have come in the later one. */
+/** Joins the groups of two periods, in the order in which they began: an answer may have come in the later one. */
 function joined(older: readonly TimelineGroup[], newer: readonly TimelineGroup[]): TimelineGroup[] {
   const later = new Map(newer.map((group) => [group.correlation_id, group]));
   const all = older.map(({ correlation_id, entries }) => {
@@ -79,7 +79,7 @@ function joined(older: readonly TimelineGroup[], newer: readonly TimelineGroup[]
   return [...all, ...later.values()];
 }
 
-/** Tells whether an entry of a group has all that is searched for. */
+/** Returns true if an entry of a group matches all parts of the search. */
 export function matches(
   { correlation_id, entries }: TimelineGroup,
   { thread, tool, outcome, text }: Pick<TimelineSearch, 'thread' | 'tool' | 'outcome' | 'text'>,

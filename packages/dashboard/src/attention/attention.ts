@@ -18,31 +18,31 @@ import type {
 } from '@signalbox/protocol';
 import { endsSoon, holdSubject } from '@signalbox/protocol/internal';
 
-/** What a person may do about an item with one click: a command of the API with its parameters. */
+/** A remedy for an item that needs one click: a command of the API with its parameters. */
 export interface AttentionAction {
   label: string;
   command: string;
   params: Record<string, unknown>;
-  /** What is asked before it is done. Without it, it is done at once. */
+  /** The question that is asked before the command runs. Without it, the command runs at once. */
   question?: string;
 }
 
-/** Something that needs a person. The texts may hold names that somebody else chose. */
+/** One thing that needs a person's attention. The texts may hold names that others chose. */
 export interface AttentionItem {
-  /** Stays the same while it is about the same thing. */
+  /** Stays the same while the item is about the same thing. */
   id: string;
-  /** `now`: something does not work, or somebody waits. `soon`: it will, or it is worth a look. */
+  /** `now`: something does not work, or somebody waits. `soon`: that is about to happen, or it is worth a look. */
   level: 'now' | 'soon';
-  /** What it is about, as in the name of an agent or a server. */
+  /** The name of the agent, the server or other thing that the item is about. */
   who: string;
   what: string;
-  /** Since when, in epoch milliseconds. Absent if nobody knows. */
+  /** The time of its beginning in epoch milliseconds. Absent if unknown. */
   since?: number;
   /** The view that shows more, as the part of the page's address behind `#`. */
   link: string;
-  /** Absent if a look is what it needs, or nothing can be done here. */
+  /** Absent if a look is enough, or nothing can be done here. */
   action?: AttentionAction;
-  /** The definitions that an acceptance offers, each with how it differs from what is pinned. */
+  /** The definitions that an acceptance offers, each with its differences from the pinned one. */
   definitions?: readonly DefinitionReport[];
   /** The call that waits for a decision. Long arguments are cut, and observers are shown none. */
   approval?: Approval;
@@ -55,7 +55,7 @@ export interface OwnMail {
   created_at?: number;
 }
 
-/** What is looked at. Times are epoch milliseconds. */
+/** The facts from which the list of items is made. Times are epoch milliseconds. */
 export interface AttentionFacts {
   broker: BrokerStats;
   hold: ClockHold | undefined;
@@ -77,10 +77,10 @@ export interface AttentionFacts {
 
 const minute = 60_000;
 
-/** The calls that wait for a decision and are listed one by one. */
+/** The most waiting calls that are listed one by one. */
 const shownApprovals = 25;
 
-/** What is too long, in milliseconds, and what is too full. */
+/** The bounds beyond which a thing takes too long, in milliseconds, or is too full. */
 export const attentionLimits = {
   mailMs: 10 * minute,
   callMs: 10 * minute,
@@ -90,8 +90,8 @@ export const attentionLimits = {
 } as const;
 
 /**
- * Lists what needs a person: first the calls that wait for a decision, the next deadline first, then what does not work, then what can
- * wait, each the oldest first.
+ * Lists the items that need a person: first the calls that wait for a decision, the next deadline first, then the things that do not work,
+ * then those that can wait, each with the oldest first.
  */
 export function attentionOf(facts: AttentionFacts, now: number): AttentionItem[] {
   const others = [
@@ -149,7 +149,7 @@ function askItems({ mail }: AttentionFacts['own']): AttentionItem[] {
   });
 }
 
-/** Leaves out of the mail of the person who looks what {@link askItems} lists. */
+/** Removes the messages that {@link askItems} lists from the mail of the person who looks. */
 function withoutAsks(agent: AgentSummary, { agent: own, mail }: AttentionFacts['own']): AgentSummary {
   const asks = agent.agent === own ? mail.filter(({ kind }) => kind === 'ask').length : 0;
   if (asks === 0 || !agent.mail) return agent;
@@ -192,7 +192,7 @@ function orchestratorItems({ name, state, reason }: OrchestratorStatus): Attenti
   return [{ id: 'orchestrator', level: 'now', who: name, what, link: '/servers' }];
 }
 
-/** The states in which a server does not work as it should, in words, and whether starting it again may help. */
+/** The states in which a server does not work as it should, with a text, and `reload` if starting it again may help. */
 const troubles: Partial<Record<ServerReport['state'], { what: string; reload: boolean }>> = {
   backing_off: { what: 'The server failed and will be started again.', reload: true },
   ejected: { what: 'The server kept failing and is not started again by itself.', reload: true },
@@ -223,7 +223,7 @@ function serverItem({ name, state, circuit, last_error, tool_problems }: ServerR
   return [{ id: `tools ${name}`, level: 'soon', what, ...about }];
 }
 
-/** The definitions of one server that are shown with how they differ. */
+/** The most definitions of one server that are shown with their differences. */
 const shownDefinitions = 20;
 
 function withheldItems(withheld: DefinitionsReply | undefined): AttentionItem[] {
@@ -237,7 +237,7 @@ function withheldItems(withheld: DefinitionsReply | undefined): AttentionItem[] 
       changed > 0
         ? `The server has changed ${counted(count, 'definition')}, which are withheld from agents until you accept them.`
         : `The server offers ${counted(count, 'new definition')}, withheld from agents until you accept them.`;
-    // A person accepts where all of it is to be seen.
+    // A person may accept definitions only where all of their differences are shown.
     const isShown = seen !== undefined && count <= shownDefinitions;
     return [
       {
@@ -291,7 +291,7 @@ function agentItems(agent: AgentSummary, now: number): AttentionItem[] {
     return [{ id: `tools of ${who}`, level: 'now', who, what, link }];
   }
   const isPerson = roles.includes('operator');
-  // A person reads mail when somebody says that it is there.
+  // A person reads mail only after being told about it.
   const patienceMs = isPerson ? 0 : attentionLimits.mailMs;
   if (since === undefined || !mail || mail.unread === 0 || now - since < patienceMs) return [];
   const messages = `${counted(mail.unread, 'message')}`;

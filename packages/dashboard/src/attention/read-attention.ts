@@ -12,21 +12,21 @@ import type { ApiContext } from '../api/operation.ts';
 import { isMissing, orMissing } from '../api/or-missing.ts';
 import { type AttentionItem, attentionOf } from './attention.ts';
 
-/** The most dead letters, calls that wait for a decision, and messages to the person that are looked at one by one. */
+/** The most dead letters, waiting calls and messages to the person that are checked one by one. */
 const most = { deadLetters: 500, approvals: 512, ownMail: 50 };
 
-/** What needs a person, and what was looked at. */
+/** The items that need a person, and the things that were checked. */
 export interface Attention {
   items: AttentionItem[];
   /** The calls that wait for a decision; `null` if the orchestrator did not answer. */
   approvals: number | null;
-  /** What was looked at, a noun in the singular, and how many of each; `null` if that could not be asked. */
+  /** The things that were checked: a noun in the singular, and the count; `null` if it could not be read. */
   checked: { what: string; count: number | null }[];
   /** Epoch milliseconds. */
   at: number;
 }
 
-/** Looks at everything that may need a person. */
+/** Checks everything that may need a person. */
 export async function readAttention(context: ApiContext): Promise<Attention> {
   const { client, orchestrator: name, signedIn, now } = context;
   const fleet = await readFleet(client);

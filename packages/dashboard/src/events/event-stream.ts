@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { beginAnswer } from '../http/answers.ts';
 
-/** The most bytes that may wait to be read by a page. A page that reads slower misses events. */
+/** The most bytes that may wait for a page to read them. A slower page misses events. */
 const maxWaitingBytes = 512 * 1024;
-/** How often a stream shows that it is alive, in milliseconds. */
+/** The time between two signs of life of a stream, in milliseconds. */
 const aliveMs = 15_000;
 
 /** A stream of server-sent events. Disposing it ends it. */
@@ -21,14 +21,14 @@ export class EventStream implements Disposable {
     response.once('close', () => ended.abort());
     response.write(': open\n\n');
     this.#alive = setInterval(() => {
-      // A page that takes not even this for two intervals is gone, or frozen.
+      // A page that does not even read this for two intervals is gone or frozen.
       if (response.writableLength > maxWaitingBytes) response.destroy();
       else response.write(': alive\n\n');
     }, aliveMs);
     this.#alive.unref();
   }
 
-  /** Sends an event. Returns false if the page has no room for it. */
+  /** Sends an event. Returns false if too many bytes wait for the page. */
   send(name: string, data: unknown, id?: string): boolean {
     if (this.#response.writableLength > maxWaitingBytes) return false;
     const head = id === undefined ? '' : `id: ${id}\n`;

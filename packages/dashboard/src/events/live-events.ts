@@ -3,24 +3,24 @@ import type { BrokerClient } from '@signalbox/client';
 import { followTail, type Tail, type TailEvent } from '@signalbox/operator';
 import { EventRing } from './event-ring.ts';
 
-/** The time in milliseconds for which events are collected: pages hear of them at most four times a second. */
+/** The time for which events are collected, in milliseconds: pages get them at most four times per second. */
 const collectMs = 250;
-/** How long events are collected for a page whose stream broke off, in milliseconds. */
+/** The time for which events are collected for a page whose stream broke off, in milliseconds. */
 const lingerMs = 15_000;
 const keptEvents = 1000;
 const eventsAtOnce = 200;
 
-/** Some events for one page. `id` is where the next ones begin. */
+/** Some events for one page. The next events begin at `id`. */
 export interface EventBatch {
   id: string;
   events: TailEvent[];
-  /** The events that the page was not sent, because there were too many. */
+  /** The number of events that the page was not sent, because there were too many. */
   missed: number;
 }
 
-/** A page that hears of events. */
+/** A page that receives events. */
 export interface EventReader {
-  /** Takes a batch. Returns false if it has no room now: the events come later, or are counted as missed. */
+  /** Takes a batch. Returns false if the page can't take it now: the events come later, or count as missed. */
   take(batch: EventBatch): boolean;
 }
 
@@ -29,13 +29,13 @@ interface Reading {
   at: number;
 }
 
-/** Follows what happens while a page of the session looks, and tells all of its pages. */
+/** Follows events while a page of the session is open, and sends them to all its pages. */
 export class LiveEvents implements Disposable {
   readonly #client: BrokerClient;
   readonly #orchestrator: string;
   readonly #ring = new EventRing<TailEvent>(keptEvents);
   readonly #readings = new Set<Reading>();
-  /** Tells this run from others, whose numbers mean other events. */
+  /** Distinguishes this run from others, in which the same numbers mean other events. */
   #run = newRun();
   #tail: Promise<Tail> | undefined;
   #flush: NodeJS.Timeout | undefined;
@@ -47,8 +47,8 @@ export class LiveEvents implements Disposable {
   }
 
   /**
-   * Tells a page of events from now on, or from those behind `lastId`. Resolves with whether it can go on there: if not, the page does
-   * not know what happened meanwhile. Rejects if the broker does not tell.
+   * Sends a page the events from now on, or those after `lastId`. In the result, `resumed` is true if the page can go on after `lastId`;
+   * otherwise it has missed events. Rejects if the broker sends no events.
    */
   async follow(reader: EventReader, lastId: string | undefined): Promise<{ resumed: boolean } & Disposable> {
     clearTimeout(this.#end);
@@ -121,7 +121,7 @@ export class LiveEvents implements Disposable {
         if (this.#client.state.name !== 'closed') await this.#client.admin('tail', { on: false });
       })
       .catch(() => {
-        // Nothing is told over a connection that is gone.
+        // Nothing can be sent over a lost connection.
       });
   }
 }

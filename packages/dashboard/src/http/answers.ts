@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 
-/** What a browser may do with an answer: show it in no frame, guess no type, tell no other site where it came from. */
+/** The restrictions on a browser for an answer: show it in no frame, guess no type, tell no other site about its origin. */
 const securityHeaders: Readonly<Record<string, string>> = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -61,7 +61,7 @@ export function sendError(
   sendJson(response, status, { error }, headers);
 }
 
-/** The HTTP status of each code that is no failure of ours. */
+/** The HTTP status of each code that is not an internal failure. */
 const statuses: Readonly<Record<string, number>> = {
   unauthorized: 401,
   forbidden: 403,

@@ -1,20 +1,20 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** The reason why a request is refused before anybody looks at its session. */
+/** The reason why a request is refused before its session is checked. */
 export interface RequestRefusal {
   code: 'forbidden_host' | 'forbidden_origin';
   message: string;
 }
 
-/** What is checked of a request. */
+/** The parts of a request that are checked. */
 export interface CheckedRequest {
   method?: string | undefined;
   headers: IncomingHttpHeaders;
 }
 
 /**
- * Checks that a request comes from the page itself: by a host that the broker is known by, and, if it changes something, from the page at
- * that host, by the scheme of one of `origins`.
+ * Checks that a request comes from the page itself: it must name a host that the broker is known by. A request that changes something must
+ * also come from the page at that host, with the scheme of one of `origins`.
  */
 export function refuseRequest(
   { method = 'GET', headers }: CheckedRequest,

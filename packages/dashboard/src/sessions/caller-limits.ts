@@ -1,25 +1,25 @@
 import { SignalboxError } from '@signalbox/protocol';
 import { Budget } from '@signalbox/protocol/internal';
 
-/** What one session may have at once: requests, those of them that are worked on, and streams. */
+/** The most requests, running requests and streams that one session may have at a time. */
 const most = { atOnce: 16, running: 4, streams: 8 };
-/** The requests that it may make in a row, and in each second after that. */
+/** The requests that a session may make in a row, and per second after that. */
 const requestRate = { burst: 80, perSecond: 20 };
-/** The processor time that it may use in a row, and in a second after that, in milliseconds. */
+/** The processor time that a session may use in a row, and per second after that, in milliseconds. */
 const workRate = { burst: 2000, perSecond: 200 };
-/** A request beyond what a session may have at once is refused after so many milliseconds, so that asking again at once is no use. */
+/** A request over the limit is refused after this many milliseconds, so that asking again at once brings no gain. */
 const refusalMs = 500;
 
-/** What {@link CallerLimits} need of time. */
+/** The clocks of {@link CallerLimits}. */
 export interface LimitsClock {
   /** Returns monotonic milliseconds. */
   now(): number;
   sleep(ms: number): Promise<void>;
-  /** Has `spend` called with the milliseconds of processor time that something uses, until the result is disposed. */
+  /** Calls `spend` with the milliseconds of processor time that a task uses, until the result is disposed. */
   meter(spend: (ms: number) => void): Disposable;
 }
 
-/** Limits what one session asks for: what is too much now waits for its turn. */
+/** Limits the requests of one session: those over the limit wait for their turn. */
 export class CallerLimits {
   readonly #clock: LimitsClock;
   readonly #requests: Budget;
@@ -27,7 +27,7 @@ export class CallerLimits {
   #asked = 0;
   #running = 0;
   #streams = 0;
-  /** Resolves when all that were asked before have begun. */
+  /** Resolves when all earlier requests have begun. */
   #queue: Promise<void> = Promise.resolve();
   #onRoom = (): void => {};
 

@@ -3,14 +3,14 @@ import { SignalboxError } from '@signalbox/protocol';
 /** The most keys of one session that are remembered; the oldest are forgotten first. */
 const maxKeys = 256;
 
-/** How long an answer that is a secret is remembered, for a page whose connection broke, in milliseconds. */
+/** The time for which a secret answer is remembered, for a page whose connection broke, in milliseconds. */
 const secretMs = 60_000;
 
-/** Remembers what came of the commands of a session by their `Idempotency-Key`, so that one that comes again runs once. */
+/** Remembers the results of a session's commands by their `Idempotency-Key`, so that a repeated command runs once. */
 export class IdempotentResults {
   readonly #results = new Map<string, { command: string; result: Promise<unknown> }>();
 
-  /** Runs a command, or returns what came of it before. Rejects with `key_reused` if the key was that of another command. */
+  /** Runs a command, or returns its earlier result. Rejects with `key_reused` if the key belongs to another command. */
   async once(
     key: string,
     command: string,
@@ -32,7 +32,7 @@ export class IdempotentResults {
     return await result;
   }
 
-  /** Forgets a secret answer, and not that its command was run. */
+  /** Forgets a secret answer, but not that its command was run. */
   #forget(key: string): void {
     const known = this.#results.get(key);
     if (!known) return;

@@ -2,7 +2,7 @@ import type { BrokerClient } from '@signalbox/client';
 import { addJournal, type BegunBackup, beginBackup, finishBackup } from '@signalbox/operator/internal';
 import { type BackupManifest, messageOf, SignalboxError } from '@signalbox/protocol';
 
-/** What became of the backup of a session. Times are epoch milliseconds. */
+/** The state of a session's backup. Times are epoch milliseconds. */
 export type BackupState =
   | { state: 'none' }
   | { state: 'running'; directory: string; began_at: number; copied_bytes: number; total_bytes: number }
@@ -11,16 +11,19 @@ export type BackupState =
       directory: string;
       host: string;
       manifest: BackupManifest;
-      /** Why it holds no journal of an orchestrator. */
+      /** The reason why it holds no journal of an orchestrator. */
       journal_missing?: string;
     }
   | { state: 'failed'; directory: string; code: string; message: string };
 
-/** Makes a backup for a session, one at a time, and remembers what came of the last one. It is given up with the session's connection. */
+/**
+ * Makes backups for a session, one at a time, and remembers the result of the last one. A running backup is given up with the session's
+ * connection.
+ */
 export class SessionBackup {
   state: BackupState = { state: 'none' };
 
-  /** Begins a backup. Resolves when it is under way, and rejects if another one is. */
+  /** Begins a backup. Resolves when it has begun, and rejects if another one is running. */
   async begin(
     client: BrokerClient,
     orchestrator: string,

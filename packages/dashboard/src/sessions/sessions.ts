@@ -8,13 +8,13 @@ import { IdempotentResults } from './idempotent-results.ts';
 import { SessionBackup } from './session-backup.ts';
 import { WorkMeter } from './work-meter.ts';
 
-/** How long the connection of a session stays open when nobody asks anything, in milliseconds. */
+/** The time for which the connection of a session stays open without requests, in milliseconds. */
 const idleMs = 60_000;
 
-/** The most sessions with a connection at a time. One of the agent that has the most makes room for one of an agent that has fewer. */
+/** The most sessions with a connection at a time. A session of the agent that has the most is closed for one of an agent that has fewer. */
 const maxOpen = 64;
 
-/** The number of sessions that have their full share of the broker's work; more of them share that. */
+/** The number of sessions that each get a full share of the broker's work; more sessions divide that amount. */
 const fullShares = 2;
 
 /** The session of one browser, with its connection to the broker while it is used. */
@@ -30,17 +30,17 @@ export interface OpenSession {
 }
 
 interface Entry {
-  /** Who signed in. */
+  /** The agent that signed in. */
   agent: string;
   opening: Promise<OpenSession>;
-  /** The requests and streams that use it now. */
+  /** The number of requests and streams that use it now. */
   users: number;
   idle: NodeJS.Timeout | undefined;
 }
 
 /**
  * Keeps one connection to the broker for each session that is used. Its rights, its limits and its end are those of the session's token:
- * the broker checks every frame. Without a page that asks, there is no connection.
+ * the broker checks every frame. While no page asks, there is no connection.
  */
 export class Sessions {
   readonly #entries = new Map<string, Entry>();
@@ -55,7 +55,7 @@ export class Sessions {
     this.#monotonic = monotonic;
   }
 
-  /** Uses a session until the result is disposed. Rejects with `unauthorized` if its token is not good. */
+  /** Uses a session until the result is disposed. Rejects with `unauthorized` if its token is not valid. */
   async use(token: string): Promise<OpenSession & Disposable> {
     const known = token === '' ? undefined : this.#access.sessionOf(token);
     if (!known) throw new SignalboxError('unauthorized', 'sign in first: signalbox dashboard prints a link');
@@ -78,17 +78,17 @@ export class Sessions {
     }
   }
 
-  /** Closes the connections of all sessions. The sessions themselves go on. */
+  /** Closes the connections of all sessions. The sessions themselves stay valid. */
   closeAll(): void {
     for (const [token, entry] of this.#entries) this.#close(token, entry);
   }
 
-  /** Closes a session of the agent that has the most, one that nobody uses if there is one. Throws `rate_limited` if that would be no fairer. */
+  /** Closes a session of the agent that has the most, preferably an unused one. Throws `rate_limited` if that would be no fairer. */
   #makeRoom(agent: string): void {
     if (this.#entries.size < maxOpen) return;
     const byAgent = Map.groupBy(this.#entries, ([, entry]) => entry.agent);
     const [most = []] = [...byAgent.values()].sort((a, b) => b.length - a.length);
-    // With a difference of one, two agents would take a place from each other in turn.
+    // If a difference of one were enough, two agents would take a connection from each other in turn.
     const [given] = most.toSorted(([, a], [, b]) => a.users - b.users);
     if (!given || most.length <= (byAgent.get(agent)?.length ?? 0) + 1)
       throw new SignalboxError('rate_limited', `${maxOpen} browsers use the dashboard already; close some`);
@@ -142,7 +142,7 @@ export class Sessions {
   }
 }
 
-/** The processor time of this process in milliseconds. A busy machine makes it no longer, unlike the time that goes by. */
+/** Returns the processor time of this process in milliseconds. Unlike the elapsed time, it does not grow faster on a busy machine. */
 function processorMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;

@@ -1,6 +1,6 @@
 /**
- * Divides the processor time of the process among all that is under way. What waits for an answer of others costs nothing, and
- * what the broker does for agents meanwhile is divided with the rest.
+ * Divides the processor time of the process among all running tasks. Waiting for the answer of another process costs nothing. The broker's
+ * work for agents meanwhile is divided among the tasks, too.
  */
 export class WorkMeter {
   readonly #busyMs: () => number;
@@ -12,10 +12,10 @@ export class WorkMeter {
     this.#busyMs = busyMs;
   }
 
-  /** Calls `spend` with a part of the work, until the result is disposed. */
+  /** Calls `spend` with a share of the work, until the result is disposed. */
   begin(spend: (ms: number) => void): Disposable {
     this.#settle();
-    // The same function may be given for several things.
+    // The same function may be given for several tasks.
     const one = (ms: number): void => spend(ms);
     this.#running.add(one);
     return {

@@ -14,7 +14,7 @@ export type Verdict = 'approve' | 'deny' | undefined;
 
 const longestMs = 24 * 3_600_000;
 
-/** The times for which calls of an agent and tool may be approved. Empty is this call only. */
+/** The times for which calls of an agent and tool may be approved. The empty one approves this call only. */
 const times: Times = [
   ['', 'this call only'],
   ['15m', '15 minutes'],
@@ -31,7 +31,7 @@ interface Props {
   onDecided?: () => void;
 }
 
-/** The two decisions on a call that waits. Each asks for a confirmation, which a key that is held down can't give. */
+/** The two decisions on a waiting call. Each asks for a confirmation, which a key that is held down can't give. */
 export function Decide(props: Props) {
   const { of, verdict, onVerdict } = props;
   if (!canDecide.value) return null;
@@ -52,7 +52,7 @@ export function Decide(props: Props) {
   );
 }
 
-/** Whether a value of the call is hidden from who decides on it. */
+/** Returns true if the person who decides on the call can't see one of its values. */
 function hidesSecrets(of: Approval): boolean {
   return [of.arguments, of.meta].some((text) => text?.includes('[redacted]'));
 }
@@ -175,7 +175,7 @@ function Form({
   );
 }
 
-/** Sends a decision once, and says what became of it. */
+/** Sends a decision once, and reports its result. */
 function useDecision({ id }: Approval, onVerdict: Props['onVerdict'], onDecided: Props['onDecided']) {
   const [isSending, setSending] = useState(false);
   const send = async ({ verdict, reason, for_ms }: Decision): Promise<void> => {

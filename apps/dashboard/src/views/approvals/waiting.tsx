@@ -35,7 +35,7 @@ export function Waiting({
   );
 }
 
-/** What a waiting call is, in a few lines: the tool, how long it can still wait, its agent and the beginning of its arguments. */
+/** Shows a waiting call in a few lines: the tool, the time that is left, the agent and the beginning of the arguments. */
 export function ApprovalGist({ of }: { of: Approval }) {
   const { tool, agent, role, deadline_at, arguments: args, meta } = of;
   return (

@@ -8,14 +8,14 @@ import { ConfirmButton } from '../../parts/confirm-button.tsx';
 import { duration } from '../../parts/numbers.ts';
 import { Text } from '../../parts/text.tsx';
 
-/** The holds that stand in the banner; further ones are counted. */
+/** The number of holds in the banner; further ones are counted. */
 const shown = 3;
 
-/** Says on every view what is held, by whom, since when and why, as long as anything is. */
+/** Shows on every view which holds there are: target, person, time and reason. It is empty without holds. */
 export function HoldBanner() {
   const holds = standingHolds.value;
   if (holds.length === 0) return null;
-  // What stops the most stands first.
+  // The widest hold comes first.
   const ranked = holds.toSorted((a, b) => Number(b.on === 'all') - Number(a.on === 'all'));
   const more = ranked.length - shown;
   return (
@@ -43,7 +43,7 @@ export function HoldBanner() {
   );
 }
 
-/** Says in a line what is held, by whom, since when, until when and why. */
+/** Shows a hold on one line: target, person, start, end and reason. */
 export function HoldLine({ of }: { of: Hold }) {
   const { by, reason, created_at, until, damaged } = of;
   return (

@@ -8,7 +8,7 @@ import { Name } from '../../parts/text.tsx';
 const hour = 3_600_000;
 const lookBackMs = 24 * hour;
 
-/** What was changed, refused or lost in the last day. */
+/** Shows changes, refusals and losses of the last day. */
 export function AuditPart() {
   const since = Math.floor(serverTime() / hour) * hour - lookBackMs;
   const { data, error } = useResource<{ entries: AuditEntry[]; more: boolean }>(

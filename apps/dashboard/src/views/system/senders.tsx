@@ -6,7 +6,7 @@ import { duration, timeOf } from '../../parts/numbers.ts';
 import { Table } from '../../parts/table.tsx';
 import { Name, Text } from '../../parts/text.tsx';
 
-/** What the broker sends at regular times. */
+/** Shows the messages that the broker sends at regular times. */
 export function SchedulesPart() {
   const { data, error } = useResource<{ schedules: ScheduleReport[] }>('schedules');
   if (!data) return <p class="empty">{error ?? 'Reading …'}</p>;
@@ -47,7 +47,7 @@ function next(at: number | undefined) {
   return <span title={timeOf(at)}>{at > now.value ? `in ${duration(at - now.value)}` : 'now'}</span>;
 }
 
-/** What services send in. */
+/** Shows the webhooks by which services send messages. */
 export function WebhooksPart() {
   const { data, error } = useResource<{ hooks: WebhookReport[] }>('webhooks');
   if (!data) return <p class="empty">{error ?? 'Reading …'}</p>;

@@ -12,7 +12,7 @@ import { Table } from '../../parts/table.tsx';
 import { Name, Text } from '../../parts/text.tsx';
 import { IssueToken } from './issue-token.tsx';
 
-/** Who may connect, and until when. */
+/** Shows the tokens: their owners, and the end of their validity. */
 export function TokensPart() {
   const { data, error } = useResource<{ tokens: ListedToken[] }>('tokens', {}, { follows: false });
   const { token: id, issue } = route.value.params;
@@ -60,7 +60,7 @@ export function TokensPart() {
   );
 }
 
-/** Says what a token is for. */
+/** Returns the purpose of a token, in words. */
 function purpose({ permissions, parent_id, session, role }: ListedToken): string {
   if (session) return 'a browser';
   if (permissions.includes('mint')) return 'issuing tokens';
