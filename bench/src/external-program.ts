@@ -8,7 +8,7 @@ export class NotAvailable extends Error {
   override name = 'NotAvailable';
 }
 
-/** How to start a program that is not ours, and how to tell that it is ready. */
+/** The command of a program that is not ours, and the sign that it is ready. */
 export interface ProgramOptions {
   command: string;
   args: readonly string[];
@@ -28,8 +28,8 @@ export interface ProgramOptions {
 const keptOutputChars = 2000;
 
 /**
- * Starts a program and waits until it is ready. It gets a process group of its own, so that Ctrl-C does not
- * end it before we do, and so that all its processes end with it. Rejects with {@link NotAvailable} if there is none.
+ * Starts a program and waits until it is ready. It leads its own process group, so that Ctrl-C does not end it before we do, and all its
+ * processes end with it. Rejects with {@link NotAvailable} if the program is missing.
  */
 export async function startProgram(options: ProgramOptions): Promise<AsyncDisposable> {
   const { command, args, debianPackage, env, cwd, user, port, stopSignal = 'SIGTERM' } = options;
@@ -106,7 +106,7 @@ export async function runProgram(
   return output;
 }
 
-/** A port that was free a moment ago. */
+/** Returns a port that was free a moment ago. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

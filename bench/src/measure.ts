@@ -1,6 +1,6 @@
 import { median, quantileOf } from './statistics.ts';
 
-/** One timed run: completed operations a second, and the latency of single ones in milliseconds. */
+/** One timed run: completed operations per second, and the latency of single ones in milliseconds. */
 export interface Measurement {
   perSecond: number;
   p50Ms: number;
@@ -8,8 +8,8 @@ export interface Measurement {
 }
 
 /**
- * Keeps one operation running in each of `lanes` for `seconds` and times each. What ends in the first tenth is
- * warm-up and not counted; what runs at the end is waited for and counted, with its time.
+ * Keeps one operation running in each of `lanes` for `seconds`, and times each. Operations that end in the first tenth are warm-up and are
+ * not counted; those that run at the end are waited for and counted, with their time.
  */
 export async function measure(
   operation: (lane: number) => Promise<unknown>,
@@ -37,7 +37,7 @@ export async function measure(
   };
 }
 
-/** The median of several runs, for each figure by itself. */
+/** Returns the median of several runs, for each figure separately. */
 export function medianOf(runs: readonly Measurement[]): Measurement {
   const middle = (pick: (run: Measurement) => number): number => median(runs.map(pick));
   return {

@@ -7,19 +7,19 @@ import type { Peer } from './peers/peer.ts';
 import { startProcess } from './processes.ts';
 import type { Workload } from './workloads.ts';
 
-/** A peer that is up, with a process that makes load and one that consumes. */
+/** A running peer, with a process that makes load and one that consumes. */
 export interface PeerSession extends AsyncDisposable {
   peer: Peer;
   version: string;
   run(workload: Workload, seconds: number): Promise<Measurement>;
 }
 
-/** How long a run may take beyond its time, for what is in flight and the tidying after it. */
+/** The time that a run may take beyond its length, for operations in flight and for tidying up, in milliseconds. */
 const answerTimeoutMs = 60_000;
 
 export async function openPeer(peer: Peer): Promise<PeerSession> {
   await using opened = new AsyncDisposableStack();
-  // Each has a directory of its own right under the temporary one, because PostgreSQL's may belong to another user.
+  // Each peer has its own directory right below the temporary one, because PostgreSQL's may belong to another user.
   const dir = await mkdtemp(join(tmpdir(), `signalbox-bench-${peer.name}-`));
   opened.defer(() => rm(dir, { recursive: true, force: true }));
   const { facts, version } = opened.use(await peer.start(dir));
@@ -36,7 +36,7 @@ export async function openPeer(peer: Peer): Promise<PeerSession> {
     version,
     run: async (workload, seconds) => {
       const measured = await load.ask<Measurement>({ workload, seconds }, seconds * 1000 + answerTimeoutMs);
-      // What one peer has left to the page cache would otherwise be written during the fsyncs of the next.
+      // Otherwise the page cache of one peer would be written during the fsyncs of the next.
       await runProgram({ command: 'sync', args: [] });
       return measured;
     },

@@ -5,11 +5,11 @@ import { messageOf } from '@signalbox/protocol';
 
 /** A process of the bench that carries out one order at a time. It ends when it is disposed or its parent dies. */
 export interface Child extends AsyncDisposable {
-  /** What the process reported when it was ready. */
+  /** The facts that the process reported when it was ready. */
   facts: Record<string, string>;
   /** Rejects if the order failed, took longer than `timeoutMs`, or the process ended. */
   ask<T>(order: unknown, timeoutMs: number): Promise<T>;
-  /** Milliseconds that it has had of the processors so far, in user and system mode. */
+  /** Returns the processor time that it has used so far, in user and system mode, in milliseconds. */
   cpuMs(): Promise<number>;
 }
 
@@ -60,12 +60,12 @@ export async function startProcess(script: URL, setup: unknown): Promise<Child> 
   }
 }
 
-/** Called in the child: the setup that the parent gave it. */
+/** Returns the setup that the parent gave this child. */
 export function setupOf<T>(): T {
   return JSON.parse(process.argv[2]!) as T;
 }
 
-/** Called in the child: reports that it is ready, carries out the parent's orders, and ends with the parent. */
+/** Reports to the parent that this child is ready, carries out its orders, and ends with it. */
 export function serveParent(options: {
   facts?: Record<string, string>;
   obey?: (order: unknown) => Promise<unknown>;
@@ -89,7 +89,7 @@ export function serveParent(options: {
     );
   });
   process.once('disconnect', () => {
-    // What was under way may fail now, and nobody is left to care.
+    // Running work may fail now, and nobody is left to handle that.
     process.on('unhandledRejection', () => {});
     process.on('uncaughtException', () => {});
     stop().finally(() => process.exit(0));

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Tool, ToolCallError } from '@signalbox/protocol';
 import type { McpProxyExecutor } from '@signalbox/worker';
 
-/** A call that the model wants made. `id` ties the result to it. */
+/** A call that the model wants to make. `id` connects the result with it. */
 export interface WantedCall {
   id: string;
   name: string;
@@ -15,7 +15,7 @@ export type Turn =
   | { role: 'assistant'; calls: WantedCall[] }
   | { role: 'tool'; callId: string; text: string; isError: boolean };
 
-/** One call of a model: the conversation and the tools (with JSON Schemas) in, calls or the final text out. */
+/** Asks a model once: the conversation and the tools (with JSON Schemas) go in, calls or the final text come out. */
 export type Decide = (request: {
   turns: readonly Turn[];
   tools: readonly Tool[];
@@ -23,7 +23,7 @@ export type Decide = (request: {
 
 /** The options of {@link runAgent}. */
 export interface LoopOptions {
-  /** Called with a line for people about each thing that happens. */
+  /** Called with a line for people about each step. */
   say: (line: string) => void;
   /** Returns the longest time for a call of a tool, in milliseconds; by default 60,000. */
   timeoutMs?: (tool: string) => number;
@@ -31,7 +31,7 @@ export interface LoopOptions {
   maxTurns?: number;
   /** The number of times that a call is made while its error is retryable; by default 5. */
   maxTries?: number;
-  /** Ends the loop; calls that run are cancelled, down to the MCP server. */
+  /** Aborting it ends the loop; running calls are cancelled, down to the MCP server. */
   signal?: AbortSignal;
 }
 
@@ -46,17 +46,17 @@ export async function runAgent(
   const turns: Turn[] = [{ role: 'user', text: task }];
   for (let turn = 0; turn < maxTurns; turn++) {
     signal?.throwIfAborted();
-    // Asked for anew each time: what our role may use can change while we run.
+    // The list is read anew each time: the tools that our role may use can change while we run.
     const decision = await decide({ turns, tools: executor.listTools() });
     if ('text' in decision) return decision.text;
     turns.push({ role: 'assistant', calls: decision.calls });
-    // All at once, over one connection; each gets its own result, in whatever order they end.
+    // All calls run at once, over one connection; each gets its own result, in any order of their ends.
     turns.push(...(await Promise.all(decision.calls.map((call) => makeCall(executor, call, options)))));
   }
   throw new Error(`the model gave no answer in ${maxTurns} turns`);
 }
 
-/** Makes one call; every failure becomes something that the model can read and act on. */
+/** Makes one call; every failure becomes a text that the model can read and act on. */
 async function makeCall(executor: McpProxyExecutor, call: WantedCall, options: LoopOptions): Promise<Turn> {
   const { say, timeoutMs = () => 60_000, maxTries = 5, signal } = options;
   for (let tries = 1; ; tries++) {
@@ -75,14 +75,14 @@ async function makeCall(executor: McpProxyExecutor, call: WantedCall, options: L
       );
       return { role: 'tool', callId: call.id, text: tellModel(error), isError: true };
     }
-    // `retryable` is said only where a repetition can do no harm, also if the first one may have run.
+    // `retryable` is set only if a repetition can do no harm, even if the first call may have run.
     const waitMs = (error.retry_after_seconds ?? tries) * 1000;
     say(`  ${call.name} (${call.id}): ${error.code}, again in ${waitMs} ms`);
     await wait(waitMs, undefined, { signal });
   }
 }
 
-/** Tells the model what went wrong and what to do about it. Only the code decides: messages are for reading only. */
+/** Tells the model about the failure and the next step. Only the code decides: messages are for reading only. */
 function tellModel(error: ToolCallError): string {
   const advice = adviceFor(error);
   return [`${error.code}: ${error.message}.`, error.hint, advice]

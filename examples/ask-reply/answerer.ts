@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import type { BrokerClient, ServedReply, ServedRequest, ServeLoop } from '@signalbox/client';
 
-/** An agent that counts, and what it does when a question is withdrawn. */
+/** An agent that counts, and its callback for withdrawn questions. */
 export interface Answerer {
   /** The largest number that it can count to. */
   limit: number;
-  /** Called when a question was withdrawn, so that nobody works for an answer that nobody waits for. */
+  /** Called when a question was withdrawn: work on the answer can stop. */
   onWithdrawn: () => void;
 }
 
@@ -22,7 +22,7 @@ export function serveAsks(client: BrokerClient, answerer: Answerer): Promise<Ser
 
 function count(request: ServedRequest, to: number, limit: number): ServedReply {
   if (to > limit) return refusal(`I can count to ${limit} at most`);
-  // Progress goes to whoever asked, if it is there now: it is never stored.
+  // The asker gets progress only while it is connected: progress is never stored.
   for (let number = 1; number <= to; number++) request.progress({ number });
   return { kind: 'reply', body: { text: `counted to ${to}` } };
 }
@@ -31,7 +31,7 @@ function count(request: ServedRequest, to: number, limit: number): ServedReply {
 async function ponder(request: ServedRequest, onWithdrawn: () => void): Promise<undefined> {
   const { signal } = request;
   request.progress({ pondering: true });
-  // Hand the signal on to what you wait for: fetch, a child process, a tool call.
+  // Pass the signal on to everything that you wait for: fetch, a child process, a tool call.
   if (!signal.aborted) await once(signal, 'abort');
   if (signal.reason.code === 'aborted') onWithdrawn();
 }

@@ -10,7 +10,7 @@ const behaviours: Record<Behaviour, (request: ServedRequest) => Promise<ServedRe
     const { text } = json as { text: string };
     return { kind: 'reply', body: { words: text.split(' ').length } };
   },
-  // A failure that a second try would not mend is an answer. To throw would mean: try again.
+  // An answer reports a failure that a second try would not mend. Throwing would mean: try again.
   fails: async () => ({ kind: 'reply', body: { error: { code: 'no_dictionary' } } }),
   stalls: (request) => {
     request.progress({ begun: true });
@@ -25,6 +25,6 @@ const behaviours: Record<Behaviour, (request: ServedRequest) => Promise<ServedRe
 
 const client = await connectBroker(identityFrom());
 await client.serve(['task'], behaviours[process.argv[2] as Behaviour]);
-// Without the supervisor nobody wants our work. What is stored in our inbox stays there.
+// Without the supervisor nobody wants our work. Messages that are stored in our inbox stay there.
 process.once('disconnect', () => process.exit(0));
 process.send?.({ ready: true });

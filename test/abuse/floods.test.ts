@@ -5,13 +5,13 @@ import { type MonitoredBroker, startMonitoredBroker } from '../support/broker/mo
 
 let broker: MonitoredBroker;
 beforeAll(async () => {
-  // A broker on a busy machine still takes more than 500 messages a second, so that the rate decides and not the machine.
+  // Even on a busy machine a broker takes more than 500 messages per second, so that the rate decides and not the machine.
   const held = { rates: { messages: 500, messagesBurst: 5000 } };
   broker = await startMonitoredBroker({ roleLimits: { held } });
 });
 afterAll(() => broker[Symbol.asyncDispose]());
 
-/** Resolves when everything sent before on this connection was handled. */
+/** Resolves when everything that was sent before on this connection was handled. */
 async function handled(client: WireClient, id: string): Promise<void> {
   client.send({ type: 'list_connected', request_id: id, role: 'nobody' });
   await client.next('connected', { request_id: id });
@@ -67,7 +67,7 @@ describe('a flood', () => {
     });
     const refused = client.received.filter(({ code }) => code === 'rate_limited');
     expect(refused.length).toBeGreaterThan(0);
-    // What comes behind a refusal waits until some of it may pass.
+    // Frames after a refusal wait until the rate allows some of them.
     expect(refused.length).toBeLessThan(200);
     expect(refused.every((frame) => Number(frame.retry_after_ms) > 0 && ids.includes(String(frame.id)))).toBe(
       true,

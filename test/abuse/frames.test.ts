@@ -11,7 +11,7 @@ async function connect(broker: TestBroker, agent: string, role = 'worker'): Prom
   return connectWire(broker.url, { agent, token: await broker.token(agent, role) });
 }
 
-/** A message of an honest client arrives, whatever the others did. */
+/** Checks that a message of an honest client still arrives. */
 async function served(honest: WireClient, id: string): Promise<void> {
   honest.send({ type: 'deliver', to: 'honest', id, kind: 'note' }, '{}');
   await honest.next('delivered', { id });

@@ -7,7 +7,7 @@ import { connectWire, tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { cleanEnv, signalboxArgv } from '../support/cli/command-line.ts';
 
-/** Starts `signalbox …` in a process that may open so many files and sockets. Resolves with its first line of JSON. */
+/** Starts `signalbox …` in a process that may open this many files and sockets. Resolves with its first line of JSON. */
 async function startWithin(openFiles: number, args: readonly string[]) {
   const child = spawn(
     'sh',
@@ -30,7 +30,7 @@ async function startWithin(openFiles: number, args: readonly string[]) {
 
 /** Opens TCP connections that say nothing. Resolves when each of them was accepted or refused. */
 async function openSilent(port: number, count: number): Promise<Socket[]> {
-  // What the other side closes is closed here only when it is read.
+  // A socket that the other side closes is closed here only when it is read.
   const sockets = Array.from({ length: count }, () =>
     connect(port, '127.0.0.1')
       .on('error', () => {})

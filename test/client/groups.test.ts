@@ -16,7 +16,7 @@ async function start(options: Parameters<typeof startBrokerWithClients>[0] = {})
   return { ...broker, join, alice, [Symbol.asyncDispose]: () => broker[Symbol.asyncDispose]() };
 }
 
-it('answers a request of a group by whoever took it, and its progress reaches the requester', async () => {
+it('answers a request of a group by the member that took it, and its progress reaches the requester', async () => {
   await using broker = await start();
   const [rosa, omar] = [await broker.join('rosa'), await broker.join('omar')];
   const busy = gate();

@@ -113,7 +113,7 @@ test('A token that only approves gets a link, decides on calls of its roles, and
   expect(approvals).toMatchObject([{ agent: 'bea', arguments: '{"of":"bea"}' }]);
   expect(jsonOf(await lead.get('approvals?all=true')).approvals).toHaveLength(1);
 
-  // What is of another role is as unknown as what does not exist.
+  // An approval of another role looks the same as one that does not exist.
   const unknown = { status: 400, body: expect.stringContaining('that you may see') };
   expect(await lead.get(`approvals/show?id=${other!.id}`)).toMatchObject(unknown);
   expect(await lead.get('approvals/show?id=nothing')).toMatchObject(unknown);

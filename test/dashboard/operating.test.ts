@@ -53,7 +53,7 @@ test('A token is issued once under its key and connects, also when the session t
   expect(jsonOf(await mine.post('tokens/issue', wish, once))).toEqual(issued);
   const person = { for: 'person', name: 'olga', permissions: 'observer' };
   expect(jsonOf(await mine.post('tokens/issue', person))).toMatchObject({ agent: 'operator.olga' });
-  // What somebody does with a session ends by itself: nobody gets lasting access of an operator by it.
+  // A session can't issue a token that outlives its own: nobody gets lasting access of an operator this way.
   const lasting = await mine.post('tokens/issue', { ...person, ttl_ms: 30 * 24 * 3_600_000 });
   expect(lasting).toMatchObject({ status: 403, body: expect.stringContaining('may not outlive') });
   for (const wrong of [

@@ -45,7 +45,7 @@ test.runIf(chromiumPath !== undefined || process.platform === 'linux')(
     await page.getByText('Approved: mcp_counter__count of eve is called').waitFor();
     expect(await called).toHaveProperty('result.success', true);
     expect(here.runs()).toBe(1);
-    // What was decided is gone at once, and not when the page reads again by itself.
+    // A decided call disappears at once, before the page reads again by itself.
     await page.getByText('nothing waits').waitFor({ timeout: 1000 });
     expect(problems).toEqual([]);
     expect(hostileText).not.toContain(shownHostileText);

@@ -104,7 +104,7 @@ it('leaves a session whose stream of notices never ends a message, and begins a 
   expect(await call(host, 'mcp_stream__honest')).toHaveProperty('result');
 });
 
-it('opens a stream again only after a pause, whatever the server asks for', async () => {
+it('opens a stream again only after a pause, even if the server asks for none', async () => {
   await using hasty = await startBombEndpoint({ everyStream: hastyStream });
   await using other = startTestHost({
     servers: { hasty: { type: 'http', protocol: 'legacy', url: hasty.url } },

@@ -42,7 +42,7 @@ it('speaks the older revisions over stdio, and the current one where it is asked
   });
   expect(host.servers().every(({ restarts, instances }) => restarts === 0 && instances === 1)).toBe(true);
 
-  // What the current revision forbids to ask is refused at once, so that no call waits for it.
+  // A question that the current revision forbids is refused at once, so that no call waits for it.
   for (const tool of ['mcp_modern__modern', 'mcp_plain__legacy'])
     expect(await call(host, tool, { ask: true })).toMatchObject({
       result: { content: [{ text: 'refused with -32601' }] },

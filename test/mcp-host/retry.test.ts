@@ -35,7 +35,7 @@ it('makes a call once more that is safe to repeat when the way to its server bro
   expect(t.host.servers()[0]).toMatchObject({ calls: 4, consecutiveFailures: 0 });
 });
 
-it('makes no call twice that is not safe to repeat, whatever broke', async () => {
+it('makes no call twice that is not safe to repeat, after any kind of failure', async () => {
   await using t = await hosted();
   t.web.troubles.push('gateway', 'break', 'break');
   const unknown = { error: { code: 'outcome_unknown', may_have_run: true } };

@@ -7,7 +7,7 @@ import { type HttpEndpoint, startEndpoint } from '../support/mcp-host/http-endpo
 import { noSignIns } from '../support/mcp-host/oauth/host-with-sign-ins.ts';
 import { call, startTestHost, type TestHost } from '../support/mcp-host/test-host.ts';
 
-/** The secrets of each server, by what they are in its configuration. */
+/** The secrets of each server, by their places in its configuration. */
 const secrets = new Map<string, Record<string, string>>();
 
 function secret(server: string, kind: string): string {
@@ -16,7 +16,7 @@ function secret(server: string, kind: string): string {
   return text;
 }
 
-/** What a secret looks like elsewhere. */
+/** Adds the form that a secret has in another place. */
 function derived(server: string, kind: string, text: string): void {
   secrets.set(server, { ...secrets.get(server), [kind]: text });
 }
@@ -47,7 +47,7 @@ function web(server: string, url: string): McpServerConfig {
   };
 }
 
-/** Answers everything with all that it was told. */
+/** Answers every request with everything that it was told. */
 async function repeatAll(request: Request): Promise<Response> {
   const told = [request.url, JSON.stringify([...request.headers]), await request.text()].join(' ');
   const path = new URL(request.url).pathname;
@@ -79,7 +79,7 @@ async function repeatAll(request: Request): Promise<Response> {
 
 let endpoint: HttpEndpoint;
 let host: TestHost;
-/** What was said, and of which server; undefined for what is about none. */
+/** The texts that were written and the server that each is about; undefined for a text about none. */
 const said: { about: string | undefined; where: string; text: string }[] = [];
 
 function keep(about: string | undefined, where: string, what: unknown): void {
@@ -174,7 +174,7 @@ beforeAll(async () => {
 
 afterAll(() => endpoint[Symbol.asyncDispose]());
 
-/** A part long enough to be of use, so that a secret that was cut before it was looked for counts too. */
+/** Returns true if the text has a part of the secret that is long enough to be of use: a cut secret counts, too. */
 function holds(text: string, secret: string): boolean {
   const partLength = 12;
   return Array.from({ length: secret.length - partLength + 1 }, (_, at) =>

@@ -147,7 +147,7 @@ test('An entry that a run left when it and its cleanup process were killed is ta
   await writeFile(file, before);
   const killed = await cursorAgent('killed', `cp -r ${records} ${root}/kept; cp ${file} ${root}/written`);
   expect(await superviseAgent(killed.options).ended).toEqual({ code: 0, signal: null });
-  // What a kill -9 leaves: the record, the entry, and a draft that was not put in its place.
+  // A kill -9 leaves the record, the entry, and a draft that did not replace its file.
   const [name] = await readdir(join(root, 'kept'));
   const record = JSON.parse(await readFile(join(root, 'kept', name!), 'utf8'));
   const owner = { pid: process.pid, start: 'at another time' };

@@ -192,7 +192,7 @@ test('A stopped agent lets its turn end, and gives back what waits without an at
   await using looking = await connectBroker({
     ...{ url: stage.broker.url, token: await stage.broker.token('rosa'), agent: 'rosa#look' },
   });
-  // What waits here is no work that has begun: its loss would be no attempt.
+  // A waiting message is no work that has begun: its loss would not count as an attempt.
   const isWorking = async () =>
     (await looking.peek({ address: 'rosa' })).map(({ working }) => working === true);
   await expect.poll(isWorking).toEqual([true, false]);

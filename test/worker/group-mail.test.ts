@@ -46,7 +46,7 @@ test('an agent takes one message of its group at a time, and the next one when i
   });
   const third = await walt.use('inbox_wait', { group });
   expect(bodiesOf(third)).toEqual(['three']);
-  // The cursor says of which group it is, whatever is read with it.
+  // The cursor holds its group: it acks there, no matter what is read with it.
   expect((await walt.use('inbox_read', { ack: third.data.cursor })).data).toMatchObject({ acked: 1 });
   expect((await walt.use('inbox_read', { group })).data).toMatchObject({ messages: [], unacked: 0 });
   expect(await mail.waiting()).toBe(1);
@@ -63,7 +63,7 @@ test('an agent takes as many messages as it says, and waits for more while it ho
   expect(bodiesOf(await both)).toEqual(['one', 'two', 'three']);
   await mail.send('four');
   expect(bodiesOf(await waiting)).toEqual(['four']);
-  // Nothing comes by itself.
+  // No message comes without a read.
   await mail.send('five');
   const omar = await mail.mailbox('omar', 'writer');
   expect(bodiesOf(await omar.use('inbox_wait', { group }))).toEqual(['five']);
@@ -179,7 +179,7 @@ test('a message that no call named for ten minutes goes to another agent, and a 
   const [one, two] = data.messages;
   ahead = 9 * 60_000;
   await walt.use('inbox_read', { group });
-  // The broker answers this one after it has heard of that read.
+  // The broker answers this read after it has handled the one before.
   await walt.use('inbox_wait', { group, timeout_s: 0 });
   ahead = 18 * 60_000;
   const omar = await mail.mailbox('omar', 'writer');

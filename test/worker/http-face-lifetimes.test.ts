@@ -127,7 +127,7 @@ test('sessions and agents beyond their number take the place of the one that was
   await expect.poll(async () => (await call(two)).status).toBe(200);
 });
 
-test('A session goes on at the next face, which knows nothing of it, and hears that lists may have changed.', async () => {
+test('A session goes on at the next face, which has never seen it, and is told that lists may have changed.', async () => {
   await using site = await startHttpFaceStack({ servers: { odd: oddOffersServer() } });
   const { stack, face } = site;
   const [token, other] = [await stack.broker.token('wim'), await stack.broker.token('wim')];
@@ -158,7 +158,7 @@ test('A session goes on at the next face, which knows nothing of it, and hears t
   });
   expect(await rawRequest(next.port, { headers: forged, body: ping })).toMatchObject(noSession);
 
-  // What a client has ended stays so, and a session that has followed a resource ends with its memory.
+  // A session that a client has ended stays ended, and a session that has followed a resource ends when it is forgotten.
   expect((await rawRequest(next.port, { headers, method: 'DELETE' })).status).toBe(204);
   expect(await rawRequest(next.port, { headers, body: ping })).toMatchObject(noSession);
   const begin = async () => {

@@ -14,7 +14,7 @@ import {
 const gate = 'mcp_counter__gate';
 const echo = 'mcp_counter__echo';
 
-/** What a refused request gets, which may be sent again after a second. */
+/** The answer to a refused request, which may be sent again after a second. */
 function refusal(status: number, message: string) {
   return {
     status,
@@ -104,7 +104,7 @@ test('a client that reads nothing of its answers is cut off', async () => {
   await using site = await startHttpFaceStack({}, { times, limits: { bytesPerAgent: 100_000 } });
   const { socket, echoes } = await deafClient(site, await site.stack.broker.token('wim'));
   const isCutOff = () => {
-    // Only who writes hears of it; an empty line between requests means nothing.
+    // Only a client that writes gets the refusal; an empty line between requests means nothing.
     socket.write('\r\n');
     return socket.destroyed;
   };

@@ -135,7 +135,7 @@ test('callers whose face is killed in mid-call fail at once, in both eras, and g
   );
   await expect.poll(() => stack.ran('slow').length).toBe(2);
   face.kill('SIGKILL');
-  // What ends them is the broken connection, not the time-out of their own.
+  // The broken connection ends them, not their own timeout.
   for (const call of calls) expect(await call).toMatchObject({ message: 'fetch failed' });
   await using _next = await startFaceAt(face.port, stack.broker.url);
   const session = then.transport.sessionId;

@@ -10,7 +10,7 @@ import {
   validHeaders,
 } from '../support/worker/http-face.ts';
 
-/** What a refused request gets: a JSON-RPC error that says why. */
+/** The answer to a refused request: a JSON-RPC error with the reason. */
 function refusal(status: number, message: string, headers: Record<string, unknown> = {}) {
   return {
     status,

@@ -114,7 +114,7 @@ test('The parts of a result that was read as a resource are all of it, and so is
       const answer: Record<string, unknown> = await client.request('resources/read', { uri: at });
       const [first, more] = answer.contents as { uri: string; text: string }[];
       texts.push(first!.text);
-      // Who cannot see `_meta` is told of the rest, too.
+      // A client that does not read `_meta` is told about the rest, too.
       expect((answer._meta as Record<string, { next?: string }>)['signalbox/range']!.next).toBe(more?.uri);
       at = more?.uri;
     }
@@ -154,7 +154,7 @@ test('Nobody else reads a result: not another agent, nor the same one in a role 
     ['operator', 'operator'],
   ] as const) {
     const refused = (await ask(agent, role)).error!;
-    // A result of somebody else looks like one that was never there.
+    // Another agent's result looks like one that never existed.
     expect(JSON.stringify(refused).replace(uri.slice(-22), 'A'.repeat(22))).toBe(JSON.stringify(error));
   }
 });

@@ -12,7 +12,7 @@ const large: StdioServerConfig = {
   env: compileCache(),
 };
 
-test('Results of 5 MB and 20 MB arrive where the broker takes such bodies, also deep ones and ones of many values.', async () => {
+test('Results of 5 MB and 20 MB arrive if the broker takes bodies of that size, also deep results and results of many values.', async () => {
   await using opened = await startHttpFaceStack({
     servers: { large },
     counter: false,

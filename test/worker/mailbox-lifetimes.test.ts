@@ -28,7 +28,7 @@ test('an answer that takes too long for one call is pending, and fetched when it
   await expect
     .poll(async () => (await rosa.use('ask_result', { ask_id })).data)
     .toMatchObject({ status: 'answered', from: 'walt', body: 'at last' });
-  // It is still there for who asks again.
+  // It is still there when it is asked for again.
   expect((await rosa.use('ask_result', { ask_id })).data.body).toBe('at last');
 
   const short = await rosa.use('ask_agent', { to: 'walt', text: 'gone by then', timeout_s: 1 });
@@ -77,7 +77,7 @@ test('a cancelled call takes its question out of the inbox it waits in', async (
   await expect(asking).rejects.toThrow();
   await expect.poll(() => nemo.peek({ address: 'nemo' })).toHaveLength(0);
 
-  // A face that ends leaves nobody to answer to.
+  // When a face has ended, nobody is left to answer.
   await using quiet = await mail.mailbox('quiet', 'worker', { askWaitMs: 1 });
   expect((await quiet.use('ask_agent', { to: 'nemo', text: 'y' })).data.status).toBe('pending');
   await expect.poll(() => nemo.peek({ address: 'nemo' })).toHaveLength(1);
@@ -212,7 +212,7 @@ test('a call that was given up, and one whose end is in doubt, can be looked up'
   await writeFile(opener, '');
   expect((await looking).data).toEqual({ highWater: 1 });
   await call;
-  // Nobody waits any more; the orchestrator knows.
+  // The orchestrator knows that nobody waits any more.
   expect((await mailbox.use('call_result', { call_id })).data).toEqual({ highWater: 1 });
   await using other = await connectMailbox(await stack.executor('w1'));
   expect((await other.use('call_result', { call_id })).data).toEqual({ highWater: 1 });
@@ -234,7 +234,7 @@ test('a call that was given up, and one whose end is in doubt, can be looked up'
   expect((await mailbox.use('mcp_counter__echo', { n: 1 })).meta).toEqual({});
 });
 
-test('results of hosted tools mention unread messages, whoever may read them', async () => {
+test('results of hosted tools mention unread messages if the role may read them', async () => {
   await using stack = await startToolStack();
   stack.orchestrator.setPolicy({ mailbox: { mute: { tools: false } } });
   await using mailbox = await connectMailbox(await stack.executor('w1'), { unreadEveryMs: 1 });

@@ -47,7 +47,7 @@ test('a message to a group waits for one member, and with all each of them has a
   await using mail = await startMailboxStack({ roles: ['editor'] });
   const rosa = await mail.mailbox('rosa', 'researcher');
   const walt = await mail.mailbox('walt', 'writer');
-  const empty = await rosa.use('send_message', { to: 'role:editor', text: 'for whoever comes' });
+  const empty = await rosa.use('send_message', { to: 'role:editor', text: 'for the next member' });
   expect(empty).toMatchObject({ data: { members: 0 }, text: expect.stringContaining('has no member yet') });
   const all = await rosa.use('send_message', { to: 'role:writer', text: 'stop', all: true });
   expect(all).toMatchObject({

@@ -21,7 +21,7 @@ test.each(['legacy', 'modern'] as const)(
       servers: { everything },
       allowlist: RoleToolAllowlist.fromEntries([['reader', ['mcp_everything__*']]]),
     });
-    // It has tools for clients that can be asked, which is what a shared server is declared.
+    // It has tools for clients that can be asked; a shared server is told that its clients can be.
     await using direct = await connectProcess(everything, {
       capabilities: { elicitation: {}, sampling: {} },
     });
@@ -61,7 +61,7 @@ test.each(['legacy', 'modern'] as const)(
     const listed = (await connection.list()).find(({ name }) => name === 'mcp_odd__vendor');
     expect(listed).toEqual({ ...tool, name: 'mcp_odd__vendor' });
     const own = ['not', 'an', 'object'];
-    // What the face writes counts: a modern SDK client refuses blocks of a type that it does not know.
+    // The face's output is checked, not the client's result: a modern SDK client refuses blocks of a type that it does not know.
     await connection.call('mcp_odd__vendor').catch(() => {});
     expect(connection.written.at(-1)).toHaveProperty('result');
     expect(Object(connection.written.at(-1)).result).toMatchObject({

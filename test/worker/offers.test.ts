@@ -10,7 +10,7 @@ type Json = Record<string, unknown>;
 const prefix = 'mcp_everything__';
 const anything = { type: 'ref/prompt', name: '' };
 
-/** What a client is offered and answered beside tools, without what two runs or two eras may differ in. */
+/** Returns a client's prompts and resources, and the answers about them, without the parts in which two runs or two eras may differ. */
 async function seenBy({ request }: McpClient, of: { prefix: string; uris: string[]; prompts: Json[] }) {
   const ask = async (method: string, params: Json = {}) => {
     const answer = await request(method, params).catch(({ code, message, data }) => ({
@@ -62,7 +62,7 @@ test('Prompts, resources, templates and completions of a real server reach clien
   }
 });
 
-/** What an allowed and a forbidden thing look like. */
+/** The form of an error for an item that a role may not use. */
 const refused = (code: number) => expect.objectContaining({ code });
 
 test('Of two roles on one server neither sees or reads what is not its own, in lists and at each request.', async () => {
@@ -123,7 +123,7 @@ test('Of two roles on one server neither sees or reads what is not its own, in l
     const get = ({ request }: McpClient, name: string) => request('prompts/get', { name });
     expect(await get(pictures, 'mcp_fixture__test_prompt_with_image')).toHaveProperty('messages');
     await expect(get(pictures, 'mcp_fixture__test_simple_prompt')).rejects.toEqual(refused(-32602));
-    // A role without any is not told that there are such things.
+    // A role without any prompts is not told that there are some.
     expect(texts.client.getServerCapabilities()).not.toHaveProperty('prompts');
     for (const [client, method] of [
       [texts, 'prompts/list'],
@@ -136,7 +136,7 @@ test('Of two roles on one server neither sees or reads what is not its own, in l
     expect(none.client.getServerCapabilities()).not.toHaveProperty('resources');
   }
 
-  // What becomes forbidden is refused at the next request, and the lists follow.
+  // An item that becomes forbidden is refused at the next request, and the lists follow.
   const executor = await stack.executor('late', 'texts');
   await using face = await connectFace(executor);
   const told = new Promise<void>((resolve) => {

@@ -27,7 +27,7 @@ async function catalogFleet() {
 
 type Searching = Awaited<ReturnType<typeof connectFace>>;
 
-/** How many queries find a right tool among the first five, and the length of an average answer as text. */
+/** Returns the number of queries that find a right tool among the first five, and the length of an average answer as text. */
 async function rate({ call }: Searching, queries: readonly CatalogQuery[]) {
   let hits = 0;
   let characters = 0;
@@ -41,7 +41,7 @@ async function rate({ call }: Searching, queries: readonly CatalogQuery[]) {
   return { hits, share: hits / queries.length, averageCharacters: characters / queries.length };
 }
 
-/** Queries as the instructions ask for them: with the service that the agent has in mind. */
+/** Returns the queries as the instructions ask for them: with the service that the agent has in mind. */
 function withService(queries: readonly CatalogQuery[]): CatalogQuery[] {
   return queries.map(({ query, right }) => ({ query: `${right[0]!.split('_')[0]} ${query}`, right }));
 }

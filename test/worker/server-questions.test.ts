@@ -15,7 +15,7 @@ const accepted = { action: 'accept', content: { name: 'Ada' } };
 const tools = [toolNamed('pay') as Tool];
 const inputResponses = { question_1: accepted };
 
-test('A server of npm asks clients of both eras, each for what it can be asked, and lists its tools for such clients to all.', async () => {
+test('A server of npm asks clients of both eras, each for what it can be asked, and lists its tools for these clients to all.', async () => {
   const everything: StdioServerConfig = {
     ...npmServer('everything', 'stdio'),
     share: 'worker',

@@ -73,7 +73,7 @@ test('a connection that does not say hello is closed, and the oldest one for a n
   expect(await rosa.call(2, echo)).toHaveProperty('result');
 });
 
-test('an agent has so many connections, with whichever tokens, and the face serves so many agents', async () => {
+test('the connections of one agent over all its tokens are limited, and so are the agents of a face', async () => {
   await using site = await startSharedFaceStack({}, { limits: { agents: 2, sessionsPerAgent: 1 } });
   await using _rosa = await site.shim('rosa');
   const consumer = newConsumer();

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { startToolStack, type ToolStack } from '../support/orchestrator/tool-stack.ts';
 import { connectFace, type Era } from '../support/worker/mcp-client.ts';
 
-/** Shortened from a client's 60 s and the face's 15 s. */
+/** The client's timeout in milliseconds, shortened from 60 s; the face's interval is shortened from 15 s. */
 const timeoutMs = 400;
 const heartbeatMs = 25;
 
@@ -12,7 +12,7 @@ const heartbeatMs = 25;
 const beats = Math.ceil((timeoutMs * 1.2) / heartbeatMs);
 const eras = ['legacy', 'modern'] as const;
 
-/** What the counter server did with the calls that have this label or file. */
+/** Returns the steps that the counter server took for the calls with this label or file. */
 function steps(stack: ToolStack, tool: string, mark: string): string[] {
   return stack
     .ran(tool)

@@ -71,7 +71,7 @@ test('Each of two roles hears the updates of what it follows and may read, from 
   await expect.poll(() => otherHeard).toEqual(['odd://left', 'odd://left']);
   expect([leftHeard, rightHeard]).toEqual([['odd://left'], ['odd://right']]);
 
-  // What a role may no longer read, it does not hear of.
+  // A role gets no updates of a resource that it may no longer read.
   stack.orchestrator.setPolicy({
     offers: roles.withRole('left', { resources: ['*:*://touch/*', '*:*://free'] }),
   });

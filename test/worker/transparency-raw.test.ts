@@ -55,7 +55,7 @@ test.each(eras)(
     const token = await stack.broker.tokenOf('agent');
     for (const clientEra of eras) {
       await using overPipe = await connectFace(executor, { era: clientEra });
-      // The SDK's client would refuse such content of a modern server.
+      // The SDK's client would refuse this content from a modern server.
       const answered = async (name: string): Promise<Json> => {
         await overPipe.call(name).catch(() => {});
         return overPipe.written.at(-1) as Json;
@@ -119,7 +119,7 @@ test.each(eras)(
   },
 );
 
-test('A call whose headers contradict its arguments is refused, and its server hears nothing of it.', async () => {
+test('A call whose headers contradict its arguments is refused, and its server gets no request.', async () => {
   const properties = { region: { type: 'string', 'x-mcp-header': 'Region' } };
   const definition = { inputSchema: { type: 'object' as const, properties } };
   await using server = await startRawHttpServer('modern', {

@@ -55,7 +55,7 @@ test('Rounds of a call that asks for input are the same through the face as dire
   ).rejects.toMatchObject({ code: -32602, data: { reason: 'invalid_request_state' } });
 });
 
-test('Neither questions nor what their answers led to is kept for others, whatever the server says.', async () => {
+test('Neither questions nor the results of their answers are kept for others, even if the server allows it.', async () => {
   await using hosted = await startHosted();
   const executor = await hosted.stack.executor('agent');
   const ask = (round = {}) =>

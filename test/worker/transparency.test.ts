@@ -57,10 +57,10 @@ const callsOfFixture: Calls = {
   json_schema_2020_12_tool: { name: 'n', contactMethod: 'phone', phone: '1' },
 };
 
-/** What a server of the 2026 revision signs its answers with; hosted, it does so for callers of older revisions too. */
+/** The field in which a server of the 2026 revision names itself in its answers; hosted, it does so for callers of older revisions too. */
 const signature = 'io.modelcontextprotocol/serverInfo';
 
-/** An answer without what two runs, or two revisions, may differ in. */
+/** Returns an answer without the parts in which two runs or two revisions may differ. */
 function essence(answer: Json): Json {
   const { _meta, ...rest } = answer;
   const { [signature]: _signature, ...meta } = (_meta ?? {}) as Json;

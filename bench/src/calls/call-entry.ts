@@ -4,7 +4,7 @@ import { connectBroker, requestAddress } from '@signalbox/client';
 import { startMcpHost } from '@signalbox/mcp-host';
 import { McpProxyExecutor } from '@signalbox/worker';
 
-/** Where a call of the `echo` tool enters the chain of programs that leads to the server. */
+/** The place where a call of the `echo` tool enters the chain of programs that leads to the server. */
 export type CallEntry =
   | { enters: 'stdio'; tool: string; command: string; args: string[]; env?: Record<string, string> }
   | { enters: 'http'; tool: string; url: string }
@@ -13,9 +13,9 @@ export type CallEntry =
   /** Calls an agent that answers at once, instead of a tool. */
   | { enters: 'broker'; url: string; token: string };
 
-/** An entry that is connected. */
+/** A connected entry. */
 export interface OpenEntry extends AsyncDisposable {
-  /** Rejects unless the answer holds the message. */
+  /** Makes a call. Rejects unless the answer holds the message. */
   call(message: string): Promise<void>;
 }
 

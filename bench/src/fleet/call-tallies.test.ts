@@ -30,7 +30,7 @@ test('only a call that ran can be denied falsely', () => {
   expect(talliesOf(ended, ['b', 'c']).broker).toMatchObject(tally);
 });
 
-test('calls stand under whoever was killed last, or under none', () => {
+test('calls count for the process that was killed last, or for none', () => {
   const calm: WatchedCall = { label: 'a', end: 'result', after: undefined };
   expect(Object.keys(talliesOf([calm, call('b', 'result')], ['a', 'b']))).toEqual(['none', 'broker']);
 });

@@ -1,12 +1,12 @@
 import type { CallTally, Victim } from './fleet-report.ts';
 
-/** How a call ended for its caller. */
+/** The end of a call, as its caller saw it. */
 export type CallEnd = 'result' | { code: string; mayHaveRun: boolean };
 
-/** A call of the counting tool. `after`: who had been killed last when it ended. */
+/** A call of the counting tool. `after` is the process that had been killed last when it ended. */
 export interface WatchedCall {
   label: string;
-  /** Undefined as long as it has not ended. */
+  /** Undefined while the call has not ended. */
   end: CallEnd | undefined;
   after: Victim | undefined;
 }
@@ -15,8 +15,8 @@ export interface WatchedCall {
 export type Tallies = Partial<Record<Victim | 'none', CallTally>>;
 
 /**
- * Holds what the callers were told against the labels of what ran (one for each time), by victim. Calls that ended before the
- * first kill stand under `none`.
+ * Compares the ends that the callers saw with the labels of the calls that ran (one for each run), by victim. Calls that ended before the
+ * first kill count under `none`.
  */
 export function talliesOf(calls: readonly WatchedCall[], ran: Iterable<string>): Tallies {
   const times = new Map<string, number>();

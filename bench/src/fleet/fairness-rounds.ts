@@ -3,7 +3,7 @@ import type { Child } from '../processes.ts';
 import type { FairnessRound, LoadFigures } from './fleet-report.ts';
 import type { LoadOrder } from './load-orders.ts';
 
-/** Whether the greedy worker takes part, and whether it waits when it is told to. */
+/** One condition of the comparison: the greedy worker is absent, waits when it is told to (`heeds`), or does not (`insists`). */
 export interface Condition {
   condition: string;
   greedy: 'absent' | 'heeds' | 'insists';
@@ -19,7 +19,7 @@ export interface FairnessOptions {
 const warmUpMs = 500;
 const answerMs = 90_000;
 
-/** Measures the conditions in turn, there and back again, with the modest and the greedy workers in a process each. */
+/** Measures the conditions in turn, forward and backward, with the modest and the greedy workers in one process each. */
 export async function fairnessRounds(
   what: string,
   conditions: readonly Condition[],

@@ -1,14 +1,14 @@
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { serveParent, setupOf } from '../processes.ts';
 
-/** A broker with the limits it ships with. */
+/** A broker with its default limits. */
 export interface FleetBrokerSetup {
   dataDir: string;
-  /** 0 for any. */
+  /** The port; 0 for any free one. */
   port: number;
-  /** The role of each, who gets a token; for the first start only. */
+  /** The role of each agent, which gets a token; for the first start only. */
   agents: Readonly<Record<string, string>>;
-  /** Where compiled code is kept, as the command keeps it. */
+  /** The directory of compiled code, as the command keeps it. */
   compiled: string;
 }
 

@@ -4,18 +4,18 @@ import { join } from 'node:path';
 import type { FleetBrokerSetup } from './fleet-broker-process.ts';
 import { type RestartedProcess, startRestarted } from './restarted-process.ts';
 
-/** A broker, and a directory that goes with it. */
+/** A broker, and the directory that belongs to it. */
 export interface FleetBroker extends AsyncDisposable {
   url: string;
   home: string;
-  /** Where its processes keep compiled code. */
+  /** The directory in which its processes keep compiled code. */
   compiled: string;
-  /** Tokens by agent. */
+  /** The tokens by agent. */
   tokens: Readonly<Record<string, string>>;
   process: RestartedProcess;
 }
 
-/** `agents`: the role of each. */
+/** Starts a broker. `agents` holds the role of each agent. */
 export async function startFleetBroker(agents: Readonly<Record<string, string>>): Promise<FleetBroker> {
   await using opened = new AsyncDisposableStack();
   const home = await mkdtemp(join(tmpdir(), 'signalbox-bench-fleet-'));

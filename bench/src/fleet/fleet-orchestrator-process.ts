@@ -1,13 +1,13 @@
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { serveParent, setupOf } from '../processes.ts';
 
-/** The orchestrator with its journal and the limits it ships with. */
+/** The orchestrator with its journal and its default limits. */
 export interface FleetOrchestratorSetup {
   url: string;
   token: string;
   journalFile: string;
   server: { name: string; args: string[] };
-  /** Where compiled code is kept, as the command keeps it. */
+  /** The directory of compiled code, as the command keeps it. */
   compiled: string;
 }
 
@@ -17,7 +17,7 @@ const { startMcpHost } = await import('@signalbox/mcp-host');
 const { openSqliteJournal, startOrchestrator } = await import('@signalbox/orchestrator');
 const { connectBroker } = await import('@signalbox/client');
 
-// It is killed more often than a server that is worth calling would die.
+// The bench kills the server more often than a useful server would die.
 const lifted = { maxRestarts: 1_000_000, circuitThreshold: 1_000_000 };
 const host = startMcpHost({
   servers: {
@@ -37,7 +37,7 @@ await host.inventory();
 flushCompileCache();
 serveParent({
   facts: { pid: `${process.pid}` },
-  /** Answers with the process id of the MCP server, null while there is none. */
+  /** Answers with the process id of the MCP server; null while there is none. */
   obey: async () => host.servers()[0]?.pid ?? null,
   stop: async () => {
     await orchestrator.stop();

@@ -5,22 +5,23 @@ import type { Victim } from './fleet-report.ts';
 import { monotonicMs } from './monotonic-clock.ts';
 import { startRestarted } from './restarted-process.ts';
 
-/** Broker and orchestrator with one MCP server, each in a process that can be killed and comes again at once. */
+/** A broker and an orchestrator with one MCP server. Each is a process that can be killed and is started again at once. */
 export interface FleetStack extends AsyncDisposable {
   url: string;
-  /** Of each of the agents. */
+  /** The token of each agent. */
   tokens: Readonly<Record<string, string>>;
   /** The processes that run now. */
   pids(): Promise<Record<Victim, number>>;
   /**
-   * kill -9; see `RestartedProcess`. The MCP server's orchestrator starts it again: that is resolved at once, with undefined.
+   * Kills a process with signal 9; see `RestartedProcess`. For the MCP server, which its orchestrator starts again, this resolves at once
+   * with undefined.
    */
   kill(victim: Victim, onKill: (at: number) => void): Promise<number | undefined>;
 }
 
 const answerMs = 10_000;
 
-/** `server` is the MCP server, its arguments those of Node; `agents` are workers. */
+/** Starts a fleet. `server` is the MCP server, given as arguments of Node; `agents` are workers. */
 export async function startFleet(
   server: (home: string) => FleetOrchestratorSetup['server'],
   agents: readonly string[],

@@ -4,7 +4,7 @@ import { setupOf } from '../processes.ts';
 import { serveLoad } from './load-orders.ts';
 import type { Ended } from './steady-load.ts';
 
-/** One agent that sends to another as fast as it is let, and that other one, which acks what it gets. */
+/** An agent that sends to another one as fast as it may, and that other agent, which acks its messages. */
 export interface FloodSetup {
   url: string;
   sender: string;
@@ -15,14 +15,14 @@ export interface FloodSetup {
 }
 
 const { url, sender, senderToken, taker, takerToken, lanes } = setupOf<FloodSetup>();
-/** Where the refusal names no time: the taker's inbox is full, and is being read. */
+/** The wait after a refusal that names no time, in milliseconds: the other agent's inbox is full and is being read. */
 const fullMs = 20;
 const body = { text: 'x'.repeat(300) };
 const source = await connectBroker({ url, token: senderToken, agent: sender });
 const sink = await connectBroker({ url, token: takerToken, agent: taker });
 const { messages } = await sink.subscribe({ window: 1000 });
 
-/** Acks what came in one turn of the event loop with one frame. */
+/** Acks the messages of one turn of the event loop with one frame. */
 const takeAll = async (): Promise<void> => {
   let taken: number[] = [];
   const ack = (): void => {

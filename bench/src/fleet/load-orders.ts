@@ -1,10 +1,10 @@
 import { serveParent } from '../processes.ts';
 import { type LoadWorker, type SteadyLoad, startLoad } from './steady-load.ts';
 
-/** What a process that makes steady load is told to do. `stop` answers with `LoadFigures`. */
+/** An order to a process that makes steady load. `stop` answers with `LoadFigures`. */
 export type LoadOrder = { op: 'start'; heeds: boolean } | { op: 'mark' } | { op: 'stop' };
 
-/** Called in such a process: carries out the parent's orders. */
+/** Carries out the parent's orders in a process that makes load. */
 export function serveLoad(workers: readonly LoadWorker[], stop: () => Promise<unknown>): void {
   let load: SteadyLoad | undefined;
   serveParent({

@@ -6,7 +6,7 @@ import { type CallEnd, type Tallies, talliesOf, type WatchedCall } from './call-
 import type { FleetReport, Victim } from './fleet-report.ts';
 import { monotonicMs } from './monotonic-clock.ts';
 
-/** Workers that call the counting tool in a loop, one call at a time each, whatever happens around them. */
+/** Workers that call the counting tool in a loop, each one call at a time, through all failures around them. */
 export interface RecoveryCallersSetup {
   url: string;
   tool: string;
@@ -16,29 +16,29 @@ export interface RecoveryCallersSetup {
 }
 
 /**
- * `killing`: `victim` is about to be killed, at `at` (shared monotonic milliseconds); answers {@link Recovered} once each worker
- * has a result of a call begun since. `stop` answers {@link CallsMade}.
+ * `killing`: `victim` is about to be killed, at `at` (shared monotonic milliseconds). The answer is {@link Recovered}, once each worker has
+ * a result of a call that began after that. The answer to `stop` is {@link CallsMade}.
  */
 export type RecoveryOrder = { op: 'start' } | { op: 'killing'; victim: Victim; at: number } | { op: 'stop' };
 
-/** From the kill, for each worker, ascending; null for one that was not that far in time. */
+/** The times from the kill for each worker, ascending; null for a worker that did not get that far in time. */
 export interface Recovered {
   workersMs: (number | null)[];
-  /** Until its next connection; null for all where no connection was lost. */
+  /** The time until the worker's next connection; null for all workers if no connection was lost. */
   connectedMs: (number | null)[];
 }
 
 export interface CallsMade {
   tallies: Tallies;
-  /** Latency of the calls before the first kill. */
+  /** The latency of the calls before the first kill. */
   calm: FleetReport['calm'];
 }
 
-/** How long a worker may take to come back, and a call to end; a call without an end 2 s later is lost. */
+/** The time that a worker may take to come back, and a call to end. A call that has no end 2 s later is lost. */
 const answerTimeoutMs = 30_000;
 const callTimeoutMs = 15_000;
 const graceMs = 2_000;
-/** The least time from the begin of a worker's call to its next, so that the fleet is busy and the processor is not full. */
+/** The shortest time between the beginnings of two calls of a worker, so that the fleet is busy and the processor is not full. */
 const paceMs = 250;
 
 const { url, tool, toolMs, counterFile, workers } = setupOf<RecoveryCallersSetup>();
@@ -46,7 +46,7 @@ const executors = await Promise.all(
   workers.map(({ agent, token }) => McpProxyExecutor.connect({ url, token, agent })),
 );
 const calls: WatchedCall[] = [];
-/** How long calls take as long as nobody has been killed. */
+/** The latencies of calls before anything has been killed. */
 const calmMs: number[] = [];
 let victim: Victim | undefined;
 let onResult: (worker: number, begunAt: number) => void = () => {};
@@ -100,13 +100,13 @@ function watch(at: number): Promise<Recovered> {
   });
 }
 
-/** One for each worker, null for those that are missing. */
+/** Returns one time for each worker, ascending; null for those that are missing. */
 function ascending(times: ReadonlyMap<number, number>): (number | null)[] {
   const found = [...times.values()].sort((a, b) => a - b);
   return [...found, ...Array<null>(workers.length - found.length).fill(null)];
 }
 
-/** Lets what is under way end, unless it is overdue. */
+/** Lets running calls end, unless they are overdue. */
 async function stopAll(running: Promise<unknown>): Promise<CallsMade> {
   isStopping = true;
   const overdue = new Promise((resolve) => setTimeout(resolve, callTimeoutMs + graceMs).unref());

@@ -5,7 +5,7 @@ import { recoveries } from './recovery.ts';
 
 export interface FleetOptions {
   rounds: number;
-  /** Of one run beside or without the greedy one; five at least for calls, of which each worker makes some ten in a second. */
+  /** The seconds of one run with or without the greedy worker; at least five for calls, of which each worker makes about ten per second. */
   seconds: number;
   signal: AbortSignal;
   tell: (line: string) => void;
@@ -16,8 +16,8 @@ const recoveringWorkers = 100;
 const leastSeconds = 5;
 
 /**
- * How a fleet shares with a greedy worker, and how it comes back after kill -9 of each of its parts. A kill takes some 12 s, so
- * three rounds some three minutes. Rejects with the signal's reason when it aborts; nothing stays behind.
+ * Measures how a fleet shares its capacity with a greedy worker, and how it recovers from kill -9 of each of its parts. A kill takes about
+ * 12 s, so three rounds take about three minutes. Rejects with the signal's reason when it aborts; no process and no file is left.
  */
 export async function runFleet(options: FleetOptions): Promise<FleetReport> {
   const { rounds, seconds, signal, tell } = options;

@@ -1,21 +1,18 @@
 import { quantileOf } from '../statistics.ts';
 import type { FairnessRound, FairnessRow, Shares } from './fleet-report.ts';
 
-/** The share of all work that is a worker's, unless it wants less. */
+/** Returns the capacity that is divided into fair shares. */
 type Capacity = (alone: readonly FairnessRound[], crowded: readonly FairnessRound[]) => number;
 
-/**
- * What was done in all, by whichever was more, with the greedy worker or without: so a greedy one that makes everything
- * slower counts against the shares.
- */
+/** Takes the larger total, with the greedy worker or without it: a greedy worker that makes everything slower then lowers the shares. */
 export const mostDone: Capacity = (alone, crowded) => Math.max(totalRate(alone), totalRate(crowded));
 
-/** What the modest ones do alone: for greedy work that cannot be counted in the same unit. */
+/** Takes the total of the modest workers alone: for greedy work that cannot be counted in the same unit. */
 export const doneAlone: Capacity = (alone) => totalRate(alone);
 
 /**
- * Of each modest worker, what it got beside the greedy one as a share of its fair share: the capacity divided among all,
- * the greedy one included, but never more than the worker got when the greedy one was absent, which is all it wants.
+ * Returns each modest worker's result beside the greedy one as a part of its fair share. The fair share is the capacity divided among all
+ * workers, including the greedy one, but never more than the worker got without the greedy one, which is all it wants.
  */
 export function sharesOf(
   alone: readonly FairnessRound[],
@@ -27,7 +24,7 @@ export function sharesOf(
   return workerRates(crowded).map((rate, worker) => rate / Math.min(fair, wanted[worker]!));
 }
 
-/** The rows of one kind of work; the first condition is the one without a greedy worker. */
+/** Returns the rows of one kind of work; the first condition is the one without a greedy worker. */
 export function fairnessRows(
   measured: readonly { condition: string; rounds: FairnessRound[] }[],
   capacity: Capacity,

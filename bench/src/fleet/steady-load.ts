@@ -2,26 +2,29 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { quantileOf } from '../statistics.ts';
 import type { LoadFigures } from './fleet-report.ts';
 
-/** How an operation ended: done, or turned away, with what it was told to wait if anything. */
+/** The end of an operation: done, or refused, with the wait that the refusal asked for, if any. */
 export type Ended = 'done' | { retryAfterMs: number };
 
 export interface LoadWorker {
-  /** Operations in flight. */
+  /** The number of operations in flight. */
   lanes: number;
   operation: () => Promise<Ended>;
 }
 
 export interface SteadyLoad {
-  /** The warm-up is over: counts from here. */
+  /** Ends the warm-up: operations count from here. */
   mark(): void;
-  /** Resolves, when all that was in flight has ended, with what had ended at the time of the call. */
+  /** Resolves when all operations in flight have ended, with the counts at the time of the call. */
   stop(): Promise<LoadFigures>;
 }
 
-/** A sender that ignores the refusals is refused again at once, and would otherwise never yield to the event loop. */
+/**
+ * The wait after a refusal that the sender ignores, in milliseconds. Without it the sender would be refused again at once and never yield
+ * to the event loop.
+ */
 const restlessMs = 1;
 
-/** Keeps every lane of every worker busy. With `heeds`, a lane that was turned away waits as long as it was told. */
+/** Keeps every lane of every worker busy. With `heeds`, a refused lane waits as long as the refusal says. */
 export function startLoad(workers: readonly LoadWorker[], { heeds }: { heeds: boolean }): SteadyLoad {
   const stopped = new AbortController();
   let markedAt = performance.now();
@@ -46,7 +49,7 @@ export function startLoad(workers: readonly LoadWorker[], { heeds }: { heeds: bo
     Array.from({ length: lanes }, () => run(worker, operation)),
   );
   const running = Promise.all(lanes);
-  // It is reported by `stop`, which may come later.
+  // `stop` reports the error later.
   running.catch(() => {});
   return {
     mark() {

@@ -11,7 +11,7 @@ import { measureTakeovers } from './takeover.ts';
 
 const wantedSizes = [1, 100, 1000, 4000];
 const inFlight = 64;
-/** With fewer connections, the memory of each is noise. */
+/** The smallest number of connections at which memory is measured; below it, the memory of each one is noise. */
 const fewestForMemory = 100;
 const earlyWorkers = 20;
 
@@ -39,7 +39,7 @@ const kindsFor = (sizes: readonly number[]) =>
 
 type CostSamples = Samples<keyof ReturnType<typeof kindsFor>>;
 
-/** Ever more idle workers, a new broker for each number of them. */
+/** Measures growing numbers of idle workers, with a new broker for each number. */
 export async function measureConnections(options: GrowthOptions): Promise<Ladder> {
   const { rounds, seconds, signal, tell } = options;
   const most = await mostConnections();
@@ -89,7 +89,7 @@ async function measureSize(
   samples.add('takeoverMaxMs', at, Math.max(...takeovers));
 }
 
-/** What the first connections make the broker load and compile is not the cost of a worker. */
+/** Loads and compiles the code that the first connections need, so that it does not count as the cost of a worker. */
 async function warmUp(broker: GrowthBroker): Promise<void> {
   const agents = Array.from({ length: earlyWorkers }, (_, n) => `early-${n}`);
   for (const [n, token] of (await broker.issue(agents)).entries()) {

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runProgram } from '../external-program.ts';
 
-/** A directory that goes when it is disposed. */
+/** Makes a directory that is removed when it is disposed. */
 export async function temporaryDirectory(name: string): Promise<AsyncDisposable & { path: string }> {
   const path = await mkdtemp(join(tmpdir(), `signalbox-growth-${name}-`));
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** Copies the files of a broker that does not run, and waits until they are on disk. */
+/** Copies the files of a stopped broker, and waits until they are on disk. */
 export async function copyDataDirectory(from: string, to: string): Promise<void> {
   await rm(to, { recursive: true, force: true });
   await mkdir(to, { mode: 0o700 });
@@ -17,7 +17,7 @@ export async function copyDataDirectory(from: string, to: string): Promise<void>
   await settleDisk();
 }
 
-/** What is in the page cache would otherwise be written during the fsyncs of what is timed next. */
+/** Writes the page cache to disk, so that this does not happen during the fsyncs of the next measurement. */
 export async function settleDisk(): Promise<void> {
   await runProgram({ command: 'sync', args: [] });
 }

@@ -13,9 +13,9 @@ import { serveParent, setupOf } from '../processes.ts';
 import type { FillOrder } from './fill.ts';
 
 const batchSize = 5000;
-/** Within the time for which the store remembers whatever its size. */
+/** The messages were settled within the time for which the store remembers them at any size. */
 const settledWithinMs = 9 * 60 * 1000;
-/** Housekeeping now and then, as in a broker. */
+/** Housekeeping runs after this many batches, about as often as in a broker. */
 const batchesPerSweep = 4;
 setupOf();
 serveParent({ obey: (order) => fill(order as FillOrder), stop: async () => {} });
@@ -51,12 +51,12 @@ async function fillPending(
       return { ...message(timeSortedId(now, serial(n)), `in-${n % inboxes}`, now), body };
     });
     await store.commit({ messages, attempts: [], settlements: [] });
-    // The parent may have gone.
+    // The parent may have ended.
     await nextTurn();
   }
 }
 
-/** Each commit stores a batch and settles the one before. */
+/** Stores a batch with each commit, and settles the batch before. */
 async function fillSettled(
   store: InboxStore,
   { rows, until }: Extract<FillOrder, { type: 'settled' }>,

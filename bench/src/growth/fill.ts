@@ -2,10 +2,10 @@ import { unlessAborted } from '../abortable.ts';
 import { startProcess } from '../processes.ts';
 import { settleDisk } from './data-directory.ts';
 
-/** What a data directory is filled with before its broker starts. Inboxes are called `in-0`, `in-1`, … and are known. */
+/** The content with which a data directory is filled before its broker starts. Inboxes are called `in-0`, `in-1`, … and are known. */
 export type FillOrder = { dataDir: string } & (
   | { type: 'pending'; inboxes: number; each: number; bodyBytes: number }
-  /** Half of them requests, half replies, settled in the ten minutes before `until`, in epoch milliseconds. */
+  /** Half of the messages are requests, half are replies; they were settled in the ten minutes before `until`, in epoch milliseconds. */
   | { type: 'settled'; rows: number; until: number }
 );
 

@@ -3,29 +3,29 @@ import { startProcess } from '../processes.ts';
 
 export interface BrokerSetup {
   dataDir: string;
-  /** What its clock shows at the start, in epoch milliseconds; the true time if absent. */
+  /** The time that its clock shows at the start, in epoch milliseconds; the true time if absent. */
   clockAt?: number;
 }
 
 export type BrokerOrder = { type: 'issue'; agents: readonly string[] } | { type: 'memory' };
 
-/** After a garbage collection. `liveBytes`: what the heap and its buffers hold; `rssBytes`: what the process takes. */
+/** The memory after a garbage collection. `liveBytes` is the size of the heap and its buffers, `rssBytes` that of the process. */
 export interface BrokerMemory {
   rssBytes: number;
   liveBytes: number;
 }
 
-/** A broker (`full`, limits lifted) in a process of its own that tells what it uses. */
+/** A broker (`full`, limits lifted) in its own process, which reports its use of memory and processor time. */
 export interface GrowthBroker extends AsyncDisposable {
   url: string;
-  /** Time from its spawn until it listened. */
+  /** The time from its spawn until it listened. */
   readyMs: number;
-  /** Tokens of workers, in order. */
+  /** Issues tokens for workers, in order. */
   issue(agents: readonly string[]): Promise<string[]>;
-  /** The connection ends with the signal, too. */
+  /** Connects an agent. The connection also ends with the signal. */
   connect(as: { agent: string; token: string }): Promise<BrokerClient>;
   memory(): Promise<BrokerMemory>;
-  /** Time that passed and CPU time of the broker while `work` lasted. */
+  /** Returns the time that passed and the CPU time of the broker while `work` ran. */
   costOf(work: () => Promise<unknown>): Promise<{ wallMs: number; cpuMs: number }>;
 }
 

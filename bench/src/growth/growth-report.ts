@@ -1,16 +1,16 @@
-/** How costs grow with what the broker has to keep; JSON. */
+/** The growth of costs with the amount that the broker has to keep; JSON. */
 export interface GrowthReport {
   ladders: Ladder[];
-  /** A measurement that failed, and the reason. */
+  /** The measurements that failed, and the reasons. */
   skipped: { name: string; reason: string }[];
 }
 
-/** The same costs at each of several sizes, smallest first. */
+/** The same costs at each of several sizes, the smallest first. */
 export interface Ladder {
   name: 'pending' | 'inboxes' | 'connections' | 'history' | 'start';
   sizes: { size: number; label: string }[];
   costs: Cost[];
-  /** How this run differed from the description in the document. */
+  /** The differences of this run from the description in the document. */
   notes: string[];
 }
 
@@ -21,24 +21,24 @@ export interface CostKind {
   target?: Target;
 }
 
-/** `timesSmallest`: no size costs more than so many times the smallest. `atMost`: a bound for each size; null where there is none. */
+/** `timesSmallest`: no size may cost more than this many times the smallest. `atMost`: a bound for each size; null if it has none. */
 export type Target = { timesSmallest: number } | { atMost: readonly (number | null)[] };
 
 export interface Cost extends CostKind {
-  /** For each size, the median of its samples; null where it was not measured. */
+  /** The median of the samples for each size; null if the size was not measured. */
   values: (number | null)[];
-  /** For each size, what was measured, in order. */
+  /** The samples for each size, in order. */
   samples: number[][];
 }
 
 export interface GrowthOptions {
-  /** How often everything is measured; medians are told. */
+  /** The number of times that everything is measured; the report has the medians. */
   rounds: number;
-  /** Least length of one timed run. */
+  /** The shortest length of one timed run, in seconds. */
   seconds: number;
-  /** Measures also ten million settled messages instead of one million. */
+  /** True: measures also ten million settled messages instead of one million. */
   full: boolean;
-  /** Ends it between steps, and a long step that is under way. */
+  /** Ends the run between two steps, and also a long step that is running. */
   signal: AbortSignal;
   tell: (line: string) => void;
 }

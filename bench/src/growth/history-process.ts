@@ -8,7 +8,7 @@ const opens = 5;
 const sweeps = 200;
 const pages = 5;
 const pageSize = 200;
-/** Far beyond every time for which something settled is kept. */
+/** Far longer than the store keeps any settled message, in milliseconds. */
 const agesMs = 30 * 24 * 60 * 60 * 1000;
 
 const { dataDir, clockAt } = setupOf<HistorySetup>();
@@ -51,11 +51,11 @@ async function openTimed(): Promise<{ store: InboxStore; ms: number }> {
   return { store, ms: performance.now() - began };
 }
 
-/** Lets everything settled grow old and sweeps until nothing goes any more; the times of the steps that dropped pages. */
+/** Lets all settled messages age and sweeps until nothing is removed any more; returns the times of the steps that dropped pages. */
 async function dropAll(store: InboxStore): Promise<number[]> {
   const times: number[] = [];
   now += agesMs;
-  // What was recent has aged now, and its pages are old only later.
+  // Recent messages have aged now; their pages become old only later.
   await store.sweep(steadyTime(now));
   now += agesMs;
   for (;;) {

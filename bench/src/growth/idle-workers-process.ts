@@ -2,12 +2,12 @@ import { connectBroker } from '@signalbox/client';
 import { serveParent, setupOf } from '../processes.ts';
 import type { IdleWorkersOrder } from './idle-workers.ts';
 
-/** How many connections are made at a time. The broker's limit on unauthenticated connections is 256. */
+/** The number of connections that are made at a time. The broker's limit on unauthenticated connections is 256. */
 const lanes = 64;
 
 const { url } = setupOf<{ url: string }>();
 
-/** Connects the workers and subscribes each; resolves with the milliseconds it took. They stay until this process ends. */
+/** Connects the workers and subscribes each; resolves with the milliseconds that it took. The connections last until this process ends. */
 const connectAll = async ({ workers }: IdleWorkersOrder): Promise<number> => {
   const began = performance.now();
   const left = workers.values();

@@ -5,7 +5,7 @@ export interface IdleWorkersOrder {
   workers: { agent: string; token: string }[];
 }
 
-/** Idle workers in a process of their own, with the time it took until the last one was subscribed. */
+/** Idle workers in their own process, and the time until the last one was subscribed. */
 export interface IdleWorkers extends AsyncDisposable {
   connectedMs: number;
 }
@@ -22,10 +22,10 @@ export async function startIdleWorkers(url: string, order: IdleWorkersOrder): Pr
   return { connectedMs, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
-/** Open files that a process needs besides its connections. */
+/** The number of open files that a process needs besides its connections. */
 const otherFiles = 100;
 
-/** How many connections a process may have open here; infinite where the system does not tell. */
+/** Returns the number of connections that a process may have open here; infinity if the system does not tell. */
 export async function mostConnections(): Promise<number> {
   const limits = await readFile('/proc/self/limits', 'utf8').catch(() => '');
   const most = /^Max open files +(\d+)/m.exec(limits)?.[1];

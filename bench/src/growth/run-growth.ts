@@ -15,8 +15,8 @@ const parts: Record<Ladder['name'], (options: GrowthOptions) => Promise<Ladder>>
 };
 
 /**
- * Measures how costs grow, one thing after the other. What fails is left out, with its reason. Rejects with the reason of
- * `signal` when that aborts. Takes up to 2 GB below the temporary directory; nothing of it is left.
+ * Measures how costs grow, one kind after the other. A measurement that fails is left out, with its reason. Rejects with the reason of
+ * `signal` when that aborts. Takes up to 2 GB below the temporary directory, and removes them.
  */
 export async function runGrowth(options: GrowthOptions): Promise<GrowthReport> {
   const report: GrowthReport = { ladders: [], skipped: [] };

@@ -13,7 +13,7 @@ import { Samples } from './samples.ts';
 
 const command = fileURLToPath(new URL('../../../apps/cli/bin/signalbox.js', import.meta.url));
 const leastStarts = 7;
-/** Somewhat over 1 GB on disk. */
+/** The messages take a little over 1 GB on disk. */
 const large = { inboxes: 100, each: 7800, bodyBytes: 1024 };
 
 const kinds = {
@@ -22,7 +22,7 @@ const kinds = {
   nodeMs: { name: 'Node.js alone, for comparison', unit: 'ms' },
 } as const satisfies Record<string, CostKind>;
 
-/** How long the built command takes to start. */
+/** Measures the time that the built command takes to start. */
 export async function measureStart({ rounds, signal, tell }: GrowthOptions): Promise<Ladder> {
   await using home = await temporaryDirectory('start');
   tell('growth: filling a database of 1 GB');
@@ -31,7 +31,7 @@ export async function measureStart({ rounds, signal, tell }: GrowthOptions): Pro
   await fill({ type: 'pending', dataDir: dirs[1]!, ...large }, signal);
   const { size } = await stat(brokerFiles(dirs[1]!).messages);
   const samples = new Samples<keyof typeof kinds>(dirs.length, kinds);
-  // The first ones also fill the compile cache, and make the files of the empty broker.
+  // The first starts also fill the compile cache, and make the files of the empty broker.
   for (let round = 0; round <= Math.max(rounds, leastStarts); round++) {
     for (const [at, dir] of dirs.entries()) {
       const ms = await brokerStart(dir, { home: home.path, signal });
@@ -56,14 +56,14 @@ export async function measureStart({ rounds, signal, tell }: GrowthOptions): Pro
 }
 
 interface CommandDeps {
-  /** Where the command may keep compiled code. */
+  /** The directory where the command may keep compiled code. */
   home: string;
   signal: AbortSignal;
 }
 
 type Command = ChildProcessByStdio<null, Readable, null>;
 
-/** Milliseconds from spawn to its line that it is ready; it is stopped then. */
+/** Returns the milliseconds from the spawn to the line that reports readiness, and stops the broker then. */
 async function brokerStart(dataDir: string, { home, signal }: CommandDeps): Promise<number> {
   const began = performance.now();
   const child = signalbox(['broker', '--json', '--listen', '127.0.0.1:0', '--data', dataDir], home);

@@ -4,19 +4,19 @@ import { unlessAborted } from '../abortable.ts';
 import type { GrowthBroker } from './growth-broker.ts';
 import type { CostKind } from './growth-report.ts';
 
-/** How many messages come and go at a time; an inbox swings by that many. */
+/** The number of messages that are sent and taken at a time; an inbox grows and shrinks by that many. */
 export const turnoverMessages = 1024;
 const inFlight = 64;
 const warmUps = 3;
 
-/** Costs of messages on their way in and out. Times per message in microseconds. */
+/** The costs of messages on their way in and out. Times per message are in microseconds. */
 export interface Turnover {
   deliverUs: number;
   deliverCpuUs: number;
-  /** Time from `subscribe` to the first message. */
+  /** The time from `subscribe` to the first message. */
   headMs: number;
   peekMs: number;
-  /** Received and acked, 64 at a time. */
+  /** The time to receive and ack a message, 64 at a time. */
   takeUs: number;
   takeCpuUs: number;
 }
@@ -34,7 +34,7 @@ export const turnoverKinds: Record<keyof Turnover, CostKind> = {
 
 const text = randomBytes(300).toString('base64url').slice(0, 276);
 
-/** Delivers messages with 64 in flight; `inboxOf` says where each one goes. */
+/** Delivers messages with 64 in flight; `inboxOf` returns the inbox of each one. */
 export async function deliverMany(sender: BrokerClient, inboxOf: () => string): Promise<void> {
   let left = turnoverMessages;
   const lane = async (): Promise<void> => {
@@ -43,7 +43,7 @@ export async function deliverMany(sender: BrokerClient, inboxOf: () => string): 
   await Promise.all(Array.from({ length: inFlight }, lane));
 }
 
-/** Delivers to an inbox that nobody holds, then takes as many from its head. It holds as many messages afterwards as before. */
+/** Delivers to an inbox that nobody holds, then takes as many from its head. Afterwards it holds as many messages as before. */
 export async function turnOver(
   broker: GrowthBroker,
   sender: BrokerClient,
@@ -77,7 +77,7 @@ export async function turnOver(
   };
 }
 
-/** A sender at a broker that has warmed up, by messages of an inbox that nothing is measured on. */
+/** Connects a sender to a broker that was warmed up with messages of another inbox. */
 export async function openWarm(
   broker: GrowthBroker,
   signal: AbortSignal,
@@ -92,7 +92,7 @@ export async function openWarm(
   return { sender, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
-/** Again and again for so many seconds, at least once. */
+/** Repeats the turnover for this many seconds, at least once. */
 export async function turnOverFor(
   seconds: number,
   signal: AbortSignal,

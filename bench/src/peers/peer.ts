@@ -1,26 +1,26 @@
-/** The body of a message. `n` is unique in the process that makes load; `text` makes up the size. */
+/** The body of a message. `n` is unique in the process that makes load; `text` fills it up to the size. */
 export interface Body {
   n: number;
   text: string;
 }
 
-/** Where a peer's servers are, and what else its clients must know; JSON. */
+/** The address of a peer's servers, and other facts that its clients need; JSON. */
 export type Facts = { url: string } & Record<string, string>;
 
-/** Somebody who takes part in the comparison of messages. */
+/** A participant in the comparison of messages. */
 export interface Peer {
   /** Its name in `--peers`, beginning with its family: `redis-always`. */
   name: string;
   title: string;
-  /** What is true of a message when its broker has confirmed it; `written` survives the death of the process only. */
+  /** The durability of a message that the broker has confirmed; `written` survives only the death of the process. */
   receiptMeans: 'fsynced' | 'written';
-  /** How it is used here, for the document. */
+  /** The way in which the peer is used here, for the document. */
   how: string;
-  /** Starts its servers, with their data in `dir`. Rejects with `NotAvailable` where it cannot take part. */
+  /** Starts the peer's servers, with their data in `dir`. Rejects with `NotAvailable` if it cannot take part. */
   start(dir: string): Promise<PeerServers>;
   /** Its client library, loaded only by the processes that need it. */
   sides(): Promise<PeerSides>;
-  /** Where its scripts are and its name there, if the harness of another checkout makes its load. */
+  /** The place of its scripts and its name there, if the harness of another checkout makes its load. */
   inOtherCheckout?: { harness: URL; name: string };
 }
 
@@ -31,19 +31,21 @@ export interface PeerServers extends AsyncDisposable {
 
 /** The two ends of the messages. Each runs in a process of its own. */
 export interface PeerSides {
-  /** Once, before anybody opens: queues, streams, tables. */
+  /** Prepares queues, streams and tables. Called once, before any client is opened. */
   prepare(facts: Facts): Promise<void>;
-  /** One client with its own connections; `id` is unique as long as the peer runs. */
+  /** Opens a client with its own connections; `id` is unique while the peer runs. */
   openClient(facts: Facts, id: string): Promise<PeerClient>;
-  /** Replies to requests, and takes and acks what comes to the sink, telling the number of each after its ack. */
+  /**
+   * Opens a consumer that replies to requests, and takes and acks the messages of the sink; it reports the number of each after its ack.
+   */
   openConsumer(facts: Facts, onAcked: (n: number) => void): Promise<AsyncDisposable>;
-  /** Between runs, untimed: empties the pile, and lets the server tidy up what it otherwise would during the next run. */
+  /** Empties the pile between runs, untimed, and lets the server do the tidying that it would otherwise do during the next run. */
   tidy(facts: Facts): Promise<void>;
 }
 
 export interface PeerClient extends AsyncDisposable {
-  /** Resolves with the receipt. Nobody reads the pile; the consumer reads the sink. */
+  /** Sends a message and resolves with the receipt. Nobody reads the pile; the consumer reads the sink. */
   enqueue(to: 'pile' | 'sink', body: Body): Promise<unknown>;
-  /** A stored request, answered by the consumer with a stored reply of the same body. */
+  /** Sends a stored request, which the consumer answers with a stored reply of the same body. */
   request(body: Body): Promise<Body>;
 }

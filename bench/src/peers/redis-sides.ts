@@ -81,7 +81,7 @@ export const redisSides: PeerSides = {
   },
 };
 
-/** A lost server ends the run, instead of being waited for. */
+/** Connects to Redis. A lost server ends the run; nothing waits for it. */
 function connect(url: string, options: { enableAutoPipelining?: boolean } = {}): Redis {
   const redis = new Redis(url, { ...options, retryStrategy: () => null });
   redis.on('error', (error) => {
@@ -90,7 +90,7 @@ function connect(url: string, options: { enableAutoPipelining?: boolean } = {}):
   return redis;
 }
 
-/** What any application does: read the JSON, answer with JSON. */
+/** Does what any application does: it reads the JSON and answers with JSON. */
 function echo(body: string): string {
   return JSON.stringify(JSON.parse(body));
 }
@@ -99,7 +99,7 @@ function idsOf(entries: Entry[]): string[] {
   return entries.map(([id]) => id);
 }
 
-/** Reads on while the batch before is being settled. */
+/** Reads the next batch while the one before is being settled. */
 async function readGroup(
   reader: Redis,
   stream: string,

@@ -1,6 +1,6 @@
 import type { Body } from './peer.ts';
 
-/** Who waits for which reply, for clients whose library has no requests. */
+/** The requests that wait for replies, for clients whose library has no requests. */
 export class Replies {
   readonly #waiting = new Map<number, (reply: Body) => void>();
 

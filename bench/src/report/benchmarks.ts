@@ -4,18 +4,18 @@ import type { GrowthReport } from '../growth/growth-report.ts';
 import type { Measurement } from '../measure.ts';
 import type { Peer } from '../peers/peer.ts';
 
-/** When, where and how often a section was measured. */
+/** The date, the machine and the repetitions of a section's measurement. */
 export interface Circumstances {
   date: string;
   machine: string;
   node: string;
-  /** Load averages of one minute, before and after. */
+  /** The load averages of one minute, before and after. */
   load: { before: number; after: number };
   rounds: number;
   secondsPerRun: number;
 }
 
-/** Medians, figure by figure, and each round behind them. */
+/** The median of each figure, and the rounds behind it. */
 export interface Row extends Measurement {
   rounds: Measurement[];
 }
@@ -31,7 +31,7 @@ export interface CallRow extends Row {
   title: string;
   part: 'compared' | 'layer';
   inFlight: number;
-  /** Name of the way that this one is an earlier state of. */
+  /** The name of the way that this one is an earlier state of. */
   earlierOf?: string;
 }
 
@@ -41,7 +41,7 @@ export interface PeerFacts {
   receiptMeans: Peer['receiptMeans'];
   how: string;
   version: string;
-  /** Name of the peer that this one is an earlier state of. */
+  /** The name of the peer that this one is an earlier state of. */
   earlierOf?: string;
 }
 
@@ -65,7 +65,7 @@ export interface CallsReport {
 /** The effect of one change, measured in one run beside the state before it. */
 export interface Change {
   change: string;
-  /** Commit of the state before. */
+  /** The commit of the state before the change. */
   before: string;
   rows: ChangeRow[];
 }
@@ -75,7 +75,7 @@ export interface ChangeRow {
   workload: string;
   before: Measurement;
   after: Measurement;
-  /** Operations a second, after by before, round by round: the median and the extremes. */
+  /** The quotient of operations per second, after by before, round by round: the median and the extremes. */
   ratio: { median: number; least: number; most: number };
 }
 
@@ -91,7 +91,7 @@ export interface Benchmarks {
   changes?: Section<Change>[];
 }
 
-/** Measures, and tells the circumstances with what was found. */
+/** Measures, and returns the report together with its circumstances. */
 export async function underCircumstances<Report extends object>(
   { rounds, seconds }: { rounds: number; seconds: number },
   measure: () => Promise<Report>,

@@ -2,12 +2,12 @@ import type { Measurement } from '../measure.ts';
 import type { Benchmarks, CallsReport, Change, ChangeRow, MessagesReport, Row } from './benchmarks.ts';
 import { table } from './table.ts';
 
-/** What a run that had another checkout beside this one says about each workload. */
+/** Returns the comparison of each workload in a run that had another checkout beside this one. */
 export function changeRowsOf({ messages, calls }: Pick<Benchmarks, 'messages' | 'calls'>): ChangeRow[] {
   return [...(messages ? ofMessages(messages) : []), ...(calls ? ofCalls(calls) : [])];
 }
 
-/** The same run without the other checkout, which is of no use to somebody who wants to know how fast this one is. */
+/** Returns the same run without the other checkout, which is of no use to a reader who wants to know how fast this one is. */
 export function messagesWithoutEarlier<Report extends MessagesReport>(report: Report): Report {
   const earlier = new Set(report.peers.filter(({ earlierOf }) => earlierOf).map(({ name }) => name));
   return {
@@ -22,7 +22,7 @@ export function callsWithoutEarlier<Report extends CallsReport>(report: Report):
   return { ...report, rows: report.rows.filter(({ earlierOf }) => !earlierOf) };
 }
 
-/** Every workload of every change, latest last; ratios with the extremes of the rounds. */
+/** Returns a table of every workload of every change, the latest last; ratios come with the extremes of the rounds. */
 export function changeTable(changes: readonly Change[]): string {
   const heads = ['change', 'workload', 'before: per s', 'after: per s', 'ratio', 'p50 before', 'p50 after'];
   const rows = changes.flatMap(({ change, rows }) =>
@@ -54,7 +54,7 @@ function ofCalls({ rows }: CallsReport): ChangeRow[] {
   });
 }
 
-/** Both ran in every round, one right after the other: what disturbed a round disturbed both. */
+/** Compares two checkouts that ran in every round, one right after the other: a disturbance affected both. */
 function compared(workload: string, before: Row, after: Row): ChangeRow[] {
   const rounds = Math.min(before.rounds.length, after.rounds.length);
   const ratios = Array.from(

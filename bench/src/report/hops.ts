@@ -1,6 +1,6 @@
 import type { CallsReport } from './benchmarks.ts';
 
-/** How much one part of a proxied call adds to its median latency. */
+/** The part of a proxied call's median latency that one hop adds. */
 export interface Hop {
   hop: string;
   addsMs: number;
@@ -8,8 +8,8 @@ export interface Hop {
 }
 
 /**
- * A call at 1 in flight, entering further and further out: each hop is the difference to the one inside it, so the hops
- * add up to the whole. Empty unless all of them were measured.
+ * Returns the hops of a call at 1 in flight, which enters further and further out. Each hop is the difference to the one inside it, so the
+ * hops add up to the whole. Empty unless all of them were measured.
  */
 export function hopsOf({ rows }: CallsReport): Hop[] {
   const p50 = (name: string): number =>

@@ -9,7 +9,7 @@ const titles = {
   request: 'Durable request/reply',
 } as const;
 
-/** One table for each operation and size that was measured: a row for each peer, three columns for each shape. */
+/** Returns one table for each operation and size that was measured: a row for each peer, three columns for each shape. */
 export function messageTables(report: MessagesReport): string {
   const tables = operations.flatMap((operation) =>
     sizes.map(({ size, title }) => {
@@ -29,7 +29,7 @@ export function messageTables(report: MessagesReport): string {
   return tables.filter((one) => one !== undefined).join('\n\n');
 }
 
-/** How many times as much we do with fsync as each peer does, and how our latency compares with its. */
+/** Returns a table of our rate with fsync as a multiple of each peer's, and of our latency relative to its latency. */
 export function ratioTable(report: MessagesReport): string {
   const ours = report.peers.find(({ name }) => name === 'full');
   const compared = ['enqueue', 'consume', 'request'].flatMap((operation) => [
@@ -50,7 +50,7 @@ export function ratioTable(report: MessagesReport): string {
   return table(['peer', 'ack means', ...columns.map(({ head }) => head)], rows, 2);
 }
 
-/** Proxied calls, each way compared with the naive proxy. */
+/** Returns a table of proxied calls, each way compared with the naive proxy. */
 export function callTable(report: CallsReport): string {
   const rows = report.rows.filter(({ part }) => part === 'compared');
   const names = [...new Set(rows.map(({ name }) => name))];

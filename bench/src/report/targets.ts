@@ -11,11 +11,11 @@ export interface TargetRow {
   target: string;
   figure: string;
   isMet: boolean;
-  /** By which part of the target the figure falls short of it, or is beyond it: 0.5 is 50 %. */
+  /** The part of the target by which the figure misses it or exceeds it: 0.5 is 50 %. */
   by: number;
 }
 
-/** All targets that the sections can answer. */
+/** Returns all targets for which the sections have figures. */
 export function targetsOf({ messages, calls, growth, fleet }: Benchmarks): TargetRow[] {
   return [
     ...(messages ? ofMessages(messages) : []),
@@ -34,7 +34,7 @@ export function targetTable(targets: readonly TargetRow[]): string {
   return table(['what', 'target', 'figure', 'result'], rows, 4);
 }
 
-/** `figure` and `bound` in the same unit. */
+/** Compares a figure with a bound in the same unit. */
 function judged(
   what: string,
   isWanted: '≥' | '≤',
@@ -126,7 +126,7 @@ function ofCalls({ rows }: CallsReport): TargetRow[] {
   ].filter(({ by }) => Number.isFinite(by));
 }
 
-/** The worst size of each cost, at which the figure stands the highest above its bound. */
+/** Returns the worst size of each cost, at which the figure is highest above its bound. */
 function ofLadder({ name, sizes, costs }: Ladder): TargetRow[] {
   return costs.flatMap((cost) => {
     const worst = sizes
@@ -166,7 +166,7 @@ function ofFairness(what: string, rows: readonly FairnessRow[]): TargetRow[] {
 
 const percent = { sign: ' %', digits: 0 };
 
-/** A worker that did not come back in time makes it as bad as can be. */
+/** Returns the target for recovery. A worker that did not come back in time counts as the worst possible figure. */
 function ofRecovery(rows: readonly { kills: readonly { workersMs: readonly (number | null)[] }[] }[]) {
   const waited = rows
     .flatMap(({ kills }) => kills.flatMap(({ workersMs }) => workersMs))

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Child, startProcess } from '../processes.ts';
 
-/** What one operation costs, in µs: of all processes that work for it together, and by the clock. */
+/** The cost of one operation in µs: the CPU time of all processes that work for it, and the elapsed time. */
 export interface Cost {
   cpuUs: number;
   wallUs: number;
 }
 
-/** Everything once. */
+/** One round of all parts. */
 export interface SmokeRound {
   /** One frame to a bare WebSocket server and back. */
   echo: Cost;
@@ -47,7 +47,7 @@ export async function openParts(): Promise<AsyncDisposable & { round(): Promise<
 
 const answerTimeoutMs = 60_000;
 
-/** The first of them is told what to do, and answers with the milliseconds it took. */
+/** Measures an order to the first process, which answers with the milliseconds that it took. */
 async function costOf(children: [Child, ...Child[]], order: { count: number; name?: string }): Promise<Cost> {
   const before = await cpuMsOf(children);
   const wallMs = await children[0].ask<number>(order, answerTimeoutMs);

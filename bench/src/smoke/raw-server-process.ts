@@ -6,8 +6,8 @@ import { WebSocketServer } from 'ws';
 import { serveParent, setupOf } from '../processes.ts';
 
 /**
- * What a broker is made of, with nothing of ours around it: a WebSocket server that parses a frame and sends it back, and
- * a table whose rows come and go in commits of 64 that are fsynced.
+ * The bare parts of a broker without our code: a WebSocket server that parses a frame and sends it back, and a table whose rows are
+ * inserted and deleted in fsynced commits of 64.
  */
 const { dir } = setupOf<{ dir: string }>();
 const frames = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: false });
