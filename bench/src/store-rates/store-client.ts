@@ -18,7 +18,7 @@ export function storeClient(store: InboxStore): PeerClient & { idle(): Promise<v
     const createdAt = Date.now();
     const id = `${sender}-${started}-${body.n.toString(36).padStart(8, '0')}`;
     const times = { createdAt, expiresAt: createdAt + hour };
-    const common = { senderAddress: sender, senderRole: 'worker', kind: 'note', tokenId: 't1', quota };
+    const common = { senderAddress: sender, senderRole: 'worker', kind: 'note', quota };
     return { inbox, id, sender, ...common, ...times, body: JSON.stringify(body) };
   };
   return {

@@ -112,7 +112,7 @@ export class BatchLoader {
     );
     this.#bySeq = database.statement(`SELECT ${messageColumns('m')} FROM ${places}`);
     this.#numbers = database.statement(
-      `SELECT nextval('@message_seq') AS number FROM generate_series(1, $1::int)`,
+      `SELECT translate(ARRAY(SELECT nextval('@message_seq') FROM generate_series(1, $1::int))::text, '{}', '[]') AS numbers`,
     );
     const scheduledColumns = `${messageColumns('m')}, m.body, m.sent_at AS "sentAt"`;
     this.#scheduledById = database.statement(
@@ -151,7 +151,8 @@ export class BatchLoader {
     now: () => number,
   ): Promise<Loaded> {
     const { places, ids } = plan;
-    const requests = requestKeys(plan.requests);
+    // A request that its reply settles is among the places.
+    const requests = requestKeys(plan.requests.filter(({ settles }) => !settles));
     const keys = [...ids, ...requests];
     const placeColumns = [places.map(({ inbox }) => inbox), places.map(({ seq }) => seq)] as const;
     const query = transaction.query.bind(transaction);
@@ -161,7 +162,7 @@ export class BatchLoader {
       query<AgentRow>(this.#lockAgents, [...placeColumns, [...plan.agents]]),
       this.#cluster.sessions(transaction),
       query<Slice>(this.#slices.list),
-      plan.numbers > 0 ? query<{ number: number }>(this.#numbers, [plan.numbers]) : none,
+      plan.numbers > 0 ? query<{ numbers: string }>(this.#numbers, [plan.numbers]) : none,
       plan.pairs.size > 0
         ? query<PairRow>(this.#pairs, columnsOf([...plan.pairs.values()], 'sender', 'recipient'))
         : none,
@@ -218,16 +219,13 @@ export class BatchLoader {
     for (const row of byId) set.load(messageOf(row), 'pending', row.readsBody);
     for (const row of bySeq) set.load(messageOf(row), 'pending', false);
     for (const { slice, ...row } of settled) set.load(settledMessageOf(row), slice, false);
-    for (const { seq, requester, id, inbox, isOver, openUntil, takers, details } of forgotten) {
-      const { thread } = JSON.parse(details) as { thread?: string };
-      set.loadForgotten(requester, id, inbox, { seq, isOver, openUntil, takers, thread });
-    }
+    for (const row of forgotten) loadForgotten(set, row);
     const loaded: Loaded = {
       set,
       counts,
       scheduled: new WorkingScheduledMessages(set, counts),
       dead: new WorkingDeadLetters(counts),
-      sequence: sequenceOf(numbers.map(({ number }) => number)),
+      sequence: sequenceOf(numbers.flatMap(({ numbers }) => JSON.parse(numbers) as number[])),
       slices: known,
     };
     for (const { sentAt, ...row } of scheduled) loaded.scheduled.load(messageOf(row), sentAt);
@@ -246,7 +244,10 @@ export class BatchLoader {
     return sessions.has(session) ? { isThis: false, session } : undefined;
   }
 
-  /** Reads what is seldom needed: the scheduled messages of inboxes that have some, and slices that have come since they were looked at last. */
+  /**
+   * Reads what is seldom needed: the scheduled messages of inboxes that have some, requests that are not what their replies settle, and slices
+   * that have come since they were looked at last.
+   */
   async #loadMore(
     transaction: Transaction,
     plan: BatchPlan,
@@ -258,24 +259,45 @@ export class BatchLoader {
     const slices = this.#slices.use(sliceRows);
     const isNew = slices !== loaded.slices;
     loaded.slices = slices;
-    const keys = [...plan.ids, ...requestKeys(plan.requests)];
-    const [found, settled] = await Promise.all([
+    const missed = requestKeys(missedRequests(plan, set));
+    const keys = columnsOf(missed, 'inbox', 'id', 'sender');
+    const settledKeys = isNew ? [...plan.ids, ...requestKeys(plan.requests)] : missed;
+    const query = transaction.query.bind(transaction);
+    const none = Promise.resolve([]);
+    const [found, settled, pending, forgotten] = await Promise.all([
       mayBeScheduled.length > 0
-        ? transaction.query<ScheduledRow>(
-            this.#scheduledById,
-            columnsOf(mayBeScheduled, 'inbox', 'id', 'sender'),
-          )
-        : [],
-      isNew && keys.length > 0
-        ? transaction.query<SettledRow & { slice: number }>(
-            slices.byId,
-            columnsOf(keys, 'inbox', 'id', 'sender'),
-          )
-        : [],
+        ? query<ScheduledRow>(this.#scheduledById, columnsOf(mayBeScheduled, 'inbox', 'id', 'sender'))
+        : none,
+      settledKeys.length > 0
+        ? query<SettledRow & { slice: number }>(slices.byId, columnsOf(settledKeys, 'inbox', 'id', 'sender'))
+        : none,
+      missed.length > 0 ? query<MessageRow>(this.#byId, [...keys, missed.map(() => false)]) : none,
+      missed.length > 0 ? query<ForgottenRow>(this.#forgotten, keys) : none,
     ]);
     for (const { sentAt, ...row } of found) scheduled.load(messageOf(row), sentAt);
+    for (const row of pending) set.load(messageOf(row), 'pending', false);
     for (const { slice, ...row } of settled) set.load(settledMessageOf(row), slice, false);
+    for (const row of forgotten) loadForgotten(set, row);
   }
+}
+
+/** Returns the requests that are not what their replies settle, or that something else in the batch changes, too. */
+function missedRequests({ requests, places }: BatchPlan, set: WorkingSet): RequestKey[] {
+  const times = new Map<number, number>();
+  for (const { seq } of places) times.set(seq, (times.get(seq) ?? 0) + 1);
+  return requests.filter(({ settles, id, requester }) => {
+    const held = settles && set.get(settles.inbox, settles.seq);
+    if (!settles) return false;
+    return held?.id !== id || held.shared.sender !== requester || times.get(settles.seq) !== 1;
+  });
+}
+
+function loadForgotten(
+  set: WorkingSet,
+  { seq, requester, id, inbox, isOver, openUntil, takers, details }: ForgottenRow,
+): void {
+  const { thread } = JSON.parse(details) as { thread?: string };
+  set.loadForgotten(requester, id, inbox, { seq, isOver, openUntil, takers, thread });
 }
 
 type PairRow = { sender: string; recipient: string; messages: number; bytes: number };

@@ -8,6 +8,12 @@ export interface IdKey {
   sender: string;
 }
 
+/** The inbox and the number of a message. */
+export interface Place {
+  inbox: string;
+  seq: number;
+}
+
 /** What a transaction has to lock and to read before the rules can work. */
 export class BatchPlan {
   /** The inboxes that are locked. */
@@ -23,11 +29,11 @@ export class BatchPlan {
   /** Bytes of the bodies of new messages. */
   bytes = 0;
   /** Pending messages that are settled or changed. */
-  readonly places: { inbox: string; seq: number }[] = [];
+  readonly places: Place[] = [];
   /** Messages with an id that may be known, pending, settled or scheduled. */
   readonly ids: IdKey[] = [];
-  /** Requests that are answered. */
-  readonly requests: RequestKey[] = [];
+  /** Requests that are answered, with the message that the reply settles, which mostly is the request. */
+  readonly requests: (RequestKey & { settles: Place | undefined })[] = [];
   /** Senders with the agents to which they send, under a key of their own. */
   readonly pairs = new Map<string, { sender: string; recipient: string }>();
   /** Numbers of scheduled messages. */
@@ -44,7 +50,7 @@ export class BatchPlan {
     return plan;
   }
 
-  settles({ inbox, seq }: { inbox: string; seq: number }): void {
+  settles({ inbox, seq }: Place): void {
     this.inboxes.add(inbox);
     this.agents.add(agentOf(inbox));
     this.places.push({ inbox, seq });
@@ -59,7 +65,7 @@ export class BatchPlan {
     if (answers === undefined) return;
     const { sender: replier, senderAddress: replierAddress } = message;
     const request = { requester: answers, id: correlationId, replier, replierAddress, groups: answersIn };
-    this.requests.push(request);
+    this.requests.push({ ...request, settles });
     // Two replies to one request must not be stored at once.
     for (const inbox of inboxesOf(request)) this.#ensure(inbox);
     this.#ensureAgent(answers);

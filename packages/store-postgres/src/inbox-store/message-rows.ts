@@ -129,37 +129,24 @@ export function textOf(text: string | null): string | null {
 /** SQL for an INSERT of messages into a table, given {@link messageValues}, with columns of its own that are given after those. */
 export function insertMessages(table: string, more: readonly [column: string, type: string][] = []): string {
   const columns = [
-    ...'inbox seq id sender kind token_id is_counted created_at expires_at open_until size attempts answered takers details'.split(
+    ...'inbox seq id sender kind token_id is_counted created_at expires_at open_until size attempts answered'.split(
       ' ',
     ),
-    ...more.map(([column]) => column),
-  ];
+    ...['details', 'body', ...more.map(([column]) => column)],
+  ].join(', ');
   const own = more.map(([, type], n) => `, $${17 + n}::${type}[]`).join('');
-  return `INSERT INTO @${table} (${columns.join(', ')}, body)
-    SELECT inbox, seq, id, sender, kind, token_id, is_counted, created_at, expires_at, open_until, size, attempts, answered,
-      string_to_array(takers, ' '), details${more.map(([column]) => `, ${column}`).join('')},
-      CASE WHEN body_at >= 0 THEN substr($16::bytea, body_at + 1, size) END
+  return `INSERT INTO @${table} (${columns}, takers)
+    SELECT ${columns}, string_to_array(takers, ' ')
     FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::bigint[], $9::bigint[],
-      $10::bigint[], $11::int[], $12::int[], $13::boolean[], $14::text[], $15::text[], $${17 + more.length}::int[]${own})
-      AS k(inbox, seq, id, sender, kind, token_id, is_counted, created_at, expires_at, open_until, size, attempts, answered, takers,
-        details, body_at${more.map(([column]) => `, ${column}`).join('')})`;
+      $10::bigint[], $11::int[], $12::int[], $13::boolean[], $14::text[], $15::bytea[]${own}, $16::text[])
+      AS k(${columns}, takers)`;
 }
 
-/** The values of {@link insertMessages}. All bodies are one value, of which the server cuts out each. */
+/** The values of {@link insertMessages}. */
 export function messageValues(
   messages: readonly LoggedMessage[],
   more: readonly (readonly (string | number | null)[])[] = [],
 ): Value[] {
-  const bodies: Buffer[] = [];
-  const bodyAt: number[] = [];
-  let at = 0;
-  for (const { body } of messages) {
-    bodyAt.push(body === undefined ? -1 : at);
-    if (body === undefined) continue;
-    const bytes = Buffer.from(body);
-    bodies.push(bytes);
-    at += bytes.length;
-  }
   const all = <T>(of: (message: LoggedMessage) => T): T[] => messages.map(of);
   return [
     all(({ shared }) => shared.inbox),
@@ -175,11 +162,10 @@ export function messageValues(
     all(({ size }) => size),
     all(({ attempts }) => attempts),
     all(({ answered }) => answered),
-    all(({ takers }) => takers?.join(' ') ?? null),
     all(detailsOfLogged),
-    Buffer.concat(bodies),
+    all(({ body }) => body ?? null),
+    all(({ takers }) => takers?.join(' ') ?? null),
     ...more,
-    bodyAt,
   ];
 }
 
