@@ -28,7 +28,7 @@ export interface Options {
 /** Says what is wrong with the command line. */
 export class UsageError extends Error {}
 
-const otherNames = ['calls', 'growth', 'fleet'] as const;
+const otherNames = ['calls', 'growth', 'fleet', 'postgres'] as const;
 const defaultWorkloads = 'request/1/300B,request/64/300B,enqueue/64/300B,calls';
 
 export function helpText(peers: readonly Peer[]): string {
@@ -37,7 +37,8 @@ export function helpText(peers: readonly Peer[]): string {
                     the first word of a name stands for all of them, 'all' for everybody (full,process)
   --workloads LIST  operation/in flight/size: enqueue, consume or request; 1, 64 or 50x8; 300B, 8KB or 256KB, each of
                     them or *; 'calls' for proxied MCP calls, 'growth' for how costs grow with what is stored (minutes),
-                    'fleet' for shares beside a greedy worker and recovery from kill -9 (minutes), 'all' for everything
+                    'fleet' for shares beside a greedy worker and recovery from kill -9 (minutes), 'postgres' for brokers on
+                    PostgreSQL beside one on SQLite and queues written by hand, 'all' for everything
                     (${defaultWorkloads})
   --rounds N        rounds, each through everybody in turn; medians are told (5)
   --seconds S       length of one run (1)
@@ -46,7 +47,7 @@ export function helpText(peers: readonly Peer[]): string {
   --full            growth also with a history of ten million messages
   --change TEXT     with --before: record what this change gained in docs/benchmarks.json and on the page
   --json FILE       write every figure of this run as JSON
-  --write           replace what was measured, section by section (messages, calls, growth, fleet), in docs/benchmarks.json,
+  --write           replace what was measured, section by section (messages, calls, growth, fleet, postgres), in docs/benchmarks.json,
                     and write docs/benchmarks.md and docs/benchmarks.svg from it
   --page            write these two from docs/benchmarks.json, without measuring
 

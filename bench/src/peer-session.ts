@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runProgram } from './external-program.ts';
 import type { Measurement } from './measure.ts';
-import type { Peer } from './peers/peer.ts';
+import type { Facts, Peer } from './peers/peer.ts';
 import { startProcess } from './processes.ts';
 import type { Workload } from './workloads.ts';
 
@@ -11,6 +11,7 @@ import type { Workload } from './workloads.ts';
 export interface PeerSession extends AsyncDisposable {
   peer: Peer;
   version: string;
+  facts: Facts;
   run(workload: Workload, seconds: number): Promise<Measurement>;
 }
 
@@ -34,6 +35,7 @@ export async function openPeer(peer: Peer): Promise<PeerSession> {
   return {
     peer,
     version,
+    facts,
     run: async (workload, seconds) => {
       const measured = await load.ask<Measurement>({ workload, seconds }, seconds * 1000 + answerTimeoutMs);
       // Otherwise the page cache of one peer would be written during the fsyncs of the next.

@@ -3,8 +3,14 @@ import { openCallSeries } from './calls/call-series.ts';
 import { runFleet } from './fleet/run-fleet.ts';
 import { runGrowth } from './growth/run-growth.ts';
 import type { Options } from './options.ts';
+import { peersOnPostgres } from './peers/all-peers.ts';
 import { type Benchmarks, type CallsReport, type Skipped, underCircumstances } from './report/benchmarks.ts';
 import { type RoundsOptions, runCalls, runMessages } from './rounds.ts';
+import { workloads as allWorkloads } from './workloads.ts';
+
+const postgresWorkloads = allWorkloads.filter(({ name }) =>
+  ['enqueue/64/300B', 'request/1/300B', 'request/64/300B'].includes(name),
+);
 
 /** Measures what was asked for, and yields each section as soon as it is there: the last ones may take long. */
 export async function* measureSections(
@@ -21,6 +27,9 @@ export async function* measureSections(
   }
   if (others.includes('calls')) yield { calls: await measured(() => callsOf(running, before)) };
   if (others.includes('growth')) yield { growth: await measured(() => runGrowth({ ...running, full })) };
+  if (others.includes('postgres')) {
+    yield { postgres: await measured(() => runMessages(peersOnPostgres(), postgresWorkloads, running)) };
+  }
   if (others.includes('fleet')) yield { fleet: await measured(() => runFleet(running)) };
 }
 

@@ -28,6 +28,11 @@ export function peersBeside(before?: URL): readonly Peer[] {
   ];
 }
 
+/** Brokers on PostgreSQL, and what they are compared with. */
+export function peersOnPostgres(): readonly Peer[] {
+  return [signalbox('full'), signalboxOnPostgres(1), signalboxOnPostgres(2), postgres, postgresKeeping];
+}
+
 export function peerNamed(name: string): Peer {
   const peer = peersBeside().find((one) => one.name === name);
   if (!peer) throw new Error(`there is no peer '${name}'`);

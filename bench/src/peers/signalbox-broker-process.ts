@@ -1,23 +1,18 @@
 import { startBroker } from '@signalbox/broker';
-import { openPostgresStores } from '@signalbox/store-postgres';
 import { serveParent, setupOf } from '../processes.ts';
 import { unlimitedMessages } from '../unlimited.ts';
+import { type DatabaseShare, storesOn } from './stores-on-postgres.ts';
 
 const { dataDir, durability, postgres } = setupOf<{
   dataDir: string;
   durability?: 'full' | 'process';
   /** The broker's share of a database. Without it, messages are in SQLite files. */
-  postgres?: { url: string; schema: string; broker: string };
+  postgres?: DatabaseShare;
 }>();
 const broker = await startBroker({
   dataDir,
   ...(durability && { durability }),
-  ...(postgres && {
-    stores: {
-      noBackup: 'this is a measurement',
-      open: (settings) => openPostgresStores({ ...settings, ...postgres }),
-    },
-  }),
+  ...(postgres && { stores: storesOn(postgres) }),
   port: 0,
   limits: {
     ...unlimitedMessages,

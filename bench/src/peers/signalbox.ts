@@ -71,7 +71,11 @@ export function signalboxOnPostgres(brokers: 1 | 2): Peer {
       const servers = opened.move();
       return {
         version: `this repository, ${version}`,
-        facts: { ...(facts as Facts), ...(other && { consumerUrl: other.facts.url! }) },
+        facts: {
+          ...(facts as Facts),
+          database: database.url,
+          ...(other && { consumerUrl: other.facts.url! }),
+        },
         [Symbol.asyncDispose]: () => servers.disposeAsync(),
       };
     },

@@ -1,8 +1,10 @@
 import { cpus, loadavg, totalmem } from 'node:os';
+import type { BrokersReport } from '../brokers/brokers-report.ts';
 import type { FleetReport } from '../fleet/fleet-report.ts';
 import type { GrowthReport } from '../growth/growth-report.ts';
 import type { Measurement } from '../measure.ts';
 import type { Peer } from '../peers/peer.ts';
+import type { StoresReport } from '../store-rates/stores-report.ts';
 
 /** The date, the machine and the repetitions of a section's measurement. */
 export interface Circumstances {
@@ -88,6 +90,11 @@ export interface Benchmarks {
   calls?: Section<CallsReport>;
   growth?: Section<GrowthReport>;
   fleet?: Section<FleetReport>;
+  /** Brokers on PostgreSQL, beside one on SQLite and queues written by hand. */
+  postgres?: Section<MessagesReport>;
+  /** The stores alone. */
+  stores?: Section<StoresReport>;
+  brokers?: Section<BrokersReport>;
   changes?: Section<Change>[];
 }
 

@@ -49,3 +49,13 @@ ${hops}`,
   ];
   return parts.filter((part) => part !== '').join('\n\n');
 }
+
+export function postgresSection(report: MessagesReport): string {
+  return `The same clients and consumers as above. *One broker*, *two brokers*: Signalbox with its messages in PostgreSQL; with two, clients are at one of
+them and consumers at the other. The first queue written by hand keeps nothing but what waits in it, and its clients speak to PostgreSQL without a
+broker. The second one promises of a message what ours does: its id is stored once, its inbox has a cap, and what was settled is remembered.
+
+${messageTables(report)}
+
+${report.peers.map(({ title, version, how }) => `- **${title}** (${version}): ${how}.`).join('\n')}`;
+}

@@ -1,13 +1,14 @@
 import type { Benchmarks, Circumstances, Section, Skipped } from './benchmarks.ts';
 import { changeTable } from './changes.ts';
-import { callSection, messageSection } from './compared-sections.ts';
+import { callSection, messageSection, postgresSection } from './compared-sections.ts';
 import { fleetTables } from './fleet-tables.ts';
 import { growthTables } from './growth-tables.ts';
+import { brokersSection, storesSection } from './postgres-sections.ts';
 import { targetsOf, targetTable } from './targets.ts';
 
 /** `docs/benchmarks.md`. `whereWeLose` is written by hand: no program knows why. */
 export function asMarkdown(benchmarks: Benchmarks, whereWeLose: string): string {
-  const { messages, calls, growth, fleet, changes = [] } = benchmarks;
+  const { messages, calls, growth, fleet, postgres, stores, brokers, changes = [] } = benchmarks;
   const parts = [
     introduction,
     targets(benchmarks),
@@ -15,6 +16,9 @@ export function asMarkdown(benchmarks: Benchmarks, whereWeLose: string): string 
     section('Proxied calls', calls, callSection),
     section('Growth', growth, growthTables),
     section('A fleet of workers', fleet, fleetTables),
+    section('Messages in PostgreSQL', postgres, postgresSection),
+    section('The stores alone', stores, storesSection),
+    section('Two brokers on one PostgreSQL', brokers, brokersSection),
     whatMadeItFaster(changes),
     whereWeLose,
     notMeasured([...(messages?.skipped ?? []), ...(calls?.skipped ?? [])]),

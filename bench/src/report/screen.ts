@@ -6,15 +6,16 @@ import { targetsOf, targetTable } from './targets.ts';
 
 /** The figures of what was measured, without the words of the page. */
 export function onScreen(measured: Omit<Benchmarks, 'changes'>): string {
-  const { messages, calls, growth, fleet } = measured;
+  const { messages, calls, growth, fleet, postgres } = measured;
   const targets = targetsOf(measured);
   const parts = [
     messages && messageTables(messages),
     calls && `### Proxied calls\n\n${callTable(calls)}\n\n${hopTable(calls)}`,
     growth && growthTables(growth),
     fleet && fleetTables(fleet),
+    postgres && messageTables(postgres),
     targets.length > 0 && `### Targets\n\n${targetTable(targets)}`,
-    skippedLines([...(messages?.skipped ?? []), ...(calls?.skipped ?? [])]),
+    skippedLines([...(messages?.skipped ?? []), ...(calls?.skipped ?? []), ...(postgres?.skipped ?? [])]),
   ];
   return parts.filter((part) => part).join('\n\n');
 }

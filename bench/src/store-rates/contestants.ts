@@ -3,9 +3,17 @@ import pg from 'pg';
 import type { Measurement } from '../measure.ts';
 import { type Child, startProcess } from '../processes.ts';
 import type { Workload } from '../workloads.ts';
+import type { StoreRun } from './stores-report.ts';
 
 /** `store` is our store on PostgreSQL, `queue` a hand-written queue, and `keeping` one with the same promise as ours. */
 export type ContestantKind = 'sqlite' | 'store' | 'queue' | 'keeping';
+
+const titles: Readonly<Record<ContestantKind, string>> = {
+  sqlite: 'our store on SQLite',
+  store: 'our store on PostgreSQL',
+  queue: 'SKIP LOCKED queue',
+  keeping: 'SKIP LOCKED queue with ids, caps and what was settled',
+};
 
 export interface ContestantSetup {
   kind: ContestantKind;
@@ -18,14 +26,9 @@ export interface ContestantSetup {
   storePackage: string;
 }
 
-/** One run, with the processor time that an operation took in the process of the store, and in PostgreSQL. */
-export interface StoreRun extends Measurement {
-  clientMicros: number;
-  serverMicros: number;
-}
-
 export interface Contestant extends AsyncDisposable {
   name: string;
+  title: string;
   run(workload: Workload, seconds: number): Promise<StoreRun>;
 }
 
@@ -47,6 +50,7 @@ export async function openContestant(
   const child = await startProcess(new URL('store-process.ts', import.meta.url), setup);
   return {
     name,
+    title: titles[kind] + (root === thisRoot ? '' : ', before'),
     run: (workload, seconds) => run(child, workload, seconds, dataDir),
     [Symbol.asyncDispose]: () => child[Symbol.asyncDispose](),
   };

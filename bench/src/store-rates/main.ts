@@ -7,16 +7,12 @@ import { compileBefore } from '../before.ts';
 import { runProgram } from '../external-program.ts';
 import { startPostgresServer } from '../peers/postgres-server.ts';
 import { underCircumstances } from '../report/benchmarks.ts';
-import { table } from '../report/table.ts';
+import { storesTable } from '../report/postgres-sections.ts';
+import { asJson, keep } from '../report/record.ts';
 import { median } from '../statistics.ts';
-import { workloads } from '../workloads.ts';
-import {
-  type Contestant,
-  type ContestantKind,
-  openContestant,
-  type StoreRun,
-  thisRoot,
-} from './contestants.ts';
+import { type Workload, workloads } from '../workloads.ts';
+import { type Contestant, type ContestantKind, openContestant, thisRoot } from './contestants.ts';
+import type { StoreRun, StoresReport } from './stores-report.ts';
 
 const help = `npm run bench:stores -- [options]
   --only LIST       sqlite, store, store-before, queue, keeping (all of them)
@@ -25,6 +21,7 @@ const help = `npm run bench:stores -- [options]
   --seconds S       length of one run (2)
   --before DIR      another checkout of this repository with its own dependencies, whose store takes part as store-before
   --json FILE       write every figure as JSON
+  --write           replace this section in docs/benchmarks.json and docs/benchmarks.md
 `;
 
 const { values } = parseArgs({
@@ -35,6 +32,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '2' },
     before: { type: 'string' },
     json: { type: 'string' },
+    write: { type: 'boolean', default: false },
     help: { type: 'boolean', short: 'h', default: false },
   },
 });
@@ -61,35 +59,34 @@ async function compare(): Promise<void> {
     const place = { dir: files, url: facts.url, root, dataDir: join(dir, 'data') };
     contestants.push(opened.use(await openContestant(name, kind, place)));
   }
-  const runs = new Map<string, StoreRun[]>();
-  const section = await underCircumstances({ rounds, seconds }, async () => {
+  const runs = new Map<string, { workload: Workload; contestant: Contestant; runs: StoreRun[] }>();
+  for (const workload of chosen)
+    for (const contestant of contestants)
+      runs.set(`${workload.name} ${contestant.name}`, { workload, contestant, runs: [] });
+  const section = await underCircumstances({ rounds, seconds }, async (): Promise<StoresReport> => {
     for (let round = 1; round <= rounds; round++)
-      for (const workload of chosen)
-        for (const contestant of round % 2 === 0 ? contestants.toReversed() : contestants) {
-          const run = await contestant.run(workload, seconds);
-          const key = `${workload.name} ${contestant.name}`;
-          runs.set(key, [...(runs.get(key) ?? []), run]);
-          await runProgram({ command: 'sync', args: [] });
-          process.stderr.write(
-            `round ${round}: ${key} ${run.perSecond.toFixed(0)}/s, p50 ${run.p50Ms.toFixed(2)} ms\n`,
-          );
-        }
-    return { version, runs: Object.fromEntries(runs) };
+      for (const [key, one] of round % 2 === 0 ? [...runs].toReversed() : runs) {
+        const run = await one.contestant.run(one.workload, seconds);
+        one.runs.push(run);
+        await runProgram({ command: 'sync', args: [] });
+        process.stderr.write(
+          `round ${round}: ${key} ${run.perSecond.toFixed(0)}/s, p50 ${run.p50Ms.toFixed(2)} ms\n`,
+        );
+      }
+    const ratioOf = (workload: Workload, round: number, run: StoreRun): number =>
+      run.perSecond / (runs.get(`${workload.name} store`)?.runs[round]?.perSecond ?? Number.NaN);
+    const rows = [...runs.values()].map(({ workload, contestant: { title }, runs: all }) => ({
+      workload: workload.name,
+      title,
+      runs: all,
+      ratio: median(all.map((run, round) => ratioOf(workload, round, run))),
+    }));
+    return { postgres: version, rows };
   });
-  const rows = [...runs].map(([key, all]) => {
-    const middle = (pick: (run: StoreRun) => number) => median(all.map(pick));
-    return [
-      ...key.split(' '),
-      middle((run) => run.perSecond).toFixed(0),
-      middle((run) => run.p50Ms).toFixed(2),
-      middle((run) => run.clientMicros).toFixed(1),
-      middle((run) => run.serverMicros).toFixed(1),
-    ];
-  });
-  const head = ['workload', 'store', 'per s', 'p50 ms', 'client µs', 'PostgreSQL µs'];
   process.stdout.write(
     `${version}, load ${section.load.before.toFixed(1)} to ${section.load.after.toFixed(1)}\n`,
   );
-  process.stdout.write(`${table(head, rows, 2)}\n`);
-  if (values.json) await writeFile(values.json, `${JSON.stringify(section, undefined, 2)}\n`);
+  process.stdout.write(`${storesTable(section)}\n`);
+  if (values.json) await writeFile(values.json, `${asJson(section)}\n`);
+  if (values.write) await keep({ stores: section });
 }
