@@ -1,14 +1,14 @@
-import type { ClusterListener, InboxStore } from '@signalbox/store';
-import { openPostgresStores } from '@signalbox/store-postgres';
+import type { InboxStore } from '@signalbox/store';
 import { describe, expect, it } from 'vitest';
-import { serverUrl, testSchema } from '../support/postgres/test-store.ts';
+import { serverUrl } from '../support/postgres/test-store.ts';
+import { openTwoShares, type Share } from '../support/postgres/two-shares.ts';
 import { message } from '../support/store/test-store.ts';
 
 const none = { messages: [], attempts: [], settlements: [] };
 
 describe.skipIf(serverUrl === undefined)('The brokers on one schema', () => {
   it('hand out and settle the messages of an inbox only while they hold it', async () => {
-    await using site = await openTwo();
+    await using site = await openTwoShares();
     const { one, other } = site;
     const store = async (by: InboxStore, id: string) => {
       const [stored] = await by.commit({ ...none, messages: [{ ...message(id), inbox: 'bob' }] });
@@ -53,7 +53,7 @@ describe.skipIf(serverUrl === undefined)('The brokers on one schema', () => {
   });
 
   it('store one reply to a request, also from a holder that has not heard that it lost the inbox', async () => {
-    await using site = await openTwo();
+    await using site = await openTwoShares();
     const { one, other } = site;
     const [asked] = await one.inboxes.commit({
       ...none,
@@ -82,7 +82,7 @@ describe.skipIf(serverUrl === undefined)('The brokers on one schema', () => {
   });
 
   it('change nothing once their session is over, and their inboxes are free', async () => {
-    await using site = await openTwo();
+    await using site = await openTwoShares();
     const { one, other } = site;
     await one.cluster.take('bob');
     await site.schema.sql(`UPDATE @session SET is_over = true WHERE broker = 'one'`);
@@ -101,29 +101,6 @@ describe.skipIf(serverUrl === undefined)('The brokers on one schema', () => {
   });
 });
 
-type Opened = Awaited<ReturnType<typeof openPostgresStores>> & { heard: string[] };
-
-async function ids({ cluster }: Opened): Promise<string[]> {
+async function ids({ cluster }: Share): Promise<string[]> {
   return (await cluster.read('bob', 0, 10, 1e9)).map(({ id }) => id);
-}
-
-/** Two brokers' shares in one schema, and what each was told. */
-async function openTwo() {
-  await using opening = new AsyncDisposableStack();
-  const schema = opening.use(await testSchema());
-  const open = async (broker: string): Promise<Opened> => {
-    const opened = opening.use(await openPostgresStores({ ...schema, broker }));
-    const heard: string[] = [];
-    const listener: ClusterListener = {
-      wake: (inbox) => void heard.push(`wake ${inbox}`),
-      lost: (inbox) => void heard.push(`lost ${inbox}`),
-      told: () => {},
-    };
-    opened.cluster.listen(listener);
-    return { ...opened, heard };
-  };
-  const one = await open('one');
-  const other = await open('other');
-  const opened = opening.move();
-  return { schema, one, other, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }

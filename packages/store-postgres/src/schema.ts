@@ -48,9 +48,10 @@ const tables = `
   CREATE TABLE @meta (key text PRIMARY KEY, value text NOT NULL);
   -- One sequence for all inboxes. Its numbers are drawn while the rows of the inboxes are locked: see inbox-store/batch-loader.ts.
   CREATE SEQUENCE @message_seq;
-  -- What a broker has to look at: an inbox of its that another one has stored messages in, or has taken. A crash of the server empties it.
+  -- What a broker has to look at: an inbox of its that another one has stored messages in, or has taken. In a shared inbox, seq names a
+  -- message that may be claimed, and 0 says that any may. A crash of the server empties it.
   CREATE UNLOGGED TABLE @wake (
-    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, session bigint NOT NULL, inbox ${name}
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, session bigint NOT NULL, inbox ${name}, seq bigint
   ) WITH (${busy});
   CREATE INDEX ON @wake (session);
   -- What is told to the holder of an inbox and never stored.
@@ -67,9 +68,9 @@ const tables = `
   -- A broker whose row is gone writes anew what it had in unlogged tables: see cluster/living-brokers.ts.
   CREATE UNLOGGED TABLE @broker_state (session bigint PRIMARY KEY);
   -- The row that each transaction locks that stores a message in an inbox, or settles one. session is the epoch of the broker which
-  -- holds the inbox, and head_seq the highest number that was given to a message of it.
+  -- holds the inbox, or members those of the brokers that share it, and head_seq the highest number that was given to a message of it.
   CREATE TABLE @inbox (
-    name text COLLATE "C" PRIMARY KEY, session bigint, head_seq bigint NOT NULL DEFAULT 0, pending bigint NOT NULL DEFAULT 0, bytes bigint NOT NULL DEFAULT 0,
+    name text COLLATE "C" PRIMARY KEY, session bigint, members bigint[], head_seq bigint NOT NULL DEFAULT 0, pending bigint NOT NULL DEFAULT 0, bytes bigint NOT NULL DEFAULT 0,
     scheduled bigint NOT NULL DEFAULT 0, scheduled_bytes bigint NOT NULL DEFAULT 0
   ) WITH (fillfactor = 50, ${busy});
   -- What is stored for each agent, and of each agent as far as it counts against it. Locked after the inboxes.
@@ -82,12 +83,21 @@ const tables = `
     sender ${name}, recipient ${name}, messages bigint NOT NULL, bytes bigint NOT NULL, PRIMARY KEY (sender, recipient)
   ) WITH (fillfactor = 50, ${busy});
 
-  CREATE TABLE @message (${messageColumns}, PRIMARY KEY (inbox, seq)) WITH (${busy});
+  -- group_key is the key of a message to a group.
+  CREATE TABLE @message (${messageColumns}, group_key text COLLATE "C", PRIMARY KEY (inbox, seq)) WITH (${busy});
   ALTER TABLE @message ALTER COLUMN body SET STORAGE EXTERNAL;
   CREATE UNIQUE INDEX ON @message (${idKey('')});
   CREATE INDEX ON @message (expires_at, seq);
   CREATE INDEX ON @message (token_id, seq) WHERE token_id IS NOT NULL;
   CREATE INDEX ON @message (inbox, seq) WHERE attempts > 0;
+  CREATE INDEX ON @message (inbox, group_key, seq) WHERE group_key IS NOT NULL;
+  -- The messages of shared inboxes that were handed out: session is the epoch of the broker that has a message, if one does, and was_out
+  -- tells whether one had it before. Only sessions among the members of an inbox have claims. Written under the lock of the inbox.
+  CREATE TABLE @claim (
+    inbox ${name}, seq bigint NOT NULL, session bigint, was_out boolean NOT NULL, PRIMARY KEY (inbox, seq)
+  ) WITH (fillfactor = 50, ${busy});
+  -- The keys of shared inboxes that stay with one member, and the broker that has it.
+  CREATE TABLE @key_member (inbox ${name}, key ${name}, session bigint NOT NULL, PRIMARY KEY (inbox, key));
 
   CREATE TABLE @scheduled (${messageColumns}, sent_at bigint NOT NULL, PRIMARY KEY (seq)) WITH (${busy});
   ALTER TABLE @scheduled ALTER COLUMN body SET STORAGE EXTERNAL;

@@ -14,7 +14,14 @@ export {
   type StoreCaps,
   withoutReserve,
 } from './caps.ts';
-export type { ClusterListener, ClusterPort, LiveMessage } from './cluster-port.ts';
+export type {
+  Claimed,
+  ClaimRequest,
+  ClusterListener,
+  ClusterPort,
+  KeyMode,
+  LiveMessage,
+} from './cluster-port.ts';
 export type { Damage } from './damage.ts';
 export type { DeadLetter, DeadLetters, Retried } from './dead-letters.ts';
 export { ageOf, type ExpiryTime, hasExpired, presentFor, steadyTime } from './expiry-time.ts';

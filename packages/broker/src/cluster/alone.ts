@@ -17,9 +17,19 @@ export function alone(store: Pick<InboxStore, 'read'>): ClusterPort {
     presence: nobodyElsewhere,
     listen() {},
     async take() {},
+    async join() {},
     heldElsewhere: async () => new Set(),
     giveBack() {},
     tell: () => false,
     read: (inbox, afterSeq, limit, maxBytes) => store.read(inbox, afterSeq, limit, maxBytes),
+    async claim(inbox, { after, limit, maxBytes }) {
+      const messages = await store.read(inbox, after, limit, maxBytes);
+      return { messages, upTo: messages.at(-1)?.seq ?? after, isAll: messages.length === 0 };
+    },
+    async claimAgain(inbox, seq) {
+      const [message] = await store.read(inbox, seq - 1, 1, 1);
+      return message?.seq === seq ? message : undefined;
+    },
+    unclaim: () => false,
   };
 }

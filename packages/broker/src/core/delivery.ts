@@ -159,6 +159,7 @@ export class Delivery {
     });
     cluster.listen({
       wake: (inbox) => dispatcher.wake(inbox),
+      freed: (inbox, seqs) => dispatcher.freed(inbox, seqs),
       lost: (inbox) => this.subscriptions.lost(inbox),
       told: (inbox, message) =>
         receive(inbox, message, {

@@ -17,7 +17,7 @@ export interface SubscribeOptions extends LeaseOptions {
 }
 
 /** The options of a member of a group. */
-export type JoinOptions = LeaseOptions & Required<Pick<LeaseOptions, 'member' | 'ackDeadlineMs'>>;
+export type JoinOptions = SubscribeOptions & Required<Pick<LeaseOptions, 'member'>>;
 
 /** A lease that was granted, with the number of messages in its inbox and the highest of their sequence numbers. */
 export interface Subscription {
@@ -31,7 +31,7 @@ export interface Subscription {
 /** The dependencies of {@link Subscriptions}. */
 export interface SubscriptionsDeps {
   store: InboxStore;
-  cluster: Pick<ClusterPort, 'take' | 'giveBack'>;
+  cluster: Pick<ClusterPort, 'take' | 'join' | 'giveBack'>;
   commits: CommitQueue;
   leases: LeaseTable;
   dispatcher: Dispatcher;
@@ -49,6 +49,8 @@ export interface SubscriptionsDeps {
 /** Grants leases on inboxes to consumers, and ends them. The newest subscriber of an inbox gets its lease. */
 export class Subscriptions {
   readonly #deps: SubscriptionsDeps;
+  /** The inboxes that are about to be given back. */
+  readonly #givenBack = new Map<string, Promise<void>>();
 
   constructor(deps: SubscriptionsDeps) {
     this.#deps = deps;
@@ -67,15 +69,15 @@ export class Subscriptions {
     const lease = new Lease(newLeaseId(), address, consumer, options);
     const held = leases.of(consumer);
     if (held?.isShared) this.#leaveGroup(held);
-    const previous = leases.at(address);
-    if (previous) this.#takeOver(previous, lease);
+    this.#endOthers(address, lease);
     attempts.cameBack(address, lease);
     return this.#grant(lease, options.journal);
   }
 
   /**
-   * Makes a consumer a member of a group. It shares the inbox of the group with the other members, and gets nothing before
-   * {@link start}. If it is a member already, only its window changes. Resolves with `undefined` if the lease has ended meanwhile.
+   * Makes a consumer a member of a group. It shares the inbox of the group with the other members, also with those of other brokers, and gets
+   * nothing before {@link start}. If it is a member already, only its window changes. A consumer that held the inbox for itself loses it.
+   * Resolves with `undefined` if the lease has ended meanwhile.
    */
   async join(address: string, consumer: Consumer, options: JoinOptions): Promise<Subscription | undefined> {
     const { leases, newLeaseId } = this.#deps;
@@ -83,10 +85,13 @@ export class Subscriptions {
     if (held?.isShared && held.address === address) {
       held.setWindow(options);
       held.isSilent = false;
-      return this.#describe(held, undefined);
+      return this.#describe(held, options.journal);
     }
     if (held) this.end(consumer);
-    return this.#grant(new Lease(newLeaseId(), address, consumer, options), undefined);
+    const lease = new Lease(newLeaseId(), address, consumer, options);
+    const previous = leases.at(address);
+    if (previous) this.#takeOver(previous, lease);
+    return this.#grant(lease, options.journal);
   }
 
   async #grant(lease: Lease, journal: JournalClaim | undefined): Promise<Subscription | undefined> {
@@ -107,9 +112,10 @@ export class Subscriptions {
     const { store, cluster, commits } = this.#deps;
     const { address } = lease;
     await commits.written();
+    await this.#givenBack.get(address);
     // An inbox is taken and bound in the order in which its leases were granted: the newest one does so last.
     if (lease.ended) return undefined;
-    await cluster.take(address);
+    await (lease.isShared ? cluster.join(address) : cluster.take(address));
     if (lease.ended) return undefined;
     const [{ pending, headSeq }, foreignUpTo] = await Promise.all([
       store.stats(address),
@@ -190,6 +196,14 @@ export class Subscriptions {
     return foreignUpTo;
   }
 
+  /** Ends the leases of those that hold an inbox, because a consumer takes it for itself. */
+  #endOthers(address: string, next: Lease): void {
+    const { leases } = this.#deps;
+    const previous = leases.at(address);
+    if (previous) this.#takeOver(previous, next);
+    for (const member of [...(leases.ofGroup(address)?.members ?? [])]) this.#takeOver(member, next);
+  }
+
   #takeOver(previous: Lease, next: Lease): void {
     const unfinished = this.#endLease(previous);
     if (previous.consumer === next.consumer) return;
@@ -209,10 +223,19 @@ export class Subscriptions {
     this.#giveBack(lease.address);
   }
 
-  /** Gives an inbox back to the cluster, if no consumer holds it any more. */
+  /**
+   * Gives an inbox back to the cluster when all that was said of its messages is written, if no consumer holds it any more. Members that come
+   * meanwhile join it anew, since nobody knows any more what the others had.
+   */
   #giveBack(address: string): void {
-    const { leases, cluster } = this.#deps;
-    if (!leases.at(address) && !leases.ofGroup(address)) cluster.giveBack(address);
+    const { leases, cluster, commits } = this.#deps;
+    if (leases.at(address) || leases.ofGroup(address)) return;
+    const giveBack = (): void => {
+      if (this.#givenBack.get(address) === given) this.#givenBack.delete(address);
+      if (!leases.at(address)) cluster.giveBack(address);
+    };
+    const given = commits.written().then(giveBack, giveBack);
+    this.#givenBack.set(address, given);
   }
 
   /** Ends a lease. Returns the unsettled messages that its holder worked on. */

@@ -1,53 +1,74 @@
 import type { Transaction } from '../database/attempt.ts';
 import type { PostgresDatabase } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
-import type { WakeUp, WakeUps } from './wake-ups.ts';
+import type { ClaimRows } from './claim-rows.ts';
+import { anySeq, type WakeUp, type WakeUps } from './wake-ups.ts';
+
+/** How a broker asks for an inbox: for itself, together with others, or not any more. One that joins has claimed nothing. */
+type Wish = 'take' | 'join' | 'give_back';
 
 /** The last request for an inbox, with the callers that wait for it. */
 interface Asked {
-  isTake: boolean;
+  wish: Wish;
   waiting: PromiseWithResolvers<void>[];
 }
 
+interface InboxRow {
+  name: string;
+  session: number | null;
+  members: number[] | null;
+}
+
 /**
- * Takes inboxes for a broker and gives them back. Requests that come while a transaction runs go into one transaction: a broker may get
- * thousands of clients at once. It need not outlive a crash of the server, because nobody acts on what the row of the inbox does not say.
+ * Takes and joins inboxes for a broker and gives them back. Requests that come while a transaction runs go into one transaction: a broker may
+ * get thousands of clients at once. Takes need not outlive a crash of the server, because nobody acts on what the row of the inbox does not say.
  */
 export class HeldInboxes {
   readonly #database: PostgresDatabase;
   readonly #session: number;
   readonly #wakeUps: WakeUps;
+  readonly #claims: ClaimRows;
   readonly #make: Statement;
   readonly #lock: Statement;
   readonly #save: Statement;
   #asked = new Map<string, Asked>();
   #running: Promise<void> | undefined;
 
-  constructor(database: PostgresDatabase, session: number, wakeUps: WakeUps) {
+  constructor(
+    database: PostgresDatabase,
+    { session, wakeUps, claims }: { session: number; wakeUps: WakeUps; claims: ClaimRows },
+  ) {
     this.#database = database;
     this.#session = session;
     this.#wakeUps = wakeUps;
+    this.#claims = claims;
     this.#make = database.statement(
       'INSERT INTO @inbox (name) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING',
     );
     this.#lock = database.statement(
-      'SELECT name, session FROM @inbox WHERE name = ANY($1::text[]) ORDER BY name FOR UPDATE',
+      'SELECT name, session, members FROM @inbox WHERE name = ANY($1::text[]) ORDER BY name FOR UPDATE',
     );
     this.#save = database.statement(
-      `UPDATE @inbox i SET session = CASE WHEN k.is_take THEN $3::bigint WHEN i.session = $3 THEN NULL ELSE i.session END
-       FROM unnest($1::text[], $2::boolean[]) AS k(name, is_take) WHERE i.name = k.name`,
+      `UPDATE @inbox i SET
+         session = CASE k.wish WHEN 'take' THEN $3::bigint WHEN 'give_back' THEN nullif(i.session, $3) END,
+         members = CASE k.wish WHEN 'take' THEN NULL WHEN 'give_back' THEN nullif(array_remove(i.members, $3), '{}')
+           ELSE array_append(array_remove(i.members, $3), $3) END
+       FROM unnest($1::text[], $2::text[]) AS k(name, wish) WHERE i.name = k.name`,
     );
   }
 
-  /** Resolves when this broker holds an inbox. */
+  /** Resolves when this broker holds an inbox for itself. */
   take(inbox: string): Promise<void> {
-    const waiting = Promise.withResolvers<void>();
-    this.#ask(inbox, true).waiting.push(waiting);
-    return waiting.promise;
+    return this.#wait(inbox, 'take');
+  }
+
+  /** Resolves when this broker shares an inbox with the others that do. */
+  join(inbox: string): Promise<void> {
+    return this.#wait(inbox, 'join');
   }
 
   giveBack(inbox: string): void {
-    this.#ask(inbox, false);
+    this.#ask(inbox, 'give_back');
   }
 
   /** Resolves when all that was asked is done or has failed. */
@@ -55,10 +76,16 @@ export class HeldInboxes {
     while (this.#running) await this.#running;
   }
 
+  #wait(inbox: string, wish: Wish): Promise<void> {
+    const waiting = Promise.withResolvers<void>();
+    this.#ask(inbox, wish).waiting.push(waiting);
+    return waiting.promise;
+  }
+
   /** The last request for an inbox counts. */
-  #ask(inbox: string, isTake: boolean): Asked {
-    const asked = this.#asked.get(inbox) ?? { isTake, waiting: [] };
-    asked.isTake = isTake;
+  #ask(inbox: string, wish: Wish): Asked {
+    const asked = this.#asked.get(inbox) ?? { wish, waiting: [] };
+    asked.wish = wish;
     this.#asked.set(inbox, asked);
     this.#running ??= this.#run();
     return asked;
@@ -82,30 +109,47 @@ export class HeldInboxes {
 
   async #change(asked: ReadonlyMap<string, Asked>): Promise<void> {
     const names = [...asked.keys()].sort();
-    const made = names.filter((name) => asked.get(name)?.isTake);
+    const made = names.filter((name) => asked.get(name)?.wish !== 'give_back');
     await this.#database.transaction(async (transaction) => {
       transaction.script('SET LOCAL synchronous_commit = off');
       if (made.length > 0) transaction.write(this.#make, [made]);
     });
+    // Claims that were given back, and came again after a crash of the server, would keep messages from everybody. A broker that shares an
+    // inbox counts on being woken.
+    const isQuick = names.every((name) => asked.get(name)?.wish === 'take');
     const wakeUps = await this.#database.transaction(async (transaction) => {
-      transaction.script('SET LOCAL synchronous_commit = off');
+      if (isQuick) transaction.script('SET LOCAL synchronous_commit = off');
       return this.#take(transaction, names, asked);
     });
     this.#wakeUps.notify(wakeUps);
   }
 
-  /** Returns the wake-ups of the brokers from which inboxes were taken. */
+  /** Returns the wake-ups of the brokers that have lost inboxes, or get what this one gives back. */
   async #take(
     transaction: Transaction,
     names: readonly string[],
     asked: ReadonlyMap<string, Asked>,
   ): Promise<WakeUp[]> {
-    const rows = await transaction.query<{ name: string; session: number | null }>(this.#lock, [names]);
+    const rows = await transaction.query<InboxRow>(this.#lock, [names]);
     const own = this.#session;
-    transaction.write(this.#save, [names, names.map((name) => asked.get(name)?.isTake ?? false), own]);
-    const others = rows.flatMap(({ name, session }) =>
-      session !== null && session !== own && asked.get(name)?.isTake ? [{ session, inbox: name }] : [],
-    );
+    const wishOf = (name: string): Wish => asked.get(name)?.wish ?? 'give_back';
+    transaction.write(this.#save, [names, names.map(wishOf), own]);
+    const free = (wishes: readonly Wish[], sessions?: readonly number[]): void => {
+      const meant = rows.filter(({ name, members }) => members && wishes.includes(wishOf(name)));
+      const inboxes = meant.map(({ name }) => name);
+      if (inboxes.length > 0) this.#claims.free(transaction, inboxes, sessions);
+    };
+    free(['take']);
+    free(['join', 'give_back'], [own]);
+    const others = rows.flatMap(({ name: inbox, session, members }): WakeUp[] => {
+      const wish = wishOf(inbox);
+      const holders = wish === 'give_back' ? [] : [session];
+      const sharers = wish === 'take' || wish === 'give_back' ? (members ?? []) : [];
+      const seq = wish === 'give_back' ? { seq: anySeq } : {};
+      return [...holders, ...sharers].flatMap((other) =>
+        other !== null && other !== own ? [{ session: other, inbox, ...seq }] : [],
+      );
+    });
     this.#wakeUps.write(transaction, others);
     return others;
   }

@@ -1,30 +1,52 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { ClusterListener, ClusterPort, InboxStore, StoredMessage } from '@signalbox/store';
+import type {
+  Claimed,
+  ClaimRequest,
+  ClusterListener,
+  ClusterPort,
+  InboxStore,
+  StoredMessage,
+} from '@signalbox/store';
 import type { Transaction } from '../database/attempt.ts';
 import type { PostgresDatabase } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
+import { ClaimRows } from './claim-rows.ts';
+import { Claims } from './claims.ts';
 import { HeldInboxes } from './held-inboxes.ts';
 import { LiveLane } from './live-lane.ts';
 import { LivingBrokers, sessionLives } from './living-brokers.ts';
 import { Notifications } from './notifications.ts';
 import { Presence } from './presence.ts';
 import { repeat } from './repeat.ts';
-import { WakeUps } from './wake-ups.ts';
+import { anySeq, WakeUps, type Woken } from './wake-ups.ts';
 
 /** The time after which messages are read again that were read without a session, in milliseconds. */
 const renewedMs = 100;
+/** A broker looks this often whether others are gone that shared its inboxes, in milliseconds. */
+const freeGoneMs = 500;
 /** What is left of sessions that are over is removed this often, in milliseconds. */
 const forgetMs = 60_000;
 
 /** The part of a cluster that a store needs. */
 export type InboxCluster = Pick<
   PostgresCluster,
-  'session' | 'sessions' | 'keepsHouse' | 'wakeUps' | 'tenuresOf' | 'lost'
+  'session' | 'sessions' | 'keepsHouse' | 'wakeUps' | 'tenuresOf' | 'lost' | 'freed'
 >;
 
 /** The time from a take of an inbox to its loss. It begins when the take has come through: what was read before may be old. */
 export interface Tenure {
   hasBegun: boolean;
+  /** Resolves when it begins. */
+  readonly begins: Promise<void>;
+  /** True if other brokers share the inbox. */
+  readonly isShared: boolean;
+}
+
+/** Who holds or shares an inbox. */
+interface HolderRow {
+  session: number | null;
+  members: number[] | null;
+  isAlive: boolean;
 }
 
 /** The brokers on one schema of a database, as one of them sees them. */
@@ -40,6 +62,8 @@ export class PostgresCluster implements AsyncDisposable {
   readonly #brokers: LivingBrokers;
   readonly #name: string;
   readonly #forgetting: AsyncDisposable;
+  readonly #claims: Claims;
+  readonly #freeing: AsyncDisposable;
   readonly #holder: Statement;
   readonly #elsewhere: Statement;
   readonly #sessions: Statement;
@@ -59,7 +83,12 @@ export class PostgresCluster implements AsyncDisposable {
     });
     this.wakeUps = new WakeUps(database, session, this.#notifications);
     this.#lane = new LiveLane(database, session, this.#notifications);
-    this.#inboxes = new HeldInboxes(database, session, this.wakeUps);
+    const rows = new ClaimRows(database);
+    const { wakeUps } = this;
+    this.#inboxes = new HeldInboxes(database, { session, wakeUps, claims: rows });
+    const sessions = (transaction: Transaction) => this.sessions(transaction);
+    this.#claims = new Claims(database, { session, wakeUps, rows, sessions });
+    this.#freeing = repeat(freeGoneMs, () => this.#freeGone());
     this.#presence = new Presence(database, session);
     this.#brokers = new LivingBrokers(database, session, () => this.#presence.rewrite());
     this.#name = broker;
@@ -68,12 +97,12 @@ export class PostgresCluster implements AsyncDisposable {
     });
     this.#sessions = database.statement('SELECT epoch FROM @session WHERE NOT is_over');
     this.#holder = database.statement(
-      `SELECT i.session, EXISTS (SELECT FROM @session s WHERE s.epoch = i.session AND NOT s.is_over) AS "isAlive"
+      `SELECT i.session, i.members, EXISTS (SELECT FROM @session s WHERE s.epoch = i.session AND NOT s.is_over) AS "isAlive"
        FROM @inbox i WHERE i.name = $1`,
     );
     this.#elsewhere = database.statement(
-      `SELECT i.name FROM @inbox i JOIN @session s ON s.epoch = i.session
-       WHERE i.name = ANY($1::text[]) AND i.session <> $2 AND NOT s.is_over`,
+      `SELECT DISTINCT i.name FROM @inbox i JOIN @session s ON s.epoch = i.session OR s.epoch = ANY(i.members)
+       WHERE i.name = ANY($1::text[]) AND s.epoch <> $2 AND NOT s.is_over`,
     );
   }
 
@@ -121,7 +150,8 @@ export class PostgresCluster implements AsyncDisposable {
       listen: (listener) => {
         this.#listener = listener;
       },
-      take: (inbox) => this.#take(inbox),
+      take: (inbox) => this.#hold(inbox, false),
+      join: (inbox) => this.#hold(inbox, true),
       heldElsewhere: (inboxes) => this.#heldElsewhere(inboxes),
       giveBack: (inbox) => {
         this.#held.delete(inbox);
@@ -129,14 +159,26 @@ export class PostgresCluster implements AsyncDisposable {
       },
       tell: (inbox, message) => this.#lane.send(inbox, message),
       read: (inbox, ...range) => this.#readIfHeld(inbox, () => inboxes.read(inbox, ...range)),
+      claim: (inbox, request) => this.#claim(inbox, request),
+      claimAgain: (inbox, seq, keys) =>
+        this.#inShared(inbox, () => this.#claims.claimAgain(inbox, seq, keys)),
+      unclaim: (inbox, seqs, how) => {
+        // What is not given back now is claimed again by this broker, or is free when its session is over.
+        this.#claims.unclaim(inbox, seqs, how).catch(() => {});
+        return true;
+      },
     };
   }
 
-  async #take(inbox: string): Promise<void> {
-    const tenure = { hasBegun: false };
+  /** Takes an inbox for this broker, or shares it with others. */
+  async #hold(inbox: string, isShared: boolean): Promise<void> {
+    const known = this.#held.get(inbox);
+    if (isShared && known?.isShared) return known.begins;
+    const begins = isShared ? this.#inboxes.join(inbox) : this.#inboxes.take(inbox);
+    const tenure: Tenure = { hasBegun: false, begins, isShared };
     this.#held.set(inbox, tenure);
     try {
-      await this.#inboxes.take(inbox);
+      await begins;
       tenure.hasBegun = true;
     } catch (error) {
       if (this.#held.get(inbox) === tenure) this.#held.delete(inbox);
@@ -149,6 +191,38 @@ export class PostgresCluster implements AsyncDisposable {
     return new Set(rows.map(({ name }) => name));
   }
 
+  async #claim(inbox: string, request: ClaimRequest): Promise<Claimed> {
+    const claimed = await this.#inShared(inbox, () => this.#claims.claim(inbox, request));
+    return claimed ?? { messages: [], upTo: request.after, isAll: true };
+  }
+
+  /** Runs a change of an inbox that this broker shares. If it turns out that it does not, the inbox is lost. */
+  async #inShared<T>(inbox: string, change: () => Promise<T | undefined>): Promise<T | undefined> {
+    const tenure = this.#begun(inbox);
+    if (!tenure?.isShared) return undefined;
+    const changed = await change();
+    if (changed === undefined) await this.#checkShared(inbox, tenure);
+    return changed;
+  }
+
+  /** Finds out whether another broker has taken a shared inbox for itself. */
+  async #checkShared(inbox: string, tenure: Tenure): Promise<void> {
+    const [row] = await this.#database.read<HolderRow>(this.#holder, [inbox]);
+    if (!row?.members?.includes(this.session)) this.lost(inbox, tenure);
+  }
+
+  /** Has members of this broker get what others had that are gone. */
+  async #freeGone(): Promise<void> {
+    const shared = [...this.#held].flatMap(([inbox, { isShared }]) => (isShared ? [inbox] : []));
+    if (shared.length === 0) return;
+    for (const inbox of await this.#claims.freeGone(shared)) this.#listener?.freed(inbox, 'any');
+  }
+
+  /** Tells this broker of messages that may be claimed. */
+  freed(inbox: string, seqs: readonly number[]): void {
+    if (this.#held.get(inbox)?.isShared) this.#listener?.freed(inbox, seqs);
+  }
+
   /**
    * Reads messages of an inbox that this broker holds. An inbox that is held after they were read was held when they were. Once the session
    * is over, any broker may settle the messages, and the reading fails as soon as this one knows it.
@@ -157,12 +231,10 @@ export class PostgresCluster implements AsyncDisposable {
     for (;;) {
       const tenure = this.#begun(inbox);
       const messages = await read();
-      const [row] = await this.#database.read<{ session: number | null; isAlive: boolean }>(this.#holder, [
-        inbox,
-      ]);
+      const [row] = await this.#database.read<HolderRow>(this.#holder, [inbox]);
       const session = row?.session ?? undefined;
       if (session === this.session && row?.isAlive) return messages;
-      if (session !== undefined && session !== this.session) this.lost(inbox, tenure);
+      if ((session !== undefined && session !== this.session) || row?.members) this.lost(inbox, tenure);
       if (tenure === undefined || this.#held.get(inbox) !== tenure) return [];
       this.#database.check();
       if (session === undefined) await this.#inboxes.take(inbox);
@@ -175,19 +247,28 @@ export class PostgresCluster implements AsyncDisposable {
     const listener = this.#listener;
     if (!listener) return;
     const woken = await this.wakeUps.find();
-    for (const [inbox, isHeld] of woken?.inboxes ?? []) this.#wake(inbox, isHeld);
+    for (const [inbox, what] of woken?.inboxes ?? []) this.#wake(inbox, what);
     await woken?.drop();
     for await (const { inbox, message } of this.#lane.take()) listener.told(inbox, message);
   }
 
-  #wake(inbox: string, isHeld: boolean): void {
-    this.#listener?.wake(inbox);
+  #wake(inbox: string, { isHeld, freed }: Woken): void {
+    if (freed.length === 0) this.#listener?.wake(inbox);
+    else this.#listener?.freed(inbox, freed.includes(anySeq) ? 'any' : freed);
+    if (isHeld) return;
     // The row may have been read before the last take. If this check fails, the next read makes another one.
-    if (!isHeld) this.#readIfHeld(inbox, async () => []).catch(() => {});
+    const tenure = this.#begun(inbox);
+    const checked = tenure?.isShared
+      ? this.#checkShared(inbox, tenure)
+      : this.#readIfHeld(inbox, async () => []);
+    checked.catch(() => {});
   }
 
   #wakeAll(): void {
-    for (const inbox of [...this.#held.keys()]) this.#listener?.wake(inbox);
+    for (const [inbox, { isShared }] of [...this.#held]) {
+      if (isShared) this.#listener?.freed(inbox, 'any');
+      else this.#listener?.wake(inbox);
+    }
   }
 
   /** Returns the tenures of those inboxes that this broker holds. */
@@ -214,6 +295,7 @@ export class PostgresCluster implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#forgetting[Symbol.asyncDispose]();
+    await this.#freeing[Symbol.asyncDispose]();
     await this.#inboxes.idle();
     await this.#brokers[Symbol.asyncDispose]();
     await this.#presence[Symbol.asyncDispose]();

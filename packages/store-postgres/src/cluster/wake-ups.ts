@@ -7,13 +7,18 @@ import type { Notifications } from './notifications.ts';
 export interface WakeUp {
   session: number;
   inbox: string;
+  /** A message of a shared inbox that may be claimed; {@link anySeq} if any may. */
+  seq?: number;
 }
 
-/** A wake-up of this broker, with whether it held the inbox. */
-export interface TakenWakeUp {
-  id: number;
-  inbox: string;
+/** Stands for any message of a shared inbox. */
+export const anySeq = 0;
+
+/** What a broker has to look at in an inbox. */
+export interface Woken {
+  /** Whether it held or shared the inbox. */
   isHeld: boolean;
+  freed: number[];
 }
 
 /**
@@ -33,10 +38,11 @@ export class WakeUps {
     this.#session = session;
     this.#notifications = notifications;
     this.#insert = database.statement(
-      'INSERT INTO @wake (session, inbox) SELECT * FROM unnest($1::bigint[], $2::text[])',
+      'INSERT INTO @wake (session, inbox, seq) SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[])',
     );
     this.#find = database.statement(
-      `SELECT w.id, w.inbox, i.session IS NOT DISTINCT FROM w.session AS "isHeld"
+      `SELECT w.id, w.inbox, w.seq,
+         i.session IS NOT DISTINCT FROM w.session OR coalesce(w.session = ANY(i.members), false) AS "isHeld"
        FROM @wake w LEFT JOIN @inbox i ON i.name = w.inbox WHERE w.session = $1`,
     );
     this.#drop = database.statement('DELETE FROM @wake WHERE id = ANY($1::bigint[])');
@@ -48,6 +54,7 @@ export class WakeUps {
     transaction.write(this.#insert, [
       wakeUps.map(({ session }) => session),
       wakeUps.map(({ inbox }) => inbox),
+      wakeUps.map(({ seq }) => seq ?? null),
     ]);
   }
 
@@ -56,12 +63,20 @@ export class WakeUps {
   }
 
   /** Returns the inboxes that this broker has to look at, each once. */
-  async find(): Promise<{ inboxes: Map<string, boolean>; drop: () => Promise<unknown> } | undefined> {
-    const found = await this.#database.read<TakenWakeUp>(this.#find, [this.#session]);
+  async find(): Promise<{ inboxes: Map<string, Woken>; drop: () => Promise<unknown> } | undefined> {
+    const found = await this.#database.read<{
+      id: number;
+      inbox: string;
+      seq: number | null;
+      isHeld: boolean;
+    }>(this.#find, [this.#session]);
     if (found.length === 0) return undefined;
-    return {
-      inboxes: new Map(found.map(({ inbox, isHeld }) => [inbox, isHeld])),
-      drop: () => this.#database.read(this.#drop, [found.map(({ id }) => id)]),
-    };
+    const inboxes = new Map<string, Woken>();
+    for (const { inbox, seq, isHeld } of found) {
+      const woken = inboxes.get(inbox) ?? { isHeld, freed: [] };
+      inboxes.set(inbox, woken);
+      if (seq !== null) woken.freed.push(seq);
+    }
+    return { inboxes, drop: () => this.#database.read(this.#drop, [found.map(({ id }) => id)]) };
   }
 }

@@ -112,7 +112,12 @@ export class Exchange extends pg.Query {
   }
 }
 
+/** The type of an array of numbers of 64 bits. */
+const int8Array = 1016;
+
 /** PostgreSQL gives numbers of 64 bits, since they may be larger than JavaScript can hold. Ours never are. */
 function parserOf(type: number): (text: string) => unknown {
-  return type === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(type, 'text');
+  if (type === pg.types.builtins.INT8) return Number;
+  const parse = pg.types.getTypeParser(type, 'text');
+  return type === int8Array ? (text) => (parse(text) as unknown as string[]).map(Number) : parse;
 }

@@ -17,7 +17,7 @@ import {
 import type { SettledSlices, Slice, SliceStatements } from './settled-slices.ts';
 import { WorkingDeadLetters } from './working-dead-letters.ts';
 import { WorkingScheduledMessages } from './working-scheduled.ts';
-import { type Holder, WorkingSet } from './working-set.ts';
+import { type Claim, type Holder, WorkingSet } from './working-set.ts';
 
 /** What a transaction has locked and read. */
 export interface Loaded {
@@ -38,6 +38,7 @@ export class MissingRows extends Undo {
 interface InboxRow {
   name: string;
   session: number | null;
+  members: number[] | null;
   headSeq: number;
   pending: number;
   bytes: number;
@@ -92,8 +93,10 @@ export class BatchLoader {
     const hasId = `${idKey('m.')} = ${idKey('k.')}`;
     const places =
       'unnest($1::text[], $2::bigint[]) AS k(inbox, seq) JOIN @message m ON m.inbox = k.inbox AND m.seq = k.seq';
+    const claim = 'c.seq IS NOT NULL AS "wasOut", c.session AS claim';
+    const withClaim = 'LEFT JOIN @claim c ON c.inbox = m.inbox AND c.seq = m.seq';
     this.#lockInboxes = database.statement(
-      `SELECT name, session, head_seq AS "headSeq", pending, bytes, scheduled, scheduled_bytes AS "scheduledBytes" FROM @inbox
+      `SELECT name, session, members, head_seq AS "headSeq", pending, bytes, scheduled, scheduled_bytes AS "scheduledBytes" FROM @inbox
        WHERE name = ANY($1::text[]) ORDER BY name FOR UPDATE`,
     );
     this.#lockAgents = database.statement(
@@ -106,11 +109,11 @@ export class BatchLoader {
        JOIN @sent_to p ON p.sender = k.sender AND p.recipient = k.recipient`,
     );
     this.#byId = database.statement(
-      `SELECT ${messageColumns('m')}, CASE WHEN k.reads_body THEN m.body END AS body, k.reads_body AS "readsBody"
+      `SELECT ${messageColumns('m')}, CASE WHEN k.reads_body THEN m.body END AS body, k.reads_body AS "readsBody", ${claim}
        FROM unnest($1::text[], $2::text[], $3::text[], $4::boolean[]) AS k(inbox, id, sender, reads_body)
-       JOIN @message m ON ${hasId}`,
+       JOIN @message m ON ${hasId} ${withClaim}`,
     );
-    this.#bySeq = database.statement(`SELECT ${messageColumns('m')} FROM ${places}`);
+    this.#bySeq = database.statement(`SELECT ${messageColumns('m')}, ${claim} FROM ${places} ${withClaim}`);
     this.#numbers = database.statement(
       `SELECT translate(ARRAY(SELECT nextval('@message_seq') FROM generate_series(1, $1::int))::text, '{}', '[]') AS numbers`,
     );
@@ -166,9 +169,9 @@ export class BatchLoader {
       plan.pairs.size > 0
         ? query<PairRow>(this.#pairs, columnsOf([...plan.pairs.values()], 'sender', 'recipient'))
         : none,
-      places.length > 0 ? query<MessageRow>(this.#bySeq, [...placeColumns]) : none,
+      places.length > 0 ? query<PendingRow>(this.#bySeq, [...placeColumns]) : none,
       keys.length > 0
-        ? query<MessageRow & { readsBody: boolean }>(this.#byId, [
+        ? query<PendingRow & { readsBody: boolean }>(this.#byId, [
             ...columnsOf(keys, 'inbox', 'id', 'sender'),
             keys.map((_, at) => at < ids.length),
           ])
@@ -208,7 +211,10 @@ export class BatchLoader {
           scheduled: { messages: row.scheduled, bytes: row.scheduledBytes },
           headSeq: row.headSeq,
         },
-        this.#holderOf(row.session, sessions),
+        {
+          holder: this.#holderOf(row.session, sessions),
+          members: (row.members ?? []).flatMap((session) => this.#holderOf(session, sessions) ?? []),
+        },
       );
     for (const { name, received, receivedBytes, sent, sentBytes } of agents)
       counts.loadAgent(name, {
@@ -216,8 +222,10 @@ export class BatchLoader {
         sent: { messages: sent, bytes: sentBytes },
       });
     for (const pair of pairs) counts.loadPair(pair);
-    for (const row of byId) set.load(messageOf(row), 'pending', row.readsBody);
-    for (const row of bySeq) set.load(messageOf(row), 'pending', false);
+    const claimOf = ({ wasOut, claim }: PendingRow): Claim | undefined =>
+      wasOut ? { holder: this.#holderOf(claim, sessions) } : undefined;
+    for (const row of byId) set.load(messageOf(row), 'pending', row.readsBody, claimOf(row));
+    for (const row of bySeq) set.load(messageOf(row), 'pending', false, claimOf(row));
     for (const { slice, ...row } of settled) set.load(settledMessageOf(row), slice, false);
     for (const row of forgotten) loadForgotten(set, row);
     const loaded: Loaded = {
@@ -300,6 +308,7 @@ function loadForgotten(
   set.loadForgotten(requester, id, inbox, { seq, isOver, openUntil, takers, thread });
 }
 
+type PendingRow = MessageRow & { wasOut: boolean; claim: number | null };
 type PairRow = { sender: string; recipient: string; messages: number; bytes: number };
 type ScheduledRow = MessageRow & { sentAt: number };
 type DeadRow = MessageRow & { deadAt: number; reason: string | null };

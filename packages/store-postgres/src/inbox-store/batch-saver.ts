@@ -16,13 +16,14 @@ export class BatchSaver {
   readonly #dropScheduled: Statement;
   readonly #dropDead: Statement;
   readonly #close: Statement;
+  readonly #dropClaims: Statement;
   readonly #inboxes: Statement;
   readonly #agents: Statement;
   readonly #pairs: Statement;
 
   constructor(database: PostgresDatabase) {
     this.#database = database;
-    this.#insert = database.statement(insertMessages('message'));
+    this.#insert = database.statement(insertMessages('message', [['group_key', 'text']]));
     this.#insertScheduled = database.statement(insertMessages('scheduled', [['sent_at', 'bigint']]));
     this.#insertDead = database.statement(
       insertMessages('dead_letter', [
@@ -38,6 +39,9 @@ export class BatchSaver {
     this.#dropScheduled = database.statement('DELETE FROM @scheduled WHERE seq = ANY($1::bigint[])');
     this.#dropDead = database.statement('DELETE FROM @dead_letter WHERE seq = ANY($1::bigint[])');
     this.#close = database.statement('UPDATE @open_request SET is_over = true WHERE seq = ANY($1::bigint[])');
+    this.#dropClaims = database.statement(
+      'DELETE FROM @claim c USING unnest($1::text[], $2::bigint[]) AS k(inbox, seq) WHERE c.inbox = k.inbox AND c.seq = k.seq',
+    );
     this.#inboxes = database.statement(
       `UPDATE @inbox i SET pending = pending + k.messages, bytes = i.bytes + k.bytes, scheduled = scheduled + k.later,
          scheduled_bytes = scheduled_bytes + k.later_bytes, head_seq = k.head_seq
@@ -84,7 +88,8 @@ export class BatchSaver {
 
   #saveMessages(transaction: Transaction, messages: readonly WorkingMessage[]): void {
     const added = messages.filter(({ place, ending }) => place === 'new' && !ending);
-    if (added.length > 0) transaction.write(this.#insert, messageValues(added));
+    if (added.length > 0)
+      transaction.write(this.#insert, messageValues(added, [added.map(({ group }) => group?.key ?? null)]));
     const changed = messages.filter(({ place, isChanged }) => place === 'pending' && isChanged);
     if (changed.length === 0) return;
     transaction.write(this.#update, [
@@ -111,6 +116,12 @@ export class BatchSaver {
         settled.map(({ ending }) => textOf(ending?.reason ?? null)),
         settled.map(({ answered }) => answered),
         now,
+      ]);
+    const claimed = settled.filter(({ claim }) => claim);
+    if (claimed.length > 0)
+      transaction.write(this.#dropClaims, [
+        claimed.map(({ shared }) => shared.inbox),
+        claimed.map(({ seq }) => seq),
       ]);
     const dead = messages.filter(({ place, ending }) => place === 'new' && ending?.outcome === 'dead');
     if (dead.length > 0)

@@ -34,7 +34,6 @@ import {
   StoreError,
 } from '@signalbox/store/rules';
 import type { InboxCluster } from '../cluster/postgres-cluster.ts';
-import type { WakeUp } from '../cluster/wake-ups.ts';
 import type { PostgresDatabase } from '../database/database.ts';
 import { type DurabilitySettings, durabilityColumns, receiptMeaning } from '../database/server-facts.ts';
 import type { Statement } from '../database/statement.ts';
@@ -48,6 +47,7 @@ import { MessageReader } from './message-reader.ts';
 import { ScheduledReader } from './scheduled-reader.ts';
 import { maxAttempts, type RetentionLimits, SettledSlices } from './settled-slices.ts';
 import { StoredAmount } from './stored-amount.ts';
+import { ToldBrokers } from './told-brokers.ts';
 import type { WorkingInbox, WorkingSet } from './working-set.ts';
 
 const MiB = 1024 * 1024;
@@ -113,6 +113,7 @@ class PostgresInboxStore implements InboxStore {
   readonly scheduled: ScheduledMessages;
   readonly #database: PostgresDatabase;
   readonly #cluster: InboxCluster;
+  readonly #told: ToldBrokers;
   readonly #now: () => number;
   readonly #monotonic: () => number;
   readonly #caps: StoreCaps;
@@ -145,6 +146,7 @@ class PostgresInboxStore implements InboxStore {
     };
     this.#database = database;
     this.#cluster = cluster;
+    this.#told = new ToldBrokers(database, cluster);
     this.#identity = identity;
     this.#now = now;
     this.#monotonic = monotonic;
@@ -419,8 +421,7 @@ class PostgresInboxStore implements InboxStore {
     let slices = await this.#slices.statements();
     for (let attempt = 1; ; attempt++) {
       try {
-        let woken: WakeUp[] = [];
-        let fenced: ReadonlySet<string> = new Set();
+        let told = (): void => {};
         const tenures = this.#cluster.tenuresOf(plan.inboxes);
         const result = await this.#database.transaction(async (transaction) => {
           const loaded = await this.#loader.load(transaction, plan, slices, () => this.#time.now());
@@ -431,13 +432,10 @@ class PostgresInboxStore implements InboxStore {
           const writer = new BatchWriter({ ...deps, isPrivileged: this.#isPrivileged, usedBytes });
           const value = apply(writer, now, loaded);
           this.#saver.save(transaction, loaded, now);
-          woken = wakeUpsOf(messages);
-          fenced = messages.fenced;
-          this.#cluster.wakeUps.write(transaction, woken);
+          told = await this.#told.write(transaction, messages, tenures);
           return value;
         });
-        this.#cluster.wakeUps.notify(woken);
-        for (const inbox of fenced) this.#cluster.lost(inbox, tenures.get(inbox));
+        told();
         this.#amount.add(plan.numbers, plan.bytes);
         return result;
       } catch (thrown) {
@@ -468,19 +466,12 @@ class PostgresInboxStore implements InboxStore {
   }
 }
 
-/** The inboxes with new messages that other brokers hold. */
-function wakeUpsOf(set: WorkingSet): WakeUp[] {
-  return [...set.inboxes()].flatMap(({ name, headSeq, holder, before }) =>
-    headSeq !== before.headSeq && holder?.isThis === false ? [{ session: holder.session, inbox: name }] : [],
-  );
-}
-
 /** The tables with rows for what is stored, and how to tell a row for which nothing is. */
 const idleRows = [
   [
     'inbox',
     `pending = 0 AND scheduled = 0
-       AND NOT EXISTS (SELECT FROM @session s WHERE s.epoch = inbox.session)`,
+       AND NOT EXISTS (SELECT FROM @session s WHERE s.epoch = inbox.session OR s.epoch = ANY(inbox.members))`,
   ],
   ['agent', 'received = 0 AND sent = 0'],
   ['sent_to', 'messages = 0'],

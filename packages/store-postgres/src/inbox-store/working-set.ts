@@ -26,6 +26,13 @@ export interface WorkingMessage extends LoggedMessage {
   isSettled: boolean;
   /** The highest number that was given to a message of its inbox before. Only new messages have it. */
   readonly after?: number;
+  /** Present if a broker has or had the message of a shared inbox. */
+  readonly claim?: Claim | undefined;
+}
+
+/** A message of a shared inbox that was handed out, with the broker that has it now, if one does. */
+export interface Claim {
+  readonly holder: Holder | undefined;
 }
 
 /** An inbox of a transaction, with the counts of its row and of what the transaction changed. */
@@ -37,6 +44,8 @@ export interface WorkingInbox extends CountedInbox {
   headSeq: number;
   /** The broker that holds it, if one does. */
   readonly holder: Holder | undefined;
+  /** The brokers that share it; none if it is not shared. */
+  readonly members: readonly Holder[];
   /** The counts of its row, before the transaction. */
   readonly before: {
     readonly messages: number;
@@ -46,7 +55,10 @@ export interface WorkingInbox extends CountedInbox {
   };
 }
 
-/** The broker that holds an inbox: this one, or another one with its session. */
+/** The brokers that hold or share an inbox. */
+export type Holders = Pick<WorkingInbox, 'holder' | 'members'>;
+
+/** The broker that holds an inbox, or has a message: this one, or another one with its session. */
 export type Holder = { isThis: true } | { isThis: false; session: number };
 
 /**
@@ -78,20 +90,20 @@ export class WorkingSet implements BatchMessages<WorkingInbox>, RequestSource {
   loadInbox(
     name: string,
     counts: Pick<WorkingInbox, 'messages' | 'bytes' | 'scheduled' | 'headSeq'>,
-    holder: Holder | undefined,
+    { holder, members }: Holders,
   ): void {
     const before = { ...counts, scheduled: { ...counts.scheduled } };
-    this.#inboxes.set(name, { name, agent: agentOf(name), ...counts, holder, before });
+    this.#inboxes.set(name, { name, agent: agentOf(name), ...counts, holder, members, before });
   }
 
   /** Takes in a message that was read. The same one may be read twice: with its body, and without. */
-  load(message: LoggedMessage, place: Exclude<Place, 'new'>, hasBody: boolean): void {
+  load(message: LoggedMessage, place: Exclude<Place, 'new'>, hasBody: boolean, claim?: Claim): void {
     const known = this.#bySeq.get(message.seq);
     if (known) {
       if (hasBody) known.body = message.body;
       return;
     }
-    this.#include({ ...message, place, isChanged: false, isSettled: false });
+    this.#include({ ...message, place, isChanged: false, isSettled: false, claim });
   }
 
   loadForgotten(requester: string, id: string, inbox: string, request: ForgottenRequest): void {
@@ -112,7 +124,11 @@ export class WorkingSet implements BatchMessages<WorkingInbox>, RequestSource {
     const known = this.#inboxes.get(name);
     if (known) return known;
     const scheduled = { messages: 0, bytes: 0 };
-    this.loadInbox(name, { messages: 0, bytes: 0, scheduled, headSeq: 0 }, undefined);
+    this.loadInbox(
+      name,
+      { messages: 0, bytes: 0, scheduled, headSeq: 0 },
+      { holder: undefined, members: [] },
+    );
     return this.#inboxes.get(name)!;
   }
 
@@ -224,16 +240,18 @@ export class WorkingSet implements BatchMessages<WorkingInbox>, RequestSource {
   /** Returns the highest number that was given before to a message of the inbox of a new one, if this broker holds the inbox. */
   placeOf(seq: number): { after: number; isHeldElsewhere?: true } {
     const message = this.#bySeq.get(seq);
-    const holder = message && this.inbox(message.shared.inbox).holder;
+    const { holder, members = [] } = message ? this.inbox(message.shared.inbox) : {};
     if (holder?.isThis) return { after: message?.after ?? 0 };
-    return { after: Number.POSITIVE_INFINITY, ...(holder && { isHeldElsewhere: true }) };
+    const isHeldElsewhere = [holder, ...members].some((one) => one?.isThis === false);
+    return { after: Number.POSITIVE_INFINITY, ...(isHeldElsewhere && { isHeldElsewhere }) };
   }
 
-  /** Tells whether only another broker may say what becomes of a message: it holds the inbox, and may have handed the message out. */
-  #isFenced({ place, shared }: WorkingMessage): boolean {
-    const { holder } = this.inbox(shared.inbox);
-    if (place !== 'pending' || !holder || holder.isThis) return false;
-    this.fenced.add(shared.inbox);
+  /** Tells whether only another broker may say what becomes of a message: it has claimed it, or holds the inbox and may have handed it out. */
+  #isFenced({ place, shared: { inbox }, claim }: WorkingMessage): boolean {
+    const { holder, members } = this.inbox(inbox);
+    const by = members.length > 0 ? claim?.holder : holder;
+    if (place !== 'pending' || !by || by.isThis) return false;
+    if (by === holder) this.fenced.add(inbox);
     return true;
   }
 

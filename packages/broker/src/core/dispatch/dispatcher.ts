@@ -11,7 +11,7 @@ import { Redeliveries } from './redeliveries.ts';
 
 /** The dependencies of the {@link Dispatcher}. */
 export interface DispatcherDeps extends Omit<PusherDeps, 'heldBack'> {
-  cluster: Pick<ClusterPort, 'read'>;
+  cluster: Pick<ClusterPort, 'read' | 'claim' | 'claimAgain' | 'unclaim'>;
   leases: LeaseTable;
   onError: (error: unknown) => void;
 }
@@ -74,6 +74,12 @@ export class Dispatcher {
     lease.behind = true;
     if (lease.reading) lease.missed = true;
     this.pump(lease);
+  }
+
+  /** Looks for messages of a group that can be handed out now and could not be before: these ones, or any. */
+  freed(inbox: string, seqs: readonly number[] | 'any'): void {
+    const shared = this.#deps.leases.ofGroup(inbox);
+    if (shared) this.#groups.freed(shared, seqs);
   }
 
   /** Takes a message out of flight that was settled by its reply. Returns it, or `undefined` if it was not in flight. */

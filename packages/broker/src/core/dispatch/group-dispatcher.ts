@@ -4,7 +4,7 @@ import { type ClusterPort, hasExpired, type NewMessage, type StoredMessage } fro
 import type { CommitQueue } from '../commits/commit-queue.ts';
 import type { InFlightMessage, Lease } from '../leases/lease.ts';
 import type { LeaseTable } from '../leases/lease-table.ts';
-import type { SharedLease } from '../leases/shared-lease.ts';
+import type { Candidate, SharedLease } from '../leases/shared-lease.ts';
 import { isRequest } from '../message-header.ts';
 import type { WaitingRequests } from '../settling/waiting-requests.ts';
 import type { ExpiryClock } from '../time/expiry-clock.ts';
@@ -13,7 +13,7 @@ import { readBatch, readBytes } from './read-sizes.ts';
 
 /** The dependencies of the {@link GroupDispatcher}. */
 export interface GroupDispatcherDeps {
-  cluster: Pick<ClusterPort, 'read'>;
+  cluster: Pick<ClusterPort, 'claim' | 'claimAgain' | 'unclaim'>;
   commits: CommitQueue;
   leases: LeaseTable;
   waiting: WaitingRequests;
@@ -41,22 +41,24 @@ export class GroupDispatcher {
   /** Takes a message that was just stored. Another broker may have stored those up to `after`. */
   stored(shared: SharedLease, message: NewMessage, from: Sender, seq: number, after: number): void {
     const { waiting, time, pusher } = this.#deps;
-    const { inbox, createdAt, expiresAt, body, group, kind } = message;
+    const { inbox, createdAt, expiresAt, body, kind } = message;
     if (shared.reading) shared.missed = true;
     const isBehind = after > shared.cursor;
     if (isBehind) shared.behind = true;
-    const size = body === undefined ? 0 : Buffer.byteLength(body);
-    const isNext = !shared.behind && shared.mayHandOut(seq, group?.key);
-    const member = isNext ? shared.next(size) : undefined;
+    const candidate = candidateOf(message, seq, body === undefined ? 0 : Buffer.byteLength(body));
+    const { size } = candidate;
+    const isNext = !shared.behind && shared.mayHandOut(candidate);
+    const next = isNext ? shared.next(candidate) : undefined;
+    const member = next === 'later' ? undefined : next;
     time.look();
     if (isRequest(kind) && (!member || hasExpired(message, time)))
       waiting.add({ inbox, seq, createdAt, expiresAt, wasPushed: false }, time.now());
     if (member) {
       const pushed = pusher.push(member, seq, inFlight(message, from, size, 0, time.lookedAt), message);
-      this.#afterPush(shared, member, { seq, kind }, pushed);
+      this.#afterPush(shared, member, { ...candidate, kind }, pushed);
     }
     // A message of a key that is not free is remembered there.
-    if (member || (!shared.behind && !isNext)) shared.cursor = Math.max(shared.cursor, seq);
+    if (next || (!shared.behind && !isNext)) shared.cursor = Math.max(shared.cursor, seq);
     else shared.behind = true;
     if (isBehind) this.#pump(shared);
   }
@@ -66,6 +68,14 @@ export class GroupDispatcher {
     shared.behind = true;
     if (shared.reading) shared.missed = true;
     this.#pump(shared);
+  }
+
+  /** Looks for messages that can be handed out now and could not be before: these ones, or any. */
+  freed(shared: SharedLease, seqs: readonly number[] | 'any'): void {
+    if (seqs === 'any') shared.lookAnew();
+    // A read that runs has perhaps passed it over.
+    else for (const seq of seqs) if (seq <= shared.cursor || shared.reading) shared.again(seq);
+    this.wake(shared);
   }
 
   /** Takes a message out of flight that was settled by its reply. Returns it, or `undefined` if it was not in flight. */
@@ -119,6 +129,9 @@ export class GroupDispatcher {
   due(shared: SharedLease, seq: number): void {
     if (seq > shared.cursor) return;
     shared.again(seq);
+    // Only members with room look at it.
+    if (shared.room().messages <= 0 && shared.keys === 'in_order')
+      this.#unclaim(shared, [seq], { wasHandedOut: true, keys: [] });
     this.#pump(shared);
   }
 
@@ -153,21 +166,26 @@ export class GroupDispatcher {
   /** Reads on, and hands out what may be handed out. */
   async #handOutBacklog(shared: SharedLease, limit: number): Promise<Progress> {
     const { cluster, time, isDelayed } = this.#deps;
-    shared.missed = false;
-    shared.endedSinceRead.clear();
-    const bytes = Math.min(shared.room().bytes, readBytes);
-    const messages = await cluster.read(shared.address, shared.cursor, limit, bytes);
-    if (messages.length === 0) shared.behind = shared.missed;
+    const maxBytes = Math.min(shared.room().bytes, readBytes);
+    const request = { after: shared.beginRead(), limit, maxBytes, keys: shared.keys };
+    const { messages, upTo, isAll } = await cluster.claim(shared.address, request);
+    if (isAll) shared.behind = shared.missed;
     time.look();
     let handedOut = 0;
-    for (const message of messages) {
-      const { seq, group } = message;
-      if (shared.mayHandOut(seq, group?.key) && !isDelayed(shared.address, seq)) {
-        if (!this.#handOut(shared, message)) return 'no_room';
+    for (const [at, message] of messages.entries()) {
+      const { seq } = message;
+      if (shared.mayHandOut(candidateOf(message, seq)) && !isDelayed(shared.address, seq)) {
+        if (!this.#handOut(shared, message)) {
+          const left = messages.slice(at);
+          if (this.#offer(shared, left, false)) shared.passed(upTo);
+          else shared.behind = true;
+          return 'no_room';
+        }
         handedOut++;
       }
-      shared.cursor = Math.max(shared.cursor, seq);
+      shared.passed(seq);
     }
+    shared.passed(upTo);
     return messages.length > 0 && handedOut === 0 ? 'blocked' : 'went_on';
   }
 
@@ -175,21 +193,47 @@ export class GroupDispatcher {
     const { commits, cluster, time, isDelayed } = this.#deps;
     shared.endedSinceRead.clear();
     await commits.written();
-    const [message] = await cluster.read(shared.address, seq - 1, 1, 1);
+    const message = await cluster.claimAgain(shared.address, seq, shared.keys);
     if (shared.holderOf(seq) || isDelayed(shared.address, seq)) return 'went_on';
-    if (message?.seq !== seq) {
+    if (!message) {
       shared.ended(seq);
       return 'went_on';
     }
     time.look();
-    if (!shared.mayHandOut(seq, message.group?.key) || this.#handOut(shared, message)) return 'went_on';
+    if (!shared.mayHandOut(candidateOf(message, seq)) || this.#handOut(shared, message)) return 'went_on';
     shared.again(seq);
+    this.#offer(shared, [message], true);
     return 'no_room';
   }
 
-  /** Hands a message that was read to a member, or leaves out one that is over. Returns false if no member has room for it. */
+  /**
+   * Gives messages back that were claimed, and for which no member has room. Other brokers may have room for them, and so may this one later.
+   * Returns false if there is no other broker.
+   */
+  #offer(shared: SharedLease, messages: readonly StoredMessage[], wasHandedOut: boolean): boolean {
+    const seqs = messages.map(({ seq }) => seq);
+    const unowned = messages.filter(({ sender }) => shared.keys === 'by_member' && !shared.ownerOf(sender));
+    const keys = unowned.map(({ sender }) => sender);
+    if (!this.#unclaim(shared, seqs, { wasHandedOut, keys })) return false;
+    for (const seq of seqs) shared.again(seq);
+    return true;
+  }
+
+  #unclaim(
+    shared: SharedLease,
+    seqs: readonly number[],
+    how: { wasHandedOut: boolean; keys: readonly string[] },
+  ): boolean {
+    const isOffered = seqs.map((seq) => shared.offer(seq)).includes(true);
+    return this.#deps.cluster.unclaim(shared.address, seqs, { ...how, isOffered });
+  }
+
+  /**
+   * Hands a message that was read to a member, or leaves out one that is over or waits for the member that has its key. Returns false if no
+   * member has room for it.
+   */
   #handOut(shared: SharedLease, stored: StoredMessage): boolean {
-    const { seq, kind } = stored;
+    const { seq } = stored;
     const { pusher } = this.#deps;
     // Its reply came from a member that had lost it.
     const isOver = shared.endedSinceRead.has(seq) || !pusher.isWhole(stored) || pusher.ackIfAnswered(stored);
@@ -197,24 +241,32 @@ export class GroupDispatcher {
       shared.ended(seq);
       return true;
     }
-    const member = shared.next(stored.size);
+    const member = shared.next(stored);
     if (!member) return false;
-    this.#afterPush(shared, member, { seq, kind }, pusher.pushStored(member, stored));
+    if (member !== 'later') this.#afterPush(shared, member, stored, pusher.pushStored(member, stored));
     return true;
   }
 
   #afterPush(
     shared: SharedLease,
     member: Lease,
-    { seq, kind }: Pick<StoredMessage, 'seq' | 'kind'>,
+    { seq, kind, sender }: Pick<StoredMessage, 'seq' | 'kind' | 'sender'>,
     pushed: Pushed,
   ): void {
     if (pushed === 'over') shared.ended(seq);
     if (pushed !== 'pushed') return;
-    shared.handed(member, seq);
+    shared.handed(member, { seq, sender });
     if (isRequest(kind) && member.member)
       this.#deps.commits.recordTaking({ inbox: shared.address, seq, agent: member.member.agent });
   }
+}
+
+function candidateOf(
+  { group, sender, size }: Pick<StoredMessage, 'group' | 'sender'> & { size?: number },
+  seq: number,
+  bytes = size ?? 0,
+): Candidate {
+  return { seq, size: bytes, key: group?.key, sender };
 }
 
 function hasWork(shared: SharedLease): boolean {

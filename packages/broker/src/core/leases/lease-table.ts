@@ -48,7 +48,7 @@ export class LeaseTable {
   /** Puts a lease in force. The caller has ended those that its inbox and its consumer had. */
   add(lease: Lease): void {
     this.#byConsumer.set(lease.consumer, lease);
-    if (lease.isShared) this.#sharedAt(lease.address).join(lease);
+    if (lease.isShared) this.#sharedAt(lease).join(lease);
     else this.#byInbox.set(lease.address, lease);
   }
 
@@ -70,10 +70,10 @@ export class LeaseTable {
     for (const lease of this.all()) this.end(lease);
   }
 
-  #sharedAt(address: string): SharedLease {
+  #sharedAt({ address, keys }: Lease): SharedLease {
     const known = this.#byGroup.get(address);
     if (known) return known;
-    const shared = new SharedLease(address);
+    const shared = new SharedLease(address, keys);
     this.#byGroup.set(address, shared);
     return shared;
   }

@@ -1,4 +1,5 @@
 import { isSubInbox } from '@signalbox/protocol';
+import type { KeyMode } from '@signalbox/store';
 import type { Consumer } from '../consumer.ts';
 import type { MessageHeader } from '../message-header.ts';
 
@@ -34,6 +35,8 @@ export interface LeaseOptions {
   holder?: Member;
   /** The agent of the consumer and its role, if the inbox is that of a group, whose members share it. */
   member?: Member;
+  /** How messages with the same key are handed to the members: `in_order` by default. All members of an inbox have the same. */
+  keys?: KeyMode;
 }
 
 /** An agent under the role of its token. */
@@ -86,6 +89,8 @@ export class Lease {
   readonly holder: Member | undefined;
   /** {@link LeaseOptions.member} */
   readonly member: Member | undefined;
+  /** {@link LeaseOptions.keys} */
+  readonly keys: KeyMode;
   #window: number;
   #windowBytes: number;
   /** Bytes of the bodies in flight. */
@@ -100,6 +105,7 @@ export class Lease {
     this.consumerId = options.consumerId;
     this.holder = options.holder ?? options.member;
     this.member = options.member;
+    this.keys = options.keys ?? 'in_order';
     this.#window = options.window;
     this.#windowBytes = options.windowBytes;
   }

@@ -1,6 +1,18 @@
+import type { KeyMode } from '@signalbox/store';
 import { insert } from './ascending.ts';
+import { KeyMembers } from './key-members.ts';
 import { KeyOrder } from './key-order.ts';
 import type { Lease } from './lease.ts';
+
+/** A message as far as it decides who gets it. */
+export interface Candidate {
+  seq: number;
+  size: number;
+  /** The key that its sender gave it. */
+  key: string | undefined;
+  /** The agent that sent it. */
+  sender: string;
+}
 
 /**
  * The hold of a group's members on the inbox of the group. Each message is handed to one of them: of those with room, to the one that
@@ -10,6 +22,8 @@ import type { Lease } from './lease.ts';
  */
 export class SharedLease {
   readonly address: string;
+  /** How messages with the same key are handed out. */
+  readonly keys: KeyMode;
   /** Ascending sequence numbers up to the cursor whose messages are to be handed out again, or after others of their keys. */
   readonly retries: number[] = [];
   /** The highest sequence number that was handed out or passed over. */
@@ -28,10 +42,19 @@ export class SharedLease {
   /** The members that had room when it was last looked at, the one that has waited longest first. */
   readonly #waiting = new Set<Lease>();
   readonly #holders = new Map<number, Lease>();
-  readonly #keys = new KeyOrder();
+  readonly #order = new KeyOrder();
+  readonly #owners = new KeyMembers();
+  /** Messages that were offered to other brokers once, because nobody here had room for them. */
+  readonly #offered = new Set<number>();
 
-  constructor(address: string) {
+  /** True if messages before the cursor have to be looked at again. */
+  #isAnew = false;
+  /** Where that goes on. */
+  #anewAfter: number | undefined;
+
+  constructor(address: string, keys: KeyMode = 'in_order') {
     this.address = address;
+    this.keys = keys;
   }
 
   get isEmpty(): boolean {
@@ -42,16 +65,42 @@ export class SharedLease {
     return this.#members;
   }
 
+  /** Begins a read of the inbox. Returns the number after which it reads. */
+  beginRead(): number {
+    this.missed = false;
+    this.endedSinceRead.clear();
+    if (this.#isAnew) this.#anewAfter = 0;
+    this.#isAnew = false;
+    return this.#anewAfter ?? this.cursor;
+  }
+
+  /** Notes that the messages that were read up to a number were handed out or passed over. */
+  passed(upTo: number): void {
+    if (this.#anewAfter !== undefined) this.#anewAfter = upTo < this.cursor ? upTo : undefined;
+    this.cursor = Math.max(this.cursor, upTo);
+  }
+
+  /** Has the whole inbox read again. */
+  lookAnew(): void {
+    this.#isAnew = true;
+  }
+
+  /** Returns the member that gets all messages of a sender, if keys stay with a member. */
+  ownerOf(sender: string): Lease | undefined {
+    return this.#owners.of(sender);
+  }
+
   /** Adds a member, which gets nothing before {@link look} is called. */
   join(member: Lease): void {
     this.#members.add(member);
   }
 
-  /** Removes a member. What becomes of the messages that it has is the caller's business. */
+  /** Removes a member, whose keys are free then. What becomes of the messages that it has is the caller's business. */
   leave(member: Lease): void {
     this.#members.delete(member);
     this.#waiting.delete(member);
     for (const seq of member.inFlight.keys()) this.#holders.delete(seq);
+    for (const seq of this.#owners.leave(member)) this.again(seq);
   }
 
   /** Returns the member that has a message. */
@@ -62,8 +111,10 @@ export class SharedLease {
   /** Notes that a member may have got room, or lost it. If it waits already and has room, it keeps its place. */
   look(member: Lease): void {
     const mayGet = member.started && !member.isSilent && this.#members.has(member);
-    if (mayGet && member.room().messages > 0) this.#waiting.add(member);
+    const room = mayGet ? member.room().messages : 0;
+    if (room > 0) this.#waiting.add(member);
     else this.#waiting.delete(member);
+    for (const seq of this.#owners.take(member, room)) this.again(seq);
   }
 
   /** Notes that a member missed an ack deadline. */
@@ -78,8 +129,20 @@ export class SharedLease {
     this.look(member);
   }
 
-  /** Returns the member that gets the next message, which is of this size. */
-  next(size: number): Lease | undefined {
+  /**
+   * Returns the member that gets the next message. `later`: it waits for the one that has its key, and is handed out again when that has room.
+   * Without a member that has room, returns `undefined`.
+   */
+  next({ seq, size, sender }: Pick<Candidate, 'seq' | 'size' | 'sender'>): Lease | 'later' | undefined {
+    const owner = this.keys === 'by_member' ? this.#owners.of(sender) : undefined;
+    if (!owner) return this.#nextWaiting(size);
+    const isNext = this.#waiting.has(owner) && owner.fits(size) && !this.#owners.hasEarlier(owner, seq);
+    if (isNext) return owner;
+    this.#owners.wait(owner, seq);
+    return 'later';
+  }
+
+  #nextWaiting(size: number): Lease | undefined {
     for (const member of this.#waiting) {
       if (member.fits(size)) return member;
       // It comes back to the end of the line when it has room again.
@@ -100,8 +163,10 @@ export class SharedLease {
   }
 
   /** Notes that a member was handed a message. It goes to the end of the line. */
-  handed(member: Lease, seq: number): void {
+  handed(member: Lease, { seq, sender }: Pick<Candidate, 'seq' | 'sender'>): void {
     this.#holders.set(seq, member);
+    this.#offered.delete(seq);
+    if (this.keys === 'by_member') this.#owners.give(sender, member);
     this.#waiting.delete(member);
     this.look(member);
   }
@@ -113,16 +178,24 @@ export class SharedLease {
   }
 
   /** Returns whether a message may be handed out now. If not, others of its key come first, and {@link ended} has it handed out. */
-  mayHandOut(seq: number, key: string | undefined): boolean {
-    return key === undefined || this.#keys.claim(key, seq);
+  mayHandOut({ seq, key }: Pick<Candidate, 'seq' | 'key'>): boolean {
+    return key === undefined || this.keys === 'by_member' || this.#order.claim(key, seq);
   }
 
   /** Notes that a message has ended. Returns true if another one of its key may be handed out now. */
   ended(seq: number): boolean {
     if (this.reading) this.endedSinceRead.add(seq);
-    const next = this.#keys.end(seq);
+    this.#offered.delete(seq);
+    const next = this.#order.end(seq);
     if (next === undefined) return false;
     this.again(next);
+    return true;
+  }
+
+  /** Notes that a message is offered to other brokers. Returns false if it was before: then they had no room for it either. */
+  offer(seq: number): boolean {
+    if (this.#offered.has(seq)) return false;
+    this.#offered.add(seq);
     return true;
   }
 

@@ -1,0 +1,51 @@
+import { insert } from './ascending.ts';
+import type { Lease } from './lease.ts';
+
+/**
+ * Keeps all messages with the same key with one member of a group as long as that lives. Messages for a member without room wait for it, also
+ * while others have room.
+ */
+export class KeyMembers {
+  readonly #byKey = new Map<string, Lease>();
+  /** Ascending sequence numbers. */
+  readonly #waiting = new Map<Lease, number[]>();
+
+  /** Returns the member that has a key. */
+  of(key: string): Lease | undefined {
+    return this.#byKey.get(key);
+  }
+
+  /** Gives a key to a member, if nobody has it. */
+  give(key: string, member: Lease): void {
+    if (!this.#byKey.has(key)) this.#byKey.set(key, member);
+  }
+
+  /** True while earlier messages than this one wait for a member. */
+  hasEarlier(member: Lease, seq: number): boolean {
+    return (this.#waiting.get(member)?.[0] ?? seq) < seq;
+  }
+
+  /** Has a message wait for a member. */
+  wait(member: Lease, seq: number): void {
+    const waiting = this.#waiting.get(member) ?? [];
+    this.#waiting.set(member, waiting);
+    insert(waiting, seq);
+  }
+
+  /** Takes out the messages that waited for a member, at most `limit` of them. */
+  take(member: Lease, limit: number): number[] {
+    const waiting = this.#waiting.get(member);
+    if (!waiting || limit <= 0) return [];
+    const taken = waiting.splice(0, limit);
+    if (waiting.length === 0) this.#waiting.delete(member);
+    return taken;
+  }
+
+  /** Frees the keys of a member that is gone. Returns the messages that waited for it. */
+  leave(member: Lease): number[] {
+    for (const [key, owner] of this.#byKey) if (owner === member) this.#byKey.delete(key);
+    const waiting = this.#waiting.get(member) ?? [];
+    this.#waiting.delete(member);
+    return waiting;
+  }
+}

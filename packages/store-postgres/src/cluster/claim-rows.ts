@@ -1,0 +1,23 @@
+import type { Transaction } from '../database/attempt.ts';
+import type { PostgresDatabase } from '../database/database.ts';
+import type { Statement } from '../database/statement.ts';
+
+/** Frees messages and keys of shared inboxes. The rows of the inboxes are locked. */
+export class ClaimRows {
+  readonly #claims: Statement;
+  readonly #keys: Statement;
+
+  constructor(database: PostgresDatabase) {
+    const isMeant =
+      'inbox = ANY($1::text[]) AND session IS NOT NULL AND ($2::bigint[] IS NULL OR session = ANY($2))';
+    this.#claims = database.statement(`UPDATE @claim SET session = NULL, was_out = true WHERE ${isMeant}`);
+    this.#keys = database.statement(`DELETE FROM @key_member WHERE ${isMeant}`);
+  }
+
+  /** Frees what these sessions have in inboxes, or what all have. */
+  free(transaction: Transaction, inboxes: readonly string[], sessions?: readonly number[]): void {
+    const values = [inboxes, sessions ?? null];
+    transaction.write(this.#claims, values);
+    transaction.write(this.#keys, values);
+  }
+}

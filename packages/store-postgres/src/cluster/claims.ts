@@ -1,0 +1,196 @@
+import type { Claimed, ClaimRequest, KeyMode, StoredMessage } from '@signalbox/store';
+import { storedMessageOf } from '@signalbox/store/rules';
+import type { Transaction } from '../database/attempt.ts';
+import type { PostgresDatabase } from '../database/database.ts';
+import type { Statement } from '../database/statement.ts';
+import { type MessageRow, messageColumns, messageOf } from '../inbox-store/message-rows.ts';
+import type { ClaimRows } from './claim-rows.ts';
+import { anySeq, type WakeUp, type WakeUps } from './wake-ups.ts';
+
+interface InboxRow {
+  name: string;
+  session: number | null;
+  members: number[] | null;
+  headSeq: number;
+}
+
+/** The dependencies of {@link Claims}. */
+export interface ClaimsDeps {
+  /** The session of this broker. */
+  session: number;
+  wakeUps: WakeUps;
+  rows: ClaimRows;
+  /** Reads in a transaction which sessions live. */
+  sessions(transaction: Transaction): Promise<ReadonlySet<number>>;
+}
+
+const isLiving = 'NOT s.is_over';
+/** Keys of which one message at a time is handed out: the first one that is pending. */
+const firstOfKey = `(m.group_key IS NULL OR NOT EXISTS (
+  SELECT FROM @message e WHERE e.inbox = m.inbox AND e.group_key = m.group_key AND e.seq < m.seq))`;
+/** Senders whose messages go to no member of another broker. */
+const ownSender = `NOT EXISTS (SELECT FROM @key_member a JOIN @session s ON s.epoch = a.session AND ${isLiving}
+  WHERE a.inbox = m.inbox AND a.key = m.sender AND a.session <> $5)`;
+const keyRules: Readonly<Record<KeyMode, string>> = { in_order: firstOfKey, by_member: ownSender };
+
+/**
+ * Claims messages of shared inboxes for a broker. That is one transaction, durable before the messages are handed out, under the lock of the
+ * inbox: so no message is claimed twice, and a key has one message or one broker at a time.
+ */
+export class Claims {
+  readonly #database: PostgresDatabase;
+  readonly #deps: ClaimsDeps;
+  readonly #lock: Statement;
+  readonly #claim: Readonly<Record<KeyMode, Statement>>;
+  readonly #claimOne: Readonly<Record<KeyMode, Statement>>;
+  readonly #drop: Statement;
+  readonly #free: Statement;
+  readonly #dropKeys: Statement;
+  readonly #withGone: Statement;
+  readonly #leave: Statement;
+
+  constructor(database: PostgresDatabase, deps: ClaimsDeps) {
+    this.#database = database;
+    this.#deps = deps;
+    this.#lock = database.statement(
+      `SELECT name, session, members, head_seq AS "headSeq" FROM @inbox WHERE name = ANY($1::text[]) ORDER BY name FOR UPDATE`,
+    );
+    const statements = (range: string, mayBeOwn: string) => ({
+      in_order: claimStatement(database, 'in_order', range, mayBeOwn),
+      by_member: claimStatement(database, 'by_member', range, mayBeOwn),
+    });
+    this.#claim = statements('m.seq > $2', '');
+    this.#claimOne = statements('m.seq = $2', 'OR c.session = $5');
+    const own = 'inbox = $1 AND seq = ANY($2::bigint[]) AND session = $3';
+    this.#drop = database.statement(`DELETE FROM @claim WHERE ${own} AND NOT was_out AND NOT $4::boolean`);
+    this.#free = database.statement(`UPDATE @claim SET session = NULL, was_out = true WHERE ${own}`);
+    this.#dropKeys = database.statement(
+      'DELETE FROM @key_member WHERE inbox = $1 AND key = ANY($2::text[]) AND session = $3',
+    );
+    this.#withGone = database.statement(
+      `SELECT name FROM @inbox i WHERE name = ANY($1::text[]) AND EXISTS (SELECT FROM unnest(i.members) AS m(session)
+         WHERE NOT EXISTS (SELECT FROM @session s WHERE s.epoch = m.session AND ${isLiving}))`,
+    );
+    this.#leave = database.statement(
+      `UPDATE @inbox SET members = nullif(ARRAY(SELECT m FROM unnest(members) AS m WHERE m <> ALL($2::bigint[])), '{}')
+       WHERE name = ANY($1::text[])`,
+    );
+  }
+
+  /** Claims messages. Resolves with `undefined` if this broker shares the inbox no more. */
+  claim(inbox: string, { after, limit, maxBytes, keys }: ClaimRequest): Promise<Claimed | undefined> {
+    return this.#inShared(inbox, async (transaction, { headSeq }) => {
+      const values = [inbox, after, limit, maxBytes, this.#deps.session];
+      const rows = await transaction.query<MessageRow & { found: number }>(this.#claim[keys], values);
+      const messages = rows.map((row) => storedMessageOf(messageOf(row))).sort((a, b) => a.seq - b.seq);
+      const found = rows[0]?.found ?? 0;
+      const isAll = found < limit && found === messages.length;
+      return { messages, isAll, upTo: isAll ? Math.max(headSeq, after) : (messages.at(-1)?.seq ?? after) };
+    });
+  }
+
+  /** Claims one message, or finds that this broker has it. */
+  claimAgain(inbox: string, seq: number, keys: KeyMode): Promise<StoredMessage | undefined> {
+    return this.#inShared(inbox, async (transaction) => {
+      const values = [inbox, seq, 1, 1, this.#deps.session];
+      const [row] = await transaction.query<MessageRow>(this.#claimOne[keys], values);
+      return row && storedMessageOf(messageOf(row));
+    });
+  }
+
+  /** Gives claimed messages back, and keys that no member has. Other brokers are told if they are `offered`. */
+  async unclaim(
+    inbox: string,
+    seqs: readonly number[],
+    { isOffered, wasHandedOut, keys }: { isOffered: boolean; wasHandedOut: boolean; keys: readonly string[] },
+  ): Promise<void> {
+    const { session, wakeUps } = this.#deps;
+    const woken = await this.#database.transaction(async (transaction) => {
+      const [row] = await transaction.query<InboxRow>(this.#lock, [[inbox]]);
+      transaction.write(this.#drop, [inbox, seqs, session, wasHandedOut]);
+      transaction.write(this.#free, [inbox, seqs, session]);
+      if (keys.length > 0) transaction.write(this.#dropKeys, [inbox, keys, session]);
+      const others = (row?.members ?? []).filter((other) => other !== session);
+      const offers = isOffered
+        ? others.flatMap((other) => seqs.map((seq) => ({ session: other, inbox, seq })))
+        : [];
+      wakeUps.write(transaction, offers);
+      return offers;
+    });
+    wakeUps.notify(woken);
+  }
+
+  /** Frees what brokers have of these inboxes that are gone. Returns the inboxes in which something is free now. */
+  async freeGone(inboxes: readonly string[]): Promise<string[]> {
+    const { sessions, rows, wakeUps, session: own } = this.#deps;
+    const found = await this.#database.read<{ name: string }>(this.#withGone, [inboxes]);
+    if (found.length === 0) return [];
+    const names = found.map(({ name }) => name).sort();
+    const woken = await this.#database.transaction(async (transaction) => {
+      const locked = await transaction.query<InboxRow>(this.#lock, [names]);
+      const known = await sessions(transaction);
+      const members = new Set(locked.flatMap((row) => row.members ?? []));
+      const gone = [...members].filter((session) => !known.has(session));
+      if (gone.length === 0) return [];
+      rows.free(transaction, names, gone);
+      transaction.write(this.#leave, [names, gone]);
+      const others = [...members].filter((session) => session !== own && known.has(session));
+      const all = locked.flatMap(({ name: inbox, members }): WakeUp[] =>
+        others.flatMap((session) => (members?.includes(session) ? [{ session, inbox, seq: anySeq }] : [])),
+      );
+      wakeUps.write(transaction, all);
+      return all;
+    });
+    wakeUps.notify(woken);
+    return names;
+  }
+
+  /** Runs a change under the lock of an inbox that this broker shares. */
+  #inShared<T>(
+    inbox: string,
+    change: (transaction: Transaction, row: InboxRow) => Promise<T>,
+  ): Promise<T | undefined> {
+    const { session } = this.#deps;
+    return this.#database.transaction(async (transaction) => {
+      const [row] = await transaction.query<InboxRow>(this.#lock, [[inbox]]);
+      return row?.members?.includes(session) ? change(transaction, row) : undefined;
+    });
+  }
+}
+
+/**
+ * Returns a statement that claims the messages in a range which nobody has and whose keys are free. `found` counts them, also those that have
+ * too many bytes. Its values are inbox, place, limit, bytes and session.
+ */
+function claimStatement(
+  database: PostgresDatabase,
+  keys: KeyMode,
+  range: string,
+  mayBeOwn: string,
+): Statement {
+  const keep =
+    keys === 'by_member'
+      ? `, kept AS (
+           INSERT INTO @key_member SELECT DISTINCT $1, m.sender, $5::bigint FROM claimed JOIN @message m ON m.inbox = $1 AND m.seq = claimed.seq
+           ON CONFLICT (inbox, key) DO UPDATE SET session = excluded.session
+         )`
+      : '';
+  return database.statement(
+    `WITH free AS (
+       SELECT m.seq, m.size FROM @message m LEFT JOIN @claim c ON c.inbox = m.inbox AND c.seq = m.seq
+       WHERE m.inbox = $1 AND ${range} AND ${keyRules[keys]}
+         AND (c.session IS NULL ${mayBeOwn} OR NOT EXISTS (SELECT FROM @session s WHERE s.epoch = c.session AND ${isLiving}))
+       ORDER BY m.seq LIMIT $3::int
+     ), next AS (
+       SELECT seq FROM (SELECT seq, sum(size) OVER (ORDER BY seq) AS upto, row_number() OVER (ORDER BY seq) AS place FROM free) AS k
+       WHERE upto <= $4::bigint OR place = 1
+     ), claimed AS (
+       INSERT INTO @claim AS c SELECT $1, seq, $5::bigint, false FROM next
+       ON CONFLICT (inbox, seq) DO UPDATE SET session = excluded.session,
+         was_out = c.was_out OR (c.session IS NOT NULL AND c.session <> excluded.session)
+       RETURNING seq
+     )${keep}
+     SELECT ${messageColumns('m')}, m.body, (SELECT count(*) FROM free) AS found
+     FROM claimed JOIN @message m ON m.inbox = $1 AND m.seq = claimed.seq`,
+  );
+}

@@ -1,0 +1,64 @@
+import type { InboxCluster, Tenure } from '../cluster/postgres-cluster.ts';
+import type { WakeUp } from '../cluster/wake-ups.ts';
+import type { Transaction } from '../database/attempt.ts';
+import type { PostgresDatabase } from '../database/database.ts';
+import type { Statement } from '../database/statement.ts';
+import type { Holders, WorkingSet } from './working-set.ts';
+
+/** Tells brokers what a transaction has changed in inboxes that they hold or share. */
+export class ToldBrokers {
+  readonly #cluster: InboxCluster;
+  readonly #nextOfKeys: Statement;
+
+  constructor(database: PostgresDatabase, cluster: InboxCluster) {
+    this.#cluster = cluster;
+    this.#nextOfKeys = database.statement(
+      `SELECT k.inbox, m.seq FROM unnest($1::text[], $2::text[]) AS k(inbox, key) CROSS JOIN LATERAL (
+         SELECT seq FROM @message WHERE inbox = k.inbox AND group_key = k.key ORDER BY seq LIMIT 1
+       ) AS m`,
+    );
+  }
+
+  /**
+   * Writes in a transaction, behind its changes, what other brokers are to look at. Returns what is to be done after the commit. `tenures` are
+   * those of this broker before the transaction.
+   */
+  async write(
+    transaction: Transaction,
+    set: WorkingSet,
+    tenures: ReadonlyMap<string, Tenure>,
+  ): Promise<() => void> {
+    const cluster = this.#cluster;
+    const freed = await this.#freed(transaction, set);
+    const woken: WakeUp[] = [];
+    for (const { name: inbox, headSeq, before, ...holders } of set.inboxes())
+      if (headSeq !== before.headSeq) for (const session of othersOf(holders)) woken.push({ session, inbox });
+    for (const { inbox, seq } of freed)
+      for (const session of othersOf(set.inbox(inbox))) woken.push({ session, inbox, seq });
+    cluster.wakeUps.write(transaction, woken);
+    return () => {
+      cluster.wakeUps.notify(woken);
+      for (const { inbox, seq } of freed) cluster.freed(inbox, [seq]);
+      for (const inbox of set.fenced) cluster.lost(inbox, tenures.get(inbox));
+    };
+  }
+
+  /** Returns the messages of shared inboxes that are the next of their keys, because the one before has ended. */
+  async #freed(transaction: Transaction, set: WorkingSet): Promise<{ inbox: string; seq: number }[]> {
+    const inboxes: string[] = [];
+    const keys: string[] = [];
+    for (const { isSettled, place, shared, group } of set.messages()) {
+      if (!isSettled || place !== 'pending' || group?.key === undefined) continue;
+      if (set.inbox(shared.inbox).members.length === 0) continue;
+      inboxes.push(shared.inbox);
+      keys.push(group.key);
+    }
+    if (keys.length === 0) return [];
+    return transaction.query<{ inbox: string; seq: number }>(this.#nextOfKeys, [inboxes, keys]);
+  }
+}
+
+/** The sessions of the other brokers that hold or share an inbox. */
+function othersOf({ holder, members }: Holders): number[] {
+  return [holder, ...members].flatMap((one) => (one?.isThis === false ? [one.session] : []));
+}

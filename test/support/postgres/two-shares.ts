@@ -1,0 +1,28 @@
+import type { ClusterListener } from '@signalbox/store';
+import { openPostgresStores } from '@signalbox/store-postgres';
+import { testSchema } from './test-store.ts';
+
+/** One broker's share in a schema, and what it was told. */
+export type Share = Awaited<ReturnType<typeof openPostgresStores>> & { heard: string[] };
+
+/** Two brokers' shares in one schema, and what each was told. */
+export async function openTwoShares() {
+  await using opening = new AsyncDisposableStack();
+  const schema = opening.use(await testSchema());
+  const open = async (broker: string): Promise<Share> => {
+    const opened = opening.use(await openPostgresStores({ ...schema, broker }));
+    const heard: string[] = [];
+    const listener: ClusterListener = {
+      wake: (inbox) => void heard.push(`wake ${inbox}`),
+      freed: (inbox, seqs) => void heard.push(`freed ${inbox} ${seqs}`),
+      lost: (inbox) => void heard.push(`lost ${inbox}`),
+      told: () => {},
+    };
+    opened.cluster.listen(listener);
+    return { ...opened, heard };
+  };
+  const one = await open('one');
+  const other = await open('other');
+  const opened = opening.move();
+  return { schema, one, other, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+}
