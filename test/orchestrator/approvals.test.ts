@@ -438,10 +438,13 @@ test('an approved call of a safe tool is made once, too: its start is written, a
   await stack.decide(approval!.id, { verdict: 'approve' });
   expect(await called).toHaveProperty('result.success', true);
   const key = { agent: 'rosa', requestId: 'first' };
-  expect(stack.journal.find(key)).toMatchObject({ startedAt: expect.any(Number), end: { outcome: 'ok' } });
+  expect(await stack.journal.find(key)).toMatchObject({
+    startedAt: expect.any(Number),
+    end: { outcome: 'ok' },
+  });
   // As a process leaves it that died after the start.
   const started = { agent: 'rosa', requestId: 'again', role: 'worker', tool: echo };
-  const record = stack.journal.approvals.of(key)!;
+  const record = (await stack.journal.approvals.of(key))!;
   await stack.journal.approvals.propose({ ...record, id: 'left', requestId: 'again' }, record.end);
   await stack.journal.start({ ...started, receivedAt: 1, startedAt: 2, inbox: 'i', lifetimeMs: 1000 });
   expect(await rosa.execute({ name: echo, arguments: { a: 1 } }, { requestId: 'again' })).toMatchObject({

@@ -57,9 +57,9 @@ test('what was started is found again after a kill -9, and so is how it ended', 
   );
   expect(await child.exited).toMatchObject({ signal: 'SIGKILL' });
   await using journal = await t.open();
-  expect(journal.find({ agent: 'rosa', requestId: 'started' })).toEqual(entry('started'));
-  expect(journal.find({ agent: 'rosa', requestId: 'ended' })).toEqual({ ...entry('ended'), end });
-  expect(journal.find({ agent: 'rosa', requestId: 'never' })).toBeUndefined();
+  expect(await journal.find({ agent: 'rosa', requestId: 'started' })).toEqual(entry('started'));
+  expect(await journal.find({ agent: 'rosa', requestId: 'ended' })).toEqual({ ...entry('ended'), end });
+  expect(await journal.find({ agent: 'rosa', requestId: 'never' })).toBeUndefined();
 });
 
 test('calls are told apart by agent and request, and come newest first', async () => {
@@ -69,8 +69,8 @@ test('calls are told apart by agent and request, and come newest first', async (
   await journal.start(call('one', { agent: 'walt', receivedAt: 3, thread: 'build-7' }));
   await journal.start(call('two', { receivedAt: 2 }));
   await journal.finish({ agent: 'walt', requestId: 'one' }, end);
-  expect(journal.find({ agent: 'rosa', requestId: 'one' })).not.toHaveProperty('end');
-  expect(journal.find({ agent: 'walt', requestId: 'one' })).toMatchObject({ thread: 'build-7' });
+  expect(await journal.find({ agent: 'rosa', requestId: 'one' })).not.toHaveProperty('end');
+  expect(await journal.find({ agent: 'walt', requestId: 'one' })).toMatchObject({ thread: 'build-7' });
   const names = (calls: Pick<StartedCall, 'agent' | 'requestId'>[]) =>
     calls.map(({ agent, requestId }) => `${agent} ${requestId}`);
   expect(names(await journal.list({ limit: 10 }))).toEqual(['walt one', 'rosa two', 'rosa one']);
@@ -123,11 +123,11 @@ test('the first end counts, and one without a start is nothing', async () => {
   await using journal = await t.open();
   const key = { agent: 'rosa', requestId: 'r' };
   await journal.finish(key, end);
-  expect(journal.find(key)).toBeUndefined();
+  expect(await journal.find(key)).toBeUndefined();
   await journal.start(call('r'));
   await journal.finish(key, end);
   await journal.finish(key, { outcome: 'internal', finishedAt: 999, reply: '{}' });
-  expect(journal.find(key)).toEqual({ ...entry('r'), end });
+  expect(await journal.find(key)).toEqual({ ...entry('r'), end });
 });
 
 test('a stored reply is dropped; one that is late, waits, was refused or that nobody knows of is kept', async () => {
@@ -143,9 +143,10 @@ test('a stored reply is dropped; one that is late, waits, was refused or that no
     }
   }
   await using journal = await t.open();
-  const kept = ways.map((requestId) => journal.find({ agent: 'rosa', requestId })?.end?.reply !== undefined);
+  const found = await Promise.all(ways.map((requestId) => journal.find({ agent: 'rosa', requestId })));
+  const kept = found.map((entry) => entry?.end?.reply !== undefined);
   expect(kept).toEqual([false, true, true, true, true]);
-  expect(journal.find({ agent: 'rosa', requestId: 'stored' })).toHaveProperty('end.outcome', 'ok');
+  expect(await journal.find({ agent: 'rosa', requestId: 'stored' })).toHaveProperty('end.outcome', 'ok');
   const listed = await journal.listOf('rosa', { limit: 9 });
   const isKept = new Map(listed.map((one) => [one.requestId, one.end?.isReplyKept]));
   expect(ways.map((requestId) => isKept.get(requestId))).toEqual(kept);
@@ -157,20 +158,21 @@ test('a call that is safe to repeat is written with its end, and never over one 
   const { startedAt: _, ...safe } = call('safe', { tool: 'mcp_counter__echo' });
   await journal.record(safe, end);
   const { startedAt: __, ...written } = entry('safe');
-  expect(journal.find({ agent: 'rosa', requestId: 'safe' })).toEqual({
+  expect(await journal.find({ agent: 'rosa', requestId: 'safe' })).toEqual({
     ...written,
     tool: 'mcp_counter__echo',
     end,
   });
   await journal.start(call('started'));
   await journal.record(call('started'), end);
-  expect(journal.find({ agent: 'rosa', requestId: 'started' })).toEqual(entry('started'));
+  expect(await journal.find({ agent: 'rosa', requestId: 'started' })).toEqual(entry('started'));
 });
 
 test('a call whose reply is to be kept has an entry that is no start, outlives a kill of the process, and keeps its reply', async () => {
   await using t = await journalFile();
   const ids = ['safe', 'unsafe', 'ended'];
-  const find = (journal: Journal) => ids.map((requestId) => journal.find({ agent: 'rosa', requestId }));
+  const find = (journal: Journal) =>
+    Promise.all(ids.map((requestId) => journal.find({ agent: 'rosa', requestId })));
   {
     await using journal = await t.open();
     await journal.start(call('ended'));
@@ -179,7 +181,7 @@ test('a call whose reply is to be kept has an entry that is no start, outlives a
     await journal.start(call('unsafe'));
   }
   await using journal = await t.open();
-  expect(find(journal)).toMatchObject([
+  expect(await find(journal)).toMatchObject([
     { wasStarted: false, isKept: true },
     { wasStarted: true, isKept: true, startedAt: 200 },
     { wasStarted: true, isKept: false },
@@ -188,8 +190,8 @@ test('a call whose reply is to be kept has an entry that is no start, outlives a
     await journal.finish({ agent: 'rosa', requestId }, end);
     journal.settle({ agent: 'rosa', requestId }, 'stored');
   }
-  await vi.waitFor(() => expect(find(journal).every((found) => found?.isSettled)).toBe(true));
-  const replies = find(journal).map((found) => found?.end?.reply);
+  await vi.waitFor(async () => expect((await find(journal)).every((found) => found?.isSettled)).toBe(true));
+  const replies = (await find(journal)).map((found) => found?.end?.reply);
   expect(replies).toEqual([end.reply, end.reply, undefined]);
 });
 
@@ -203,7 +205,7 @@ test('what is settled when the journal closes is settled when it opens again', a
     journal.settle(key, 'stored');
   }
   await using journal = await t.open();
-  expect(journal.find(key)?.end).toEqual({ outcome: 'ok', finishedAt: 300 });
+  expect((await journal.find(key))?.end).toEqual({ outcome: 'ok', finishedAt: 300 });
 });
 
 test('a settled call is forgotten after its time, counted while the journal is open; one that is not settled never is', async () => {
@@ -221,11 +223,11 @@ test('a settled call is forgotten after its time, counted while the journal is o
   passed += 24 * hour;
   await using journal = await t.open(options);
   passed += hour / 2;
-  await vi.waitFor(() => expect(journal.find(key('early'))).toBeUndefined());
-  expect(journal.find(key('late'))).toBeDefined();
+  await vi.waitFor(async () => expect(await journal.find(key('early'))).toBeUndefined());
+  expect(await journal.find(key('late'))).toBeDefined();
   passed += 100 * hour;
-  await vi.waitFor(() => expect(journal.find(key('late'))).toBeUndefined());
-  expect(journal.find(key('open'))).toEqual(entry('open'));
+  await vi.waitFor(async () => expect(await journal.find(key('late'))).toBeUndefined());
+  expect(await journal.find(key('open'))).toEqual(entry('open'));
 });
 
 test('a call is in doubt when its lifetime is over and nothing says that it is settled, unless it runs', async () => {
@@ -266,9 +268,9 @@ test('too many calls or bytes are forgotten from the oldest settled one on, neve
   const reply = 'x'.repeat(2_000);
   await journal.finish({ agent: 'rosa', requestId: 'a' }, { ...end, reply });
   await journal.finish({ agent: 'rosa', requestId: 'e' }, { ...end, reply });
-  const replyOf = (requestId: string) => journal.find({ agent: 'rosa', requestId })?.end?.reply;
-  await vi.waitFor(() => expect(replyOf('e')).toBeUndefined());
-  expect(replyOf('a')).toBe(reply);
+  const replyOf = async (requestId: string) => (await journal.find({ agent: 'rosa', requestId }))?.end?.reply;
+  await vi.waitFor(async () => expect(await replyOf('e')).toBeUndefined());
+  expect(await replyOf('a')).toBe(reply);
 });
 
 const notWritten = (error: unknown) => expect.unreachable(String(error));
@@ -395,15 +397,15 @@ test('a damaged row tells only that its call was started, and to the broker the 
   scratch(t.file, 'unreadable');
   {
     await using journal = await t.open({ onDamage });
-    expect(journal.find(find('whole'))).toMatchObject({ end });
-    expect(journal.find(find('scratched-reply'))).not.toHaveProperty('end');
+    expect(await journal.find(find('whole'))).toMatchObject({ end });
+    expect(await journal.find(find('scratched-reply'))).not.toHaveProperty('end');
   }
   expect(reports).toEqual([]);
   scratch(t.file, 'scratched-tool');
   {
     await using journal = await t.open({ onDamage });
-    expect(journal.find(find('scratched-start'))).not.toHaveProperty('end');
-    expect(journal.find(find('whole'))).toMatchObject({ end });
+    expect(await journal.find(find('scratched-start'))).not.toHaveProperty('end');
+    expect(await journal.find(find('whole'))).toMatchObject({ end });
     expect(journal.claim('inbox', () => expect.fail()).previous).toEqual([]);
   }
   expect(reports).toEqual([expect.stringContaining(`${t.file} is damaged (1 rows)`)]);

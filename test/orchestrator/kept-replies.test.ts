@@ -35,9 +35,8 @@ async function startJournal(options: Partial<SqliteJournalOptions> = {}) {
     /** The ids of the calls whose replies the journal has. */
     async kept(agent: string) {
       const calls = await journal.listOf(agent, { limit: 10_000 });
-      const replied = calls.filter(
-        ({ requestId }) => journal.find({ agent, requestId })?.end?.reply !== undefined,
-      );
+      const entries = await Promise.all(calls.map(({ requestId }) => journal.find({ agent, requestId })));
+      const replied = calls.filter((_, at) => entries[at]?.end?.reply !== undefined);
       expect(replied).toEqual(calls.filter(({ end }) => end?.isReplyKept));
       return replied.map(({ requestId }) => requestId).sort();
     },

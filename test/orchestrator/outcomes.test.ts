@@ -155,7 +155,7 @@ test('a reply that its requester has no room for stays to be asked for, and othe
     state: 'finished',
     reply: { result: { structuredContent: { n: 1 } } },
   });
-  expect(stack.journal.find({ agent: 'rosa', requestId: 'full' })).toHaveProperty('end.reply');
+  expect(await stack.journal.find({ agent: 'rosa', requestId: 'full' })).toHaveProperty('end.reply');
 });
 
 test('a call whose start cannot be written down is not made, and one that needs no journal is', async () => {
@@ -207,11 +207,11 @@ test('a call whose start cannot be written down is not made, and one that needs 
   const begin = () => ask(stack, 'rosa', begins);
   for (let times = 0; times < 2; times++) expect(await begin()).toHaveProperty('error');
   const key = { agent: 'rosa', requestId: 'task' };
-  expect(failing.find(key)).toBeUndefined();
+  expect(await failing.find(key)).toBeUndefined();
   room.isFull = false;
   const answers = await Promise.all([begin(), begin()]);
   expect(answers).toMatchObject([{ data: { state: 'working' } }, { data: { state: 'working' } }]);
-  expect(failing.find(key)).toMatchObject({ isKept: true });
+  expect(await failing.find(key)).toMatchObject({ isKept: true });
   await writeFile(file, '');
   expect(await call).toHaveProperty('result.success', true);
 });

@@ -115,7 +115,7 @@ test('the reply of a safe call survives the orchestrator if it took 10 s or its 
   await leaving.close();
   await writeFile(open('left'), '');
   const key = { agent: 'rosa', requestId: 'left' };
-  await vi.waitFor(() => expect(stack.journal.find(key)?.end).toBeDefined());
+  await vi.waitFor(async () => expect((await stack.journal.find(key))?.end).toBeDefined());
 
   await stack.replaceOrchestrator();
   const reply = { result: { structuredContent: { highWater: 1 } } };

@@ -243,12 +243,12 @@ test('prompts and instructions of a pinned server are pinned, too, and resources
   await using server = await pinnedServer();
   await using journal = await openSqliteJournal({ file: server.journalFile });
   const value = { name: 'p0', description: 'As it was.' };
-  journal.pins.pin('odd', {
+  await journal.pins.pin('odd', {
     definitions: [{ kind: 'prompt', name: 'p0', hash: 'old', value }],
     firstOf: 'prompt',
   });
   const text = { kind: 'instructions' as const, name: 'instructions', hash: 'old', value: 'Odd.' };
-  journal.pins.pin('odd', { definitions: [text] });
+  await journal.pins.pin('odd', { definitions: [text] });
   const servers = { odd: { ...oddOffersServer(), definitions: 'pin' as const } };
   await using stack = await startToolStack({ journal, servers, counter: false });
   const { offers } = await stack.host.inventory();

@@ -44,11 +44,11 @@ test('the journal forgets a call only when the broker says that its request is s
     { op: 'call', tool: 'mcp_counter__gate', arguments: { file } },
     { id: 'running', timeoutMs: 20_000 },
   );
-  await vi.waitFor(() => expect(entryOf('running')).toBeDefined());
+  await vi.waitFor(async () => expect(await entryOf('running')).toBeDefined());
   passed += 30_000;
-  await vi.waitFor(() => expect(entryOf('unknown')).toBeUndefined());
-  expect([entryOf('running'), entryOf('elsewhere')]).not.toContain(undefined);
+  await vi.waitFor(async () => expect(await entryOf('unknown')).toBeUndefined());
+  expect([await entryOf('running'), await entryOf('elsewhere')]).not.toContain(undefined);
   await writeFile(file, '');
   expect(await running).toMatchObject({ status: 'completed' });
-  await vi.waitFor(() => expect(entryOf('running')).toBeUndefined());
+  await vi.waitFor(async () => expect(await entryOf('running')).toBeUndefined());
 });

@@ -200,7 +200,7 @@ test('A call whose result is kept has ended, also if the orchestrator died befor
   const kept = await keeping.results.keep(key, whole);
   const { result } = await executor.execute(call, { requestId: 'kept' });
   expect(kept).toMatchObject({ preview: { content: result!.content } });
-  expect(journal.find(key)?.end).toMatchObject({ outcome: 'ok' });
+  expect((await journal.find(key))?.end).toMatchObject({ outcome: 'ok' });
 });
 
 test('Where there is no room, a result is shown whole and says why; one that no message takes is refused with both reasons.', async () => {

@@ -188,7 +188,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   const digests = new ToolDigests();
   const approvals =
     journal &&
-    new Approvals({
+    (await Approvals.open({
       store: journal.approvals,
       client,
       policy: () => catalogs.policy.approvals,
@@ -207,7 +207,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
       monotonic,
       fault,
       log,
-    });
+    }));
   if (approvals) {
     starting.use(approvals);
     starting.defer(host.onInventoryChanged(() => setImmediate(() => approvals.definitionsChanged())));
@@ -362,7 +362,7 @@ async function answerRequest(
   const endTurn = (message.body?.length ?? 0) > largeLength ? await reading.next() : undefined;
   const full = place.take(message.body ?? '');
   // A request that may have started needs its answer, which is not that it did not run.
-  const isRefused = full && !mayHaveStarted(callDeps, message);
+  const isRefused = full && !(await mayHaveStarted(callDeps, message));
   const { request, refusal } = isRefused ? { refusal: full } : readRequest(message.body);
   endTurn?.();
   if (request?.op === 'call') return await serveCall(callDeps, { request: served, body: request, place });
@@ -381,17 +381,17 @@ async function answerRequest(
 }
 
 /** Whether a call with this message may have run before, here or in another orchestrator, or has waited for a decision. */
-function mayHaveStarted(
+async function mayHaveStarted(
   { journal, ownership, approvals }: CallDeps,
   { id, from, seq }: ServedRequest['message'],
-): boolean {
+): Promise<boolean> {
   const key = { agent: from.agent, requestId: id };
-  const isKnown = journal?.find(key) !== undefined || approvals?.of(key) !== undefined;
-  return isKnown || ownership.mayHaveStartedElsewhere(seq);
+  if (ownership.mayHaveStartedElsewhere(seq)) return true;
+  return (await journal?.find(key)) !== undefined || (await approvals?.of(key)) !== undefined;
 }
 
-function keptReplyOf(journal: Journal, key: CallKey): McpReply | undefined {
-  const reply = journal.find(key)?.end?.reply;
+async function keptReplyOf(journal: Journal, key: CallKey): Promise<McpReply | undefined> {
+  const reply = (await journal.find(key))?.end?.reply;
   return reply === undefined ? undefined : sentReply(reply);
 }
 

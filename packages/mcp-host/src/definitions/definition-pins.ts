@@ -28,12 +28,17 @@ export interface NewPins {
   firstOf?: DefinitionKind;
 }
 
-/** Keeps pins on disk. Its methods throw a `SignalboxError` if that fails. */
+/** Keeps pins on disk. Its methods reject with a `SignalboxError` if that fails. */
 export interface DefinitionPins {
   /** Reads what is pinned of a server. */
-  of(server: string): ServerPins;
+  of(server: string): Promise<ServerPins>;
   /** Reads the definition of a pin; `undefined` if there is none, or its record is damaged. */
-  definition(server: string, key: DefinitionKey): unknown;
-  /** Replaces pins of a server, or adds some. They are on disk when this returns. Returns them. */
-  pin(server: string, pins: NewPins): Pin[];
+  definition(server: string, key: DefinitionKey): Promise<unknown>;
+  /**
+   * Replaces pins of a server, or adds some. Resolves with them when they are on disk. If another host was the first that saw the kind,
+   * nothing is written, and it resolves with the pins of that one.
+   */
+  pin(server: string, pins: NewPins): Promise<readonly Pin[]>;
+  /** Calls `listener` when another host may have changed pins of any server. Returns the function that unsubscribes it. */
+  onChanged(listener: () => void): () => void;
 }

@@ -20,13 +20,16 @@ export interface SeenDefinition extends DefinitionKey {
   hash: string;
 }
 
-/** Compares what a server offers with its pins. The first list of each kind is pinned. */
+/** Compares what a server offers with its pins. The first list of each kind is pinned. Before the pins are known, everything is withheld. */
 export class ServerDefinitions {
   readonly #server: string;
   readonly #store: DefinitionPins;
   readonly #onPinned: (kind: DefinitionKind, count: number) => void;
-  readonly #pins: Map<string, Pin>;
-  readonly #seen: Set<DefinitionKind>;
+  #pins = new Map<string, Pin>();
+  #seen = new Set<DefinitionKind>();
+  #isRead = false;
+  /** One list is met after the other, also if several instances of the server show theirs at once. */
+  #last: Promise<void> = Promise.resolve();
   readonly #offered = new Map<DefinitionKind, readonly Definition[]>();
   #problem: string | undefined;
 
@@ -39,9 +42,6 @@ export class ServerDefinitions {
     this.#server = server;
     this.#store = store;
     this.#onPinned = onPinned;
-    const { seen, pins } = store.of(server);
-    this.#seen = new Set(seen);
-    this.#pins = new Map(pins.map((pin) => [keyText(pin), pin]));
   }
 
   /** Why definitions could not be pinned; all of them are withheld then. */
@@ -50,12 +50,23 @@ export class ServerDefinitions {
   }
 
   /**
-   * Takes what the server offers of a kind now, and returns which definitions are withheld. The first time, all are pinned. Those that
-   * can't be written to the disk are withheld.
+   * Pins a list of a kind that nobody has seen before. Each list is met before it is reviewed. Never rejects: what can't be written to
+   * the disk is withheld, and pinned when it is met again.
    */
+  meet(kind: DefinitionKind, offered: readonly Definition[]): Promise<void> {
+    this.#last = this.#last.then(() => this.#meet(kind, offered));
+    return this.#last;
+  }
+
+  /** Reads the pins again, because another host may have changed them. Never rejects: those that were known stay then. */
+  readAgain(): Promise<void> {
+    this.#last = this.#last.then(() => this.#read());
+    return this.#last;
+  }
+
+  /** Takes what the server offers of a kind now, and returns which definitions are withheld. */
   review(kind: DefinitionKind, offered: readonly Definition[]): ChangedDefinitions {
     this.#offered.set(kind, offered);
-    if (!this.#seen.has(kind)) this.#pinFirst(kind, offered);
     return changedAmong(this.#pins, offered);
   }
 
@@ -74,25 +85,27 @@ export class ServerDefinitions {
   }
 
   /** Reads the definition that is pinned; `undefined` if there is none, or its record is damaged. */
-  pinnedValue(key: DefinitionKey): unknown {
+  pinnedValue(key: DefinitionKey): Promise<unknown> {
     return this.#store.definition(this.#server, key);
   }
 
   /**
    * Pins definitions that the server offers now. If it offers another one than somebody has seen, nothing is pinned, and the keys of
-   * those are returned. Throws the errors of the store.
+   * those are returned. Rejects with the errors of the store.
    */
-  accept(seen: readonly SeenDefinition[], by: string): DefinitionKey[] {
+  async accept(seen: readonly SeenDefinition[], by: string): Promise<DefinitionKey[]> {
     const offered = new Map([...this.#offered.values()].flat().map((one) => [keyText(one), one]));
     const moved = seen.filter((one) => offered.get(keyText(one))?.hash !== one.hash);
     if (moved.length > 0) return moved.map(({ kind, name }) => ({ kind, name }));
-    this.#pin({ definitions: seen.map((one) => offered.get(keyText(one))!), by });
+    await this.#pin({ definitions: seen.map((one) => offered.get(keyText(one))!), by });
     return [];
   }
 
-  #pinFirst(kind: DefinitionKind, definitions: readonly Definition[]): void {
+  async #meet(kind: DefinitionKind, definitions: readonly Definition[]): Promise<void> {
+    if (!this.#isRead) await this.#read();
+    if (!this.#isRead || this.#seen.has(kind)) return;
     try {
-      this.#pin({ definitions, firstOf: kind });
+      await this.#pin({ definitions, firstOf: kind });
     } catch (thrown) {
       this.#problem = `its definitions could not be pinned, so that they are withheld: ${messageOf(thrown)}`;
       return;
@@ -102,8 +115,21 @@ export class ServerDefinitions {
     if (definitions.length > 0) this.#onPinned(kind, definitions.length);
   }
 
-  #pin(pins: Parameters<DefinitionPins['pin']>[1]): void {
-    for (const pin of this.#store.pin(this.#server, pins)) this.#pins.set(keyText(pin), pin);
+  async #read(): Promise<void> {
+    try {
+      const { seen, pins } = await this.#store.of(this.#server);
+      this.#seen = new Set(seen);
+      this.#pins = new Map(pins.map((pin) => [keyText(pin), pin]));
+      this.#isRead = true;
+      this.#problem = undefined;
+    } catch (thrown) {
+      if (!this.#isRead)
+        this.#problem = `its pins could not be read, so that its definitions are withheld: ${messageOf(thrown)}`;
+    }
+  }
+
+  async #pin(pins: Parameters<DefinitionPins['pin']>[1]): Promise<void> {
+    for (const pin of await this.#store.pin(this.#server, pins)) this.#pins.set(keyText(pin), pin);
   }
 }
 

@@ -32,7 +32,7 @@ export interface McpHostOptions {
    * left behind, and where servers have the folders that `${data}` stands for. Only one host at a time may use it.
    */
   stateDir?: string;
-  /** Keeps the pins of servers with `definitions: pin`, which needs it. Only one host at a time may use it. */
+  /** Keeps the pins of servers with `definitions: pin`, which needs it. */
   pins?: DefinitionPins;
   /** The number of processes that all stdio servers together may run; 64 unless set. */
   maxProcesses?: number;
@@ -100,13 +100,13 @@ export interface McpHost extends AsyncDisposable {
   /** Compares the definitions that pinned servers offer with those that are pinned, server by server. */
   definitions(server?: string): HostedDefinition[];
   /** Reads a pinned value; `undefined` if nothing is pinned, or the record is damaged. */
-  pinnedValue(server: string, key: DefinitionKey): unknown;
+  pinnedValue(server: string, key: DefinitionKey): Promise<unknown>;
   /**
    * Pins definitions that are withheld, and offers them from now on. `by` is the operator who has seen them. If the server now offers
-   * another definition than one of those, nothing is pinned, and the keys of the definitions that differ are returned. Throws
-   * `server_not_found`, or the errors of the store of pins.
+   * another definition than one of those, nothing is pinned, and the keys of the definitions that differ are returned. Rejects
+   * with `server_not_found`, or the errors of the store of pins.
    */
-  acceptDefinitions(server: string, seen: readonly SeenDefinition[], by: string): DefinitionKey[];
+  acceptDefinitions(server: string, seen: readonly SeenDefinition[], by: string): Promise<DefinitionKey[]>;
   /**
    * Calls `listener` with each change of a server: those since the start if it is the first listener, or else those from now on.
    * Returns the function that unsubscribes it.

@@ -131,12 +131,16 @@ class RunningHost implements McpHost {
     });
   }
 
-  pinnedValue(server: string, key: DefinitionKey): unknown {
+  async pinnedValue(server: string, key: DefinitionKey): Promise<unknown> {
     return this.#registry.servers.get(server)?.definitions?.pinnedValue(key);
   }
 
-  acceptDefinitions(server: string, seen: readonly SeenDefinition[], by: string): DefinitionKey[] {
-    return this.#registry.named(server).acceptDefinitions(seen, by);
+  async acceptDefinitions(
+    server: string,
+    seen: readonly SeenDefinition[],
+    by: string,
+  ): Promise<DefinitionKey[]> {
+    return await this.#registry.named(server).acceptDefinitions(seen, by);
   }
 
   onServerEvent(listener: (event: ServerEvent) => void): () => void {

@@ -7,7 +7,7 @@ import { instanceFor, listingInstance } from '../config/instance-name.ts';
 import type { McpServerConfig } from '../config/server-config.ts';
 import { limitsOf } from '../config/server-limits.ts';
 import { type EffectivePolicy, policyOf } from '../config/server-policy.ts';
-import type { DefinitionKey } from '../definitions/definition.ts';
+import { type DefinitionKey, definitionsOf, definitionsOfInstructions } from '../definitions/definition.ts';
 import { definitionChangedError } from '../definitions/definition-changed.ts';
 import { reviewedOffers, reviewedTools } from '../definitions/reviewed-lists.ts';
 import { type SeenDefinition, ServerDefinitions } from '../definitions/server-definitions.ts';
@@ -88,11 +88,12 @@ export class HostedServer {
       if (this.#offers.take(offers)) this.#calls.forgetAnswers();
       this.#reviewOffers();
     };
+    const onRead = (read: { tools?: ToolList; offers?: ReadOffers }) => this.#meet(read);
     const onUpdated = (key: string, uri: string) => {
       if (this.#followers.tell(key, uri)) this.#calls.forgetAnswers();
     };
     const followedBy = (key: string) => this.#followers.urisOf(key);
-    const events = { onList, onOffers, onUpdated, followedBy, onReady: () => this.#noteSignIn() };
+    const events = { onRead, onList, onOffers, onUpdated, followedBy, onReady: () => this.#noteSignIn() };
     this.#questions = new QuestionCounts({ server: name, now: deps.now, log: deps.log });
     const facts = { name, config, authorizer: this.#authorizer, questions: this.#questions };
     this.#instances = new ServerInstances({ ...facts, ...events }, deps);
@@ -248,15 +249,11 @@ export class HostedServer {
   }
 
   /** Does what {@link McpHost.acceptDefinitions} does. */
-  acceptDefinitions(seen: readonly SeenDefinition[], by: string): DefinitionKey[] {
+  async acceptDefinitions(seen: readonly SeenDefinition[], by: string): Promise<DefinitionKey[]> {
     const { definitions } = this;
     if (!definitions) return seen.map(({ kind, name }) => ({ kind, name }));
-    const moved = definitions.accept(seen, by);
-    if (moved.length === 0) {
-      this.#reviewTools();
-      this.#reviewOffers();
-      this.#deps.onChanged();
-    }
+    const moved = await definitions.accept(seen, by);
+    if (moved.length === 0) this.#reviewAll();
     return moved;
   }
 
@@ -348,10 +345,31 @@ export class HostedServer {
   #definitionsOf({ definitions }: McpServerConfig): ServerDefinitions | undefined {
     const { pins, tell } = this.#deps;
     if (definitions !== 'pin' || !pins) return undefined;
-    return new ServerDefinitions(this.name, pins, (kind, count) => {
+    const own = new ServerDefinitions(this.name, pins, (kind, count) => {
       const reason = kind === 'instructions' ? kind : `${count} ${kind}${count === 1 ? '' : 's'}`;
       tell({ server: this.name, change: 'pinned', reason });
     });
+    const unsubscribe = pins.onChanged(() => void own.readAgain().then(() => this.#reviewAll()));
+    this.#ended.signal.addEventListener('abort', unsubscribe, { once: true });
+    return own;
+  }
+
+  /** Pins what is seen for the first time, before it is offered. */
+  async #meet({ tools, offers }: { tools?: ToolList; offers?: ReadOffers }): Promise<void> {
+    const { definitions } = this;
+    if (!definitions) return;
+    if (tools) await definitions.meet('tool', definitionsOf('tool', tools.tools));
+    if (!offers) return;
+    if (!offers.unread.includes('prompts'))
+      await definitions.meet('prompt', definitionsOf('prompt', offers.prompts));
+    await definitions.meet('instructions', definitionsOfInstructions(offers.instructions));
+  }
+
+  /** Has everything offered that is as pinned now. */
+  #reviewAll(): void {
+    this.#reviewTools();
+    this.#reviewOffers();
+    this.#deps.onChanged();
   }
 
   /** Offers the tools whose definitions match their pins. The card's list is checked only until the server has listed its own. */
@@ -407,6 +425,7 @@ export class HostedServer {
     const card = await readServerCard(this.config.card, options);
     this.#cardProblem = 'problem' in card ? card.problem : undefined;
     if ('list' in card) {
+      await this.#meet({ tools: card.list });
       this.#lists.card = card.list;
       this.#reviewTools();
     }

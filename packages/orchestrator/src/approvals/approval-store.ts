@@ -32,18 +32,18 @@ export interface ApprovalStore {
   use(request: CallKey): Promise<void>;
   /** Notes that a further request gets the reply of the call that an approval is about. */
   attach(id: string, request: CallKey): Promise<void>;
-  /** Returns the approval of a request, its own or the one that it is attached to. Asking is cheap, also for a request without any. */
-  of(request: CallKey): ApprovalRecord | undefined;
-  /** Returns the approval with this id. */
-  find(id: string): ApprovalRecord | undefined;
-  /** Returns the newest approval of an agent's call with this key. */
-  findByKey(agent: string, idempotencyKey: string): ApprovalRecord | undefined;
+  /** Reads the approval of a request, its own or the one that it is attached to. Asking is cheap, also for a request without any. */
+  of(request: CallKey): Promise<ApprovalRecord | undefined>;
+  /** Reads the approval with this id. */
+  find(id: string): Promise<ApprovalRecord | undefined>;
+  /** Reads the newest approval of an agent's call with this key. */
+  findByKey(agent: string, idempotencyKey: string): Promise<ApprovalRecord | undefined>;
   /** Lists the approvals that have not ended, oldest first. */
-  pending(): ApprovalRecord[];
+  pending(): Promise<ApprovalRecord[]>;
   /** Lists approvals, newest first, each with its number. */
-  list(query: ApprovalQuery): NumberedApproval[];
+  list(query: ApprovalQuery): Promise<NumberedApproval[]>;
   /** Lists the standing approvals, also those whose time is over. */
-  standing(): StandingRecord[];
+  standing(): Promise<StandingRecord[]>;
   /** Removes a standing approval. */
   removeStanding(id: string): Promise<void>;
 }

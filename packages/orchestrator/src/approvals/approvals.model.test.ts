@@ -37,28 +37,30 @@ class Stack implements AsyncDisposable {
   requestState: FoundState = 'open';
   readonly #directory: string;
   #journal: Awaited<ReturnType<typeof openSqliteJournal>>;
-  approvals: Approvals;
+  approvals!: Approvals;
   #ids = 0;
   #cancels = new Map<number, AbortController>();
 
   private constructor(directory: string, journal: Awaited<ReturnType<typeof openSqliteJournal>>) {
     this.#directory = directory;
     this.#journal = journal;
-    this.approvals = this.#open();
   }
 
   static async start(options: Partial<SqliteJournalOptions> = {}): Promise<Stack> {
     const directory = await mkdtemp(join(tmpdir(), 'approvals-'));
-    return new Stack(directory, await openSqliteJournal({ file: join(directory, 'journal.db'), ...options }));
+    const journal = await openSqliteJournal({ file: join(directory, 'journal.db'), ...options });
+    const stack = new Stack(directory, journal);
+    stack.approvals = await stack.#open();
+    return stack;
   }
 
-  #open(settings: Partial<ApprovalsDeps> = {}): Approvals {
-    return new Approvals({
+  #open(settings: Partial<ApprovalsDeps> = {}): Promise<Approvals> {
+    return Approvals.open({
       store: this.#journal.approvals,
       client: { find: async (requests) => requests.map(() => this.requestState) },
       policy: () => ({ roles: {}, deadlineMs, notify: [] }),
       definitionHash: () => this.definition,
-      replyOf: () => undefined,
+      replyOf: async () => undefined,
       notify: () => {},
       audit: { record: () => {} },
       minterOf: async () => undefined,
@@ -76,7 +78,7 @@ class Stack implements AsyncDisposable {
     this.approvals.close();
     await this.#journal[Symbol.asyncDispose]();
     this.#journal = await openSqliteJournal({ file: join(this.#directory, 'journal.db') });
-    this.approvals = this.#open(settings);
+    this.approvals = await this.#open(settings);
     this.#cancels = new Map();
   }
 
@@ -106,13 +108,13 @@ class Stack implements AsyncDisposable {
     this.#cancels.get(n)?.abort();
   }
 
-  stateOf(n: number): string | undefined {
-    const record = this.approvals.of({ agent: 'rosa', requestId: `r${n}` });
+  async stateOf(n: number): Promise<string | undefined> {
+    const record = await this.approvals.of({ agent: 'rosa', requestId: `r${n}` });
     return record && (record.end?.state ?? 'pending');
   }
 
-  idOf(n: number): string | undefined {
-    return this.approvals.of({ agent: 'rosa', requestId: `r${n}` })?.id;
+  async idOf(n: number): Promise<string | undefined> {
+    return (await this.approvals.of({ agent: 'rosa', requestId: `r${n}` }))?.id;
   }
 
   list(before: number | undefined, limit: number) {
@@ -156,7 +158,8 @@ test('whatever happens in whatever order, an approval ends once, by what came fi
       const model = new Map<number, ModelCall>();
       for (const step of sequence) {
         await run(stack, model, step);
-        for (const [n, { state }] of model) expect(stack.stateOf(n), JSON.stringify(sequence)).toBe(state);
+        for (const [n, { state }] of model)
+          expect(await stack.stateOf(n), JSON.stringify(sequence)).toBe(state);
       }
     }),
     {
@@ -206,7 +209,7 @@ async function runOnCall(
     return;
   }
   const kinds = op === 'race' ? (['approve', 'deny'] as const) : ([op] as const);
-  const id = stack.idOf(n) ?? 'none';
+  const id = (await stack.idOf(n)) ?? 'none';
   const by = { tokenId: 't', agent: 'operator' };
   const replies = await Promise.all(
     kinds.map((kind) => stack.approvals.decide(id, { kind, by, reason: 'so' })),
@@ -269,18 +272,18 @@ test('10,000 approvals that were decided are listed in pages, newest first, each
   await using stack = await Stack.start();
   await stack.fill(10_000);
   const all = Array.from({ length: 10_000 }, (_, n) => `old${9_999 - n}`);
-  expect(listedTo(stack, { agent: 'operator', address: 'operator', role: 'operator' })).toEqual(all);
+  expect(await listedTo(stack, { agent: 'operator', address: 'operator', role: 'operator' })).toEqual(all);
   const approver = { agent: 'lead', address: 'lead', role: 'lead' };
-  expect(listedTo(stack, { ...approver, token: { id: 't', approves: ['work*'] } })).toEqual(all);
-  expect(listedTo(stack, { ...approver, token: { id: 't', approves: ['reader'] } })).toEqual([]);
+  expect(await listedTo(stack, { ...approver, token: { id: 't', approves: ['work*'] } })).toEqual(all);
+  expect(await listedTo(stack, { ...approver, token: { id: 't', approves: ['reader'] } })).toEqual([]);
 });
 
 /** Reads all pages that an asker is shown. */
-function listedTo({ approvals }: Stack, asker: Sender): string[] {
+async function listedTo({ approvals }: Stack, asker: Sender): Promise<string[]> {
   const deps = { approvals, newApprovalId: () => 'x', now: () => 0 };
   const seen: string[] = [];
   for (let cursor: string | undefined; ; ) {
-    const reply = answerApprovals(deps, asker, { op: 'approvals', all: true, limit: 200, cursor });
+    const reply = await answerApprovals(deps, asker, { op: 'approvals', all: true, limit: 200, cursor });
     const page = approvalsReplySchema.parse('data' in reply ? reply.data : reply);
     seen.push(...page.approvals.map(({ id }) => id));
     cursor = page.cursor;
@@ -302,6 +305,7 @@ test('of approvals that have ended the newest are kept, and one that waits stays
   void stack.ask(0);
   await expect.poll(() => stack.stateOf(0)).toBe('pending');
   await stack.fill(20);
-  const kept = ['old19', 'old18', 'old17', 'old16', 'old15', stack.idOf(0)];
-  await expect.poll(() => stack.list(undefined, 100).map(({ record }) => record.id)).toEqual(kept);
+  const kept = ['old19', 'old18', 'old17', 'old16', 'old15', await stack.idOf(0)];
+  const listed = async () => (await stack.list(undefined, 100)).map(({ record }) => record.id);
+  await expect.poll(listed).toEqual(kept);
 });

@@ -36,8 +36,8 @@ import { type ApprovalLimits, defaultApprovalLimits, WaitingPlaces } from './wai
 export interface ApprovalsDeps extends Omit<OpenApprovalsDeps, 'places' | 'onEnded'> {
   store: ApprovalStore;
   policy: () => ApprovalPolicy;
-  /** Returns the reply to a call that has ended, for as long as it is kept. */
-  replyOf: (request: CallKey) => McpReply | undefined;
+  /** Reads the reply to a call that has ended, for as long as it is kept. */
+  replyOf: (request: CallKey) => Promise<McpReply | undefined>;
   /** Tells those whom the policy names of a call that waits. */
   notify: (record: ApprovalRecord) => void;
   /** Returns the minting token that issued that of an agent. */
@@ -94,20 +94,25 @@ export class Approvals implements Disposable {
   readonly #handBack = new Set<() => void>();
   #isClosed = false;
 
-  /** Reads what the store holds. */
-  constructor(deps: ApprovalsDeps) {
+  private constructor(
+    deps: ApprovalsDeps,
+    { pending, standing }: { pending: readonly ApprovalRecord[]; standing: readonly StandingRecord[] },
+  ) {
     this.#deps = deps;
     this.#places = new WaitingPlaces(deps.limits ?? defaultApprovalLimits, deps.monotonic);
-    this.standing = new StandingApprovals(deps.store, deps.now, deps.monotonic);
-    this.#open = new OpenApprovals({
-      ...deps,
-      places: this.#places,
-      onEnded: (record) => {
-        // Its own request may be gone, and others that are attached to it still wait.
-        const error = errorOfEnd(record);
-        if (error) this.#replies.answered(record.id, { error });
-      },
-    });
+    this.standing = new StandingApprovals(deps.store, standing, deps.now, deps.monotonic);
+    const onEnded = (record: ApprovalRecord): void => {
+      // Its own request may be gone, and others that are attached to it still wait.
+      const error = errorOfEnd(record);
+      if (error) this.#replies.answered(record.id, { error });
+    };
+    this.#open = new OpenApprovals({ ...deps, places: this.#places, onEnded }, pending);
+  }
+
+  /** Reads what the store holds, and goes on with it. */
+  static async open(deps: ApprovalsDeps): Promise<Approvals> {
+    const [pending, standing] = await Promise.all([deps.store.pending(), deps.store.standing()]);
+    return new Approvals(deps, { pending, standing });
   }
 
   /** Returns a hash of the present definition of a tool; `undefined` if no tool has this name now. */
@@ -115,14 +120,14 @@ export class Approvals implements Disposable {
     return this.#deps.definitionHash(tool);
   }
 
-  /** Returns the approval of a request, if it had to wait before. */
-  of(request: CallKey): ApprovalRecord | undefined {
+  /** Reads the approval of a request, if it had to wait before. */
+  of(request: CallKey): Promise<ApprovalRecord | undefined> {
     return this.#deps.store.of(request);
   }
 
-  /** Returns the approval with this id. */
-  find(id: string): ApprovalRecord | undefined {
-    return this.#open.get(id)?.record ?? this.#deps.store.find(id);
+  /** Reads the approval with this id. */
+  async find(id: string): Promise<ApprovalRecord | undefined> {
+    return this.#open.get(id)?.record ?? (await this.#deps.store.find(id));
   }
 
   /** Lists the approvals that have not ended, newest first. */
@@ -136,7 +141,7 @@ export class Approvals implements Disposable {
   }
 
   /** Lists approvals, also those that have ended, newest first. */
-  list(query: ApprovalQuery): NumberedApproval[] {
+  list(query: ApprovalQuery): Promise<NumberedApproval[]> {
     return this.#deps.store.list(query);
   }
 
@@ -146,7 +151,7 @@ export class Approvals implements Disposable {
     try {
       const minter = await this.#deps.minterOf(bound.agent);
       const standing = await this.#standingFor(bound);
-      const known = this.#deps.store.of(bound);
+      const known = await this.#deps.store.of(bound);
       this.#places.belongs(bound.agent, minter);
       return known ? await this.#resume(known, call, minter) : await this.#propose(call, minter, standing);
     } catch (thrown) {
@@ -167,7 +172,7 @@ export class Approvals implements Disposable {
   ): Promise<Decided | undefined> {
     const open = this.#open.get(id);
     if (!open) {
-      const record = this.#deps.store.find(id);
+      const record = await this.#deps.store.find(id);
       return record && { record, isDone: false };
     }
     const decided = await this.#open.decide(open, event, standing);
@@ -212,23 +217,23 @@ export class Approvals implements Disposable {
   }
 
   /** Reports that the reply to a call that waited is stored, or was refused. */
-  delivered(request: CallKey, how: 'stored' | 'waits' | 'refused'): void {
-    const record = this.#deps.store.of(request);
+  async delivered(request: CallKey, how: 'stored' | 'waits' | 'refused'): Promise<void> {
+    const record = await this.#recordOfRequest(request);
     if (record) this.#deps.audit.record(approvalEvents.answered({ ...record, ...request }, how));
   }
 
-  /** Gives the reply of an approval's call to the requests that are attached to it. */
-  answered(request: CallKey, reply: McpReply): void {
-    const record = this.#deps.store.of(request);
+  /** Gives the reply of an approval's call to the requests that are attached to it. The reply is in the journal already. */
+  async answered(request: CallKey, reply: McpReply): Promise<void> {
+    const record = await this.#recordOfRequest(request);
     if (record?.requestId !== request.requestId) return;
     this.#underWay.delete(record.id);
     this.#replies.answered(record.id, reply);
   }
 
   /** Notes that a call that waited has ended: its request, if it comes again, is not made by the same approval. */
-  ended(request: CallKey): void {
-    if (!this.#deps.store.of(request)) return;
-    this.#deps.store.use(request).catch((thrown) => this.#logFailure(request.requestId, thrown));
+  async ended(request: CallKey): Promise<void> {
+    if (!(await this.#recordOfRequest(request))) return;
+    await this.#deps.store.use(request).catch((thrown) => this.#logFailure(request.requestId, thrown));
   }
 
   /** Ends the approvals of calls whose tools are no longer those that they were. */
@@ -246,6 +251,16 @@ export class Approvals implements Disposable {
 
   [Symbol.dispose](): void {
     this.#open[Symbol.dispose]();
+  }
+
+  /** Reads the approval of a request that was answered. Of one that can't be read, nothing more is told. */
+  async #recordOfRequest(request: CallKey): Promise<ApprovalRecord | undefined> {
+    try {
+      return await this.#deps.store.of(request);
+    } catch (thrown) {
+      this.#logFailure(request.requestId, thrown);
+      return undefined;
+    }
   }
 
   /** Goes on with a request that came again. */
@@ -302,7 +317,9 @@ export class Approvals implements Disposable {
     allowed: StandingRecord | undefined,
   ): Promise<Decision> {
     const { bound, idempotencyKey } = call;
-    const same = this.#sameOf(call);
+    const decided = await this.#decidedSameOf(call);
+    // From here to the new record, nothing is waited for: of two calls that are the same, the second finds the first.
+    const same = this.#openSameOf(call) ?? decided;
     if (same && !isSameCall(same, bound)) {
       const why = `has the idempotency_key '${idempotencyKey}' of another call`;
       return { status: 'refused', error: unfitArguments(why) };
@@ -371,7 +388,7 @@ export class Approvals implements Disposable {
   }
 
   async #attach(record: ApprovalRecord, call: AskedCall, minter: string | undefined): Promise<Decision> {
-    const reply = record.end && this.#deps.replyOf(record);
+    const reply = record.end && (await this.#deps.replyOf(record));
     if (reply) return { status: 'answered', reply, of: record };
     const refusal = this.#places.refusalToAsk(call.bound, minter);
     if (refusal) return { status: 'refused', error: refusal };
@@ -389,19 +406,19 @@ export class Approvals implements Disposable {
     begin?: () => Promise<void>,
   ): Promise<Decision> {
     this.#places.take(bound.agent, minter);
+    const over = new AbortController();
     try {
       await begin?.();
-      const earlier = decisionOf(this.find(record.id) ?? record);
+      // No reply that comes while the journal is read may be missed.
+      const waiting = this.#replies.wait(record.id, AbortSignal.any([request.signal, over.signal]));
+      const earlier = decisionOf((await this.find(record.id)) ?? record);
       if (earlier.status === 'refused') return earlier;
-      const known = this.#deps.replyOf(record);
+      const known = await this.#deps.replyOf(record);
       if (known) return { status: 'answered', reply: known, of: record };
       onWait(record.id);
       tellWaiting(request, record, this.#deps.now());
-      const over = new AbortController();
-      const waiting = this.#replies.wait(record.id, AbortSignal.any([request.signal, over.signal]));
       if (await this.#isOver(record)) {
-        over.abort();
-        const late = this.#deps.replyOf(record);
+        const late = await this.#deps.replyOf(record);
         return late
           ? { status: 'answered', reply: late, of: record }
           : { status: 'refused', error: usedApproval(record) };
@@ -411,6 +428,7 @@ export class Approvals implements Disposable {
       const error = this.#isClosed ? undefined : endOfFollower(record, request.signal);
       return error ? { status: 'refused', error } : { status: 'handed_back' };
     } finally {
+      over.abort();
       this.#places.giveBack(bound.agent);
     }
   }
@@ -460,11 +478,8 @@ export class Approvals implements Disposable {
     }
   }
 
-  /**
-   * Finds the approval whose reply a call gets: of the same call of the same agent while that waits, or of a call with its key that waits
-   * or was approved.
-   */
-  #sameOf({ bound, idempotencyKey, joins }: AskedCall): ApprovalRecord | undefined {
+  /** Finds the approval whose reply a call gets: of the same call of the same agent, or of a call with its key, while that waits. */
+  #openSameOf({ bound, idempotencyKey, joins }: AskedCall): ApprovalRecord | undefined {
     if (!joins) return undefined;
     for (const { record, isEnding } of this.#open.all()) {
       if (record.agent !== bound.agent || isEnding) continue;
@@ -472,8 +487,13 @@ export class Approvals implements Disposable {
         idempotencyKey === undefined ? isSameCall(record, bound) : record.idempotencyKey === idempotencyKey;
       if (isSame) return record;
     }
-    if (idempotencyKey === undefined) return undefined;
-    const earlier = this.#deps.store.findByKey(bound.agent, idempotencyKey);
+    return undefined;
+  }
+
+  /** Reads the approval of a call with the same key that was approved: the call gets the reply of that one, too. */
+  async #decidedSameOf({ bound, idempotencyKey, joins }: AskedCall): Promise<ApprovalRecord | undefined> {
+    if (!joins || idempotencyKey === undefined) return undefined;
+    const earlier = await this.#deps.store.findByKey(bound.agent, idempotencyKey);
     return earlier?.end?.state === 'approved' ? earlier : undefined;
   }
 

@@ -53,7 +53,7 @@ export class OpenApproval implements Disposable {
     const write = async () => {
       await this.written;
       const isFirst = await store.end(id, end, isDone ? standing : undefined);
-      this.record = isFirst ? { ...this.record, end } : (store.find(id) ?? this.record);
+      this.record = isFirst ? { ...this.record, end } : ((await store.find(id)) ?? this.record);
     };
     this.#ending = write();
     try {

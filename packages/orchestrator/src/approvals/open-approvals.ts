@@ -20,7 +20,7 @@ const sweptAtOnce = 64;
 
 /** The dependencies of {@link OpenApprovals}. */
 export interface OpenApprovalsDeps {
-  store: Pick<ApprovalStore, 'pending' | 'end' | 'find'>;
+  store: Pick<ApprovalStore, 'end' | 'find'>;
   client: Pick<BrokerClient, 'find'>;
   /** Returns a hash of the present definition of a tool; `undefined` if no tool has this name now. */
   definitionHash: (tool: string) => string | undefined;
@@ -53,10 +53,10 @@ export class OpenApprovals implements Disposable {
   readonly #open = new Map<string, OpenApproval>();
   readonly #sweeping: NodeJS.Timeout;
 
-  /** Reads what the store holds. */
-  constructor(deps: OpenApprovalsDeps) {
+  /** `pending` is what the store holds. */
+  constructor(deps: OpenApprovalsDeps, pending: readonly ApprovalRecord[]) {
     this.#deps = deps;
-    for (const record of deps.store.pending()) this.add(record);
+    for (const record of pending) this.add(record);
     this.#sweeping = setInterval(() => void this.#sweep(), deps.sweepEveryMs ?? defaultSweepEveryMs).unref();
   }
 

@@ -7,10 +7,11 @@ test('a standing approval ends in time although the clock was set back, and at o
     ...{ id: 's1', agent: 'rosa', role: 'worker', tool: 'count', definitionHash: 'd1' },
     ...{ createdAt: 1_000_000, until: 1_060_000, by: { tokenId: 't1', agent: 'operator' } },
   };
-  const store = { standing: () => [standing], removeStanding: async () => {} };
+  const store = { removeStanding: async () => {} };
   const open = () =>
     new StandingApprovals(
       store,
+      [standing],
       () => clock.now,
       () => clock.monotonic,
     );

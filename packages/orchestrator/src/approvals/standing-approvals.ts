@@ -3,23 +3,24 @@ import type { ApprovalStore } from './approval-store.ts';
 
 /** Knows the standing approvals that are in force. A wall clock that is set back does not prolong one in this process. */
 export class StandingApprovals {
-  readonly #store: Pick<ApprovalStore, 'standing' | 'removeStanding'>;
+  readonly #store: Pick<ApprovalStore, 'removeStanding'>;
   readonly #now: () => number;
   readonly #monotonic: () => number;
   readonly #known = new Map<string, StandingRecord>();
   /** The time at which each one ends at the latest, in monotonic milliseconds. */
   readonly #endsAt = new Map<string, number>();
 
-  /** Reads what the store holds. `now` is in epoch milliseconds, `monotonic` in monotonic ones. */
+  /** `known` is what the store holds. `now` is in epoch milliseconds, `monotonic` in monotonic ones. */
   constructor(
-    store: Pick<ApprovalStore, 'standing' | 'removeStanding'>,
+    store: Pick<ApprovalStore, 'removeStanding'>,
+    known: readonly StandingRecord[],
     now: () => number,
     monotonic: () => number,
   ) {
     this.#store = store;
     this.#now = now;
     this.#monotonic = monotonic;
-    for (const standing of store.standing()) this.#remember(standing);
+    for (const standing of known) this.#remember(standing);
   }
 
   /** Lists those that are in force, oldest first. */

@@ -23,6 +23,11 @@ export interface ReadCall {
   server: string | undefined;
 }
 
+/** A call with its approval, if it waited before. */
+export interface ReadCallWithApproval extends ReadCall {
+  asked: ApprovalRecord | undefined;
+}
+
 /** How a call may go on: at once (`approval` is absent), with an approval, or not at all. */
 export type Clearance =
   | { ended?: undefined; approval?: ApprovalRecord }
@@ -42,12 +47,11 @@ export function ruleOfCall({ catalog, tool, args }: ReadCall, role: string): str
 export async function clearCall(
   approvals: Approvals,
   { request, body, place, tracked }: IncomingCall,
-  read: ReadCall,
+  { asked: known, ...read }: ReadCallWithApproval,
   judge: () => ToolCallError | undefined,
 ): Promise<Clearance> {
   const { id: requestId, from } = request.message;
   const { agent, role } = from;
-  const known = approvals.of({ agent, requestId });
   const rule = known?.rule ?? ruleOfCall(read, role);
   if (rule === undefined) return {};
   if (known) tracked.cleared(known.id);

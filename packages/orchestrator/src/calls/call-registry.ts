@@ -53,6 +53,12 @@ export class CallRegistry {
     return [...this.#active].find((call) => call.hasKey(key));
   }
 
+  /** Returns a call that runs; `undefined` if none has this key. */
+  running(key: CallKey): TrackedCall | undefined {
+    const call = this.find(key);
+    return call?.state === 'running' ? call : undefined;
+  }
+
   /** Returns a call that waits, runs or has ended; `undefined` if this process does not know it. */
   any(key: CallKey): TrackedCall | undefined {
     return this.find(key) ?? this.#ended.newestFirst().find((call) => call.hasKey(key));

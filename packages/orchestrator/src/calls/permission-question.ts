@@ -52,7 +52,7 @@ async function tryAsk(
   const { agent, role } = from;
   if (!approvals) return { error: nobodyToAsk() };
   const subject: CallSubject = { agent, role, tool: body.tool, origin: { server: cli, tool } };
-  const known = approvals.of({ agent, requestId });
+  const known = await approvals.of({ agent, requestId });
   if (known) tracked.cleared(known.id);
   // One that was asked before goes on waiting for its decision: its hold is looked at when it is answered.
   else if (holds.on(subject)) return { onHold: subject };

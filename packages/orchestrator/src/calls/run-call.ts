@@ -75,22 +75,24 @@ async function tryCall(
   const admission = admit(catalog, role, body.tool, { runs: runs() });
   const route = deps.host.route(body.tool);
   // A call that waited for a decision, or has one, goes there first: its hold is looked at when it starts.
-  if (admission.tool && deps.approvals?.of({ agent, requestId: id }) === undefined) {
+  const asked = await deps.approvals?.of({ agent, requestId: id });
+  if (admission.tool && !asked) {
     const subject = subjectOf(call, catalog);
     if (deps.holds.on(subject)) return { onHold: subject };
   }
   let approval: ApprovalRecord | undefined;
-  const asks = deps.approvals && mayWait(deps.approvals, call, { catalog, tool: admission.tool });
+  const asks =
+    deps.approvals !== undefined && (asked !== undefined || mayWait(call, { catalog, tool: admission.tool }));
   const isWithheld = catalog.inventory.changed.has(body.tool);
   // An answer to a server makes no other call than the one that was approved, or that began before its definition was withheld.
-  const goesOn = (asks === true || isWithheld) && runs();
+  const goesOn = (asks || isWithheld) && runs();
   if (deps.approvals && asks && !goesOn) {
     if (admission.refusal?.code === 'permission_denied') return { error: admission.refusal };
     const { arguments: args, problem } = parseArguments(body.arguments);
     if (problem !== undefined) return { error: unreadable(problem) };
     const judge = () => admission.refusal ?? overBudget(deps.budgets, { agent, role });
     const read = { catalog, tool: admission.tool, args, server: route.server };
-    const clearance = await clearCall(deps.approvals, call, read, judge);
+    const clearance = await clearCall(deps.approvals, call, { ...read, asked }, judge);
     if (clearance.ended !== undefined) return clearance.ended;
     approval = clearance.approval;
   } else if (admission.refusal) return { error: admission.refusal };
@@ -165,18 +167,14 @@ function withHold({ holds }: RunCallDeps, request: ServedRequest, ended: ToolCal
   return hold ? { error: stoppedByHold(hold, ended.error.may_have_run) } : ended;
 }
 
-/** Whether the call may have to wait for a decision, or waited before. For nearly all calls, this is two look-ups. */
+/** Whether a rule may have the call wait for a decision. For nearly all calls, this is a look-up. */
 function mayWait(
-  approvals: Approvals,
   { request, body }: IncomingCall,
   { catalog, tool }: { catalog: Catalog; tool: Tool | undefined },
 ): boolean {
-  const { id: requestId, from } = request.message;
-  if (tool !== undefined) {
-    const origin = catalog.inventory.origins.get(body.tool);
-    if (mayAsk(catalog.approvals, from.role, { tool, origin })) return true;
-  }
-  return approvals.of({ agent: from.agent, requestId }) !== undefined;
+  if (tool === undefined) return false;
+  const origin = catalog.inventory.origins.get(body.tool);
+  return mayAsk(catalog.approvals, request.message.from.role, { tool, origin });
 }
 
 function overBudget(budgets: BudgetLedger, who: { agent: string; role: string }): ToolCallError | undefined {

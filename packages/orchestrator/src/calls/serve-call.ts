@@ -70,7 +70,7 @@ export async function serveCall(
   const receivedAt = monotonic();
   const name = { agent: from.agent, requestId: id, role: from.role, tool: body.tool, thread };
   fault('orchestrator.call.received');
-  const journaled = deps.journal && new JournaledCall(deps.journal, name);
+  const journaled = deps.journal && (await JournaledCall.open(deps.journal, name));
   const isForeign = deps.ownership.mayHaveStartedElsewhere(seq);
   const end = journaled?.earlier?.end;
   if (end?.reply !== undefined) {
@@ -90,7 +90,7 @@ export async function serveCall(
 
   const wasStarted = journaled?.earlier?.wasStarted ?? false;
   const mayHaveStarted = wasStarted || isForeign;
-  const asked = mayHaveStarted ? deps.approvals?.of(name) : undefined;
+  const asked = mayHaveStarted ? await deps.approvals?.of(name) : undefined;
   const lost = {
     tool: body.tool,
     wasAsked: asked !== undefined,
@@ -106,7 +106,8 @@ export async function serveCall(
   // Its error is the end of the task.
   if (unwritten) tracked.isTask = true;
   // Its task may have been called off after the journal was read.
-  const since = kind.taskRound || journaled?.earlier ? deps.journal?.find(name)?.end?.reply : undefined;
+  const isReadAgain = kind.taskRound !== undefined || journaled?.earlier !== undefined;
+  const since = isReadAgain ? (await deps.journal?.find(name))?.end?.reply : undefined;
   if (since !== undefined) {
     tracked.dropped();
     return answer(fault, sentReply(since), (how) => journaled?.settle(how, () => undefined));
@@ -155,13 +156,13 @@ export async function serveCall(
     }
   }
   if (wasAsked) {
-    if (!wasInterrupted(request.signal, result)) deps.approvals?.ended(name);
-    deps.approvals?.answered(name, reply);
+    if (!wasInterrupted(request.signal, result)) void deps.approvals?.ended(name);
+    void deps.approvals?.answered(name, reply);
   }
   const endTurn = sent.length > largeLength ? await deps.replies.next() : undefined;
   return answer(fault, reply, (how) => {
     endTurn?.();
-    if (wasAsked) deps.approvals?.delivered(name, how);
+    if (wasAsked) void deps.approvals?.delivered(name, how);
     // Nobody waits for the reply to a call that its requester called off, or whose deadline has passed.
     journaled?.settle(how, () => (isGivenUp ? undefined : endWith(text)));
   });

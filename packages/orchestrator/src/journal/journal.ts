@@ -79,8 +79,8 @@ export interface Journal extends AsyncDisposable {
   readonly id: string;
   /** Resolves with the reason if nothing can be written any more. Close the journal then, and open it when the medium is good. */
   readonly failed: Promise<Error>;
-  /** Returns the entry of a call, if there is one. */
-  find(key: CallKey): JournalEntry | undefined;
+  /** Reads the entry of a call, if there is one. */
+  find(key: CallKey): Promise<JournalEntry | undefined>;
   /** How long the reply to a settled request is kept at most, in milliseconds. */
   readonly keptMs: number;
   /**

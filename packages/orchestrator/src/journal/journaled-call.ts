@@ -21,13 +21,17 @@ export class JournaledCall {
   #isWritten: boolean;
   #isStarted: boolean;
 
-  /** Reads the earlier entry. Throws `SignalboxError` `journal_…` if the journal cannot be read. */
-  constructor(journal: Journal, key: CallKey) {
+  private constructor(journal: Journal, key: CallKey, earlier: JournalEntry | undefined) {
     this.#journal = journal;
     this.#key = key;
-    this.earlier = journal.find(key);
-    this.#isWritten = this.earlier !== undefined;
-    this.#isStarted = this.earlier?.wasStarted ?? false;
+    this.earlier = earlier;
+    this.#isWritten = earlier !== undefined;
+    this.#isStarted = earlier?.wasStarted ?? false;
+  }
+
+  /** Reads the earlier entry. Rejects with `SignalboxError` `journal_…` if the journal cannot be read. */
+  static async open(journal: Journal, key: CallKey): Promise<JournaledCall> {
+    return new JournaledCall(journal, key, await journal.find(key));
   }
 
   /**

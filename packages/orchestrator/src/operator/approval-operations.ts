@@ -36,23 +36,25 @@ export interface ApprovalOperationDeps {
 }
 
 /** Lists approvals, newest first: those that wait, or also those that have ended. An approver is shown those of its roles. */
-export function answerApprovals(
+export async function answerApprovals(
   { approvals }: ApprovalOperationDeps,
   asker: Sender,
   { id, all = false, cursor, limit = defaultLimit, brief = false }: ApprovalsRequest,
-): McpReply {
+): Promise<McpReply> {
   const withArguments = isPermitted(['operator', 'approver'], permissionsOf(asker));
   const isShown = ({ role }: ApprovalRecord): boolean => seesRole(asker, role);
   const shown = (record: ApprovalRecord) => shownApproval(record, { withArguments, brief });
   if (id !== undefined) {
-    const record = approvals?.find(id);
+    const record = await approvals?.find(id);
     if (!record || !isShown(record)) return unknownApproval(id);
     return { data: { approvals: [shown(record)] } satisfies ApprovalsReply };
   }
   const listed: ApprovalRecord[] = [];
   let bytes = 0;
   let behind: string | undefined;
-  for (const { record, key } of all ? everyRecord(approvals, cursor) : pendingRecords(approvals, cursor)) {
+  for await (const { record, key } of all
+    ? everyRecord(approvals, cursor)
+    : pendingRecords(approvals, cursor)) {
     if (listed.length === limit || bytes > maxPageBytes)
       return { data: { approvals: listed.map(shown), cursor: behind } satisfies ApprovalsReply };
     behind = key;
@@ -81,10 +83,13 @@ function* pendingRecords(
   for (const one of keyed) if (cursor === undefined || one.key < cursor) yield one;
 }
 
-function* everyRecord(approvals: Approvals | undefined, cursor: string | undefined): Generator<KeyedRecord> {
+async function* everyRecord(
+  approvals: Approvals | undefined,
+  cursor: string | undefined,
+): AsyncGenerator<KeyedRecord> {
   let before = cursor === undefined ? undefined : Number(cursor) || 0;
   while (approvals) {
-    const page = approvals.list({ before, limit: readAtOnce });
+    const page = await approvals.list({ before, limit: readAtOnce });
     for (const { record, number } of page) yield { record, key: String(number) };
     if (page.length < readAtOnce) return;
     before = page.at(-1)!.number;
@@ -107,7 +112,7 @@ export async function answerDecide(
   asker: Sender,
   { id, verdict, reason, for_ms: forMs }: DecideRequest,
 ): Promise<McpReply> {
-  const record = approvals?.find(id);
+  const record = await approvals?.find(id);
   if (!approvals || !record) return unknownApproval(id);
   const refusal = refusalToDecide(asker, record);
   if (refusal !== undefined || !asker.token) return refused('permission_denied', refusal ?? '');

@@ -40,7 +40,7 @@ export async function answerStatus(
   const known = registry.status(key);
   const isWithoutReply = known?.state === 'finished' && known.reply === undefined;
   if (known && !isWithoutReply) return { data: known };
-  const entry = journal?.find(key);
+  const entry = await journal?.find(key);
   const status: CallStatus = entry ? statusOf(entry) : (known ?? { state: 'unknown' });
   return { data: status };
 }
@@ -50,7 +50,7 @@ async function isForRole(
   { registry, journal, catalogs }: CallLookupDeps,
   key: CallKey,
 ): Promise<boolean> {
-  const call = registry.nameOf(key) ?? journal?.find(key);
+  const call = registry.nameOf(key) ?? (await journal?.find(key));
   return call === undefined || maySeeReply(await catalogs.current(), role, call);
 }
 

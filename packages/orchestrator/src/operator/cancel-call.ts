@@ -29,7 +29,7 @@ export async function answerCancelCall(
 ): Promise<McpReply> {
   const key = { agent, requestId };
   const call = deps.registry.find(key);
-  if (!call) return endedBefore(deps, key);
+  if (!call) return await endedBefore(deps, key);
   const { state } = call;
   await stopCall(deps, call, { by: asker, reason });
   await Promise.race([call.over, after(endMs)]);
@@ -50,7 +50,7 @@ export async function stopCall(
   calledOff: NonNullable<TrackedCall['calledOff']>,
 ): Promise<void> {
   const { agent, requestId } = call.name;
-  const approval = call.state === 'awaiting_approval' ? approvals?.of({ agent, requestId }) : undefined;
+  const approval = call.state === 'awaiting_approval' ? await approvals?.of({ agent, requestId }) : undefined;
   // A call that is attached to another one that waits is called off alone.
   if (!approval || approval.requestId !== requestId) return call.callOff(calledOff);
   call.calledOff = calledOff;
@@ -66,10 +66,10 @@ function mayHaveRun({ outcome, replyText }: TrackedCall): boolean {
   return !('error' in reply) || reply.error.may_have_run;
 }
 
-function endedBefore({ registry, journal }: CancelCallDeps, key: CallKey): McpReply {
+async function endedBefore({ registry, journal }: CancelCallDeps, key: CallKey): Promise<McpReply> {
   const status = registry.status(key);
   const known = status?.state === 'finished' ? status.outcome : undefined;
-  const written = journal?.find(key);
+  const written = await journal?.find(key);
   const outcome = known ?? (written && (written.end?.outcome ?? 'outcome_unknown'));
   if (outcome !== undefined) {
     const reply = status?.state === 'finished' ? status.reply : undefined;

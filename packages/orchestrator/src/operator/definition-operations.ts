@@ -37,10 +37,10 @@ export interface DefinitionOperationDeps {
 }
 
 /** Lists the definitions of pinned servers: all of them, or those that are withheld, with how they differ from what is pinned. */
-export function answerDefinitions(
+export async function answerDefinitions(
   { host, maxReplyBytes }: DefinitionOperationDeps,
   { server, name, withheld: isWithheldOnly }: DefinitionsRequest,
-): McpReply {
+): Promise<McpReply> {
   const pinned = host.pinnedServers();
   if (server !== undefined && !pinned.includes(server)) return notPinned(server, pinned);
   const all = host.definitions(server);
@@ -48,13 +48,14 @@ export function answerDefinitions(
   if (name !== undefined && named.length === 0) return unknownName(name, all);
   const chosen = isWithheldOnly ? named.filter(isWithheld) : named;
   const most = maxReplyBytes() * replyShare;
-  const definitions =
-    name === undefined
-      ? reportsOf(host, chosen, { diff: isWithheldOnly && roomOfMany, bytes: Math.min(most, maxBytes) })
-      : roomsOfOne.reduce<DefinitionReport[]>((best, diff) => {
-          const isWhole = best.length > 0 && best.every(({ differences }) => differences || !isWithheldOnly);
-          return isWhole ? best : reportsOf(host, chosen, { diff: isWithheldOnly && diff, bytes: most });
-        }, []);
+  const rooms = name === undefined ? [roomOfMany] : roomsOfOne;
+  const bytes = name === undefined ? Math.min(most, maxBytes) : most;
+  let definitions: DefinitionReport[] = [];
+  for (const diff of rooms) {
+    if (definitions.length > 0 && definitions.every(({ differences }) => differences || !isWithheldOnly))
+      break;
+    definitions = await reportsOf(host, chosen, { diff: isWithheldOnly && diff, bytes });
+  }
   // A text that is too long for any answer can only be seen in part.
   const shown = new Set(
     definitions.filter((one) => isShownWhole(one) || (name !== undefined && one.differences)).map(keyOf),
@@ -80,11 +81,11 @@ export function answerDefinitions(
 }
 
 /** Accepts definitions that are withheld, if they are the ones that the asker has seen. */
-export function answerAcceptDefinitions(
+export async function answerAcceptDefinitions(
   { host }: DefinitionOperationDeps,
   asker: Sender,
   { server, name, seen }: AcceptDefinitionsRequest,
-): McpReply {
+): Promise<McpReply> {
   const pinned = host.pinnedServers();
   if (!pinned.includes(server)) return notPinned(server, pinned);
   const withheld = withheldAmong(host.definitions(server).filter((one) => isNamed(one, name)));
@@ -97,7 +98,7 @@ export function answerAcceptDefinitions(
   );
   if (seenText(withheld) !== seen) return moved;
   try {
-    const differ = host.acceptDefinitions(server, withheld, asker.agent);
+    const differ = await host.acceptDefinitions(server, withheld, asker.agent);
     if (differ.length > 0) return moved;
   } catch (thrown) {
     if (!(thrown instanceof SignalboxError)) throw thrown;
@@ -109,11 +110,11 @@ export function answerAcceptDefinitions(
 }
 
 /** Describes as many definitions as fit, with their differences as long as these fit, too. */
-function reportsOf(
+async function reportsOf(
   host: McpHost,
   definitions: readonly HostedDefinition[],
   { diff, bytes }: { diff: DiffRoom | false | undefined; bytes: number },
-): DefinitionReport[] {
+): Promise<DefinitionReport[]> {
   const reports: DefinitionReport[] = [];
   let left = bytes;
   for (const one of definitions.slice(0, maxListed)) {
@@ -121,7 +122,7 @@ function reportsOf(
     left -= sizeOf(brief);
     if (left < 0) break;
     const { differences, more } = diff
-      ? definitionDiff(host.pinnedValue(one.server, one), one.offered?.value, diff)
+      ? definitionDiff(await host.pinnedValue(one.server, one), one.offered?.value, diff)
       : { differences: undefined, more: 0 };
     const size = differences ? sizeOf(differences) : 0;
     const isFitting = differences !== undefined && size <= left;

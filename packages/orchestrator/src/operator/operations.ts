@@ -236,7 +236,7 @@ async function answerAllowed(
     case 'explain_offer':
       return await explainOffer(deps, request);
     case 'approvals':
-      return answerApprovals(deps, asker, request);
+      return await answerApprovals(deps, asker, request);
     case 'standing_approvals':
       return await answerStandingApprovals(deps, asker);
     case 'decide':
@@ -245,9 +245,9 @@ async function answerAllowed(
       return await answerRevokeStanding(deps, asker, request);
     case 'definitions':
       await catalogs.current();
-      return answerDefinitions(deps, request);
+      return await answerDefinitions(deps, request);
     case 'accept_definitions':
-      return answerAcceptDefinitions(deps, asker, request);
+      return await answerAcceptDefinitions(deps, asker, request);
   }
 }
 

@@ -39,7 +39,7 @@ export async function answerTask(
 ): Promise<McpReply> {
   const key = { agent: asker.agent, requestId };
   if (begins) await deps.registry.find(key)?.becomeTask();
-  const found = taskOf(deps, await deps.catalogs.current(), asker, key);
+  const found = await taskOf(deps, await deps.catalogs.current(), asker, key);
   return { data: found ? stateOf(deps, found) : ({ state: 'unknown' } satisfies TaskState) };
 }
 
@@ -51,16 +51,20 @@ export async function answerCancelTask(
 ): Promise<McpReply> {
   const { agent } = asker;
   const catalog = await deps.catalogs.current();
-  // From here to the write of an end, nothing is waited for: a round that is taken on meanwhile comes after that end.
-  const found = taskOf(deps, catalog, asker, { agent, requestId: taskId });
+  const found = await taskOf(deps, catalog, asker, { agent, requestId: taskId });
   if (!found) return { data: { state: 'unknown' } satisfies TaskState };
   const { newest, number } = found;
+  // It ended while the rounds were read, and may wait for answers now.
+  if (newest.running?.outcome !== undefined)
+    return await answerCancelTask(deps, asker, { op: 'cancel_task', task_id: taskId });
   const question = keptQuestion(newest.end);
   const next = question && number < maxTaskRounds ? taskRoundId(taskId, number + 1) : undefined;
   const stop = (call: TrackedCall) => stopCall(deps, call, { by: asker, reason: undefined });
-  if (newest.running) await stop(newest.running);
+  const key = { agent, requestId: next ?? newest.key.requestId };
+  // From here to the write of an end, nothing is waited for: a round that is taken on meanwhile finds that end.
+  const running = newest.running ?? deps.registry.running(key);
+  if (running) await stop(running);
   else if (!newest.end || next !== undefined) {
-    const key = { agent, requestId: next ?? newest.key.requestId };
     await endAsCancelled(deps, newest, key);
     // Its request may have been taken on before the end was written.
     const takenOn = deps.registry.find(key);
@@ -71,13 +75,13 @@ export async function answerCancelTask(
 }
 
 /** Finds a task that the asker may see. One that it may not see is none to it. */
-function taskOf(
+async function taskOf(
   { tasks }: TaskDeps,
   catalog: Catalog,
   { role }: Sender,
   key: CallKey,
-): FoundTask | undefined {
-  const found = tasks.task(key);
+): Promise<FoundTask | undefined> {
+  const found = await tasks.task(key);
   const isSeen = found && [found.first, found.newest].every((round) => maySeeReply(catalog, role, round));
   return isSeen ? found : undefined;
 }

@@ -18,13 +18,14 @@ export async function serveTaskRound(
 ): Promise<ServeAnswer> {
   const { task_id: taskId, round: number, input_responses: responses } = body;
   const { id, from, seq } = request.message;
-  const before = tasks.find({ agent: from.agent, requestId: taskRoundId(taskId, number - 1) });
+  const before = await tasks.find({ agent: from.agent, requestId: taskRoundId(taskId, number - 1) });
   const question = keptQuestion(before?.end);
   const isSeen = before && maySeeReply(await deps.catalog(), from.role, before);
-  const first = tasks.find({ agent: from.agent, requestId: taskId });
-  const isTask = first !== undefined && !tasks.isLaterRound(first);
+  const first = await tasks.find({ agent: from.agent, requestId: taskId });
+  const isTask = first !== undefined && !(await tasks.isLaterRound(first));
   if (!question || !isSeen || !isTask || id !== taskRoundId(taskId, number)) {
-    const isKnown = deps.journal?.find({ agent: from.agent, requestId: id }) !== undefined;
+    const written = await deps.journal?.find({ agent: from.agent, requestId: id });
+    const isKnown = written !== undefined;
     const mayHaveRun = isKnown || deps.ownership.mayHaveStartedElsewhere(seq);
     return refusal(mayHaveRun ? outcomeUnknown(id) : noTask(taskId));
   }

@@ -32,11 +32,12 @@ test('A task that another process took on waits until its request is settled, an
   for (const id of ['kept', 'started', 'settled', 'lost']) await journal.keep(call(id));
   for (const id of ['started', 'lost']) await journal.start({ ...call(id), startedAt: 150 });
   for (const id of ['settled', 'lost']) journal.settle({ agent, requestId: id }, 'found');
-  await expect.poll(() => journal.find({ agent, requestId: 'lost' })?.isSettled).toBe(true);
-  const outcomes = ['kept', 'started', 'settled', 'lost', 'never'].map((requestId) => {
-    const round = rounds.find({ agent, requestId });
-    return round && (round.end?.outcome ?? 'waits');
-  });
+  await expect.poll(async () => (await journal.find({ agent, requestId: 'lost' }))?.isSettled).toBe(true);
+  const outcomes: unknown[] = [];
+  for (const requestId of ['kept', 'started', 'settled', 'lost', 'never']) {
+    const round = await rounds.find({ agent, requestId });
+    outcomes.push(round && (round.end?.outcome ?? 'waits'));
+  }
   expect(outcomes).toEqual(['waits', 'outcome_unknown', 'tool_timeout', 'outcome_unknown', undefined]);
 });
 
@@ -52,12 +53,12 @@ test('The newest round of a task is found behind any number of others, and those
     });
     journal.settle({ agent, requestId }, 'waits');
   };
-  const newest = () => rounds.task({ agent, requestId: 't' })?.number;
+  const newest = async () => (await rounds.task({ agent, requestId: 't' }))?.number;
   for (const id of ['t', 't.1', 't.2']) await end(id);
-  expect([newest(), newest()]).toEqual([2, 2]);
+  expect([await newest(), await newest()]).toEqual([2, 2]);
   await end('t.3');
-  expect(newest()).toBe(3);
+  expect(await newest()).toBe(3);
   await end('t.5');
-  expect(newest()).toBe(3);
-  expect(rounds.task({ agent, requestId: 't.1' })).toBeUndefined();
+  expect(await newest()).toBe(3);
+  expect(await rounds.task({ agent, requestId: 't.1' })).toBeUndefined();
 });

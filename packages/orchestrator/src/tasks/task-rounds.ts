@@ -44,38 +44,38 @@ export class TaskRounds {
     this.#deps = deps;
   }
 
-  /** Returns one round; `undefined` if there is none, or its reply is no longer kept. */
-  find(key: CallKey): RoundState | undefined {
+  /** Reads one round; `undefined` if there is none, or its reply is no longer kept. */
+  async find(key: CallKey): Promise<RoundState | undefined> {
     const { registry, journal } = this.#deps;
     const known = registry.any(key);
     if (known?.isTask && (known.outcome === undefined || known.replyText !== undefined))
       return ofTracked(known);
-    const entry = journal?.find(key);
+    const entry = await journal?.find(key);
     return entry && ofEntry(entry);
   }
 
   /** Tells whether this is a round of another task. Its questions are answered there only: otherwise its tool could go on twice. */
-  isLaterRound({ key: { agent, requestId }, tool }: RoundState): boolean {
+  async isLaterRound({ key: { agent, requestId }, tool }: RoundState): Promise<boolean> {
     const [, taskId] = /^(.+)\.\d+$/.exec(requestId) ?? [];
-    const first = taskId === undefined ? undefined : this.find({ agent, requestId: taskId });
+    const first = taskId === undefined ? undefined : await this.find({ agent, requestId: taskId });
     return first?.end?.outcome === 'input_required' && first.tool === tool;
   }
 
-  /** Returns a task of an agent; `undefined` if there is none. */
-  task({ agent, requestId: taskId }: CallKey): FoundTask | undefined {
-    const first = this.find({ agent, requestId: taskId });
-    if (!first || this.isLaterRound(first)) return undefined;
-    const round = (number: number) => {
-      const found = this.find({ agent, requestId: taskRoundId(taskId, number) });
+  /** Reads a task of an agent; `undefined` if there is none. */
+  async task({ agent, requestId: taskId }: CallKey): Promise<FoundTask | undefined> {
+    const first = await this.find({ agent, requestId: taskId });
+    if (!first || (await this.isLaterRound(first))) return undefined;
+    const round = async (number: number) => {
+      const found = await this.find({ agent, requestId: taskRoundId(taskId, number) });
       // A call that only has such an id is no round.
       return found?.tool === first.tool ? found : undefined;
     };
     const name = `${agent} ${taskId}`;
     const known = this.#numbers.get(name) ?? 0;
-    const from = known > 0 ? round(known) : undefined;
+    const from = known > 0 ? await round(known) : undefined;
     let [newest, number] = from ? [from, known] : [first, 0];
     while (newest.end?.outcome === 'input_required' && number < maxTaskRounds) {
-      const next = round(number + 1);
+      const next = await round(number + 1);
       if (!next) break;
       newest = next;
       number++;

@@ -27,6 +27,8 @@ export interface ServerInstancesOptions {
   authorizer: Authorizer | undefined;
   /** Counts the questions of the server. */
   questions: QuestionCounts;
+  /** Awaited with what was read of an instance, before it is taken. Never rejects. */
+  onRead: (read: { tools?: ToolList; offers?: ReadOffers }) => Promise<void>;
   /** Called with each tool list of an instance. */
   onList: (list: ToolList) => void;
   /** Called with what an instance offers beside tools. */
@@ -76,6 +78,7 @@ export class ServerInstances {
       config,
       authorizer,
       questions: counts,
+      onRead,
       onList,
       onOffers,
       onUpdated,
@@ -90,7 +93,13 @@ export class ServerInstances {
     const { share, questions } = policyOf(config);
     const declared = declaredBy({ share, instance: key, questions }, client);
     const lists = this.#listsOf(declaresAll(declared, questions));
-    const events = { onReady, onList: lists, onOffers, onUpdated: (uri: string) => onUpdated(key, uri) };
+    const events = {
+      onRead,
+      onReady,
+      onList: lists,
+      onOffers,
+      onUpdated: (uri: string) => onUpdated(key, uri),
+    };
     const identity = { server, key, config, authorizer, declared, questions: counts };
     const instance = new ServerInstance({ ...identity, events, onEnding }, this.#deps);
     instance.session.follow(followedBy(key));

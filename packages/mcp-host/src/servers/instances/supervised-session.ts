@@ -25,6 +25,8 @@ import { Waiters } from './waiters.ts';
 
 /** The callbacks of a session. */
 export interface SessionEvents {
+  /** Awaited with what was read of the server, before it is taken. Never rejects. */
+  onRead: (read: { tools?: ToolList; offers?: ReadOffers }) => Promise<void>;
   /** Called when the server is up and has listed its tools. */
   onReady: () => void;
   /** Called with each tool list of the server. */
@@ -107,14 +109,22 @@ export class SupervisedSession implements CallTarget, StartTarget {
     this.#offersRefresh = new ListRefresh({
       ...refreshDeps,
       what: 'prompts and resources',
-      read: (connection) => connection.listOffers(limits),
+      read: async (connection) => {
+        const offers = await connection.listOffers(limits);
+        await events.onRead({ offers });
+        return offers;
+      },
       onList: (offers) => this.#takeOffers(offers),
       onProblem: () => deps.onChanged(),
     });
     this.#listRefresh = new ListRefresh({
       ...refreshDeps,
       what: 'tools',
-      read: (connection) => connection.listTools(limits),
+      read: async (connection) => {
+        const tools = await connection.listTools(limits);
+        await events.onRead({ tools });
+        return tools;
+      },
       onList: (list) => this.#takeList(list),
       onProblem: (problem) => {
         this.#problem = problem && this.redact(problem);
@@ -294,6 +304,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
     });
     this.#start = undefined;
     if ('connection' in start) {
+      await this.#events.onRead({ tools: start.list, offers: start.offers });
       if (signal.aborted) await start.connection.close();
       else this.#becomeReady(start);
       return;

@@ -60,29 +60,29 @@ export class SqliteApprovals implements ApprovalStore {
     this.#ids.set(textOf(request), id);
   }
 
-  of(request: CallKey): ApprovalRecord | undefined {
+  async of(request: CallKey): Promise<ApprovalRecord | undefined> {
     if (this.#ids.size === 0) return undefined;
     const id = this.#ids.get(textOf(request));
-    return id === undefined ? undefined : this.find(id);
+    return id === undefined ? undefined : await this.find(id);
   }
 
-  find(id: string): ApprovalRecord | undefined {
+  async find(id: string): Promise<ApprovalRecord | undefined> {
     return this.#attempt(() => this.#table.find(id));
   }
 
-  findByKey(agent: string, idempotencyKey: string): ApprovalRecord | undefined {
+  async findByKey(agent: string, idempotencyKey: string): Promise<ApprovalRecord | undefined> {
     return this.#attempt(() => this.#table.findByKey(agent, idempotencyKey));
   }
 
-  pending(): ApprovalRecord[] {
+  async pending(): Promise<ApprovalRecord[]> {
     return this.#attempt(() => this.#table.pending());
   }
 
-  list(query: ApprovalQuery): NumberedApproval[] {
+  async list(query: ApprovalQuery): Promise<NumberedApproval[]> {
     return this.#attempt(() => this.#table.list(query));
   }
 
-  standing(): StandingRecord[] {
+  async standing(): Promise<StandingRecord[]> {
     return this.#attempt(() => this.#table.standing());
   }
 

@@ -121,7 +121,7 @@ class SqliteJournal implements Journal {
     return this.#keptLimits.maxAgeMs;
   }
 
-  find(key: CallKey): JournalEntry | undefined {
+  async find(key: CallKey): Promise<JournalEntry | undefined> {
     return this.#attempt(() => this.#calls.find(key));
   }
 

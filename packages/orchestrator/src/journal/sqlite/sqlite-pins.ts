@@ -21,16 +21,16 @@ export class SqlitePins implements DefinitionPins {
     this.#now = now;
   }
 
-  of(server: string): ServerPins {
+  async of(server: string): Promise<ServerPins> {
     return this.#attempt(() => ({ seen: this.#table.seen(server), pins: this.#table.pins(server) }));
   }
 
-  definition(server: string, { kind, name }: DefinitionKey): unknown {
+  async definition(server: string, { kind, name }: DefinitionKey): Promise<unknown> {
     const text = this.#attempt(() => this.#table.definition(server, kind, name));
     return text === undefined ? undefined : JSON.parse(text);
   }
 
-  pin(server: string, { definitions, by, firstOf }: NewPins): Pin[] {
+  async pin(server: string, { definitions, by, firstOf }: NewPins): Promise<Pin[]> {
     const at = this.#now();
     const pins = definitions.map(({ kind, name, hash }) => ({
       ...{ kind, name, hash, at },
@@ -42,5 +42,10 @@ export class SqlitePins implements DefinitionPins {
       if (firstOf) this.#table.noteSight(server, firstOf, at);
     });
     return pins;
+  }
+
+  /** One host has the journal to itself. */
+  onChanged(): () => void {
+    return () => {};
   }
 }
