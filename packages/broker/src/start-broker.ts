@@ -281,7 +281,10 @@ function openListener(
       broker_id: brokerId,
       ...(deps.presence.broker !== undefined && { broker: deps.presence.broker }),
       heartbeat_ms: heartbeatMs,
-      receipt_means: deps.receiptMeans,
+      // A database may get another standby, or lose it.
+      get receipt_means() {
+        return deps.receiptMeans;
+      },
       dedupe_window_ms: store.dedupeWindowMs,
     },
     deps,

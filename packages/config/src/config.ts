@@ -55,7 +55,7 @@ export interface Config {
     data?: string;
     durability: 'full' | 'process';
     /** The database that is used in place of files of the data directory. */
-    store?: { postgres: string; schema: string; name?: string };
+    store?: { postgres: string; direct?: string; schema: string; name?: string };
     metrics: 'token' | 'open';
     /** The absolute paths of the certificate and its key. */
     tls?: { cert: string; key: string };
@@ -140,6 +140,7 @@ export function settleConfig(
       ...(broker.store && {
         store: {
           postgres: broker.store.postgres,
+          ...(broker.store.direct !== undefined && { direct: broker.store.direct }),
           schema: broker.store.schema ?? 'signalbox',
           ...(broker.store.name !== undefined && { name: broker.store.name }),
         },

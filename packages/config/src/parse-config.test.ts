@@ -177,11 +177,15 @@ test('A store names a database of PostgreSQL, and has a schema and a name that n
   expect(
     problemsOf('broker:\n  store:\n    postgres: mysql://db/x\n    schema: My Schema\n    name: Broker 1\n'),
   ).toEqual([
-    '3: broker.store.postgres: must begin with postgres://, as in postgres://user@db.example.com/signalbox',
+    '3: broker.store.postgres: is no address of a database: it does not begin with postgres://; write postgres://user:password@host:port/database',
     '4: broker.store.schema: must be lower-case letters, digits and _ (at most 48), beginning with a letter, as in signalbox',
     '5: broker.store.name: must be lower-case letters, digits and _.- (at most 64), beginning with a letter or a digit, as in broker-1',
   ]);
-  expect(problemsOf('broker: { store: { postgres: "postgres://db/x", name: broker-1.b_2 } }')).toEqual([]);
+  expect(
+    problemsOf(
+      'broker: { store: { postgres: "postgres://a,b:5433/x", direct: "postgres://a/x", name: broker-1.b_2 } }',
+    ),
+  ).toEqual([]);
 });
 
 test('A limit of the broker or of a role stands in its group, and is a number in its range.', () => {

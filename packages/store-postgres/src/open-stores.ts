@@ -34,7 +34,7 @@ export async function openPostgresStores({
   const clocks = { ...(now && { now }), ...(monotonic && { monotonic }) };
   await using opened = new AsyncDisposableStack();
   const database = opened.use(await openPostgresDatabase(options));
-  const cluster = opened.use(await PostgresCluster.open(database, options));
+  const cluster = opened.use(await PostgresCluster.open(database, options.broker));
   const inboxes = await openPostgresInboxStore({ ...rules, ...clocks, database, cluster });
   const tokens = openPostgresTokenStore(database);
   const audit = opened.use(

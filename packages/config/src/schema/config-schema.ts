@@ -10,6 +10,7 @@ import {
   unreadHints,
 } from '@signalbox/protocol';
 import { suggestion } from '@signalbox/protocol/internal';
+import { brokerNames, schemaNames, serverAddresses } from '@signalbox/store-postgres/settings';
 import { z } from 'zod';
 import { parseListenAddress } from '../listen-address.ts';
 import { askRuleSchema } from './ask-schema.ts';
@@ -51,18 +52,14 @@ const listenSchema = z.string().refine((text) => parseListenAddress(text) !== un
   error: 'must be HOST:PORT, as in 127.0.0.1:7420',
 });
 
-const postgresAddress = nonEmpty.refine((text) => /^postgres(ql)?:\/\//.test(text), {
-  error: 'must begin with postgres://, as in postgres://user@db.example.com/signalbox',
+const postgresAddress = nonEmpty.superRefine((text, context) => {
+  const read = serverAddresses(text);
+  if ('problem' in read) context.addIssue(`is no address of a database: ${read.problem}`);
 });
 
-const schemaName = z.string().regex(/^[a-z][a-z0-9_]{0,47}$/, {
-  error: 'must be lower-case letters, digits and _ (at most 48), beginning with a letter, as in signalbox',
-});
+const schemaName = z.string().regex(schemaNames.pattern, { error: schemaNames.problem });
 
-const brokerName = z.string().regex(/^[a-z0-9][a-z0-9_.-]{0,63}$/, {
-  error:
-    'must be lower-case letters, digits and _.- (at most 64), beginning with a letter or a digit, as in broker-1',
-});
+const brokerName = z.string().regex(brokerNames.pattern, { error: brokerNames.problem });
 
 const brokerSchema = z.strictObject({
   listen: listenSchema.optional().describe('HOST:PORT; default 127.0.0.1:7420, port 0 takes any free one'),
@@ -82,8 +79,13 @@ const brokerSchema = z.strictObject({
   store: z
     .strictObject({
       postgres: postgresAddress.describe(
-        'keeps messages, tokens and the audit log in this database, as in postgres://user@host/database, with the password from a reference to the environment. Default: files of the data directory',
+        'keeps messages, tokens and the audit log in this database, as in postgres://user@host/database, with the password from a reference to the environment; of several hosts (user@one,two/database) the first one is used that takes changes. Default: files of the data directory',
       ),
+      direct: postgresAddress
+        .optional()
+        .describe(
+          'the address of the server itself, if postgres leads to a pooler: one connection waits there for what other brokers have to tell; without it the broker looks each 250 ms',
+        ),
       schema: schemaName
         .optional()
         .describe(

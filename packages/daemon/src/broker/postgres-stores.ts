@@ -9,7 +9,7 @@ import { errnoOf } from '@signalbox/protocol/internal';
 /** Returns the stores in a schema of a PostgreSQL database, for the broker of a data directory. */
 export function postgresStores(
   dataDir: string,
-  { postgres: url, schema, name }: NonNullable<Config['broker']['store']>,
+  { postgres: url, direct, schema, name }: NonNullable<Config['broker']['store']>,
 ): StoresElsewhere {
   return {
     noBackup:
@@ -23,6 +23,7 @@ export function postgresStores(
       return openPostgresStores({
         ...settings,
         url,
+        direct,
         schema,
         broker: name ?? brokerName(hostname(), id),
         owner,

@@ -1,7 +1,9 @@
 import pg from 'pg';
+import { ConnectionLost, connectTimeoutMs, toConnectionError } from '../database/connection.ts';
 import type { PostgresDatabase } from '../database/database.ts';
+import { atFirstServer } from '../database/first-server.ts';
 import type { Statement } from '../database/statement.ts';
-import { toStoreError } from '../database/store-errors.ts';
+import { isStandbyError, toStoreError } from '../database/store-errors.ts';
 import { repeat } from './repeat.ts';
 
 /** A broker looks this often for messages of which it was not notified, in milliseconds. */
@@ -10,7 +12,8 @@ const pollMs = 250;
 const reopenMs = 1000;
 
 export interface NotificationsOptions {
-  url: string;
+  /** The addresses of the servers, of which the first one is used that takes changes. There is none behind a pooler. */
+  servers: readonly string[];
   /** The session of this broker. */
   session: number;
   /** Called when there may be something for this broker, and every 250 ms. It is called again only when it has ended. */
@@ -45,10 +48,21 @@ export class Notifications implements AsyncDisposable {
 
   /** Begins to listen. Rejects with a `StoreError` if it can't. */
   async listen(): Promise<void> {
+    const { servers } = this.#options;
+    if (servers.length === 0) return;
+    try {
+      this.#listener = await atFirstServer(servers, (server) => this.#listenAt(server));
+    } catch (error) {
+      throw toStoreError(error, this.#database.place);
+    }
+  }
+
+  async #listenAt(connectionString: string): Promise<pg.Client> {
     const client = new pg.Client({
-      connectionString: this.#options.url,
+      connectionString,
       application_name: 'signalbox',
       keepAlive: true,
+      connectionTimeoutMillis: connectTimeoutMs,
     });
     client.on('error', () => {});
     client.on('notification', () => void this.#look().catch(() => {}));
@@ -56,10 +70,11 @@ export class Notifications implements AsyncDisposable {
     try {
       await client.connect();
       await client.query(`LISTEN ${this.#channel(this.#options.session)}`);
-      this.#listener = client;
+      return client;
     } catch (error) {
       void client.end().catch(() => {});
-      throw toStoreError(error, this.#database.place);
+      const lost = toConnectionError(error);
+      throw isStandbyError(lost) ? new ConnectionLost('it is a standby') : lost;
     }
   }
 

@@ -71,12 +71,12 @@ export class PostgresCluster implements AsyncDisposable {
   readonly #held = new Map<string, Tenure>();
   #listener: ClusterListener | undefined;
 
-  private constructor(database: PostgresDatabase, { url, broker }: { url: string; broker: string }) {
+  private constructor(database: PostgresDatabase, broker: string) {
     const { epoch: session } = database;
     this.#database = database;
     this.session = session;
     this.#notifications = new Notifications(database, {
-      url,
+      servers: database.listenServers,
       session,
       onDue: () => this.#look(),
       onMissed: () => this.#wakeAll(),
@@ -107,13 +107,10 @@ export class PostgresCluster implements AsyncDisposable {
   }
 
   /** Listens for what other brokers tell this one, and forgets what was told to those that are gone. */
-  static async open(
-    database: PostgresDatabase,
-    options: { url: string; broker: string },
-  ): Promise<PostgresCluster> {
+  static async open(database: PostgresDatabase, broker: string): Promise<PostgresCluster> {
     await forgetThoseThatAreOver(database);
     await using opening = new AsyncDisposableStack();
-    const cluster = opening.use(new PostgresCluster(database, options));
+    const cluster = opening.use(new PostgresCluster(database, broker));
     await cluster.#notifications.listen();
     await cluster.#brokers.look();
     opening.move();

@@ -9,7 +9,8 @@ export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost';
 }
 
-const connectTimeoutMs = 5000;
+/** A server has so long to accept a connection, in milliseconds. */
+export const connectTimeoutMs = 5000;
 
 /**
  * A process that stopped in the middle of a transaction must not keep the locks of it. A prepared plan that was made while a table was empty
@@ -178,7 +179,7 @@ const pooledBeginning = [begin, ...settingsOf('SET LOCAL').map((text) => stateme
 const lostCodes = /^(08...|57P0[1235]|25P0[34]|53300)$/;
 
 /** Every error that is neither the answer of the server nor a value that can't be sent says that the connection does not work. */
-function toConnectionError(thrown: unknown): unknown {
+export function toConnectionError(thrown: unknown): unknown {
   if (thrown instanceof TypeError) return thrown;
   if (thrown instanceof pg.DatabaseError && !lostCodes.test(thrown.code ?? '')) return thrown;
   return new ConnectionLost(thrown instanceof Error ? thrown.message : String(thrown), { cause: thrown });

@@ -1,22 +1,31 @@
 import { StoreError } from '@signalbox/store/rules';
 import pg from 'pg';
+import { brokerNames, schemaNames } from '../settings/names.ts';
+import { serverAddresses } from '../settings/server-addresses.ts';
 import { Attempt, type FirstStatement, type Transaction, Undo } from './attempt.ts';
 import { type Connection, ConnectionLost } from './connection.ts';
 import { Lane } from './lane.ts';
 import type { ServerFacts } from './server-facts.ts';
 import { type Statement, statementOf, type Value } from './statement.ts';
-import { isConflict, placeOf, refusalOf, toStoreError } from './store-errors.ts';
+import { isConflict, placeOf, refusalOf, type Target, toStoreError } from './store-errors.ts';
 
 /** A transaction that the server gave up for the sake of another one is run again so often. */
 const maxConflicts = 10;
-const schemaPattern = /^[a-z][a-z0-9_]{0,47}$/;
 const defaultPatienceMs = 10_000;
 /** Longer than the server lets others keep a lock without doing anything. */
 const defaultAnswerMs = 15_000;
 
 export interface PostgresDatabaseOptions {
-  /** `postgres://user:password@host:port/database`, with the parameters of `pg`, as `sslmode`, or `host` for the folder of a socket. */
+  /**
+   * `postgres://user:password@host:port/database`, with the parameters of `pg`, as `sslmode`, or `host` for the folder of a socket. It may
+   * name several hosts with commas in between: the first one is used that takes changes.
+   */
   url: string;
+  /**
+   * The address of the server itself, if `url` leads to a pooler: there a connection waits for what other brokers have to tell. Without it
+   * this broker looks for that each 250 ms.
+   */
+  direct?: string | undefined;
   /** The schema in which everything is kept. It is made if it is not there. */
   schema: string;
   /** The name of the broker among those that share the schema. While one with this name lives, another one is refused. */
@@ -59,10 +68,13 @@ export interface Session {
  * reads that take long. A connection that is lost is opened again. Rejects with a `StoreError`.
  */
 export class PostgresDatabase implements AsyncDisposable {
+  /** The addresses of the servers, of which the first one is used that takes changes. */
+  readonly servers: readonly string[];
   /** The schema, which needs no quotes in SQL. */
   readonly schema: string;
   /** Names the database in errors. */
   readonly place: string;
+  readonly #direct: readonly string[] | undefined;
   readonly #transactions: Lane;
   readonly #reads: Lane;
   readonly #longReads: Lane;
@@ -75,23 +87,29 @@ export class PostgresDatabase implements AsyncDisposable {
   #final: StoreError | undefined;
 
   constructor(options: PostgresDatabaseOptions) {
-    const { url, schema, patienceMs = defaultPatienceMs, answerMs = defaultAnswerMs } = options;
+    const {
+      url,
+      direct,
+      schema,
+      broker,
+      patienceMs = defaultPatienceMs,
+      answerMs = defaultAnswerMs,
+    } = options;
     const { monotonic = () => performance.now() } = options;
-    const place = placeOf(targetOf(url));
-    if (!schemaPattern.test(schema))
-      throw new StoreError(
-        'store_refused',
-        `broker.store.schema '${schema}' can't be used. Write lower-case letters, digits and _, at most 48, with a letter first.`,
-      );
+    this.servers = serversOf(url, 'postgres');
+    this.#direct = direct === undefined ? undefined : serversOf(direct, 'direct');
+    if (!schemaNames.pattern.test(schema))
+      throw new StoreError('store_refused', `broker.store.schema ${schemaNames.problem}. It is '${schema}'.`);
+    if (!brokerNames.pattern.test(broker))
+      throw new StoreError('store_refused', `broker.store.name ${brokerNames.problem}. It is '${broker}'.`);
     this.schema = schema;
-    this.place = `${place}, schema '${schema}'`;
+    this.place = `${placeOf(this.servers.map(targetOf))}, schema '${schema}'`;
     const onOpened = (connection: Connection): void => this.#accept(connection.facts);
-    const deps = { patienceMs, monotonic, onOpened };
-    const config = { connectionString: url };
-    const quick = { ...deps, config: { ...config, query_timeout: answerMs }, usesIndexes: true };
+    const deps = { servers: this.servers, patienceMs, monotonic, onOpened };
+    const quick = { ...deps, config: { query_timeout: answerMs }, usesIndexes: true };
     this.#transactions = new Lane(quick);
     this.#reads = new Lane(quick);
-    this.#longReads = new Lane({ ...deps, config, usesIndexes: false });
+    this.#longReads = new Lane({ ...deps, config: {}, usesIndexes: false });
   }
 
   /** Has transactions belong to a session, which the database ends when it is closed. */
@@ -103,6 +121,11 @@ export class PostgresDatabase implements AsyncDisposable {
   get epoch(): number {
     if (!this.#session) throw new Error('the broker has no session');
     return this.#session.epoch;
+  }
+
+  /** The addresses of servers that a connection can listen on: none behind a pooler. */
+  get listenServers(): readonly string[] {
+    return this.#direct ?? (this.facts.isPooled ? [] : this.servers);
   }
 
   /** Throws if the session is known to have ended. */
@@ -242,19 +265,19 @@ export class PostgresDatabase implements AsyncDisposable {
   }
 }
 
-/** Reads an address. The client that does it opens no connection, and takes addresses of other kinds of databases, too. */
-function targetOf(url: string): Parameters<typeof placeOf>[0] {
-  if (!/^postgres(ql)?:\/\//.test(url)) throw notAnAddress('it does not begin with postgres://');
-  try {
-    return new pg.Client({ connectionString: url });
-  } catch (thrown) {
-    throw notAnAddress(thrown instanceof Error ? thrown.message : String(thrown));
-  }
+/** Reads an address of the configuration. */
+function serversOf(url: string, key: string): readonly string[] {
+  const read = serverAddresses(url);
+  if ('servers' in read) return read.servers;
+  throw new StoreError('store_refused', `broker.store.${key} is no address of a database: ${read.problem}.`);
 }
 
-function notAnAddress(why: string): StoreError {
-  return new StoreError(
-    'store_refused',
-    `broker.store.postgres is no address of a database (${why}). Write postgres://user:password@host:port/database`,
-  );
+/** Reads the address of a server. The client that does it opens no connection. */
+function targetOf(server: string): Target {
+  try {
+    return new pg.Client({ connectionString: server });
+  } catch (thrown) {
+    const why = thrown instanceof Error ? thrown.message : String(thrown);
+    throw new StoreError('store_refused', `broker.store.postgres is no address of a database: ${why}.`);
+  }
 }

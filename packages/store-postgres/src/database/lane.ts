@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type pg from 'pg';
 import { Connection, ConnectionLost } from './connection.ts';
+import { atFirstServer } from './first-server.ts';
 
 /** Connections are opened again at this age, so that the server forgets statements that are not used any more. */
 const maxAgeMs = 30 * 60 * 1000;
@@ -9,6 +10,8 @@ const longestPauseMs = 500;
 
 /** The way in which connections of a database are opened. */
 export interface LaneDeps {
+  /** The addresses of the servers, of which the first one is used that takes changes. */
+  servers: readonly string[];
   config: pg.ClientConfig;
   /** Whether its statements find their rows by indexes. */
   usesIndexes: boolean;
@@ -83,17 +86,24 @@ export class Lane {
     await this.#connection?.close();
   }
 
-  async #open(): Promise<Connection> {
+  async #openAt(connectionString: string): Promise<Connection> {
     const { config, usesIndexes, monotonic, onOpened } = this.#deps;
+    const settings = { usesIndexes, openedAt: monotonic() };
+    const connection = await Connection.open({ ...config, connectionString }, settings);
+    try {
+      onOpened(connection);
+      return connection;
+    } catch (thrown) {
+      await connection.close();
+      throw thrown;
+    }
+  }
+
+  async #open(): Promise<Connection> {
+    const { servers, monotonic } = this.#deps;
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
       try {
-        const connection = await Connection.open(config, { usesIndexes, openedAt: monotonic() });
-        try {
-          onOpened(connection);
-        } catch (thrown) {
-          await connection.close();
-          throw thrown;
-        }
+        const connection = await atFirstServer(servers, (server) => this.#openAt(server));
         this.#connection = connection;
         this.#lostAt = undefined;
         return connection;

@@ -5,10 +5,17 @@ import type { ServerFacts } from './server-facts.ts';
 
 const oldestVersion = 14;
 
+/** A database of a server. */
+export interface Target {
+  host: string;
+  port: number;
+  database?: string | undefined;
+}
+
 /** Names a database in errors, without its password. */
-export function placeOf(target: { host: string; port: number; database?: string | undefined }): string {
-  const { host, port, database } = target;
-  return `PostgreSQL at ${host.startsWith('/') ? host : `${host}:${port}`}, database '${database ?? ''}'`;
+export function placeOf(targets: readonly Target[]): string {
+  const hosts = targets.map(({ host, port }) => (host.startsWith('/') ? host : `${host}:${port}`));
+  return `PostgreSQL at ${hosts.join(' or ')}, database '${targets[0]?.database ?? ''}'`;
 }
 
 /** Returns the error of a store for what went wrong at the database `place`. */
@@ -41,6 +48,11 @@ export function isConflict(thrown: unknown): boolean {
   return thrown instanceof pg.DatabaseError && (thrown.code === '40001' || thrown.code === '40P01');
 }
 
+/** Tells whether a server refused a statement because it is a standby. */
+export function isStandbyError(thrown: unknown): boolean {
+  return thrown instanceof pg.DatabaseError && thrown.code === '25006';
+}
+
 /** Tells whether a table was not there, as after it was dropped: a store looks again which there are. */
 export function isGoneTable(thrown: unknown): boolean {
   const cause = thrown instanceof StoreError ? thrown.cause : thrown;
@@ -59,7 +71,7 @@ function storeErrorCode(thrown: unknown): StoreErrorCode {
   const code = thrown.code ?? '';
   if (noRoomCodes.has(code)) return 'store_full';
   if (refusedCodes.has(code)) return 'store_refused';
-  if (code === '25006') return 'store_unwritable';
+  if (isStandbyError(thrown)) return 'store_unwritable';
   return code === 'XX001' || code === 'XX002' ? 'store_corrupt' : 'store_failed';
 }
 

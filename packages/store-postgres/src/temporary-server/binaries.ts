@@ -14,6 +14,8 @@ const nobody = 65_534;
 export interface PostgresBinaries {
   readonly initdb: string;
   readonly postgres: string;
+  /** Absent in the package. */
+  readonly basebackup?: string;
   /** Absent: this process's own user. */
   readonly user?: { readonly uid: number; readonly gid: number };
 }
@@ -58,7 +60,13 @@ function ownUser(): PostgresBinaries['user'] {
 }
 
 function binariesIn(bin: string, user: PostgresBinaries['user']): PostgresBinaries {
-  return { initdb: join(bin, 'initdb'), postgres: join(bin, 'postgres'), ...(user && { user }) };
+  const basebackup = join(bin, 'pg_basebackup');
+  return {
+    initdb: join(bin, 'initdb'),
+    postgres: join(bin, 'postgres'),
+    ...(existsSync(basebackup) && { basebackup }),
+    ...(user && { user }),
+  };
 }
 
 async function isReachable(native: string, user: NonNullable<PostgresBinaries['user']>): Promise<boolean> {

@@ -21,7 +21,10 @@ export interface PostgresServer extends AsyncDisposable {
   stop(mode: StopMode): Promise<void>;
   /** Starts the server again, on the same data. Resolves when it takes connections. */
   start(settings?: Readonly<Record<string, string>>): Promise<void>;
-  /** Makes a standby that follows this server under a name, from a copy of its data. This server is restarted. */
+  /**
+   * Makes a standby that follows this server under a name: with `pg_basebackup`, or, where that is not installed, from a copy of the data of
+   * this server, which is restarted for it.
+   */
   standby(name: string): Promise<PostgresServer>;
 }
 
@@ -113,11 +116,16 @@ async function runServer(
     stop,
     start,
     standby: async (name) => {
-      await stop('fast');
       const other = await makeHome(binaries, directory, name);
-      await run('cp', ['-a', data, join(other, 'data')]);
+      if (binaries.basebackup !== undefined) {
+        const arguments_ = ['-D', join(other, 'data'), '-d', `host=${home} user=postgres`, '-c', 'fast'];
+        await run(binaries.basebackup, arguments_, { ...binaries.user, cwd: other });
+      } else {
+        await stop('fast');
+        await run('cp', ['-a', data, join(other, 'data')]);
+        await start();
+      }
       await writeFile(join(other, 'data', 'standby.signal'), '');
-      await start();
       const primary = `host=${home} user=postgres application_name=${name}`;
       return runServer(binaries, other, {
         directory,

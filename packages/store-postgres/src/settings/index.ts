@@ -1,0 +1,2 @@
+export { brokerNames, schemaNames } from './names.ts';
+export { type ServerAddresses, serverAddresses } from './server-addresses.ts';

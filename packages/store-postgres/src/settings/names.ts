@@ -1,0 +1,18 @@
+/** A rule for a name of the configuration, and what to say if one breaks it. */
+interface NameRule {
+  readonly pattern: RegExp;
+  readonly problem: string;
+}
+
+/** The rule for schemas, whose names need no quotes in SQL. */
+export const schemaNames: NameRule = {
+  pattern: /^[a-z][a-z0-9_]{0,47}$/,
+  problem: 'must be lower-case letters, digits and _ (at most 48), beginning with a letter, as in signalbox',
+};
+
+/** The rule for names of brokers. */
+export const brokerNames: NameRule = {
+  pattern: /^[a-z0-9][a-z0-9_.-]{0,63}$/,
+  problem:
+    'must be lower-case letters, digits and _.- (at most 64), beginning with a letter or a digit, as in broker-1',
+};
