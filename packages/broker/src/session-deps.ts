@@ -8,6 +8,7 @@ import { newTokenId } from './auth/token-id.ts';
 import { TokenRegistry } from './auth/token-registry.ts';
 import { Backups } from './backup/backups.ts';
 import type { BrokerSettings } from './broker-options.ts';
+import { BrokerTalk } from './cluster/broker-talk.ts';
 import { TokenFollower } from './cluster/token-follower.ts';
 import { Delivery } from './core/delivery.ts';
 import { ExpiryClock, holdMs } from './core/time/expiry-clock.ts';
@@ -32,6 +33,8 @@ import type { Stores } from './stores-elsewhere.ts';
 import { Webhooks } from './webhooks/webhooks.ts';
 
 const suggestionsPerSecond = 20;
+/** The time in which another broker has to answer a question, besides what it waits for, in milliseconds. */
+const answerMs = 1000;
 
 /**
  * Creates the parts that all sessions share: the tokens, the core that moves messages, and the callers that are connected.
@@ -76,7 +79,21 @@ export async function createSessionDeps(
   const followers = new TailFollowers(now);
   const agents = await KnownAgents.load(tokenStore, tokens);
   const reachedAt: ReachedAt = { origins: [] };
-  const holds = await Holds.load({ store: tokenStore, tokens, time, newId: newTokenId });
+  const talk = new BrokerTalk({
+    presence: cluster.presence,
+    newId: () => nanoid(12),
+    onError: (error) => log({ level: 'error', event: 'told_in_vain', error }),
+  });
+  const holds = await Holds.load({
+    store: tokenStore,
+    tokens,
+    time,
+    newId: newTokenId,
+    confirmElsewhere: async (withinMs) => {
+      const { answers, silent } = await talk.askAll<boolean>('holds', undefined, withinMs + answerMs);
+      return silent.length === 0 && answers.every(Boolean);
+    },
+  });
   const meter = new MessageMeter();
   const delivery = new Delivery({
     store,
@@ -107,7 +124,12 @@ export async function createSessionDeps(
     store: tokenStore,
     tokens,
     holds,
+    agents,
     onRevoked: (ids) => endRevoked(ids, { connected, delivery }),
+  });
+  talk.on('holds', async () => {
+    await others.follow();
+    return holds.confirmed();
   });
   const self = { version: await ownVersion(), startedAt: now(), freeBytes: () => freeBytes(dataDir) };
   const reports = new OrchestratorReports({ monotonic, log });

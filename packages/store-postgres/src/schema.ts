@@ -126,11 +126,14 @@ const tables = `
     id text PRIMARY KEY, hash text NOT NULL UNIQUE, created_at bigint NOT NULL, record text NOT NULL, version bigint NOT NULL
   );
   CREATE INDEX ON @token (version);
-  -- The version of tokens and holds. Each change raises it under the lock of this row, so that the order is that of the commits.
+  -- The version of tokens, holds and known agents. Each change raises it under the lock of this row, so that the order is that of the commits.
   CREATE TABLE @token_change (version bigint NOT NULL, removed_at bigint NOT NULL, holds_at bigint NOT NULL) WITH (${busy});
   INSERT INTO @token_change VALUES (0, 0, 0);
   CREATE TABLE @hold (id text PRIMARY KEY, created_at bigint NOT NULL, record text NOT NULL);
-  CREATE TABLE @known_agent (number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE);
+  CREATE TABLE @known_agent (
+    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE, version bigint NOT NULL
+  );
+  CREATE INDEX ON @known_agent (version);
 
   -- The rows of all kinds share their numbers, which are drawn while the rows of all chains are locked.
   CREATE TABLE @audit (

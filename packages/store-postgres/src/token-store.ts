@@ -53,6 +53,7 @@ class PostgresTokenStore implements TokenStore {
   readonly #added: Statement;
   readonly #ids: Statement;
   readonly #agents: Statement;
+  readonly #agentsSince: Statement;
   readonly #addAgents: Statement;
   readonly #dropAgents: Statement;
 
@@ -72,8 +73,12 @@ class PostgresTokenStore implements TokenStore {
     this.#ids = database.statement('SELECT id FROM @token');
     this.#addHold = database.statement('INSERT INTO @hold VALUES ($1, $2, $3)');
     this.#agents = database.statement('SELECT name FROM @known_agent ORDER BY number');
+    this.#agentsSince = database.statement(
+      'SELECT name FROM @known_agent WHERE version > $1 ORDER BY number',
+    );
     this.#addAgents = database.statement(
-      `INSERT INTO @known_agent (name) SELECT name FROM unnest($1::text[]) WITH ORDINALITY AS k(name, place)
+      `WITH change AS (UPDATE @token_change SET version = version + 1 RETURNING version)
+       INSERT INTO @known_agent (name, version) SELECT name, version FROM change, unnest($1::text[]) WITH ORDINALITY AS k(name, place)
        WHERE NOT EXISTS (SELECT FROM @known_agent a WHERE a.name = k.name) ORDER BY place ON CONFLICT DO NOTHING`,
     );
     this.#dropAgents = database.statement(
@@ -92,12 +97,14 @@ class PostgresTokenStore implements TokenStore {
     );
     const { version, removedAt, holdsAt } = now!;
     if (version === since) return { version, added: [] };
+    const agents = await this.#database.read<{ name: string }>(this.#agentsSince, [since]);
     const added = await this.#database.read<{ record: string }>(this.#added, [since]);
     const ids = removedAt > since ? await this.#database.read<{ id: string }>(this.#ids) : undefined;
     return {
       version,
       added: added.map(({ record }) => JSON.parse(record) as TokenRecord),
       ...(ids && { ids: new Set(ids.map(({ id }) => id)) }),
+      ...(agents.length > 0 && { agents: agents.map(({ name }) => name) }),
       ...(holdsAt > since && { holds: await this.holds() }),
     };
   }

@@ -49,4 +49,8 @@ export interface PresencePort {
   connectedElsewhere(agents: readonly string[]): Promise<ReadonlySet<string>>;
   /** Returns all brokers that live, this one among them, the oldest first; none if there never is another. */
   brokers(): Promise<LivingBroker[]>;
+  /** Tells all other brokers something, or the one with a name. It may be lost on the way. */
+  tellBrokers(text: string, to?: string): Promise<void>;
+  /** Has `listener` called with what other brokers tell this one, in the order in which each of them told it. */
+  onTold(listener: (text: string) => void): void;
 }

@@ -58,6 +58,8 @@ export interface TokenChanges {
   ids?: ReadonlySet<string>;
   /** All holds, if some were placed or have ended. */
   holds?: HoldRecord[];
+  /** Agents that connected for the first time. */
+  agents?: string[];
 }
 
 /** Keeps the tokens, the holds, and the agents that ever connected. Changes are durable when they resolve. */

@@ -1,4 +1,4 @@
-import { listHolds, placeHold, releaseHolds } from '@signalbox/operator';
+import { listHolds, releaseHolds } from '@signalbox/operator';
 import { checkToolPattern } from '@signalbox/operator/internal';
 import { type Hold, SignalboxError } from '@signalbox/protocol';
 import { parseDuration } from '@signalbox/protocol/duration';
@@ -38,9 +38,9 @@ export async function hold(flags: HoldFlags): Promise<void> {
       details: { hint: 'add --agent NAME, --role ROLE, --tool PATTERN or --all' },
     });
   const end = until === undefined ? {} : endOf(until);
-  const placed = await withSession(connection, async (session) => {
+  const answer = await withSession(connection, async (session) => {
     if (target.on === 'tool' && !force) await checkTools(session, target.name ?? '', flags);
-    return await placeHold(session.client, {
+    return await session.client.admin('hold', {
       ...target,
       reason,
       ...end,
@@ -48,8 +48,13 @@ export async function hold(flags: HoldFlags): Promise<void> {
       ...(force && { unchecked: true }),
     });
   });
-  if (json) return printJson({ hold: placed });
+  const { hold: placed, unconfirmed } = answer;
+  if (json) return printJson(answer);
   printLines(...heldLines(placed));
+  if (unconfirmed)
+    printNotes(
+      'Not every orchestrator or broker has confirmed that it acts by the hold: calls may still begin there.',
+    );
 }
 
 /** Releases holds and prints which. */

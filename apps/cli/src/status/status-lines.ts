@@ -36,6 +36,7 @@ function facts(
       'broker',
       `${url}, up for ${formatDuration(now - started_at)}, version ${version}, receipts: ${receipt_means}`,
     ],
+    ...brokersFacts(broker, now),
     ['orchestrator', orchestratorText(orchestrator)],
     [
       'servers',
@@ -55,6 +56,17 @@ function facts(
     ...keptResultsFacts(orchestrator.kept_results),
     ['clock', clockText(hold)],
   ];
+}
+
+/** Returns a row about the brokers on a store; none if there never is another. */
+function brokersFacts({ broker, brokers }: LocatedStatus['broker'], now: number): [string, string][] {
+  if (!brokers) return [];
+  const texts = brokers.map(({ name, since }, place) => {
+    const marks = [...(name === broker ? ['this one'] : []), ...(place === 0 ? ['keeps house'] : [])];
+    const about = marks.length > 0 ? ` (${marks.join(', ')})` : '';
+    return `${name}${about} for ${formatDuration(Math.max(0, now - since))}`;
+  });
+  return [['brokers', texts.join('; ')]];
 }
 
 function approvalsText(approvals: LocatedStatus['orchestrator']['approvals'], now: number): string {

@@ -34,6 +34,11 @@ export class KnownAgents {
     this.#unsaved.push(agent);
   }
 
+  /** Adds agents that connected to other brokers. */
+  learn(agents: readonly string[]): void {
+    for (const agent of agents) this.#connected.add(agent);
+  }
+
   /** Writes the new agents to the store. Those of a failed write are written by the next call. */
   async save(): Promise<void> {
     if (this.#unsaved.length === 0) return;

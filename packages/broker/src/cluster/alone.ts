@@ -7,6 +7,8 @@ const nobodyElsewhere: PresencePort = {
   elsewhere: async () => [],
   connectedElsewhere: async () => new Set(),
   brokers: async () => [],
+  async tellBrokers() {},
+  onTold() {},
 };
 
 /** The cluster of a broker that is the only one on its store: it holds every inbox that a consumer of its holds. */

@@ -1,4 +1,5 @@
 import type { TokenStore } from '@signalbox/store';
+import type { KnownAgents } from '../auth/known-agents.ts';
 import type { TokenRegistry } from '../auth/token-registry.ts';
 import type { Holds } from '../holds/holds.ts';
 
@@ -9,11 +10,12 @@ export interface TokenFollowerDeps {
   store: Pick<TokenStore, 'changes'>;
   tokens: Pick<TokenRegistry, 'beginChanges' | 'takeOver'>;
   holds: Pick<Holds, 'beginChanges' | 'takeOver'>;
+  agents: Pick<KnownAgents, 'learn'>;
   /** Called with the ids of tokens that another broker has revoked. */
   onRevoked: (ids: readonly string[]) => Promise<void>;
 }
 
-/** Takes over the tokens and the holds that other brokers have changed in the store. */
+/** Takes over the tokens, the holds and the known agents that other brokers have changed in the store. */
 export class TokenFollower {
   readonly #deps: TokenFollowerDeps;
   #version = 0;
@@ -44,13 +46,14 @@ export class TokenFollower {
   }
 
   async #look(): Promise<void> {
-    const { store, tokens, holds, onRevoked } = this.#deps;
+    const { store, tokens, holds, agents, onRevoked } = this.#deps;
     tokens.beginChanges();
     holds.beginChanges();
     const changes = await store.changes?.(this.#version);
     if (!changes) return;
     this.#version = changes.version;
     const revoked = tokens.takeOver(changes);
+    if (changes.agents) agents.learn(changes.agents);
     if (changes.holds) holds.takeOver(changes.holds);
     if (revoked.length > 0) await onRevoked(revoked);
   }

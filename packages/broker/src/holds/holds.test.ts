@@ -59,5 +59,8 @@ test('a hold is placed when every orchestrator that is connected acts by it', as
 test('a hold is placed although an orchestrator does not answer', async () => {
   const holds = await load(1);
   holds.follow({ send: () => {} });
-  await expect(holds.place(asked, () => {})).resolves.toMatchObject({ id: 'h1' });
+  await expect(holds.place(asked, () => {})).resolves.toMatchObject({
+    hold: { id: 'h1' },
+    isConfirmed: false,
+  });
 });

@@ -21,6 +21,8 @@ export interface HoldsDeps {
   tokens: Pick<TokenRegistry, 'isNeverHeld' | 'neverHeld'>;
   time: ExpiryClock;
   newId: () => string;
+  /** Tells whether the orchestrators of all other brokers act by the holds, after waiting for them for so many milliseconds at most. */
+  confirmElsewhere?: (withinMs: number) => Promise<boolean>;
   /** How long an answer to a new hold waits for orchestrators that do not confirm it, in milliseconds; default 2 s. */
   confirmMs?: number;
 }
@@ -86,10 +88,10 @@ export class Holds {
   }
 
   /**
-   * Places a hold. Resolves when it is on disk and in force, and all orchestrators that are connected act by it. It does not wait for long
-   * for one that does not say so.
+   * Places a hold. Resolves when it is on disk and in force, and all orchestrators that are connected to any broker act by it. It does not
+   * wait for long for one that does not say so, and tells that `isConfirmed` is false then.
    */
-  async place(asked: NewHold, announce: (hold: Hold) => void): Promise<Hold> {
+  async place(asked: NewHold, announce: (hold: Hold) => void): Promise<{ hold: Hold; isConfirmed: boolean }> {
     const { store, time, newId } = this.#deps;
     const record: HoldRecord = { ...asked, id: newId(), createdAt: time.now() };
     const hold = toHold(record);
@@ -99,8 +101,9 @@ export class Holds {
     this.#touched?.add(hold.id);
     this.#holds.push(hold);
     this.#changed({ what: 'hold_placed', hold });
-    await this.#confirmed(this.#version);
-    return hold;
+    const { confirmElsewhere, confirmMs = defaultConfirmMs } = this.#deps;
+    const confirmed = [this.confirmed(), confirmElsewhere?.(confirmMs) ?? true];
+    return { hold, isConfirmed: (await Promise.all(confirmed)).every(Boolean) };
   }
 
   /** Ends a hold. Resolves when that is on disk and in force, with false if the hold has ended before. */
@@ -177,10 +180,11 @@ export class Holds {
     if (this.#holds.length > 0 && this.#neverHeld().join() !== this.#toldNeverHeld) this.#changed();
   }
 
-  /** Resolves when every follower acts by a version, or the time is over. */
-  async #confirmed(version: number): Promise<void> {
+  /** Waits until every follower acts by the holds as they are now, and tells whether they did so in time. */
+  async confirmed(): Promise<boolean> {
+    const version = this.#version;
     const isConfirmed = (): boolean => [...this.#followers.values()].every((known) => known >= version);
-    if (isConfirmed()) return;
+    if (isConfirmed()) return true;
     const { promise, resolve } = Promise.withResolvers<void>();
     const look = (): void => {
       if (isConfirmed()) resolve();
@@ -190,6 +194,7 @@ export class Holds {
     await promise;
     this.#onConfirmed.delete(look);
     clearTimeout(timer);
+    return isConfirmed();
   }
 
   #changed(change?: HoldChange): void {

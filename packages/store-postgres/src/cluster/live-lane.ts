@@ -1,6 +1,7 @@
 import type { LiveMessage } from '@signalbox/store';
 import type { PostgresDatabase } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
+import { sessionLives } from './living-brokers.ts';
 import type { Notifications } from './notifications.ts';
 
 /** The most messages that wait for one broker. Further ones are lost, as in the live lane of a connection. */
@@ -14,6 +15,7 @@ export class LiveLane {
   readonly #session: number;
   readonly #notifications: Pick<Notifications, 'notify'>;
   readonly #send: Statement;
+  readonly #tell: Statement;
   readonly #take: Statement;
 
   constructor(database: PostgresDatabase, session: number, notifications: Pick<Notifications, 'notify'>) {
@@ -28,6 +30,12 @@ export class LiveLane {
          INSERT INTO @live (session, inbox, header, body) SELECT session, $1, $3, $4 FROM holder
          WHERE (SELECT count(*) FROM (SELECT FROM @live l, holder h WHERE l.session = h.session LIMIT ${maxWaiting}) w) < ${maxWaiting}
        ) SELECT session FROM holder`,
+    );
+    this.#tell = database.statement(
+      `INSERT INTO @live (session, inbox, header) SELECT s.epoch, '', $2 FROM @session s
+       WHERE ${sessionLives} AND s.epoch <> $1 AND ($3::text IS NULL OR s.broker = $3)
+         AND (SELECT count(*) FROM (SELECT FROM @live l WHERE l.session = s.epoch LIMIT ${maxWaiting}) w) < ${maxWaiting}
+       RETURNING session`,
     );
     this.#take = database.statement(
       `DELETE FROM @live WHERE id = ANY(ARRAY(SELECT id FROM @live WHERE session = $1 ORDER BY id LIMIT ${readBatch}))
@@ -46,6 +54,13 @@ export class LiveLane {
     const holders = await this.#database.read<{ session: number }>(this.#send, values);
     this.#notifications.notify(holders.map(({ session }) => session));
     return holders.length > 0;
+  }
+
+  /** Tells other brokers something, or the one with a name. It comes out of {@link take} without an inbox. */
+  async tellBrokers(text: string, to: string | undefined): Promise<void> {
+    const values = [this.#session, Buffer.from(text), to ?? null];
+    const told = await this.#database.read<{ session: number }>(this.#tell, values);
+    this.#notifications.notify(told.map(({ session }) => session));
   }
 
   /** Takes the messages that wait for this broker, in the order in which they were sent. */

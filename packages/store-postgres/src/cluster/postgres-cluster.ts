@@ -70,6 +70,7 @@ export class PostgresCluster implements AsyncDisposable {
   /** The inboxes that this broker has asked for, and has neither given back nor heard to have lost. */
   readonly #held = new Map<string, Tenure>();
   #listener: ClusterListener | undefined;
+  #onTold: ((text: string) => void) | undefined;
 
   private constructor(database: PostgresDatabase, broker: string) {
     const { epoch: session } = database;
@@ -143,6 +144,10 @@ export class PostgresCluster implements AsyncDisposable {
         elsewhere: (query) => this.#presence.elsewhere(query),
         connectedElsewhere: (agents) => this.#presence.connectedElsewhere(agents),
         brokers: () => brokers.look(),
+        tellBrokers: (text, to) => this.#lane.tellBrokers(text, to),
+        onTold: (listener) => {
+          this.#onTold = listener;
+        },
       },
       listen: (listener) => {
         this.#listener = listener;
@@ -246,7 +251,9 @@ export class PostgresCluster implements AsyncDisposable {
     const woken = await this.wakeUps.find();
     for (const [inbox, what] of woken?.inboxes ?? []) this.#wake(inbox, what);
     await woken?.drop();
-    for await (const { inbox, message } of this.#lane.take()) listener.told(inbox, message);
+    for await (const { inbox, message } of this.#lane.take())
+      if (inbox === '') this.#onTold?.(message.header);
+      else listener.told(inbox, message);
   }
 
   #wake(inbox: string, { isHeld, freed }: Woken): void {

@@ -16,7 +16,9 @@ type Details = Pick<PresentCaller, 'address' | 'connectedAt'> & { status?: unkno
  * Writes who is connected to this broker, and reads who is connected to others. The rows count as long as their session lives. They are in a
  * table that a crash of the server or a promotion empties.
  */
-export class Presence implements Omit<PresencePort, 'broker' | 'brokers'>, AsyncDisposable {
+export class Presence
+  implements Pick<PresencePort, 'present' | 'absent' | 'elsewhere' | 'connectedElsewhere'>, AsyncDisposable
+{
   readonly #database: PostgresDatabase;
   readonly #session: number;
   readonly #save: Statement;

@@ -25,8 +25,9 @@ export async function placeHold(
   const asked = { on, name, reason, by: token.agent, tokenId: token.id, cancelsRunning };
   const announce = (hold: Hold): void =>
     auditCaller(caller, 'hold_placed', { detail: auditText(hold), name: params.name }, deps);
-  const hold = await deps.holds.place({ ...asked, ...(until !== undefined && { until }) }, announce);
-  return { result: { hold } };
+  const placed = await deps.holds.place({ ...asked, ...(until !== undefined && { until }) }, announce);
+  const { hold, isConfirmed } = placed;
+  return { result: { hold, ...(!isConfirmed && { unconfirmed: true as const }) } };
 }
 
 /** Runs `release`: ends holds by their ids, or the one hold on a subject. */

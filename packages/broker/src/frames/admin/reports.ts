@@ -83,15 +83,20 @@ export async function waiting(
 /** Runs `stats`: counts connections, leases and messages, and returns the bytes that are stored and that are free. */
 export async function stats(
   _params: AdminParams<'stats'>,
-  deps: Pick<FrameDeps, 'store' | 'connected' | 'delivery' | 'receiptMeans' | 'self' | 'metrics'>,
+  deps: Pick<
+    FrameDeps,
+    'store' | 'connected' | 'presence' | 'delivery' | 'receiptMeans' | 'self' | 'metrics'
+  >,
 ): OperationOutcome<'stats'> {
-  const { store, connected, delivery, receiptMeans, self, metrics } = deps;
+  const { store, connected, presence, delivery, receiptMeans, self, metrics } = deps;
+  const { broker } = presence;
   const { usedBytes, maxBytes } = await store.usage();
   const { pending, oldestAt, dead, scheduled } = await store.backlog();
   return {
     result: {
       version: self.version,
       started_at: self.startedAt,
+      ...(broker !== undefined && { broker, brokers: await presence.brokers() }),
       connections: connected.size,
       leases: delivery.leaseCount,
       pending,

@@ -46,6 +46,7 @@ type Deps = Pick<
   | 'store'
   | 'tokens'
   | 'agents'
+  | 'others'
   | 'groups'
   | 'suggestions'
   | 'holds'
@@ -162,7 +163,9 @@ async function submitIfInboxExists(
   deps: Deps,
   body: string | undefined,
 ): Promise<Outcome> {
-  const exists = await hasInbox(frame.to, deps.store);
+  // The agent may have connected to another broker a moment ago.
+  await deps.others.follow();
+  const exists = deps.agents.has(agentOf(frame.to)) || (await hasInbox(frame.to, deps.store));
   if (!caller.isConnected) return undefined;
   if (exists) return submit(frame, caller, deps, body);
   const message = unknownRecipient(agentOf(frame.to), caller, deps);

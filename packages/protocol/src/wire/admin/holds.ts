@@ -46,7 +46,7 @@ export function holdOperations() {
   return {
     hold: {
       meaning:
-        'Places a hold. The answer follows when it is on disk and the connected orchestrators act by it, or two seconds have passed. Agents and roles that the broker does not know are refused.',
+        'Places a hold. The answer follows when it is on disk and the orchestrators that are connected to any broker act by it, or about two seconds have passed. Agents and roles that the broker does not know are refused.',
       params: z.object({
         on,
         name: name.optional().describe('Needed unless `on` is `all`.'),
@@ -70,7 +70,15 @@ export function holdOperations() {
           .optional()
           .describe('Takes names that the broker does not know.'),
       }),
-      result: z.object({ hold: holdSchema }),
+      result: z.object({
+        hold: holdSchema,
+        unconfirmed: z
+          .literal(true)
+          .optional()
+          .describe(
+            'Some orchestrator, or another broker, did not confirm in time. Calls may go on there until it does.',
+          ),
+      }),
     },
     release: {
       meaning:

@@ -74,6 +74,13 @@ export function reportOperations() {
       result: z.object({
         version: z.string().describe('The version of the broker.'),
         started_at: z.number(),
+        broker: z.string().optional().describe('The name of the broker. Absent if only one uses the store.'),
+        brokers: z
+          .array(z.object({ name: z.string(), since: z.number() }))
+          .optional()
+          .describe(
+            'The brokers that live on the store. The first one is the oldest, and does for all what is needed once.',
+          ),
         connections: z.int(),
         leases: z.int(),
         pending: z.int().describe('Pending messages of all inboxes.'),
