@@ -8,7 +8,6 @@ export default defineConfig({
     ...config.test,
     include: ['test/packages/**/*.test.ts'],
     exclude: [],
-    globalSetup: [],
     testTimeout: 600_000,
     hookTimeout: 600_000,
     reporters: ['default'],

@@ -14,7 +14,7 @@ async function agrees(
 }
 
 it('a running broker agrees with the model over random sequences on the wire', async () => {
-  expect(await counterexample(brokerOps, (ops) => agrees(ops), modelSettings(40))).toBeUndefined();
+  expect(await counterexample(brokerOps, (ops) => agrees(ops), modelSettings(25))).toBeUndefined();
 });
 
 const injectedFaults: [string, () => InjectedFaults][] = [

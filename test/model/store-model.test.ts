@@ -80,7 +80,7 @@ it.each<[...Room]>([
 ])(
   'the SQLite store agrees with the model over random sequences of commits, restarts and time, with %d messages in the memtable and %d in a segment',
   async (...room) => {
-    expect(await counterexample(storeOps, (ops) => agrees(ops, room), modelSettings(60))).toBeUndefined();
+    expect(await counterexample(storeOps, (ops) => agrees(ops, room), modelSettings(40))).toBeUndefined();
   },
 );
 

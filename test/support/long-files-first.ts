@@ -8,7 +8,6 @@ const longFiles = [
   'test/abuse/slow-readers.test.ts',
   'test/abuse/floods.test.ts',
   'test/cli/up.test.ts',
-  'test/examples/examples.test.ts',
   'test/cli/history.test.ts',
   'test/cli/round-trip.test.ts',
   'test/worker/http-face-process.test.ts',
