@@ -34,6 +34,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   clock: async () => (await import('./commands/clock.ts')).clockCommand(),
   backup: async () => (await import('./commands/backup.ts')).backupCommand(),
   restore: async () => (await import('./commands/backup.ts')).restoreCommand(),
+  store: async () => (await import('./commands/store.ts')).storeCommand(),
   service: async () => (await import('./commands/service.ts')).serviceCommand(),
   completion: async () => (await import('./commands/completion.ts')).completionCommand(createProgram),
   config: async () => (await import('./commands/config.ts')).configCommand(),

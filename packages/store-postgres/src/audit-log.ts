@@ -7,6 +7,7 @@ import {
   type CountedEvent,
   firstHash,
 } from '@signalbox/store/rules';
+import { type ChainRow, chainColumns, chainOf, type TimedChain } from './audit-chains.ts';
 import type { Transaction } from './database/attempt.ts';
 import type { PostgresDatabase } from './database/database.ts';
 import type { Statement } from './database/statement.ts';
@@ -27,22 +28,6 @@ export interface PostgresAuditLogOptions {
   now?: () => number;
   /** Called when events could not be written; they are tried again. */
   onError?: (error: unknown) => void;
-}
-
-/** The ends of a chain, and the time of its last row. */
-interface TimedChain extends AuditChain {
-  recordedAt: number;
-}
-
-interface ChainRow {
-  kind: AuditKind;
-  droppedNumber: number;
-  droppedHash: string;
-  lastNumber: number;
-  lastHash: string;
-  rows: number;
-  bytes: number;
-  recordedAt: number;
 }
 
 /** Opens the audit log of a database. Rejects with a `StoreError`. */
@@ -76,8 +61,6 @@ class PostgresAuditLog implements AuditLog {
 
   constructor(options: PostgresAuditLogOptions) {
     const { database } = options;
-    const chain = `kind, dropped_number AS "droppedNumber", dropped_hash AS "droppedHash", last_number AS "lastNumber",
-      last_hash AS "lastHash", row_count AS rows, bytes, recorded_at AS "recordedAt"`;
     this.#options = options;
     this.#database = database;
     this.#buffer = new AuditBuffer({
@@ -88,8 +71,8 @@ class PostgresAuditLog implements AuditLog {
     this.#make = database.statement(
       `INSERT INTO @audit_chain SELECT kind, 0, $2, 0, $2, 0, 0, 0 FROM unnest($1::text[]) AS k(kind) ORDER BY kind ON CONFLICT DO NOTHING`,
     );
-    this.#lock = database.statement(`SELECT ${chain} FROM @audit_chain ORDER BY kind FOR UPDATE`);
-    this.#chain = database.statement(`SELECT ${chain} FROM @audit_chain WHERE kind = $1`);
+    this.#lock = database.statement(`SELECT ${chainColumns} FROM @audit_chain ORDER BY kind FOR UPDATE`);
+    this.#chain = database.statement(`SELECT ${chainColumns} FROM @audit_chain WHERE kind = $1`);
     this.#insert = database.statement(
       'INSERT INTO @audit SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[])',
     );
@@ -250,16 +233,4 @@ class PostgresAuditLog implements AuditLog {
       transaction.write(this.#drop, [chain.kind, chain.dropped.number]);
     }
   }
-}
-
-function chainOf(row: ChainRow): TimedChain {
-  const { kind, droppedNumber, droppedHash, lastNumber, lastHash, rows, bytes, recordedAt } = row;
-  return {
-    kind,
-    dropped: { number: droppedNumber, hash: droppedHash },
-    last: { number: lastNumber, hash: lastHash },
-    rows,
-    bytes,
-    recordedAt,
-  };
 }

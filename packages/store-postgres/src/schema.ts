@@ -1,12 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { StoreError } from '@signalbox/store/rules';
+import type { Transaction } from './database/attempt.ts';
 import type { PostgresDatabase } from './database/database.ts';
 import { statementOf } from './database/statement.ts';
+import { isLockTimeout } from './database/store-errors.ts';
 
 /** The version of the tables. */
 export const schemaVersion = 1;
 
 const name = 'text COLLATE "C" NOT NULL';
+
+/** Tables are made in a moment. Only a copy of a whole store takes longer. */
+const lockTimeoutMs = 5000;
 
 /** Rows of these tables come and go all the time. */
 const busy =
@@ -173,33 +178,64 @@ export function sliceName(number: number): string {
  * there.
  */
 export async function prepareSchema(database: PostgresDatabase, now: () => number): Promise<void> {
-  const { schema, place } = database;
   await database.prepare(async (transaction) => {
+    const presence = await lockSchema(transaction, database);
+    if (presence === 'tables') return requireVersion(transaction, database);
+    makeTables(transaction, database, { presence, now: now() });
+  });
+}
+
+/** What there is of a schema. */
+type Presence = 'nothing' | 'schema' | 'tables';
+
+/** Has everybody else who makes tables wait for this transaction. Returns what is there. */
+export async function lockSchema(
+  transaction: Transaction,
+  { schema, place }: PostgresDatabase,
+): Promise<Presence> {
+  transaction.script(`SET LOCAL lock_timeout = ${lockTimeoutMs}`);
+  try {
     await transaction.query(
       statementOf('', `SELECT pg_advisory_xact_lock(hashtext('signalbox'), hashtext($1))`),
       [schema],
     );
-    const [found] = await transaction.query<{ schema: string | null; meta: string | null }>(
-      statementOf('', 'SELECT to_regnamespace($1)::text AS schema, to_regclass($2)::text AS meta'),
-      [schema, `${schema}.meta`],
-    );
-    if (found?.meta == null) {
-      const create = found?.schema == null ? `CREATE SCHEMA ${schema};` : '';
-      transaction.script(database.inSchema(`${create}${tables}${sliceTable(1, now())}`));
-      const identity = randomBytes(16).toString('hex');
-      transaction.write(database.unnamed(`INSERT INTO @meta VALUES ('version', $1), ('identity', $2)`), [
-        String(schemaVersion),
-        identity,
-      ]);
-      return;
-    }
-    const [row] = await transaction.query<{ value: string }>(
-      database.unnamed(`SELECT value FROM @meta WHERE key = 'version'`),
-    );
-    if (row?.value === String(schemaVersion)) return;
+  } catch (thrown) {
+    if (!isLockTimeout(thrown)) throw thrown;
     throw new StoreError(
-      'store_other_version',
-      `${place}: it has version ${row?.value ?? 'none'} of the tables, and this Signalbox reads version ${schemaVersion}. Use the one that wrote it, or another schema.`,
+      'store_in_use',
+      `${place}: another program makes its tables, or copies a store into it. Start again when that one has ended.`,
     );
-  });
+  }
+  const [found] = await transaction.query<{ schema: string | null; meta: string | null }>(
+    statementOf('', 'SELECT to_regnamespace($1)::text AS schema, to_regclass($2)::text AS meta'),
+    [schema, `${schema}.meta`],
+  );
+  if (found?.schema == null) return 'nothing';
+  return found.meta == null ? 'schema' : 'tables';
+}
+
+/** Makes the tables, and the schema if there is nothing. */
+export function makeTables(
+  transaction: Transaction,
+  database: PostgresDatabase,
+  { presence, now }: { presence: Exclude<Presence, 'tables'>; now: number },
+): void {
+  const create = presence === 'nothing' ? `CREATE SCHEMA ${database.schema};` : '';
+  transaction.script(database.inSchema(`${create}${tables}${sliceTable(1, now)}`));
+  const identity = randomBytes(16).toString('hex');
+  transaction.write(database.unnamed(`INSERT INTO @meta VALUES ('version', $1), ('identity', $2)`), [
+    String(schemaVersion),
+    identity,
+  ]);
+}
+
+async function requireVersion(transaction: Transaction, database: PostgresDatabase): Promise<void> {
+  const [row] = await transaction.query<{ value: string }>(
+    database.unnamed(`SELECT value FROM @meta WHERE key = 'version'`),
+  );
+  if (row?.value === String(schemaVersion)) return;
+  throw new StoreError(
+    'store_other_version',
+    `${database.place}: it has version ${row?.value ?? 'none'} of the tables, and this Signalbox reads version ${schemaVersion}. Use the one that wrote it, or another schema.`,
+  );
 }

@@ -6,6 +6,7 @@ export { type CopiedFile, describeFile, syncFile } from './sqlite/backup/copied-
 export { copyDatabase } from './sqlite/backup/copy-database.ts';
 export { type DatabaseFormat, readDatabase } from './sqlite/backup/read-database.ts';
 export { claimRestoredStore, dropRestoredTokens } from './sqlite/backup/restored.ts';
+export { type SqliteFiles, sqliteContent } from './sqlite/content/sqlite-content.ts';
 export { holdStoppedDirectory, lockDataDirectory } from './sqlite/data-directory-lock.ts';
 export { type ExpectedDatabase, refuseAbsent } from './sqlite/database.ts';
 export { type VerifiedStore, verifyInboxStore } from './sqlite/inbox-store/verify.ts';

@@ -50,4 +50,11 @@ export {
   scheduledMessageOf,
   type Taken,
 } from './scheduled-rules.ts';
+export {
+  type ContentCounts,
+  ContentDigest,
+  type ContentItems,
+  type ContentKind,
+  type ContentPart,
+} from './store-content.ts';
 export { StoreError, type StoreErrorCode } from './store-error.ts';

@@ -16,9 +16,15 @@ import { verifyJournal } from './verify-journal.ts';
  * Rejects with a `StoreError`, as in `data_directory_locked` if a broker runs there.
  */
 export async function verifyStoppedData(directory: string): Promise<string[]> {
+  using _held = holdStoppedDirectory(directory);
+  const { journal } = orchestratorFiles(directory);
+  return [...(await verifyBrokerData(directory)), ...(await problemsOf(journal, verifyJournal))];
+}
+
+/** The same for the databases of the broker alone. The caller keeps brokers off the directory. */
+export async function verifyBrokerData(directory: string): Promise<string[]> {
   const { messages, tokens, audit, operatorToken } = brokerFiles(directory);
   const { journal, token } = orchestratorFiles(directory);
-  using _held = holdStoppedDirectory(directory);
   const later = [audit, operatorToken, journal, token];
   const absent = refuseAbsent(
     [
@@ -27,29 +33,30 @@ export async function verifyStoppedData(directory: string): Promise<string[]> {
     ],
     true,
   );
-  const problems = absent === undefined ? [] : [absent];
-  const verify = async (file: string, read: (file: string) => unknown): Promise<void> => {
-    if (!existsSync(file)) return;
-    using _clean = withoutTraces(file);
-    try {
-      const found = (await read(file)) as { problems?: string[] };
-      problems.push(...(found.problems ?? []).map((problem) => `${file}: ${problem}`));
-    } catch (thrown) {
-      problems.push(messageOf(thrown));
-    }
-  };
-  await verify(messages, verifyInboxStore);
-  await verify(tokens, verifyTokenStore);
-  await verify(audit, verifyAuditLog);
-  await verify(journal, verifyJournal);
-  return problems;
+  return [
+    ...(absent === undefined ? [] : [absent]),
+    ...(await problemsOf(messages, verifyInboxStore)),
+    ...(await problemsOf(tokens, verifyTokenStore)),
+    ...(await problemsOf(audit, verifyAuditLog)),
+  ];
+}
+
+async function problemsOf(file: string, read: (file: string) => unknown): Promise<string[]> {
+  if (!existsSync(file)) return [];
+  using _clean = withoutTraces(file);
+  try {
+    const found = (await read(file)) as { problems?: string[] };
+    return (found.problems ?? []).map((problem) => `${file}: ${problem}`);
+  } catch (thrown) {
+    return [messageOf(thrown)];
+  }
 }
 
 /**
  * Removes the files that SQLite makes beside a database for a reader, if they were not there before. Made by another user than the
  * broker's, they would keep the broker from its own database.
  */
-function withoutTraces(file: string): Disposable {
+export function withoutTraces(file: string): Disposable {
   const made = [`${file}-wal`, `${file}-shm`].filter((beside) => !existsSync(beside));
   return {
     [Symbol.dispose]: () => {

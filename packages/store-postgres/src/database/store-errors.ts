@@ -53,6 +53,11 @@ export function isStandbyError(thrown: unknown): boolean {
   return thrown instanceof pg.DatabaseError && thrown.code === '25006';
 }
 
+/** Tells whether somebody else kept a lock for too long. */
+export function isLockTimeout(thrown: unknown): boolean {
+  return thrown instanceof pg.DatabaseError && thrown.code === '55P03';
+}
+
 /** Tells whether a table was not there, as after it was dropped: a store looks again which there are. */
 export function isGoneTable(thrown: unknown): boolean {
   const cause = thrown instanceof StoreError ? thrown.cause : thrown;

@@ -3,7 +3,14 @@ import type { PostgresDatabase } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
 import { idKey, sliceName } from '../schema.ts';
 import type { Loaded } from './batch-loader.ts';
-import { insertMessages, messageValues, settledValues, textOf } from './message-rows.ts';
+import {
+  insertMessages,
+  insertPending,
+  messageValues,
+  pendingValues,
+  settledValues,
+  textOf,
+} from './message-rows.ts';
 import type { WorkingMessage } from './working-set.ts';
 
 /** Writes what a transaction has changed, with one statement for each table. */
@@ -23,7 +30,7 @@ export class BatchSaver {
 
   constructor(database: PostgresDatabase) {
     this.#database = database;
-    this.#insert = database.statement(insertMessages('message', [['group_key', 'text']]));
+    this.#insert = database.statement(insertPending);
     this.#insertScheduled = database.statement(insertMessages('scheduled', [['sent_at', 'bigint']]));
     this.#insertDead = database.statement(
       insertMessages('dead_letter', [
@@ -88,8 +95,7 @@ export class BatchSaver {
 
   #saveMessages(transaction: Transaction, messages: readonly WorkingMessage[]): void {
     const added = messages.filter(({ place, ending }) => place === 'new' && !ending);
-    if (added.length > 0)
-      transaction.write(this.#insert, messageValues(added, [added.map(({ group }) => group?.key ?? null)]));
+    if (added.length > 0) transaction.write(this.#insert, pendingValues(added));
     const changed = messages.filter(({ place, isChanged }) => place === 'pending' && isChanged);
     if (changed.length === 0) return;
     transaction.write(this.#update, [

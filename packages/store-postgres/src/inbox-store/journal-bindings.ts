@@ -5,6 +5,8 @@ import type { Statement } from '../database/statement.ts';
 interface Row {
   generation: string | null;
   foreignUpTo: number;
+  /** True in a copy of a store that was restored from a backup: what is not bound is foreign to every journal. */
+  isRestored: boolean;
   first: number | null;
   head: number;
 }
@@ -23,6 +25,7 @@ export class JournalBindings {
     );
     this.#find = database.statement(
       `SELECT j.generation, coalesce(j.foreign_up_to, 0) AS "foreignUpTo",
+         EXISTS (SELECT FROM @meta WHERE key = 'restored_at') AS "isRestored",
          (SELECT min(seq) FROM @message WHERE inbox = $1) AS first,
          coalesce((SELECT max(seq) FROM @message WHERE inbox = $1), 0) AS head
        FROM (SELECT 1) AS one LEFT JOIN @journal j ON j.inbox = $1`,
@@ -39,8 +42,9 @@ export class JournalBindings {
       // No message comes into the inbox meanwhile.
       transaction.write(this.#lock, [inbox]);
       const [row] = await transaction.query<Row>(this.#find, [inbox]);
-      const { generation, foreignUpTo, first, head } = row!;
-      const isSame = generation === null ? previous.length === 0 : previous.includes(generation);
+      const { generation, foreignUpTo, isRestored, first, head } = row!;
+      const isSame =
+        generation === null ? previous.length === 0 && !isRestored : previous.includes(generation);
       const foreign = !isSame ? head : first !== null && first <= foreignUpTo ? foreignUpTo : 0;
       transaction.write(this.#save, [inbox, next, foreign]);
       return foreign;

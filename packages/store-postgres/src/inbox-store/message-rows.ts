@@ -169,6 +169,14 @@ export function messageValues(
   ];
 }
 
+/** SQL for an INSERT of pending messages, given {@link pendingValues}. */
+export const insertPending = insertMessages('message', [['group_key', 'text']]);
+
+/** The values of {@link insertPending}. */
+export function pendingValues(messages: readonly LoggedMessage[]): Value[] {
+  return messageValues(messages, [messages.map(({ group }) => group?.key ?? null)]);
+}
+
 /** SQL for an INSERT of settled messages into a slice, given {@link settledValues}. */
 export function insertSettled(table: string): string {
   return `INSERT INTO @${table} SELECT inbox, seq, id, sender, kind, created_at, expires_at, open_until, size, answered,

@@ -1,5 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { Damage } from '../damage.ts';
+import type { ContentEntry } from '../store-content.ts';
 import type { HoldRecord, Permission, TokenRecord, TokenStore } from '../token-store.ts';
 import { readDatabase } from './backup/read-database.ts';
 import { closeDatabase, emptyLog, formatVersion, openDatabase, toStoreError } from './database.ts';
@@ -265,6 +266,13 @@ function isSoundToken(row: TokenRow): boolean {
 
 function isSoundAgent({ name, checksum }: { name: string; checksum: number }): boolean {
   return checksum === rowChecksum(name);
+}
+
+/** Reads everything in a token store that is whole. */
+export function* tokenContent(db: Database): Iterable<ContentEntry> {
+  for (const row of db.prepare<[], TokenRow>(allTokens).all()) yield ['token', toRecord(row)];
+  for (const row of db.prepare<[], HoldRow>(allHolds).all()) yield ['hold', toHold(row)];
+  for (const { name } of db.prepare<[], { name: string }>(allAgents).all()) yield ['agent', { name }];
 }
 
 /** What {@link verifyTokenStore} read. */

@@ -1,9 +1,13 @@
 import type { Database, Statement } from 'better-sqlite3';
 import { firstHash } from '../../audit-chain.ts';
 import { type AuditChain, type AuditKind, type AuditRow, auditKinds } from '../../audit-log.ts';
+import type { ContentEntry } from '../../store-content.ts';
 
 /** The kinds of events, each with a table of its own: rows are only ever added at the end of it and dropped from its beginning. */
 export const allKinds = Object.keys(auditKinds) as AuditKind[];
+
+/** The rows that are read together. */
+const rowsAtOnce = 256;
 
 /** The tables of an audit log. */
 export const schema = `
@@ -105,6 +109,20 @@ export function rowsBehind(
   return db.prepare(
     `SELECT '${kind}' AS kind, number, entry, hash FROM audit_${kind} WHERE number > ? ORDER BY number LIMIT ?`,
   );
+}
+
+/** Reads everything in an audit log that is whole. */
+export function* auditContent(db: Database): Iterable<ContentEntry> {
+  for (const row of db.prepare<[], ChainRow>('SELECT * FROM chain').all())
+    yield ['audit_chain', toChain(row)];
+  for (const kind of allKinds) {
+    const page = rowsBehind(db, kind);
+    let rows: AuditRow[] = page.all(0, rowsAtOnce);
+    for (; rows.length > 0; rows = page.all(rows.at(-1)!.number, rowsAtOnce))
+      for (const row of rows) yield ['audit_row', row];
+  }
+  const batches = db.prepare<[], { sender: string; id: string }>('SELECT sender, id FROM batch');
+  for (const batch of batches.all()) yield ['audit_batch', batch];
 }
 
 /** Returns the chain of a kind of which nothing was ever recorded. */

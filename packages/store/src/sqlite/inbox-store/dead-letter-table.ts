@@ -114,6 +114,15 @@ export class DeadLetterTable {
     return letterOf(message, { ...storedMessageOf(message), damaged });
   }
 
+  /** The messages of all dead letters that can be read, with the reason as their ending. */
+  *messages(): Iterable<LoggedMessage> {
+    for (const { seq } of this.#byAge.all()) {
+      const row = this.#find.get(seq);
+      const message = row && this.#decode(row);
+      if (message) yield message;
+    }
+  }
+
   /** All dead letters that can be read, whole. The others are reported. */
   *all(): Iterable<DeadLetter> {
     for (const { seq } of this.#byAge.all()) {

@@ -52,13 +52,18 @@ function isSound(inbox: string, { generation, foreignUpTo, checksum }: Binding):
   return checksum === rowChecksum(inbox, generation, foreignUpTo);
 }
 
-/** Tells which inboxes have a damaged row: to a journal, all that waits in them is foreign. */
-export function damagedBindings(db: Database): string[] {
+/** Reads the rows of all inboxes. */
+export function allBindings(db: Database): (Binding & { inbox: string })[] {
   return db
     .prepare<[], Binding & { inbox: string }>(
       'SELECT inbox, generation, foreign_up_to AS foreignUpTo, checksum FROM journal',
     )
-    .all()
+    .all();
+}
+
+/** Tells which inboxes have a damaged row: to a journal, all that waits in them is foreign. */
+export function damagedBindings(db: Database): string[] {
+  return allBindings(db)
     .filter((row) => !isSound(row.inbox, row))
     .map(({ inbox }) => inbox);
 }

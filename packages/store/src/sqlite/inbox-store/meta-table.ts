@@ -30,7 +30,7 @@ export class MetaTable {
   }
 
   /** A number, 0 if it was never set; undefined if it was damaged. */
-  number(key: 'seq_reserved' | 'log_dropped' | 'proofs'): number | undefined {
+  number(key: 'seq_reserved' | 'log_dropped' | 'proofs' | 'restored_at'): number | undefined {
     const value = this.#read(key);
     return value === undefined ? 0 : typeof value === 'number' ? value : undefined;
   }

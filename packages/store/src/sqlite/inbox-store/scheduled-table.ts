@@ -276,6 +276,15 @@ export class ScheduledTable {
     this.#tidyAfter = rows.length < idsPerStep ? undefined : rows.at(-1);
   }
 
+  /** Reads all messages that can be read, the first due one first. */
+  *all(): Iterable<Taken> {
+    for (const { due, number } of this.#places.all()) {
+      const row = this.#row.get(due, number);
+      const message = row && messageOf(row);
+      if (message) yield { message, sentAt: row.sentAt };
+    }
+  }
+
   /** Reads every row, and says of each message what is wrong with it, if anything is. */
   *verify(): Iterable<string | undefined> {
     for (const { due, number } of this.#places.all()) {

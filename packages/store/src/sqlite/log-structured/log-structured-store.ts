@@ -241,6 +241,15 @@ export class LogStructuredStore {
     return { ...this.#pending.repair(found), requests: this.requests.repair() };
   }
 
+  /** Reads all messages, pending and settled, in no order. */
+  *all(): Iterable<LoggedMessage> {
+    yield* this.#memtable.entries();
+    for (const segment of this.#segments.all())
+      yield* segment.kind === 'pending'
+        ? this.#pending.messagesIn(segment)
+        : this.#segments.read(segment.number);
+  }
+
   /** Reads everything, and yields for each part how many messages were read and what is wrong with it. Changes nothing. */
   *verify(): Iterable<{ messages: number; problem?: string }> {
     let messages = 0;

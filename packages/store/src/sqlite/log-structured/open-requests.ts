@@ -100,10 +100,7 @@ export class OpenRequests implements RequestSource {
 
   forgotten(requester: string, id: string, inbox: string): ForgottenRequest | undefined {
     const row = this.#byId.get(requester, id, inbox);
-    if (!row) return undefined;
-    const { seq, openUntil } = row;
-    const thread = row.thread === '' ? undefined : row.thread;
-    return { seq, isOver: isOver(row), openUntil, takers: takersIn(row), thread };
+    return row && forgottenOf(row);
   }
 
   /** The agents that have taken a message. Those that took it from a segment are in a row. */
@@ -145,6 +142,14 @@ export class OpenRequests implements RequestSource {
     this.#isChanged = true;
   }
 
+  /** The requests of all rows, of which there is one for each message. */
+  all(): (ForgottenRequest & { requester: string; id: string; inbox: string })[] {
+    return this.#all.all().map((row) => {
+      const { requester, id, inbox } = row;
+      return { requester, id, inbox, ...forgottenOf(row) };
+    });
+  }
+
   /** How many rows are damaged. Call it between transactions. */
   countDamaged(): number {
     return this.#all.all().filter((row) => !isSound(row)).length;
@@ -181,6 +186,12 @@ export class OpenRequests implements RequestSource {
       this.#dropSoonest.run(requester, count - this.#maxPerRequester);
     this.#isChanged = false;
   }
+}
+
+function forgottenOf(row: Row): ForgottenRequest {
+  const { seq, openUntil } = row;
+  const thread = row.thread === '' ? undefined : row.thread;
+  return { seq, isOver: isOver(row), openUntil, takers: takersIn(row), thread };
 }
 
 function valuesOf(row: Omit<Row, 'checksum'>): Values {

@@ -1,0 +1,1 @@
+export { type CopiedStore, type CopyStoreOptions, copyStore } from './copy-store.ts';

@@ -1,0 +1,43 @@
+import type { Database } from 'better-sqlite3';
+import type { ContentEntry } from '../../store-content.ts';
+import { AgentUsage } from '../log-structured/agent-usage.ts';
+import { LogStructuredStore } from '../log-structured/log-structured-store.ts';
+import { DeadLetterTable } from './dead-letter-table.ts';
+import { markFile, presentBoot, readMark } from './durable-mark.ts';
+import { defaultLimits } from './inbox-store.ts';
+import { allBindings } from './journal-table.ts';
+import { MetaTable } from './meta-table.ts';
+import { inspect } from './recovery.ts';
+import { ScheduledTable } from './scheduled-table.ts';
+
+/** Reads everything in a database of messages that is whole. */
+export function* messageContent(db: Database, file: string): Iterable<ContentEntry> {
+  const meta = new MetaTable(db);
+  const monotonic = (): number => 0;
+  const usage = new AgentUsage();
+  const messages = new LogStructuredStore(db, meta, defaultLimits, { now: Date.now, monotonic, usage });
+  const mark = readMark(markFile(file), presentBoot());
+  const { reserved } = inspect(messages, meta, mark, false);
+  yield ['fact', { key: 'identity', value: meta.identity() }];
+  yield ['fact', { key: 'next_number', value: String(reserved + 1) }];
+  const time = meta.text('time');
+  if (time !== undefined) yield ['fact', { key: 'time', value: time }];
+  const restoredAt = meta.number('restored_at');
+  if (restoredAt) yield ['fact', { key: 'restored_at', value: String(restoredAt) }];
+  for (const { inbox, generation, foreignUpTo } of allBindings(db))
+    yield ['journal', { inbox, generation, foreignUpTo }];
+  // Rows of requests tell more of a message that is stored, or are all that is left of one.
+  const rows = new Map(messages.requests.all().map((row) => [row.seq, row]));
+  for (const message of messages.all()) {
+    const row = rows.get(message.seq);
+    rows.delete(message.seq);
+    const takers = row ? messages.requests.takersOf(message) : message.takers;
+    const answered = message.answered || (row?.isOver ?? false);
+    yield ['message', row ? { ...message, answered, takers } : message];
+  }
+  for (const row of rows.values()) yield ['request', row];
+  const onDamage = (): void => {};
+  for (const item of new ScheduledTable(db, { usage, onDamage }).all()) yield ['scheduled', item];
+  for (const message of new DeadLetterTable(db, { monotonic, usage, onDamage }).messages())
+    yield ['dead_letter', message];
+}
