@@ -18,7 +18,7 @@ import {
   startDaemon,
 } from '../support/cli/command-line.ts';
 import { startCuttingProxy } from '../support/postgres/cutting-proxy.ts';
-import { serverUrl, testSchema } from '../support/postgres/test-store.ts';
+import { openMessages, serverUrl, testSchema } from '../support/postgres/test-store.ts';
 import { edit, message } from '../support/store/test-store.ts';
 
 const copyMain = new URL('../support/postgres/copy-main.ts', import.meta.url);
@@ -156,6 +156,11 @@ describe.skipIf(serverUrl === undefined)('signalbox store copy', () => {
     for (const step of ['writing', 'verifying']) {
       const options = { directory: site.data, url: site.url, schema: site.schema, step };
       const child = await startChild(copyMain, { args: [JSON.stringify(options)] });
+      if (step === 'writing')
+        await expect(openMessages(site.target)).rejects.toMatchObject({
+          code: 'store_in_use',
+          message: expect.stringContaining('copies a store into it'),
+        });
       await child.end('SIGKILL');
       expect(await found()).toEqual(absent);
     }
@@ -175,7 +180,13 @@ describe.skipIf(serverUrl === undefined)('signalbox store copy', () => {
     await using proxy = await startCuttingProxy(site.url);
     proxy.cutNext('behind a commit');
     const { signal } = new AbortController();
-    const copied = await copyStore({ ...site.target, url: proxy.url, directory: site.data, signal });
+    const copied = await copyStore({
+      ...site.target,
+      url: proxy.url,
+      directory: site.data,
+      now: Date.now(),
+      signal,
+    });
     expect(copied.counts).toMatchObject({ message: 3000 });
     expect(proxy.cuts).toBe(1);
     expect(await site.sql('SELECT count(*)::int AS count FROM @message')).toEqual([{ count: 3000 }]);
@@ -195,7 +206,7 @@ interface Site extends AsyncDisposable {
   /** The name of a schema that is not there. */
   readonly fresh: string;
   readonly env: Record<string, string>;
-  readonly target: { url: string; schema: string; now: number };
+  readonly target: { url: string; schema: string };
   sql(text: string): Promise<unknown[]>;
   args(config: 'files' | 'database', directory?: string): string[];
   start(config: 'files' | 'database', directory?: string): Promise<Daemon>;
@@ -232,7 +243,7 @@ async function makeSite(): Promise<Site> {
   ];
   return {
     ...{ data, env, args, copyArgs, url: schema.url, schema: schema.schema, fresh: `${schema.schema}_fresh` },
-    target: { url: schema.url, schema: schema.schema, now: Date.now() },
+    target: { url: schema.url, schema: schema.schema },
     sql: (text) => schema.sql(text),
     start: (config, at) => startDaemon(['broker', ...args(config, at)], { env }),
     connect: ({ ready }, agent, tokens) =>
