@@ -78,6 +78,8 @@ export class Attempt<T> {
       if (command !== 'COMMIT') throw new Error(`the server answered a commit with ${command}`);
       return this.result.value;
     }
+    // The commit was skipped together with what came behind the statement that failed.
+    if (!connection.isLost) await connection.run('ROLLBACK');
     // Only a lost connection leaves it open whether the commit took place.
     if (!(failed.reason instanceof ConnectionLost)) this.result = undefined;
     throw failed.reason;
