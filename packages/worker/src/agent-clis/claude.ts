@@ -12,26 +12,28 @@ import {
 export const claudeLoading = { alwaysLoad: true } as const;
 
 const permissionTool = `mcp__${serverName}__${permissionToolName}`;
-/** Has Claude Code ask our tool. It hides that tool from the model by itself, and from models of subagents only where it is disallowed. */
+/**
+ * Makes Claude Code ask our tool. It hides that tool from its main model by itself, but from subagents' models only if it is disallowed.
+ */
 const permissionOptions = [
   `--permission-prompt-tool=${permissionTool}`,
   `--disallowedTools=${permissionTool}`,
 ];
 
 /**
- * Tells Claude Code by a file of MCP servers, and of new mail by hooks in a file of settings. Both are named on its command line; it
- * adds the hooks to the user's own.
+ * Names our MCP server in a file of MCP servers, and the hooks for new mail in a file of settings. Both files are named on the command
+ * line; Claude Code adds the hooks to the user's own.
  */
 export const injectClaude: Inject = (
   [program = '', ...rest],
   { faceCommand, runDirectory, keepMcp, asksPermissions, mailHook, wakeHook },
 ) => {
   const path = join(runDirectory, 'mcp.json');
-  // A timeout of the entry comes before one that the user has set for all calls.
+  // A timeout of the entry takes precedence over one that the user has set for all calls.
   const patience = asksPermissions && { timeout: permissionToolTimeoutMs };
   const entry = { type: 'stdio', ...faceCommand, ...claudeLoading, ...patience };
   const servers = { mcpServers: { [serverName]: entry } };
-  // It takes one file of settings, and the user's own goes first.
+  // It takes one file of settings, and the user's own file has priority.
   const hasSettings = rest.some((word) => word === '--settings' || word.startsWith('--settings='));
   const hooks = hooksOf(mailHook, wakeHook);
   const settings = hooks === undefined || hasSettings ? undefined : join(runDirectory, 'settings.json');
@@ -60,8 +62,8 @@ export const injectClaude: Inject = (
 };
 
 /**
- * Returns the hooks that tell of mail before a turn and at its end, and those that wait for mail from the start and from the end of each
- * turn on. Claude Code runs the latter beside itself, and begins a turn with what they print when they exit with 2.
+ * Returns the hooks that mention mail before a turn and at its end, and those that wait for mail from the start and from the end of each
+ * turn. Claude Code runs the latter in the background. When one exits with 2, it begins a turn with the printed text.
  */
 function hooksOf(mailHook: string | undefined, wakeHook: string | undefined) {
   if (mailHook === undefined && wakeHook === undefined) return undefined;

@@ -2,7 +2,10 @@ import { isJsonObject } from '@signalbox/protocol';
 import { stringify } from 'smol-toml';
 import { type Inject, serverName, startTimeoutMs, toolTimeoutMs } from './injection.ts';
 
-/** Tells Codex by options `-c key=value`, the value in TOML. Its MCP servers get few variables beside those named here. */
+/**
+ * Names our server by options `-c key=value`, the value in TOML. Codex passes its MCP servers few variables besides those that are named
+ * here.
+ */
 export const injectCodex: Inject = ([program = '', ...rest], { faceCommand }) => {
   const settings: [string, unknown][] = [
     ['command', faceCommand.command],

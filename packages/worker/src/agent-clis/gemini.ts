@@ -4,7 +4,7 @@ import { hookTimeoutMs, type Inject, serverName, toolTimeoutMs } from './injecti
 
 const variable = 'GEMINI_CLI_SYSTEM_SETTINGS_PATH';
 
-/** Tells Gemini CLI by a variable that names a settings file, which stands in place of the machine's system settings. */
+/** Names our server in a settings file, which a variable puts in place of the machine's system settings. */
 export const injectGemini: Inject = (argv, { faceCommand, runDirectory, env, mailHook, systemSettings }) => {
   if (env[variable]) throw alreadySet(`${variable} is set already`);
   if (systemSettings !== undefined) throw alreadySet(`this machine has system settings in ${systemSettings}`);

@@ -18,8 +18,8 @@ const table: Readonly<Record<ClientName, Inject>> = {
 export const agentPrograms: readonly string[] = Object.keys(table);
 
 /**
- * Returns the smallest change that makes an agent's CLI start our MCP server, by the name of its program. A program that isn't
- * known is left as it is. Throws `SignalboxError` `usage` where the machine or the environment forbids it.
+ * Returns the smallest change that makes an agent's CLI start our MCP server, by the name of its program. An unknown program is left
+ * unchanged. Throws `SignalboxError` `usage` if the machine or the environment forbids it.
  */
 export function injectionFor(argv: readonly string[], context: InjectionContext): Injection {
   const name = clientOf(argv[0] ?? '');

@@ -4,7 +4,9 @@ import { type FaceCommand, type Inject, serverName, startTimeoutMs } from './inj
 
 const variable = 'OPENCODE_CONFIG_CONTENT';
 
-/** Tells opencode in a variable that holds configuration. Every process that it starts inherits the variable, so it holds no secret. */
+/**
+ * Names our server in a variable that holds configuration. Every process that opencode starts inherits the variable, so it holds no secret.
+ */
 export const injectOpencode: Inject = (argv, { faceCommand, env }) => {
   const config = ownConfig(env[variable]);
   const mcp = { ...asObject(config.mcp), [serverName]: opencodeServer(faceCommand) };
@@ -31,8 +33,8 @@ export function opencodeServer({ command, args, env }: FaceCommand): Record<stri
 export const opencodePermission = { [`${serverName}_*`]: 'allow' } as const;
 
 /**
- * Adds our rule to those of the variable. The last rule that matches wins in opencode: ours stands behind `*`, and before the
- * others, so that what the user says about single tools of ours holds.
+ * Adds our rule to those of the variable. In opencode the last rule that matches wins: ours comes after `*` and before the others, so that
+ * the user's rules about single tools of ours take effect.
  */
 function withOurs(permission: unknown): Record<string, unknown> {
   const { '*': all, ...others } =

@@ -3,7 +3,7 @@ import { SignalboxError } from '@signalbox/protocol';
 import { clientOf } from './injection-table.ts';
 
 const modeOption = '--permission-mode';
-/** The modes in which claude asks nobody. */
+/** The modes in which claude asks no permissions. */
 const silentModes = ['bypassPermissions', 'dontAsk'];
 
 /**

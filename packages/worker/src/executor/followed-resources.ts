@@ -9,7 +9,7 @@ import {
 import { type Asker, askOrchestrator, unreadableAnswer } from './orchestrator-question.ts';
 
 const timeoutMs = 10_000;
-/** The pause before what could not be said again is said once more. */
+/** The pause before a list that could not be sent is sent once more, in milliseconds. */
 const pauseMs = 2_000;
 
 /** The dependencies of {@link FollowedResources}. */
@@ -20,7 +20,7 @@ export interface FollowedResourcesDeps {
   log: Log;
 }
 
-/** The resources whose changes this executor's address is told, for all who want to hear of some. */
+/** The resources that this executor's address follows, for all its holders together. */
 export class FollowedResources {
   readonly #deps: FollowedResourcesDeps;
   /** The URIs of each holder. */
@@ -28,7 +28,7 @@ export class FollowedResources {
   readonly #listeners = new Set<(uri: string) => void>();
   #sending: Promise<Map<string, ToolCallError>> | undefined;
   #sendNext: Promise<Map<string, ToolCallError>> | undefined;
-  /** Breaks the present question off, to ask it anew. */
+  /** Interrupts the present question, in order to ask it anew. */
   #renewal = new AbortController();
   /** True while the list of resources has to be sent again until the orchestrator has answered. */
   #isDue = false;
@@ -37,7 +37,7 @@ export class FollowedResources {
     this.#deps = deps;
   }
 
-  /** Replaces what a holder wants to hear of. Returns the URIs that it may not follow, each with the reason. */
+  /** Replaces the resources that a holder follows. Returns the URIs that it may not follow, each with the reason. */
   async follow(holder: unknown, uris: ReadonlySet<string>): Promise<Map<string, ToolCallError>> {
     if (uris.size === 0 && !this.#wanted.has(holder)) return new Map();
     if (uris.size === 0) this.#wanted.delete(holder);
@@ -47,8 +47,8 @@ export class FollowedResources {
   }
 
   /**
-   * Says again what is wanted, if anything is: the orchestrator may be another one. A question that waits for its answer is asked anew,
-   * since the one before may have taken it with it.
+   * Sends the list again, unless it is empty: the orchestrator may be another one. A question that waits for its answer is asked anew,
+   * because the earlier orchestrator may have lost it.
    */
   repeat(): void {
     if (this.#wanted.size === 0) return;
@@ -74,7 +74,7 @@ export class FollowedResources {
     for (const listener of [...this.#listeners]) listener(json.uri);
   }
 
-  /** One request at a time; a change during a request is told by one more. */
+  /** Sends one request at a time; a change during a request causes one more. */
   #send(): Promise<Map<string, ToolCallError>> {
     if (!this.#sending) {
       this.#sending = this.#sendOnce().finally(() => {
@@ -111,7 +111,7 @@ export class FollowedResources {
   }
 }
 
-/** Reads the answer to what an address wants to follow: which of it it may not. */
+/** Reads the answer to a list of followed resources: the URIs that the address may not follow. */
 function refusalsOf(answer: unknown, uris: readonly string[]): Map<string, ToolCallError> {
   const read = subscriptionsReplySchema.safeParse(answer);
   if (!read.success) return refuseAll(uris, unreadableAnswer('not a list of subscriptions'));

@@ -10,8 +10,9 @@ import {
 const attemptMs = 10_000;
 
 /**
- * Reads the whole list of tools of the agent's role from the orchestrator. If no orchestrator is connected, or one disconnects before it answers,
- * it is asked again until `timeoutMs` is over. `fresh`: with the changes that servers have announced. Throws `SignalboxError`; a failure is never an empty list.
+ * Reads the whole list of tools of the agent's role from the orchestrator. If no orchestrator is connected, or one disconnects before it
+ * answers, the request is repeated for `timeoutMs`. `fresh` includes the changes that servers have announced. Throws `SignalboxError`; a
+ * failure is never an empty list.
  */
 export async function requestManifest(
   client: BrokerClient,

@@ -2,7 +2,7 @@ import type { BrokerClient } from '@signalbox/client';
 import { mcpReplySchema, type Tool, type ToolCallError, toolCallError } from '@signalbox/protocol';
 import { type CallResult, callResultOf } from './call-result.ts';
 
-/** Makes what stands for a question where a tool is expected: a question has no effect and may be repeated. */
+/** Makes a tool that stands for a question: a question has no effect and may be repeated. */
 export function question(name: string): Tool {
   return { name, inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } };
 }
@@ -15,8 +15,7 @@ export interface Asker {
 }
 
 /**
- * Asks the orchestrator something that it answers with `data`. Neither question nor answer is stored. Every failure is a return
- * value.
+ * Asks the orchestrator a question that it answers with `data`. Neither question nor answer is stored. Every failure is a return value.
  */
 export async function askOrchestrator(
   { client, orchestrator }: Asker,
@@ -33,11 +32,11 @@ export async function askOrchestrator(
   }
   const reply = mcpReplySchema.safeParse(outcome.reply.json);
   if (reply.success && 'error' in reply.data) return { error: reply.data.error };
-  // As it came: a schema would drop the fields that it does not know.
+  // The answer is passed on as it came: a schema would drop the fields that it does not know.
   return { result: (outcome.reply.json as { data?: unknown } | null)?.data };
 }
 
-/** Makes the error for an answer that is not what was asked for; `what` says what it is. */
+/** Makes the error for an answer of the wrong form; `what` names the answer that was expected. */
 export function unreadableAnswer(what: string): ToolCallError {
   return toolCallError('internal', `the answer of the orchestrator is ${what}`, { mayHaveRun: false });
 }

@@ -11,19 +11,19 @@ import type { RoundResult } from './call-result.ts';
 import { type Asker, askOrchestrator } from './orchestrator-question.ts';
 import type { ExecuteOptions } from './tool-call.ts';
 
-/** A reply that is on its way comes earlier. */
+/** A reply that is still on its way arrives within this time, in milliseconds. */
 const firstAskMs = 1_000;
 const askAgainMs = 2_000;
 const askTimeoutMs = 10_000;
 /**
- * The number of answers in a row that the call is unknown after which it counts as unknown. A connected orchestrator takes a request from
- * its inbox sooner than that.
+ * This many answers in a row that the call is unknown make it count as unknown. A connected orchestrator takes a request from its inbox
+ * sooner than that.
  */
 const maxUnknown = 5;
 
 /**
- * Finds out what became of a call whose request the broker had already, in case that its reply came and is gone. Resolves when the
- * orchestrator says that the call has ended, or that it knows of none; rejects when `signal` aborts.
+ * Finds out what became of a call whose request the broker had already, in case its reply came and is lost. Resolves when the orchestrator
+ * says that the call has ended, or that it does not know it; rejects when `signal` aborts.
  */
 export async function endOfRepeated(
   asker: Asker,
@@ -42,7 +42,7 @@ export async function endOfRepeated(
     const read = callStatusSchema.safeParse(result);
     if (!read.success) continue;
     if (read.data.state === 'finished') return endedAs(result as Finished, tool);
-    // The process that is dead heard of it, and this one did not.
+    // The dead process was told about it, and this one was not.
     if (read.data.state === 'awaiting_approval') onAwaitingApproval?.(read.data.approval);
     unknown = read.data.state === 'unknown' ? unknown + 1 : 0;
     if (unknown < maxUnknown) continue;
@@ -52,7 +52,7 @@ export async function endOfRepeated(
 
 type Finished = CallStatus & { state: 'finished' };
 
-/** Takes the reply from the status, as it came. */
+/** Takes the reply from the status, unchanged. */
 function endedAs({ outcome, reply }: Finished, tool: Tool): RoundResult {
   if (reply && 'result' in reply) return { result: reply.result };
   if (reply && 'error' in reply) return { error: reply.error };

@@ -1,7 +1,7 @@
 import { agentOfToken, isJwt, maxTokenLength } from '@signalbox/protocol';
 import type { HttpRefusal } from '../sdk/http-refusal.ts';
 
-/** The token of a request, not yet verified; `agent` is the one that its text names. */
+/** The token of a request, not yet verified; `agent` is the agent that its text names. */
 export interface BearerToken {
   token: string;
   agent: string;

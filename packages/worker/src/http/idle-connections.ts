@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 
 /**
- * Bounds the connections on which no request of a known agent is being answered, so that strangers and idle clients can displace only
- * each other. If there are too many, the one that is idle longest is closed. A client that lost one so opens another.
+ * Bounds the connections on which no request of a known agent is being answered, so that strangers and idle clients can displace only each
+ * other. If there are too many, the one that is idle longest is closed. Its client opens another one when it needs it.
  */
 export class IdleConnections {
   readonly #limit: number;
@@ -19,7 +19,7 @@ export class IdleConnections {
     this.isIdle(socket);
   }
 
-  /** Notes that nothing is answered on a connection now. */
+  /** Records that no request is being answered on a connection now. */
   isIdle(socket: Socket): void {
     if (socket.destroyed) return;
     this.#idle.add(socket);
@@ -30,17 +30,17 @@ export class IdleConnections {
     oldest.destroy();
   }
 
-  /** Notes that a connection goes on as another one, which was added by itself: the encrypted one above it. */
+  /** Records that a connection continues as another one, which was added separately: the encrypted one above it. */
   replaced(socket: Socket): void {
     this.#idle.delete(socket);
   }
 
-  /** Notes that a request of a known agent is answered on a connection now. */
+  /** Records that a request of a known agent is being answered on a connection now. */
   isBusy(socket: Socket): void {
     this.#idle.delete(socket);
   }
 
-  /** Returns how many connections had to make room since the last call. */
+  /** Returns the number of connections that were closed for others since the last call. */
   takeEvicted(): number {
     const evicted = this.#evicted;
     this.#evicted = 0;

@@ -4,14 +4,14 @@ import type { HttpRefusal } from '../sdk/http-refusal.ts';
 import { bodyTooLarge } from './request-check.ts';
 import type { RequestPlace } from './request-room.ts';
 
-/** A body that was read, or why it was not, with the id of the request where the body tells it. */
+/** A body that was read, or the reason why it was not, with the id of the request if the body shows it. */
 export type ReadJson =
   | { json: unknown; refusal?: undefined }
   | { refusal: HttpRefusal; id?: string | number | undefined };
 
 /**
- * Reads a request's body as JSON. The place takes its bytes before they are read, as far as the request says how many they are, and
- * its values and names before it is parsed. Never rejects; a body that cannot be read is a refusal.
+ * Reads a request's body as JSON. The place takes memory for the announced bytes before they are read, and for the values and names before
+ * they are parsed. Never rejects; a body that cannot be read is a refusal.
  */
 export async function readJsonBody(
   request: IncomingMessage,
@@ -27,7 +27,7 @@ export async function readJsonBody(
   });
   if (typeof text !== 'string') return { refusal: text };
   const { nodes } = jsonSize(text, bodyLimits);
-  // With more nodes than any reader accepts, it is refused below, and takes no room.
+  // With more nodes than any reader accepts, it is refused below, and takes no memory.
   const refusal = nodes > bodyLimits.maxNodes ? undefined : place.take({ nodes });
   if (refusal) return { refusal, id: jsonRpcHead(text).id };
   try {
@@ -40,9 +40,9 @@ export async function readJsonBody(
 }
 
 /**
- * Reads a request's body as text, unless `refuse` has a reason against the number of its bytes so far. The rest of a body that is
- * refused is read and thrown away, for as long as the server's time limit allows. (The SDK's adapter leaves it unread, which closes
- * the connection before the refusal is out.)
+ * Reads a request's body as text, unless `refuse` returns a reason against the number of bytes so far. The rest of a refused body is read
+ * and thrown away, within the server's time limit. (The SDK's adapter leaves it unread, which closes the connection before the refusal is
+ * out.)
  */
 function readText(
   request: IncomingMessage,

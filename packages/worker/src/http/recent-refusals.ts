@@ -3,7 +3,7 @@ export class RecentRefusals<Refusal> {
   readonly #entries = new Map<string, { refusal: Refusal; until: number }>();
   readonly #options: { forMs: number; maxEntries: number; now: () => number };
 
-  /** `now`: monotonic milliseconds. */
+  /** Creates an empty memory. `now` returns monotonic milliseconds. */
   constructor(options: { forMs: number; maxEntries: number; now: () => number }) {
     this.#options = options;
   }

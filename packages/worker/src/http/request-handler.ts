@@ -17,7 +17,7 @@ export interface RequestHandlerOptions {
   maxBodyBytes: number;
   /** The claim of JSON Web Tokens that names the agent. */
   agentClaim: string | undefined;
-  /** Bounds what the requests that are served take in memory. */
+  /** Bounds the memory of the requests that are being served. */
   room: RequestRoom;
   /** A client that reads nothing of its answer for this time is cut off, in milliseconds. */
   stallMs: number;
@@ -28,8 +28,8 @@ export interface RequestHandlerOptions {
 }
 
 /**
- * Makes the handler of HTTP requests. It checks the head of a request, then its token, reads the body only if the broker accepts
- * the token, and has the agent answer. The handler resolves when the answer has left or the connection is closed.
+ * Makes the handler of HTTP requests. It checks the head of a request, then its token, reads the body only if the broker accepts the token,
+ * and lets the agent answer. The handler resolves when the answer has left or the connection is closed.
  */
 export function createRequestHandler(options: RequestHandlerOptions): RequestHandler {
   const { agents, hosts, maxBodyBytes, room, stallMs, now, isEnding } = options;
@@ -55,7 +55,7 @@ export function createRequestHandler(options: RequestHandlerOptions): RequestHan
         paceBody(request, agent.bytes, now);
         const read = await readBody(request, maxBodyBytes, place);
         if (read.refusal) {
-          // An agent that is refused for lack of room is not faster than one that is served.
+          // An agent that is refused for lack of memory must not be faster than one that is served.
           if (read.refusal.status === 429) await bodyEnd(request);
           return refuse(read.refusal, read.id);
         }

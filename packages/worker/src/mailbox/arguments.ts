@@ -40,7 +40,7 @@ export function readArguments<F extends Fields, R extends keyof F>(
     if (!field) {
       return { problem: `there is no argument '${name}'; there are: ${Object.keys(fields).join(', ')}` };
     }
-    // Models that must fill in every argument say null for those that they would leave out.
+    // Models that must fill in every argument pass null for those that they would leave out.
     if (one === null && field.type !== undefined) continue;
     const rule = brokenRule(field, one);
     if (rule !== undefined) return { problem: `'${name}' must be ${rule}` };

@@ -128,7 +128,7 @@ async function requestCallStatus(
   const answer = await askOrchestrator(executor, body, { timeoutMs: askTimeoutMs, signal });
   if (answer.error) return answer;
   const read = callStatusSchema.safeParse(answer.result);
-  // The reply inside is a tool's own result, which is passed on as it came.
+  // The reply inside is a tool's own result, which is passed on unchanged.
   if (read.success) return { result: answer.result as CallStatus };
   return { error: unreadableAnswer('no status of a call') };
 }

@@ -20,8 +20,8 @@ export const dueFields = {
 } as const;
 
 /**
- * Returns the milliseconds after which a message is to be handed out; `undefined` for now. `now` is in epoch milliseconds. Throws
- * `invalid_arguments` for a time that can't be read or is over.
+ * Returns the milliseconds after which a message should be handed out; `undefined` for now. `now` is in epoch milliseconds. Throws
+ * `invalid_arguments` for a time that can't be read or is in the past.
  */
 export function waitOf(
   given: { in?: string | undefined; not_before?: string | undefined },

@@ -13,8 +13,8 @@ import { consumerOfKey } from '../shared-face/call-key.ts';
 const maxPages = 20;
 
 /**
- * Looks for the reply to a call in the inbox of the shim that made it, which may have died before it read the reply. The broker keeps
- * what waits there for some minutes after its last holder left. Only shims name their inboxes in the ids of their calls. Rejects with
+ * Looks for the reply to a call in the inbox of the shim that made it, which may have died before it read the reply. The broker keeps the
+ * messages of that inbox for some minutes after its last holder left. Only shims name their inboxes in the ids of their calls. Rejects with
  * `SignalboxError` if the broker cannot be asked.
  */
 export async function waitingReply(
@@ -42,7 +42,7 @@ export async function waitingReply(
   return undefined;
 }
 
-/** Returns the reply as it came, with fields that the schema does not know. */
+/** Returns the reply unchanged, with fields that the schema does not know. */
 function readReply(body: string | undefined, { limits }: WelcomeFrame): McpReply | undefined {
   const json = body === undefined ? undefined : parseJson(body, bodyLimitsFor(limits.message?.bytes));
   return mcpReplySchema.safeParse(json).success ? (json as McpReply) : undefined;

@@ -7,7 +7,7 @@ import { type PermissionAnswer, permissionAnswer } from './permission-answer.ts'
 /** The name of the tool that an agent's CLI calls when it needs a permission. */
 export const permissionToolName = 'permission_prompt';
 
-/** The CLI whose contract the tool speaks, as people are told of it. */
+/** The CLI whose contract the tool implements, by its name for people. */
 const cli = 'claude';
 
 const definition: Tool = {
@@ -28,7 +28,7 @@ const definition: Tool = {
 
 /**
  * The tool by which an agent's CLI asks whether it may use a tool of its own. The question waits in the queue of approvals until it is
- * decided. It is called off when its client cancels the call or hangs up, because nobody would act by the answer then.
+ * decided. It is cancelled when its client cancels the call or hangs up, because the answer would then have no effect.
  */
 export function permissionTools(executor: Pick<McpProxyExecutor, 'askPermission'>): FaceTools {
   return {
@@ -43,7 +43,7 @@ async function ask(
   executor: Pick<McpProxyExecutor, 'askPermission'>,
   { arguments: args, signal, key, traceparent, onProgress, onAwaitingApproval }: FaceCall,
 ): Promise<FaceAnswer> {
-  // Claude Code also sends `tool_use_id`, which means something to that process only.
+  // Claude Code also sends `tool_use_id`, which has a meaning only in that process.
   const { tool_name: tool, input } = isJsonObject(args) ? args : {};
   if (typeof tool !== 'string' || !isJsonObject(input)) {
     const message = 'a question for a permission needs tool_name, a text, and input, an object';
@@ -61,7 +61,7 @@ async function ask(
       onAwaitingApproval,
     },
   );
-  // The CLI uses its tool with the input of the answer: as it came, and not as a person was shown it.
+  // The CLI uses its tool with the input of the answer: unchanged, and not as it was shown to a person.
   return answered(permissionAnswer(input, error));
 }
 

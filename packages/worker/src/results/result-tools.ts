@@ -128,7 +128,7 @@ function uriOf({
     : { problem: 'id: it must be that of a preview' };
   if ('problem' in named) return named;
   const isWhole = Object.values(range).every((value) => value === undefined);
-  // The URI of a block, or of the next part, says all.
+  // The URI of a block, or of the next part, holds all facts.
   if (isKeptResultUri(given) && isWhole && block === undefined && given !== keptResultUri(named.id))
     return { uri: given };
   if (block !== undefined)

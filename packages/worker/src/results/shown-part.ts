@@ -1,7 +1,7 @@
 import { isJsonObject, keptRangeMeta, parseKeptResultUri } from '@signalbox/protocol';
 import type { ToolResult } from '../tools/tool-result.ts';
 
-/** Shows a model the answer to a read of a kept result: which part it is, with line numbers, and how the next part is read. */
+/** Shows a model the answer to a read of a kept result: which part it is, with line numbers, and how to read the next part. */
 export function shownPart({ contents, _meta: meta }: Record<string, unknown>): ToolResult['content'] {
   const [first] = Array.isArray(contents) ? contents.filter(isJsonObject) : [];
   if (!first) return [{ type: 'text', text: 'The result has no such part.' }];
@@ -25,7 +25,7 @@ function matchesText({ matches, lines }: Record<string, unknown>): string {
   return `${matches === 1 ? '1 match' : `${matches} matches`} in a text of ${lines} lines; > marks them.`;
 }
 
-/** Says with which argument the next part is read. */
+/** Returns the argument with which the next part is read. */
 function nextText(uri: string): string | undefined {
   const read = parseKeptResultUri(uri);
   if ('problem' in read) return undefined;
@@ -40,7 +40,7 @@ function numbered(text: string, from: number): string {
   return lines.map((line, at) => `${from + at}\t${line}`).join('\n');
 }
 
-/** Makes a content block of contents that are no text. */
+/** Makes a content block of contents that are not text. */
 function blockOf(contents: Record<string, unknown>): ToolResult['content'][number] {
   const { blob: data, mimeType } = contents;
   const kind = typeof mimeType === 'string' ? /^(image|audio)\//.exec(mimeType)?.[1] : undefined;

@@ -8,8 +8,8 @@ export interface AgentPresence extends AsyncDisposable {
   /** Sets the status that `list_connected` shows; sent at most once a second. */
   announce(status: SupervisorStatus): void;
   /**
-   * Resolves when the client of a new MCP face of the agent, in any process, has listed the tools; never, if none does. It asks the
-   * broker, first after `firstMs`.
+   * Resolves when the client of a new MCP face of the agent, in any process, has listed the tools. It asks the broker, for the first time
+   * after `firstMs`.
    */
   listed(firstMs: number): Promise<void>;
   /** True if another supervisor ran an agent of this name and role when this one connected. */
@@ -23,7 +23,7 @@ export interface SupervisorStatus {
   pid: number;
   started_at: number;
   restarts: number;
-  /** The agent had tools, and has none any more. */
+  /** The agent had tools, and has no tools any more. */
   tools_lost?: true;
   last_output_at?: number;
   last_output?: string;

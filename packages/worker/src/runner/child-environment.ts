@@ -2,7 +2,7 @@ import type { TurnRef } from '../mailbox/served/turn-messages.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Returns the part of our environment that agents inherit: everything but `SIGNALBOX_*`, which says who we are. */
+/** Returns the part of our environment that agents inherit: everything but `SIGNALBOX_*`, which holds our own identity. */
 export function inheritedEnvironment(own: Environment): Record<string, string> {
   const kept = Object.entries(own).filter(
     ([name, value]) => value !== undefined && !name.startsWith('SIGNALBOX_'),
@@ -10,7 +10,10 @@ export function inheritedEnvironment(own: Environment): Record<string, string> {
   return Object.fromEntries(kept) as Record<string, string>;
 }
 
-/** Returns the variables that tell an agent, and everything that it starts, who it is, where its broker is and which face serves it. They name the file of the token, not the token. */
+/**
+ * Returns the variables that tell an agent, and everything that it starts, its identity, its broker and its face. They name the file of the
+ * token, not the token.
+ */
 export function agentVariables(facts: {
   url: string;
   agent: string;

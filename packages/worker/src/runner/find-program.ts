@@ -14,7 +14,7 @@ export function findProgram(name: string, cwd: string, path = ''): string {
   });
 }
 
-/** Says why none of the places is a program, and what to do. */
+/** Returns the reason why no place holds the program, and what to do. */
 function absence(name: string, places: readonly string[]): string {
   const isThere = places.some((place) => statSync(place, { throwIfNoEntry: false })?.isFile());
   if (isThere) return 'is there, but it may not be executed: chmod +x makes it a program';

@@ -8,7 +8,7 @@ import { createRunDirectory, type RunRoot, removeRunDirectory } from './run-dire
 export interface RunFace extends AsyncDisposable {
   /** The path of the Unix socket. */
   readonly socket: string;
-  /** Calls `listener` with what happens to the sessions of an agent; returns a function that removes it. */
+  /** Calls `listener` with the events of an agent's sessions; returns a function that removes it. */
   onSession(agent: string, listener: (event: FaceSessionEvent) => void): () => void;
 }
 
@@ -19,12 +19,12 @@ export interface RunFaceOptions extends Omit<SharedFaceOptions, 'path' | 'onSess
   cleanup: CleanupProcess;
 }
 
-/** No agent has such an id. */
+/** This is no valid agent id, so no agent can have it. */
 const cleanupName = '#face';
 
 /**
- * Opens the face in a private directory of its own, which is removed with it. Rejects with `SignalboxError` where that cannot be: no
- * private directory can be made, or its path is too long for a socket.
+ * Opens the face in a private directory of its own, which is removed with it. Rejects with `SignalboxError` if no private directory can be
+ * made, or its path is too long for a socket.
  */
 export async function openRunFace(options: RunFaceOptions): Promise<RunFace> {
   const { roots, cleanup, ...faceOptions } = options;

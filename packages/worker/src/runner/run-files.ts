@@ -13,9 +13,9 @@ export interface RunFiles {
   readonly directory: string;
   /** Writes the token into the file that was made for this process, if one was. */
   writeToken(text: string): Promise<void>;
-  /** Has the cleanup process end this process, too. */
+  /** Adds this process to the list that the cleanup process ends. */
   processStarted(process: OwnProcess): void;
-  /** Removes the files and takes our entry out of the user's file. Returns what became of that file, if there was an entry. */
+  /** Removes the files and takes our entry out of the user's file. Returns the result for that file, if it had an entry. */
   remove(): Promise<Restored | undefined>;
 }
 
@@ -29,7 +29,7 @@ export async function prepareRunFiles(
     roots: readonly RunRoot[];
     records: string;
     cleanup: CleanupProcess;
-    /** Tells this process from others of the agent that run at the same time; by default there are none. */
+    /** Distinguishes this process from others of the agent that run at the same time; by default there are no others. */
     name?: string;
   },
 ): Promise<RunFiles> {

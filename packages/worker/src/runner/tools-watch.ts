@@ -9,7 +9,7 @@ export interface ToolsWatchOptions {
   onReady: () => void;
   /** Called when the agent had tools and no client of it is connected any more. */
   onLost: () => void;
-  /** Called when one is connected again after {@link onLost}. */
+  /** Called when a client is connected again after {@link onLost}. */
   onBack: () => void;
 }
 
@@ -25,7 +25,7 @@ export class ToolsWatch {
     this.#options = options;
   }
 
-  /** Takes note of what happened to a session. Sessions that were connected before the first event do not count. */
+  /** Records an event of a session. Sessions that were connected before the first event do not count. */
   take({ event, consumer }: FaceSessionEvent): void {
     if (event === 'connected') this.#connected(consumer);
     else if (!this.#sessions.has(consumer)) return;
@@ -33,7 +33,7 @@ export class ToolsWatch {
     else this.#ended(consumer);
   }
 
-  /** Takes note that a client has listed the tools. */
+  /** Records that a client has listed the tools. */
   ready(): void {
     if (this.#isReady) return;
     this.#isReady = true;

@@ -21,7 +21,7 @@ import { type FaceTrace, runTraced } from './traced-call.ts';
 /** Clients commonly give up after 60 s without a notification. */
 const defaultHeartbeatMs = 15_000;
 
-/** The tools of an agent, what it is shown beside them, and the status that counts its calls. */
+/** The tools and offers of an agent, and the status that counts its calls. */
 export type AgentFaceTools = FaceTools & {
   readonly status: AgentStatus;
   readonly offers: FaceOffers;
@@ -62,7 +62,7 @@ export interface ClientCall {
 }
 
 /**
- * Starts a call. Its answer is the result, ready to be sent; it rejects with `JsonRpcError` where MCP wants an error instead.
+ * Starts a call. Its answer is the result, ready to be sent; it rejects with `JsonRpcError` if MCP requires an error instead.
  */
 export function startCall(
   server: Server,
@@ -79,8 +79,8 @@ export function startCall(
 }
 
 /**
- * Cancels the calls that run and resolves when their answers were handed to the transport. The SDK does that in the turn of the
- * event loop in which a handler ends, but says so to nobody. Checked with SDK 2.4.0.
+ * Cancels the running calls and resolves when their answers were handed to the transport. The SDK does that in the turn of the event loop
+ * in which a handler ends, but does not report it. Checked with SDK 2.4.0.
  */
 export async function cancelCalls(running: RunningCalls): Promise<void> {
   running.cancelAll();

@@ -10,7 +10,7 @@ export interface EventStream {
   readonly response: Response;
   /** Returns false if the message was dropped, because the client does not read or the stream has ended. */
   write(message: JSONRPCMessage): boolean;
-  /** Ends the stream. `last` is written however much waits. */
+  /** Ends the stream. `last` is written even if many frames wait. */
   end(last?: JSONRPCMessage): void;
 }
 

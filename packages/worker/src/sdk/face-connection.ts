@@ -22,13 +22,13 @@ export interface FaceConnectionOptions {
 
 /** One client of an agent's tools, on a transport of its own. */
 export interface FaceConnection {
-  /** Resolves when the transport is closed and no call is waited for any more. */
+  /** Resolves when the transport is closed and nobody waits for a call any more. */
   readonly closed: Promise<void>;
   /** Tells the client that the list of tools has changed. Rejects if that can't be sent. */
   announceListChanged(): Promise<void>;
-  /** Tells the client that other lists have changed, as far as its session has them. Rejects if that can't be sent. */
+  /** Tells the client that other lists have changed, if its session has them. Rejects if that can't be sent. */
   announceOffersChanged(changed: OfferedKinds): Promise<void>;
-  /** Cancels the calls that run, lets their answers reach the client, and closes the transport. */
+  /** Cancels the running calls, lets their answers reach the client, and closes the transport. */
   close(): Promise<void>;
 }
 

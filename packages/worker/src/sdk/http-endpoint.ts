@@ -27,7 +27,7 @@ export interface HttpEndpointOptions {
   sessionIdleMs: number;
   /** Monotonic milliseconds. */
   now: () => number;
-  /** Called when a session has ended or sleeps: what `FaceCall.session` holds for it is to be given back. Must not reject. */
+  /** Called when a session has ended or sleeps, to give back everything that is held for `FaceCall.session`. Must not reject. */
   onSessionEnded: (session: string) => Promise<void>;
   onError: (error: Error) => void;
 }
@@ -35,15 +35,15 @@ export interface HttpEndpointOptions {
 /** All HTTP clients of one agent's tools, of every revision of MCP. */
 export interface HttpEndpoint {
   answer(request: FaceRequest): Promise<Response>;
-  /** The sessions of clients of the revisions up to 2025-11-25 that are awake. */
+  /** The number of sessions of clients of the revisions up to 2025-11-25 that are awake. */
   readonly sessionCount: number;
   /** Tells every client that listens that the list of tools has changed. */
   announceListChanged(): void;
   /** Tells every client that listens which other lists have changed. */
   announceOffersChanged(changed: OfferedKinds): void;
-  /** Puts the sessions to sleep that nobody uses any more. */
+  /** Puts unused sessions to sleep. */
   sweep(): Promise<void>;
-  /** Cancels the calls that run, lets their answers reach the clients, and ends all sessions and streams. */
+  /** Cancels the running calls, lets their answers reach the clients, and ends all sessions and streams. */
   close(): Promise<void>;
 }
 
@@ -74,7 +74,7 @@ export function openHttpEndpoint(tools: AgentFaceTools, options: HttpEndpointOpt
     now,
   });
   const stopUpdates = tools.offers.onUpdated((uri) => current.notify.resourceUpdated(uri));
-  /** Returns why the headers of a call do not repeat its arguments as its tool demands. */
+  /** Returns the reason why the headers of a call do not repeat its arguments as its tool demands. */
   const mismatchOf = ({ message, headers }: FaceRequest): string | undefined => {
     const { method, params } = (message ?? {}) as { method?: unknown; params?: Record<string, unknown> };
     if (method !== 'tools/call') return undefined;
@@ -135,7 +135,7 @@ function isLegacy({ method, headers, message }: FaceRequest): boolean {
   return outcome.kind === 'legacy';
 }
 
-/** Makes a web `Request`, which the SDK wants, without the body: that is handed over beside it, already parsed. */
+/** Makes a web `Request`, which the SDK requires, without the body: the body is passed separately, already parsed. */
 function webRequest({ method, headers, signal }: FaceRequest): Request {
   return new Request('http://localhost/mcp', { method, headers, signal });
 }

@@ -1,4 +1,4 @@
-/** Why a request is not served: an HTTP status, and a sentence that says what to do about it. */
+/** The reason why a request is not served: an HTTP status, and a sentence that says what to do about it. */
 export interface HttpRefusal {
   status: number;
   message: string;

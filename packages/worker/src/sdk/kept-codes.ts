@@ -5,15 +5,15 @@ import { JsonRpcError, resourceNotFound } from '../tools/json-rpc-error.ts';
 const asThrown = Symbol('error as it is to be sent');
 
 /**
- * Returns an error that a server may throw so that {@link keepCodes} sends it with its own code. Workaround for the SDK 2.4.0: it
- * replaces -32002, which the revisions up to 2025-11-25 have for a resource that there is not.
+ * Returns an error that a server may throw so that {@link keepCodes} sends it with its own code. Workaround for the SDK 2.4.0: it replaces
+ * -32002, which the revisions up to 2025-11-25 use for an unknown resource.
  */
 export function withOwnCode(thrown: unknown): unknown {
   if (!(thrown instanceof JsonRpcError) || thrown.code !== resourceNotFound) return thrown;
   return new JsonRpcError(thrown.code, thrown.message, { [asThrown]: thrown });
 }
 
-/** Has a transport send the errors of {@link withOwnCode} as they were thrown. */
+/** Makes a transport send the errors of {@link withOwnCode} as they were thrown. */
 export function keepCodes(transport: Transport): void {
   const send = transport.send.bind(transport);
   transport.send = (message, options) => send(restored(message), options);

@@ -1,6 +1,6 @@
 import { keepAliveMs } from './event-stream.ts';
 
-/** Common clients give up a request of which they have heard nothing for 30 s to 300 s. */
+/** The silence after which a comment is sent. Common clients give up a request after 30 s to 300 s of silence. */
 export const defaultSilenceMs = 25_000;
 
 /**
@@ -30,12 +30,12 @@ function streamOf(answering: Promise<Response>): Response {
   });
 }
 
-/** Writes what keeps the stream open, and then the answer. Never rejects: a client that has hung up wants nothing more. */
+/** Writes the comments that keep the stream open, and then the answer. Never rejects: a client that has hung up wants nothing more. */
 async function writeStream(answering: Promise<Response>, stream: WritableStream<Uint8Array>): Promise<void> {
   const encoder = new TextEncoder();
   const writer = stream.getWriter();
   const keepAlive = (): void => {
-    // Behind a comment that is not read yet, another one says nothing.
+    // If the last comment is not read yet, another one is useless.
     if ((writer.desiredSize ?? 0) > 0) writer.write(encoder.encode(': keepalive\n\n')).catch(() => {});
   };
   keepAlive();

@@ -24,12 +24,12 @@ interface Session {
 }
 
 export interface LegacySessionsOptions {
-  /** Makes the server of the session with this id, and what answers its calls. */
+  /** Makes the server of the session with this id, and the answers to its calls. */
   createServer: (session: string) => { server: Server; directCalls: DirectCalls };
   /** Called when a session has ended or is put to sleep. Must not reject. */
   onEnded: (session: string) => Promise<void>;
   ids: SessionIds;
-  /** One more session puts the one to sleep that was idle longest. */
+  /** If there is one more session, the one that was idle longest is put to sleep. */
   maxSessions: number;
   /** A session without requests and without a listening client is put to sleep after this time. */
   idleMs: number;
@@ -41,8 +41,8 @@ export interface LegacySessionsOptions {
 const maxEnded = 1_000;
 
 /**
- * The sessions of one agent, for clients of the revisions up to 2025-11-25. Their ids hold what they rest on. So one of which nothing is
- * in memory, because it is asleep or began at a face that has died, is woken by its next request.
+ * The sessions of one agent, for clients of the revisions up to 2025-11-25. Their ids hold their state. So a session that is not in memory,
+ * because it sleeps or began at a face that has died, is woken by its next request.
  */
 export class LegacySessions {
   readonly #options: LegacySessionsOptions;
@@ -86,7 +86,7 @@ export class LegacySessions {
     for (const { server } of this.#sessions.values()) sendOffersChanged(server, changed).catch(() => {});
   }
 
-  /** Puts the sessions to sleep that nobody uses any more. */
+  /** Puts unused sessions to sleep. */
   async sweep(): Promise<void> {
     const since = this.#options.now() - this.#options.idleMs;
     for (const session of this.#sessions.values()) {
@@ -94,7 +94,7 @@ export class LegacySessions {
     }
   }
 
-  /** Closes all sessions. The next face goes on with them. */
+  /** Closes all sessions. They continue at the next face. */
   async close(): Promise<void> {
     for (const session of this.#sessions.values()) await this.#close(session);
   }
@@ -111,7 +111,7 @@ export class LegacySessions {
     return response;
   }
 
-  /** Has a new server answer `initialize`. There is no session if it refuses it. */
+  /** Makes a new server answer `initialize`. There is no session if the server refuses it. */
   async #begin(
     id: string,
     initialize: JSONRPCMessage,
@@ -174,7 +174,10 @@ export class LegacySessions {
     return woken;
   }
 
-  /** Goes on with a session by its id alone. It takes the place of an idle one, but of none that is in use: both clients would wake theirs again and again. */
+  /**
+   * Continues a session by its id alone. It may replace an idle session, but not one in use: two clients would otherwise wake their
+   * sessions in turn for ever.
+   */
   async #wake(id: string): Promise<Session | HttpRefusal> {
     const state = this.#ended.has(id) ? undefined : this.#options.ids.read(id);
     if (!state) return noSession;
@@ -188,7 +191,7 @@ export class LegacySessions {
       await session.server.close();
       return tooManyInUse(this.#options.maxSessions);
     }
-    // It counts before anything is waited for: many that wake at once would each find the same place.
+    // The session counts before anything is waited for: many that wake at once would otherwise all see the same free place.
     session.isWaking = true;
     this.#sessions.set(id, session);
     if (idle) await this.#putToSleep(idle);
@@ -206,7 +209,7 @@ export class LegacySessions {
     return longestUnused([...this.#sessions.values()]);
   }
 
-  /** Gives the memory of a session back. One whose client follows resources ends: it could not be told what it follows once it is woken. */
+  /** Frees the memory of a session. One whose client follows resources ends: after waking it could not know them. */
   #putToSleep(session: Session): Promise<void> {
     return session.hasFollowed ? this.#end(session) : this.#close(session);
   }

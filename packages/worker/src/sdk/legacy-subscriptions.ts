@@ -18,7 +18,7 @@ export class LegacySubscriptions {
     server.onclose = () => this.#end();
   }
 
-  /** Tells whether a method is one of subscriptions, and the agent may have some. */
+  /** Returns true if a method belongs to subscriptions, and the agent may have some. */
   knows(method: string): boolean {
     return methods.includes(method) && this.#offers.kinds().resources === true;
   }

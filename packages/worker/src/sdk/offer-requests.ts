@@ -40,7 +40,7 @@ const lists = {
   }),
 } as const;
 
-/** Returns the capabilities that the policy gives the agent beside tools. */
+/** Returns the capabilities besides tools that the policy gives the agent. */
 export function offerCapabilities(offers: FaceOffers): ServerCapabilities {
   const { prompts, resources } = offers.kinds();
   return {
@@ -50,7 +50,7 @@ export function offerCapabilities(offers: FaceOffers): ServerCapabilities {
   };
 }
 
-/** Tells whether the agent may ask for a method of prompts, resources or completion. */
+/** Returns true if the agent may call a method of prompts, resources or completion. */
 export function isOfferMethod(offers: FaceOffers, method: string): boolean {
   const { prompts, resources } = offers.kinds();
   if (method === 'completion/complete') return prompts === true || resources === true;
@@ -77,7 +77,7 @@ function pageOf(offers: FaceOffers, method: keyof typeof lists, cursor: unknown)
   return { [field]: page, ...rest };
 }
 
-/** Tells a client which lists have changed, as far as its session has them. */
+/** Tells a client which lists have changed, if its session has them. */
 export async function sendOffersChanged(
   server: Server | undefined,
   { prompts, resources }: OfferedKinds,

@@ -10,8 +10,9 @@ interface Declared {
 }
 
 /**
- * Returns why the headers of a call do not fit its arguments; `undefined` if they do. A tool declares by `x-mcp-header` in its input schema
- * which of its arguments a client has to repeat. An argument that is missing or null needs no header. `headers` have lower-case names.
+ * Returns the reason why the headers of a call do not fit its arguments; `undefined` if they do. A tool declares by `x-mcp-header` in its
+ * input schema which of its arguments a client has to repeat. An argument that is missing or null needs no header. `headers` have
+ * lower-case names.
  */
 export function paramMismatch(
   { inputSchema }: Pick<Tool, 'inputSchema'>,

@@ -6,7 +6,7 @@ export interface StartedCall<Answer> {
   abort: (reason: unknown) => void;
 }
 
-/** Knows the calls that run, and can cancel all of them. */
+/** Knows the running calls, and can cancel all of them. */
 export class RunningCalls {
   readonly #calls = new Map<AbortController, Promise<unknown>>();
   #isCancelled = false;
@@ -21,18 +21,18 @@ export class RunningCalls {
     return { answer, abort: (reason) => controller.abort(reason) };
   }
 
-  /** Cancels the calls that run, and those that are started later. */
+  /** Cancels the running calls, and those that are started later. */
   cancelAll(): void {
     this.#isCancelled = true;
     for (const controller of this.#calls.keys()) controller.abort();
   }
 
-  /** Ends the wait for the calls that run, without cancelling them: the client has hung up. */
+  /** Ends the wait for the running calls without cancelling them: the client has hung up. */
   clientHungUp(): void {
     for (const controller of this.#calls.keys()) controller.abort(clientGone);
   }
 
-  /** Resolves when the calls that run now have ended, whether they failed or not. */
+  /** Resolves when the present calls have ended, even if they failed. */
   async settled(): Promise<void> {
     await Promise.all(this.#calls.values());
   }

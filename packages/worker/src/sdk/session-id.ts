@@ -6,7 +6,7 @@ export const maxSessionIdLength = 1_024;
 /** The most characters of a client's name, as its status shows them. */
 const maxNameLength = 80;
 
-/** The parameters of `initialize` that a session rests on. */
+/** The parameters of `initialize` that a session depends on. */
 export interface SessionState {
   protocolVersion: string;
   clientInfo: { name: string; version: string };
@@ -15,7 +15,7 @@ export interface SessionState {
 
 /** Makes the ids of the sessions of one token, and reads them again. */
 export interface SessionIds {
-  /** Makes a new id that holds the state, or a random one where the state is too long for a header. */
+  /** Makes a new id that holds the state, or a random one if the state is too long for a header. */
   make(state: SessionState): string;
   /** Returns the state that an id of this token holds; `undefined` for every other text. */
   read(id: string): SessionState | undefined;
@@ -62,7 +62,7 @@ function isSameText(given: string, right: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** Reads a state whose MAC is right. If it is not one that a face made, the owner of the token did, who knows the key. */
+/** Reads a state whose MAC is right. If no face made it, the owner of the token did, who knows the key. */
 function stateOf(text: string): SessionState | undefined {
   try {
     const [, protocolVersion, name, version, capabilities] = stateParts.parse(JSON.parse(text));

@@ -16,22 +16,25 @@ import {
 
 export type { JSONRPCMessage, RequestId, Transport };
 
-/** Past this many characters, lines are written before the turn of the event loop ends. */
+/** Beyond this many characters, lines are written before the turn of the event loop ends. */
 const maxBatchLength = 64 * 1024;
-/** The bounds of one message. The broker says which texts are too long; the reader of lines bounds all. */
+/** The bounds of one message. The broker decides which texts are too long; the reader of lines bounds everything. */
 const limits = { ...bodyLimits, maxLength: Number.POSITIVE_INFINITY };
-/** Reads and writes lines in which the JSON does not stand alone. */
+/** Reads and writes lines that hold more than the JSON. */
 export interface LineFormat {
   /** Returns the JSON of a line, or `undefined` if the line is no message. Throws if the line has another form. */
   jsonOf(line: string): string | undefined;
   /**
-   * Called with each message of the client right before it is passed on. Returns the answer that is sent in place of that, if any. A
-   * message for which it throws is neither passed on nor answered.
+   * Called with each message of the client right before it is passed on. If it returns an answer, that is sent instead, and the message is
+   * not passed on. A message for which it throws is neither passed on nor answered.
    */
   received(message: JSONRPCMessage): JSONRPCMessage | undefined;
   /** Called with each message before it is written. */
   sent(message: JSONRPCMessage): void;
-  /** Called before what was sent is written, with its length; the function that it returns is called when that has left this process, or could not. */
+  /**
+   * Called before lines are written, with their length; the function that it returns is called when they have left this process, or could
+   * not.
+   */
   leaving(characters: number): (error?: Error | null) => void;
 }
 
@@ -64,7 +67,7 @@ export class StdioTransport implements Transport {
     this.#format = format;
   }
 
-  /** Writes nothing any more: what has not left yet and what is sent from now on is thrown away, although the client waits for it. */
+  /** Stops writing: everything that has not left yet and is sent from now on is thrown away, although the client waits for it. */
   mute(): void {
     this.#text = '';
     this.#isMuted = true;

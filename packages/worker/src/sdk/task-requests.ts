@@ -17,23 +17,23 @@ const anyParams = {
   '~standard': { version: 1, vendor: 'signalbox', validate: (value: unknown) => ({ value }) },
 } as StandardSchemaV1<unknown, Record<string, unknown>>;
 
-/** The capability by which clients and servers say that they know tasks. */
+/** The capability by which clients and servers declare that they know tasks. */
 export const tasksCapability = { extensions: { [tasksExtension]: {} } };
 
-/** Tells whether a method is one of tasks. */
+/** Returns true if a method belongs to tasks. */
 export function isTaskMethod(method: string): boolean {
   return (methods as readonly string[]).includes(method);
 }
 
-/** Tells whether a client's capabilities say that it takes tasks. */
+/** Returns true if a client's capabilities say that it takes tasks. */
 export function declaresTasks(capabilities: unknown): boolean {
   const extensions = isJsonObject(capabilities) ? capabilities.extensions : undefined;
   return isJsonObject(extensions) && isJsonObject(extensions[tasksExtension]);
 }
 
 /**
- * Has a server of the current revision answer the requests of clients for their tasks (SEP-2663). The SDK has no runtime for tasks, and lets
- * their methods through only to handlers that bring schemas of their own. Checked with SDK 2.4.0; replace this when it has one.
+ * Makes a server of the current revision answer the requests of clients for their tasks (SEP-2663). The SDK has no runtime for tasks, and
+ * passes their methods only to handlers that bring their own schemas. Checked with SDK 2.4.0; replace this when it has one.
  */
 export function answerTaskRequests(server: Server, tasks: FaceTasks): void {
   const answer = async (
@@ -60,7 +60,7 @@ export function answerTaskRequests(server: Server, tasks: FaceTasks): void {
     );
 }
 
-/** Tells whether a request asks to be told of tasks although its client does not say that it knows them. */
+/** Returns true if a request asks for notifications about tasks although its client does not say that it knows them. */
 export function listensUndeclared(message: unknown): boolean {
   if (!isJsonObject(message) || message.method !== 'subscriptions/listen' || !isJsonObject(message.params))
     return false;

@@ -4,7 +4,7 @@ import { beginToolCall, toolError, validTraceparent } from '@signalbox/tracing/i
 import type { FaceCall } from '../tools/face-tools.ts';
 import { JsonRpcError } from '../tools/json-rpc-error.ts';
 
-/** The tracing that makes the spans of a face's calls, and the facts that all of them tell. */
+/** The tracing that makes the spans of a face's calls, and the facts that all of them record. */
 export interface FaceTrace {
   tracing: Tracing;
   agent: string;
@@ -12,7 +12,7 @@ export interface FaceTrace {
   transport: 'pipe' | 'tcp';
 }
 
-/** The parts of a call that its span tells. */
+/** The parts of a call that its span records. */
 interface TraceableCall {
   id: string | number;
   name: unknown;
@@ -63,7 +63,10 @@ function withoutState(meta: RequestMeta | undefined): RequestMeta | undefined {
 
 const ownCode = /^[a-z_]{1,40}$/;
 
-/** Returns our code of a failure, or that the tool itself reported an error. A tool's server may put any text where our codes stand. */
+/**
+ * Returns our code of a failure, or a mark that the tool itself reported an error. A tool's server may put any text in the place of our
+ * codes.
+ */
 function errorTypeOf({ isError, _meta }: Record<string, unknown>): string | undefined {
   if (isError !== true) return undefined;
   const error = isJsonObject(_meta) ? _meta['signalbox/error'] : undefined;

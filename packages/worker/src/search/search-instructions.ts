@@ -3,7 +3,7 @@ import { callToolName, searchToolName } from './search-definitions.ts';
 
 const maxServersNamed = 40;
 
-/** Returns what a model should know of the two tools and of the tools that they find. */
+/** Returns the instructions for a model about the two tools and the tools that they find. */
 export function searchInstructions(tools: readonly Tool[]): string[] {
   return [
     `Your list does not show all tools that you may use (${tools.length} more now): find them with ${searchToolName} by what they do, and call them with ${callToolName}.`,

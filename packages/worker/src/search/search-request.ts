@@ -9,15 +9,15 @@ const maxQueryLength = 256;
 /** One search for tools. */
 export interface SearchRequest {
   query: string;
-  /** At most 50. */
+  /** The most tools to return, at most 50. */
   limit: number;
   signal: AbortSignal;
   timeoutMs: number;
 }
 
 /**
- * Asks the orchestrator which tools of the agent's role fit the words of a query, best first. A tool that is not in the
- * executor's list is left out, because it came or went this moment. Every failure is a return value.
+ * Asks the orchestrator which tools of the agent's role fit the words of a query, best first. A tool that is not in the executor's list is
+ * left out, because it was just added or removed. Every failure is a return value.
  */
 export async function requestSearch(
   executor: McpProxyExecutor,

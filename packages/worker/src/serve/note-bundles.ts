@@ -3,9 +3,9 @@ import { longestTimerMs } from './longest-timer.ts';
 
 /** The most messages of one bundle. */
 const maxNotes = 16;
-/** The most messages of all bundles. The broker hands out 64 ahead of their ends: questions must find room among them. */
+/** The most messages of all bundles. The broker hands out 64 ahead of their ends, and questions must fit among them. */
 const maxNotesInAll = 32;
-/** The size of the bodies from which on a bundle waits no longer. */
+/** A bundle with bodies of this size waits no longer. */
 const maxBytes = 48 * 1024;
 
 /** A message to which nobody waits for a reply. */
@@ -20,7 +20,7 @@ interface Bundle<N> {
 }
 
 /**
- * Gathers notes of one thread, so that many of them cost one turn. The first of them waits `waitMs` at most, and the oldest bundle no
+ * Gathers notes of one thread, so that many of them cost one turn. The first of them waits `waitMs` at most, and the oldest bundle waits no
  * longer once there are many notes in all.
  */
 export class NoteBundles<N extends Note> {
@@ -50,7 +50,7 @@ export class NoteBundles<N extends Note> {
     if (this.count >= maxNotesInAll) this.#ready(oldest);
   }
 
-  /** Takes a note out that waits. Returns false if it does not. */
+  /** Takes a waiting note out. Returns false if it does not wait. */
   remove(note: N): boolean {
     const bundle = this.#bundles.get(note.thread);
     const at = bundle?.notes.indexOf(note) ?? -1;
@@ -60,7 +60,7 @@ export class NoteBundles<N extends Note> {
     return true;
   }
 
-  /** Returns all notes that wait; none is ready any more. */
+  /** Returns all waiting notes; no bundle is ready any more. */
   stop(): N[] {
     return [...this.#bundles.keys()].flatMap((thread) => this.#take(thread));
   }

@@ -2,8 +2,7 @@ import { type AgentPlan, type AgentSetup, planAgent } from '../runner/agent-plan
 import type { TurnProgram } from './program/turn-program.ts';
 
 /**
- * Plans a turn for a message that stands for any, without side effects. Throws `SignalboxError` `usage` for a command line that can't take
- * turns.
+ * Plans a turn for a sample message, without side effects. Throws `SignalboxError` `usage` for a command line that can't take turns.
  */
 export function planTurn(
   setup: AgentSetup,

@@ -12,7 +12,7 @@ export class ServeStatus {
   #tail: OutputTail | undefined;
   #outputAt: number | undefined;
 
-  /** `now`: epoch milliseconds. */
+  /** Begins with no turn. `now` returns epoch milliseconds. */
   constructor(client: Pick<BrokerClient, 'announce'>, command: string, now: () => number = Date.now) {
     this.#client = client;
     this.#command = command;
@@ -20,13 +20,13 @@ export class ServeStatus {
     this.#announce();
   }
 
-  /** Takes note of the messages that wait and the turns that run. */
+  /** Records the number of waiting messages and running turns. */
   counts(counts: { waiting: number; running: number }): void {
     this.#counts = counts;
     this.#announce();
   }
 
-  /** Takes note that a turn has written something. */
+  /** Records that a turn has written output. */
   output(tail: OutputTail): void {
     this.#tail = tail;
     this.#outputAt = this.#now();
@@ -34,7 +34,7 @@ export class ServeStatus {
   }
 
   #announce(): void {
-    // Written when it leaves, once a second at most: a program may print without end.
+    // It is put together when it is sent, at most once a second: a program may print without end.
     this.#client.announce({ toJSON: () => this.#status() });
   }
 

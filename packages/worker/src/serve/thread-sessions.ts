@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { sessionIdSchema } from './program/told-session.ts';
 import { writeWhole } from './write-whole.ts';
 
-/** The most threads that are remembered for one agent. Those that had no turn for the longest time are forgotten. */
+/** The most threads that are remembered for one agent. Those that had no turn for the longest time are forgotten first. */
 export const maxThreads = 1000;
 /** The largest file that is read. One with all threads has less than a third of it. */
 const maxFileBytes = 1024 * 1024;

@@ -4,7 +4,7 @@ export interface TurnJob {
   readonly thread: string | undefined;
 }
 
-/** Decides which turn is next: in the order in which they came, so many at a time, and one at a time of a thread. */
+/** Chooses the next turn: in the order of arrival, a limited number at a time, and one at a time of each thread. */
 export class TurnQueue<Job extends TurnJob> {
   readonly #concurrency: number;
   readonly #run: (job: Job) => Promise<void>;
@@ -24,7 +24,7 @@ export class TurnQueue<Job extends TurnJob> {
     return this.#waiting.length;
   }
 
-  /** The jobs that run now. */
+  /** The number of jobs that run now. */
   get running(): Job[] {
     return [...this.#running.keys()];
   }
@@ -35,13 +35,13 @@ export class TurnQueue<Job extends TurnJob> {
     this.#onChange();
   }
 
-  /** Begins nothing more. Returns the jobs that have not begun. */
+  /** Begins no more jobs. Returns the jobs that have not begun. */
   stop(): Job[] {
     this.#isStopped = true;
     return this.#waiting.splice(0);
   }
 
-  /** Resolves when what runs now has ended. */
+  /** Resolves when the running jobs have ended. */
   async idle(): Promise<void> {
     await Promise.all(this.#running.values());
   }

@@ -1,9 +1,9 @@
 import type { TurnEnd } from './run-turn.ts';
 
-/** The longest end of an output in a reason, in characters. The broker keeps 500 of a reason. */
+/** The longest part of an output in a reason, in characters. The broker keeps 500 characters of a reason. */
 const outputLength = 400;
 
-/** Says why a turn failed: how its program ended, and the last line that it wrote. */
+/** Returns the reason of a failed turn: how its program ended, and the last line that it wrote. */
 export function endText(
   { code, endedBy, isLate, problem, tail }: Pick<TurnEnd, 'code' | 'endedBy' | 'isLate' | 'problem' | 'tail'>,
   turnTimeoutMs: number,

@@ -1,7 +1,7 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Writes a file that only this user can read, in place of the one that is there: readers see the old one or the new one, and no part. */
+/** Writes a file that only this user can read, in place of the present one: readers see the old file or the new one, never a part. */
 export async function writeWhole(path: string, text: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const fresh = `${path}.new`;

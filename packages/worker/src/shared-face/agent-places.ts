@@ -4,7 +4,7 @@ import { Mentioned } from '../mailbox/inbox/mentioned.ts';
 
 /** The most connections to the broker that are being opened at a time: each unknown token costs it one. */
 const maxConnecting = 64;
-/** The most of them with one token, so that an agent whose connections take long leaves places for others. */
+/** The most of them with one token, so that an agent whose connections take long leaves room for others. */
 const maxConnectingPerToken = 8;
 
 interface Entry {
@@ -17,7 +17,7 @@ interface Entry {
 export interface SessionPlace extends Disposable {
   /** Remembers the mail that was mentioned in one of the sessions of its token. */
   readonly mentioned: Mentioned;
-  /** The agent is connected: the place is one of a session now. */
+  /** Records that the agent is connected: the place belongs to a session now. */
   connected(): void;
 }
 
@@ -31,7 +31,7 @@ export class AgentPlaces {
     this.#limits = limits;
   }
 
-  /** Takes a place for a session of a token. Throws `too_many_connections`, which says of what there are too many. */
+  /** Takes a place for a session of a token. Throws `too_many_connections`, which names the limit that was reached. */
   take(token: string): SessionPlace {
     const { agents, sessionsPerAgent } = this.#limits;
     const known = this.#entries.get(token);

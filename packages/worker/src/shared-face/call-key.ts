@@ -1,12 +1,12 @@
 /** Matches the ids of {@link callKey}, and those of further rounds. */
 const keyPattern = /^([A-Za-z0-9_-]{22})-\d{1,15}(?:\.\d+)?$/;
 
-/** Returns the id of a call: that of its message at the broker, in each repetition of the call. */
+/** Returns the id of a call: the id of its message at the broker, the same in each repetition of the call. */
 export function callKey(consumer: string, ordinal: number): string {
   return `${consumer}-${ordinal}`;
 }
 
-/** Ids that begin so belong to requests that the shim repeats although they are answered. */
+/** The prefix of the ids of requests that the shim repeats although they are answered. */
 const repeatedIdStart = 'signalbox-shim:';
 
 /** Returns the id under which a shim repeats an answered request. */
@@ -14,7 +14,7 @@ export function repeatedId(ordinal: number): string {
   return `${repeatedIdStart}${ordinal}`;
 }
 
-/** Tells whether an id belongs to a request that is repeated although it is answered, so that its answer is not for the client. */
+/** Returns true if an id belongs to a request that is repeated although it is answered: its answer is not for the client. */
 export function isRepeatedId(id: unknown): boolean {
   return typeof id === 'string' && id.startsWith(repeatedIdStart);
 }

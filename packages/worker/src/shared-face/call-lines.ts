@@ -12,13 +12,13 @@ export const invalidRequest = -32600;
 interface OpenCall {
   key: CallKey;
   end: () => void;
-  /** The room that the call takes. */
+  /** The memory that the call takes. */
   place: Disposable;
 }
 
 export interface CallLinesOptions {
   consumer: string;
-  /** Takes room for a call of so many characters, or says why there is none. */
+  /** Takes memory for a call of this many characters, or returns the reason why there is none. */
   takeRoom(characters: number): Disposable | string;
   /** Called before answers leave, with their length. */
   onLeaving(characters: number): void;
@@ -72,12 +72,12 @@ export class CallLines implements LineFormat {
     return undefined;
   }
 
-  /** Gives back the room of all calls: the connection is closed. */
+  /** Frees the memory of all calls, because the connection is closed. */
   close(): void {
     for (const id of this.#calls.keys()) this.#close(id);
   }
 
-  /** Takes room for a call. Throws for one that could not be counted by its id and its key: our shim writes none of that kind. */
+  /** Takes memory for a call. Throws for a call that could not be counted by its id and its key: our shim writes no call of that kind. */
   #began(id: RequestId): JSONRPCMessage | undefined {
     if (this.#ordinal === 0) throw new Error('the shim wrote a call without an ordinal of its own');
     if (this.#calls.has(id)) throw new Error('the shim wrote a call with the id of one that is under way');
@@ -117,7 +117,7 @@ export class CallLines implements LineFormat {
     const answered = this.#answered;
     this.#answered = [];
     return (error) => {
-      // An answer that did not leave is asked for again.
+      // An answer that did not leave will be requested again.
       if (error) return;
       for (const { end } of answered) end();
     };

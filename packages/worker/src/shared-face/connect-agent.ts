@@ -3,7 +3,7 @@ import { parseBrokerAddresses } from '@signalbox/protocol/internal';
 import { type ExecutorOptions, McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import type { FaceHello } from './face-lines.ts';
 
-/** The way of a shared face to its broker. */
+/** The connection options of a shared face to its broker. */
 export interface AgentConnectOptions {
   /** Token, agent and consumer come from the shim. */
   connect: Omit<ExecutorOptions, 'token' | 'agent' | 'consumer' | 'signal' | 'waitForBroker' | 'renewToken'>;
@@ -44,7 +44,7 @@ export async function connectAgent(
       agent,
       consumer: hello.consumer,
       signal: timeLimit.signal,
-      // Less than all of the time, so that what is missing can be told: the orchestrator, not the broker.
+      // Half of the time, so that the error can name the missing part: the orchestrator, not the broker.
       manifestTimeoutMs: connectTimeoutMs / 2,
     });
   } catch (thrown) {
@@ -62,13 +62,13 @@ export async function connectAgent(
   throw new SignalboxError('forbidden', message);
 }
 
-/** Returns true if one of the addresses that a shim was told of is one of the face's own. */
+/** Returns true if one of the addresses that a shim was given is one of the face's own. */
 function isServed(told: string, own: readonly string[]): boolean {
   const served = new Set(own.flatMap(comparable));
   return comparable(told).some((address) => served.has(address));
 }
 
-/** Returns the addresses of a text so that those which lead to one broker are the same. All names of this machine count as one. */
+/** Normalises the addresses of a text so that those which lead to one broker are equal. All names of this machine count as one. */
 function comparable(text: string): string[] {
   try {
     return parseBrokerAddresses(text, { insecure: true }).map(({ url, socketPath }) => {

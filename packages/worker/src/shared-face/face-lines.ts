@@ -39,7 +39,7 @@ const helloSchema = z.object({
     .default({}),
 });
 
-/** The first line of a shim. `url` is the broker that it was told of; `consumer` is the same over all connections of one shim. */
+/** The first line of a shim. `url` is the broker that the shim was given; `consumer` is the same over all connections of one shim. */
 export type FaceHello = z.infer<typeof helloSchema>;
 
 const hintQuestionSchema = helloSchema.pick({ token: true }).extend({

@@ -15,7 +15,7 @@ import { createLineGate, unitsOf } from './line-gate.ts';
 
 /** The longest prefix of a line, before the JSON of its message. */
 const prefixBytes = 32;
-/** The time in which written lines must leave at the end. */
+/** The time in which written lines must leave at the end, in milliseconds. */
 const farewellMs = 2_000;
 
 /** Options of the sessions of a shared face. */
@@ -34,7 +34,7 @@ export interface FaceSessionOptions {
     | 'log'
   >;
   limits: FaceLimits;
-  /** Bounds what the calls of all sessions take in memory. */
+  /** Bounds the memory of the calls of all sessions. */
   room: RequestRoom;
   /** Returns monotonic milliseconds. */
   now: () => number;
@@ -45,17 +45,17 @@ export interface FaceSessionOptions {
 export interface FaceSession {
   readonly agent: string;
   readonly consumer: string;
-  /** Returns whether its shim has shown this token for this agent. */
+  /** Returns true if its shim has shown this token for this agent. */
   isOf(holder: { agent: string; token: string }): boolean;
-  /** Returns a hint at mail that the agent was not told of yet, which counts as telling it. */
+  /** Returns a hint at mail that the agent was not told of yet. Returning it counts as telling. */
   newMailHint: McpFace['newMailHint'];
   /** Resolves when the session has ended and has released its connections. */
   readonly closed: Promise<void>;
-  /** Ends the session but not its calls: the shim is told why, and the next face picks up what it repeats. */
+  /** Ends the session but not its calls: the shim is told why, and the next face continues the calls that it repeats. */
   end(reason: FaceRefusal): Promise<void>;
 }
 
-/** Options of one session: those of all, and what its agent and its process share between their connections. */
+/** Options of one session: those of all sessions, and the parts that its agent and its process share between their connections. */
 type OwnOptions = FaceSessionOptions &
   Pick<SessionPlace, 'mentioned'> & { share: AgentShare; onListed: () => void };
 
@@ -89,7 +89,7 @@ export function openSession(
   });
   let ending: Promise<void> | undefined;
   async function shutDown(reason: FaceRefusal): Promise<void> {
-    // The shim repeats what has no answer: neither a failure nor a cancel may reach anybody for it.
+    // The shim repeats requests without an answer: neither a failure nor a cancel of them may reach anyone.
     transport.mute();
     writeLine(socket, { ended: reason });
     closeSocket(socket);
@@ -131,7 +131,7 @@ export function openSession(
   };
 }
 
-/** Makes the lines of a shim: what its calls take, and what its withdrawn calls begin, is its agent's. */
+/** Makes the lines of a shim. Its calls, and the messages that its withdrawn calls cause, count for its agent. */
 function callLines(
   socket: Socket,
   { consumer }: FaceHello,
@@ -155,7 +155,7 @@ function callLines(
   });
 }
 
-/** Makes the gate in front of a session. A request that it leaves out is refused, and the session ends if that can't be told. */
+/** Makes the gate in front of a session. A request that it leaves out is refused; if the refusal can't be sent, the session ends. */
 function requestGate(
   agent: string,
   { limits, room, share, now }: OwnOptions,
@@ -180,7 +180,7 @@ export function writeLine(socket: Socket, line: FaceLine): void {
   if (socket.writable) socket.write(`${jsonLine(line)}\n`);
 }
 
-/** Closes a connection when what was written has left, or after a while if its client does not read. */
+/** Closes a connection when everything that was written has left, or after a while if its client does not read. */
 export function closeSocket(socket: Socket): void {
   if (socket.destroyed) return;
   const timer = setTimeout(() => socket.destroy(), farewellMs);

@@ -17,7 +17,7 @@ export interface FaceSocket {
 }
 
 /**
- * Listens on a Unix socket (0600), whose directory nobody else may write to. The file of a face that is dead is replaced. Rejects with
+ * Listens on a Unix socket (0600), whose directory nobody else may write to. The file of a dead face is replaced. Rejects with
  * `cannot_listen`, which says why, or `face_running` if a face answers there.
  */
 export async function openFaceSocket(
@@ -80,7 +80,7 @@ async function removeStale(path: string): Promise<void> {
   await rm(path, { force: true });
 }
 
-/** Returns whether a process listens on a socket. */
+/** Returns true if a process listens on a socket. */
 function answers(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(path);

@@ -1,8 +1,8 @@
 const firstBytes = 1024;
 
 /**
- * The beginning of a line whose end has not come. It takes at most twice the memory of its bytes, however small the pieces are in which
- * they come, and copies each byte a few times at most.
+ * The beginning of a line whose end has not come. It takes at most twice the memory of its bytes, for pieces of any size, and copies each
+ * byte a few times at most.
  */
 export class HalfLine {
   #buffer = Buffer.alloc(0);

@@ -2,13 +2,13 @@ import type { Log } from '@signalbox/client';
 import { Budget } from '@signalbox/protocol/internal';
 import type { FaceRefusal } from './face-lines.ts';
 
-/** The lines that are written a second in the long run, and at once. */
+/** The number of lines that are written per second in the long run, and at once. */
 const perSecond = 1;
 const atOnce = 20;
 
 /**
- * Logs refused connections, which anybody can make at will: so many at once and one a second. A line says how many were left out before
- * it. `now` returns monotonic milliseconds.
+ * Logs refused connections, which everyone can cause at will: a bounded number at once and one per second. A line says how many were left
+ * out before it. `now` returns monotonic milliseconds.
  */
 export function refusalLog(log: Log, now: () => number): (refusal: FaceRefusal) => void {
   const lines = new Budget(perSecond, atOnce - 1, now());

@@ -17,7 +17,7 @@ export interface SharedFaceOptions
   helloTimeoutMs?: number;
   /** The path of the Unix socket. */
   path: string;
-  /** Called at what happens to the sessions of agents. */
+  /** Called with the events of the agents' sessions. */
   onSession?: (event: FaceSessionEvent) => void;
   /** Returns monotonic milliseconds. */
   now?: () => number;
@@ -29,7 +29,7 @@ export interface SharedFace extends AsyncDisposable {
   readonly path: string;
   /** The number of shims that are served. */
   readonly sessionCount: number;
-  /** Ends all sessions, but not their calls, which the next face picks up, and removes the socket. */
+  /** Ends all sessions, but not their calls, which the next face continues, and removes the socket. */
   close(): Promise<void>;
 }
 

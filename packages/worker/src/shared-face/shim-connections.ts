@@ -37,14 +37,14 @@ export interface ShimConnectionsOptions extends AgentConnectOptions, FaceSession
 const maxHelloBytes = 64 * 1024;
 const refusedForMs = 30_000;
 const maxRefused = 1_000;
-/** The refusals of a token that stay so, whenever it is shown again. */
+/** The refusals of a token that stay valid whenever it is shown again. */
 const lasting = new Set(['unauthorized', 'forged_sender', 'forbidden']);
 
 /** The connections to a shared face, from their first line to their end: of shims, and of hooks, which ask one question. */
 export class ShimConnections {
   readonly #options: ShimConnectionsOptions;
   readonly #sessions = new Set<FaceSession>();
-  /** Connections that have not said hello, or are told something and closed. */
+  /** Connections that have not said hello, or get a last line and are closed. */
   readonly #strangers: IdleConnections;
   readonly #places: AgentPlaces;
   readonly #shares: AgentShares;
@@ -79,7 +79,7 @@ export class ShimConnections {
     void served.then(() => this.#serving.delete(served));
   }
 
-  /** Ends all sessions, but not their calls, which the next face picks up. Resolves when nothing is served any more. */
+  /** Ends all sessions, but not their calls, which the next face continues. Resolves when no connection is served any more. */
   async end(): Promise<void> {
     this.#ending.abort();
     const reason = { code: 'shutting_down', message: 'this face is ending', retryable: true };
@@ -128,7 +128,7 @@ export class ShimConnections {
     }
   }
 
-  /** Tells a hook what is new for its agent, if a shim of the agent is served. The broker is asked over that shim's connection only. */
+  /** Tells a hook about new mail of its agent, if a shim of the agent is served. The broker is asked only over that shim's connection. */
   async #answerHook(socket: Socket, question: HintQuestion): Promise<void> {
     const session = [...this.#sessions].findLast((one) => one.isOf(question));
     writeLine(socket, await this.#hintFor(socket, question, session));

@@ -2,15 +2,15 @@ import type { Readable, Writable } from 'node:stream';
 import { JsonLineReader } from '@signalbox/protocol/json-lines';
 import { LineWriter } from './line-writer.ts';
 
-/** The most that waits for a client that does not read, before nothing is read from it either. */
+/** The most characters that wait for a client that does not read. Beyond it, nothing is read from the client either. */
 const maxUnreadBytes = 8 * 1024 * 1024;
 
 export interface ClientEvents {
   onLine(line: string): void;
-  /** All lines of one chunk were given to `onLine`. */
+  /** Called when all lines of one chunk were given to `onLine`. */
   onChunkEnd(): void;
   onDrained(): void;
-  /** The client has hung up, or `problem` says why it is not read any longer. May be called more than once. */
+  /** Called when the client has hung up; `problem` says why it is not read any longer. May be called more than once. */
   onEnd(problem?: string): void;
 }
 
@@ -56,7 +56,7 @@ export class ClientStreams {
       .on('close', () => onEnd());
   }
 
-  /** Reads nothing more. */
+  /** Stops reading. */
   close(): void {
     this.#isOpen = false;
     this.#input.destroy();
@@ -66,24 +66,24 @@ export class ClientStreams {
     this.#writer.write(line);
   }
 
-  /** Reads on, or reads nothing for now. */
+  /** Resumes or pauses reading. */
   setReading(reads: boolean): void {
     if (!this.#isOpen) return;
     if (reads) this.#input.resume();
     else this.#input.pause();
   }
 
-  /** True if the client should be written no more until it has read. */
+  /** True if nothing more should be written to the client until it has read. */
   get isFull(): boolean {
     return this.#writer.isFull;
   }
 
-  /** True if the client has long not read. */
+  /** True if the client has not read for long. */
   get isUnread(): boolean {
     return this.#writer.waitingBytes > maxUnreadBytes;
   }
 
-  /** Resolves when all that was written has left, or never will. */
+  /** Resolves when everything that was written has left, or never will. */
   written(): Promise<void> {
     return this.#writer.written();
   }

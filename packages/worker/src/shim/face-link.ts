@@ -6,35 +6,35 @@ import { type FacePlace, trustedFace } from './trusted-face.ts';
 
 export interface FaceLinkEvents {
   onLine(line: string): void;
-  /** Lines were read, or what waited was written. */
+  /** Called when lines were read, or when the waiting lines were written. */
   onFlow(): void;
-  /** The connection has ended. Called once. */
+  /** Called once, when the connection has ended. */
   onLost(): void;
 }
 
 /** A connection to a face that has welcomed the session. */
 export interface FaceLink {
   write(line: string): void;
-  /** True if the face should be written no more until it has read. */
+  /** True if nothing more should be written to the face until it has read. */
   readonly isFull: boolean;
-  /** Reads on, or reads nothing for now. */
+  /** Resumes or pauses reading. */
   setReading(reads: boolean): void;
-  /** Says that nothing more comes. The face ends the connection then. */
+  /** Says that no more lines come. The face then ends the connection. */
   end(): void;
   destroy(): void;
 }
 
-/** The outcome of a try to connect. All are absent if no face answered. */
+/** The result of a try to connect. All fields are absent if no face answered. */
 export interface LinkOutcome {
   link?: FaceLink;
   refusal?: FaceRefusal;
-  /** The reason why nothing was sent there. */
+  /** The reason why nothing was sent to the socket. */
   untrusted?: string;
 }
 
 /**
- * Connects to the face at a Unix socket and says whose session it is, if no other user can have put the socket there. `timeoutMs` is how long its answer may take: it connects to the
- * broker first. `signal` ends the try, not the connection. Never rejects.
+ * Connects to the face at a Unix socket and names its session, if no other user can have put the socket there. `timeoutMs` is the longest
+ * wait for its answer: it connects to the broker first. `signal` ends the try, not the connection. Never rejects.
  */
 export function openFaceLink(
   path: string,
@@ -77,14 +77,14 @@ export function openFaceLink(
           else greeted(line);
         }
       } catch {
-        // A line that is too long, or no JSON: nothing can be done with such a face.
+        // The line is too long or not JSON: this face can't be used.
         socket.destroy();
       }
       if (isWelcome) events.onFlow();
     })
     .on('drain', events.onFlow)
     .on('error', () => {
-      // 'close' follows.
+      // The event 'close' follows.
     })
     .once('close', () => {
       clearTimeout(timer);

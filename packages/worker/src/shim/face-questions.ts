@@ -5,14 +5,14 @@
 export class FaceQuestions {
   readonly #open = new Set<string>();
 
-  /** Notes a question and returns the id that the client sees. */
+  /** Records a question and returns the id that the client sees. */
   ask(face: number, id: unknown): string {
     const shown = shownId(face, id);
     this.#open.add(shown);
     return shown;
   }
 
-  /** Returns the id that the face knows, as JSON, if the question is still open; it is not open any longer then. */
+  /** Returns the id that the face knows, as JSON, if the question is still open, and closes it. */
   answer(shown: unknown): string | undefined {
     if (typeof shown !== 'string' || !this.#open.delete(shown)) return undefined;
     return shown.slice(shown.indexOf(':') + 1);

@@ -9,7 +9,7 @@ interface RepeatableCall {
   params?: { _meta?: { progressToken?: unknown } };
 }
 
-/** The answered calls that a face asked to have made again at the next one, such as questions that other agents have not answered yet. */
+/** The answered calls that a face asked to have repeated at the next one, such as questions that other agents have not answered yet. */
 export class KeptCalls {
   readonly #lines = new Map<number, string>();
   #characters = 0;
@@ -25,7 +25,7 @@ export class KeptCalls {
     }
   }
 
-  /** Forgets a call that has had its last answer. */
+  /** Forgets a call that has its last answer. */
   drop(n: number): void {
     this.#characters -= this.#lines.get(n)?.length ?? 0;
     this.#lines.delete(n);

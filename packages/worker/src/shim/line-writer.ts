@@ -9,7 +9,7 @@ export class LineWriter {
     this.#stream = stream;
   }
 
-  /** True if the stream wants no more until it has drained. */
+  /** True if the stream accepts no more until it has drained. */
   get isFull(): boolean {
     return this.#stream.writableNeedDrain;
   }
@@ -38,7 +38,7 @@ export class LineWriter {
     return new Promise((resolve) => this.#stream.write('', () => resolve()));
   }
 
-  /** Calls back whenever everything that waited has been written. */
+  /** Called whenever everything that waited has been written. */
   onDrained(callback: () => void): void {
     this.#stream.on('drain', callback);
   }

@@ -13,7 +13,7 @@ export class ListedTools {
   #pages: string[] = [];
   #characters = 0;
 
-  /** Notes the answer to `tools/list`; the first page replaces what was known. */
+  /** Records the answer to `tools/list`; the first page replaces the earlier list. */
   listed(answer: string, { isFirstPage }: { isFirstPage: boolean }): void {
     if (isFirstPage) {
       this.#pages = [];
@@ -24,7 +24,7 @@ export class ListedTools {
     else this.#pages.push(answer);
   }
 
-  /** Tells whether the tool may have an output schema: it may have one if the lists were too long to be kept. */
+  /** Returns true if the tool may have an output schema. It may have one if the lists were too long to be kept. */
   mayHaveOutputSchema(tool: string): boolean {
     if (this.#characters > maxKept) return true;
     return this.#pages.some((page) => {

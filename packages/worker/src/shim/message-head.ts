@@ -1,18 +1,18 @@
 import { jsonRpcHead, plainIdPattern } from '@signalbox/protocol/json-lines';
 
-/** The `id` and the `method` of a JSON-RPC message, where it has them. */
+/** The `id` and the `method` of a JSON-RPC message, if it has them. */
 export type MessageHead = ReturnType<typeof jsonRpcHead>;
 
 const id = `"id":(${plainIdPattern})`;
 const version = String.raw`"jsonrpc":"2\.0"`;
 const method = String.raw`"method":"([^"\\\u0000-\u001f]{0,256})"`;
 
-/** Begins with the id and what says whether it is a request or an answer. */
+/** Matches a message that begins with the id and the member that makes it a request or an answer. */
 const idFirst = new RegExp(String.raw`^\{(?:${version},)?${id},(?:${method}|"(?:result|error)":)`);
-/** Begins with what says whether it is a request or an answer; its id is the last member, so it may be far behind. */
+/** Matches a message that begins with the member that makes it a request or an answer; its id is the last member and may be far behind. */
 const kindFirst = new RegExp(String.raw`^\{(?:${version},)?(?:${method},|"(?:result|error)":)`);
 const idLast = new RegExp(String.raw`,${id}\}$`);
-/** No id that {@link idLast} finds is longer. */
+/** The longest id that {@link idLast} finds, in characters. */
 const longestEnd = 300;
 
 /**

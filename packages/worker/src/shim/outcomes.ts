@@ -3,7 +3,7 @@ import { callKey } from '../shared-face/call-key.ts';
 import { failedResultOf } from '../tools/tool-result.ts';
 import type { PendingRequest } from './pending-requests.ts';
 
-/** JSON-RPC's code for a failure of the server; MCP has none for a server that is away. */
+/** JSON-RPC's code for a failure of the server; MCP has none for a server that is unreachable. */
 const internalError = -32603;
 
 /** The reason why a request ends without the answer of a face. */

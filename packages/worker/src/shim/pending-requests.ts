@@ -32,7 +32,7 @@ export class PendingRequests {
     this.#limits = limits;
   }
 
-  /** Returns which limit a further request of that length would exceed. */
+  /** Returns the limit that a further request of that length would exceed. */
   excess(length: number): 'too_many' | 'too_large' | undefined {
     if (this.#byId.size >= this.#limits.requests) return 'too_many';
     return this.#characters + length > this.#limits.characters ? 'too_large' : undefined;
@@ -55,7 +55,7 @@ export class PendingRequests {
     return this.#byId.size === 0;
   }
 
-  /** Returns the requests of this moment: the list does not change while they are answered. */
+  /** Returns the present requests: the list does not change while they are answered. */
   list(): PendingRequest[] {
     return [...this.#byId.values()];
   }

@@ -1,6 +1,6 @@
 type Token = string | number;
 
-/** The most calls whose numbers are known: as many as may wait for answers. Of more, those without progress for longest are forgotten. */
+/** The most calls whose numbers are known: as many as may wait for answers. Beyond it, those without progress for longest are forgotten. */
 const maxCalls = 256;
 
 interface ProgressLine {
@@ -8,8 +8,8 @@ interface ProgressLine {
 }
 
 /**
- * Keeps the progress of a call growing, as MCP demands, when another face goes on with it and counts from the start again. The new
- * face's numbers are added to the last one of the face before it.
+ * Keeps the progress of a call growing, as MCP demands, when another face continues it and counts from the start again. The new face's
+ * numbers are added to the last one of the face before it.
  */
 export class ProgressNumbers {
   readonly #calls = new Map<Token, { last: number; base: number }>();
@@ -32,12 +32,12 @@ export class ProgressNumbers {
     return JSON.stringify(message);
   }
 
-  /** Begins to add: the face that counted so far is lost. */
+  /** Begins to add, because the face that counted so far is lost. */
   faceLost(): void {
     for (const call of this.#calls.values()) call.base = call.last;
   }
 
-  /** Forgets all numbers: no call runs. */
+  /** Forgets all numbers, because no call runs. */
   clear(): void {
     this.#calls.clear();
   }

@@ -1,7 +1,7 @@
 import { jsonLine } from '@signalbox/protocol/json-lines';
 import { repeatedId } from '../shared-face/call-key.ts';
 
-/** The requests whose effect lasts for the session, beside `initialize`. */
+/** The requests whose effect lasts for the session, besides `initialize`. */
 const settingMethods: ReadonlySet<string> = new Set(['logging/setLevel']);
 /** The requests that change which resources the client follows. */
 const followingMethods: ReadonlySet<string> = new Set(['resources/subscribe', 'resources/unsubscribe']);
@@ -11,7 +11,7 @@ interface RecordedRequest {
   line: string;
 }
 
-/** The lists of which a face tells its client that they have changed. */
+/** The lists whose changes a face announces to its client. */
 export const listKinds = ['tools', 'prompts', 'resources'] as const;
 export type ListKind = (typeof listKinds)[number];
 
@@ -37,12 +37,12 @@ export class RecordedSetup {
     return this.#initialized !== undefined;
   }
 
-  /** Notes the client's `notifications/initialized`. */
+  /** Records the client's `notifications/initialized`. */
   initialized(line: string): void {
     this.#initialized = line;
   }
 
-  /** Notes a request that a face accepted. Requests without a lasting effect are left out. */
+  /** Records a request that a face accepted. Requests without a lasting effect are left out. */
   accepted(method: string, request: RecordedRequest): void {
     if (method === 'initialize') this.#initialize = request;
     else if (method === 'resources/subscribe') this.#followed.set(uriOf(request), request);
@@ -50,13 +50,13 @@ export class RecordedSetup {
     else if (settingMethods.has(method)) this.#settings.set(method, request);
   }
 
-  /** Notes what the first face has told the client that it offers. */
+  /** Records the offers that the first face has declared to the client. */
   offered(capabilities: unknown): void {
     const offered = capabilities as Partial<Record<ListKind, { listChanged?: unknown }>> | undefined;
     this.#listKinds = listKinds.filter((kind) => offered?.[kind]?.listChanged === true);
   }
 
-  /** The lists of which the client is told that they have changed. */
+  /** Returns the lists whose changes are announced to the client. */
   get listKinds(): readonly ListKind[] {
     return this.#listKinds;
   }
@@ -73,7 +73,7 @@ export class RecordedSetup {
   }
 }
 
-/** Tells whether a request is one whose lasting effect is recorded when it is accepted. */
+/** Returns true if a request has a lasting effect, which is recorded when the request is accepted. */
 export function isSetup(method: string): boolean {
   return method === 'initialize' || settingMethods.has(method) || followingMethods.has(method);
 }

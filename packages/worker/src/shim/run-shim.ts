@@ -7,13 +7,13 @@ import { type FaceLink, type LinkOutcome, openFaceLink } from './face-link.ts';
 import { reconnectDelayMs, steadyAfterMs } from './reconnect-delay.ts';
 import { ShimSession } from './shim-session.ts';
 
-/** Options of a shim: its ways to its face and its client. */
+/** Options of a shim: its connections to its face and its client. */
 export interface ShimOptions {
   /** The path of the face's Unix socket. */
   path: string;
   /** The shim's description of its session. */
   session: Omit<FaceHello, 'signalbox_face' | 'consumer'>;
-  /** Returns the agent's token of this moment, which may be a new one. */
+  /** Returns the agent's present token, which may be a new one. */
   renewToken: () => string | undefined;
   /** The longest wait at the start for a face that says that it can't serve yet, in milliseconds. */
   startWaitMs: number;
@@ -23,13 +23,13 @@ export interface ShimOptions {
   waitMs?: number;
   /** The time at the end for face and client to read what was written, in milliseconds; default 2 s. */
   farewellMs?: number;
-  /** Waits so many milliseconds, or until the signal is aborted. It times the end; default: a timer. */
+  /** Waits this many milliseconds, or until the signal is aborted. It times the end; default: a timer. */
   wait?: (ms: number, signal: AbortSignal) => Promise<unknown>;
   input: Readable;
   output: Writable;
   /** Resolves when the process is asked to end. */
   stop: Promise<unknown>;
-  /** Says something to a person. */
+  /** Writes a line for a person. */
   notice: (text: string) => void;
   /** Called once a face has welcomed the session. */
   onServing?: () => void;
@@ -39,12 +39,12 @@ export interface ShimOptions {
   random?: () => number;
 }
 
-/** The end of a shim. `not_served`: there is no face for this session, and nothing was read from the client. */
+/** The end of a shim. `not_served`: no face serves this session, and nothing was read from the client. */
 export type ShimEnd = { end: 'not_served' } | { end: 'done' } | { end: 'refused'; refusal: FaceRefusal };
 
-/** The longest wait for the face's answer: it gives up connecting to the broker after 10 s. */
+/** The longest wait for the face's answer, in milliseconds: it gives up connecting to the broker after 10 s. */
 const greetingMs = 15_000;
-/** A supervisor starts a face again within a second or two. */
+/** A supervisor restarts a face within a second or two. */
 const defaultAbsentWaitMs = 5_000;
 const defaultFarewellMs = 2_000;
 
@@ -126,7 +126,7 @@ class Shim {
     return end;
   }
 
-  /** Connects for the first time, or returns how the shim ends without having served. */
+  /** Connects for the first time, or returns the end of a shim that was not served. */
   async #connectFirst(): Promise<{ link: FaceLink } | ShimEnd> {
     const { path, notice, startWaitMs, absentWaitMs = defaultAbsentWaitMs } = this.#options;
     const since = this.#now();
@@ -180,11 +180,11 @@ class Shim {
     return undefined;
   }
 
-  /** Connects again, however long that takes. Returns a refusal that is final. */
+  /** Connects again, with any number of tries. Returns a refusal that is final. */
   async #reconnect(firstAttempt: number): Promise<FaceRefusal | undefined> {
     for (let attempt = firstAttempt; !this.#isEnding; attempt++) {
       await this.#pause(reconnectDelayMs(attempt, this.#random()));
-      // A client that does not read would make each face in turn give the connection up.
+      // A client that does not read would make each face in turn give up the connection.
       await Promise.race([this.#client.drained(), this.#end.promise]);
       if (this.#isEnding) break;
       const { link, refusal } = await this.#connect();
@@ -229,7 +229,7 @@ class Shim {
     this.#adjustFlow();
   }
 
-  /** Takes the token of this moment. Returns false if it is the one that was refused. */
+  /** Takes the present token. Returns false if it is the one that was refused. */
   #renewToken(): boolean {
     const current = this.#options.renewToken();
     if (current === undefined || current === this.#token) return false;
@@ -252,8 +252,8 @@ class Shim {
   }
 
   /**
-   * Ends the connection in order, so that what was written arrives and the face can end it, too, and lets the client read what is
-   * written. There is one time for both.
+   * Ends the connection in order, so that everything that was written arrives and the face can end it, too, and lets the client read the
+   * rest. Both share one time limit.
    */
   async #sayFarewell(): Promise<void> {
     const { farewellMs = defaultFarewellMs, wait = waitUnlessAborted } = this.#options;
@@ -281,7 +281,7 @@ function waitUnlessAborted(ms: number, signal: AbortSignal): Promise<unknown> {
   return delay(ms, undefined, { signal }).catch(() => {});
 }
 
-/** Tells whether a refusal stays so for this token. Another face may serve the broker that this one does not. */
+/** Returns true if a refusal stays valid for this token. Another face may serve the broker that this one does not. */
 function isFinal({ code, retryable }: FaceRefusal): boolean {
   return !retryable && code !== 'wrong_broker';
 }

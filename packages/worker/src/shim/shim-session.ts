@@ -13,24 +13,24 @@ import { isSetup, type ListKind, listKinds, RecordedSetup } from './recorded-set
 const defaultLimits: PendingLimits = { requests: 256, characters: 16 * 1024 * 1024 };
 /** The longest wait of a request for a face: less than the 60 s after which clients commonly give up. */
 const defaultWaitMs = 30_000;
-/** The number of faces that may be lost with a request: it may be the reason. */
+/** The number of faces that may be lost with a request: beyond it, the request may be the cause. */
 const maxLosses = 5;
 
-/** The way out of a session. */
+/** The callbacks of a session. */
 export interface SessionPorts {
   toClient(line: string): void;
-  /** Takes a line for the face that is there. */
+  /** Takes a line for the present face. */
   toFace(line: string): void;
   /** Ends the connection to a face that cannot go on with the session. */
   dropFace(reason: string): void;
-  /** Says something to a person. */
+  /** Writes a line for a person. */
   notice(text: string): void;
   /** Monotonic milliseconds. */
   now(): number;
 }
 
 export interface SessionOptions {
-  /** The shim's own name, of which the ids of calls are made. */
+  /** The shim's own name, from which the ids of calls are made. */
   consumer: string;
   /** The longest wait of a request for a face; default 30 s. */
   waitMs?: number;
@@ -53,7 +53,7 @@ export class ShimSession {
   readonly #kept = new KeptCalls();
   /** The calls that the client cancelled while no face was there, as lines for the next one. */
   #withdrawnCalls: string[] = [];
-  /** `greeted`: a face is there, and must be told of the session first. */
+  /** `greeted`: a face is there, and must be told about the session first. */
   #face: 'away' | 'greeted' | 'there' = 'away';
   /** The number of faces so far. */
   #faces = 0;
@@ -79,7 +79,7 @@ export class ShimSession {
     else this.#takeRequest({ idText: JSON.stringify(id), method, line });
   }
 
-  /** Takes a line of the face. Returns why the face ends the connection, if the line says that. */
+  /** Takes a line of the face. Returns the reason why the face ends the connection, if the line says that. */
   fromFace(line: string): FaceRefusal | undefined {
     const { id, method } = messageHead(line);
     if (method === undefined) {
@@ -91,7 +91,7 @@ export class ShimSession {
     return undefined;
   }
 
-  /** Goes on with a face that has welcomed the session. */
+  /** Continues with a face that has welcomed the session. */
   faceCame(): void {
     this.#faces++;
     if (this.#setup.hasHandshake) {
@@ -100,7 +100,7 @@ export class ShimSession {
     } else this.#resume();
   }
 
-  /** Notes that the connection to the face is lost. */
+  /** Records that the connection to the face is lost. */
   faceLost(): void {
     if (this.#face === 'away') return;
     this.#face = 'away';
@@ -132,7 +132,7 @@ export class ShimSession {
   }
 
   /**
-   * Cancels the calls that run and answers them: the process has been asked to end. Without a face nothing can be cancelled, and the
+   * Cancels the running calls and answers them, because the process has been asked to end. Without a face nothing can be cancelled, and the
    * answers say so.
    */
   stop(): void {
@@ -185,7 +185,7 @@ export class ShimSession {
     this.#pass(line);
   }
 
-  /** Has the next face withdraw a call, if it may run. */
+  /** Makes the next face withdraw a call, if the call may run. */
   #withdrawLater({ n, method, sentTo, line }: PendingRequest): void {
     if (method === 'tools/call' && sentTo > 0) this.#withdrawnCalls.push(`-${n} ${line}`);
   }
@@ -217,11 +217,11 @@ export class ShimSession {
 
   #takeAnswer(idText: string, line: string): void {
     const request = this.#pending.find(idText);
-    // A request that ended here, or that was cancelled, has its end.
+    // A request that ended here, or that was cancelled, already has its end.
     if (!request) return;
     const { method, n } = request;
     if (isSetup(method)) this.#takeSetup(method, { n, line: request.line }, readHere(line)?.result);
-    // A face that ends in order ends its subscriptions, too. The next one takes them over.
+    // A face that ends in order also ends its subscriptions. The next one takes them over.
     if (isSubscription(request) && readHere(line)?.result !== undefined) return;
     if (method === 'tools/list')
       this.#listed.listed(line, { isFirstPage: !request.line.includes('"cursor"') });
@@ -234,7 +234,7 @@ export class ShimSession {
     if (method === 'initialize') this.#setup.offered((result as Message).capabilities);
   }
 
-  /** Takes the answer to a repeated request; the handshake's is the sign to go on. */
+  /** Takes the answer to a repeated request; the answer to the handshake is the sign to continue. */
   #takeOwnAnswer(line: string): void {
     if (this.#face !== 'greeted') return;
     if (readHere(line)?.result === undefined) {
@@ -265,7 +265,7 @@ export class ShimSession {
     return requestId === undefined ? undefined : jsonLine({ ...message, params: { ...params, requestId } });
   }
 
-  /** Shows the acknowledgement of a new subscription. One that was taken over may have missed changes of what it follows. */
+  /** Shows the acknowledgement of a new subscription. One that was taken over may have missed changes. */
   #acknowledged(line: string): void {
     const { params } = (readHere(line) ?? {}) as Acknowledgement;
     const id = params?._meta?.[subscriptionIdKey];
@@ -281,7 +281,7 @@ export class ShimSession {
     }
   }
 
-  /** Sends what a new face must know, and then what has no answer, in the order in which it came. */
+  /** Sends the facts that a new face needs, and then the requests without an answer, in the order in which they came. */
   #resume(): void {
     this.#face = 'there';
     for (const line of [...this.#withdrawnCalls, ...this.#kept.repeated()]) this.#ports.toFace(line);

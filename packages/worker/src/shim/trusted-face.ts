@@ -6,9 +6,9 @@ import { untrustedDirectory } from '@signalbox/protocol/names';
 export type FacePlace = { path: string } | { untrusted: string };
 
 /**
- * Looks whether a token may be shown at a socket. Look before each connection: where a face ran, another user may have a directory of
- * the same name later. The path that is returned has no symbolic links in its directory, so that the directory that was looked at is
- * the one that is used. Throws if there is no such directory.
+ * Checks whether a token may be shown at a socket. Check before each connection: where a face ran, another user may have a directory of the
+ * same name later. The returned path has no symbolic links in its directory, so that the checked directory is the one that is used. Throws
+ * if the directory does not exist.
  */
 export function trustedFace(socket: string): FacePlace {
   const directory = realpathSync(dirname(socket));

@@ -6,14 +6,14 @@ import { failureText } from '../tools/tool-result.ts';
 
 const askTimeoutMs = 10_000;
 
-/** Has the orchestrator make a task of a call that waits or runs. Every failure is a return value. */
+/** Makes the orchestrator turn a waiting or running call into a task. Every failure is a return value. */
 export function beginTask(asker: Asker, taskId: string, signal: AbortSignal): Promise<CallResult<TaskState>> {
   return ask(asker, { op: 'task', task_id: taskId, begins: true }, signal);
 }
 
 /**
- * Asks for a task of the agent, or calls it off. Rejects with `JsonRpcError`, with the same one for a task that never was, whose time is
- * over, and that is another agent's.
+ * Asks for a task of the agent, or cancels it. Rejects with `JsonRpcError`: with the same one for a task that never existed, one whose time
+ * is over, and one of another agent.
  */
 export async function requestTask(
   asker: Asker,
@@ -22,7 +22,7 @@ export async function requestTask(
   signal: AbortSignal,
 ): Promise<Exclude<TaskState, { state: 'unknown' }>> {
   if (typeof taskId !== 'string') throw new JsonRpcError(invalidParams, 'taskId: it must be a text');
-  // Ids of another form are nobody's.
+  // An id of another form belongs to no task.
   if (!idPattern.test(taskId)) throw noTask();
   const { result: task, error } = await ask(asker, { op, task_id: taskId }, signal);
   if (error) throw new JsonRpcError(internalError, failureText(error), { error });
@@ -38,7 +38,7 @@ async function ask(
   const answer = await askOrchestrator(asker, body, { timeoutMs: askTimeoutMs, signal });
   if (answer.error) return answer;
   const read = taskStateSchema.safeParse(answer.result);
-  // The reply inside is a tool's own result, which is passed on as it came.
+  // The reply inside is a tool's own result, which is passed on unchanged.
   if (read.success) return { result: answer.result as TaskState };
   return { error: unreadableAnswer('no state of a task') };
 }

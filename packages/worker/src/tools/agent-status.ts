@@ -2,11 +2,11 @@ const maxClientLength = 80;
 /** Tools that only wait: their calls do not count as work. */
 const waitsForMail = new Set(['signalbox_inbox_wait']);
 
-/** Adds up what an agent's connections do, and announces each change. */
+/** Combines the activity of an agent's connections, and announces each change. */
 export interface AgentStatus {
-  /** Notes that a client has listed the tools: from then on the agent counts as ready. */
+  /** Records that a client has listed the tools: from then on the agent counts as ready. */
   listed(client: { name: string; version: string } | undefined): void;
-  /** Notes that a call began; the returned function is to be called once when it has ended. */
+  /** Records that a call began; call the returned function once, when the call has ended. */
   callStarted(tool: string): () => void;
 }
 
@@ -28,7 +28,7 @@ export function createAgentStatus(
       state: calls > 0 ? 'working' : 'idle',
       calls,
       listed: isListed,
-      // JSON leaves out what is not known.
+      // JSON leaves out unknown fields.
       client: clientText,
       last_call_at: lastCallAt,
     });

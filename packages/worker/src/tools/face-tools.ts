@@ -3,18 +3,18 @@ import type { ToolProgress } from '../executor/tool-call.ts';
 import type { TaskFields } from '../tasks/task-fields.ts';
 import type { ToolResult } from './tool-result.ts';
 
-/** The reason for which a call is aborted whose client has hung up. Nobody has cancelled it, so it goes on where it runs. */
+/** The reason with which a call is aborted whose client has hung up. Nobody has cancelled it, so it goes on where it runs. */
 export const clientGone: unique symbol = Symbol('the client has hung up');
 
-/** The identity of a call that may come again. */
+/** The identity of a call that may be repeated. */
 export interface CallKey {
   /** The id of the call's message at the broker, the same each time, so that the message is stored once. */
   id: string;
-  /** Resolves when the answer has left this process, or the client wants none any more: then the call does not come again. */
+  /** Resolves when the answer has left this process, or the client no longer wants one: then the call is not repeated. */
   over: Promise<void>;
-  /** True if the client has the answer already. The call is made again, at another process, only to pick up what it began. */
+  /** True if the client has the answer already. The call is repeated, at another process, only to continue the work that it began. */
   isAnswered: boolean;
-  /** Has the call made again at another process even when it is answered, until the promise resolves. */
+  /** Has the call repeated at another process even when it is answered, until the promise resolves. */
   outlive(until: Promise<void>): void;
 }
 
@@ -23,17 +23,17 @@ export interface FaceCall {
   name: string;
   /** An object, or the JSON text of one. */
   arguments: unknown;
-  /** Aborted when the client cancels the call, when the face ends, and with the reason {@link clientGone} when the client hangs up. */
+  /** Aborted when the client cancels the call, when the face ends, and (with the reason {@link clientGone}) when the client hangs up. */
   signal: AbortSignal;
   /** The kinds of input that the client can be asked for, and its answers in a further round of one call. */
   round: CallRound;
   /** Names the session of the client, if its connection carries several. */
   session?: string | undefined;
-  /** Set if the call may come again: after the death of this process, at another one. */
+  /** Set if the call may be repeated at another process after the death of this one. */
   key?: CallKey | undefined;
   /** The `traceparent` of the call's span, or, without tracing, the valid one that the client gave. */
   traceparent?: string | undefined;
-  /** Set if the client takes a task in place of a result that is long in coming (MCP 2026-07-28, SEP-2663). */
+  /** Set if the client takes a task in place of a result that takes long (MCP 2026-07-28, SEP-2663). */
   mayBeTask?: boolean | undefined;
   /** The fields of the client's `_meta` that are for the tool's server. */
   meta?: RequestMeta | undefined;
@@ -47,15 +47,15 @@ export interface FaceCall {
 export type TaskHandle = { resultType: 'task' } & TaskFields;
 
 /**
- * The result of a call; `outputSchema` is the one with which its tool is listed. A result that asks for input, as the MCP server
- * gave it, ends only this round: the client is to call again with the answers. A task ends nothing.
+ * The result of a call; `outputSchema` is the one with which its tool is listed. A result that asks for input, unchanged from the MCP
+ * server, ends only this round: the client then calls again with the answers. A task ends nothing.
  */
 export interface FaceAnswer {
   result: ToolResult | InputRequired | TaskHandle;
   outputSchema?: Tool['outputSchema'] | undefined;
 }
 
-/** Tells whether a result ends its call. */
+/** Returns true if a result ends its call. */
 export function endsCall(result: FaceAnswer['result']): result is ToolResult {
   return result.resultType !== 'input_required' && result.resultType !== 'task';
 }
@@ -65,12 +65,12 @@ export interface FaceTools {
   /** Lists the tools in the order in which clients see them. */
   list(): Tool[];
   /**
-   * Calls a tool; returns `undefined` if there is no tool of that name here. A failure of the tool is a result with `isError`;
-   * rejects with `JsonRpcError` where MCP wants an error instead.
+   * Calls a tool; returns `undefined` if it has no tool of that name. A failure of the tool is a result with `isError`; rejects with
+   * `JsonRpcError` if MCP requires an error instead.
    */
   call(call: FaceCall): Promise<FaceAnswer> | undefined;
   /** Calls `listener` at each change of the list; returns a function that removes it. */
   onChanged(listener: () => void): () => void;
-  /** Returns what a model should know of these tools, a sentence or two an item. */
+  /** Returns instructions for a model about these tools, a sentence or two per item. */
   instructions(): string[];
 }

@@ -1,7 +1,7 @@
-/** JSON-RPC's code for parameters that a method can't take; MCP uses it for the name of a tool that there is not. */
+/** JSON-RPC's code for parameters that a method can't take; MCP uses it for the name of an unknown tool. */
 export const invalidParams = -32602;
 
-/** The code of revisions up to 2025-11-25 for a resource that there is not. */
+/** The code of revisions up to 2025-11-25 for an unknown resource. */
 export const resourceNotFound = -32002;
 
 /** JSON-RPC's code for a request that could not be answered, through no fault of its sender. */

@@ -11,7 +11,7 @@ export interface ToolPage {
   nextCursor?: string;
 }
 
-/** A list that clients read in pages: what its entries are called, and the text by which one is known. */
+/** A list that clients read in pages: the word for its entries, and the text that identifies an entry. */
 export interface PagedList<Entry> {
   what: string;
   entries: readonly Entry[];
@@ -25,8 +25,8 @@ export function toolPage(tools: readonly Tool[], cursor: string | undefined): To
 }
 
 /**
- * Returns the first page of a list, or the one that a cursor leads to. The whole list is one page up to 1,000 entries and
- * 4 MiB. A cursor names the last entry of the page before. Throws `JsonRpcError` if the list has no such entry any more.
+ * Returns the first page of a list, or the one that a cursor leads to. The whole list is one page up to 1,000 entries and 4 MiB. A cursor
+ * names the last entry of the page before. Throws `JsonRpcError` if the list no longer has that entry.
  */
 export function listPage<Entry>(
   list: PagedList<Entry>,

@@ -2,12 +2,12 @@ import { isJsonObject } from '@signalbox/protocol';
 
 const maxLinks = 1000;
 
-/** Remembers the resources that results of tools named, the latest ones: which tool it was is a hint where to read them. */
+/** Remembers the latest resources that results of tools named. The tool is a hint at the server to read them from. */
 export class SeenLinks {
   /** The tool by the URI, the latest last. */
   readonly #tools = new Map<string, string>();
 
-  /** Notes the links of a result. */
+  /** Records the links of a result. */
   note(tool: string, content: unknown): void {
     if (!Array.isArray(content)) return;
     for (const block of content) {

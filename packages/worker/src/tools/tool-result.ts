@@ -29,7 +29,7 @@ export function failedResultOf(
 
 /**
  * Makes the result of a call that still waits for a person's decision. Clients check results against the output schema of a tool, which
- * this one does not fit: only there it counts as an error.
+ * this one does not fit: it counts as an error only if the tool has an output schema.
  */
 export function pendingResultOf(
   name: string,
@@ -41,7 +41,7 @@ export function pendingResultOf(
     ? `signalbox_call_result with call_id ${callId} gets the result when there is one`
     : 'the same call with the same arguments goes on waiting for it';
   const text = `'${name}' has not run yet: it waits for the decision of a person (approval ${approval}). This is no failure. Do other work meanwhile; ${next}.`;
-  // Some clients show a model nothing but the data.
+  // Some clients show a model only the data.
   const pending = { status: 'pending', call_id: callId, approval, message: text };
   return {
     content: [{ type: 'text', text }],
@@ -50,7 +50,7 @@ export function pendingResultOf(
   };
 }
 
-/** Returns what a model is told of a failed call: what happened, what to do, and whether to try again. */
+/** Returns the text for a model about a failed call: what happened, what to do, and whether to try again. */
 export function failureText(error: ToolCallError): string {
   return [`${error.code}: ${error.message}.`, error.hint, retryAdvice(error)].filter(Boolean).join(' ');
 }

@@ -3,7 +3,7 @@ import { SignalboxError } from '@signalbox/protocol';
 import { relayProgress, type ToolProgress } from '../../executor/tool-call.ts';
 import type { CallKey } from '../../tools/face-tools.ts';
 
-/** A question to another agent. It goes on whether or not a call waits for its answer. */
+/** A question to another agent. It continues even if no call waits for its answer. */
 export interface Ask {
   readonly id: string;
   readonly to: string;
@@ -11,9 +11,9 @@ export interface Ask {
   readonly isOver: boolean;
   /** Withdraws the question. */
   withdraw(): void;
-  /** Takes note that a call returns the end of the question. The answer is acked at the broker when that has left. */
+  /** Records that a call returns the end of the question. The answer is acked at the broker when that has left. */
   endedBy(key: CallKey | undefined): void;
-  /** Takes note that the call that asked ends before the question: another process must pick the question up if this one dies. */
+  /** Records that the call that asked ends before the question: another process must pick the question up if this one dies. */
   outlivesCall(): void;
   /** Called with the recipient's progress while a call waits for the answer. */
   onProgress: ((progress: ToolProgress) => void) | undefined;
@@ -35,7 +35,7 @@ interface AskOptions {
   timeoutMs: number;
   key?: CallKey | undefined;
   thread?: string | undefined;
-  /** The `traceparent` of what asks it. */
+  /** The `traceparent` of the work that causes the question. */
   traceparent: string | undefined;
 }
 

@@ -15,7 +15,7 @@ export interface WaitingQuestionsOptions {
   isWanted: () => boolean;
   /** Returns the sequence numbers of messages that the agent has read and not finished with. */
   read: () => readonly number[];
-  /** The time that a wait lasts before questions of other agents than the asked one end it. */
+  /** The time that a wait lasts before questions from other agents end it, in milliseconds. */
   othersAfterMs: number;
   /** Monotonic milliseconds. */
   now: () => number;
@@ -25,11 +25,11 @@ export interface WaitingQuestionsOptions {
 
 /** One wait for an answer. Disposing it ends the watch over the inbox, if it was the last one. */
 export interface QuestionWatch extends Disposable {
-  /** Resolves with the questions because of which the wait should end; may never resolve. */
+  /** Resolves with the questions that should end the wait; may never resolve. */
   readonly found: Promise<readonly WaitingQuestion[]>;
 }
 
-/** The answer to most questions is there before the inbox is looked at for the first time. */
+/** The time before the first look at the inbox, in milliseconds. Most questions have their answer by then. */
 const firstLookMs = 250;
 const lookEveryMs = 1_000;
 const pageMessages = 200;
@@ -37,7 +37,7 @@ const pageMessages = 200;
 const maxPages = 10;
 
 interface Wait {
-  /** Names the question whose answer is waited for. */
+  /** The question whose answer is waited for. */
   readonly askId: string;
   readonly asked: string;
   readonly since: number;
@@ -45,17 +45,17 @@ interface Wait {
 }
 
 /**
- * Finds questions to the agent that it cannot see while it waits for an answer: two agents that ask each other would both wait until
- * their calls end. It looks into the inbox only while an answer is waited for, at most once a second for all waits together, and does
- * not take the inbox. An agent is told of a question of another agent once, and of one by the agent that it asked once for each ask.
+ * Finds questions to the agent that it cannot see while it waits for an answer: two agents that ask each other would both wait until their
+ * calls end. It looks into the inbox only while an answer is waited for, at most once a second for all waits together, and does not take
+ * the inbox. An agent is told about a question of another agent once, and about one from the agent that it asked once for each ask.
  */
 export class WaitingQuestions {
   readonly #client: Pick<BrokerClient, 'agent' | 'peek'>;
   readonly #options: WaitingQuestionsOptions;
   readonly #waits = new Set<Wait>();
-  /** The questions that the agent was told of, by `seq`, with the asks that were told. */
+  /** The questions that the agent was told about, by `seq`, with the asks for which it was told. */
   readonly #told = new Map<number, Set<string>>();
-  /** Messages up to this number are no questions, or the agent was told of them. */
+  /** Messages up to this number are no questions, or the agent was told about them. */
   #lookedUpTo = 0;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #cancelTimer: (() => void) | undefined;
@@ -71,7 +71,7 @@ export class WaitingQuestions {
     const found = Promise.withResolvers<readonly WaitingQuestion[]>();
     const wait: Wait = { askId: ask.id, asked: agentOf(ask.to), since: this.#options.now(), found };
     this.#waits.add(wait);
-    // A new ask is told of old questions too, if the agent that it asks is waiting for their answers.
+    // A new ask also counts old questions, if the agent that it asks is waiting for their answers.
     this.#lookedUpTo = 0;
     this.#schedule();
     return {
@@ -120,7 +120,7 @@ export class WaitingQuestions {
       if (last === undefined) break;
       after = last;
     }
-    // A wait that began meanwhile wants them all.
+    // A wait that began meanwhile needs all of them.
     if (this.#lookedUpTo === from) this.#lookedUpTo = after;
     if (from === 0) this.#forgetSettled(questions);
     const read = new Set(this.#options.read());
@@ -138,7 +138,7 @@ export class WaitingQuestions {
     const [next] = untold.filter((question) => !due.includes(question));
     if (next) this.#lookedUpTo = Math.min(this.#lookedUpTo, next.seq - 1);
     if (due.length === 0) return;
-    // Calls of one turn of a model often end together or not at all, so that all of them are told.
+    // Calls of one turn of a model often end together or not at all, so all of them are told.
     for (const { askId, found } of waits) {
       found.resolve(due);
       for (const { seq } of due) this.#told.set(seq, (this.#told.get(seq) ?? new Set()).add(askId));

@@ -15,10 +15,10 @@ export interface GroupHold extends HeldMessage {
   session: string | undefined;
 }
 
-/** The messages of one group that an agent was handed and has not finished with. Those that it lost are remembered for a late reply. */
+/** The messages of one group that an agent was handed and has not finished with. Lost ones are remembered for a late reply. */
 export class GroupHolds {
   readonly #bySeq = new Map<number, GroupHold>();
-  /** The ids of lost messages of which the agent was not told yet. */
+  /** The ids of lost messages about which the agent was not told yet. */
   #untold: string[] = [];
 
   /** Adds a message that was handed over. One that the agent had and lost before keeps its marks. */
@@ -31,7 +31,7 @@ export class GroupHolds {
     return hold;
   }
 
-  /** Returns the messages that the agent holds, in order. Those whose time is over are lost. `now` is monotonic. */
+  /** Returns the messages that the agent holds, in order. Messages that were held too long count as lost. `now` is monotonic. */
   live(now: number): GroupHold[] {
     const held = [...this.#bySeq.values()].filter(({ isLive }) => isLive);
     const isOver = ({ offeredAt = 0, receivedAt }: GroupHold): boolean =>
@@ -58,7 +58,7 @@ export class GroupHolds {
     );
   }
 
-  /** Notes that another member may have messages now. Those that no read has returned are forgotten. */
+  /** Records that another member may have messages now. Those that no read has returned are forgotten. */
   lose(holds: Iterable<GroupHold>): void {
     for (const hold of holds) {
       if (!hold.isLive) continue;
@@ -71,22 +71,22 @@ export class GroupHolds {
     this.#untold = this.#untold.slice(-maxLost);
   }
 
-  /** Notes that another member may have any of the messages now. */
+  /** Records that another member may have any of the messages now. */
   loseAll(): void {
     this.lose([...this.#bySeq.values()]);
   }
 
-  /** Returns the ids of the messages that were lost since it was last asked. */
+  /** Returns the ids of the messages that were lost since the last call. */
   takeLost(): string[] {
     return this.#untold.splice(0);
   }
 
-  /** Forgets messages that the agent is done with. */
+  /** Forgets messages that the agent has finished with. */
   remove(seqs: Iterable<number>): void {
     for (const seq of seqs) this.#bySeq.delete(seq);
   }
 
-  /** Returns whether a message with this number is held now. */
+  /** Returns true if a message with this number is held now. */
   has(seq: number): boolean {
     return this.#bySeq.get(seq)?.isLive === true;
   }

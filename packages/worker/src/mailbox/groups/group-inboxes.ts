@@ -2,7 +2,7 @@ import { isGroupName, SignalboxError } from '@signalbox/protocol';
 import type { GroupHold } from './group-holds.ts';
 import type { GroupInbox } from './group-inbox.ts';
 
-/** The most groups of which an agent takes messages at a time: each has a connection to the broker. */
+/** The most groups from which an agent takes messages at a time: each has a connection to the broker. */
 const maxGroups = 4;
 
 /** A message of a group that a read has returned, with the group. */
@@ -11,21 +11,24 @@ export interface FoundHold {
   hold: GroupHold;
 }
 
-/** The groups of which one agent takes messages. */
+/** The groups from which one agent takes messages. */
 export class GroupInboxes implements AsyncDisposable {
   readonly #open: (group: string) => GroupInbox;
   readonly #ownRole: () => string;
   readonly #byGroup = new Map<string, GroupInbox>();
 
-  /** `open` makes the access to a group, which connects at its first use. `ownRole` returns the role of the agent. */
+  /**
+   * Makes the table of groups. `open` makes the access to a group, which connects at its first use. `ownRole` returns the role of the
+   * agent.
+   */
   constructor(open: (group: string) => GroupInbox, ownRole: () => string) {
     this.#open = open;
     this.#ownRole = ownRole;
   }
 
   /**
-   * Returns the access to a group. Throws `invalid_arguments` if the name is none of a group, and `too_many_groups` if the agent holds
-   * messages of as many groups as it may.
+   * Returns the access to a group. Throws `invalid_arguments` if the name is not the name of a group, and `too_many_groups` if the agent
+   * holds messages of as many groups as it may.
    */
   of(group: string): GroupInbox {
     if (!isGroupName(group)) {
@@ -61,7 +64,7 @@ export class GroupInboxes implements AsyncDisposable {
     return [...this.#byGroup.values()].flatMap((inbox) => inbox.held());
   }
 
-  /** Gives back what the reads of a session returned, because it has ended. Never rejects. */
+  /** Gives back the messages that the reads of a session returned, because it has ended. Never rejects. */
   async release(session: string): Promise<void> {
     await Promise.allSettled([...this.#byGroup.values()].map((inbox) => inbox.release(session)));
   }

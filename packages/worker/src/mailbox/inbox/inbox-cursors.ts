@@ -6,18 +6,18 @@ export class InboxCursors {
   readonly #mark: string;
   #reads = 0;
 
-  /** `mark` distinguishes the cursors of this process from those of others. */
+  /** Makes the cursors of one process. `mark` distinguishes them from those of others. */
   constructor(mark: string) {
     this.#mark = mark;
   }
 
-  /** Numbers one more read. */
+  /** Returns the number for one more read. */
   next(): { read: number; cursor: string } {
     const read = ++this.#reads;
     return { read, cursor: `${this.#mark}.${read}` };
   }
 
-  /** Returns whether another process may have made a cursor. */
+  /** Returns true if another process may have made a cursor. */
   isForeign(cursor: string): boolean {
     return pattern.test(cursor) && !cursor.startsWith(`${this.#mark}.`);
   }

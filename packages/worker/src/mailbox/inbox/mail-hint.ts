@@ -6,17 +6,17 @@ const maxNamed = 3;
 /** The tools that read messages. A hint names the first one that the role may see. */
 const readTools = ['signalbox_inbox_read', 'signalbox_inbox_wait'] as const satisfies MailboxToolName[];
 
-/** A message that waits, as far as a hint tells of it. The broker attests `from`; `id` is only compared, never shown. */
+/** A waiting message, with the facts that a hint uses. The broker attests `from`; `id` is only compared, never shown. */
 export interface WaitingMessage {
   id: string;
   from: string;
 }
 
-/** The amount of new mail and its senders. It holds nothing that a sender can word: counts, and ids that the broker attests. */
+/** The amount of new mail and its senders. It holds no text that a sender can choose: only counts, and ids that the broker attests. */
 export interface NewMail {
   /** The number of messages. */
   messages: number;
-  /** Their first senders. */
+  /** The first senders of the messages. */
   from: string[];
   /** The number of senders that are not named. */
   more_senders?: number;
@@ -55,7 +55,7 @@ export function newMailOf(waiting: readonly WaitingMessage[]): NewMail {
   return { messages: waiting.length, from, ...(more > 0 && { more_senders: more }) };
 }
 
-/** Writes that at least one new message waits, as in `2 new messages wait for rosa, from walt and bob`. `place`: where they wait. */
+/** Writes that at least one new message waits, as in `2 new messages wait for rosa, from walt and bob`. `place` says where they wait. */
 export function newMailText({ messages, from, more_senders: more = 0 }: NewMail, place: string): string {
   return `${messages} new ${messages === 1 ? 'message waits' : 'messages wait'} ${place}, from ${listed(from, more)}`;
 }

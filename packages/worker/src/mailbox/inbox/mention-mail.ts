@@ -54,7 +54,7 @@ function answerWith(
 
 function withTextOnly({ signal }: FaceCall, unread: Unread) {
   return (result: ToolResult): ToolResult => {
-    // Nobody reads the result of a cancelled call, so the next one mentions what is new.
+    // Nobody reads the result of a cancelled call, so the next result mentions the new messages.
     if (unread.mode !== 'text' || signal.aborted || !isPlain(result)) return result;
     const hint = unread.takeHint();
     return hint ? withText(result, hint.hint) : result;

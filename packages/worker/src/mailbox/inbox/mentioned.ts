@@ -1,6 +1,6 @@
 import type { WaitingMessage } from './mail-hint.ts';
 
-/** The most messages that are remembered: far more than are looked at. */
+/** The most messages that are remembered: far more than are checked. */
 const maxMentioned = 1_000;
 
 /** Remembers the messages that hints have mentioned to one process of an agent, over all of its connections to a face. */
@@ -19,7 +19,7 @@ export class Mentioned {
   }
 }
 
-/** Two senders may use the same id. A blank stands in neither. */
+/** Two senders may use the same id, so the key has both. Neither can hold a blank. */
 function keyOf({ id, from }: WaitingMessage): string {
   return `${from} ${id}`;
 }

@@ -13,7 +13,7 @@ export interface Offer {
   tracing: Tracing | undefined;
 }
 
-/** Marks messages as returned by a read, and tells the broker: from now on their loss counts as an attempt. */
+/** Marks messages as returned by a read, and tells the broker: losing them counts as an attempt from now on. */
 export function markOffered(
   client: Pick<BrokerClient, 'address' | 'working'>,
   messages: readonly HeldMessage[],

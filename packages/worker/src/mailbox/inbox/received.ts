@@ -2,7 +2,9 @@ import type { BrokerClient, Log } from '@signalbox/client';
 import { bodyLimitsFor, type Message, messageOf, parseJson } from '@signalbox/protocol';
 import type { Arrival } from './held-messages.ts';
 
-/** Reads a message that has come. One whose body is no JSON becomes a dead letter, and `undefined` is returned. `now` is monotonic. */
+/**
+ * Reads a message that has come. A message whose body is not JSON becomes a dead letter, and `undefined` is returned. `now` is monotonic.
+ */
 export function received(
   client: Pick<BrokerClient, 'nack' | 'welcome'>,
   message: Message,

@@ -21,7 +21,7 @@ const saysAnswered = new Set(['already_answered', 'id_conflict']);
 /** The kinds of messages to which no reply is expected. */
 const unanswerable = new Set(['note', 'reply', 'event', 'progress', 'undeliverable', 'mcp_reply']);
 
-/** Makes the message that answers a held one. `id` is that of the call if the call may come again. `now` is monotonic. */
+/** Makes the message that answers a held one. `id` is that of the call, if the call may be repeated. `now` is monotonic. */
 export function replyTo(
   held: HeldMessage,
   { body, id }: { body: unknown; id: string | undefined },
@@ -31,7 +31,7 @@ export function replyTo(
   return {
     to: held.message.from.address,
     kind: 'reply',
-    // The id of the call tells its reply from that of another call with another text.
+    // The id of the call distinguishes its reply from that of another call with another text.
     id: id ?? replyIdOf(held.message.id),
     correlationId: held.message.id,
     body,
@@ -40,12 +40,12 @@ export function replyTo(
   };
 }
 
-/** Returns true if the broker refused a reply because the message has one. The broker has acked the message then. */
+/** Returns true if the broker refused a reply because the message has one. Then the broker has acked the message. */
 export function isAnsweredBefore(thrown: unknown): boolean {
   return thrown instanceof SignalboxError && saysAnswered.has(thrown.code);
 }
 
-/** Makes the refusal of a reply to an id that several senders gave their messages. */
+/** Makes the refusal of a reply to an id that several senders gave to their messages. */
 export function ambiguous(id: string, found: readonly HeldMessage[]): SignalboxError {
   const senders = found.map(({ message }) => `'${message.from.agent}'`).join(' and ');
   const message = `${senders} sent messages with the id '${id}'; say which with 'from'`;

@@ -21,7 +21,7 @@ const rememberedReplies = 200;
 export interface ReplyToolDeps {
   inbox: Inbox;
   groups: GroupInboxes;
-  /** Sends the reply to a message of a group that the agent holds no longer. */
+  /** Sends the reply to a message of a group that the agent no longer holds. */
   main: MainConnection;
   /** Monotonic milliseconds. */
   now: () => number;
@@ -39,7 +39,7 @@ export function replyTool({ inbox, groups, main, now }: ReplyToolDeps): MailboxT
     throw repeated(id, agent);
   };
 
-  /** Replies to a message of a group. Returns whether the agent still held it. */
+  /** Replies to a message of a group. Returns true if the agent still held it. */
   async function replyInGroup(
     { inbox: group, hold }: FoundHold,
     { signal, ...reply }: Reply,
@@ -113,14 +113,14 @@ export function replyTool({ inbox, groups, main, now }: ReplyToolDeps): MailboxT
   });
 }
 
-/** A reply of the agent. `id` is that of the call if the call may come again. */
+/** A reply of the agent. `id` is that of the call, if the call may be repeated. */
 interface Reply {
   body: unknown;
   id: string | undefined;
   signal: AbortSignal;
 }
 
-/** Returns the message of a group with an id. Returns `undefined` if there is none, or one of the agent's own inbox is meant. */
+/** Returns the message of a group with an id. Returns `undefined` if there is none, or if a message of the agent's own inbox is meant. */
 function foundInGroup(
   groups: GroupInboxes,
   inbox: Inbox,
@@ -154,7 +154,7 @@ interface Wanted {
   id: string;
   from: string | undefined;
   answered: ReadonlySet<string>;
-  /** True if a message counts that no read of this process returned. */
+  /** True if messages that no read of this process returned count, too. */
   isResumable: boolean;
 }
 
@@ -167,13 +167,13 @@ function answeredKey(
   return [...answered].find((key) => key.startsWith(`${id} `) && (!from || key === keyOf(id, from)));
 }
 
-/** Tells that this call has stored its reply at a face that has ended. */
+/** Records that this call has stored its reply at a face that has ended. */
 function storedBefore(id: string, from: string | undefined): ToolResult {
   const text = `The reply to ${id} is stored on the broker's disk; the message is acked.`;
   return answer(text, { replied_to: id, ...(from !== undefined && { to: from }) });
 }
 
-/** Refuses a reply that an agent meant for one of several messages, of which some may have come later. */
+/** Refuses a reply that an agent meant for one of several messages, some of which may have come later. */
 function severalSenders(id: string): SignalboxError {
   return new SignalboxError(
     'ambiguous',

@@ -19,7 +19,7 @@ type OwnInbox = Pick<Inbox, 'isHeld' | 'fresh'>;
 export interface UnreadOptions {
   /** The shortest time between two peeks into an inbox that this process does not hold. */
   everyMs: number;
-  /** Returns how the role is told of mail now. */
+  /** Returns the way in which the role is told about mail now. */
   mode: () => UnreadHint;
   /** Returns the tool with which the agent reads messages, if its role may see one. */
   readTool: () => MailboxToolName | undefined;
@@ -39,9 +39,9 @@ export class Unread {
   /** The messages of the last peek. */
   #peeked: readonly WaitingMessage[] = [];
   #lookedAt = Number.NEGATIVE_INFINITY;
-  /** The last look; it may be over. */
+  /** The last look; it may have ended. */
   #looking: Promise<void> = Promise.resolve();
-  /** True when the first look is over, or takes too long. */
+  /** True when the first look has ended, or takes too long. */
   #isKnown = false;
 
   constructor(client: LookingClient, inbox: OwnInbox, options: UnreadOptions) {
@@ -50,17 +50,19 @@ export class Unread {
     this.#options = options;
   }
 
-  /** The way in which the agent is told of mail now. */
+  /** The way in which the agent is told about mail now. */
   get mode(): UnreadHint {
     return this.#options.readTool() === undefined ? 'off' : this.#options.mode();
   }
 
-  /** The number of messages that were never offered, as far as it is known now. */
+  /** The number of messages that were never offered, as known now. */
   get count(): number {
     return this.mode === 'off' ? 0 : this.#waiting().length;
   }
 
-  /** Returns a hint at the messages that none has mentioned yet, which counts as mentioning them; `undefined` if there are none. */
+  /**
+   * Returns a hint at the messages that no hint has mentioned yet; `undefined` if there are none. Returning it counts as mentioning them.
+   */
   takeHint(): MailHint | undefined {
     const readTool = this.#options.readTool();
     if (readTool === undefined || this.mode === 'off') return undefined;
@@ -80,7 +82,7 @@ export class Unread {
     void this.#look(this.#options.everyMs);
   }
 
-  /** Waits for the first look, so that the first result tells of mail that waits. Resolves at once after that. Never rejects. */
+  /** Waits for the first look, so that the first result mentions waiting mail. Resolves at once after that. Never rejects. */
   async known(signal: AbortSignal): Promise<void> {
     if (this.#isKnown) return;
     await within(this.#looking, firstLookMs, signal);
@@ -88,8 +90,8 @@ export class Unread {
   }
 
   /**
-   * Looks now, at most once a second, and returns a hint as {@link takeHint}, for an agent between its calls. Returns `undefined` also
-   * where the role is not told by text.
+   * Looks now, at most once a second, and returns a hint like {@link takeHint}, for an agent between its calls. Also returns `undefined` if
+   * the role is not told by text.
    */
   async lookForHint(): Promise<MailHint | undefined> {
     if (this.mode !== 'text') return undefined;
@@ -106,7 +108,7 @@ export class Unread {
     const peeking = this.#client.peek({ address: this.#client.agent, limit: countedTo, bodies: false });
     this.#looking = peeking.then(
       (messages) => {
-        // Another process of the agent reads what it works on.
+        // Another process of the agent reads the messages that it works on.
         const unread = messages.filter(({ working }) => working !== true);
         this.#peeked = unread.map(({ id, from }) => ({ id, from: from.agent }));
       },

@@ -122,7 +122,7 @@ function servedReplyTool({ messages, main, now }: ServedInboxToolsDeps): Mailbox
       requireAnswerable(held);
       const { agent } = held.message.from;
       const client = await main.client(signal);
-      // The id is the same that `worker serve` gives its reply, so that only one of both is stored.
+      // `worker serve` gives its reply the same id, so that only one of the two is stored.
       const reply = replyIdOf(id);
       const [state] = await client.find([{ agent, id, reply }]);
       if (state === 'answered') throw repeated(id, agent);

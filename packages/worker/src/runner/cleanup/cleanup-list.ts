@@ -1,7 +1,7 @@
 import type { OwnProcess } from '../process/process-ending.ts';
 import type { WorkspaceClaim } from '../workspace/workspace-record.ts';
 
-/** Everything that one agent's run leaves behind if the supervisor dies: its process, and what that process used. */
+/** Everything that one agent's run leaves behind if the supervisor dies: its process, and the files that the process used. */
 export interface CleanupTask {
   process?: OwnProcess;
   /** Run directories. */

@@ -5,9 +5,9 @@ import { restoreWorkspace } from '../workspace/workspace-record.ts';
 import type { CleanupList } from './cleanup-list.ts';
 
 /**
- * The cleanup process of one supervisor. It reads lists of what the supervisor has started and made. When its standard input
- * ends, which every death of the supervisor brings about, it ends and removes what the newest list names. It loads only its
- * own few files, so that it stays small.
+ * The cleanup process of one supervisor. It reads lists of the processes and files that the supervisor has started and made. When its
+ * standard input ends, which every death of the supervisor causes, it ends and removes everything in the newest list. It loads only its own
+ * few files, so that it stays small.
  */
 let newest: CleanupList = { graceMs: 0, tasks: [] };
 const input = createInterface({ input: process.stdin });

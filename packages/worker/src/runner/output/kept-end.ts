@@ -1,12 +1,12 @@
-/** Keeps the end of a stream of bytes. However small its pieces are, adding one costs no more than copying it twice. */
+/** Keeps the end of a stream of bytes. Adding a piece of any size costs no more than copying it twice. */
 export class KeptEnd {
   readonly #most: number;
-  /** At most twice as long as what is kept, so that what is kept is seldom moved. */
+  /** The buffer has at most twice the kept size, so that the kept bytes are seldom moved. */
   #buffer = Buffer.alloc(0);
   #length = 0;
   #total = 0;
 
-  /** `most`: how many bytes are kept. */
+  /** Creates an empty buffer. `most` is the number of bytes that are kept. */
   constructor(most: number) {
     this.#most = most;
   }
@@ -24,7 +24,7 @@ export class KeptEnd {
     this.#total += chunk.length;
   }
 
-  /** Returns what is kept. It is valid until the next piece is added. */
+  /** Returns the kept bytes. They are valid until the next piece is added. */
   bytes(): Buffer {
     return this.#buffer.subarray(Math.max(0, this.#length - this.#most), this.#length);
   }

@@ -21,9 +21,9 @@ import {
 } from './workspace-record.ts';
 
 /**
- * Puts an entry into a file of the workspace, after taking out the entry of a crashed run. Throws `SignalboxError` `usage`, and
- * changes nothing, while another run has its entry there, or if the file cannot hold one. `records` is the directory of records.
- * `onClaim` is called with what undoes it before anything is written.
+ * Puts an entry into a file of the workspace, after taking out the entry of a crashed run. Throws `SignalboxError` `usage`, and changes
+ * nothing, while another run has its entry there, or if the file cannot hold one. `records` is the directory of records. `onClaim` is
+ * called with the claim before anything is written, so that it can be undone.
  */
 export async function claimWorkspace(
   wanted: WorkspaceEntry,
@@ -47,7 +47,7 @@ export async function claimWorkspace(
   return claim;
 }
 
-/** The way to the workspace may have links in it; the workspace's own directory and file are taken as they are. */
+/** The path to the workspace may contain links; links below it are not followed. */
 async function pathInWorkspace(path: string): Promise<string> {
   const directory = dirname(path);
   return join(await realpath(dirname(directory)), basename(directory), basename(path));
@@ -70,7 +70,7 @@ async function putIn(entry: WorkspaceEntry, recordPath: string, record: Workspac
   await file.replace(written, draftName(record.id));
 }
 
-/** Returns false if something stands there already. */
+/** Returns false if a file exists there already. */
 async function makeDirectory(path: string): Promise<boolean> {
   try {
     await mkdir(path);

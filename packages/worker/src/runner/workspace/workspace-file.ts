@@ -6,12 +6,12 @@ import { errnoOf } from '@signalbox/protocol/internal';
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
-/** A larger file is no list of MCP servers. */
+/** A larger file is not a list of MCP servers. */
 const maxBytes = 1024 * 1024;
 
 /**
- * A file of a workspace, whose author is not trusted: no symbolic link is followed, and only a regular file is read.
- * Every problem with what stands there is a `SignalboxError` `usage`.
+ * A file of a workspace, whose author is not trusted: no symbolic link is followed, and only a regular file is read. Every problem with it
+ * is a `SignalboxError` `usage`.
  */
 export interface WorkspaceFile extends AsyncDisposable {
   /** Returns its text; `undefined` if there is no file. */
@@ -24,8 +24,8 @@ export interface WorkspaceFile extends AsyncDisposable {
 }
 
 /**
- * Opens a file by its real path; `undefined` if its directory is missing. On Linux all access goes through the directory that
- * was opened, so that nobody can put another one in its place meanwhile.
+ * Opens a file by its real path; `undefined` if its directory is missing. On Linux all access goes through the directory that was opened,
+ * so that nobody can replace it meanwhile.
  */
 export async function openWorkspaceFile(path: string): Promise<WorkspaceFile | undefined> {
   const directory = await openDirectory(dirname(path));

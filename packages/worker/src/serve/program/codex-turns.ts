@@ -45,7 +45,7 @@ function execAt(argv: readonly string[]): number {
   throw cannotTakeTurns("codex takes a turn as 'codex exec'", 'write: worker serve … -- codex exec');
 }
 
-/** Refuses a word behind `exec` that is surely no option and no value of one: codex would take it for the prompt or a command. */
+/** Refuses a word behind `exec` that is certainly no option and no value of one: codex would read it as the prompt or a command. */
 function refusePrompt(words: readonly string[]): void {
   const at = words.findIndex((word, place) => isPlain(word) && (place === 0 || isPlain(words[place - 1])));
   if (at < 0) return;

@@ -14,7 +14,7 @@ const table: Readonly<Partial<Record<ClientName, TurnProgram>>> = {
   gemini: geminiTurns,
 };
 
-/** Returns how the program of a command line takes turns, by its name. */
+/** Returns the rules by which the program of a command line takes turns, by its name. */
 export function turnProgramOf(argv: readonly string[]): TurnProgram {
   const name = clientOf(argv[0] ?? '');
   return (name && table[name]) ?? genericProgram;

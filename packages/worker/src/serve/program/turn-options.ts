@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { SignalboxError } from '@signalbox/protocol';
 
-/** Returns whether one of the words is one of these options, alone or as `--option=value`. */
+/** Returns true if one of the words is one of these options, alone or as `--option=value`. */
 export function hasOption(words: readonly string[], options: readonly string[]): boolean {
   return namedOption(words, options) !== undefined;
 }
