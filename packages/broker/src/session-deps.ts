@@ -9,10 +9,12 @@ import { TokenRegistry } from './auth/token-registry.ts';
 import { Backups } from './backup/backups.ts';
 import type { BrokerSettings } from './broker-options.ts';
 import { BrokerTalk } from './cluster/broker-talk.ts';
+import { TailRelay } from './cluster/tail-relay.ts';
 import { TokenFollower } from './cluster/token-follower.ts';
 import { Delivery } from './core/delivery.ts';
 import { ExpiryClock, holdMs } from './core/time/expiry-clock.ts';
 import { endRevoked } from './frames/admin/remove-token.ts';
+import { leaveBehind, type WorkerThatEnded } from './frames/admin/worker-exit.ts';
 import { ConnectedCallers } from './frames/connected-callers.ts';
 import { TailFollowers } from './frames/tail-followers.ts';
 import type { BrokerHealth } from './health/broker-health.ts';
@@ -131,6 +133,7 @@ export async function createSessionDeps(
     await others.follow();
     return holds.confirmed();
   });
+  talk.on('worker_exited', (worker: WorkerThatEnded) => leaveBehind(worker, { connected, delivery }));
   const self = { version: await ownVersion(), startedAt: now(), freeBytes: () => freeBytes(dataDir) };
   const reports = new OrchestratorReports({ monotonic, log });
   const pending = new PendingByRole({ store, rolesOf: (agent) => tokens.rolesOf(agent), now });
@@ -155,6 +158,8 @@ export async function createSessionDeps(
     connected,
     suggestions: new RateLimit(suggestionsPerSecond, suggestionsPerSecond, monotonic()),
     followers,
+    tailRelay: new TailRelay({ talk, followers, run: nanoid(12), monotonic }),
+    talk,
     backups: new Backups({
       dataDir,
       brokerId: await store.identity(),

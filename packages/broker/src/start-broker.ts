@@ -115,6 +115,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   };
   await keepTime();
   opened.defer(keepTime);
+  opened.use(deps.tailRelay);
   opened.use(deps.metrics);
   opened.use(deps.backups);
   auditStart(settings, deps);

@@ -42,6 +42,11 @@ function words(event: TailEvent): string[] {
       return ['hold over', `${holdSubject(event.hold)} (hold ${event.hold.id})`];
     case 'missed':
       return ['missed', `${event.missed} events that came faster than they could be shown`];
+    case 'gap':
+      return [
+        'note',
+        `the broker ${event.broker} is gone or was silent; some of what happened there is missing here`,
+      ];
     case 'calls_missing':
       return ['note', oneLine(`tool calls are not shown by name: ${event.message}`, detailLength)];
     case 'disconnected':

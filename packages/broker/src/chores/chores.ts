@@ -4,6 +4,7 @@ import { auditEvent } from '../audit-event.ts';
 import type { KnownAgents } from '../auth/known-agents.ts';
 import type { TokenRegistry } from '../auth/token-registry.ts';
 import { describeExpired } from '../auth/token-rules.ts';
+import type { TailRelay } from '../cluster/tail-relay.ts';
 import type { TokenFollower } from '../cluster/token-follower.ts';
 import type { Delivery } from '../core/delivery.ts';
 import type { ExpiryClock } from '../core/time/expiry-clock.ts';
@@ -34,6 +35,7 @@ export interface ChoreDeps {
   holds: Holds;
   connected: ConnectedCallers;
   followers: TailFollowers;
+  tailRelay: TailRelay;
   pending: PendingByRole;
   runs: ScheduleRuns;
   audit: AuditLog;
@@ -65,6 +67,8 @@ export function startChores(deps: ChoreDeps): AsyncDisposable[] {
     repeat(250, () => delivery.releases.check(), onError),
     repeat(250, () => deps.runs.check(), onError),
     repeat(250, async () => followers.catchUp(), onError),
+    repeat(1000, () => deps.tailRelay.check(), onError),
+    repeat(100, () => deps.tailRelay.send(), onError),
     repeat(1000, () => deps.pending.step(), onError),
     repeat(500, () => endExpiredTokens(deps), onError),
     repeat(1000, () => housekeeping.step(), onError),

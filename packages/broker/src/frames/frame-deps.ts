@@ -6,6 +6,8 @@ import type { RolePolicy } from '../auth/role-policy.ts';
 import type { SignInCodes } from '../auth/sign-in-codes.ts';
 import type { TokenRegistry } from '../auth/token-registry.ts';
 import type { Backups } from '../backup/backups.ts';
+import type { BrokerTalk } from '../cluster/broker-talk.ts';
+import type { TailRelay } from '../cluster/tail-relay.ts';
 import type { TokenFollower } from '../cluster/token-follower.ts';
 import type { Delivery } from '../core/delivery.ts';
 import type { ExpiryClock } from '../core/time/expiry-clock.ts';
@@ -71,6 +73,10 @@ export interface FrameDeps {
   /** Bounds how often a refusal of an unknown recipient suggests names. */
   suggestions: RateLimit;
   followers: TailFollowers;
+  /** Has other brokers send what happens there. */
+  tailRelay: TailRelay;
+  /** Asks other brokers. */
+  talk: BrokerTalk;
   backups: Backups;
   audit: AuditLog;
   limits: RoleLimits;

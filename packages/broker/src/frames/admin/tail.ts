@@ -3,13 +3,15 @@ import type { Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { OperationOutcome } from './operation.ts';
 
-/** Runs `tail`: starts or stops telling the caller what happens to the messages of one agent, or of all. */
+/** Runs `tail`: starts or stops telling the caller what happens to the messages of one agent, or of all, at all brokers. */
 export async function tail(
   { on, agent }: AdminParams<'tail'>,
-  { followers }: Pick<FrameDeps, 'followers'>,
+  { followers, tailRelay }: Pick<FrameDeps, 'followers' | 'tailRelay'>,
   { consumer, sender }: Caller,
 ): OperationOutcome<'tail'> {
-  if (on) followers.add(consumer, sender.address, agent);
-  else followers.remove(consumer);
+  if (on) {
+    followers.add(consumer, sender.address, agent);
+    await tailRelay.begin();
+  } else followers.remove(consumer);
   return { result: { on, ...(on && agent !== undefined && { agent }) } };
 }

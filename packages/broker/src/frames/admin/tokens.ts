@@ -5,7 +5,7 @@ import { judgeIssue } from '../../auth/issuing-rules.ts';
 import { auditCaller, type Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { OperationOutcome } from './operation.ts';
-import { removeToken, revokedToken } from './remove-token.ts';
+import { removeToken } from './remove-token.ts';
 import { tellWorkerExit, type WorkerExit, type WorkerExitDeps } from './worker-exit.ts';
 
 type RevokeDeps = WorkerExitDeps & Pick<FrameDeps, 'tokens' | 'connected' | 'audit' | 'log'>;
@@ -165,13 +165,12 @@ export async function revokeAgentTokens(
   return { result: { agent, ids } };
 }
 
-/** Ends the worker's connections and tells of its exit. If that fails, it is logged and the revocation goes on. */
+/** Tells of a worker's exit. If that fails, it is logged and the revocation goes on. */
 async function endWorker(
   record: TokenRecord,
   exit: WorkerExit,
   deps: RevokeDeps,
 ): ReturnType<typeof tellWorkerExit> {
-  deps.connected.endWhere(({ token }) => token.id === record.id, revokedToken);
   try {
     return await tellWorkerExit(record, exit, deps);
   } catch (error) {

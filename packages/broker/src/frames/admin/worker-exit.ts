@@ -6,28 +6,51 @@ import type { Delivery } from '../../core/delivery.ts';
 import type { DeliverResult } from '../../core/producer.ts';
 import { hasInbox } from '../deliver/recipient.ts';
 import type { FrameDeps } from '../frame-deps.ts';
+import { revokedToken } from './remove-token.ts';
 
 /** The dependencies of {@link tellWorkerExit}. */
-export type WorkerExitDeps = Pick<FrameDeps, 'delivery' | 'policies' | 'agents' | 'store' | 'now'>;
+export type WorkerExitDeps = Pick<
+  FrameDeps,
+  'connected' | 'delivery' | 'talk' | 'policies' | 'agents' | 'store' | 'now'
+>;
 
 /** The most ids that the event lists. */
 const maxHeldIds = 100;
+/** The time in which other brokers tell what the worker had in hand, in milliseconds. */
+const answerMs = 2000;
+
+/** A worker whose process has ended. */
+export type WorkerThatEnded = Pick<TokenRecord, 'id' | 'agent'>;
+
+/**
+ * Ends the connections of a worker to this broker, counts an attempt of each message that it had in hand, and returns the ids of these.
+ * Rejects if a commit fails.
+ */
+export async function leaveBehind(
+  { id, agent }: WorkerThatEnded,
+  { connected, delivery }: Pick<FrameDeps, 'connected' | 'delivery'>,
+): Promise<string[]> {
+  connected.endWhere(({ token }) => token.id === id, revokedToken);
+  delivery.subscriptions.processEnded(id);
+  return delivery.held.leftBehind(agent, id, maxHeldIds);
+}
 
 /** The end of a worker's process: its exit code or the signal that ended it, and the agent that is told, if one is. */
 export type WorkerExit = NonNullable<AdminParams<'token_revoke'>['exited']>;
 
 /**
- * Counts an attempt of each message that the worker had in hand, and stores an event for the agent that is to be told, if one is
- * named, exists, and the worker's role may send to it. The caller has ended the worker's connections before. Rejects if a commit
- * fails.
+ * Has each broker end the worker's connections and count an attempt of each message that it had in hand, and stores an event for the agent
+ * that is to be told, if one is named, exists, and the worker's role may send to it. Rejects if a commit fails.
  */
 export async function tellWorkerExit(
   { id, agent, role }: TokenRecord,
   { tell, code, signal }: WorkerExit,
-  { delivery, policies, agents, store, now }: WorkerExitDeps,
+  deps: WorkerExitDeps,
 ): Promise<{ told?: boolean; held_ids: string[] }> {
-  delivery.subscriptions.processEnded(id);
-  const heldIds = await delivery.held.leftBehind(agent, id, maxHeldIds);
+  const { delivery, talk, policies, agents, store, now } = deps;
+  const own = await leaveBehind({ id, agent }, deps);
+  const { answers } = await talk.askAll<string[]>('worker_exited', { id, agent }, answerMs);
+  const heldIds = [...new Set([...own, ...answers.flat()])].slice(0, maxHeldIds);
   if (tell === undefined) return { held_ids: heldIds };
   const allowed = isPrivileged(role) || maySendTo(policies[role], tell);
   const exists = agents.has(tell) || (await hasInbox(tell, store));

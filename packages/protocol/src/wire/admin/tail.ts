@@ -7,7 +7,8 @@ import { holdSchema } from './holds.ts';
 export function tailOperation() {
   return {
     tail: {
-      meaning: 'Sends this connection notices, below, until `on: false` or its end.',
+      meaning:
+        'Sends this connection notices, below, of what happens at all brokers on the store, until `on: false` or its end.',
       params: z.object({
         on: z.boolean({ error: 'must be true or false' }),
         agent: agentIdSchema
@@ -62,7 +63,14 @@ export function tailNoticeSchemas() {
       .describe('A hold was released, or its time was over. That is on disk and in force.'),
     missed: z
       .object({ what: z.literal('missed'), at, missed: z.number().describe('How many.') })
-      .describe('Notices were dropped because this connection did not keep up.'),
+      .describe(
+        'Notices were dropped because this connection did not keep up, or on the way from another broker.',
+      ),
+    gap: z
+      .object({ what: z.literal('gap'), at, broker: z.string() })
+      .describe(
+        'Notices of this broker may be missing: it has ended without a word, or was silent for seconds.',
+      ),
   };
 }
 
