@@ -1,6 +1,6 @@
 import { bodyLimitsFor, parseJson, type WelcomeFrame } from '@signalbox/protocol';
 
-/** Parses the body of a message. Throws `bad_body` if it is no JSON, or exceeds the bounds of the broker that delivered it. */
+/** Parses the body of a message. Throws `bad_body` if it is not JSON, or exceeds the bounds of the broker that delivered it. */
 export type ParseBody = (text: string) => unknown;
 
 /** Returns the reader of bodies for a connection; `welcome` returns its newest welcome. */

@@ -14,7 +14,7 @@ import { backoffPolicies } from './socket/backoff.ts';
 export interface ConnectOptions {
   /**
    * The broker's address: `unix:/absolute/path`, `ws://host:port` or `wss://host:port`. Several brokers of one namespace are separated by
-   * commas: the client begins with any of them, and goes on to the next one if it loses the connection or gets none.
+   * commas: the client begins with any of them, and tries the next one if it loses the connection or gets none.
    */
   url: string;
   /** Allows plain `ws://` to another machine, although token and messages cross the network unencrypted. */
@@ -29,8 +29,8 @@ export interface ConnectOptions {
   /** The agent's token. */
   token: string;
   /**
-   * Called when the broker no longer accepts the token, because it was revoked or has expired. With another token of the same
-   * agent the client goes on, in that token's role; with none, or the same, it is closed for good.
+   * Called when the broker no longer accepts the token, because it was revoked or has expired. If it resolves with another token of the
+   * same agent, the client goes on in that token's role; otherwise it is closed for good.
    */
   renewToken?: () => Promise<string | undefined>;
   /** The client's address: `agent`, or `agent#sub` (see {@link requestAddress}). */
@@ -70,9 +70,9 @@ export interface ConnectOptions {
 const defaultConnectTimeoutMs = 10_000;
 
 /**
- * Connects to a broker and resolves when the broker has welcomed the client. Rejects with `unreachable`, `aborted`, `unauthorized`
- * or another code of the broker, with `bad_broker_url`, `insecure_url`, `untrusted_socket`, `untrusted_certificate` or `wrong_scheme`
- * for a url that is not connected to, or with `invalid_message` for a wrong address of the client.
+ * Connects to a broker and resolves when the broker has welcomed the client. Rejects with `unreachable`, `aborted`, `unauthorized` or
+ * another code of the broker; with `bad_broker_url`, `insecure_url`, `untrusted_socket`, `untrusted_certificate` or `wrong_scheme` for a
+ * url that the client does not connect to; or with `invalid_message` for a wrong address of the client.
  */
 export async function connectBroker(options: ConnectOptions): Promise<BrokerClient> {
   const { url, insecure = false, ca, token, agent, signal } = options;
@@ -104,9 +104,9 @@ export async function connectBroker(options: ConnectOptions): Promise<BrokerClie
 }
 
 /**
- * Returns a new address for a client that sends requests: a sub-inbox of its own, so that two clients with one token never
- * take each other's replies. The broker removes it some time after nobody holds it. `name` is the part of the address that tells it
- * from others.
+ * Returns a new address for a client that sends requests: a sub-inbox of its own, so that two clients with one token never take each
+ * other's replies. The broker removes it some time after its last holder has gone. `name` is the part that distinguishes the address from
+ * others.
  */
 export function requestAddress(agent: string, name = nanoid()): string {
   return `${agent}#mcp-${name}`;

@@ -7,7 +7,7 @@ export const clientErrorCodes = {
   unreachable: { retryable: true },
   /** Another user could have put the broker's Unix socket where it is. Nothing was sent. */
   untrusted_socket: { retryable: false },
-  /** The broker's certificate was not accepted, or both sides agree on no encryption. Nothing was sent. */
+  /** The broker's certificate was not accepted, or the two sides support no common encryption. Nothing was sent. */
   untrusted_certificate: { retryable: false },
   /** One side encrypts and the other does not. Nothing was sent. */
   wrong_scheme: { retryable: false },
@@ -51,7 +51,7 @@ export function unreachable(url: string, why: string, cause: unknown, closeCode?
   });
 }
 
-/** Makes the error of a round in which no address led to a broker. Its code is that of a refusal, if there was one. */
+/** Makes the error of a round in which no address led to a broker. If an attempt was refused, the error has the code of the refusal. */
 export function noBrokerReached(errors: readonly SignalboxError[]): SignalboxError {
   const telling = errors.find(({ retryable }) => !retryable) ?? errors[0]!;
   if (errors.length === 1) return telling;

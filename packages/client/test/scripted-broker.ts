@@ -8,12 +8,12 @@ export interface HeardFrame {
   [field: string]: unknown;
 }
 
-/** A broker that welcomes its one client and grants its inbox by itself, and does all else as the test says. */
+/** A broker that welcomes its one client and grants its inbox by itself; the test decides about everything else. */
 export interface ScriptedBroker extends AsyncDisposable {
   readonly url: string;
-  /** Every frame that came, of all connections. */
+  /** The frames that came over all connections. */
   readonly heard: HeardFrame[];
-  /** The first frame of this type that was not taken, now or later. */
+  /** Resolves with the first frame of this type that was not taken, now or later. */
   next(type: string): Promise<HeardFrame>;
   /** Sends one WebSocket message of these frames. */
   say(...frames: [header: object, body?: string][]): void;

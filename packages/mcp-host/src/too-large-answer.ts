@@ -10,7 +10,7 @@ export interface MessageBounds {
  */
 export const answerTooLarge = { reason: 'the answer is too large' };
 
-/** Says which bound a message of a server exceeds, and how to raise it. */
+/** Returns a sentence that names the bound that a server's message exceeds, and how to raise it. */
 export function tooLargeMessage(exceeded: keyof MessageBounds, bounds: MessageBounds): string {
   const figure = bounds[exceeded].toLocaleString('en-US');
   const of = exceeded === 'bytes' ? 'bytes; raise limits.answerBytes of the server' : 'values and names';

@@ -6,7 +6,7 @@ import type { Deadline, DeadlineTable } from './deadline-table.ts';
 
 type CallFrame = Extract<ClientFrame, { request_id?: string | undefined; type: string }>;
 
-/** The frames by which the broker is asked something, and the types of the frames that answer them. */
+/** The frames with which the broker is asked a question, and the types of the frames that answer them. */
 const answerTypes = {
   subscribe: 'subscribed',
   ack: 'ack_result',

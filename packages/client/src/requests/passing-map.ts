@@ -1,4 +1,4 @@
-/** Large enough that the copy of the remaining entries costs next to nothing, small enough that little garbage is kept. */
+/** Large enough that copying the remaining entries costs next to nothing, small enough that little garbage is kept. */
 const addsPerMap = 1_000;
 
 /**

@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import type { Deadline, DeadlineTable } from '../requests/deadline-table.ts';
 import type { Outbox } from '../socket/outbox.ts';
 
-/** The time that a reply waits for its request: requests are repeated as soon as their client is connected. */
+/** The time for which a reply waits for its request, in milliseconds: requests are repeated as soon as their client is connected. */
 const keptMs = 30_000;
 
 export interface EarlyRepliesDeps {
@@ -50,7 +50,7 @@ export class EarlyReplies {
     return kept.message;
   }
 
-  /** Forgets all: they come again with the next lease. */
+  /** Forgets all replies: they are delivered again with the next lease. */
   clear(): void {
     for (const { deadline } of this.#replies.values()) this.#deps.deadlines.cancel(deadline);
     this.#replies.clear();

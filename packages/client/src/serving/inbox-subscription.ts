@@ -19,7 +19,7 @@ export interface InboxSubscriptionDeps {
   onSettled(): void;
   /** Called when the broker refuses the subscription for good: no reply can come. */
   onRefused(error: SignalboxError): void;
-  /** Called when the broker does not let a member of a group come back after a reconnect. */
+  /** Called when the broker does not let a member of a group join again after a reconnect. */
   onExpelled(error: SignalboxError): void;
 }
 
@@ -48,7 +48,7 @@ export class InboxSubscription {
     return this.#epoch;
   }
 
-  /** The group of which the client takes messages. `undefined` if it subscribes to its own inbox, or to none. */
+  /** The group whose messages the client takes. `undefined` if it subscribes to its own inbox, or to none. */
   get group(): string | undefined {
     return this.#wanted?.group;
   }
@@ -96,7 +96,7 @@ export class InboxSubscription {
     if (this.#connected && this.#wanted !== undefined) this.#ask(this.#wanted);
   }
 
-  /** Rejects what waits for a subscription, because the client is closed. */
+  /** Rejects all waits for a subscription, because the client is closed. */
   endAll(error: SignalboxError): void {
     this.#connected = false;
     this.#current = undefined;
@@ -104,7 +104,7 @@ export class InboxSubscription {
   }
 
   #change(options: SubscribeOptions): void {
-    // A member that joins its group again keeps what it has.
+    // A member that joins its group again keeps its messages.
     if (options.group === undefined || options.group !== this.#wanted?.group) this.#epoch++;
     this.#wanted = options;
     this.#current = undefined;

@@ -1,6 +1,6 @@
 import type { FollowHoldsFrame, HoldsFrame, HoldsKnownFrame } from '@signalbox/protocol';
 
-/** Called with all holds that stand: when they are asked for, after each change, and again after a reconnect. */
+/** Called with all current holds: when they are first requested, after each change, and again after a reconnect. */
 export type HoldsListener = (holds: Pick<HoldsFrame, 'holds' | 'approvers'>) => void;
 
 /** Asks the broker for the holds, on each connection anew, once somebody listens. */
@@ -26,12 +26,12 @@ export class HoldsFollower {
     if (this.#listeners.size > 0) this.#ask();
   }
 
-  /** Notes that the connection is gone. */
+  /** Records that the connection is lost. */
   disconnected(): void {
     this.#isConnected = false;
   }
 
-  /** Passes on what the broker tells, and confirms it when the listeners have taken it. */
+  /** Passes on the broker's list, and confirms it when the listeners have taken it. */
   received({ version, holds, approvers }: HoldsFrame): void {
     for (const listener of this.#listeners) listener({ holds, approvers });
     this.#send({ type: 'holds_known', version });

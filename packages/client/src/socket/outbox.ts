@@ -1,12 +1,12 @@
 import { type ClientFrame, encodeFrame, frameLimits } from '@signalbox/protocol';
 
-/** A message that is encoded when it leaves, so that its lifetime is counted up to then. */
+/** A message that is encoded when it leaves, so that its remaining lifetime is exact. */
 export interface Sendable {
   /** Returns the frame's text, or `undefined` if it is not to be sent any more. */
   encode(now: number): string | undefined;
 }
 
-/** The longest WebSocket message, in characters, unless one frame is longer: the broker can only begin when it has a message whole. */
+/** The longest WebSocket message, in characters, unless one frame is longer: the broker can begin only when it has the whole message. */
 const maxBatchLength = 64 * 1024;
 /** If more messages than this are added in one turn, they leave before it ends: the broker begins while the rest is made (ADR 10). */
 const messagesAtOnce = 16;
@@ -27,7 +27,7 @@ export class Outbox {
   #acks: number[] = [];
   #messages: Sendable[] = [];
 
-  /** `now`: monotonic milliseconds. */
+  /** Begins without a connection. `now` returns monotonic milliseconds. */
   constructor(now: () => number) {
     this.#now = now;
   }
@@ -68,7 +68,7 @@ export class Outbox {
     this.#schedule();
   }
 
-  /** Adds a `working`; all of a turn leave in one frame, but for those that name a span, which leave at once one by one. */
+  /** Adds a `working`. All of a turn leave in one frame, except those that name a span: each of these leaves at once by itself. */
   working(seq: number, traceparent?: string): void {
     if (traceparent !== undefined) {
       this.control({ type: 'working', seqs: [seq], traceparent });

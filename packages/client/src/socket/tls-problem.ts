@@ -72,7 +72,7 @@ export function tlsProblem(url: string, cause: unknown): SignalboxError | undefi
   );
 }
 
-/** The codes of Node for the numbers that OpenSSL gives to what a side receives that does not encrypt. */
+/** The codes of Node for the numbers of OpenSSL that mean: the other side does not encrypt. */
 const plainAnswers: Readonly<Record<string, string>> = {
   '0A00010B': 'ERR_SSL_WRONG_VERSION_NUMBER',
   '0A0000C6': 'ERR_SSL_PACKET_LENGTH_TOO_LONG',

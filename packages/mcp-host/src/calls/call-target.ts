@@ -6,7 +6,7 @@ import type { ServerConnection } from '../server-connection.ts';
 export interface CallTarget {
   /** The name of the server in the configuration. */
   readonly name: string;
-  /** The name of the instance: empty for the one that serves everybody, else for example `role:researcher`. */
+  /** The name of the instance: empty for the one that serves all callers, else for example `role:researcher`. */
   readonly instance: string;
   /** The configuration of the instance. */
   readonly config: McpServerConfig;
@@ -18,7 +18,7 @@ export interface CallTarget {
   readonly lastError: string | undefined;
   /** The connection that is open now, if there is one. */
   readonly openConnection: ServerConnection | undefined;
-  /** Resolves with an open connection; with `undefined` when time is up, and at once when none will open. */
+  /** Resolves with an open connection; with `undefined` when time is up, or at once when no connection will open. */
   connection(timeoutMs: number, signal: AbortSignal): Promise<ServerConnection | undefined>;
   /** Replaces the present session and resolves with the new connection. Calls at the same time share it. */
   freshConnection(timeoutMs: number, signal: AbortSignal): Promise<ServerConnection | undefined>;

@@ -12,7 +12,7 @@ export class Latencies {
     return this.#count;
   }
 
-  /** Notes the duration of a call. */
+  /** Records the duration of a call. */
   add(ms: number): void {
     this.#ring[this.#count++ % this.#ring.length] = ms;
   }

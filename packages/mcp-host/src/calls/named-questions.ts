@@ -6,8 +6,8 @@ import { visibleSchema } from '../definitions/visible-definition.ts';
 const maxDepth = 60;
 
 /**
- * Returns a result in which each question for people begins with the name of the server that asks, and shows characters that nobody
- * sees. People see questions of all hosted servers from one client, and one server could ask in the name of another.
+ * Returns a result in which each question for people begins with the name of the server that asks, and shows invisible characters. People
+ * see questions of all hosted servers from one client, and one server could ask in the name of another.
  */
 export function withNamedQuestions(server: string, result: Record<string, unknown>): Record<string, unknown> {
   if (!isInputRequired(result) || !isJsonObject(result.inputRequests)) return result;

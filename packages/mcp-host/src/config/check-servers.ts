@@ -8,8 +8,8 @@ const sharings = new Set(['all', 'role', 'worker']);
 const definitionModes = new Set(['follow', 'pin']);
 
 /**
- * Throws `SignalboxError` `bad_config`, which names the server and the field, for a configuration that can't work.
- * `host` tells whether servers can have folders for their files, and pins.
+ * Throws `SignalboxError` `bad_config`, which names the server and the field, for a configuration that can't work. `host` says whether
+ * servers can have folders for their files, and pins.
  */
 export function checkServers(
   servers: Readonly<Record<string, McpServerConfig>>,

@@ -12,8 +12,8 @@ const instancePlaceholder = '${instance}';
 const dataPlaceholder = '${data}';
 
 /**
- * Returns the name of the instance that serves a caller: empty for the one that serves everybody, else for example
- * `worker:rosa`; `undefined` if there is no caller and the server is not shared by everybody.
+ * Returns the name of the instance that serves a caller: empty for the one that serves all callers, else for example `worker:rosa`;
+ * `undefined` if there is no caller and the server is not shared by all.
  */
 export function instanceFor(share: ServerSharing, caller: Caller | undefined): string | undefined {
   if (share === 'all') return '';
@@ -21,17 +21,15 @@ export function instanceFor(share: ServerSharing, caller: Caller | undefined): s
   return share === 'role' ? `role:${caller.role}` : `worker:${caller.agent}`;
 }
 
-/**
- * Returns the fields of a log event that name an instance; `instance` is left out for the one that serves everybody.
- */
+/** Returns the fields of a log event that name an instance; `instance` is left out for the one that serves all callers. */
 export function instanceFacts(server: string, instance: string): { server: string; instance?: string } {
   return { server, ...(instance !== '' && { instance }) };
 }
 
 /**
- * Returns the name of an instance in a form that fits a file name, for example `worker-rosa`. A name that is long or
- * has other characters than `a-z0-9_-` ends in a hash, and so does one that looks like such a name: no two instances
- * have the same file name on any file system.
+ * Returns the name of an instance in a form that fits a file name, for example `worker-rosa`. A name that is long or has other characters
+ * than `a-z0-9_-` ends in a hash, and so does a name that already looks like that: no two instances have the same file name on any file
+ * system.
  */
 export function fileNameOf(instance: string): string {
   return uniqueFileName(instance.replace(':', '-'), instance);

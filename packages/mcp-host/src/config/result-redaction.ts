@@ -11,9 +11,9 @@ const shortestSecret = 8;
 export type ResultRedactor = <T>(data: T) => T;
 
 /**
- * Makes the redactor of what a server answers. Its errors lose every value of its configuration; its results lose only what is a secret
- * by its name or place, because a folder or a mode among the variables is part of many good results. Returns `undefined` if there is
- * no such secret, so that results of most servers cost nothing.
+ * Makes the redactor of a server's answers. Its errors lose every value of its configuration; its results lose only the values that are
+ * secrets by their name or place, because a folder or a mode among the variables is part of many good results. Returns `undefined` if the
+ * configuration has no secrets of that kind, so that results of most servers cost nothing.
  */
 export function resultRedactor(
   config: McpServerConfig,
@@ -26,7 +26,7 @@ export function resultRedactor(
   return (data) => withTexts(data, redactAll);
 }
 
-/** Lists what is a secret in a server's configuration by its name or place: variables, headers, sign-ins, and parts of URLs. */
+/** Lists the secrets in a server's configuration, by their name or place: variables, headers, sign-ins, and parts of URLs. */
 export function namedSecretsOf(config: McpServerConfig): string[] {
   if (config.type === 'stdio') {
     const variables = Object.entries(config.env ?? {});

@@ -8,9 +8,8 @@ export interface VariableGroup {
 }
 
 /**
- * The variables of our own process that every hosted server gets. The guide's table is made of this one. Access that
- * belongs to the user, such as `SSH_AUTH_SOCK`, and code that every program would load, such as `NODE_OPTIONS`, are
- * left out on purpose.
+ * The variables of our own process that every hosted server gets. The guide's table is made of this one. Access that belongs to the user,
+ * such as `SSH_AUTH_SOCK`, and code that every program would load, such as `NODE_OPTIONS`, are left out on purpose.
  */
 export const variableGroups: readonly VariableGroup[] = [
   {
@@ -75,12 +74,12 @@ const ofNpmItself =
 /** The working directory of our own process. A server that wants it by its exact name gets it; a pattern would only mislead. */
 const ofOurDirectory: ReadonlySet<string> = new Set(['PWD', 'OLDPWD']);
 
-/** The start of the names that no server gets, because they hold tokens or say who we are. */
+/** The prefixes of the variables that no server gets, because they hold tokens or our own identity. */
 export const ownPrefix = 'SIGNALBOX_';
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** The variables that a server gets of ours, and the names of those that it would get if they held no secret. */
+/** The variables that a server gets from our environment, and the names of those that were withheld because they hold secrets. */
 export interface Inheritance {
   variables: Record<string, string>;
   withheld: string[];
@@ -162,11 +161,11 @@ export function namesSecret(name: string): boolean {
   return ends.some((end) => isSecretName(name.slice(0, end)));
 }
 
-/** User names alone are none, except behind HTTP, where registries take tokens in their place. */
+/** A user name alone is no credential, except behind HTTP, where registries take tokens in its place. */
 function holdsCredentials(value: string): boolean {
   // Proxies may be written without a scheme.
   if (/^[^\s/:@]+:[^\s/@]+@/.test(value)) return true;
-  // A scheme is looked at from its first letter only, so that no long value is slow.
+  // The match begins only at the first letter of a scheme, so that no long value is slow.
   return [...value.matchAll(/(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*:\/\/[^\s,;"']+/gi)].some(([text]) => {
     const url = URL.parse(text);
     if (!url) return /:\/\/[^/]*@/.test(text);

@@ -15,8 +15,8 @@ import type { ServerEvent } from './server-events.ts';
 const defaultMaxProcesses = 64;
 
 /**
- * Creates the dependencies of the hosted servers. No server starts before the processes that a killed host left behind
- * are gone. `onChanged` is called when the tools or problems of a server may have changed, `tell` with each change of a server.
+ * Creates the dependencies of the hosted servers. No server starts before the processes that a killed host left behind have ended.
+ * `onChanged` is called when the tools or problems of a server may have changed, `tell` with each change of a server.
  */
 export function serverDeps(
   options: McpHostOptions,

@@ -28,7 +28,7 @@ export class InventoryTracker {
   #build: InventoryBuild;
   #isWarm = false;
 
-  /** `buildNow` reads all sources synchronously, so an older build never replaces a newer one. */
+  /** Begins with an empty inventory. `buildNow` reads all sources synchronously, so an older build never replaces a newer one. */
   constructor(buildNow: () => InventoryBuild, log: (event: HostEvent) => void) {
     this.#buildNow = buildNow;
     this.#log = log;
@@ -56,7 +56,7 @@ export class InventoryTracker {
     return found;
   }
 
-  /** Returns the names of tools and prompts here, by the JSON of their kind, their server and their names there. */
+  /** Returns the names of tools and prompts in this host, by the JSON of their kind, their server and their names there. */
   namesBySource(): Map<string, string> {
     const names = new Map<string, string>();
     for (const [as, { server, tool }] of this.#build.targets)
@@ -159,8 +159,8 @@ export class InventoryTracker {
 }
 
 /**
- * Leads from a name of the inventory to its server and tool. The name is looked up once, and again only when the
- * inventory has changed, so a route that was kept while its call waited is never out of date.
+ * Leads from a name of the inventory to its server and tool. The name is looked up once, and again only when the inventory has changed, so
+ * a route that was kept while its call waited is never out of date.
  */
 export class ToolRoute {
   readonly name: string;

@@ -167,18 +167,18 @@ class RunningHost implements McpHost {
       }
       const { tool, change } = target;
       const state = options.round?.requestState;
-      // A call that runs ends as it began.
+      // A running call ends as it began.
       if (change && !this.waitsFor(state, options.caller?.agent))
         return { error: definitionChangedError('tool', route.name, target.server, change) };
       if (target.isProvided) {
-        // A provider never asks its caller, so that the state is that of another call.
+        // A provider never asks its caller, so the state belongs to another call.
         if (isRunningCallState(state)) return { error: noWaitingCall(tool) };
         const rest = { ...options, timeoutMs: deadline - this.#now() };
         return this.#providers.get(target.server)!.call(tool.name, args, rest);
       }
       const server = this.#registry.servers.get(target.server)!;
       const ended = await server.call({ tool, args, options, deadline });
-      // A call that was not sent because its server was replaced meanwhile goes to the new one.
+      // A call that was not sent because its server was replaced meanwhile is sent to the new server.
       const isMoved = 'error' in ended && isUnsent(ended) && !this.#registry.has(server);
       if (!isMoved) return ended;
     }

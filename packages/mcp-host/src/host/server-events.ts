@@ -1,15 +1,15 @@
 /**
- * A change of a hosted server that its operator should be able to find later. Each comes once for a change of the configuration, a
- * spawn, a reload or an instance that used up its restarts, so that no server and no caller can make a flood of them.
+ * A change of a hosted server that its operator should be able to find later. Each comes once for a change of the configuration, a spawn, a
+ * reload or an instance that used up its restarts, so that no server and no caller can cause a flood of them.
  */
 export interface ServerEvent {
   server: string;
   /** The instance, if the server has several. */
   instance?: string;
   /**
-   * `ejected`: it crashed or failed to start too often, or its command is missing. `refused`: it is a worker of Signalbox. `needs_auth`: a person has to sign
-   * in. `restored`: it is ready after one of these. `signed_in`: it is ready with its sign-in, for the first time since it was added or reloaded.
-   * `pinned`: its definitions of one kind were seen for the first time, and pinned.
+   * `ejected`: it crashed or failed to start too often, or its command is missing. `refused`: it is a worker of Signalbox. `needs_auth`: a
+   * person has to sign in. `restored`: it is ready after one of these. `signed_in`: it is ready with its sign-in, for the first time since
+   * it was added or reloaded. `pinned`: its definitions of one kind were seen for the first time, and pinned.
    */
   change:
     | 'added'
@@ -21,14 +21,14 @@ export interface ServerEvent {
     | 'restored'
     | 'signed_in'
     | 'pinned';
-  /** The reason for an ejection or a missing sign-in, or what was pinned; without secrets. */
+  /** The reason for an ejection or a missing sign-in, or the pinned definitions; without secrets. */
   reason?: string;
 }
 
 /** The most events that are kept. */
 const maxKept = 1000;
 
-/** Passes the events of servers to its listeners. Events before the first listener are kept for it, as far as they are few. */
+/** Passes the events of servers to its listeners. A bounded number of events before the first listener is kept for it. */
 export class ServerEvents {
   readonly #listeners = new Set<(event: ServerEvent) => void>();
   #kept: ServerEvent[] | undefined = [];

@@ -9,9 +9,9 @@ import { schemaProblem } from './schema-problem.ts';
 export interface ToolList {
   tools: Tool[];
   problems: ToolProblem[];
-  /** The hints that a tool's server declares and that are not honoured, by the name of the tool. */
+  /** The hints that a tool's server declares and the host does not honour, by the name of the tool. */
   withheld?: ReadonlyMap<string, readonly string[]>;
-  /** The tools of a pinned server that are not to be offered. They are in `tools`, so that no other tool gets their names. */
+  /** The tools of a pinned server that are withheld. They stay in `tools`, so that no other tool gets their names. */
   changed?: ChangedDefinitions;
 }
 

@@ -7,21 +7,21 @@ export interface ServerQuestion {
   params: Record<string, unknown>;
 }
 
-/** A call that runs on the server that asks. */
+/** A running call on the server that asks. */
 export interface AskableBy {
-  /** The agent that made it; `undefined` for one that code of the gateway made. */
+  /** The agent that made it; `undefined` for a call from code of the gateway. */
   readonly agent: string | undefined;
   readonly askable: Askable;
 }
 
-/** Why nobody is asked. */
+/** The reason why no caller is asked. */
 export type NobodyAsked = 'no_call' | 'several_agents' | 'earlier_call' | 'not_able';
 
 /**
- * Returns the call whose caller is asked, or why nobody is. Older revisions do not say to which call a question belongs.
+ * Returns the call whose caller is asked, or the reason why none is. Older revisions do not say to which call a question belongs.
  *
- * The newest call is asked whose client can answer. In an instance that several agents share, there must be no doubt whose call it is: all
- * calls that run are those of one agent, and no call of another one was given up lately, which the server may still work on.
+ * The newest call whose client can answer is asked. In an instance that several agents share, there must be no doubt about the caller: all
+ * running calls are those of one agent, and no call of another one was given up lately, which the server may still work on.
  */
 export function addresseeOf<Call extends AskableBy>(
   { method, params }: ServerQuestion,

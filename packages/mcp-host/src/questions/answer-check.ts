@@ -1,6 +1,6 @@
 import { isJsonObject, type QuestionMethod } from '@signalbox/protocol';
 
-/** Returns what is wrong with an answer for its kind of question; `undefined` if nothing is. The server checks what it asked for itself. */
+/** Returns the problem of an answer for its kind of question; `undefined` if it has none. The server checks the content itself. */
 export function answerProblem(method: QuestionMethod, answer: unknown): string | undefined {
   if (!isJsonObject(answer)) return 'it is not an object';
   switch (method) {

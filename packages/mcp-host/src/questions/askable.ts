@@ -7,14 +7,17 @@ import {
 import { listingInstance } from '../config/instance-name.ts';
 import type { ServerSharing } from '../config/server-config.ts';
 
-/** The questions that a client can be asked, in the words in which MCP has clients declare them. */
+/** The questions that a client can be asked, in the form in which MCP clients declare them. */
 export type Askable = Partial<Record<QuestionKind, Record<string, unknown>>>;
 
 const everything: Required<Askable> = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
-/** Those who share an instance can answer different things; all clients with the capability know these. */
+/** The clients that share an instance can answer different questions; all clients with the capability know these. */
 const ofAnybody: Askable = { elicitation: { form: {} }, sampling: {} };
 
-/** Returns what an instance declares to its server. `client` is what the client declared whose call starts the instance. */
+/**
+ * Returns the capabilities that an instance declares to its server. `client` holds the capabilities of the client whose call starts the
+ * instance.
+ */
 export function declaredBy(
   {
     share,
@@ -24,11 +27,11 @@ export function declaredBy(
   client: Record<string, unknown> | undefined,
 ): Askable {
   if (share !== 'worker') return only(questions, ofAnybody);
-  // The instance that only lists the tools serves nobody, and is to list what the instances of all clients offer.
+  // The instance that only lists the tools serves no caller, and should list the tools that the instances of all clients offer.
   return only(questions, instance === listingInstance ? everything : askableOf(client));
 }
 
-/** Returns the questions that a client can be asked. All else that it declares is left out: its changes of roots are not relayed. */
+/** Returns the questions that a client can be asked. Its other capabilities are left out: its changes of roots are not relayed. */
 export function askableOf(client: Record<string, unknown> | undefined): Askable {
   const { elicitation, sampling, roots } = client ?? {};
   return {
@@ -38,7 +41,7 @@ export function askableOf(client: Record<string, unknown> | undefined): Askable 
   };
 }
 
-/** Tells whether one who can be asked for this can answer a question. */
+/** Returns true if a client that can be asked these questions can answer this one. */
 export function canAnswer(
   askable: Askable,
   method: QuestionMethod,
@@ -53,12 +56,12 @@ export function canAnswer(
   return true;
 }
 
-/** Returns true if an instance declares all that its server may be declared, so that its server shows all of its tools. */
+/** Returns true if an instance declares everything that its server may be declared, so that its server shows all of its tools. */
 export function declaresAll(declared: Askable, questions: readonly QuestionKind[]): boolean {
   return questions.every((kind) => declared[kind] !== undefined);
 }
 
-/** Without modes, a client means forms: the first revision with elicitation had no others. */
+/** A client that names no modes means forms: the first revision with elicitation had no others. */
 function elicitationOf(declared: Record<string, unknown>): Record<string, unknown> {
   const { form, url } = declared;
   if (form === undefined && url === undefined) return { form: {} };

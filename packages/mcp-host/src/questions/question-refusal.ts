@@ -2,7 +2,7 @@ import type { QuestionMethod } from '@signalbox/protocol';
 import { mcpErrorCode } from '@signalbox/tool-calls';
 import type { NobodyAsked } from './addressee.ts';
 
-/** Why a question is not passed on. */
+/** The reason why a question is not passed on. */
 export type Refusal = NobodyAsked | 'not_declared' | 'too_many' | 'too_large' | 'no_room' | 'ended';
 
 /** The most questions that one call may ask. */
@@ -35,7 +35,7 @@ export class QuestionError extends Error {
   }
 }
 
-/** Says why a question is refused. */
+/** Returns the reason for a refusal as a sentence. */
 export function refusalText(method: QuestionMethod, why: Refusal): string {
   return `${method}: ${words[why]}`;
 }

@@ -10,7 +10,7 @@ import { RunningCall, type RunningCallDeps } from './running-call.ts';
 const firstCallMs = 10_000;
 const maxEarly = 4;
 
-/** A server may still work on a call that was given up, and ask for it, for so long. */
+/** A server may still work on a call that was given up, and ask for it, for this many milliseconds. */
 const givenUpMs = 60_000;
 
 /** The dependencies of {@link ServerQuestions}. */
@@ -31,21 +31,21 @@ export interface AskedOfServer {
   args: Record<string, unknown>;
 }
 
-/** Knows the calls that run over one session with a server of a revision up to 2025-11-25, and passes its questions to their callers. */
+/** Knows the running calls of one session with a server of a revision up to 2025-11-25, and passes its questions to their callers. */
 export class ServerQuestions {
   readonly #deps: ServerQuestionsDeps;
-  /** The calls that run, the newest last. */
+  /** The running calls, the newest last. */
   readonly #calls = new Set<AskableBy>();
   /** Wakes the questions that came before any call. */
   readonly #early = new Set<() => void>();
-  /** The agents of calls that were given up, with the time at which that counts no more. */
+  /** The agents of calls that were given up, with the time at which each stops counting. */
   readonly #givenUp = new Map<string | undefined, number>();
 
   constructor(deps: ServerQuestionsDeps) {
     this.#deps = deps;
   }
 
-  /** Makes a call that the server may ask for, as far as its caller can be asked. Never rejects if `send` doesn't. */
+  /** Makes a call that the server may ask questions for, if its caller can be asked. Never rejects if `send` doesn't. */
   async run(
     { name, args }: AskedOfServer,
     request: ToolRequest,

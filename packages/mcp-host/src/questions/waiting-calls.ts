@@ -4,7 +4,7 @@ import { SharedRoom } from '@signalbox/protocol/internal';
 import type { CallTarget } from '../calls/call-target.ts';
 import type { ServerAnswer, ToolRequest } from '../server-connection.ts';
 
-/** Names a call: only the same call, by the same agent, goes on with it. */
+/** Identifies a call: only the same call, by the same agent, continues it. */
 export interface CallIdentity {
   server: string;
   agent: string | undefined;
@@ -16,11 +16,11 @@ export interface CallIdentity {
 /** A call that waits for answers of its caller. */
 export interface WaitingCall {
   readonly agent: string | undefined;
-  /** Tells whether somebody means this call. */
+  /** Returns true if an identity is that of this call. */
   is(identity: CallIdentity): boolean;
   /**
-   * Passes the answers of the caller on to the server, and waits until that has answered or asks more. Answers to what was not asked go
-   * nowhere, as MCP wants it. Never rejects.
+   * Passes the answers of the caller on to the server, and waits until the server has answered or asks more. Answers without a question are
+   * ignored, as MCP requires. Never rejects.
    */
   goOn(responses: Record<string, unknown>, request: ToolRequest): Promise<ServerAnswer>;
   /** Ends the call: the server is told that nobody waits any more. */
@@ -36,30 +36,30 @@ const roomLimits = {
 
 /** The calls of a host that wait for answers of their callers, each under a `requestState` that nobody can guess. */
 export class WaitingCalls {
-  /** Counts what the calls that wait hold: their questions, their arguments, and results that came early. */
+  /** Counts the memory of the waiting calls: their questions, their arguments, and results that came early. */
   readonly room = new SharedRoom(roomLimits);
   /** The instances that the calls run on. They may be those of a server whose configuration was replaced meanwhile. */
   readonly targets = new WeakMap<WaitingCall, CallTarget>();
   readonly #calls = new Map<string, WaitingCall>();
 
-  /** Adds a call. Returns the state by which its caller goes on with it. */
+  /** Adds a call. Returns the state with which its caller continues it. */
   add(call: WaitingCall): string {
     const state = runningCallState(randomBytes(18).toString('base64url'));
     this.#calls.set(state, call);
     return state;
   }
 
-  /** Returns the call with that state, unless it goes on already, or waits no more. */
+  /** Returns the call with that state, unless it continues already or no longer waits. */
   find(state: string): WaitingCall | undefined {
     return this.#calls.get(state);
   }
 
-  /** Ends all calls: the host is shut down. */
+  /** Ends all calls, because the host is shut down. */
   close(): void {
     for (const call of [...this.#calls.values()]) call.stop('the gateway is shut down');
   }
 
-  /** Removes a call, which goes on or has ended. */
+  /** Removes a call that continues or has ended. */
   remove(state: string): void {
     this.#calls.delete(state);
   }

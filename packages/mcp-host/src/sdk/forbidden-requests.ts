@@ -4,9 +4,9 @@ import { type JSONRPCMessage, ProtocolErrorCode, type Transport } from '@modelco
 const maxWaiting = 100;
 
 /**
- * Refuses each request that a server of the 2026-07-28 revision sends: its servers ask by results. Workaround for the SDK 2.4.0: its client
- * drops these requests, so that such a server waits for an answer, and its call with it. The transport must be connected.
- * `onFirst` is told of the first one.
+ * Refuses each request that a server of the 2026-07-28 revision sends: these servers ask by results. Workaround for the SDK 2.4.0: its
+ * client drops these requests, so that the server waits for an answer, and its call with it. The transport must be connected. `onFirst` is
+ * called with the first request.
  */
 export function refuseRequests(transport: Transport, onFirst: (reason: string) => void): void {
   const receive = transport.onmessage;

@@ -19,9 +19,9 @@ const shortestPauseMs = 1_000;
 /** The longest time for a message that is no request, in milliseconds. A request ends with its caller’s deadline. */
 const noticeMs = 30_000;
 
-/** The callbacks for what happens to the connection as a whole. */
+/** The callbacks for events of the connection as a whole. */
 export interface HttpObserver extends Omit<FetchObserver, 'onTooLarge'> {
-  /** A stream that belongs to no request sent a message that is too large. */
+  /** Called when a stream that belongs to no request sent a message that is too large. */
   onStreamTooLarge(reason: string): void;
 }
 
@@ -44,9 +44,8 @@ const reconnectionOptions = {
 };
 
 /**
- * Creates the SDK's HTTP transport. Workaround for the SDK 2.4.0: it lets a request whose response stream breaks off
- * wait until its timeout, so such a request is answered with {@link streamLost} here, and one whose answer is too large
- * with {@link answerTooLarge}.
+ * Creates the SDK's HTTP transport. Workaround for the SDK 2.4.0: it lets a request whose response stream breaks off wait until its
+ * timeout, so the request is answered with {@link streamLost} here, and one whose answer is too large with {@link answerTooLarge}.
  */
 export function httpTransport(
   config: HttpServerConfig,
@@ -87,7 +86,7 @@ export function httpTransport(
     const onRequestStreamEnd = () => {
       requests.ended(id);
       if (options?.onRequestStreamEnd) options.onRequestStreamEnd();
-      // After an answered request this is one more answer to an id that nobody waits for, and dropped.
+      // After an answered request this is one more answer to an id that nobody waits for, and it is dropped.
       else transport.onmessage?.(errorAnswer(id, streamLost.reason, streamLost));
     };
     return requests.run(id, () => send(message, { ...options, onRequestStreamEnd }));
@@ -100,7 +99,7 @@ function requestIdOf(message: JSONRPCMessage | JSONRPCMessage[]): RequestId | un
   return !Array.isArray(message) && 'method' in message && 'id' in message ? message.id : undefined;
 }
 
-/** Returns the id of the request that a message says is given up; `undefined` for other messages. */
+/** Returns the id of the request that a message cancels; `undefined` for other messages. */
 function withdrawnBy(message: JSONRPCMessage | JSONRPCMessage[]): RequestId | undefined {
   if (Array.isArray(message) || !('method' in message)) return undefined;
   return message.method === 'notifications/cancelled'

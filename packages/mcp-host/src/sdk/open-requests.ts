@@ -8,26 +8,26 @@ export interface OpenRequest {
   readonly isWithdrawn: boolean;
   /** True once its answer has begun to come as a stream. The reader of the HTTP response sets it. */
   isStreamed: boolean;
-  /** Sets what ends the HTTP request that is under way for it. */
+  /** Sets the function that ends the HTTP request of this one. */
   onWithdrawn(end: () => void): void;
 }
 
 /**
- * The JSON-RPC requests of one session that wait for an answer over HTTP. It tells the `fetch` below the SDK's transport
- * for which of them it works. Workaround for the SDK 2.4.0: on connections of revisions up to 2025-11-25 it leaves the HTTP
- * request of a call open after the caller has given the call up, and nothing else would end it.
+ * The JSON-RPC requests of one session that wait for an answer over HTTP. It tells the `fetch` below the SDK's transport which of them it
+ * works for. Workaround for the SDK 2.4.0: on connections of revisions up to 2025-11-25 it leaves the HTTP request of a call open after the
+ * caller has given the call up, and nothing else would end it.
  */
 export class OpenRequests {
   readonly #context = new AsyncLocalStorage<OpenRequest | undefined>();
   readonly #open = new Map<RequestId, { request: OpenRequest; withdraw: () => void }>();
 
-  /** The request for which the present code sends or reads, or `undefined` outside of one. */
+  /** The request for which the running code sends or reads, or `undefined` outside of a request. */
   get current(): OpenRequest | undefined {
     return this.#context.getStore();
   }
 
   /**
-   * Sends a request. It is open until `send` ends, or where its answer is streamed, until {@link ended}.
+   * Sends a request. It is open until `send` ends or, if its answer is streamed, until {@link ended}.
    */
   async run(id: RequestId, send: () => Promise<void>): Promise<void> {
     let isWithdrawn = false;
@@ -54,12 +54,12 @@ export class OpenRequests {
     }
   }
 
-  /** Runs `send` outside of any request, for a message that is none. */
+  /** Runs `send` outside of any request, for a message that is not a request. */
   outside(send: () => Promise<void>): Promise<void> {
     return this.#context.run(undefined, send);
   }
 
-  /** Notes that no more comes for a request. */
+  /** Records that no more data comes for a request. */
   ended(id: RequestId): void {
     this.#open.delete(id);
   }

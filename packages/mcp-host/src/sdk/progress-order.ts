@@ -3,9 +3,9 @@ import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 type Receive = NonNullable<Transport['onmessage']>;
 
 /**
- * Makes a connected transport hand on what follows a progress report only in the next turn of the event loop.
- * Workaround for the SDK 2.4.0: it hands a result on at once but progress a little later, and by then nobody listens
- * for the progress of a call whose result arrived in the same chunk.
+ * Makes a connected transport pass on the messages after a progress report only in the next turn of the event loop. Workaround for the SDK
+ * 2.4.0: it passes on a result at once but progress a little later, when nobody listens any more for the progress of a call whose result
+ * arrived in the same chunk.
  */
 export function deliverProgressFirst(transport: Transport): void {
   const receive = transport.onmessage;

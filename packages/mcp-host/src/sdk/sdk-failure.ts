@@ -11,7 +11,7 @@ import { isRawError, rawError } from './raw-error.ts';
  */
 export const streamLost = { reason: 'the response stream ended without an answer' };
 
-/** Says what an error of the SDK or of a transport means for the request, by its type and code, never by its text. */
+/** Returns the meaning of an error of the SDK or of a transport for the request, by its type and code, never by its text. */
 export function failureOf(thrown: unknown): Failure {
   if (thrown instanceof ProtocolError) return protocolFailure(thrown);
   if (thrown instanceof SdkHttpError) return httpFailure(thrown.status);
@@ -25,7 +25,7 @@ function protocolFailure({ code, message, data }: ProtocolError): Failure {
   return answeredFailure(code, message, data);
 }
 
-/** Says what a JSON-RPC error means for the request: one of the server, or one that a transport put in the place of its answer. */
+/** Returns the meaning of a JSON-RPC error for the request: it comes from the server, or from a transport in the place of the answer. */
 export function answeredFailure(code: number, message: string, data: unknown): Failure {
   if (data === streamLost) return { kind: 'lost', reason: streamLost.reason };
   if (data === answerTooLarge) return { kind: 'too_large', reason: message };
@@ -52,7 +52,7 @@ function sdkFailure(error: SdkError): Failure {
   }
 }
 
-/** Says that a server answered with another kind of result than it was asked for. */
+/** Makes the failure of a request that the server answered with another kind of result. */
 export function unaskedResult(kind: string): Failure {
   const reason = `the server answered with a result of the kind '${kind}', which it was not asked for and which is not relayed`;
   return { kind: 'bad_answer', reason };

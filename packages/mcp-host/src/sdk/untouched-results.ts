@@ -21,10 +21,10 @@ const standIns: Readonly<Record<string, object>> = {
 const complete = { resultType: 'complete', ttlMs: 0, cacheScope: 'private' };
 
 /**
- * Hides lists, what is read, and results of calls from the SDK. The transport must not be connected yet. Workaround for
- * the SDK 2.4.0: on a connection of the 2026 revision it ignores the schema of the caller, refuses a whole list for one
- * bad entry and a whole result for one type of content that it does not know, and rebuilds results from the fields that it
- * knows. It also replaces an error code of earlier revisions, which is kept in the error's data here.
+ * Hides lists, contents of resources, and results of calls from the SDK. The transport must not be connected yet. Workaround for the SDK
+ * 2.4.0: on a connection of the 2026 revision it ignores the caller's schema, refuses a whole list for one bad entry and a whole result for
+ * one type of content that it does not know, and rebuilds results from the fields that it knows. It also replaces an error code of earlier
+ * revisions, which is kept in the error's data here.
  */
 export function keepResultsUntouched(transport: Transport): void {
   const asked = new Map<RequestId, string>();
@@ -51,7 +51,7 @@ export function keepResultsUntouched(transport: Transport): void {
       result[rawTools] = result.tools;
       result.tools = [];
     } else if (method === 'tools/call' && !isKnownKind(result)) {
-      // The SDK refuses it.
+      // The SDK refuses this result.
       return;
     } else if (method !== undefined && Object.hasOwn(standIns, method)) {
       Object.assign(message, { result: { ...complete, ...standIns[method], [rawResult]: result } });

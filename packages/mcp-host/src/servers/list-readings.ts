@@ -3,7 +3,7 @@ export class ListReadings {
   #underWay = 0;
   readonly #waiting = new Set<() => void>();
 
-  /** Notes that a server has announced a change. Returns the function to call when its list was read. */
+  /** Records that a server has announced a change. Returns the function to call when its list was read. */
   begin(): () => void {
     this.#underWay++;
     return () => {
@@ -13,7 +13,7 @@ export class ListReadings {
     };
   }
 
-  /** Resolves when no list is being read, or after `mostMs`. */
+  /** Resolves when no list is being read, or after `mostMs` milliseconds. */
   async over(mostMs: number): Promise<void> {
     if (this.#underWay === 0) return;
     await new Promise<void>((resolve) => {

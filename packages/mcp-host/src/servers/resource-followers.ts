@@ -1,4 +1,4 @@
-/** Those who follow resources of one server, by instance and URI. */
+/** The followers of one server's resources, by instance and URI. */
 export class ResourceFollowers {
   readonly #followers = new Map<string, Map<string, Set<() => void>>>();
 
@@ -12,7 +12,7 @@ export class ResourceFollowers {
     return followers === undefined;
   }
 
-  /** Takes a follower away. Returns true if it was the last one of the URI at the instance. */
+  /** Removes a follower. Returns true if it was the last one of the URI at the instance. */
   remove(key: string, uri: string, onUpdated: () => void): boolean {
     const ofInstance = this.#followers.get(key);
     const followers = ofInstance?.get(uri);
@@ -22,12 +22,12 @@ export class ResourceFollowers {
     return true;
   }
 
-  /** Returns the URIs that somebody follows at an instance. */
+  /** Returns the URIs that have followers at an instance. */
   urisOf(key: string): ReadonlySet<string> {
     return new Set(this.#followers.get(key)?.keys());
   }
 
-  /** Tells those who follow a URI. Returns false if nobody does. */
+  /** Tells the followers of a URI. Returns false if there are none. */
   tell(key: string, uri: string): boolean {
     const followers = this.#followers.get(key)?.get(uri);
     for (const onUpdated of [...(followers ?? [])]) onUpdated();

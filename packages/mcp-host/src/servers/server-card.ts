@@ -51,7 +51,7 @@ async function download(url: string, fetchCard: typeof fetch, signal: AbortSigna
   return Buffer.concat(parts).toString('utf8');
 }
 
-/** Names the reason without the card's address, which may hold a secret, and without its content. */
+/** Returns the reason without the card's address, which may hold a secret, and without its content. */
 function reasonOf(error: unknown): string {
   if (error instanceof CardError) return error.message;
   if (error instanceof SyntaxError) return 'it is not JSON';

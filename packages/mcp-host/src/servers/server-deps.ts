@@ -9,9 +9,9 @@ import type { WaitingCalls } from '../questions/waiting-calls.ts';
 import type { ListReadings } from './list-readings.ts';
 import type { ProcessSlots } from './processes/process-slots.ts';
 
-/** Runs starts in turn, a few at a time. */
+/** Runs starts one after the other, a few at a time. */
 interface StartQueue {
-  /** Resolves with what `start` returns. Rejects if it does, or if `signal` aborts before its turn. */
+  /** Resolves with the result of `start`. Rejects if `start` does, or if `signal` aborts before its turn. */
   add<T>(start: () => Promise<T>, options: { signal: AbortSignal }): Promise<T>;
 }
 

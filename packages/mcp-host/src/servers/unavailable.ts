@@ -62,8 +62,7 @@ export function noSlotError(server: string, max: number): ToolCallError {
 }
 
 /**
- * Returns the error for a call that does not say for whom it is made, of a server with an instance for each role or
- * worker.
+ * Returns the error for a call without a caller, of a server with an instance for each role or worker.
  */
 export function noCallerError(server: string, share: string): ToolCallError {
   return toolCallError(

@@ -1,4 +1,4 @@
-/** Resolves with what `event` resolves with, or with `undefined` as soon as the signal aborts. */
+/** Resolves like `event`, or with `undefined` as soon as the signal aborts. */
 export async function untilAborted<T>(event: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   if (signal.aborted) return undefined;
   const { promise: aborted, resolve } = Promise.withResolvers<undefined>();

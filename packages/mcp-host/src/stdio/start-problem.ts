@@ -9,7 +9,7 @@ export interface StartProblem {
   reason: string;
 }
 
-/** Says why a process could not be started, by the code of the error and what is there. */
+/** Returns the reason why a process could not be started, from the code of the error and the files that exist. */
 export function startProblem(
   { command, cwd }: Pick<StdioServerConfig, 'command' | 'cwd'>,
   error: unknown,

@@ -1,6 +1,6 @@
 import { keepAliveMs } from './event-stream.ts';
 
-/** The silence after which a comment is sent. Common clients give up a request after 30 s to 300 s of silence. */
+/** The silence after which a request gets a stream, in milliseconds. Common clients give up a request after 30 s to 300 s of silence. */
 export const defaultSilenceMs = 25_000;
 
 /**

@@ -2,7 +2,7 @@ import type { Log } from '@signalbox/client';
 import { Budget } from '@signalbox/protocol/internal';
 import type { FaceRefusal } from './face-lines.ts';
 
-/** The number of lines that are written per second in the long run, and at once. */
+/** The lines that are written per second in the long run, and the lines that may be written at once. */
 const perSecond = 1;
 const atOnce = 20;
 

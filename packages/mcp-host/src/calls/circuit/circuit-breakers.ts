@@ -34,13 +34,13 @@ export class CircuitBreakers {
     const known = this.#breakers.get(instance);
     if (!known && this.#breakers.size === maxBreakers) this.#forgetOne();
     const breaker = known ?? new CircuitBreaker(this.#options);
-    // The one that was used last stands at the end.
+    // The breaker that was used last is at the end.
     this.#breakers.delete(instance);
     this.#breakers.set(instance, breaker);
     return breaker;
   }
 
-  /** Logs what a verdict changed, unless the breaker was reset since. */
+  /** Logs a change that a verdict caused, unless the breaker was reset since. */
   report(
     { name, instance }: Pick<CallTarget, 'name' | 'instance'>,
     breaker: CircuitBreaker,

@@ -8,13 +8,13 @@ import type { SlotHolder } from '../processes/process-slots.ts';
 import type { ServerDeps } from '../server-deps.ts';
 import { type SessionEvents, SupervisedSession } from './supervised-session.ts';
 
-/** The idle time is read from the given clock. A timer does that at least once in this time. */
+/** The idle time is measured on the given clock; a timer checks it at least once in this time, in milliseconds. */
 const longestTimerMs = 60_000;
 const shortestTimerMs = 5;
 
 /**
- * The reason why an instance ends. `idle`: nobody used it for as long as it is kept. `slot_needed`: another instance
- * needs its slot. `listed`: it only had to list the tools. `removed`: its server was removed.
+ * The reason why an instance ends. `idle`: it was unused for as long as it is kept. `slot_needed`: another instance needs its slot.
+ * `listed`: it only had to list the tools. `removed`: its server was removed.
  */
 export type EndReason = 'idle' | 'slot_needed' | 'listed' | 'removed';
 
@@ -22,7 +22,7 @@ export type EndReason = 'idle' | 'slot_needed' | 'listed' | 'removed';
 export interface ServerInstanceOptions {
   /** The name of the server in the configuration. */
   server: string;
-  /** The name of the instance; empty for the one that serves everybody. */
+  /** The name of the instance; empty for the one that serves all callers. */
   key: string;
   /** The configuration of the server. */
   config: McpServerConfig;
@@ -35,8 +35,8 @@ export interface ServerInstanceOptions {
 }
 
 /**
- * One instance of a hosted server. It counts its users, and ends when it was idle for as long as it is kept or when
- * another instance needs its slot.
+ * One instance of a hosted server. It counts its users, and ends when it was idle for as long as it is kept or when another instance needs
+ * its slot.
  */
 export class ServerInstance implements SlotHolder {
   readonly key: string;
@@ -74,7 +74,7 @@ export class ServerInstance implements SlotHolder {
     this.session = new SupervisedSession(identity, deps, { ...events, onReady });
   }
 
-  /** Starts it. Returns false if there is no slot for its process. */
+  /** Starts the instance. Returns false if there is no slot for its process. */
   start(): boolean {
     const { slots } = this.#deps;
     const vacated = this.#options.config.type === 'stdio' ? slots.take(this) : Promise.resolve();
@@ -94,7 +94,7 @@ export class ServerInstance implements SlotHolder {
     return this.#isEnding ? this.session.retire() : this.end('slot_needed');
   }
 
-  /** Keeps it from being idle until {@link vacate} was called as many times. */
+  /** Keeps the instance from being idle until {@link vacate} was called as many times. */
   occupy(): void {
     this.#users++;
     clearTimeout(this.#idleTimer);
@@ -106,25 +106,25 @@ export class ServerInstance implements SlotHolder {
     this.#touch();
   }
 
-  /** Replaces its session; see {@link SupervisedSession.reload}. Returns false if there is no slot for its process. */
+  /** Replaces the session; see {@link SupervisedSession.reload}. Returns false if there is no slot for its process. */
   reload(): boolean {
     return this.session.reload() ? this.start() : true;
   }
 
-  /** Ends it when the calls under way have ended, and tells its server. Resolves when its process has exited. */
+  /** Ends the instance when its running calls have ended, and tells its server. Resolves when its process has exited. */
   end(reason: EndReason): Promise<void> {
     this.#isEnding = true;
     this.#options.onEnding(this, reason);
     return this.retire();
   }
 
-  /** Ends it when the calls under way have ended. Resolves when its process has exited. */
+  /** Ends the instance when its running calls have ended. Resolves when its process has exited. */
   retire(): Promise<void> {
     clearTimeout(this.#idleTimer);
     return this.session.retire();
   }
 
-  /** Ends it now. Resolves when its process has exited. */
+  /** Ends the instance now. Resolves when its process has exited. */
   close(): Promise<void> {
     clearTimeout(this.#idleTimer);
     return this.session.close();

@@ -12,7 +12,7 @@ import type { InstanceStatus } from '../server-status.ts';
 import type { StartFailure } from '../starts/start-failure.ts';
 import { type EndReason, ServerInstance } from './server-instance.ts';
 
-/** Returns those of `all` of which there is none with the same name among `tools`. */
+/** Returns the entries of `all` whose names are not in `tools`. */
 function toolsMissing(tools: readonly Tool[], all: readonly Tool[]): Tool[] {
   const names = new Set(tools.map(({ name }) => name));
   return all.filter(({ name }) => !names.has(name));
@@ -27,15 +27,15 @@ export interface ServerInstancesOptions {
   authorizer: Authorizer | undefined;
   /** Counts the questions of the server. */
   questions: QuestionCounts;
-  /** Awaited with what was read of an instance, before it is taken. Never rejects. */
+  /** Called with the lists that were read from an instance, before they are taken; they are taken when it resolves. Never rejects. */
   onRead: (read: { tools?: ToolList; offers?: ReadOffers }) => Promise<void>;
   /** Called with each tool list of an instance. */
   onList: (list: ToolList) => void;
-  /** Called with what an instance offers beside tools. */
+  /** Called with an instance's prompts, resources and instructions. */
   onOffers: (offers: ReadOffers) => void;
   /** Called when an instance says that a resource has changed. */
   onUpdated: (key: string, uri: string) => void;
-  /** Returns the resources of which an instance is to tell changes. */
+  /** Returns the resources whose changes an instance should report. */
   followedBy: (key: string) => ReadonlySet<string>;
   /** Called when an instance is ready. */
   onReady: () => void;
@@ -51,7 +51,7 @@ export class ServerInstances {
   readonly #present = new Map<string, ServerInstance>();
   /** The instances that are ending and take no calls any more. */
   readonly #ending = new Map<ServerInstance, Promise<void>>();
-  /** The last list of an instance whose server was declared all that it may ask. */
+  /** The last list of an instance whose server was declared everything that it may ask. */
   #complete: ToolList | undefined;
   #lastError: string | undefined;
   #stderrTail = '';
@@ -67,8 +67,8 @@ export class ServerInstances {
   }
 
   /**
-   * Returns the instance with that key, and starts it if there was none; `undefined` if no slot is left for its
-   * process. `client` is what the client declared that needs it.
+   * Returns the instance with that key, and starts it if there was none; `undefined` if no slot is left for its process. `client` holds the
+   * capabilities of the client that needs it.
    */
   obtain(key: string, client?: Record<string, unknown>): ServerInstance | undefined {
     const present = this.#present.get(key);
@@ -109,7 +109,7 @@ export class ServerInstances {
   }
 
   /**
-   * Takes the lists of one instance. Some servers offer tools only to clients that can be asked. Those that an instance for another client
+   * Takes the lists of one instance. Some servers offer tools only to clients that can be asked. Tools that an instance for another client
    * leaves out from its start stay listed.
    */
   #listsOf(isComplete: boolean): (list: ToolList) => void {
@@ -124,24 +124,24 @@ export class ServerInstances {
     };
   }
 
-  /** Has a present instance follow what it is to follow now. */
+  /** Makes a present instance follow the resources that are wanted now. */
   followAnew(key: string): void {
     this.#present.get(key)?.session.follow(this.#options.followedBy(key));
   }
 
-  /** Replaces the sessions of all and forgets past errors; an instance that was given up and finds no slot ends. */
+  /** Replaces the sessions of all instances and forgets past errors; an instance that was given up and finds no slot ends. */
   reload(): void {
     this.#lastError = undefined;
     for (const instance of this.all) if (!instance.reload()) this.#forget(instance, 'slot_needed');
   }
 
-  /** Ends all, each when the calls under way on it have ended. Resolves when their processes have exited. */
+  /** Ends all instances, each when its running calls have ended. Resolves when their processes have exited. */
   async retire(): Promise<void> {
     for (const instance of this.all) instance.end('removed');
     await Promise.all(this.#ending.values());
   }
 
-  /** Ends all now. Resolves when their processes have exited. */
+  /** Ends all instances now. Resolves when their processes have exited. */
   async close(): Promise<void> {
     const instances = [...this.all, ...this.#ending.keys()];
     for (const instance of this.all) this.#remember(instance);

@@ -25,15 +25,15 @@ import { Waiters } from './waiters.ts';
 
 /** The callbacks of a session. */
 export interface SessionEvents {
-  /** Awaited with what was read of the server, before it is taken. Never rejects. */
+  /** Called with the lists that were read from the server, before they are taken; they are taken when it resolves. Never rejects. */
   onRead: (read: { tools?: ToolList; offers?: ReadOffers }) => Promise<void>;
   /** Called when the server is up and has listed its tools. */
   onReady: () => void;
   /** Called with each tool list of the server. */
   onList: (list: ToolList) => void;
-  /** Called with what the server offers beside tools, each time that it was read. */
+  /** Called with the server's prompts, resources and instructions, each time that they were read. */
   onOffers: (offers: ReadOffers) => void;
-  /** Called when the server says that a resource has changed, whether anybody follows it or not. */
+  /** Called when the server says that a resource has changed, even if nobody follows it. */
   onUpdated: (uri: string) => void;
 }
 
@@ -69,7 +69,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
   #state: ServerState = 'idle';
   #problem: string | undefined;
   #lastError: string | undefined;
-  /** True from the moment that it is given up until it is ready again. */
+  /** True from the moment when it is given up until it is ready again. */
   #isToRestore = false;
   #starts = 0;
   #upSinceMs = 0;
@@ -78,7 +78,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
   #stderrTail = '';
   #followed: ReadonlySet<string> = new Set();
   #startFailure: StartFailure | undefined;
-  /** The present start: since when, and its process as soon as there is one. */
+  /** The present start: its time, and its process as soon as it has one. */
   #start: { sinceMs: number; pid?: number } | undefined;
 
   constructor(identity: InstanceIdentity, deps: ServerDeps, events: SessionEvents) {
@@ -133,7 +133,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
     });
   }
 
-  /** Starts it when `after` has resolved. Resolves when it is given up or was ended, and no process of it is left. */
+  /** Starts the session when `after` has resolved. Resolves when it is given up or was ended, and no process of it is left. */
   async run(after: Promise<void>): Promise<void> {
     this.#state = 'starting';
     this.#supervision ??= this.#supervise(after);
@@ -185,7 +185,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
     return this.redact(this.#connection?.stderrTail() ?? this.#stderrTail);
   }
 
-  /** Has the server tell of changes of these resources and of no others, also after each restart. */
+  /** Makes the server report changes of these resources and of no others, also after each restart. */
   follow(uris: ReadonlySet<string>): void {
     this.#followed = uris;
     void this.openConnection?.follow(uris);
@@ -208,8 +208,8 @@ export class SupervisedSession implements CallTarget, StartTarget {
   }
 
   /**
-   * Replaces the present session, without waiting; calls under way may finish. Past starts, restarts and errors are forgotten.
-   * Returns true if it was given up and has to be {@link run} again.
+   * Replaces the present session, without waiting; running calls may finish. Past starts, restarts and errors are forgotten. Returns true
+   * if it was given up and has to be {@link run} again.
    */
   reload(): boolean {
     if (this.#stop.signal.aborted) return false;
@@ -225,7 +225,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
     return wasGivenUp;
   }
 
-  /** Ends it when the calls under way have ended; takes no new ones. Resolves when its process has exited. */
+  /** Ends the session when its running calls have ended; it takes no new ones. Resolves when its process has exited. */
   async retire(): Promise<void> {
     this.#end();
     if (this.#connection) this.#retire(this.#connection);
@@ -233,7 +233,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
     await this.#retiredClosed();
   }
 
-  /** Ends it now and resolves when its process has exited. */
+  /** Ends the session now. Resolves when its process has exited. */
   async close(): Promise<void> {
     this.#end();
     const retired = [...this.#retired].map((connection) => connection.close());
@@ -359,7 +359,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
     this.#fail(reason);
   }
 
-  /** Lets the calls under way on a connection finish, and closes it then. */
+  /** Lets the running calls of a connection finish, and then closes it. */
   #retire(connection: ServerConnection): void {
     this.#retired.add(connection);
     connection.retire().finally(() => this.#retired.delete(connection));

@@ -25,12 +25,12 @@ export class Waiters<T> {
     return promise;
   }
 
-  /** Gives `value` to all who wait now; `undefined` tells them that none will come. */
+  /** Gives `value` to all present waiters; `undefined` tells them that no value will come. */
   release(value: T | undefined): void {
     for (const end of [...this.#waiters]) end(value);
   }
 
-  /** Tells all who wait, now or later, that no value will come. */
+  /** Tells all present and later waiters that no value will come. */
   close(): void {
     this.#isClosed = true;
     this.release(undefined);

@@ -4,8 +4,8 @@ import { readdir, readFile } from 'node:fs/promises';
 const maxProcesses = 50;
 
 /**
- * Returns the bytes of memory that processes and their descendants have, shared pages counted for each of them; `undefined` where the
- * system does not say. Never rejects. Linux only.
+ * Returns the bytes of memory of processes and their descendants, with shared pages counted for each of them; `undefined` if the system
+ * does not tell. Never rejects. Linux only.
  */
 export async function memoryOf(pids: readonly number[]): Promise<number | undefined> {
   if (pids.length === 0) return undefined;

@@ -9,7 +9,7 @@ const recordSchema = processSchema.extend({ server: z.string(), owner: processSc
 
 const fileSchema = z.object({ servers: z.array(recordSchema) });
 
-/** A process; its start tells it from a later one with the same id. */
+/** A process; its start time distinguishes it from a later one with the same id. */
 export type ProcessIdentity = z.infer<typeof processSchema>;
 
 /** A process of a server, and the host that started it. */

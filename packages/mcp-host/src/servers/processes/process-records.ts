@@ -71,7 +71,7 @@ export class ProcessRecords {
   async #end(orphan: ProcessRecord, terminateMs: number): Promise<void> {
     signalGroup(orphan.pid, 'SIGTERM');
     const gone = await goneWithin(orphan, terminateMs);
-    // Even if it has exited, a child of it may run. No other process gets the id while the group has members.
+    // Even if it has exited, one of its children may run. No other process gets the id while the group has members.
     signalGroup(orphan.pid, 'SIGKILL');
     if (!gone) await goneWithin(orphan, terminateMs);
     const { server, pid } = orphan;
@@ -95,6 +95,6 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal);
   } catch {
-    // ESRCH: nobody of the group is left.
+    // ESRCH: no process of the group is left.
   }
 }

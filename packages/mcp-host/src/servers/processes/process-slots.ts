@@ -1,6 +1,6 @@
 /** The owner of a slot: a process that runs, or may be started again any moment. */
 export interface SlotHolder {
-  /** Since when nobody has used it, in monotonic milliseconds; `undefined` while it must not be evicted. */
+  /** The time since which nobody has used it, in monotonic milliseconds; `undefined` while it must not be evicted. */
   readonly idleSinceMs: number | undefined;
   /** Ends the process, because another one needs the slot. Resolves when it has exited. */
   evict(): Promise<void>;
@@ -18,8 +18,8 @@ export class ProcessSlots {
   }
 
   /**
-   * Takes a slot, if need be that of the holder that has been idle longest; the promise resolves when the process may
-   * start. Returns `undefined` when every slot is in use.
+   * Takes a slot, if necessary that of the holder that has been idle longest; the promise resolves when the process may start. Returns
+   * `undefined` when every slot is in use.
    */
   take(holder: SlotHolder): Promise<void> | undefined {
     let vacated = Promise.resolve();
@@ -39,7 +39,7 @@ export class ProcessSlots {
   }
 
   /**
-   * Calls `listener` once, when a slot may be taken that was in use before. Returns the function that unsubscribes it.
+   * Calls `listener` once, when a slot that was in use may be taken. Returns the function that unsubscribes it.
    */
   onSlotFree(listener: () => void): () => void {
     this.#listeners.add(listener);

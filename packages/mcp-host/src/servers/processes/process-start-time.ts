@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 /**
- * Returns the start time of a process as a text that can only be compared. Together with the id, it tells a process
- * from a later one with the same id. Returns `undefined` if there is no such process, or if it is a zombie.
+ * Returns the start time of a process as a text that can only be compared. Together with the id, it distinguishes a process from a later
+ * one with the same id. Returns `undefined` if there is no process with this id, or if it is a zombie.
  */
 export function startOfProcess(pid: number): string | undefined {
   return process.platform === 'linux' ? startFromProc(pid) : startFromPs(pid);

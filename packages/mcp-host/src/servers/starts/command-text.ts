@@ -6,8 +6,8 @@ const redacted = '[redacted]';
 const maxLength = 400;
 
 /**
- * Writes a command line for an operator. Values that are secrets by the name of their option or variable, credentials in
- * URLs and words that look like keys are left out, as is what `redact` takes out.
+ * Writes a command line for an operator. Values that are secrets by the name of their option or variable, credentials in URLs, words that
+ * look like keys, and the secrets of `redact` are left out.
  */
 export function commandText(words: readonly string[], redact: (text: string) => string): string {
   const safe = words.map((word, at) => {
@@ -32,7 +32,7 @@ function withoutNamedValue(word: string): string {
   );
 }
 
-/** Options, variables and headers with their values. Each name is looked at from its first character only, so that none is slow. */
+/** Matches options, variables and headers with their values. A match begins only at the first character of a name, so that none is slow. */
 const valuesInScript = [
   /(?<![\w-])((--?[\w-]+)\s+)(?:"[^"]*"|'[^']*'|[^\s'";&|-][^\s'";&|]*)/g,
   /(?<![\w.-])(([\w.-]+)=)(?:"[^"]*"|'[^']*'|[^\s'";&|]+)/g,

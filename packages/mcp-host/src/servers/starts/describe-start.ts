@@ -6,8 +6,8 @@ import { startAdvice } from './start-advice.ts';
 import type { StartFailure, StartTrace } from './start-failure.ts';
 
 /**
- * Describes a start that failed for the operator of the server. `redact` takes the server's secrets out of a text.
- * Nothing is seen of the start of a server behind HTTP, but where it was asked.
+ * Describes a failed start for the operator of the server. `redact` takes the server's secrets out of a text. For a server behind HTTP,
+ * only the address of the request is known.
  */
 export function describeStart(
   config: McpServerConfig,

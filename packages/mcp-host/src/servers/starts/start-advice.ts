@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import type { StartObstacle } from './start-failure.ts';
 
-/** The facts of a start that failed. */
+/** The facts of a failed start. */
 export interface FailedStart {
   obstacle: StartObstacle;
   command: string;
@@ -58,7 +58,7 @@ const downloaders: readonly Downloader[] = [
 const networkTrouble =
   /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|E407|SELF_SIGNED[A-Z_]*|UNABLE_TO_[A-Z_]+|CERT_[A-Z_]+)\b|certificate|network|proxy/i;
 
-/** Says what probably kept a server from starting, and what to do about it; one claim an item. */
+/** Returns the probable causes that kept a server from starting, and what to do about them; one claim per item. */
 export function startAdvice(start: FailedStart): string[] {
   const { obstacle, command, cwd, stderrTail } = start;
   switch (obstacle) {

@@ -10,7 +10,7 @@ export type StartObstacle =
   | 'ended'
   | 'other';
 
-/** The facts that were seen of a start when it failed, secrets included. */
+/** The facts that were observed of a failed start, secrets included. */
 export interface StartTrace {
   obstacle: StartObstacle;
   /** The processes that ran when it was given up. */
@@ -20,7 +20,7 @@ export interface StartTrace {
 
 /** Describes the failure of a server's last start for its operator. It is free of secrets. */
 export interface StartFailure {
-  /** The command line of a server that is run here. */
+  /** The command line of a server that runs on this machine. */
   command?: string;
   /** The scheme, host and port of a server behind HTTP. The rest of its URL may hold a key. */
   origin?: string;
