@@ -5,10 +5,10 @@ import { startSession } from './model/session.ts';
 import { Shell } from './shell.tsx';
 import './style/page.css';
 
-// The code of a link must be gone from the address before anything reads that.
+// The code of a link must be removed from the address before anything reads the address.
 const started = startSession();
 followRoute();
-// A new link that is opened in a page that is open already changes its address only.
+// A new link in an already open page changes only its address.
 addEventListener('hashchange', () => {
   if (location.hash.startsWith('#code=')) location.reload();
 });

@@ -33,7 +33,7 @@ interface ShownView {
 
 const approvalsView: ShownView = { name: 'approvals', title: 'Approvals', show: () => <ApprovalsView /> };
 
-/** The views beside the home, which lists what needs attention, in the order of the menu. */
+/** The views besides the first one, which lists what needs attention, in the order of the menu. */
 const views: readonly ShownView[] = [
   approvalsView,
   { name: 'agents', title: 'Agents', show: () => <AgentsView /> },
@@ -80,7 +80,7 @@ function Inside({ facts }: { facts: SessionFacts }) {
   return canLook.value ? <Looking facts={facts} /> : <Deciding facts={facts} />;
 }
 
-/** The page of those who see everything. */
+/** The page for people who see everything. */
 function Looking({ facts }: { facts: SessionFacts }) {
   const attention = useResource<Attention>('attention');
   const { items = [], approvals } = attention.data ?? {};
@@ -101,7 +101,7 @@ function Looking({ facts }: { facts: SessionFacts }) {
   );
 }
 
-/** The page of those who only decide on tool calls: nothing else would be answered to them. */
+/** The page for people who only decide on tool calls: all other requests would be refused. */
 function Deciding({ facts }: { facts: SessionFacts }) {
   const resource = useResource<ApprovalsPage>('approvals');
   const { data } = resource;
@@ -115,7 +115,7 @@ function Deciding({ facts }: { facts: SessionFacts }) {
   );
 }
 
-/** Shows a title with how many things need somebody now. */
+/** Sets a title with the number of things that need attention now. */
 function useTitle(title: string, urgent: number): void {
   useEffect(() => {
     document.title = `${urgent > 0 ? `(${urgent}) ` : ''}${title} · Signalbox`;

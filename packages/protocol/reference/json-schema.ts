@@ -22,7 +22,7 @@ import { brokerFrameSchemas } from '../src/wire/broker-frames.ts';
 import { clientFrameSchemas } from '../src/wire/client-frames.ts';
 import { undeliverableSchema } from '../src/wire/undeliverable.ts';
 
-/** A node of a JSON Schema document, as far as the frames need it. */
+/** A node of a JSON Schema document, with the keywords that the frames need. */
 export interface SchemaNode {
   $ref?: string;
   $defs?: Record<string, SchemaNode>;
@@ -47,7 +47,7 @@ export interface SchemaNode {
 /** The frames of one side, the operations of `admin`, and the notices of `tail`. */
 type DefinitionGroup = 'Client' | 'Broker' | 'Admin' | 'TailNotice';
 
-/** The bodies of messages that the protocol defines. The replies to single operations stand in `data` of an `mcp_reply`. */
+/** The bodies of messages that the protocol defines. The replies to single operations are in `data` of an `mcp_reply`. */
 const bodySchemas: Record<string, z.ZodType> = {
   UndeliverableBody: undeliverableSchema,
   McpRequestBody: mcpRequestSchema,

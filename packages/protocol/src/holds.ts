@@ -9,13 +9,13 @@ export function isOnAgent(
   return (on === 'agent' && name === agent) || (on === 'role' && name === role);
 }
 
-/** Names what a hold is on: `agent 'rosa'`, `tools 'mcp_db__*'`, `everything`. */
+/** Names the target of a hold: `agent 'rosa'`, `tools 'mcp_db__*'`, `everything`. */
 export function holdSubject({ on, name }: Pick<Hold, 'on' | 'name'>): string {
   if (on === 'all') return 'everything';
   return `${on === 'tool' ? 'tools' : on} '${name}'`;
 }
 
-/** Says who holds what, since when, until when and why. */
+/** Describes a hold in a sentence: target, holder, start, end and reason. */
 export function holdText(hold: Hold): string {
   const { id, by, reason, created_at, until, damaged } = hold;
   if (damaged)

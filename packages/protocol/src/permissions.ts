@@ -18,8 +18,9 @@ const deciders = ['operator', 'approver'] as const;
 const approvalReaders = ['operator', 'observer', 'approver'] as const;
 
 /**
- * The permissions of which a caller needs one, for each operation that not everybody may ask for: by `op` of the frame `admin`, by `op`
- * of an `mcp_request`, for what frames and requests show beyond a caller's own, and for HTTP requests. The checks, the page of the protocol and the help come from here.
+ * For each restricted operation, the permissions of which a caller needs one: by `op` of the frame `admin`, by `op` of an `mcp_request`, by
+ * what frames and requests show beyond a caller's own, and for HTTP requests. The checks, the page of the protocol and the help come from
+ * here.
  */
 export const operationPermissions = {
   admin: {
@@ -72,7 +73,7 @@ export const operationPermissions = {
     list_connected: readers,
     /** `list_scheduled` shows messages of every sender. */
     list_scheduled: readers,
-    /** `cancel` calls off messages of other senders that are not due. */
+    /** `cancel` cancels messages of other senders that are not due. */
     cancel: operator,
     /** `peek` reads every inbox, with bodies. */
     peek: operator,
@@ -92,7 +93,7 @@ export function isPermitted(needs: readonly Permission[], has: readonly Permissi
   return has.some((permission) => needs.includes(permission));
 }
 
-/** Returns the permissions of a role: those of the tokens of operators and observers, which have roles of the same names. */
+/** Returns the permissions of a role: tokens of operators and observers have roles with the same names as their permissions. */
 export function permissionsOfRole(role: string): readonly ('operator' | 'observer')[] {
   return role === 'operator' || role === 'observer' ? [role] : [];
 }
@@ -119,7 +120,7 @@ export function listPermissions(needs: readonly Permission[]): string {
   return needs.join(' or ');
 }
 
-/** The path of a broker's HTTP listener that answers 200 to a token that may see figures, 401 or 403 to any other. */
+/** The path of a broker's HTTP listener that answers 200 to a token that may see figures, and 401 or 403 to any other. */
 export const figuresAccessPath = '/metrics/access';
 
 /** The path of a broker's HTTP listener where the page of the dashboard is. */

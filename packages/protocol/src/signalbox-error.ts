@@ -21,8 +21,8 @@ export class SignalboxError extends Error {
 }
 
 /**
- * Returns the errors behind a thrown value, the first one first. When several steps of an end fail, or the end after a failure fails,
- * JavaScript throws them together as a `SuppressedError`.
+ * Returns the errors behind a thrown value, the first one first. If several steps of a shutdown fail, or the shutdown after a failure
+ * fails, JavaScript throws them together as a `SuppressedError`.
  */
 export function failuresOf(thrown: unknown): unknown[] {
   if (!(thrown instanceof SuppressedError)) return [thrown];

@@ -15,15 +15,15 @@ const joining = [
 const kept = [/\r\n|[\n\t]/u, ...joining].map(({ source }) => source).join('|');
 const replaced = new RegExp(`(?=${unseen.source})(?!${kept}).`, 'gsu');
 
-/** Matches texts of printable ASCII, which most are: they are told many times faster than by {@link replaced}. */
+/** Matches texts of printable ASCII, which most texts are: this test is many times faster than {@link replaced}. */
 const plain = /^[ -~\n\t]*$/;
 
-/** Every character that some reader takes for the end of a line. */
+/** Every character that some reader treats as the end of a line. */
 const lineEnd = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
 
 /**
- * Replaces characters that nobody sees by escapes such as `\x1b`. Line ends and tabs stay. A text of an agent or a tool must not
- * move the cursor, change colours, overwrite other text on the screen, or hold words that only a model reads.
+ * Replaces invisible characters by escapes such as `\x1b`. Line ends and tabs stay. A text of an agent or a tool must not move the cursor,
+ * change colours, overwrite other text on the screen, or hold words that only a model reads.
  */
 export function visible(text: string): string {
   return plain.test(text) ? text : text.replace(replaced, escaped);
@@ -35,8 +35,8 @@ export function visibleLine(text: string): string {
 }
 
 /**
- * Quotes a text: each of its lines begins with `| `, so that none can be taken for a line of ours. Characters that nobody sees are
- * written as escapes.
+ * Quotes a text: each of its lines begins with `| `, so that none can be mistaken for a line of ours. Invisible characters are written as
+ * escapes.
  */
 export function quotedLines(text: string): string[] {
   return text.split(lineEnd).map((line) => `| ${visible(line)}`);

@@ -1,4 +1,4 @@
-/** An error that the API answered, or that kept a request from it. */
+/** An error that the API answered, or that prevented the request. */
 export class ApiFailure extends Error {
   readonly status: number;
   readonly code: string;

@@ -1,12 +1,12 @@
 import { signal } from '@preact/signals';
 
-/** The time of the broker's machine, less that of this one, in milliseconds. */
+/** The difference between the clock of the broker's machine and this one, in milliseconds. */
 let aheadMs = 0;
 
 /** Changes once a second, so that ages are shown anew. Epoch milliseconds of the broker's machine. */
 export const now = signal(Date.now());
 
-/** Notes the time of the broker's machine: ages are told by its clock, not by that of the browser. */
+/** Records the time of the broker's machine: ages are shown by its clock, not by that of the browser. */
 export function setServerTime(epochMs: number): void {
   aheadMs = epochMs - Date.now();
   now.value = serverTime();
@@ -17,7 +17,7 @@ export function serverTime(): number {
   return Date.now() + aheadMs;
 }
 
-/** Lets the clock run. */
+/** Starts the clock. */
 export function startClock(): void {
   setInterval(() => {
     if (document.visibilityState === 'visible') now.value = serverTime();

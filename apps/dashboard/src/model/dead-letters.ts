@@ -17,7 +17,7 @@ const most = 10_000;
 export function useDeadLetters(): Resource<Page> {
   const first = useResource<Page>('dead-letters');
   const all = useMemo(() => signal<Page | undefined>(undefined), []);
-  // Letters that are added or taken away change the number of the first page, or its ends.
+  // Added or removed letters change the number on the first page, or its first and last letter.
   const { messages = [], more = false } = first.data ?? {};
   const print = JSON.stringify([messages.length, messages[0]?.seq, messages.at(-1)?.seq, more]);
   useEffect(() => {

@@ -4,7 +4,7 @@ import type { Hold } from '@signalbox/protocol';
 import { holdSubject } from '@signalbox/protocol/holds';
 import { act } from './notices.ts';
 
-/** The holds that stand, the oldest first, as the frame of the page read them last. */
+/** The current holds, the oldest first, as the page last read them. */
 export const standingHolds = signal<readonly Hold[]>([]);
 
 /** The first values of the form of a new hold; `undefined` while no form is open. */
@@ -15,7 +15,7 @@ export async function releaseHold(hold: Hold): Promise<void> {
   await act('holds/release', { ids: [hold.id] }, () => ({ text: `Released: ${subjectOf(hold)}` }));
 }
 
-/** Names what a hold is on. Nobody knows what a damaged one was on: it counts as one on everything. */
+/** Names the target of a hold. The target of a damaged one is unknown: it counts as a hold on everything. */
 export function subjectOf({ damaged, ...hold }: Hold): string {
   return damaged ? 'everything (its record is damaged)' : holdSubject(hold);
 }

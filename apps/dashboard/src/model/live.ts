@@ -7,16 +7,16 @@ import { SentEventReader } from '../api/server-sent-events.ts';
 export type LiveState = 'connecting' | 'open' | 'lost' | 'ended';
 
 export const liveState = signal<LiveState>('connecting');
-/** Counts the batches of events. A view that shows what they may have changed reads again. */
+/** Counts the batches of events. A view whose data they may have changed reads again. */
 export const pulse = signal(0);
 /** Counts the commands of this page that have ended. After each the views read again at once. */
 export const commandsDone = signal(0);
-/** The newest events that came by the stream, and how many the page was not sent. */
+/** The newest events of the stream, and the number of those that the page was not sent. */
 export const lastBatch = signal<{ events: TailEvent[]; missed: number }>({ events: [], missed: 0 });
 
 const retryMs = { first: 500, most: 5000 };
 
-/** Follows the stream of events until it is ended for good. `onEnded` is called when the session is over. */
+/** Follows the stream of events until it is ended for good. `onEnded` is called when the session has ended. */
 export async function followEvents(onEnded: () => void): Promise<void> {
   let lastId: string | undefined;
   for (let waitMs = retryMs.first; liveState.value !== 'ended'; ) {
@@ -33,7 +33,7 @@ export async function followEvents(onEnded: () => void): Promise<void> {
         }
       }
     } catch {
-      // The broker is away: it is tried again below.
+      // The broker is unreachable: the loop tries again.
     }
     liveState.value = 'lost';
     await new Promise((resolve) => setTimeout(resolve, waitMs));

@@ -23,22 +23,22 @@ export function notify(notice: Omit<Notice, 'id'>): void {
   setTimeout(() => dismiss(id), shownMs[notice.tone]);
 }
 
-/** Takes a notice away. */
+/** Removes a notice. */
 export function dismiss(id: number): void {
   notices.value = notices.value.filter((one) => one.id !== id);
 }
 
-/** Sends a command, and has everything that is shown read again. Rejects as the API does. */
+/** Sends a command, and makes all views read again. Rejects as the API does. */
 export async function perform<Answer>(path: string, params: unknown): Promise<Answer> {
   try {
     return await command<Answer>(path, params);
   } finally {
-    // A command that is refused may have been so because something has changed.
+    // A command may have been refused because something has changed.
     commandsDone.value++;
   }
 }
 
-/** Sends a command, and says what became of it. Resolves with its answer, or `undefined` if it failed. */
+/** Sends a command, and shows its result. Resolves with its answer, or `undefined` if it failed. */
 export async function act<Answer>(
   path: string,
   params: unknown,
@@ -54,7 +54,7 @@ export async function act<Answer>(
   }
 }
 
-/** Says why a command failed, and what helps. */
+/** Returns the reason why a command failed, and what helps. */
 export function failureText(error: unknown): string {
   const hint = error instanceof ApiFailure && error.hint !== undefined ? ` ${error.hint}` : '';
   return `${error instanceof Error ? error.message : error}${hint}`;

@@ -6,12 +6,12 @@ export interface Reading {
   counts: Readonly<Record<string, number>>;
 }
 
-/** The time over which rates are told, in milliseconds. */
+/** The time over which rates are computed, in milliseconds. */
 const windowMs = 60_000;
 
 /**
- * Returns how much each counter grew in a second over the last minute; `undefined` before there are two readings, or if a counter began anew
- * because its process did.
+ * Returns the growth of each counter per second over the last minute; `undefined` before there are two readings, or if a counter began anew
+ * because its process was restarted.
  */
 export function ratesOf(readings: readonly Reading[]): Readonly<Record<string, number>> | undefined {
   const last = readings.at(-1);
@@ -26,7 +26,7 @@ export function ratesOf(readings: readonly Reading[]): Readonly<Record<string, n
   return rates;
 }
 
-/** Keeps the readings of the last minute, and returns the rates that they tell. */
+/** Keeps the readings of the last minute, and returns the rates that they show. */
 export function useRates(reading: Reading | undefined): Readonly<Record<string, number>> | undefined {
   const readings = useRef<Reading[]>([]);
   const last = readings.current.at(-1);

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 
-/** A view and its parameters, which stand in the address behind `#`. */
+/** A view and its parameters, which the part of the address behind `#` holds. */
 export interface Route {
   view: string;
   params: Readonly<Record<string, string>>;
@@ -30,7 +30,7 @@ export function followRoute(): void {
   set();
 }
 
-/** Changes parameters of the view that is shown, without a new entry in the history. */
+/** Changes parameters of the present view, without a new entry in the history. */
 export function setParams(changes: Readonly<Record<string, string | undefined>>): void {
   const { view, params } = route.value;
   history.replaceState(null, '', hrefOf(view, { ...params, ...changes }));

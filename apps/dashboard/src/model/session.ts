@@ -16,14 +16,14 @@ const permissions = computed(() => (signIn.value.state === 'in' ? signIn.value.f
 
 /** True if the session may do everything. */
 export const canAct = computed(() => permissions.value.includes('operator'));
-/** True if the session sees what happens. One that only decides sees the calls that wait for it, and holds. */
+/** True if the session sees events. A session that only decides sees the calls that wait for it, and holds. */
 export const canLook = computed(() => canAct.value || permissions.value.includes('observer'));
 /** True if the session decides on tool calls, all or those of certain roles. */
 export const canDecide = computed(() => canAct.value || permissions.value.includes('approver'));
 
 const retryMs = 1000;
 
-/** Signs in with the code in the address, which is removed at once, or goes on with the session that there is. */
+/** Signs in with the code in the address, which is removed at once, or continues with the existing session. */
 export async function startSession(): Promise<void> {
   const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
   if (code !== undefined) {

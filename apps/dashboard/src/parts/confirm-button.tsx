@@ -3,15 +3,15 @@ import { Text } from './text.tsx';
 
 interface Props {
   label: string;
-  /** The question that comes first. Without one the action is done at once. */
+  /** The question that is asked first. Without one the action runs at once. */
   question?: string;
   isDangerous?: boolean;
-  /** The word of the button that does nothing. */
+  /** The label of the button that cancels. */
   keepLabel?: string;
   onConfirm: () => Promise<unknown>;
 }
 
-/** A button that asks first where that is wanted, and can't be pressed while its work is being done. */
+/** A button that asks first if it has a question, and can't be pressed while its action runs. */
 export function ConfirmButton({
   label,
   question,

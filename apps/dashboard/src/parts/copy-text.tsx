@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks';
 
-/** Shows a text with a button that copies it. Where the browser lets no page copy, the text is selected. */
+/** Shows a text with a button that copies it. If the browser does not let the page copy, the text is selected. */
 export function CopyText({ label, children }: { label: string; children: string }) {
   const text = useRef<HTMLElement>(null);
   const [state, setState] = useState<'idle' | 'copied' | 'selected'>('idle');

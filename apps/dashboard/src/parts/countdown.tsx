@@ -3,7 +3,7 @@ import { timeLeft, timeOf } from './numbers.ts';
 
 const minute = 60_000;
 
-/** Shows how long something can still wait. Less than five minutes stand out, and the last one more. */
+/** Shows how long something can still wait. Less than five minutes are highlighted, and the last minute more. */
 export function Countdown({ until }: { until: number }) {
   const left = until - now.value;
   const tone = left < minute ? 'bad' : left < 5 * minute ? 'soon' : '';

@@ -1,7 +1,7 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
 
 /**
- * A button that submits its form by a press of its own: neither a key that is held down since it opened the form, nor the second half of a
+ * A button that submits its form only by a new press: neither a key that is held down since it opened the form, nor the second half of a
  * double click, counts.
  */
 export function FreshButton({

@@ -3,8 +3,8 @@ import type { ComponentChildren } from 'preact';
 import { readableJson } from './readable-json.ts';
 
 /**
- * Shows the JSON text of somebody else with one value on a line. A text with several lines stands in a box of its own, so that nothing in
- * it can be taken for another value, and characters that nobody sees are shown as escapes.
+ * Shows the JSON text of somebody else with one value on a line. A text with several lines is in its own box, so that none of it can be
+ * mistaken for another value, and invisible characters are shown as escapes.
  */
 export function JsonValue({ text, label }: { text: string; label: string }) {
   const value = readableJson(text);

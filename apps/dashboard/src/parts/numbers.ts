@@ -20,7 +20,7 @@ export function age(at: number | undefined, now: number): string {
   return now - at < 1000 ? 'now' : duration(now - at);
 }
 
-/** Writes the time that is left: `4:05` below ten minutes, so that it is seen to run. */
+/** Writes the time that is left: `4:05` below ten minutes, so that people see it run. */
 export function timeLeft(ms: number): string {
   const seconds = Math.max(0, Math.ceil(ms / 1000));
   if (seconds > 600) return duration(ms);
@@ -35,7 +35,7 @@ export function bytes(count: number): string {
   return `${at === 0 || size >= 100 ? Math.round(size) : size.toFixed(1)} ${names[at]}`;
 }
 
-/** Writes a number; `unknown` where nobody knows it. */
+/** Writes a number; `unknown` if there is none. */
 export function figure(count: number | null | undefined): string {
   return count === null || count === undefined ? 'unknown' : count.toLocaleString('en');
 }
@@ -55,13 +55,13 @@ export function clockTime(at: number): string {
   return new Date(at).toLocaleTimeString('sv');
 }
 
-/** Writes a rate, which is given for a second. */
+/** Writes a rate, given per second. */
 export function perSecond(rate: number): string {
   if (rate > 0 && rate < 0.1) return `${(60 * rate).toFixed(1)} a minute`;
   return `${rate >= 100 || rate === 0 ? Math.round(rate).toLocaleString('en') : rate.toFixed(1)} a second`;
 }
 
-/** Writes a short time with the digits that tell something: `0.4 ms`, `12 ms`, `1.3 s`. */
+/** Writes a short time with its significant digits: `0.4 ms`, `12 ms`, `1.3 s`. */
 export function shortTime(ms: number): string {
   if (ms >= 1000) return `${(ms / 1000).toFixed(1)} s`;
   return `${ms >= 10 ? Math.round(ms) : ms.toFixed(1)} ms`;

@@ -1,4 +1,4 @@
-/** The tone of a state, good or bad. Each tone has a form of its own, so that nobody needs to see its colour. */
+/** The tone of a state, good or bad. Each tone has its own shape, so that nobody needs to see its colour. */
 export type Tone = 'good' | 'busy' | 'quiet' | 'soon' | 'bad';
 
 const forms: Readonly<Record<Tone, string>> = {
@@ -9,7 +9,7 @@ const forms: Readonly<Record<Tone, string>> = {
   bad: 'M6 1l5.5 10H.5z',
 };
 
-/** Shows a state: a form, and its word. */
+/** Shows a state: a shape and a word. */
 export function StateMark({ tone, children }: { tone: Tone; children: string }) {
   return (
     <span class={`mark ${tone}`}>

@@ -7,7 +7,7 @@ export interface Column<Row> {
   title: string;
   width?: string;
   isNumber?: boolean;
-  /** True if a narrow screen does without it. */
+  /** True if a narrow screen leaves the column out. */
   isOptional?: boolean;
   cell: (row: Row) => ComponentChildren;
 }
@@ -20,9 +20,9 @@ interface Props<Row> {
   /** The key of the row whose details are shown. */
   selected?: string | number | undefined;
   onSelect?: (row: Row) => void;
-  /** Tells whether a row must not be overlooked. */
+  /** Tells whether a row is highlighted. */
   isMarked?: (row: Row) => boolean;
-  /** Shown in place of rows. */
+  /** The text in place of rows, if there are none. */
   empty: ComponentChildren;
 }
 
@@ -140,7 +140,7 @@ function classOf(isNumber = false, isOptional = false): string {
   return [isNumber ? 'number' : '', isOptional ? 'optional' : ''].join(' ').trim();
 }
 
-/** Takes the room of rows that are not in sight. */
+/** Takes the space of rows that are not in sight. */
 function Gap({ rows, columns }: { rows: number; columns: number }) {
   if (rows <= 0) return null;
   return (

@@ -1,7 +1,7 @@
 import { parseDuration } from '@signalbox/protocol/duration';
 import { useState } from 'preact/hooks';
 
-/** The times that a field offers, each a value and its words. Empty is no time, and `other` one that the person writes. */
+/** The times that a field offers, each a value and its label. The empty value is no time, and `other` one that the person writes. */
 export type Times = readonly (readonly [string, string])[];
 
 /** The state of a {@link TimeChoice}. */
@@ -10,14 +10,14 @@ export interface ChosenTime {
   written: string;
   /** The time as it was chosen or written; empty if none was. */
   text: string;
-  /** The time in milliseconds. `undefined` if none was chosen, or what was written is no time. */
+  /** The time in milliseconds. `undefined` if none was chosen, or the written text is not a time. */
   ms: number | undefined;
   isWrong: boolean;
   choose: (choice: string) => void;
   write: (text: string) => void;
 }
 
-/** Returns the state of a choice of no time, a common time, or one that the person writes. `own` stands there first. */
+/** Returns the state of a choice between no time, a common time, and one that the person writes. `own` is the first text of that. */
 export function useChosenTime(
   own: string,
   { least = 1, most = Number.POSITIVE_INFINITY }: { least?: number; most?: number } = {},

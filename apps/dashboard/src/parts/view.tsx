@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { Resource } from '../model/resource.ts';
 import { Ago } from './age.tsx';
 
-/** The frame of a view: its heading, what stands beside that, and a word where what is shown is not new. */
+/** The frame of a view: its heading, the controls beside it, and a note if the data is not current. */
 export function View({
   title,
   summary,

@@ -4,9 +4,9 @@ export interface ShownRows {
   end: number;
 }
 
-/** Rows beyond the edges that are shown too, so that scrolling shows no gaps. */
+/** The number of rows beyond the edges that are shown too, so that scrolling shows no gaps. */
 const overscan = 6;
-/** The rows that are shown change in steps of so many, so that most of scrolling draws nothing anew. */
+/** The range of shown rows changes in steps of this many, so that most scrolling draws nothing anew. */
 const step = 6;
 
 /** Decides which rows of a list are shown: those in sight, and some beyond. Sizes in pixels. */

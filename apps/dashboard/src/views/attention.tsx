@@ -11,7 +11,7 @@ import { View } from '../parts/view.tsx';
 import { AskingItem } from './approvals/asking-item.tsx';
 import { WithheldDefinitions } from './withheld-definitions.tsx';
 
-/** The first view: what needs a person, and what was looked at. */
+/** The first view: the things that need a person, and the things that were checked. */
 export function AttentionView({ resource }: { resource: Resource<Attention> }) {
   const items = resource.data?.items ?? [];
   const now = items.filter(({ level }) => level === 'now');
@@ -76,7 +76,7 @@ function Item({ item }: { item: AttentionItem }) {
       <span class="since">{since === undefined ? '' : <Age at={since} />}</span>
       <span class="do">
         {action && canAct.value ? (
-          // A question that is open closes when the action becomes another one: it is about what was seen.
+          // An open question closes when the action changes: it is about what the person has seen.
           <ConfirmButton
             key={JSON.stringify(action.params)}
             label={action.label}
@@ -94,13 +94,13 @@ function Item({ item }: { item: AttentionItem }) {
   );
 }
 
-/** The answer to an action: of one on dead letters, those that were changed, and those that stay. */
+/** The answer to an action: for an action on dead letters, the changed ones and those that stay. */
 interface Changed {
   done?: number[];
   refused?: unknown[];
 }
 
-/** Says what became of an action: of dead letters, how many were stored again. */
+/** Returns the result of an action in words: for dead letters, how many were stored again. */
 function outcomeOf(who: string, answer: Changed) {
   if (!answer.done) return { text: `Done: ${who}` };
   const refused = answer.refused?.length ?? 0;

@@ -120,7 +120,7 @@ function Summary({ of }: { of: readonly CallRecord[] }) {
   );
 }
 
-/** Shows how far a call is: its place in the line, or what its tool told of its progress. */
+/** Shows the progress of a call: its place in the queue, or the progress that its tool reported. */
 function Progress({ of: { state, position, progress } }: { of: CallRecord }) {
   if (state === 'queued' && position !== undefined)
     return <>{position === 1 ? 'next in line' : `${position}. in line`}</>;
@@ -181,7 +181,7 @@ function Details({ of }: { of: CallRecord }) {
   );
 }
 
-/** Shows the reply of a call, where it is kept and the person may see it. */
+/** Shows the reply of a call, if it is kept and the person may see it. */
 function Result({ of: { agent, request_id: id, reply_kept } }: { of: CallRecord }) {
   if (!canAct.value) return <p class="quiet">Its result is shown to operators only.</p>;
   if (reply_kept === false) return <p class="quiet">Its result is no longer kept.</p>;
@@ -200,7 +200,7 @@ function KeptResult({ agent, id }: { agent: string; id: string }) {
   );
 }
 
-/** Writes the text of a reply where it has nothing else, and the whole reply as JSON otherwise. */
+/** Returns the text of a reply if it has nothing else, and the whole reply as JSON otherwise. */
 function replyText(reply: NonNullable<Extract<CallStatus, { state: 'finished' }>['reply']>): string {
   if ('error' in reply) {
     const { message, hint } = reply.error;
@@ -209,7 +209,7 @@ function replyText(reply: NonNullable<Extract<CallStatus, { state: 'finished' }>
   return JSON.stringify('result' in reply ? reply.result : reply, null, 2);
 }
 
-/** Calls off a call. The page says before and after whether its tool may have run. */
+/** Cancels a call. The page says before and after whether its tool may have run. */
 function Cancel({ of: { agent, request_id: id, tool, state } }: { of: CallRecord }) {
   const [reason, setReason] = useState('');
   const isRunning = state === 'running';

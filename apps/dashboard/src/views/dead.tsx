@@ -127,7 +127,7 @@ function Actions({ of, isAll }: { of: readonly DeadLetter[]; isAll: boolean }) {
   );
 }
 
-/** Says what became of each: how many were changed, which stay, and which were gone. */
+/** Returns the result for each dead letter in words: how many were changed, which stay, and which no longer exist. */
 function textOf(what: string, { done, unknown, refused }: Changes): { text: string; tone?: 'bad' } {
   const parts = [`${counted(done.length, 'message')} ${what}`];
   const codes = [...new Set(refused.map(({ code }) => code))].join(', ');

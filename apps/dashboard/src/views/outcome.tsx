@@ -15,7 +15,7 @@ const tones: Readonly<Record<string, Tone>> = {
   expired: 'soon',
 };
 
-/** Shows how a message or a call ended, or that it has not. One that may have run stands out. */
+/** Shows how a message or a call ended, or that it has not. A call that may have run is highlighted. */
 export function Outcome({ of }: { of: string }) {
   const tone = tones[of] ?? 'bad';
   return <StateMark tone={tone}>{of.replaceAll('_', ' ')}</StateMark>;

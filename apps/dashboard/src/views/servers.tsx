@@ -25,7 +25,7 @@ const tones: Readonly<Record<ServerReport['state'], Tone>> = {
   needs_auth: 'bad',
 };
 
-/** The MCP servers, and who may call what. */
+/** Shows the MCP servers, and which roles may call which tools. */
 export function ServersView() {
   const resource = useResource<Status>('status');
   const { server } = route.value.params;
@@ -203,7 +203,7 @@ function memory(count: number | undefined) {
   return count === undefined ? <span class="unknown">unknown</span> : bytes(count);
 }
 
-/** Shows what changed in the definition of a tool, and its hash before and now. */
+/** Shows the changes in the definition of a tool, and its hash before and now. */
 function Change({ of: { tool, at, what, fields = [], before, after } }: { of: ToolChangeReport }) {
   return (
     <li>

@@ -22,7 +22,7 @@ const parts = [
   { name: 'webhooks', title: 'Webhooks', show: () => <WebhooksPart />, isForOperators: false },
 ] as const;
 
-/** The broker itself, and who may do what with it. */
+/** Shows the broker itself in parts: its space and rates, tokens, the audit log, backups, schedules and webhooks. */
 export function SystemView() {
   const resource = useResource<Status>('status');
   const { broker } = resource.data ?? {};
@@ -87,7 +87,7 @@ function Rate({ of }: { of: number | undefined }) {
   return of === undefined ? <span class="unknown">unknown</span> : perSecond(of);
 }
 
-/** Says how long half of them and nearly all of them took since the broker started. */
+/** Shows the median and the 95th percentile since the broker started. */
 function latency({ p50_ms, p95_ms }: Broker['activity']['commits']) {
   if (p50_ms === undefined || p95_ms === undefined) return <span class="unknown">unknown</span>;
   return (

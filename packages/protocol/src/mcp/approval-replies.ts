@@ -101,7 +101,7 @@ export const decideReplySchema = z.object({
   approval: approvalSchema,
   standing: standingApprovalSchema.optional(),
 });
-/** The answer to op `decide`, in `data`: what became of the approval. */
+/** The answer to op `decide`, in `data`: the state of the approval afterwards. */
 export type DecideReply = z.infer<typeof decideReplySchema>;
 
 /** Accepts the answer to op `revoke_standing`. */

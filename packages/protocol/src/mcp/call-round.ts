@@ -12,7 +12,7 @@ export const callRoundSchema = z.object({
 
 /**
  * The part of a call that lets its tool ask for input (MCP 2026-07-28), under MCP's own names: the kinds of input that the client can give
- * and, in a further round, its answers and the state that the tool returned. Servers of older revisions get none of it.
+ * and, in a further round, its answers and the state that the tool returned. Servers of older revisions get none of these.
  */
 export interface CallRound {
   clientCapabilities?: Record<string, unknown>;

@@ -54,8 +54,8 @@ export const taskStateSchema = z.discriminatedUnion('state', [
   z.object({ state: z.literal('finished'), ...taskFields, outcome: outcomeSchema, reply: mcpReplySchema }),
 ]);
 /**
- * The answer to op `task`, in `data`. `unknown` means that the asker has no such task: it never was one, its time is over, or its result is
- * no longer kept. Times are epoch milliseconds of the orchestrator's clock.
+ * The answer to op `task`, in `data`. `unknown` means that the asker has no task with this id: it never existed, its time is over, or its
+ * result is no longer kept. Times are epoch milliseconds of the orchestrator's clock.
  */
 export type TaskState = z.infer<typeof taskStateSchema>;
 

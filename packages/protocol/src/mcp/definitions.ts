@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The kinds of definitions that are pinned: those of tools and of prompts, and what a server says of itself. */
+/** The kinds of definitions that are pinned: those of tools, of prompts, and the instructions of a server. */
 export const definitionKinds = ['tool', 'prompt', 'instructions'] as const;
 /** A kind of definition that is pinned. */
 export type DefinitionKind = (typeof definitionKinds)[number];
@@ -16,10 +16,10 @@ const definitionDifferenceSchema = z.object({
   after: z.string().optional().describe('Absent if there is nothing any more.'),
   cut: z.literal(true).optional().describe('The texts are not shown whole.'),
 });
-/** One difference between two definitions. Characters that nobody sees are written as escapes. */
+/** One difference between two definitions. Invisible characters are written as escapes. */
 export type DefinitionDifference = z.infer<typeof definitionDifferenceSchema>;
 
-/** Accepts what is known of one definition of a pinned server. */
+/** Accepts the state of one definition of a pinned server. */
 const definitionReportSchema = z.object({
   server: z.string(),
   kind,
@@ -93,7 +93,7 @@ export const definitionsRequestSchema = z.object({
     .optional()
     .describe('Only those that are withheld, each with how it differs from what is pinned.'),
 });
-/** Asks which definitions of pinned servers are as pinned, and which are withheld. */
+/** Asks which definitions of pinned servers match their pins, and which are withheld. */
 export type DefinitionsRequest = z.infer<typeof definitionsRequestSchema>;
 
 /** Accepts a request to accept definitions that are withheld. */

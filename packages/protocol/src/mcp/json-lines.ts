@@ -1,8 +1,8 @@
 import { SignalboxError } from '../signalbox-error.ts';
 
 /**
- * Writes a value as JSON on one line. The separators U+2028 and U+2029 may stand in JSON as they are, but some readers take them for
- * the end of a line, so they are escaped.
+ * Writes a value as JSON on one line. JSON may hold the separators U+2028 and U+2029 unescaped, but some readers take them for the end of a
+ * line, so they are escaped.
  */
 export function jsonLine(value: unknown): string {
   const text = JSON.stringify(value);

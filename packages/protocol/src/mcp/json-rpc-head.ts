@@ -1,14 +1,14 @@
 import { stringEnd } from '../wire/parse-json.ts';
 
-/** The `id` and the `method` of a JSON-RPC message, where it has them. */
+/** The `id` and the `method` of a JSON-RPC message, if it has them. */
 export interface JsonRpcHead {
   id?: string | number;
   method?: string;
 }
 
 /**
- * The source of a regular expression for an id as it stands in JSON: a string without escapes, or a whole number that loses nothing.
- * `JSON.parse` takes every text that matches.
+ * The source of a regular expression for an id in JSON: a string without escapes, or a whole number that JavaScript represents exactly.
+ * `JSON.parse` accepts every text that matches.
  */
 export const plainIdPattern = String.raw`"[^"\\\u0000-\u001f]{0,256}"|-?(?:0|[1-9]\d{0,14})`;
 

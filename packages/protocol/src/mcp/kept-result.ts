@@ -1,5 +1,5 @@
 /**
- * The parts of a kept result that can be read: its text, its whole MCP result as JSON, and each content block that is no text, by its
+ * The parts of a kept result that can be read: its text, its whole MCP result as JSON, and each content block that is not text, by its
  * place in `content`.
  */
 export type KeptPart = 'text' | 'json' | number;
@@ -7,10 +7,10 @@ export type KeptPart = 'text' | 'json' | number;
 /** The most lines, bytes, matches and lines around a match that one read asks for, and the longest text that is searched for. */
 export const keptRangeLimits = { lines: 10_000, bytes: 256 * 1024, matches: 200, context: 20, search: 256 };
 
-/** The least `maxInlineBytes` of a role: no preview of a result is longer. */
+/** The smallest `maxInlineBytes` of a role: no preview of a result is longer. */
 export const leastInlineBytes = 8192;
 
-/** A part of a text: from a byte on, from a line on (the first is 1), or the places where something stands. */
+/** A part of a text: from a byte on, from a line on (the first is 1), or the places where a text is found. */
 export type KeptRange =
   | { by: 'bytes'; offset: number; bytes?: number }
   | { by: 'lines'; line: number; lines?: number }
@@ -21,7 +21,7 @@ export type KeptRange =
       /** Lines before and after each match. */
       context: number;
       matches: number;
-      /** The byte from which on it is searched. */
+      /** The byte from which the search begins. */
       offset: number;
     };
 
@@ -47,7 +47,7 @@ export interface KeptRangeFields {
 /** The name of the tool by which agents read kept results. */
 export const resultReadTool = 'signalbox_result_read';
 
-/** The key in `_meta` under which a preview describes the result that it stands for. */
+/** The key in `_meta` under which a preview describes its result. */
 export const keptResultMeta = 'signalbox/kept_result';
 
 /** The key in `_meta` under which the answer to a read says which part of the text it is. */
@@ -72,7 +72,7 @@ export function isKeptResultUri(uri: unknown): uri is string {
   return typeof uri === 'string' && resultUri.test(uri);
 }
 
-/** Reads a URI of {@link isKeptResultUri}, or says what is wrong with its query. */
+/** Reads a URI of {@link isKeptResultUri}, or returns the problem of its query. */
 export function parseKeptResultUri(uri: string): KeptRead | { problem: string } {
   const [, id = '', json, block, query = ''] = resultUri.exec(uri) ?? [];
   const part = json !== undefined ? 'json' : block !== undefined ? Number(block) : 'text';
@@ -86,7 +86,7 @@ export function parseKeptResultUri(uri: string): KeptRead | { problem: string } 
   return 'problem' in range ? range : { id, part, range };
 }
 
-/** Makes a range of its fields, or says what is wrong with them. */
+/** Makes a range from its fields, or returns their problem. */
 export function keptRange(fields: Readonly<Record<string, unknown>>): KeptRange | { problem: string } {
   const { lines: mostLines, bytes: mostBytes, matches: mostMatches, context: mostContext } = keptRangeLimits;
   const most: Record<string, readonly [number, number]> = {

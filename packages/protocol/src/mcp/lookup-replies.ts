@@ -80,7 +80,7 @@ export const offerExplanationSchema = z.object({
     .describe('The definition of the prompt has changed, and nobody has accepted it yet.'),
   held: z.string().optional().describe('Who holds the role or the offer, since when and why.'),
 });
-/** The answer to op `explain_offer`, in `data`: whether this role could use it now, and the rule that decides it. */
+/** The answer to op `explain_offer`, in `data`: whether this role could use the item now, and the rule that decides it. */
 export type OfferExplanation = z.infer<typeof offerExplanationSchema>;
 
 /** Accepts the answer to op `subscriptions`. */
@@ -88,7 +88,7 @@ export const subscriptionsReplySchema = z.object({
   subscribed: z.array(z.string()),
   refused: z.array(z.object({ uri: z.string(), error: toolCallErrorSchema })),
 });
-/** The answer to op `subscriptions`, in `data`: the resources whose changes the address is told, and those that it may not follow. */
+/** The answer to op `subscriptions`, in `data`: the resources whose changes the address gets, and those that it may not follow. */
 export type SubscriptionsReply = z.infer<typeof subscriptionsReplySchema>;
 
 /** Accepts the answer to op `search`. */

@@ -16,8 +16,8 @@ export type MailboxToolName = (typeof mailboxToolNames)[number];
 export type MailboxAccess = false | readonly string[];
 
 /**
- * How the agents of a role are told of new mail. `text`: results of tools mention it in their text. `meta`: only `_meta` and the
- * results of mailbox tools do. `off`: nothing does.
+ * The ways in which the agents of a role are told about new mail. `text`: results of tools mention it in their text. `meta`: only `_meta`
+ * and the results of mailbox tools do. `off`: no result does.
  */
 export const unreadHints = ['text', 'meta', 'off'] as const;
 /** One of {@link unreadHints}. */

@@ -23,7 +23,7 @@ export function repeatOverrideOf({ _meta }: Tool): RepeatOverride | undefined {
   return override === 'never' || override === 'safe' ? override : undefined;
 }
 
-/** Puts the operator's override on a tool, or none. An override that the server itself declared is removed. */
+/** Puts the operator's override on a tool, or removes it. An override that the server itself declared is removed. */
 export function withRepeatOverride(tool: Tool, override: RepeatOverride | undefined): Tool {
   if (override === undefined && tool._meta?.[overrideKey] === undefined) return tool;
   const { [overrideKey]: _claimed, ...meta } = tool._meta ?? {};

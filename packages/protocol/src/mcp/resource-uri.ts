@@ -2,7 +2,7 @@
 export const maxUriLength = 4096;
 
 const ownScheme = 'signalbox://';
-/** Characters that readers of URIs drop, cut off or take for others, and characters that nobody sees. */
+/** Characters that readers of URIs drop, cut off or replace, and invisible characters. */
 const unusable = /[\s\\\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
 /** Escapes of letters, digits and `-._~`, of control characters, of both slashes, and of a percent sign that begins an escape. */
 const needless =
@@ -14,8 +14,8 @@ const dots = /(?:^|[/?#:])\.{1,2}(?:[/?#;]|$)/;
 const rewritten = /^(?:https?|wss?|ftp|file):/;
 
 /**
- * Says why a URI is not in its normal form; `undefined` if it is. Only a URI in its normal form means the same to the rules of an
- * allowlist, which compare text, and to the server that reads it.
+ * Returns the reason why a URI is not in its normal form; `undefined` if it is. Only a URI in its normal form means the same to the rules
+ * of an allowlist, which compare text, and to the server that reads it.
  */
 export function whyNotNormal(uri: string): string | undefined {
   if (uri.length > maxUriLength) return `it is longer than ${maxUriLength} characters`;
@@ -39,12 +39,12 @@ export function whyNotNormal(uri: string): string | undefined {
   return undefined;
 }
 
-/** Names the resource of one server: the form in which a URI is offered that an earlier server offers, too. */
+/** Names the resource of one server. A URI is offered in this form if an earlier server offers the same one. */
 export function namedUri(server: string, uri: string): string {
   return `${ownScheme}${encodeURIComponent(server)}/${uri}`;
 }
 
-/** Splits what {@link namedUri} returns; `undefined` for any other URI. */
+/** Splits a URI of {@link namedUri}; `undefined` for any other URI. */
 export function parseNamedUri(uri: string): { server: string; uri: string } | undefined {
   const [, server, rest] = /^signalbox:\/\/([^/]+)\/(.+)$/s.exec(uri) ?? [];
   if (server === undefined || rest === undefined) return undefined;

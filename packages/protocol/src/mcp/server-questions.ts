@@ -13,15 +13,15 @@ export type QuestionKind = (typeof questionCapabilities)[QuestionMethod];
 /** All kinds of questions. */
 export const questionKinds = Object.values(questionCapabilities);
 
-/** Tells whether a method is that of a question to a client. */
+/** Returns true if a method is that of a question to a client. */
 export function isQuestionMethod(method: unknown): method is QuestionMethod {
   return typeof method === 'string' && Object.hasOwn(questionCapabilities, method);
 }
 
-/** Begins the `requestState` of a call that goes on running while its caller is asked. */
+/** The prefix of the `requestState` of a call that goes on running while its caller is asked. */
 const statePrefix = 'signalbox-running:';
 
-/** Makes the `requestState` by which a further round finds the call that runs. `secret` must not be guessable. */
+/** Makes the `requestState` by which a further round finds the running call. `secret` must not be guessable. */
 export function runningCallState(secret: string): string {
   return `${statePrefix}${secret}`;
 }
@@ -34,7 +34,7 @@ export function isRunningCallState(state: unknown): state is string {
   return typeof state === 'string' && state.startsWith(statePrefix);
 }
 
-/** An answer that says why there is none. Only calls that go on running are told; `isCancelled` ends the call as well. */
+/** An answer that gives the reason why there is none. Only calls that go on running are told; `isCancelled` ends the call as well. */
 export interface NoAnswer {
   error: { code: number; message: string; isCancelled?: true };
 }

@@ -4,14 +4,14 @@ type Part = { text: string } | { isSimple: boolean };
 const expression = /\{([+#./;?&]?)[^{}]*\}/g;
 
 /**
- * Tells whether a template (RFC 6570) can have made this URI. It is generous and finds a server to ask; whether somebody may read the
- * URI is not decided by it.
+ * Returns true if a template (RFC 6570) can have made this URI. The check is generous: it finds a server to ask, and does not decide who
+ * may read the URI.
  */
 export function mayBeOfTemplate(template: string, uri: string): boolean {
   return templateMatcher(template)(uri);
 }
 
-/** Returns {@link mayBeOfTemplate} for one template, which is taken apart only once. */
+/** Returns {@link mayBeOfTemplate} for one template, which is parsed only once. */
 export function templateMatcher(template: string): (uri: string) => boolean {
   const parts = partsOf(template);
   return (uri) => fits(parts, uri);

@@ -9,7 +9,7 @@ export const addressPattern = /^[a-z0-9][a-z0-9_.-]{0,127}(?:#[A-Za-z0-9_.-]{1,6
 /** Matches the address of a group: `group:crawlers` as the configuration names it, or `role:crawler` for all agents of a role. */
 export const groupPattern = /^(?:group|role):[a-z0-9][a-z0-9_.-]{0,63}$/;
 
-/** Matches where a message can be sent to: an address, or the address of a group. */
+/** Matches a recipient of messages: an address, or the address of a group. */
 export const recipientPattern = new RegExp(`${addressPattern.source}|${groupPattern.source}`);
 
 /** The parts of an address. `sub` is absent for the inbox of the agent itself. */
@@ -28,12 +28,12 @@ export function isAddress(text: string): boolean {
   return addressPattern.test(text);
 }
 
-/** Tells whether a text is where a message can be sent to: an address, or the address of a group. */
+/** Tells whether a text is a recipient of messages: an address, or the address of a group. */
 export function isRecipient(text: string): boolean {
   return recipientPattern.test(text);
 }
 
-/** Tells whether a recipient is a group. The recipient must be valid: no other one has a colon. */
+/** Tells whether a recipient is a group. The recipient must be valid: only addresses of groups have a colon. */
 export function isGroup(recipient: string): boolean {
   return recipient.includes(':');
 }
@@ -49,14 +49,14 @@ export function roleOfGroup(group: string): string | undefined {
 }
 
 /**
- * Returns the address of a connection by which an agent takes messages of a group, which is one of its sub-inboxes. Without a `name` it
- * is the beginning that these addresses share.
+ * Returns the address of a connection by which an agent takes messages of a group. It is one of the agent's sub-inboxes. Without a `name`,
+ * returns the prefix that these addresses share.
  */
 export function memberAddress(agent: string, name = ''): string {
   return `${agent}#grp-${name}`;
 }
 
-/** Splits an address into its parts. Returns `undefined` for a text that is no address. */
+/** Splits an address into its parts. Returns `undefined` for a text that is not an address. */
 export function parseAddress(text: string): Address | undefined {
   if (!addressPattern.test(text)) return undefined;
   const hash = text.indexOf('#');
@@ -77,8 +77,8 @@ export function isSubInbox(address: string): boolean {
 const reserved = new Set(['broker', 'operator', 'orchestrator', 'human', 'system']);
 
 /**
- * Tells whether a name is one of the system's own, or looks like that of an operator, such as `operator.alice`. Separators are
- * ignored, so `o-r.chestrator` is reserved too. The names of configured senders, such as `hook.github`, are reserved as well.
+ * Tells whether a name is reserved for the system, or looks like that of an operator, such as `operator.alice`. Separators are ignored, so
+ * `o-r.chestrator` is reserved too. The names of configured senders, such as `hook.github`, are reserved as well.
  */
 export function isReservedName(agent: string): boolean {
   const plain = agent.replace(/[_.-]/g, '');
@@ -87,7 +87,7 @@ export function isReservedName(agent: string): boolean {
 
 const operatorPattern = /^operator\.[a-z0-9][a-z0-9_-]{0,63}$/;
 
-/** Tells whether a name is that of an operator with a name of its own, such as `operator.alice`. */
+/** Tells whether a name is that of a named operator, such as `operator.alice`. */
 export function isNamedOperator(agent: string): boolean {
   return operatorPattern.test(agent);
 }

@@ -22,7 +22,7 @@ export function socketAddress(path: string): string {
   return `unix:${path}`;
 }
 
-/** Returns why the broker's socket can't have this path, or `undefined` if it can. */
+/** Returns the reason why the broker's socket can't have this path, or `undefined` if it can. */
 export function socketPathProblem(path: string): string | undefined {
   if (path.includes(',')) return `a comma ends an address, and the path ${path} has one`;
   const bytes = Buffer.byteLength(path);
@@ -32,7 +32,7 @@ export function socketPathProblem(path: string): string | undefined {
 
 /**
  * Reads the addresses under which clients reach the broker, or several brokers of one namespace: one address or several, separated by
- * commas, each as {@link parseBrokerAddress} reads it. Throws as that does, and `bad_broker_url` for an address that is there twice.
+ * commas, each as {@link parseBrokerAddress} reads it. Throws as that does, and `bad_broker_url` for an address that occurs twice.
  */
 export function parseBrokerAddresses(text: string, options: { insecure?: boolean } = {}): BrokerAddress[] {
   const entries = text.split(',').map((entry) => entry.trim());
@@ -105,7 +105,7 @@ interface DirectoryFacts {
 }
 
 /**
- * Returns why a socket in a directory may be somebody else's, or `undefined` if only `user` and root can have put it there.
+ * Returns the reason why a socket in a directory may be somebody else's, or `undefined` if only `user` and root can have put it there.
  */
 export function untrustedDirectory({ uid, mode }: DirectoryFacts, user: number): string | undefined {
   if (uid !== user && uid !== 0) return `it belongs to user ${uid}, and this process runs as user ${user}`;

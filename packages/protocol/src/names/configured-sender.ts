@@ -19,7 +19,7 @@ export function configuredSender(
   return { agent, address: agent, role };
 }
 
-/** Yields the beginnings of the agent ids of configured senders, such as `hook.`. */
+/** Yields the prefixes of the agent ids of configured senders, such as `hook.`. */
 export function* configuredSenderPrefixes(): Generator<string> {
   for (const role of configuredSenderRoles) yield `${role}.`;
 }
@@ -27,8 +27,8 @@ export function* configuredSenderPrefixes(): Generator<string> {
 const configuredSenderAddress = new RegExp(`^(?:${configuredSenderRoles.join('|')})(?![^._#-])`);
 
 /**
- * Tells whether an agent id or address belongs to configured senders, which is so if its first segment, up to the first `.`, `_` or `-`,
- * is one of {@link ConfiguredSenderRole}: `hook.github` and `hook-1` do, and `hooker` does not.
+ * Tells whether an agent id or address belongs to configured senders. It does if its first segment, up to the first `.`, `_` or `-`, is one
+ * of {@link ConfiguredSenderRole}: `hook.github` and `hook-1` do, and `hooker` does not.
  */
 export function isConfiguredSender(address: string): boolean {
   return configuredSenderAddress.test(address);

@@ -29,7 +29,7 @@ function fourDigits(value: number): string {
   );
 }
 
-/** Returns the id under which the reply to a request is always sent, so that one reply is stored however often it is sent. */
+/** Returns the id under which the reply to a request is always sent, so that one reply is stored even if it is sent again. */
 export function replyIdOf(requestId: string): string {
   return `re:${requestId}`;
 }

@@ -1,4 +1,4 @@
-/** Tells whether a role is `operator` or `orchestrator`. No policy applies to these, and they have limits of their own. */
+/** Tells whether a role is `operator` or `orchestrator`. No policy applies to these roles, and they have their own limits. */
 export function isPrivileged(role: string): boolean {
   return role === 'operator' || role === 'orchestrator';
 }

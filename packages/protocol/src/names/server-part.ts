@@ -1,10 +1,10 @@
-/** Returns the part that the name of a server is in the names of its tools: `mcp_{server part}__{tool}`. */
+/** Returns the form that the name of a server has in the names of its tools: `mcp_{server part}__{tool}`. */
 export function serverPart(server: string): string {
   return server.toLowerCase().replace(/[^a-z0-9]/g, '_');
 }
 
 /**
- * Finds two servers whose tools cannot be told apart by name: a pattern such as `mcp_files__*` for the tools of the first would match
+ * Finds two servers whose tools cannot be distinguished by name: a pattern such as `mcp_files__*` for the tools of the first would match
  * tools of the second, too. Returns `undefined` if there are none.
  */
 export function clashingServers(names: readonly string[]): { first: string; second: string } | undefined {
@@ -13,7 +13,7 @@ export function clashingServers(names: readonly string[]): { first: string; seco
     .sort((a, b) => (a.prefix < b.prefix ? -1 : 1));
   for (const [at, { name, prefix }] of sorted.entries()) {
     const next = sorted[at + 1];
-    // All that begin with a prefix come right after it.
+    // All names that begin with a prefix come right after it.
     if (next?.prefix.startsWith(prefix)) return { first: name, second: next.name };
   }
   return undefined;

@@ -1,7 +1,6 @@
 /**
- * Whether `name` matches `pattern`, in which each `*` stands for any run of characters and every other character for
- * itself. The parts between the stars are searched from left to right and never again, so
- * no pattern is slow.
+ * Returns true if `name` matches `pattern`, in which each `*` stands for any run of characters and every other character for itself. The
+ * parts between the stars are searched from left to right and never again, so no pattern is slow.
  */
 export function matchesPattern(pattern: string, name: string): boolean {
   const segments = pattern.split('*');

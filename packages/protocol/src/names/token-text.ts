@@ -37,7 +37,7 @@ const jwtsInText = new RegExp(
   'g',
 );
 
-/** Replaces every token in a text, which may be JSON and stays so: ours, and those of identity providers. */
+/** Replaces every token in a text, ours and those of identity providers. A text that is JSON stays JSON. */
 export function withoutTokens(text: string): string {
   const rest = text.includes('sbx_') ? text.replace(tokensInText, '[token]') : text;
   return rest.includes('eyJ') ? rest.replace(jwtsInText, '$1[token]') : rest;
@@ -94,7 +94,9 @@ export function tokenFileText({ token, url }: TokenFile): string {
   return `${[token, ...(url === undefined ? [] : [url])].join('\n')}\n`;
 }
 
-/** Reads a token file, without what an editor put around its lines. Returns `undefined` if it is none. The address is not checked. */
+/**
+ * Reads a token file, without additions of an editor around its lines. Returns `undefined` for another text. The address is not checked.
+ */
 export function parseTokenFile(text: string): TokenFile | undefined {
   const [, token = '', url] = /^([!-~]+)(?:\s*\n\s*((?:unix|wss?):[^\p{Cc}]+))?$/u.exec(text.trim()) ?? [];
   if (token === '' || token.length > maxTokenLength) return undefined;

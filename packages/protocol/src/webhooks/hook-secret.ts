@@ -4,14 +4,14 @@ export const hookSignatures = ['github', 'standard', 'bearer'] as const;
 /** A way in which the sender of a webhook proves itself. */
 export type HookSignature = (typeof hookSignatures)[number];
 
-/** The least bytes of a secret: shorter ones can be guessed. */
+/** The fewest bytes of a secret: shorter ones can be guessed. */
 const leastBytes = 16;
 
 const standardSecret = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/;
 
 /**
- * Returns the bytes of a webhook's secret. With Standard Webhooks they are the base64 after `whsec_`. Returns what is wrong with a secret
- * that can't be used, in words that do not show any part of it.
+ * Returns the bytes of a webhook's secret. With Standard Webhooks they are the base64 after `whsec_`. If the secret can't be used, returns
+ * its problem, in words that do not show any part of it.
  */
 export function hookSecret(signature: HookSignature, secret: string): { key: Buffer } | { problem: string } {
   const encoded = signature === 'standard' ? standardSecret.exec(secret)?.[1] : undefined;

@@ -385,7 +385,7 @@ export type HoldsKnownFrame = FrameOf<'holds_known'>;
 /** The frame `admin`, which asks for an administrative operation. */
 export type AdminFrame = FrameOf<'admin'>;
 
-/** Refuses a value that nests too deep to be written as JSON like one that is too long. */
+/** Refuses a value that nests too deeply to be written as JSON, in the same way as one that is too long. */
 function isShortJson(value: unknown): boolean {
   try {
     return value !== undefined && JSON.stringify(value).length <= frameLimits.statusLength;

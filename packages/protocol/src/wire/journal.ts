@@ -40,5 +40,5 @@ export const journalBindingSchema = z
 
 /** The generations that a journal claims for an inbox. */
 export type JournalClaim = z.infer<typeof journalClaimSchema>;
-/** The generation to which an inbox is bound, and how far its messages are foreign. */
+/** The generation to which an inbox is bound, and the number up to which its messages are foreign. */
 export type JournalBinding = z.infer<typeof journalBindingSchema>;

@@ -25,7 +25,7 @@ const senderTokenSchema = z
     description: 'The facts about a token that may decide on tool calls.',
   });
 
-/** The token of a sender that may decide on tool calls of others. */
+/** The token of a sender that may decide on tool calls of other agents. */
 export type SenderToken = z.infer<typeof senderTokenSchema>;
 
 /** Accepts the sender of a message. */

@@ -14,8 +14,8 @@ export interface OrchestratorMetric {
 const callSeconds = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
 
 /**
- * Every metric of an orchestrator, by its key in the body of the frame `metrics`. Both that report and what `GET /metrics` shows of it come
- * from here, and the guide and the alerts are held to the names.
+ * Every metric of an orchestrator, by its key in the body of the frame `metrics`. That report and the metrics of `GET /metrics` come from
+ * here, and a test compares the names in the guide and the alerts with it.
  */
 export const orchestratorMetrics = {
   calls: {

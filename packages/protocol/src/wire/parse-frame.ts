@@ -57,7 +57,7 @@ function schemasByType<F>(
   };
 }
 
-/** Parses a header line. Returns its object, or a text that says why it is none. */
+/** Parses a header line. Returns its object, or the reason why it is none. */
 function readObject(header: string): Record<string, unknown> | string {
   let value: unknown;
   try {

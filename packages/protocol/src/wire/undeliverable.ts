@@ -1,6 +1,9 @@
 import { z } from 'zod';
 
-/** The reasons why a request ended without an answer: it expired, it became a dead letter, its inbox was emptied, the token of its sender is gone, or the disk damaged it. */
+/**
+ * The reasons why a request ended without an answer: it expired, it became a dead letter, its inbox was emptied, the token of its sender no
+ * longer exists, or the disk damaged it.
+ */
 export const undeliverableReasons = ['expired', 'dead', 'dropped', 'forbidden', 'damaged'] as const;
 
 /** Accepts the body of an `undeliverable` message. */

@@ -19,7 +19,7 @@ interface Props {
   onDecided: () => void;
 }
 
-/** Shows one call that waits, or waited, with all its arguments. It is decided on here, once all of it can be read. */
+/** Shows one call that waits, or waited, with all its arguments. The person decides here, once all of it can be read. */
 export function ApprovalDetails({ id, verdict, onVerdict, onClose, onDecided }: Props) {
   const { data, error } = useResource<{ approval: Approval }>('approvals/show', { id });
   const approval = data?.approval.id === id ? data.approval : undefined;

@@ -21,7 +21,7 @@ export function ApprovalsView() {
   return <Approvals resource={useResource<ApprovalsPage>('approvals')} />;
 }
 
-/** The tool calls that wait for a person: what they are, and the decisions on them. */
+/** Shows the tool calls that wait for a person, and the decisions on them. */
 export function Approvals({ resource }: { resource: Resource<ApprovalsPage> }) {
   const { id, part = 'waiting' } = route.value.params;
   const { approvals = [] } = resource.data ?? {};
@@ -34,11 +34,11 @@ export function Approvals({ resource }: { resource: Resource<ApprovalsPage> }) {
   const [lastAt, setLastAt] = useState(0);
   if (at >= 0 && at !== lastAt) setLastAt(at);
   const step = (by: number): void => {
-    // The call that was looked at may be decided on: then the one in its place is next.
+    // The person may have decided on the selected call: then the one in its place is next.
     const from = at >= 0 ? at + by : id === undefined ? 0 : lastAt + Math.min(0, by);
     select(waiting[Math.max(0, Math.min(waiting.length - 1, from))]?.id);
   };
-  // A key acts on what is shown: an effect after the paint would leave a moment in which it acts on what was shown before.
+  // A key acts on the shown call. An effect after the paint would leave a moment in which it acts on the one that was shown before.
   useLayoutEffect(() => {
     if (part !== 'waiting') return;
     const onKey = (event: KeyboardEvent): void => {

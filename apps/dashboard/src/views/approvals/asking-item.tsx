@@ -6,7 +6,7 @@ import { StateMark } from '../../parts/state-mark.tsx';
 import { Decide, type Verdict } from './decide.tsx';
 import { ApprovalGist } from './waiting.tsx';
 
-/** A call that waits for a decision, among other things that need a person. It is decided on here if all of it is to be seen. */
+/** Shows a waiting call among other things that need a person. The person decides here if all of it can be shown. */
 export function AskingItem({ of }: { of: Approval }) {
   const [verdict, setVerdict] = useState<Verdict>();
   const isWhole = of.arguments !== undefined && !of.arguments_cut;

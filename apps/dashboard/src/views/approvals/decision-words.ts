@@ -1,7 +1,7 @@
 import type { Approval, DecideReply } from '@signalbox/protocol';
 import { duration } from '../../parts/numbers.ts';
 
-/** Says what became of a decision: what it did, or who was first. */
+/** Returns the result of a decision in words: its effect, or who was first. */
 export function decisionText({ decided, approval, standing }: DecideReply): {
   tone: 'good' | 'bad';
   text: string;
@@ -15,7 +15,7 @@ export function decisionText({ decided, approval, standing }: DecideReply): {
   return { tone: 'good', text: `Approved: ${call} is called${further}` };
 }
 
-/** Says how an approval ended, and why. */
+/** Returns how an approval ended, and why, in words. */
 export function endText({ state, by, reason }: Approval): string {
   const why = reason === undefined ? '' : `: ${reason}`;
   switch (state) {

@@ -28,7 +28,7 @@ const tones: Readonly<Record<Approval['state'], Tone>> = {
   superseded: 'soon',
 };
 
-/** The calls that were decided on, or ended without that, the newest first. */
+/** Shows the calls that were decided on, or ended without a decision, the newest first. */
 export function Ended({
   selected,
   onSelect,
@@ -44,7 +44,7 @@ export function Ended({
   if (!Array.isArray(first.approvals)) return <MissingNote message={first.approvals.missing.message} />;
   const last = older ?? first;
   const further = Array.isArray(older?.approvals) ? older.approvals : [];
-  // The newest page moves on while the older ones stay, so that some are in both.
+  // The newest page moves on while the older ones stay, so some calls are in both.
   const all = new Map([...further, ...first.approvals].map((one) => [one.id, one]));
   const rows = [...all.values()].filter(({ state }) => state !== 'pending');
   rows.sort((a, b) => (b.ended_at ?? 0) - (a.ended_at ?? 0));

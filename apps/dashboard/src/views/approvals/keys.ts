@@ -1,4 +1,4 @@
-/** The keys of the list of calls that wait, and their actions. */
+/** The keys of the list of waiting calls, and their actions. */
 export type ListKey = 'next' | 'before' | 'approve' | 'deny';
 
 const keys: Readonly<Record<string, ListKey>> = {
@@ -10,7 +10,7 @@ const keys: Readonly<Record<string, ListKey>> = {
   d: 'deny',
 };
 
-/** The part of a key press that decides what it does. */
+/** The properties of a key press that decide about its action. */
 export interface PressedKey {
   key: string;
   repeat: boolean;
@@ -21,7 +21,10 @@ export interface PressedKey {
   target: unknown;
 }
 
-/** Returns what a key does. A key that is held down goes through the list, and begins no decision; one for a field is left to it. */
+/**
+ * Returns the action of a key. A key that is held down moves through the list, and begins no decision; a key for a field is left to the
+ * field.
+ */
 export function keyOf({ key, repeat, target, ...press }: PressedKey): ListKey | undefined {
   const does = keys[key];
   if (press.altKey || press.ctrlKey || press.metaKey || press.defaultPrevented) return undefined;

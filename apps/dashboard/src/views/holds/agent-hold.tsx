@@ -5,9 +5,9 @@ import { canAct } from '../../model/session.ts';
 import { ConfirmButton } from '../../parts/confirm-button.tsx';
 import { HoldLine } from './hold-banner.tsx';
 
-/** Says who holds an agent and why, and holds or releases it. A hold on its role, or on everything, is released in the banner. */
+/** Shows the hold on an agent and its reason, and holds or releases it. A hold on its role, or on everything, is released in the banner. */
 export function AgentHold({ of: { agent, roles, on_hold } }: { of: AgentSummary }) {
-  // Of an agent that is not connected nobody says whether a hold on all or on its role means it.
+  // For an agent that is not connected, it is unknown whether a hold on everything or on its role affects it.
   const all = standingHolds.value.filter((hold) => roles.some((role) => isOnAgent(hold, { agent, role })));
   const own = standingHolds.value.filter(({ on, name }) => on === 'agent' && name === agent);
   const shown = on_hold === undefined ? own : all;

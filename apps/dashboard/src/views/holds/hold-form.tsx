@@ -31,7 +31,7 @@ const times: Times = [
   ['other', 'another time is over'],
 ];
 
-/** The form of a new hold, which lies over the page. Its confirmation is the form itself: it needs a reason. */
+/** The form of a new hold, which is shown over the page. It needs no further confirmation, because it asks for a reason. */
 export function HoldForm() {
   const { value } = holdForm;
   return value === undefined ? null : <Form begin={value} />;
@@ -79,7 +79,7 @@ function Form({ begin }: { begin: HoldTarget }) {
       aria-label="Hold"
       onClose={close}
       onKeyDown={(event) => {
-        // The dialog closes by itself; what lies below stays.
+        // Only the dialog closes; the page below stays.
         if (event.key === 'Escape') event.stopPropagation();
       }}
     >
@@ -171,7 +171,7 @@ function Form({ begin }: { begin: HoldTarget }) {
   );
 }
 
-/** Offers the names of the agents and roles that are there now. */
+/** Offers the names of the present agents and roles. */
 function Names({ of }: { of: 'agent' | 'role' }) {
   const { data } = useResource<{ agents: AgentSummary[] }>('agents', {}, { follows: false });
   const agents = (data?.agents ?? []).filter(({ state }) => state !== 'group');

@@ -8,7 +8,7 @@ import { bytes, timeOf } from '../../parts/numbers.ts';
 import { Table } from '../../parts/table.tsx';
 import { Text } from '../../parts/text.tsx';
 
-/** While a backup runs, its progress is read twice a second. */
+/** Returns the milliseconds until the progress of a running backup is read again; `undefined` if none runs. */
 const againIn = ({ state }: BackupState) => (state === 'running' ? 500 : undefined);
 
 /** Makes a backup while everything runs. */

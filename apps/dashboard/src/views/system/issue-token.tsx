@@ -10,10 +10,10 @@ import { Text } from '../../parts/text.tsx';
 
 const hour = 3_600_000;
 
-/** The purpose of a new token: to act for one agent, to do more than that, or a person. */
+/** The purpose of a new token: for one agent, for more than that, or for a person. */
 type Purpose = 'act' | 'more' | 'person';
 
-/** The times for which tokens may be valid, in milliseconds; `null` for no end, `undefined` for as long as the broker lets it. */
+/** The times for which tokens may be valid, in milliseconds; `null` for no end, `undefined` for the longest time that the broker allows. */
 const lifetimes: Readonly<Record<Purpose, readonly (readonly [string, number | null | undefined])[]>> = {
   act: [
     ['30 days', 720 * hour],
@@ -34,7 +34,7 @@ const lifetimes: Readonly<Record<Purpose, readonly (readonly [string, number | n
   ],
 };
 
-/** Says how long a token lives that does more than act for one agent. */
+/** Describes the lifetime of a token that does more than act for one agent. */
 const bounds: Readonly<Record<Exclude<Purpose, 'act'>, string>> = {
   more: 'It does more than act for one agent, so that it also ends when the token is revoked with which you signed in. For one that lasts: signalbox token issue.',
   person:
@@ -141,7 +141,7 @@ function Form({ onIssued }: { onIssued: (token: IssuedToken) => void }) {
   );
 }
 
-/** Shows a new token. When this is closed, nobody can see it again. */
+/** Shows a new token. After it is closed, nobody can see the token again. */
 function Issued({
   of: { id, agent, role, approves, expires_at, token },
   onDone,

@@ -37,10 +37,11 @@ export type AdminResult<Op extends AdminOp> = z.infer<Operations[Op]['result']>;
 let operations: Operations | undefined;
 
 /**
- * Returns every operation of `admin`, by its `op`. The broker's check of parameters, the types of both sides, the reading of results
- * and the page of the protocol come from here. {@link operationPermissions} says who may ask for which.
+ * Returns every operation of `admin`, by its `op`. The broker's check of parameters, the types of both sides, the reading of results and
+ * the page of the protocol come from here. {@link operationPermissions} says which callers may use which operation.
  *
- * The schemas are built at the first call: most processes never ask for an operation, and would pay about 4 ms of processor time at their start.
+ * The schemas are built at the first call: most processes never use an operation, and would pay about 4 ms of processor time at their
+ * start.
  */
 export function adminOperations(): Operations {
   operations ??= describeOperations();

@@ -8,7 +8,7 @@ export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER) {
   return z.int({ error }).min(min, { error }).max(max, { error });
 }
 
-/** Makes the schema of a text that selects something; its refusal names the greatest length. */
+/** Makes the schema of a text that selects something; its refusal names the largest length. */
 export function filterText() {
   const error = `must be a text of at most ${frameLimits.adminTextLength} characters`;
   return z.string({ error }).max(frameLimits.adminTextLength, { error });

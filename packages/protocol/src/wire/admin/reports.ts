@@ -6,7 +6,7 @@ import { filterText, pageLimit, wholeNumber } from './params.ts';
 
 const kindsError = `must be a list of some of ${auditEntryKinds.join(', ')}`;
 
-/** Describes the operations that report what the broker holds and did. */
+/** Describes the operations that report the content and the history of the broker. */
 export function reportOperations() {
   return {
     history: {
