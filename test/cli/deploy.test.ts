@@ -1,8 +1,11 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startTestBroker } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { signalbox } from '../support/cli/command-line.ts';
+import { composeExample, exampleFolder } from '../support/postgres/compose-example.ts';
 
 const deploy = fileURLToPath(new URL('../../deploy/', import.meta.url));
 
@@ -23,6 +26,24 @@ test('The health check of the image passes while a broker is ready on the data d
     code: 1,
     stderr: expect.stringContaining('ENOENT'),
   });
+});
+
+test('The example with several brokers has a right configuration, and names files and volumes that are there.', async () => {
+  const env = { SIGNALBOX_POSTGRES: 'postgres://signalbox:x@postgres-1,postgres-2/signalbox' };
+  const check = await signalbox(['config', 'check', `${exampleFolder}signalbox.yaml`], { env });
+  expect(check).toMatchObject({ code: 0, stderr: '' });
+  const { services, volumes } = composeExample();
+  const mounts = Object.values(services).flatMap((service) => service.volumes);
+  const [files, named] = [
+    mounts.filter((mount) => mount.startsWith('.')),
+    mounts.filter((mount) => !mount.startsWith('.')),
+  ];
+  for (const mount of files) expect(existsSync(join(exampleFolder, mount.split(':')[0]!))).toBe(true);
+  expect(new Set(named.map((mount) => mount.split(':')[0]))).toEqual(new Set(Object.keys(volumes)));
+  const needed = Object.values(services).flatMap((service) => Object.keys(service.depends_on ?? {}));
+  expect(needed.filter((name) => !(name in services))).toEqual([]);
+  const ports = Object.values(services).flatMap((service) => service.ports ?? []);
+  expect(new Set(ports).size).toBe(ports.length);
 });
 
 test('The example configuration of the container is right.', async () => {

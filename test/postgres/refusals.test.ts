@@ -48,8 +48,20 @@ describe.skipIf(serverUrl === undefined)('A PostgreSQL store', () => {
     await expect(open(absent)).rejects.toEqual(refusal('store_unavailable', 'start the server'));
     for (const address of ['postgres://[', 'mysql://localhost/db', 'db.example.com'])
       await expect(open(address)).rejects.toEqual(refusal('store_refused', 'postgres://user:password@host'));
-    for (const name of ['', 'Upper', 'x"y', 'a'.repeat(49)])
+    for (const name of ['', 'Upper', 'x"y', 'pg_own', 'a'.repeat(49)])
       await expect(open(absent, name)).rejects.toEqual(refusal('store_refused', 'broker.store.schema'));
+  });
+
+  it('refuses a schema with tables of another program, and changes nothing', async () => {
+    await using test = await testSchema();
+    await test.sql(`CREATE SCHEMA ${test.schema}`);
+    await test.sql('CREATE TABLE @message (text text)');
+    await expect(openMessages({ ...test })).rejects.toEqual(
+      refusal('store_refused', 'another program', 'broker.store.schema'),
+    );
+    expect(await test.sql(`SELECT tablename FROM pg_tables WHERE schemaname = '${test.schema}'`)).toEqual([
+      { tablename: 'message' },
+    ]);
   });
 
   it('refuses tables of another version, and names both', async () => {

@@ -5,7 +5,9 @@ import { issueToken } from '@signalbox/operator';
 import { installedPostgres } from '@signalbox/store-postgres/temporary-server';
 import { tempDir } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { cleanEnv, startDaemon } from '../support/cli/command-line.ts';
+import { composeExample, exampleFolder, postgresSettings } from '../support/postgres/compose-example.ts';
 import { startPostgres } from '../support/postgres/postgres-server.ts';
 import { serverUrl, testSchema } from '../support/postgres/test-store.ts';
 
@@ -21,11 +23,12 @@ describe.skipIf(serverUrl === undefined)('Two brokers on a primary with a synchr
   it('follow when the primary is killed and the standby promoted, and lose no message with a receipt', async () => {
     // Debian's packages have pg_basebackup.
     const version = installedPostgres(15) && 15;
-    await using primary = (await startPostgres({ ...(version && { version }) }))!;
-    await using standby = await primary.standby('standby_1');
+    const example = composeExample();
+    const settings = postgresSettings(example, 'postgres-1');
+    expect(settings.synchronous_standby_names).toBe('standby_1');
+    await using primary = (await startPostgres({ settings, ...(version && { version }) }))!;
+    await using standby = await primary.standby('standby_1', postgresSettings(example, 'postgres-2'));
     await using admin = await testSchema(primary.url);
-    await admin.sql(`ALTER SYSTEM SET synchronous_standby_names = 'standby_1'`);
-    await admin.sql('SELECT pg_reload_conf()');
     await expect
       .poll(() => admin.sql('SELECT application_name AS name, sync_state FROM pg_stat_replication'))
       .toEqual([{ name: 'standby_1', sync_state: 'sync' }]);
@@ -34,8 +37,6 @@ describe.skipIf(serverUrl === undefined)('Two brokers on a primary with a synchr
     const { one, two, operator } = site;
     const { token } = await issueToken(operator, { agent: 'ann', role: 'worker' });
     const bobs = await issueToken(operator, { agent: 'bob', role: 'worker' });
-    // A broker hears of new agents when one comes to it with its token.
-    await using _bob = await connectBroker({ url: two.url, token: bobs.token, agent: 'bob#first' });
     await using ann = await connectBroker({ url: one.url, token, agent: 'ann#one' });
     await using other = await connectBroker({ url: two.url, token, agent: 'ann#two' });
     expect([ann, other].map(({ welcome }) => welcome.receipt_means)).toEqual(['replicated', 'replicated']);
@@ -66,31 +67,43 @@ describe.skipIf(serverUrl === undefined)('Two brokers on a primary with a synchr
     const read = await readAll(bob);
     expect(new Set(read).size).toBe(read.length);
     expect([...receipts].filter((id) => !read.includes(id))).toEqual([]);
+    const connected = await operator.listConnected({ role: 'orchestrator' });
+    expect(connected).toMatchObject([{ address: 'orchestrator' }]);
     expect(
       await promoted.sql(`SELECT count(*)::int AS living FROM ${schema}.session WHERE NOT is_over`),
     ).toEqual([{ living: 2 }]);
   });
 });
 
-/** Two brokers in processes of their own with one configuration, whose address names the folders of both servers. */
+/**
+ * The brokers and the orchestrator of the example, with its commands and its configuration but for MCP servers. The address names the folders of
+ * both servers.
+ */
 async function startSite(urls: readonly string[]) {
   await using starting = new AsyncDisposableStack();
   const directory = starting.use(await tempDir());
   const hosts = urls.map((url) => new URL(url).searchParams.get('host'));
   const address = `postgres://postgres@localhost/postgres?host=${hosts.join(',')}&target_session_attrs=read-write`;
   const config = join(directory.path, 'signalbox.yaml');
-  writeFileSync(
-    config,
-    `broker: { listen: 127.0.0.1:0, store: { postgres: "\${env:SIGNALBOX_POSTGRES}", schema: ${schema} } }`,
-  );
-  const env = cleanEnv({ SIGNALBOX_POSTGRES: address });
-  const start = async (name: string): Promise<Ready> => {
+  const { mcpServers: _, ...document } = parse(readFileSync(`${exampleFolder}signalbox.yaml`, 'utf8'));
+  const limits = { senderToRecipient: { messages: 10_000 } };
+  writeFileSync(config, JSON.stringify({ ...document, broker: { ...document.broker, limits } }));
+  const env = cleanEnv({ SIGNALBOX_POSTGRES: address, SIGNALBOX_CONFIG: config });
+  const { services } = composeExample();
+  const start = async (service: string, changes: Record<string, string>, more: string[] = []) => {
+    const command = services[service]!.command.map((word) => changes[word] ?? word);
+    return starting.use(await startDaemon([...command, ...more], { env })).ready as Ready;
+  };
+  const dataOf = (name: string) => {
     const data = join(directory.path, name);
     mkdirSync(data, { mode: 0o700 });
-    const broker = starting.use(await startDaemon(['broker', '--config', config, '--data', data], { env }));
-    return broker.ready as Ready;
+    return { '/var/lib/signalbox': data };
   };
-  const [one, two] = [await start('one'), await start('two')];
+  const [first, second] = [dataOf('broker-1'), dataOf('broker-2')];
+  const one = await start('broker-1', first, ['--listen', '127.0.0.1:0']);
+  const two = await start('broker-2', second, ['--listen', '127.0.0.1:0']);
+  const addresses = { 'ws://broker-1:7420,ws://broker-2:7420': `${one.url},${two.url}` };
+  await start('orchestrator-1', { ...first, ...addresses });
   const operator = await connectBroker({
     url: one.url,
     token: readFileSync(one.operatorTokenFile, 'utf8').trim(),

@@ -178,7 +178,7 @@ test('A store names a database of PostgreSQL, and has a schema and a name that n
     problemsOf('broker:\n  store:\n    postgres: mysql://db/x\n    schema: My Schema\n    name: Broker 1\n'),
   ).toEqual([
     '3: broker.store.postgres: is no address of a database: it does not begin with postgres://; write postgres://user:password@host:port/database',
-    '4: broker.store.schema: must be lower-case letters, digits and _ (at most 48), beginning with a letter, as in signalbox',
+    '4: broker.store.schema: must be lower-case letters, digits and _ (at most 48), beginning with a letter and not with pg_, as in signalbox',
     '5: broker.store.name: must be lower-case letters, digits and _.- (at most 64), beginning with a letter or a digit, as in broker-1',
   ]);
   expect(

@@ -12,8 +12,7 @@ export function postgresStores(
   { postgres: url, direct, schema, name }: NonNullable<Config['broker']['store']>,
 ): StoresElsewhere {
   return {
-    noBackup:
-      'messages, tokens and the audit log are in PostgreSQL, and this command copies files: make the backup with pg_dump or pg_basebackup',
+    noBackup: `messages, tokens and the audit log are in PostgreSQL, and this command copies files: make the backup with pg_dump --schema=${schema}, or with pg_basebackup`,
     async open(settings) {
       // Only who names a database loads its driver.
       const { openPostgresStores } = await import('@signalbox/store-postgres');

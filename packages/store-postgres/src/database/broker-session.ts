@@ -139,7 +139,7 @@ export class BrokerSession implements Session {
 function inUse(place: string, broker: string, { aliveMs }: SessionRow): StoreError {
   return new StoreError(
     'store_in_use',
-    `${place}: another broker with the name '${broker}' uses it and lives. Give each broker a name of its own in broker.store.name, or leave that out. If the other one was killed, it counts as alive for another ${Math.ceil(aliveMs / 1000)} seconds; start this one again then.`,
+    `${place}: another broker with the name '${broker}' uses it and lives. Give each broker a name of its own in broker.store.name; or, if the data directory is a copy of that of the other one, remove owner.id from it. If the other one was killed, it counts as alive for another ${Math.ceil(aliveMs / 1000)} seconds; start this one again then.`,
   );
 }
 

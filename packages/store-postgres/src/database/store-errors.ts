@@ -67,8 +67,8 @@ export function isGoneTable(thrown: unknown): boolean {
 /** Disk full, out of memory for a shared table, and a quota of the system. */
 const noRoomCodes = new Set(['53100', '53000', '53400']);
 
-/** Wrong password or user, no such database, lacking rights, no TLS. */
-const refusedCodes = new Set(['28000', '28P01', '3D000', '42501', '0A000']);
+/** Wrong password or user, no such database, lacking rights, no TLS, other tables. */
+const refusedCodes = new Set(['28000', '28P01', '3D000', '42501', '0A000', '42P07']);
 
 function storeErrorCode(thrown: unknown): StoreErrorCode {
   if (thrown instanceof ConnectionLost) return 'store_unavailable';
@@ -107,5 +107,6 @@ const refusedAdvice: Readonly<Record<string, string>> = {
   '28000': wrongUser,
   '28P01': wrongUser,
   '3D000': ' Make the database with: createdb NAME; or name another one in broker.store.postgres.',
+  '42P07': ' The schema has tables of another program: name another one in broker.store.schema.',
   '42501': ' The user must own the schema, or be allowed to make it: GRANT CREATE ON DATABASE name TO user.',
 };

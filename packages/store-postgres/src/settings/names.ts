@@ -6,8 +6,9 @@ interface NameRule {
 
 /** The rule for schemas, whose names need no quotes in SQL. */
 export const schemaNames: NameRule = {
-  pattern: /^[a-z][a-z0-9_]{0,47}$/,
-  problem: 'must be lower-case letters, digits and _ (at most 48), beginning with a letter, as in signalbox',
+  pattern: /^(?!pg_)[a-z][a-z0-9_]{0,47}$/,
+  problem:
+    'must be lower-case letters, digits and _ (at most 48), beginning with a letter and not with pg_, as in signalbox',
 };
 
 /** The rule for names of brokers. */

@@ -23,9 +23,9 @@ export interface PostgresServer extends AsyncDisposable {
   start(settings?: Readonly<Record<string, string>>): Promise<void>;
   /**
    * Makes a standby that follows this server under a name: with `pg_basebackup`, or, where that is not installed, from a copy of the data of
-   * this server, which is restarted for it.
+   * this server, which is restarted for it. Its settings are those of this server unless it has its own.
    */
-  standby(name: string): Promise<PostgresServer>;
+  standby(name: string, settings?: Readonly<Record<string, string>>): Promise<PostgresServer>;
 }
 
 export interface PostgresOptions {
@@ -115,7 +115,7 @@ async function runServer(
     data,
     stop,
     start,
-    standby: async (name) => {
+    standby: async (name, own = settings) => {
       const other = await makeHome(binaries, directory, name);
       if (binaries.basebackup !== undefined) {
         const arguments_ = ['-D', join(other, 'data'), '-d', `host=${home} user=postgres`, '-c', 'fast'];
@@ -129,7 +129,7 @@ async function runServer(
       const primary = `host=${home} user=postgres application_name=${name}`;
       return runServer(binaries, other, {
         directory,
-        settings: { ...settings, primary_conninfo: primary },
+        settings: { ...own, primary_conninfo: primary },
         removed: async () => {},
       });
     },
