@@ -1,3 +1,4 @@
+import { openPostgresStores } from '@signalbox/store-postgres';
 import { describe, expect, it } from 'vitest';
 import { openMessages, serverUrl, testSchema } from '../support/postgres/test-store.ts';
 import { startTransactionPooler } from '../support/postgres/transaction-pooler.ts';
@@ -32,5 +33,25 @@ describe.skipIf(serverUrl === undefined)('A PostgreSQL store', () => {
     expect(await store.stats('inbox')).toMatchObject({ pending: 0 });
     expect((await store.history({ since: 0, limit: 99 })).entries).toHaveLength(40);
     expect(pooler.moves).toBeGreaterThan(20);
+  });
+
+  it('listens behind a pooler only at the server that has an address of its own, and wakes others without it', async () => {
+    await using schema = await testSchema();
+    await using pooler = await startTransactionPooler(schema.url);
+    const listening = async () => {
+      const channel = `LISTEN sbx_${schema.schema}_%`;
+      return (await schema.sql(`SELECT query FROM pg_stat_activity WHERE query LIKE '${channel}'`)).length;
+    };
+    const open = (broker: string, direct?: string) =>
+      openPostgresStores({ ...schema, url: pooler.url, broker, direct });
+    await using one = await open('one');
+    expect(await listening()).toBe(0);
+    await using other = await open('other', schema.url);
+    expect(await listening()).toBe(1);
+    const heard = Promise.withResolvers<string>();
+    one.cluster.listen({ wake: heard.resolve, freed() {}, lost() {}, told() {} });
+    await one.cluster.take('bob');
+    await other.inboxes.commit({ ...none, messages: [{ ...message('a'), inbox: 'bob' }] });
+    expect(await heard.promise).toBe('bob');
   });
 });

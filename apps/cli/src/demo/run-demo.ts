@@ -57,7 +57,7 @@ export async function runDemo(flags: DemoFlags): Promise<void> {
     say(
       '',
       `All ${findings.length} points held, in ${seconds} s. Nothing was left running.`,
-      `Next: docs/guide/${isShared ? 'postgresql' : 'five-minutes'}.md.`,
+      `Next: docs/guide/${isShared ? 'several-brokers' : 'five-minutes'}.md.`,
     );
   }
 }
