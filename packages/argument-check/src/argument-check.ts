@@ -11,7 +11,7 @@ import { OutOfSteps, StepMeter } from './validator/step-meter.ts';
 
 /** Checks the arguments of calls of one tool. */
 export interface ArgumentCheck {
-  /** The reason why nothing can be checked, for example that the schema refers outside itself. All arguments pass then. */
+  /** The reason why no argument can be checked, for example that the schema refers outside itself. All arguments pass then. */
   readonly problem: string | undefined;
   /** Patterns that can't be matched in linear time. Only these are left unchecked. */
   readonly unchecked: readonly string[];
@@ -92,7 +92,7 @@ class SchemaCheck {
     return { error: argumentError(this.#graph, args, coerced, this.#findings(coerced)) };
   }
 
-  /** Tells whether the arguments fit; `undefined` if it would cost too much to find out. */
+  /** Tells whether the arguments fit; `undefined` if the check would cost too much. */
   #accepts(args: Record<string, unknown>): boolean | undefined {
     return this.#within(maxSteps.validate, () => this.#validator.accepts(this.#validator.root, args));
   }
@@ -113,7 +113,7 @@ class SchemaCheck {
     return { violations: first.flatMap((error) => violationOf(error) ?? []), isCut: true };
   }
 
-  /** Returns what `work` returns; `undefined` if that takes more steps, or nests too deeply. */
+  /** Returns the result of `work`; `undefined` if that takes more steps, or nests too deeply. */
   #within<T>(steps: number, work: () => T): T | undefined {
     this.#meter.refill(steps);
     try {

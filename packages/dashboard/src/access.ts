@@ -13,15 +13,15 @@ export interface SignedIn {
   expiresAt: number;
 }
 
-/** The broker, as the dashboard needs it. */
+/** The broker, with the functions that the dashboard needs. */
 export interface BrokerAccess {
   /** The origins under which the page is reached. */
   origins(): readonly string[];
-  /** Begins a session for a code. Resolves with `undefined` if the code is not good. */
+  /** Begins a session for a code. Resolves with `undefined` if the code is not valid. */
   signIn(code: string): Promise<SignedIn | undefined>;
   /** Ends a session. */
   signOut(token: string): Promise<void>;
-  /** Returns the session that a token belongs to, if it is still good. */
+  /** Returns the session that a token belongs to, if it is still valid. */
   sessionOf(token: string): Omit<SignedIn, 'token'> | undefined;
   /** Connects to the broker with the token of a session. */
   connect(session: SignedIn): Promise<BrokerClient>;

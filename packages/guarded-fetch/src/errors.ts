@@ -25,9 +25,9 @@ export function tooLarge(host: string, maxBytes: number): SignalboxError {
 }
 
 /**
- * Translates what undici has thrown for a request. It returns our own refusal, if undici has wrapped one; `not_sent` for a
- * request that undici refused before anything went to the network, for example because of its port; `redirect_failed` for a
- * failure after a redirect; or else what was thrown.
+ * Translates an error of undici for a request. It returns our own refusal, if undici has wrapped one; `not_sent` for a request that undici
+ * refused before anything was sent, for example because of its port; `redirect_failed` for a failure after a redirect; and any other error
+ * unchanged.
  */
 export function requestError(thrown: unknown, url: URL, hop: number, wasTried: boolean): unknown {
   const refusal =

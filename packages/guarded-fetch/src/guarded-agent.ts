@@ -12,7 +12,7 @@ export type Lookup = (hostname: string) => Promise<readonly string[]>;
 
 /** Sends single requests, without following redirects, over guarded connections. */
 export interface GuardedAgent {
-  /** Sends one request. `onTried` is called before anything goes to the network. */
+  /** Sends one request. `onTried` is called before any byte goes to the network. */
   send(hop: Hop, signal: AbortSignal | null, onTried: () => void): Promise<Response>;
   /** Closes all connections, and breaks off the requests on them. */
   close(): Promise<void>;

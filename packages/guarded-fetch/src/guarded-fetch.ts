@@ -39,7 +39,7 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
   const { maxResponseBytes = 8 * 1024 * 1024, lookup = lookUpAll } = options;
   const allows = hostMatcher(options.allowHosts ?? []);
   let opening: Promise<GuardedAgent> | undefined;
-  // Loaded when it is needed: undici is slow to load, and most processes never fetch anything.
+  // Loaded when it is needed: undici is slow to load, and most processes fetch nothing.
   const openAgent = async () => {
     const { openGuardedAgent } = await import('./guarded-agent.ts');
     return openGuardedAgent(allows, lookup);
@@ -93,7 +93,7 @@ async function readRequest(input: string | URL | Request, init: GuardedInit) {
   checkUrl(url, 0);
   const { secretHeaders = [], ...rest } = init;
   const request = new Request(isRequest ? input : url, rest);
-  // Read as a whole, so that a redirect can send it again.
+  // The body is read as a whole, so that a redirect can send it again.
   const body = request.body ? await request.arrayBuffer() : null;
   const first: Hop = { url, method: request.method, headers: request.headers, body };
   const signal = init.signal ?? (isRequest ? input.signal : null);

@@ -6,9 +6,9 @@ export type HostMatcher = (hostname: string, port: number) => boolean;
 
 interface HostPattern {
   host: RegExp;
-  /** A pattern of digits, such as `10.*`, means addresses only; the name `10.example.com` is none. */
+  /** A pattern of digits, such as `10.*`, means addresses only; the name `10.example.com` is not an address. */
   addressesOnly: boolean;
-  /** Every port, if it is `undefined`. */
+  /** The port; `undefined` for every port. */
   port: number | undefined;
 }
 

@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
-/** RFC 8215. Where the IPv4 address stands in it depends on the network, so these addresses can't be judged. */
+/** RFC 8215. The network decides where the IPv4 address is in it, so these addresses can't be checked. */
 const localTranslation = ipaddr.IPv6.parseCIDR('64:ff9b:1::/48');
 
 /**

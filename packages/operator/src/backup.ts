@@ -13,8 +13,8 @@ export type BackupJournal = NonNullable<BackupManifest['journal']>;
 const journalTimeoutMs = 120_000;
 
 /**
- * Has the broker copy what it keeps into an absent or empty directory of its machine, and resolves when it has. The backup is given up
- * when the client is closed before {@link finishBackup}. Rejects with `backup_failed`.
+ * Makes the broker copy its data into an absent or empty directory of its machine, and resolves when it has. The backup is given up when
+ * the client is closed before {@link finishBackup}. Rejects with `backup_failed`.
  */
 export async function beginBackup(
   client: BrokerClient,
@@ -29,7 +29,7 @@ export async function beginBackup(
   }
 }
 
-/** Has an orchestrator copy its journal into a backup. Rejects with the orchestrator's error, and with `no_consumer` if none runs. */
+/** Makes an orchestrator copy its journal into a backup. Rejects with the orchestrator's error, and with `no_consumer` if none runs. */
 export async function addJournal(
   client: BrokerClient,
   orchestrator: string,
@@ -41,7 +41,7 @@ export async function addJournal(
   return journal;
 }
 
-/** Has the broker write the manifest, which makes a backup of the directory. */
+/** Makes the broker write the manifest, which turns the directory into a backup. */
 export async function finishBackup(
   client: BrokerClient,
   journal: BackupJournal | undefined,

@@ -1,7 +1,7 @@
 import type { BrokerClient } from '@signalbox/client';
 import type { AdminResult } from '@signalbox/protocol';
 
-/** A webhook of a broker, and what came in by it since the broker started. Times are epoch milliseconds. */
+/** A webhook of a broker, and its deliveries since the broker started. Times are epoch milliseconds. */
 export type WebhookReport = AdminResult<'hooks'>['hooks'][number];
 
 /** Lists the webhooks of a broker. */

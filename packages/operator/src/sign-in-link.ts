@@ -5,6 +5,6 @@ export async function makeSignInLink(
   client: BrokerClient,
 ): Promise<{ links: string[]; expiresInMs: number }> {
   const { code, urls, expires_in_ms } = await client.admin('sign_in_link', {});
-  // Browsers keep the part behind # to themselves: it is in no log of a proxy.
+  // Browsers never send the part behind #: it is in no log of a proxy.
   return { links: urls.map((url) => `${url}#code=${code}`), expiresInMs: expires_in_ms };
 }

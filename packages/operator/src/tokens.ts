@@ -9,17 +9,17 @@ export type IssuedToken = AdminResult<'token_issue'>;
 export type ListedToken = AdminResult<'token_list'>['tokens'][number];
 
 /**
- * Tells whether a person has to renew a token. The sessions of browsers end by themselves, and the supervisor of an agent renews the
- * tokens that it issues for it with a minting token.
+ * Tells whether a person has to renew a token. Sessions of browsers end by themselves, and the supervisor of an agent renews the tokens
+ * that it issues with a minting token.
  */
 export function isRenewedByHand(token: ListedToken): boolean {
   return !token.session && (token.parent_id === undefined || doesMoreThanAct(token));
 }
 
 /**
- * Issues a token for an agent, or with a pattern a minting token, whose tokens may have one of `roles`, or only `role`. With `approves` it
- * decides on tool calls of these roles. It is valid for `ttlMs`, or for ever with `null`. Without it the broker decides: an agent's token is valid
- * for 30 days.
+ * Issues a token for an agent, or with a pattern a minting token, whose tokens may have one of `roles`, or only `role`. With `approves` the
+ * token decides on tool calls of these roles. It is valid for `ttlMs`, or for ever with `null`. Without `ttlMs` the broker decides: an
+ * agent's token is valid for 30 days.
  */
 export async function issueToken(
   client: BrokerClient,
@@ -46,8 +46,8 @@ export async function listTokens(client: BrokerClient): Promise<ListedToken[]> {
 }
 
 /**
- * Revokes all tokens of an agent, those that minting tokens issued for it included, and returns their ids. For a pattern such as `ci-*`:
- * the minting tokens with that pattern, and the tokens that they issued. Rejects with `unknown_token` if there are none.
+ * Revokes all tokens of an agent, also those that minting tokens issued for it, and returns their ids. For a pattern such as `ci-*`, it
+ * revokes the minting tokens with that pattern and the tokens that they issued. Rejects with `unknown_token` if there are none.
  */
 export async function revokeAgentTokens(client: BrokerClient, agent: string): Promise<string[]> {
   return (await client.admin('token_revoke_agent', { agent })).ids;

@@ -1,9 +1,9 @@
-/** No reply may nest nearly as deep, and data that did could exhaust the stack. */
+/** The deepest level that is read. No reply nests nearly as deep, and data that did could exhaust the stack. */
 const maxDepth = 1000;
 
 /**
- * Returns JSON data in which `change` has replaced every text, names of fields included. Values below 1000 levels become `null`. Data
- * in which nothing changes is returned as it is, not copied.
+ * Returns JSON data in which `change` has replaced every text, also names of fields. Values below 1000 levels become `null`. Unchanged data
+ * is returned as the same object.
  */
 export function withTexts<T>(data: T, change: (text: string) => string): T {
   return changed(data, change, maxDepth) as T;

@@ -1,9 +1,9 @@
-/** JSON in JSON in JSON has seven backslashes before a quote; more are not followed, so that no text takes long to search. */
+/** JSON in JSON in JSON has seven backslashes before a quote. More are not followed, so that no text takes long to search. */
 const mostBackslashes = 7;
 const backslashes = `\\\\{1,${mostBackslashes}}`;
-/** A row of backslashes is tried from its beginning only; otherwise a text of nothing else would take long. */
+/** A row of backslashes is matched from its beginning only; otherwise a text of backslashes alone would take long. */
 const firstBackslashes = `(?<!\\\\)${backslashes}`;
-/** A percent sign may itself be escaped, in a URL that stands in the query of another one; three times are followed. */
+/** A percent sign may itself be escaped, in a URL in the query of another one; three levels are followed. */
 const percent = '%(?:25){0,3}';
 const shortEscapes: Readonly<Record<string, string>> = {
   '\b': 'b',
@@ -17,8 +17,8 @@ const shortEscapes: Readonly<Record<string, string>> = {
 export const mayHoldEscapes = /[\\%]/;
 
 /**
- * Makes an expression that finds these values also where single characters of them are escaped, as JSON (`\/`, `\u0026`) and URLs
- * (`%2f`) allow and nobody has to.
+ * Makes an expression that finds these values also if single characters of them are escaped, as JSON (`\/`, `\u0026`) and URLs (`%2f`)
+ * allow.
  */
 export function spellingsOf(values: readonly string[]): RegExp {
   return new RegExp(values.map(spellingOfText).join('|'), 'g');

@@ -1,4 +1,4 @@
-/** The `auth` of an HTTP server in the configuration. Secrets are values here; references to them are resolved before. */
+/** The `auth` of an HTTP server in the configuration. It holds the secrets themselves; references to them are resolved before. */
 export type ServerAuth = BearerAuth | ClientCredentialsAuth | TokenExchangeAuth | AuthorizationCodeAuth;
 
 /** A fixed token, sent as `Authorization: Bearer`. */
@@ -15,7 +15,7 @@ export interface OAuthClient {
   clientId?: string;
   clientSecret?: string;
   scope?: string;
-  /** The resource indicator (RFC 8707): what the server says, or else its URL, unless given. If it is empty, none is sent. */
+  /** The resource indicator (RFC 8707): the one that the server names, or else its URL, unless given. If it is empty, none is sent. */
   resource?: string;
 }
 

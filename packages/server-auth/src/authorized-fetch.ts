@@ -4,9 +4,8 @@ import { insufficientScope } from './oauth/challenge.ts';
 type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
 /**
- * Returns a `fetch` that sends the access token along, and asks once for a new token when the server answers 401: a
- * request that is answered so was not run. Rejects with the authorizer's errors, and with `auth_failed` for a missing
- * scope.
+ * Returns a `fetch` that sends the access token, and asks once for a new token when the server answers 401: a request with that answer was
+ * not run. Rejects with the authorizer's errors, and with `auth_failed` for a missing scope.
  */
 export function authorizedFetch(authorizer: Authorizer, send: Fetch = fetch): Fetch {
   return async (url, init = {}) => {
@@ -34,7 +33,7 @@ export function authorizedFetch(authorizer: Authorizer, send: Fetch = fetch): Fe
   };
 }
 
-/** A stream is gone once it was read. */
+/** A stream can be read only once. */
 function canBeSentAgain(body: RequestInit['body']): boolean {
   return !(body instanceof ReadableStream);
 }

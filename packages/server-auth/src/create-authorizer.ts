@@ -21,7 +21,7 @@ export interface AuthorizerOptions {
   log: (event: AuthEvent) => void;
 }
 
-/** Creates the access to a server as its configuration says. Nothing is requested until a header is asked for. */
+/** Creates the access to a server by its configuration. Nothing is requested until a header is needed. */
 export function createAuthorizer(options: AuthorizerOptions): Authorizer {
   const { server, auth, now = () => performance.now(), log } = options;
   if (auth.type === 'bearer') return new FixedTokenAuthorizer(auth.token);

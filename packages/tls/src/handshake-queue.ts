@@ -6,24 +6,24 @@ export interface HandshakeQueueOptions {
   perSecond: number;
   /** Returns monotonic milliseconds. */
   monotonic: () => number;
-  /** Calls `work` after so many milliseconds; with 0 in a later turn of the event loop. */
+  /** Calls `work` after this many milliseconds; with 0 in a later turn of the event loop. */
   after: (ms: number, work: () => void) => void;
 }
 
-/** The part of a second whose handshakes may be begun at once. */
+/** The time whose handshakes may be begun at once, as a part of a second. */
 const burstPart = 0.02;
 
-/** A handshake that waits. It returns false if it is not needed any more, as its client has left. */
+/** A waiting handshake. It returns false if it is not needed any more, because its client has left. */
 type Begin = () => boolean;
 
 /**
- * Begins handshakes at a bounded rate, one in a turn of the event loop, since each takes about a millisecond of the processor. Those
- * that wait take turns by the address of their clients, so that a flood from one address delays that address.
+ * Begins handshakes at a bounded rate, one in a turn of the event loop, since each takes about a millisecond of the processor. Waiting
+ * handshakes take turns by the address of their clients, so that a flood from one address delays only that address.
  */
 export class HandshakeQueue {
   readonly #options: HandshakeQueueOptions;
   readonly #budget: Budget;
-  /** Those that wait, by the group of their address. The group whose turn is next comes first. */
+  /** The waiting handshakes by the group of their address. The group whose turn is next comes first. */
   readonly #waiting = new Map<string, Begin[]>();
   #isDue = false;
 
@@ -65,7 +65,7 @@ export class HandshakeQueue {
     if (this.#waiting.size > 0) this.#runAfter(0);
   }
 
-  /** Takes the next one out. Its group goes behind the others. */
+  /** Takes the next handshake out. Its group goes behind the others. */
   #next(): Begin | undefined {
     const [first] = this.#waiting;
     if (!first) return undefined;

@@ -7,12 +7,12 @@ import type { TlsPair } from './tls-pair.ts';
 /** The options of a {@link TlsFront}. */
 export interface TlsFrontOptions {
   pair: TlsPair;
-  /** The time in which a connection must be encrypted. */
+  /** The time in which a connection must be encrypted, in milliseconds. */
   handshakeTimeoutMs: number;
   handshakesPerSecond: number;
   /** Returns monotonic milliseconds. */
   monotonic: () => number;
-  /** Called with a connection that is encrypted now, and the socket below it that was accepted. */
+  /** Called with a connection that is encrypted now, and the accepted socket below it. */
   onSecure: (socket: TLSSocket, raw: Socket) => void;
 }
 
@@ -25,8 +25,8 @@ const plainText =
 const plainAnswer = `HTTP/1.1 426 Upgrade Required\r\nupgrade: TLS/1.2, HTTP/1.1\r\nconnection: upgrade, close\r\ncontent-type: text/plain\r\ncontent-length: ${plainText.length}\r\n\r\n${plainText}`;
 
 /**
- * Encrypts connections that a server accepted. A connection that begins in plain text is told so. Handshakes are begun only when
- * their first bytes are there, and at a bounded rate.
+ * Encrypts connections that a server accepted. A connection that begins in plain text gets an answer that says so. Handshakes are begun
+ * only when their first bytes have come, and at a bounded rate.
  */
 export class TlsFront {
   readonly #options: TlsFrontOptions;
@@ -58,7 +58,7 @@ export class TlsFront {
     });
   }
 
-  /** Uses another pair for the connections that come from now on. Throws if it can't be used. */
+  /** Uses another pair for new connections. Throws if the pair can't be used. */
   setPair(pair: TlsPair): void {
     this.#server.setSecureContext(settingsOf(pair));
   }

@@ -9,16 +9,16 @@ export interface TlsPair {
   key: string;
 }
 
-/** Certificates are renewed this long before they end. */
+/** Certificates should be renewed this long before they expire, in milliseconds. */
 const renewMs = 14 * 24 * 60 * 60 * 1000;
 
-/** The time in which a certificate is good, in epoch milliseconds. */
+/** The time in which a certificate is valid, in epoch milliseconds. */
 export interface CertificateLife {
   begins: number;
   ends: number;
 }
 
-/** Returns why a pair can't be used at all, or `undefined`. The text never holds a part of the key. */
+/** Returns the reason why a pair can't be used at all, or `undefined`. The text never holds a part of the key. */
 export function pairProblem(pair: TlsPair): string | undefined {
   const { cert, key } = pair;
   let certificate: X509Certificate;
@@ -51,24 +51,24 @@ function mismatchText({ cert, key }: TlsPair, first: X509Certificate): string {
     : `the key does not belong to the certificate of ${subjectOf(first)}`;
 }
 
-/** Returns from when to when the certificate of a pair is good. */
+/** Returns the beginning and the end of the validity of a pair's certificate. */
 export function certificateLife({ cert }: Pick<TlsPair, 'cert'>): CertificateLife {
   const { validFrom, validTo } = new X509Certificate(cert);
   return { begins: Date.parse(validFrom), ends: Date.parse(validTo) };
 }
 
-/** Says why a certificate is not good at a time, in epoch milliseconds. Returns `undefined` if it is. */
+/** Returns the reason why a certificate is not valid at a time, in epoch milliseconds; `undefined` if it is. */
 export function lifeProblem({ begins, ends }: CertificateLife, now: number): string | undefined {
   if (now >= ends) return `expired on ${new Date(ends).toISOString()}`;
   return now < begins ? `is good from ${new Date(begins).toISOString()} only` : undefined;
 }
 
-/** Tells whether a certificate ends so soon that it should have been renewed: within 14 days. */
+/** Tells whether a certificate expires so soon that it should have been renewed: within 14 days. */
 export function endsSoon({ ends }: CertificateLife, now: number): boolean {
   return ends - now < renewMs;
 }
 
-/** Describes whose certificate it is and until when it is good, and tells whether it is good at a time, in epoch milliseconds. */
+/** Describes the names and the end of a certificate, and tells whether it is valid at a time, in epoch milliseconds. */
 export function checkCertificate(pair: Pick<TlsPair, 'cert'>, now: number): { ok: boolean; detail: string } {
   const life = certificateLife(pair);
   const problem = lifeProblem(life, now);
@@ -82,8 +82,8 @@ function subjectOf({ subject, subjectAltName }: X509Certificate): string {
 }
 
 /**
- * Returns the name under which clients reach a server with this certificate: `host` if the certificate names it, else the first name of
- * the certificate that is no pattern, else `host`.
+ * Returns the name under which clients reach a server with this certificate: `host` if the certificate names it, else the first name of the
+ * certificate that is not a pattern, else `host`.
  */
 export function nameFor(host: string, { cert }: TlsPair): string {
   const certificate = new X509Certificate(cert);

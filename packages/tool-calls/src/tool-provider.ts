@@ -9,13 +9,13 @@ export interface ToolProblem {
   isWithheld?: true;
 }
 
-/** A source of tools that is no MCP server, for example the capability files. */
+/** A source of tools that is not an MCP server, for example the capability files. */
 export interface ToolProvider {
   /** The name that stands in place of a server's name in routes and reports. */
   readonly name: string;
   /** Returns the tools under their final names, which belong to no server; the same array until something changes. */
   tools(): readonly Tool[];
-  /** Returns what could not be offered, and why. */
+  /** Returns the problems: what could not be offered, and why. */
   problems(): readonly ToolProblem[];
   /** Calls one of {@link tools}. Never rejects. */
   call(tool: string, args: Record<string, unknown>, options: CallOptions): Promise<ToolCallResult>;

@@ -1,7 +1,7 @@
 import { parseTraceparent } from './trace-parent.ts';
 import type { SpanAttributes, TracedSpan, Tracing } from './tracing.ts';
 
-/** A message as its spans describe it. Its body is no part of that. */
+/** The parts of a message that its spans describe. They never include its body. */
 export interface TracedMessage {
   id: string;
   kind: string;
@@ -12,7 +12,7 @@ export interface TracedMessage {
   traceparent?: string | undefined;
 }
 
-/** A message that its consumer has. */
+/** A message that its consumer has received. */
 export interface ReceivedMessage extends TracedMessage {
   /** The trace context of the first attempt, if this is another one. */
   first_attempt?: string | undefined;
@@ -33,7 +33,7 @@ export function beginSend(
   return tracing.begin({ ...messageSpan('send', message, client), kind: 'producer', parent, links });
 }
 
-/** Begins the span of a message that `client` hands to `active`, the span of who asked for it. */
+/** Begins the span of a message that `client` hands to `active`, the span of the code that asked for it. */
 export function beginReceive(
   tracing: Tracing,
   message: ReceivedMessage,
@@ -52,7 +52,7 @@ export function beginProcess(tracing: Tracing, message: ReceivedMessage, client:
   return tracing.begin({ ...messageSpan('process', message, client), kind: 'consumer', parent, links });
 }
 
-/** Makes name and attributes by the conventions for messaging. Sub-inboxes are many, so the name holds the agent alone. */
+/** Makes name and attributes by the conventions for messaging. There are many sub-inboxes, so the name holds only the agent. */
 function messageSpan(
   operation: 'send' | 'receive' | 'process',
   { id, kind, to, correlation_id: conversation }: TracedMessage,

@@ -5,15 +5,15 @@ import type { Tracing } from './tracing.ts';
 const registry = Symbol.for('opentelemetry.js.api.1');
 
 /**
- * Returns the tracing of this process, if an SDK of OpenTelemetry has registered a tracer provider by now; `undefined` if not. Then
- * not even OpenTelemetry's API is loaded, which takes longer than many a command. `scope` names who makes the spans.
+ * Returns the tracing of this process if an SDK of OpenTelemetry has registered a tracer provider already, else `undefined`. In that case
+ * OpenTelemetry's API is not loaded, which would take longer than many commands. `scope` names the code that makes the spans.
  */
 export async function openTracing(scope: { name: string; version?: string }): Promise<Tracing | undefined> {
   if (!(registry in globalThis)) return undefined;
   const api = await import('@opentelemetry/api');
   const provider = api.trace.getTracerProvider();
   const { name, version } = scope;
-  // The provider that stands in until one is registered is the only one that has a way to say so.
+  // Only the provider that is there before one is registered can say so.
   const tracer =
     provider instanceof api.ProxyTracerProvider
       ? provider.getDelegateTracer(name, version)

@@ -1,8 +1,8 @@
 import type { SpanAttributes, TracedSpan, Tracing } from './tracing.ts';
 
-/** A call of a tool of an MCP server, as its span describes it. Its arguments and its result are no part of that. */
+/** The parts of a tool call that its span describes. They never include its arguments and its result. */
 export interface TracedToolCall {
-  /** The name of the tool. One that no tool can have, as a model may make it up, is left out. */
+  /** The name of the tool. A name that no tool can have is left out: a model may have made it up. */
   tool: unknown;
   /** The transport of the MCP connection: `pipe` for standard input and output. */
   transport: 'pipe' | 'tcp';

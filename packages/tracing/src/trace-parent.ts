@@ -1,4 +1,4 @@
-/** The identity of a span, as W3C Trace Context tells it to the next process. */
+/** The identity of a span, as W3C Trace Context passes it to the next process. */
 export interface TraceParent {
   /** 32 hexadecimal digits. */
   readonly traceId: string;

@@ -1,4 +1,4 @@
-/** The values that say more about a span. They never hold bodies, arguments or secrets. */
+/** The attributes of a span. They never hold bodies, arguments or secrets. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** The role of a span in its trace, as OpenTelemetry names it. */
@@ -19,15 +19,15 @@ export interface SpanStart {
 export interface TracedSpan {
   /** Names the span to others, as W3C Trace Context writes it. */
   readonly traceparent: string;
-  /** Runs `work` with this span as the active one, of which spans that other libraries begin are children. */
+  /** Runs `work` with this span as the active one: spans that other libraries begin are its children. */
   run<T>(work: () => T): T;
   /** Adds attributes. */
   set(attributes: SpanAttributes): void;
-  /** Ends the span, once. `errorType` says that what it stands for failed: a short code, never a text with data in it. */
+  /** Ends the span, once. `errorType` says that its operation failed: a short code, never a text with data in it. */
   end(errorType?: string): void;
 }
 
-/** Makes the spans of this process. A part that is given none makes no spans, and does nothing more than to look. */
+/** Makes the spans of this process. A part without it makes no spans, and only checks that it is absent. */
 export interface Tracing {
   /** Begins a span, which its caller ends. */
   begin(start: SpanStart): TracedSpan;

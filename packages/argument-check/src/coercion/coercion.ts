@@ -7,13 +7,13 @@ import type { StepMeter } from '../validator/step-meter.ts';
 import { losslessForm } from './lossless-form.ts';
 
 const charactersPerStep = 1_000;
-/** Parsing one value of a JSON text, and checking that nothing is lost by it. */
+/** The steps of parsing one value of a JSON text, and of checking that no part of it is lost. */
 const stepsPerNode = 4;
 
 /**
- * Rewrites the parts of a value that don't fit a schema in their {@link losslessForm}, where the schema asks for that form.
- * Parts that fit stay the very same values. Of a union that nothing fits, a branch is taken only if all branches that
- * could be made to fit come to the same value. The result may still be invalid.
+ * Rewrites the parts of a value that don't fit a schema in their {@link losslessForm}, if the schema asks for that form. Parts that fit
+ * stay the same objects. If no branch of a union fits, a branch is taken only if all branches that could be made to fit lead to the same
+ * value. The result may still be invalid.
  */
 export class Coercion {
   readonly #graph: SchemaGraph;
@@ -28,7 +28,7 @@ export class Coercion {
     this.#meter = meter;
   }
 
-  /** Returns the value as it fits best. Throws `OutOfSteps`. */
+  /** Returns the value in the form that fits best. Throws `OutOfSteps`. */
   fit(node: SchemaNode, value: unknown): unknown {
     if (typeof node === 'boolean') return value;
     this.#meter.spend(1);
@@ -76,7 +76,7 @@ export class Coercion {
       for (const schema of this.#schemasFor(node, name)) fitted = this.fit(schema, fitted);
       if (fitted !== value) changed.push([name, fitted]);
     }
-    // Defined, not assigned: a property called `__proto__` is one like the others.
+    // Defined, not assigned: a property called `__proto__` is an ordinary one.
     let result = changed.length === 0 ? values : { ...values, ...Object.fromEntries(changed) };
     for (const [name, schema] of Object.entries(node.dependentSchemas ?? {})) {
       if (Object.hasOwn(result, name)) result = this.fit(schema, result) as Record<string, unknown>;

@@ -1,9 +1,9 @@
 import { parseJson } from '@signalbox/protocol';
 
 /**
- * Returns the one other form of a value by which nothing is lost, or `undefined`. The form of a text is what it is the
- * JSON of: a number that is written as JSON writes it and that a double holds exactly, `true` or `false`, an object or an
- * array; never `null`. The form of a boolean, and of a number of at most 15 digits, is its JSON text.
+ * Returns the only other form of a value that loses nothing, or `undefined`. The form of a text is the value of which it is the JSON: a
+ * number in JSON's own notation that a double holds exactly, `true` or `false`, an object or an array; never `null`. The form of a boolean,
+ * and of a number of at most 15 digits, is its JSON text.
  */
 export function losslessForm(value: unknown): unknown {
   if (typeof value === 'boolean') return String(value);
@@ -33,13 +33,13 @@ function containerOf(text: string): unknown {
     // Bounded like the text of the arguments themselves.
     const value = parseJson(text);
     let names = 0;
-    // The root is called as a property of an object that holds it.
+    // The root is treated as a property of an object that holds it.
     JSON.parse(text, function (this: unknown, _name, inner, context?: { source?: string }) {
       if (typeof inner === 'number' && !isExact(context?.source ?? '')) throw inexact;
       if (!Array.isArray(this)) names++;
       return inner;
     });
-    // Of a name that is there twice, one value would be lost.
+    // If a name occurs twice, one of its values would be lost.
     return names - 1 === countNames(text) ? value : undefined;
   } catch {
     return undefined;

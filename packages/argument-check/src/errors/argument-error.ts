@@ -11,8 +11,8 @@ const maxSuggestions = 5;
 const maxPointer = 160;
 
 /**
- * Tells a model everything that is wrong with its arguments, and what the tool takes. The values that it reports are those
- * that the caller wrote (`given`), unless they are only there after the coercion (`coerced`).
+ * Tells a model about all problems of its arguments, and which arguments the tool takes. The reported values are those that the caller
+ * wrote (`given`), unless they exist only after the coercion (`coerced`).
  */
 export function argumentError(
   graph: SchemaGraph,

@@ -15,7 +15,7 @@ export interface Findings {
   isCut?: boolean;
 }
 
-/** Finds every violation. For a union that nothing fits, it finds those of the nearest branch. Throws `OutOfSteps`. */
+/** Finds every violation. If no branch of a union fits, it finds those of the nearest branch. Throws `OutOfSteps`. */
 export function findViolations(graph: SchemaGraph, validator: SchemaValidator, value: unknown): Findings {
   let suggestionsTried = 0;
 
@@ -48,7 +48,7 @@ export function findViolations(graph: SchemaGraph, validator: SchemaValidator, v
   return { violations: violationsIn(validator.root, value) };
 }
 
-/** Tells whether a branch is about values like this one at all. */
+/** Tells whether a branch is about values of this type at all. */
 function mayAccept(graph: SchemaGraph, branch: SchemaNode, value: unknown): boolean {
   if (typeof branch === 'boolean') return branch;
   return allowsValue(branch.$ref === undefined ? branch : nodeAt(graph, branch.$ref), value);

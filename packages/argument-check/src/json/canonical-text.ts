@@ -1,4 +1,4 @@
-/** Returns the same text for JSON values that are equal, and for no others. Unlike RFC 8785 it takes lone surrogates. */
+/** Returns the same text for JSON values that are equal, and for no others. Unlike RFC 8785 it accepts lone surrogates. */
 export function canonicalText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalText).join()}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';

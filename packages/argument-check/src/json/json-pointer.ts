@@ -3,7 +3,7 @@ export function pointerTo(parent: string, step: string | number): string {
   return `${parent}/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
-/** Returns the value to which a pointer leads; `undefined` if it is not there. */
+/** Returns the value to which a pointer leads; `undefined` if there is none. */
 export function valueAt(root: unknown, pointer: string): { value: unknown } | undefined {
   let value = root;
   for (const step of pointer.split('/').slice(1)) {

@@ -7,7 +7,7 @@ export interface KeywordKind {
   mustBe: string;
   accepts(value: unknown): boolean;
   holds?: 'schema' | 'schemas' | 'map of schemas';
-  /** Each of its schemas becomes a node, because it is also asked for by itself. */
+  /** Each of its schemas becomes a node, because it is also used by itself. */
   asNodes?: true;
   /** `value`: it is a regular expression. `names`: the names of its map are. */
   pattern?: 'value' | 'names';

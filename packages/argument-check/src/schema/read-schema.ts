@@ -16,7 +16,7 @@ import {
 /** The largest schema that is read: characters of JSON, levels of nesting, references, and schema objects. */
 const limits = { length: 256 * 1024, depth: 64, references: 1_000, objects: 3_000 };
 
-/** Takes a tool's schema apart. Throws `SchemaProblem` if it is no JSON Schema, too large, or refers outside itself. */
+/** Reads a tool's schema into nodes. Throws `SchemaProblem` if it is not a JSON Schema, is too large, or refers outside itself. */
 export function readSchema(document: unknown): SchemaGraph {
   if (!isJsonObject(document)) throw new SchemaProblem('it is no JSON object');
   refuseLarge(document);
@@ -110,7 +110,7 @@ class SchemaReader {
       if (!kind.accepts(value)) throw new SchemaProblem(`'${place}' must be ${kind.mustBe}`);
       if (invertingKeywords.has(keyword)) this.#inverting = keyword;
       const readValue = this.#readValue(kind, value, place);
-      // A reference beside the keyword may have put something there.
+      // A reference beside the keyword may have added a value there.
       if (keyword === 'allOf') read.allOf = [...(read.allOf ?? []), ...(readValue as SchemaNode[])];
       else if (readValue !== undefined) read[keyword] = readValue;
     }
@@ -150,7 +150,7 @@ class SchemaReader {
             ? [anyName, true]
             : [name, read(schema, `${at}/${name}`)],
         );
-        // Defined, not assigned: a property called `__proto__` is one like the others.
+        // Defined, not assigned: a property called `__proto__` is an ordinary one.
         return Object.fromEntries(entries);
       }
     }

@@ -1,6 +1,6 @@
 /**
- * A tool's schema, taken apart into nodes by `readSchema`. The root, every target of a reference, every branch of a
- * union and every `if` is a node, so that each can be asked for by itself.
+ * A tool's schema, as `readSchema` has read it into nodes. The root, every target of a reference, every branch of a union and every `if` is
+ * a node, so that each can be used by itself.
  */
 export interface SchemaGraph {
   /** The name of the node with which the schema begins. */
@@ -16,7 +16,7 @@ export interface SchemaGraph {
 /** A JSON Schema of dialect 2020-12 that refers only to the nodes of its own {@link SchemaGraph}. */
 export type SchemaNode = boolean | SchemaObject;
 
-/** A schema that is no boolean, with the keywords that are read here; the validator reads the others. */
+/** A schema that is not a boolean, with the keywords that are read here; the validator reads the others. */
 export interface SchemaObject {
   $ref?: string;
   type?: string | string[];

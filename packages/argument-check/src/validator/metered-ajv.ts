@@ -4,7 +4,7 @@ import { canonicalText } from '../json/canonical-text.ts';
 import type { LinearPattern } from '../schema/schema-graph.ts';
 import type { StepMeter } from './step-meter.ts';
 
-/** A step costs so much more where every violation is kept, because a failure costs more then. */
+/** The factor by which a step costs more if every violation is kept, because failures then cost more. */
 const findsAllFactor = 50;
 
 /**
@@ -49,7 +49,7 @@ export function createAjv(
   return ajv;
 }
 
-/** A pattern as ajv wants it, which tells patterns apart by their text. */
+/** A pattern in the form that ajv requires; ajv distinguishes patterns by their text. */
 function meteredPattern(source: string, { test, cost }: LinearPattern, meter: StepMeter) {
   return {
     toString: () => source,

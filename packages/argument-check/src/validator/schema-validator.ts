@@ -23,7 +23,7 @@ export class SchemaValidator {
     this.root = { $ref: `${nodePrefix}${graph.root}` };
     this.#graph = graph;
     this.#meter = meter;
-    // Compiled at once: every check needs it, and a schema that ajv can't compile is found out here.
+    // Compiled at once: every check needs it, and a schema that ajv can't compile is detected here.
     functionFor(this.#quickAjv(), this.root);
   }
 

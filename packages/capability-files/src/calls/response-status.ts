@@ -11,7 +11,7 @@ export function isAboutAccess(status: number): boolean {
   return [401, 403, 407, 408, 429].includes(status);
 }
 
-/** Judges an answer by its status. `excerpt`: the beginning of its text, without secrets. */
+/** Classifies an answer by its status. `excerpt` is the beginning of its text, without secrets. */
 export function judgeStatus(status: number, headers: Headers, excerpt: string): StatusVerdict {
   const retryAfterSeconds = readRetryAfter(headers);
   const reason = `HTTP ${status}${excerpt === '' ? '' : `: ${excerpt}`}`;

@@ -7,7 +7,7 @@ import { valueAt } from '../templates/value-path.ts';
 
 const longestRefusal = 4_000;
 
-/** Returns the content of an answer as an MCP result, or why it can't be one. */
+/** Returns the content of an answer as an MCP result, or the reason why it can't be one. */
 export function resultOf(
   reading: Reading,
   { host, responsePath }: Provider,

@@ -22,7 +22,7 @@ export interface Capability {
   cache: ResponseCache | undefined;
 }
 
-/** Compiles a document to a tool, or returns all of its problems. Each secret is read once, to see whether it is there. */
+/** Compiles a document to a tool, or returns all of its problems. Each secret is read once, to check that it exists. */
 export function compileCapability(
   document: CapabilityDocument,
   secrets: SecretSources,

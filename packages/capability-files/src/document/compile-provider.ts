@@ -14,11 +14,11 @@ export interface Provider {
   host: string;
   service: Service;
   auth: AuthDocument | undefined;
-  /** Leads to `auth` in the document. */
+  /** The path to `auth` in the document. */
   authPath: readonly PropertyKey[];
-  /** Headers that no other origin may see. */
+  /** Headers that are not sent to another origin. */
   secretHeaders: readonly string[];
-  /** Leads to the part of an answer that is the result; `undefined` if all of it is. */
+  /** The steps to the part of an answer that is the result; `undefined` if the whole answer is. */
   responsePath: readonly string[] | undefined;
   timeoutMs: number;
 }
@@ -82,7 +82,7 @@ function checkDoubledCredential(
   if (param !== undefined) templates.report([...path, 'params', param], message);
 }
 
-/** Tells whether a header is kept from other origins. Only the general ones may go along. */
+/** Tells whether a header is withheld from other origins. Only the general ones are sent there. */
 function isPrivate(name: string): boolean {
   return !['accept', 'accept-language', 'content-type', 'user-agent'].includes(name.toLowerCase());
 }

@@ -7,7 +7,7 @@ import { unquotedPlaceholders } from './unquoted-placeholders.ts';
 export interface FileProblem {
   line: number;
   column: number;
-  /** Such as `providers.primary.config.path`. */
+  /** The path of the part that has the problem, such as `providers.primary.config.path`. */
   path: string;
   message: string;
 }
@@ -15,7 +15,7 @@ export interface FileProblem {
 /** A valid document. */
 export interface ParsedDocument {
   document: CapabilityDocument;
-  /** Returns a problem with the place in the text where a part of the document stands. */
+  /** Returns a problem with the place of a part of the document in the text. */
   problemAt(path: readonly PropertyKey[], message: string): FileProblem;
 }
 

@@ -1,6 +1,6 @@
 import { type Document, isScalar, visit } from 'yaml';
 
-/** Finds `{name}` without quotes, which YAML reads as a mapping, although its writer meant a placeholder. */
+/** Finds `{name}` without quotes, which YAML reads as a mapping, although its author meant a placeholder. */
 export function unquotedPlaceholders(document: Document): { offset: number; message: string }[] {
   const problems: { offset: number; message: string }[] = [];
   visit(document, {

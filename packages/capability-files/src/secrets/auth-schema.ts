@@ -10,7 +10,7 @@ const prefix = oneLine
   .optional()
   .describe('Put before the secret; a space follows it if it ends in a letter or a digit.');
 
-/** The schema of `auth`: where a secret is, and where it stands in a request. */
+/** The schema of `auth`: the source of a secret, and its place in a request. */
 export const authSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('bearer'), key, prefix }),
   z.strictObject({ type: z.literal('header'), key, header: headerName, prefix }),

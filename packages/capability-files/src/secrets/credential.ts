@@ -7,7 +7,7 @@ import type { AuthDocument } from './auth-schema.ts';
 /** Shorter secrets are not redacted: they are part of many words, and an answer would become unreadable. */
 const shortestRedacted = 4;
 
-/** Returns the request with the secret where `auth` wants it. Throws `SignalboxError` `bad_secret` if it can't stand there. */
+/** Returns the request with the secret in the place that `auth` names. Throws `SignalboxError` `bad_secret` if it can't be put there. */
 export function withCredential(request: ServiceRequest, auth: AuthDocument, secret: string): ServiceRequest {
   if (auth.type === 'query') {
     const url = new URL(request.url);

@@ -97,8 +97,8 @@ const slashRule =
   'must not hold a slash or a backslash, encoded ones included: many services decode them, and it would name another resource';
 
 /**
- * Values are percent-encoded, so that none of them can leave its segment of the path. Services that decode `%2F` before they look at the
- * path are why a value holds a slash only where the file says that it may.
+ * Values are percent-encoded, so that none of them can leave its segment of the path. A value may hold a slash only if the file allows it,
+ * because some services decode `%2F` before they look at the path.
  */
 function fillUrl(
   { base_url: base, allow_slashes: mayHoldSlashes }: TargetConfig,

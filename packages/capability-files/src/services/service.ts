@@ -26,7 +26,7 @@ export interface ServiceRequest {
   body: string | undefined;
 }
 
-/** An answer as it came. `mediaType` is lower case and has no parameters. */
+/** An answer, unchanged. `mediaType` is lower case and has no parameters. */
 export interface ServiceAnswer {
   status: number;
   mediaType: string;
@@ -34,8 +34,8 @@ export interface ServiceAnswer {
 }
 
 /**
- * The content of an answer. `value`: its JSON. `text`: it is no JSON. `refusal`: the service has run and refuses, in words
- * for the model. `unusable`: it breaks the rules of its own protocol.
+ * The content of an answer. `value`: its JSON. `text`: it is not JSON. `refusal`: the service has run and refuses, in words for the model.
+ * `unusable`: it breaks the rules of its own protocol.
  */
 export type Reading =
   | { value: unknown }
@@ -62,7 +62,7 @@ export function isSuccess({ status }: ServiceAnswer): boolean {
   return status >= 200 && status < 300;
 }
 
-/** Parses JSON; returns `undefined` for a text that is none. */
+/** Parses JSON; returns `undefined` for a text that is not JSON. */
 export function parsedJson(text: string): { value: unknown } | undefined {
   try {
     return { value: JSON.parse(text) };

@@ -1,11 +1,11 @@
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 
-/** An answer that is not there, and why: then it is unknown, and not empty. */
+/** A missing answer and the reason: the value is unknown, and not empty. */
 export interface Missing {
   missing: { code: string; message: string };
 }
 
-/** Resolves with an answer of the orchestrator, or with why there is none. A defect of ours is thrown. */
+/** Resolves with an answer of the orchestrator, or with the reason why there is none. An internal error is thrown. */
 export async function orMissing<Answer>(answer: Promise<Answer>): Promise<Answer | Missing> {
   try {
     return await answer;
@@ -15,7 +15,7 @@ export async function orMissing<Answer>(answer: Promise<Answer>): Promise<Answer
   }
 }
 
-/** Tells whether an answer is not there. */
+/** Tells whether an answer is missing. */
 export function isMissing(answer: object): answer is Missing {
   return 'missing' in answer;
 }

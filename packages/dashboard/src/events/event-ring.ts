@@ -13,7 +13,7 @@ export class EventRing<Event> {
     return this.#last;
   }
 
-  /** Adds an event. The oldest makes room. */
+  /** Adds an event. If the ring is full, the oldest one is dropped. */
   push(event: Event): void {
     this.#last++;
     this.#events.push(event);

@@ -1,8 +1,8 @@
 /** The two parts of a session's token. Each of them alone is a random text that proves nothing. */
 export interface TokenParts {
-  /** Goes into a cookie, which scripts can't read but which a browser also sends to other ports of the same host. */
+  /** The part for a cookie, which scripts can't read but which a browser also sends to other ports of the same host. */
   cookie: string;
-  /** Goes to the page, which keeps it for its origin only: host and port. */
+  /** The part for the page, which keeps it for its origin only: host and port. */
   key: string;
 }
 
@@ -13,7 +13,7 @@ export function splitToken(token: string, random: (bytes: number) => Buffer): To
   return { cookie: pad.toString('base64url'), key: xor(text, pad).toString('base64url') };
 }
 
-/** Puts a token together from its parts. Parts that don't belong together give a text that is no token. */
+/** Joins a token from its parts. Parts that don't belong together give a text that is not a token. */
 export function joinToken({ cookie, key }: TokenParts): string {
   const [pad, masked] = [Buffer.from(cookie, 'base64url'), Buffer.from(key, 'base64url')];
   return pad.length === masked.length ? xor(masked, pad).toString() : '';

@@ -1,20 +1,20 @@
-/** A text that took so many milliseconds to make is given out for this many times as long: making it takes a twentieth of the time. */
+/** A text that took a number of milliseconds to make is reused for this many times as long: making it takes a twentieth of the time. */
 const freshFactor = 20;
 
-/** Makes a text when it is asked for. A client that asks too often gets the same one again, so that asking is never a load. */
+/** Makes a text on request. A client that asks too often gets the same one again, so that asking is never a load. */
 export class CostlyText {
   readonly #make: () => Promise<string>;
   readonly #monotonic: () => number;
   #made: { text: Buffer; freshUntil: number } | undefined;
   #making: Promise<Buffer> | undefined;
 
-  /** `monotonic` returns milliseconds. */
+  /** Begins without a text. `monotonic` returns milliseconds. */
   constructor(make: () => Promise<string>, monotonic: () => number) {
     this.#make = make;
     this.#monotonic = monotonic;
   }
 
-  /** Resolves with the text. Those who ask at the same time share one. */
+  /** Resolves with the text. Requests at the same time share one. */
   async get(): Promise<Buffer> {
     if (this.#made && this.#monotonic() < this.#made.freshUntil) return this.#made.text;
     this.#making ??= this.#renew().finally(() => {

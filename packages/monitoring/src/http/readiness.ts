@@ -1,4 +1,4 @@
-/** Tells whether a daemon can do its work. The reason is a code and a sentence that tells strangers nothing but that. */
+/** Tells whether a daemon can do its work. The reason is a code and a sentence that reveals nothing else to strangers. */
 export type Readiness = { ready: true } | { ready: false; code: string; reason: string };
 
 /** One line of `/readyz?verbose`. */

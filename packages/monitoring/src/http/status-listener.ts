@@ -5,9 +5,9 @@ import type { StatusRequests } from './status-requests.ts';
 /** An import statement would read every export of `node:http`, and some of them load all of `fetch`. */
 const { createServer } = process.getBuiltinModule('node:http');
 
-/** The most connections at a time. Each is for one request, so that those who ask need few. */
+/** The most connections at a time. Each is for one request, so that clients need few. */
 const maxConnections = 64;
-/** The time that a client has to send its request. */
+/** The time that a client has to send its request, in milliseconds. */
 const requestMs = 5000;
 
 /** A listener for probes and scrapers. It is closed when it is disposed. */
@@ -17,8 +17,8 @@ export interface StatusListener extends AsyncDisposable {
 }
 
 /**
- * Listens on `host` and `port`, for requests alone. The oldest connection is closed for a newer one where there are too many. Rejects with
- * the error of the socket, such as `EADDRINUSE`.
+ * Listens on `host` and `port`, only for requests. If there are too many connections, the oldest one is closed for a newer one. Rejects
+ * with the error of the socket, such as `EADDRINUSE`.
  */
 export async function openStatusListener(
   { host, port }: { host: string; port: number },
@@ -44,7 +44,7 @@ export async function openStatusListener(
   };
 }
 
-/** Closes the oldest connection of a server when there are too many. Returns those that are open, the oldest first. */
+/** Closes the oldest connection of a server when there are too many. Returns the open ones, the oldest first. */
 function boundConnections(server: Server): ReadonlySet<Socket> {
   const open = new Set<Socket>();
   server.on('connection', (socket) => {

@@ -5,7 +5,7 @@ import { type Answer, json, plainText, refusal } from './answer.ts';
 import { CostlyText } from './costly-text.ts';
 import type { HealthCheck, Readiness } from './readiness.ts';
 
-/** The reason why a request may not see what it asks for. With 503 nobody could be asked whether it may. */
+/** The reason why a request may not see its subject. With 503 the broker could not be asked whether it may. */
 export interface AccessRefusal {
   status: 401 | 403 | 503;
   code: string;
@@ -18,7 +18,7 @@ export interface StatusSources {
   ready(): Promise<Readiness>;
   /** The lines of `/readyz?verbose`. */
   checks(): readonly HealthCheck[];
-  /** Everything that `/metrics` shows. */
+  /** Returns the metrics of `/metrics`. */
   metrics(): Promise<readonly MetricFamily[]>;
   /** Refuses a request that may not see figures, by the token of its `Authorization` header. */
   refuse(bearer: string | undefined): AccessRefusal | undefined | Promise<AccessRefusal | undefined>;
@@ -28,14 +28,14 @@ export interface StatusSources {
   onError: (error: unknown) => void;
 }
 
-/** The time that a client has to read a part of its answer. */
+/** The time that a client has to read a part of its answer, in milliseconds. */
 const readMs = 5000;
 
 type Route = (request: IncomingMessage, url: URL) => Answer | Promise<Answer>;
 
 /**
- * Answers `GET /livez`, `/readyz` and `/metrics`; `more` are further paths. A connection is for one request, so that those who ask hold
- * nothing here.
+ * Answers `GET /livez`, `/readyz` and `/metrics`; `more` are further paths. A connection is for one request, so that clients keep nothing
+ * open here.
  */
 export class StatusRequests {
   readonly #sources: StatusSources;
@@ -89,7 +89,7 @@ export class StatusRequests {
     const readiness = await this.#sources.ready();
     const status = readiness.ready ? 200 : 503;
     const all = this.#sources.checks();
-    // Strangers learn which part does not work, and nothing about it.
+    // Strangers learn which part does not work, and no more.
     const degraded = [...new Set(all.flatMap(({ name, ok }) => (ok ? [] : [name.split(' ')[0]!])))];
     const checks = isVerbose ? all : [];
     if (request.headers.accept?.includes('application/json')) {
@@ -114,7 +114,7 @@ export class StatusRequests {
   }
 }
 
-/** Makes the answer to a request that may not see what it asks for. */
+/** Makes the answer to a request that may not see its subject. */
 export function refusedAccess(
   request: Pick<IncomingMessage, 'headers'>,
   { status, code, message }: AccessRefusal,

@@ -8,7 +8,7 @@ interface Cell {
   value: number;
 }
 
-/** Counts events by up to two labels. Counting allocates nothing once a series is there. */
+/** Counts events by up to two labels. Counting allocates nothing once a series exists. */
 export class Counter {
   readonly #info: MetricInfo;
   readonly #series: LabelValues<LabelValues<Cell>>;
@@ -24,7 +24,7 @@ export class Counter {
     this.#series.of(first).of(second).value += by;
   }
 
-  /** Returns how many events were counted, under all labels together. */
+  /** Returns the number of events, under all labels together. */
   total(): number {
     let total = 0;
     for (const [, inner] of this.#series.entries())
@@ -32,7 +32,7 @@ export class Counter {
     return total;
   }
 
-  /** Returns what was counted so far. A counter without labels always has its one series. */
+  /** Returns the counts so far. A counter without labels always has its one series. */
   collect(): MetricFamily {
     const labels = this.#info.labels?.length ?? 0;
     if (labels === 0) this.add('', '', 0);

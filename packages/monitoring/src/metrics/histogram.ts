@@ -19,7 +19,7 @@ export class Histogram {
     this.#observed.add(value);
   }
 
-  /** Returns how many values were observed, and their sum. */
+  /** Returns the number of observed values, and their sum. */
   total(): { count: number; sum: number } {
     const { counts, sum } = this.#observed;
     return { count: counts.reduce((all, count) => all + count, 0), sum };
@@ -34,7 +34,7 @@ export class Histogram {
     for (const [at, inBucket] of counts.entries()) {
       const lower = this.#buckets[at - 1] ?? 0;
       const upper = this.#buckets[at];
-      // Nobody knows how far the last bucket reaches.
+      // The last bucket has no upper end.
       if (upper === undefined) return lower;
       if (left <= inBucket) return lower + ((upper - lower) * left) / inBucket;
       left -= inBucket;
@@ -42,7 +42,7 @@ export class Histogram {
     return undefined;
   }
 
-  /** Returns what was observed so far. */
+  /** Returns the observations so far. */
   collect(): MetricFamily {
     const { counts, sum } = this.#observed;
     return { ...this.#info, type: 'histogram', buckets: this.#buckets, samples: [[[], [...counts], sum]] };
@@ -66,7 +66,7 @@ export class LabelledHistogram {
     this.#series.of(JSON.stringify(labels)).add(value);
   }
 
-  /** Returns what was observed so far. */
+  /** Returns the observations so far. */
   collect(): MetricFamily {
     const names = this.#info.labels ?? [];
     const samples = Array.from(this.#series.entries(), ([key, { counts, sum }]) => {

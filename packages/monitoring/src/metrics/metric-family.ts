@@ -1,8 +1,8 @@
 /** The name of a metric, its meaning, and the names of its labels. */
 export interface MetricInfo {
-  /** It begins with `signalbox_` and ends with its base unit; the name of a counter ends with `_total`. */
+  /** The name. It begins with `signalbox_` and ends with its base unit; the name of a counter ends with `_total`. */
   readonly name: string;
-  /** One sentence for people. */
+  /** The meaning: one sentence for people. */
   readonly help: string;
   readonly labels?: readonly string[];
 }
@@ -16,7 +16,7 @@ export type Sample = readonly [labels: readonly string[], value: number];
  */
 export type HistogramSample = readonly [labels: readonly string[], counts: readonly number[], sum: number];
 
-/** All that is known of one metric at one moment. */
+/** All series of one metric at one moment. */
 export type MetricFamily =
   | (MetricInfo & { readonly type: 'counter' | 'gauge'; readonly samples: readonly Sample[] })
   | (MetricInfo & {
@@ -26,7 +26,7 @@ export type MetricFamily =
       readonly samples: readonly HistogramSample[];
     });
 
-/** Makes a family of values that are known when it is asked for. */
+/** Makes a family of values that are known when it is read. */
 export function gauge(info: MetricInfo, samples: readonly Sample[] | number): MetricFamily {
   return { ...info, type: 'gauge', samples: typeof samples === 'number' ? [[[], samples]] : samples };
 }

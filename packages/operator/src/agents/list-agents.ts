@@ -6,14 +6,14 @@ import { type AgentSummary, agentSummaries } from './agent-summaries.ts';
 /** The most agents with mail that are listed. */
 const maxWaiting = 2000;
 
-/** Everybody who is connected but the client itself, with their status, and the agents and groups that have mail. */
+/** All connected agents but the client itself, with their status, and the agents and groups that have mail. */
 export interface Fleet {
   connections: ConnectedAgent[];
   /** `more` says that there may be others. */
   waiting: { agents: WaitingAgent[]; more: boolean };
 }
 
-/** Reads who is connected, and who has mail. */
+/** Reads the connected agents, and the agents and groups that have mail. */
 export async function readFleet(client: BrokerClient): Promise<Fleet> {
   const connections = await client.listConnected({ withStatus: true });
   const waiting = await listWaiting(client, { limit: maxWaiting });

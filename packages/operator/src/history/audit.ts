@@ -18,7 +18,7 @@ export const auditPageSize: number = 1000;
 /** Selects entries of the audit log. `since` is a time in epoch milliseconds. */
 export interface AuditQuery {
   since: number;
-  /** All kinds if they are left out. */
+  /** The kinds of entries; all of them by default. */
   kinds?: readonly AuditEntryKind[];
 }
 
@@ -52,7 +52,7 @@ export async function* auditRows(
   }
 }
 
-/** Reads the rows of one chain behind a number. The page is the last one if it has fewer rows than {@link auditPageSize}. */
+/** Reads the rows of one chain after a number. The page is the last one if it has fewer rows than {@link auditPageSize}. */
 export async function readAuditChain(
   client: BrokerClient,
   kind: AuditEntryKind,

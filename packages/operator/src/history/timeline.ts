@@ -4,7 +4,7 @@ import { listApprovals } from '../orchestrator/approvals.ts';
 import { listCalls } from '../orchestrator/calls.ts';
 import { type HistoryMessage, type HistoryQuery, readHistory } from './history.ts';
 
-/** An approval as the timeline has it, without the arguments of its call. */
+/** An approval as the timeline shows it, without the arguments of its call. */
 type ApprovalFacts = Omit<Approval, 'arguments' | 'arguments_hash' | 'definition_hash'>;
 
 /** An entry of the timeline: a message was sent, a tool call came to the orchestrator, or began to wait for a decision. `at` in epoch milliseconds. */
@@ -28,7 +28,7 @@ export interface Timeline {
   callsMissing?: { code: string; message: string };
 }
 
-/** The most approvals that are looked at. */
+/** The most approvals that are read. */
 const maxApprovals = 1000;
 
 /** Reads the messages of the broker and the tool calls of an orchestrator, and merges them. `limit` counts messages. */
@@ -89,8 +89,8 @@ function isSelected(
 }
 
 /**
- * Orders messages, calls and approvals as one timeline: groups in the order in which they began, the entries of each by time.
- * A request has its own id as its group, an answer the id of what it answers, a call and its approval the id of its request.
+ * Orders messages, calls and approvals as one timeline: groups in the order in which they began, the entries of each by time. The group of
+ * a request is its own id, that of an answer the id of its request, and that of a call and its approval the id of its request.
  */
 export function timelineOf(
   messages: readonly HistoryMessage[],

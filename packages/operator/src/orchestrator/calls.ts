@@ -16,8 +16,8 @@ export const maxCalls = 1000;
 export const maxOwnCalls = 100;
 
 /**
- * Lists the tool calls that an orchestrator knows of, in the order in which it received them. Rejects at once with
- * `no_consumer` if no orchestrator of this name is connected.
+ * Lists the tool calls that an orchestrator knows, in the order in which it received them. Rejects at once with `no_consumer` if no
+ * orchestrator of this name is connected.
  */
 export async function listCalls(
   client: BrokerClient,
@@ -29,8 +29,8 @@ export async function listCalls(
 }
 
 /**
- * Lists the tool calls of the client's own agent that an orchestrator knows of, in the order in which it received them: those whose
- * status the client's role may ask for.
+ * Lists the tool calls of the client's own agent that an orchestrator knows, in the order in which it received them: those whose status the
+ * client's role may read.
  */
 export async function listOwnCalls(
   client: BrokerClient,
@@ -70,8 +70,8 @@ export async function readCall(
 }
 
 /**
- * Calls off a tool call of any agent that waits or runs. Resolves when it has ended, or 5 s later. Its tool may have taken effect;
- * `may_have_run` says whether. For operators. Rejects with `invalid_arguments` if the orchestrator knows no such call.
+ * Cancels a waiting or running tool call of any agent. Resolves when it has ended, or 5 s later. Its tool may have taken effect;
+ * `may_have_run` says whether. For operators. Rejects with `invalid_arguments` if the orchestrator does not know the call.
  */
 export async function cancelCall(
   client: BrokerClient,

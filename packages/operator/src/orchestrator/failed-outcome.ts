@@ -1,12 +1,12 @@
 import type { RequestOutcome } from '@signalbox/client';
 import { SignalboxError } from '@signalbox/protocol';
 
-/** The outcome of a request that brought no reply. */
+/** The outcome of a request that got no reply. */
 export type FailedOutcome = Exclude<RequestOutcome, { status: 'completed' }>;
 
 /**
- * Turns the outcome of a question without a reply into an error.
- * `details.may_have_run` says whether the question may have been heard, `details.interrupted` that we ended it ourselves.
+ * Turns the outcome of a question without a reply into an error. `details.may_have_run` says whether the orchestrator may have received it,
+ * `details.interrupted` that we ended it ourselves.
  */
 export function outcomeError(outcome: FailedOutcome, to: string): SignalboxError {
   const details = { may_have_run: outcome.mayHaveRun };
@@ -43,7 +43,7 @@ export function outcomeError(outcome: FailedOutcome, to: string): SignalboxError
   }
 }
 
-/** Takes over the reason that the broker gave: after a revoked token, for example, asking again is of no use. */
+/** Takes over the reason that the broker gave: after a revoked token, for example, asking again is useless. */
 function lostConnection(
   reason: SignalboxError | undefined,
   details: Record<string, unknown>,

@@ -3,12 +3,12 @@ import { type DiscoveryReply, type Manifest, readWholeManifest } from '@signalbo
 import { queryOrchestrator, replyError, sendOrchestratorRequest } from './orchestrator-request.ts';
 
 const manifestTimeoutMs = 10_000;
-/** Long enough to start every server and to ask it. */
+/** Long enough to start every server and to list its tools, in milliseconds. */
 const discoverTimeoutMs = 60_000;
 
 /**
- * Reads the whole list of tools of a role: the client's own, or for operators and observers any other. Servers that are
- * still starting are not waited for; `not_ready` names them. Waits 10 s for each page, unless `timeoutMs` is given. Rejects as {@link queryOrchestrator}.
+ * Reads the whole list of tools of a role: the client's own, or for operators and observers any other. Servers that are still starting are
+ * not waited for; `not_ready` names them. Waits 10 s for each page, unless `timeoutMs` is given. Rejects as {@link queryOrchestrator}.
  */
 export async function readManifest(
   client: BrokerClient,
@@ -24,7 +24,7 @@ export async function readManifest(
   });
 }
 
-/** Lists what every MCP server offers, and starts those that were not needed yet. One that could not be asked has an error. */
+/** Lists the tools of every MCP server, and starts servers that have not been needed yet. One that could not be asked has an error. */
 export async function discoverServers(
   client: BrokerClient,
   orchestrator: string,

@@ -91,7 +91,7 @@ export async function sendOrchestratorRequest(
   if (outcome.status !== 'completed') throw failedRequest(outcome, request, orchestrator);
   const parsed = mcpReplySchema.safeParse(outcome.reply.json);
   if (!parsed.success) throw unexpectedReply();
-  // As it came: the schema would drop fields of a result that it does not know.
+  // The reply is passed on unchanged: the schema would drop fields of a result that it does not know.
   return 'error' in parsed.data ? parsed.data : (outcome.reply.json as McpReply);
 }
 

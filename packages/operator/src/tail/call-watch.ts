@@ -5,10 +5,10 @@ import { FollowedCalls } from './followed-calls.ts';
 const gatherMs = 100;
 /** The time in milliseconds between questions about a call that waits for its turn. */
 const waitingMs = 1000;
-/** The largest difference in milliseconds between the clocks of broker and orchestrator that is allowed for. */
+/** The largest difference between the clocks of broker and orchestrator that is allowed for, in milliseconds. */
 const clockSkewMs = 60_000;
 
-/** Asks the orchestrator on behalf of a watch, and receives what it finds. */
+/** Asks the orchestrator for a watch, and receives the answers. */
 export interface CallWatchDeps {
   /** Asks for the calls that the orchestrator received since a time in epoch milliseconds. */
   ask: (since: number) => Promise<readonly CallRecord[]>;
@@ -25,14 +25,14 @@ export class CallWatch implements Disposable {
   #timer: NodeJS.Timeout | undefined;
   #isAsking = false;
   #isEnded = false;
-  /** True if something was seen since the running question was asked. */
+  /** True if an event was seen since the running question was asked. */
   #isBehind = false;
 
   constructor(deps: CallWatchDeps) {
     this.#deps = deps;
   }
 
-  /** Takes note of an event, and asks soon if the orchestrator may know more now. */
+  /** Records an event, and asks soon if the orchestrator may know more now. */
   observe(event: TailNotice): void {
     if (!this.#followed.observe(event)) return;
     if (this.#isAsking) this.#isBehind = true;

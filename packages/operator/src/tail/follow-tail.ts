@@ -4,7 +4,7 @@ import { listCalls, queryCalls } from '../orchestrator/calls.ts';
 import { CallWatch } from './call-watch.ts';
 import type { TailEvent } from './tail-event.ts';
 
-/** The events that a tail reports, and to whom. */
+/** The events that a tail reports, and the listener. */
 export interface TailOptions {
   /** Reports only events of this agent; without it, those of all agents. */
   agent?: string;
@@ -20,8 +20,8 @@ export interface Tail extends Disposable {
 }
 
 /**
- * Reports what happens to messages and tool calls from now on, also after a reconnect. Resolves when the broker has
- * accepted; rejects with `forbidden` without the operator's permission.
+ * Reports the events of messages and tool calls from now on, also after a reconnect. Resolves when the broker has accepted; rejects with
+ * `forbidden` without the operator's permission.
  */
 export async function followTail(client: BrokerClient, options: TailOptions): Promise<Tail> {
   const { agent, onEvent } = options;
@@ -29,7 +29,7 @@ export async function followTail(client: BrokerClient, options: TailOptions): Pr
   const calls = starting.use(watchCalls(client, options));
   starting.defer(
     client.onMessage(({ kind, from, json }) => {
-      // Only the broker itself is believed, by the identity that it attests.
+      // Only the broker itself is trusted, by the identity that it attests.
       if (kind !== 'event' || from.agent !== 'broker' || from.role !== 'broker') return;
       const event = parseTailNotice(json);
       if (!event) return;
@@ -66,7 +66,7 @@ function watchCalls(client: BrokerClient, { orchestrator, onEvent }: TailOptions
   let isFailing = false;
   return new CallWatch({
     async ask(since) {
-      // The list of all connections says whether it is there, and is read only where that is in doubt.
+      // The list of all connections shows whether it is there, and is read only in case of doubt.
       const calls = await (isThere ? queryCalls : listCalls)(client, orchestrator, { since });
       isThere = true;
       isFailing = false;

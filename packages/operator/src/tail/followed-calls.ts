@@ -14,7 +14,7 @@ interface Followed {
 export class FollowedCalls {
   readonly #calls = new Map<string, Followed>();
 
-  /** Takes note of an event; returns true if the orchestrator may know more now. */
+  /** Records an event; returns true if the orchestrator may know more now. */
   observe(event: TailNotice): boolean {
     if (event.what !== 'stored') return false;
     const { id, kind, correlation_id, created_at } = event.message;

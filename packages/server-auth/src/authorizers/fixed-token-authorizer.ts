@@ -2,7 +2,7 @@ import { SignalboxError } from '@signalbox/protocol';
 import { redactorOf } from '@signalbox/redaction';
 import type { Authorizer, AuthState } from '../authorizer.ts';
 
-/** Shows a fixed token. If the server refuses it, there is no other one. */
+/** Sends a fixed token. If the server refuses it, there is no other one. */
 export class FixedTokenAuthorizer implements Authorizer {
   readonly #header: string;
   readonly #redact: (text: string) => string;

@@ -29,7 +29,7 @@ export class OAuthAuthorizer implements Authorizer {
   #state: AuthState = 'idle';
   #cached: { header: string; until: number } | undefined;
   #pending: Promise<string> | undefined;
-  /** Counts the calls of `forget`, so that a token that was asked for before is not kept. */
+  /** Counts the calls of `forget`, so that a token that was requested before one is not kept. */
   #generation = 0;
 
   constructor(options: OAuthAuthorizerOptions) {
@@ -102,7 +102,7 @@ export class OAuthAuthorizer implements Authorizer {
   }
 }
 
-/** Rejects when the signal aborts; others who wait for the same promise are not disturbed. */
+/** Rejects when the signal aborts; other waits for the same promise continue. */
 async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = () => reject(signal.reason);

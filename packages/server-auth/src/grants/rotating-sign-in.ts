@@ -2,8 +2,8 @@ import { messageOf, SignalboxError } from '@signalbox/protocol';
 import type { RefreshTokenStore, SignIn } from '../sign-in/sign-in-store.ts';
 
 /**
- * The stored sign-in to one server. Somebody may sign in again at any time, and each use may replace the refresh token. The
- * old token is then worth nothing, so a new one that could not be stored is kept here until it is.
+ * The stored sign-in to one server. Somebody may sign in again at any time, and each use may replace the refresh token. The old token is
+ * then invalid, so a new one that could not be stored is kept here until it is.
  */
 export class RotatingSignIn {
   readonly #server: string;

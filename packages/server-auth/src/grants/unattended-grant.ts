@@ -20,7 +20,7 @@ type UnattendedAuth = ClientCredentialsAuth | TokenExchangeAuth;
 const exchangeGrantType = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
 
-/** Makes a grant that needs no person. The authorization server is looked for once, when the grant is first used. */
+/** Makes a grant that needs no person. The authorization server is looked up once, when the grant is first used. */
 export function unattendedGrant(url: string, auth: UnattendedAuth, send: typeof fetch): Grant {
   const findClient = async () => {
     const { clientId, clientSecret } = auth;
@@ -58,7 +58,7 @@ function requestToken(
   });
 }
 
-/** The subject token is good for more than this server, so it is sent only to an address from the configuration. */
+/** The subject token is valid for more than this server, so it is sent only to an address from the configuration. */
 function checkDestination(auth: UnattendedAuth): void {
   if (auth.type === 'token_exchange' && auth.issuer === undefined && auth.tokenUrl === undefined) {
     throw missing('issuer or tokenUrl', auth.type);

@@ -25,7 +25,7 @@ export interface AuthorizationServer {
   metadata: ServerMetadata;
   /** The way in which the metadata were found; `undefined` if they are the configuration's own. */
   algorithm: 'oauth2' | 'oidc' | undefined;
-  /** Empty if tokens are for no resource in particular. */
+  /** The resource; empty if tokens are for no particular resource. */
   resource: string;
   scope: string | undefined;
 }
@@ -42,8 +42,8 @@ export interface AuthorizationServerSearch {
 }
 
 /**
- * Finds the authorization server of an MCP server by the configuration, or else by what the server says. Rejects with
- * `auth_failed`, or with an error of openid-client.
+ * Finds the authorization server of an MCP server by the configuration, or else by the server's own metadata. Rejects with `auth_failed`,
+ * or with an error of openid-client.
  */
 export async function findAuthorizationServer(
   search: AuthorizationServerSearch,
@@ -85,7 +85,7 @@ export function clientOf(
   return configuration;
 }
 
-/** Returns the parameters that say what a token is for. */
+/** Returns the parameters that name the resource and the scope of a token. */
 export function tokenParameters({
   resource,
   scope,
@@ -98,7 +98,7 @@ export function grantedToken({ access_token, expires_in }: TokenEndpointResponse
   return { accessToken: access_token, expiresInMs: expires_in === undefined ? undefined : expires_in * 1000 };
 }
 
-/** Returns how a client shows its secret: in the header, unless the server takes it only in the body. */
+/** Returns how a client sends its secret: in the header, unless the server accepts it only in the body. */
 export function secretMethod({ token_endpoint_auth_methods_supported: methods }: ServerMetadata) {
   return methods?.includes('client_secret_basic') === false && methods.includes('client_secret_post')
     ? 'client_secret_post'
@@ -122,7 +122,7 @@ function clientAuth(metadata: ServerMetadata, secret: string | undefined): Clien
     : ClientSecretBasic(secret);
 }
 
-/** Returns metadata of what the configuration says, if nothing has to be discovered. */
+/** Returns metadata from the configuration, if nothing has to be discovered. */
 function configuredMetadata(auth: OAuthAuth): ServerMetadata | undefined {
   const endpoints = configuredEndpoints(auth);
   const isComplete = auth.type !== 'authorization_code' || endpoints.authorization_endpoint !== undefined;

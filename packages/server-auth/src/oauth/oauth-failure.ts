@@ -24,8 +24,8 @@ export function oauthErrorOf(thrown: unknown): string | undefined {
 }
 
 /**
- * Returns what went wrong with an authorization server as `SignalboxError` `auth_failed`. A `needs_auth` or `auth_failed` that
- * a library has wrapped is returned as it is.
+ * Returns an authorization server's failure as `SignalboxError` `auth_failed`. A `needs_auth` or `auth_failed` that a library has wrapped
+ * is returned unchanged.
  */
 export function oauthFailure(thrown: unknown, redact: (text: string) => string): SignalboxError {
   const ours = signalboxErrorIn(thrown);

@@ -41,7 +41,7 @@ export interface SignInOptions {
 /** The time that a person has for a sign-in, in milliseconds. */
 const timeLimitMs = 5 * 60_000;
 
-/** Runs a sign-in. `signIn`, which loads this file when it is called, describes what it does. */
+/** Runs a sign-in. `signIn`, which loads this file when it is called, describes the steps. */
 export async function runSignIn(options: SignInOptions): Promise<void> {
   const redact = redactorOf(secretsOfAuth(options.auth));
   const timeLimit = AbortSignal.timeout(timeLimitMs);

@@ -11,7 +11,7 @@ const signInSchema = z.object({
   url: z.string(),
   /** The issuer of the token, which is the only one that sees it again. */
   issuer: z.string(),
-  /** The resource for which the token was asked for; empty if it is for none in particular. */
+  /** The resource for which the token was requested; empty if it is for no particular one. */
   resource: z.string(),
   clientId: z.string(),
   clientSecret: z.string().optional(),
