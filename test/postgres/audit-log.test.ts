@@ -39,4 +39,27 @@ describe.skipIf(serverUrl === undefined)('on PostgreSQL', () => {
     await schema.sql(`UPDATE @audit SET entry = replace(entry, '"second"', '"third"') WHERE number = 3`);
     expect(await problemsOf(second)).toEqual([expect.stringContaining("row 3 of kind 'change' was changed")]);
   });
+
+  it('finds no fault with chains whose oldest rows two brokers drop meanwhile', async () => {
+    await using schema = await testSchema();
+    const auditBytes = { refusal: 2000 };
+    await using one = await openPostgresStores({ ...schema, broker: 'one', auditBytes });
+    await using two = await openPostgresStores({ ...schema, broker: 'two', auditBytes });
+    let isOver = false;
+    let written = 0;
+    const write = async (log: AuditLog): Promise<void> => {
+      while (!isOver) {
+        log.record(change({ kind: 'refusal', code: 'forbidden', name: `n${written++}` }));
+        await log.read({ since: 0, kinds: ['refusal'], limit: 1 });
+      }
+    };
+    const writing = [write(one.audit), write(two.audit)];
+    const problems: string[] = [];
+    while (written < 400) problems.push(...(await problemsOf(two.audit)));
+    isOver = true;
+    await Promise.all(writing);
+    expect(problems).toEqual([]);
+    const { chain } = await one.audit.readChain('refusal', 0, 1);
+    expect(chain.dropped.number).toBeGreaterThan(0);
+  });
 });

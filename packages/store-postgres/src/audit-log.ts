@@ -49,7 +49,6 @@ class PostgresAuditLog implements AuditLog {
   readonly #bytes = new Map<AuditKind, number>();
   readonly #make: Statement;
   readonly #lock: Statement;
-  readonly #chain: Statement;
   readonly #insert: Statement;
   readonly #keepChain: Statement;
   readonly #oldest: Statement;
@@ -57,7 +56,7 @@ class PostgresAuditLog implements AuditLog {
   readonly #lastBatch: Statement;
   readonly #keepBatch: Statement;
   readonly #read: Statement;
-  readonly #behind: Statement;
+  readonly #page: Statement;
 
   constructor(options: PostgresAuditLogOptions) {
     const { database } = options;
@@ -72,7 +71,6 @@ class PostgresAuditLog implements AuditLog {
       `INSERT INTO @audit_chain SELECT kind, 0, $2, 0, $2, 0, 0, 0 FROM unnest($1::text[]) AS k(kind) ORDER BY kind ON CONFLICT DO NOTHING`,
     );
     this.#lock = database.statement(`SELECT ${chainColumns} FROM @audit_chain ORDER BY kind FOR UPDATE`);
-    this.#chain = database.statement(`SELECT ${chainColumns} FROM @audit_chain WHERE kind = $1`);
     this.#insert = database.statement(
       'INSERT INTO @audit SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[])',
     );
@@ -97,8 +95,10 @@ class PostgresAuditLog implements AuditLog {
          ORDER BY number LIMIT $4
        ) AS rows ORDER BY number LIMIT $4`,
     );
-    this.#behind = database.statement(
-      'SELECT kind, number, entry, hash FROM @audit WHERE kind = $1 AND number > $2 ORDER BY number LIMIT $3',
+    this.#page = database.statement(
+      `SELECT ${chainColumns}, page.* FROM @audit_chain c LEFT JOIN LATERAL (
+         SELECT number, entry, hash FROM @audit a WHERE a.kind = c.kind AND number > $2 ORDER BY number LIMIT $3
+       ) AS page ON true WHERE kind = $1 ORDER BY number`,
     );
   }
 
@@ -139,11 +139,17 @@ class PostgresAuditLog implements AuditLog {
     limit: number,
   ): Promise<{ rows: AuditRow[]; chain: AuditChain }> {
     await this.#buffer.flush();
-    // Rows that others add meanwhile are not in the chain, and are read by a later call.
-    const [row] = await this.#database.read<ChainRow>(this.#chain, [kind]);
-    const { recordedAt: _, ...chain } = chainOf(row!);
-    const rows = await this.#database.read<AuditRow>(this.#behind, [kind, after, limit]);
-    return { rows: rows.filter(({ number }) => number <= chain.last.number), chain };
+    // One statement reads both, since rows may come and go meanwhile. A page without rows has the chain alone.
+    const found = await this.#database.read<ChainRow & (AuditRow | { number: null })>(this.#page, [
+      kind,
+      after,
+      limit,
+    ]);
+    const { recordedAt: _, ...chain } = chainOf(found[0]!);
+    const rows = found.flatMap((row) =>
+      row.number === null ? [] : { kind, number: row.number, entry: row.entry, hash: row.hash },
+    );
+    return { rows, chain };
   }
 
   usedPart(kind: AuditKind): number {

@@ -33,6 +33,14 @@ const states: Readonly<Record<AgentSummary['state'], { tone: Tone; word: string 
   group: { tone: 'quiet', word: 'group' },
 };
 
+/** The brokers through which an agent is connected, where several share the store. */
+const brokerColumn = {
+  title: 'Broker',
+  width: '8rem',
+  isOptional: true,
+  cell: ({ brokers }: AgentSummary) => <Name>{brokers.join(', ') || '–'}</Name>,
+};
+
 /** All agents that are connected, and those with mail. */
 export function AgentsView() {
   const resource = useResource<Answer>('agents');
@@ -74,6 +82,7 @@ export function AgentsView() {
               isOptional: true,
               cell: (one) => <Name>{one.roles.join(', ') || '–'}</Name>,
             },
+            ...(all.some(({ brokers }) => brokers.length > 0) ? [brokerColumn] : []),
             { title: 'Mail', width: '8rem', isNumber: true, cell: (one) => <Mail of={one} /> },
             {
               title: 'For',

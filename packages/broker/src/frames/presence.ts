@@ -112,11 +112,13 @@ async function countInboxes(
   { store, delivery }: Pick<FrameDeps, 'store' | 'delivery'>,
 ): Promise<ReadonlyMap<string, Inbox>> {
   const elsewhere = await delivery.heldElsewhere(agents);
-  const inboxes = new Map<string, Inbox>();
-  for (const agent of agents) {
-    const { pending } = await store.stats(agent);
-    const held = elsewhere.has(agent) ? {} : { held: delivery.held.count(agent) };
-    inboxes.set(agent, { unread: pending, ...held });
-  }
-  return inboxes;
+  // A database is asked for all of them at once.
+  const stats = await Promise.all(agents.map((agent) => store.stats(agent)));
+  return new Map(
+    stats.map(({ pending }, at): [string, Inbox] => {
+      const agent = agents[at]!;
+      const held = elsewhere.has(agent) ? {} : { held: delivery.held.count(agent) };
+      return [agent, { unread: pending, ...held }];
+    }),
+  );
 }
