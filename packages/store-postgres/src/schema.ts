@@ -74,8 +74,10 @@ const tables = `
   CREATE UNLOGGED TABLE @broker_state (session bigint PRIMARY KEY);
   -- The row that each transaction locks that stores a message in an inbox, or settles one. session is the epoch of the broker which
   -- holds the inbox, or members those of the brokers that share it, and head_seq the highest number that was given to a message of it.
+  -- No broker that held it has handed out a message after taken_seq.
   CREATE TABLE @inbox (
-    name text COLLATE "C" PRIMARY KEY, session bigint, members bigint[], head_seq bigint NOT NULL DEFAULT 0, pending bigint NOT NULL DEFAULT 0, bytes bigint NOT NULL DEFAULT 0,
+    name text COLLATE "C" PRIMARY KEY, session bigint, members bigint[], head_seq bigint NOT NULL DEFAULT 0,
+    taken_seq bigint NOT NULL DEFAULT 0, pending bigint NOT NULL DEFAULT 0, bytes bigint NOT NULL DEFAULT 0,
     scheduled bigint NOT NULL DEFAULT 0, scheduled_bytes bigint NOT NULL DEFAULT 0
   ) WITH (fillfactor = 50, ${busy});
   -- What is stored for each agent, and of each agent as far as it counts against it. Locked after the inboxes.
@@ -88,13 +90,14 @@ const tables = `
     sender ${name}, recipient ${name}, messages bigint NOT NULL, bytes bigint NOT NULL, PRIMARY KEY (sender, recipient)
   ) WITH (fillfactor = 50, ${busy});
 
-  -- group_key is the key of a message to a group.
-  CREATE TABLE @message (${messageColumns}, group_key text COLLATE "C", PRIMARY KEY (inbox, seq)) WITH (${busy});
+  -- group_key is the key of a message to a group. is_cancelled marks a request that was cancelled while a broker had it.
+  CREATE TABLE @message (${messageColumns}, group_key text COLLATE "C", is_cancelled boolean NOT NULL DEFAULT false, PRIMARY KEY (inbox, seq)) WITH (${busy});
   ALTER TABLE @message ALTER COLUMN body SET STORAGE EXTERNAL;
   CREATE UNIQUE INDEX ON @message (${idKey('')});
   CREATE INDEX ON @message (expires_at, seq);
   CREATE INDEX ON @message (token_id, seq) WHERE token_id IS NOT NULL;
   CREATE INDEX ON @message (inbox, seq) WHERE attempts > 0;
+  CREATE INDEX ON @message (inbox, seq) WHERE is_cancelled;
   CREATE INDEX ON @message (inbox, group_key, seq) WHERE group_key IS NOT NULL;
   -- The messages of shared inboxes that were handed out: session is the epoch of the broker that has a message, if one does, and was_out
   -- tells whether one had it before. Only sessions among the members of an inbox have claims. Written under the lock of the inbox.

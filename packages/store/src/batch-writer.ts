@@ -9,7 +9,7 @@ import {
   withoutReserve,
 } from './caps.ts';
 import type { DeadLetter, Retried } from './dead-letters.ts';
-import type { Appended, Batch, RequestKey } from './inbox-store.ts';
+import type { Appended, Batch, RequestKey, Settlement } from './inbox-store.ts';
 import { type LoggedMessage, storedMetadataOf } from './logged-message.ts';
 import type { NewMessage, Outcome, Release, StoredMetadata } from './message.ts';
 import type { FoundRequest } from './open-requests.ts';
@@ -51,6 +51,10 @@ export interface BatchMessages<Inbox extends CountedInbox> {
   setTaken(inbox: string, seq: number, agent: string): void;
   setAttempts(inbox: string, seq: number, attempts: number): void;
   setAnswered(key: RequestKey, request: FoundRequest): void;
+  /** Marks a message as cancelled, if several brokers share the store. */
+  setCancelled?(inbox: string, seq: number): void;
+  /** Tells whether a broker can have handed out a message, if several share the store. `isKnown`: this one, if it holds it, has not. */
+  mayBeHandedOut?(inbox: string, seq: number, isKnown: boolean): boolean;
   /** Gives back room that messages take which were settled. */
   compactAll(): void;
   /** Ends the batch. */
@@ -139,17 +143,26 @@ export class BatchWriter<Inbox extends CountedInbox> {
   }
 
   /** Applies a batch and answers for each of its messages, in order. */
-  apply({ takings = [], messages, attempts, settlements }: Batch, now: number): Appended[] {
+  apply({ takings = [], messages, attempts, settlements, cancelled = [] }: Batch, now: number): Appended[] {
     for (const { inbox, seq, agent } of takings) this.#messages.setTaken(inbox, seq, agent);
     const appended = this.#appendAll(messages, now);
     for (const { inbox, seq, attempts: count } of attempts) this.#messages.setAttempts(inbox, seq, count);
-    for (const { inbox, seq, outcome, reason = null, notice } of settlements) {
-      const isWanted = notice && !this.#messages.reader.get(inbox, seq)?.answered;
-      const isSettled = this.#settle(inbox, seq, now, outcome, reason);
-      if (isSettled && isWanted) this.#notify(notice);
-    }
+    for (const settlement of settlements) this.#settleWhole(settlement, now);
+    for (const { inbox, seq } of cancelled) this.#messages.setCancelled?.(inbox, seq);
     this.#save();
     return appended;
+  }
+
+  /** Settles a message, and stores the notice to its sender if that takes effect. */
+  #settleWhole(settlement: Settlement, now: number): void {
+    const { inbox, seq, outcome, reason = null, notice, ifNotHandedOut, orMark } = settlement;
+    const isWanted = notice && !this.#messages.reader.get(inbox, seq)?.answered;
+    const mayBeOut =
+      ifNotHandedOut && (this.#messages.mayBeHandedOut?.(inbox, seq, ifNotHandedOut.isKnown) ?? true);
+    const isSettled = this.#settle(inbox, seq, now, outcome, reason);
+    if (isSettled && isWanted)
+      this.#notify(mayBeOut === false ? { ...notice, body: ifNotHandedOut?.body } : notice);
+    if (!isSettled && orMark) this.#messages.setCancelled?.(inbox, seq);
   }
 
   /** Puts a dead letter into its inbox again. Its id may be settled, since that was the same message, but not pending. */

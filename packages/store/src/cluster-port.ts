@@ -1,5 +1,5 @@
 import type { InboxStore } from './inbox-store.ts';
-import type { StoredMessage } from './message.ts';
+import type { StoredMessage, StoredMetadata } from './message.ts';
 import type { PresencePort } from './presence-port.ts';
 
 /** A message that is told to the holder of an inbox and never stored. */
@@ -43,6 +43,10 @@ export interface ClusterListener {
   freed(inbox: string, seqs: readonly number[] | 'any'): void;
   /** Another broker has taken an inbox. */
   lost(inbox: string): void;
+  /**
+   * These requests, which this broker holds or has claimed, were cancelled. It is told again until they are settled.
+   */
+  cancelled(requests: readonly StoredMetadata[]): void;
   /** Another broker tells the holder of an inbox something. */
   told(inbox: string, message: LiveMessage): void;
 }
@@ -68,9 +72,10 @@ export interface ClusterPort {
   listen(listener: ClusterListener): void;
   /**
    * Takes an inbox for this broker, also from another one. When it resolves, the messages of the inbox can be read with {@link read}, and all
-   * that was settled before is settled. Rejects as the store does.
+   * that was settled before is settled. It resolves with the highest number of a message that may have been handed out before. Rejects as the
+   * store does.
    */
-  take(inbox: string): Promise<void>;
+  take(inbox: string): Promise<number>;
   /** Shares an inbox with the other brokers that do. One that held it for itself has lost it. Rejects as the store does. */
   join(inbox: string): Promise<void>;
   /** Tells which of some inboxes other living brokers hold. */
@@ -78,10 +83,11 @@ export interface ClusterPort {
   /** Gives an inbox back that this broker holds or shares, with what it has claimed, after all that was asked before. */
   giveBack(inbox: string): void;
   /**
-   * Tells something to the broker that holds an inbox, if that is another one; it may be lost on the way. Resolves with false if no other broker
+   * Tells something to the broker that holds an inbox, if that is another one; it may be lost on the way. Of those that share one, it is told to
+   * the one with the member that has the messages of `sender`, or else to any. Resolves with false if no other broker
    * holds the inbox, and returns false if there is no other broker.
    */
-  tell(inbox: string, message: LiveMessage): Promise<boolean> | false;
+  tell(inbox: string, message: LiveMessage, sender: string): Promise<boolean> | false;
   /** Reads messages to be handed out, as `InboxStore.read` does. Resolves with none if this broker does not hold the inbox any more. */
   read: InboxStore['read'];
   /** Claims messages of a shared inbox that no other broker has claimed, and whose keys are free. Resolves with none if it is lost. */

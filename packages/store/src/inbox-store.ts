@@ -52,6 +52,16 @@ export interface Settlement {
    * It does not count against its sender. If its inbox or its recipient is full, it is left out and the settlement takes effect all the same.
    */
   notice?: NewMessage;
+  /**
+   * In a store of several brokers, the body of the notice if no broker can have handed the message out. The store knows that of messages
+   * that this broker does not hold. `isKnown` tells it of those that this one holds.
+   */
+  ifNotHandedOut?: { body: string; isKnown: boolean };
+  /**
+   * Has the message marked as cancelled if another broker has it, so that the settlement is left out. That broker is told, and a later one that
+   * reads the message sees the mark.
+   */
+  orMark?: true;
 }
 
 /** A message of a group's inbox that was handed to an agent, which may answer it from then on. */
@@ -70,6 +80,8 @@ export interface Batch {
   messages: readonly NewMessage[];
   attempts: readonly { inbox: string; seq: number; attempts: number }[];
   settlements: readonly Settlement[];
+  /** Requests that were cancelled while consumers of this broker have them. In a store of several brokers they are marked. */
+  cancelled?: readonly { inbox: string; seq: number }[];
 }
 
 /** A message that {@link InboxStore.find} found, pending or settled. */

@@ -96,6 +96,8 @@ export interface StoredMessage
   attempts: number;
   /** True for a request whose reply is stored, although it is pending. */
   answered?: true | undefined;
+  /** True for a request that its sender has cancelled while some broker had it: it must not be given to a consumer. */
+  cancelled?: true | undefined;
   size: number;
   /** True if the body was damaged on the disk, so that the message has none and can't be handled. */
   damaged?: true | undefined;

@@ -16,6 +16,7 @@ export async function openTwoShares() {
       wake: (inbox) => void heard.push(`wake ${inbox}`),
       freed: (inbox, seqs) => void heard.push(`freed ${inbox} ${seqs}`),
       lost: (inbox) => void heard.push(`lost ${inbox}`),
+      cancelled: (requests) => void heard.push(`cancelled ${requests.map(({ id }) => id)}`),
       told: () => {},
     };
     opened.cluster.listen(listener);

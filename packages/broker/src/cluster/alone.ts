@@ -18,7 +18,7 @@ export function alone(store: Pick<InboxStore, 'read'>): ClusterPort {
     keepsHouse: true,
     presence: nobodyElsewhere,
     listen() {},
-    async take() {},
+    take: async () => 0,
     async join() {},
     heldElsewhere: async () => new Set(),
     giveBack() {},

@@ -105,7 +105,9 @@ export class Delivery {
       commits,
       onEnded: (inbox, seq) => dispatcher.ended(inbox, seq),
       waiting,
-      isAlone: cluster.isAlone,
+      isKnownNotHandedOut: cluster.isAlone
+        ? undefined
+        : (inbox, seq) => leases.at(inbox)?.hasNotHandedOut(seq) ?? false,
       tail,
       meter,
       now,
@@ -161,16 +163,14 @@ export class Delivery {
       wake: (inbox) => dispatcher.wake(inbox),
       freed: (inbox, seqs) => dispatcher.freed(inbox, seqs),
       lost: (inbox) => this.subscriptions.lost(inbox),
-      told: (inbox, message) =>
-        receive(inbox, message, {
-          push: (frame, body) => void this.#pushEphemeral(frame, body),
-          cancel: (to, sender, id) => void this.cancellations.cancel(sender, to, id).catch(onError),
-        }),
+      told: (_inbox, message) =>
+        receive(message, { push: (frame, body) => void this.#pushEphemeral(frame, body) }),
+      cancelled: (requests) => this.cancellations.told(requests),
     });
     this.held = new HeldMessages({ store, commits, leases, histories });
     this.cancellations = new Cancellations({
       store,
-      cluster,
+      isAlone: cluster.isAlone,
       commits,
       leases,
       settler,
@@ -216,12 +216,17 @@ export class Delivery {
    * Pushes a message to the holder of its inbox without storing it, which may be at another broker. False if nobody holds the inbox.
    */
   deliverEphemeral(frame: MessageFrame, body: string | undefined): boolean | Promise<boolean> {
-    if (this.#leases.at(frame.to)) return this.#pushEphemeral(frame, body);
-    return passOn(this.#deps.cluster, frame, body);
+    const { to, from } = frame;
+    const shared = this.#leases.ofGroup(to);
+    if (this.#leases.at(to) || shared?.ownerOf(from.agent)) return this.#pushEphemeral(frame, body);
+    const passedOn = passOn(this.#deps.cluster, frame, body);
+    if (!shared) return passedOn;
+    const pushOrNot = (isElsewhere: boolean): boolean => isElsewhere || this.#pushEphemeral(frame, body);
+    return passedOn === false ? pushOrNot(false) : passedOn.then(pushOrNot);
   }
 
   #pushEphemeral(frame: MessageFrame, body: string | undefined): boolean {
-    const lease = this.#leases.at(frame.to);
+    const lease = this.#leases.at(frame.to) ?? this.#leases.ofGroup(frame.to)?.anyFor(frame.from.agent);
     if (!lease?.started || (lease.isOnHold && !isAnswer(frame.kind))) return false;
     lease.consumer.pushEphemeral(frame, body);
     return true;

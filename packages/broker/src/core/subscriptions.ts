@@ -115,7 +115,8 @@ export class Subscriptions {
     await this.#givenBack.get(address);
     // An inbox is taken and bound in the order in which its leases were granted: the newest one does so last.
     if (lease.ended) return undefined;
-    await (lease.isShared ? cluster.join(address) : cluster.take(address));
+    if (lease.isShared) await cluster.join(address);
+    else lease.handedOutBefore = await cluster.take(address);
     if (lease.ended) return undefined;
     const [{ pending, headSeq }, foreignUpTo] = await Promise.all([
       store.stats(address),

@@ -1,9 +1,8 @@
 import type { Claimed, ClaimRequest, KeyMode, StoredMessage } from '@signalbox/store';
-import { storedMessageOf } from '@signalbox/store/rules';
 import type { Transaction } from '../database/attempt.ts';
 import type { PostgresDatabase } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
-import { type MessageRow, messageColumns, messageOf } from '../inbox-store/message-rows.ts';
+import { type MessageRow, messageColumns, readMessageOf } from '../inbox-store/message-rows.ts';
 import type { ClaimRows } from './claim-rows.ts';
 import { anySeq, type WakeUp, type WakeUps } from './wake-ups.ts';
 
@@ -82,7 +81,7 @@ export class Claims {
     return this.#inShared(inbox, async (transaction, { headSeq }) => {
       const values = [inbox, after, limit, maxBytes, this.#deps.session];
       const rows = await transaction.query<MessageRow & { found: number }>(this.#claim[keys], values);
-      const messages = rows.map((row) => storedMessageOf(messageOf(row))).sort((a, b) => a.seq - b.seq);
+      const messages = rows.map(readMessageOf).sort((a, b) => a.seq - b.seq);
       const found = rows[0]?.found ?? 0;
       const isAll = found < limit && found === messages.length;
       return { messages, isAll, upTo: isAll ? Math.max(headSeq, after) : (messages.at(-1)?.seq ?? after) };
@@ -94,7 +93,7 @@ export class Claims {
     return this.#inShared(inbox, async (transaction) => {
       const values = [inbox, seq, 1, 1, this.#deps.session];
       const [row] = await transaction.query<MessageRow>(this.#claimOne[keys], values);
-      return row && storedMessageOf(messageOf(row));
+      return row && readMessageOf(row);
     });
   }
 
@@ -190,7 +189,7 @@ function claimStatement(
          was_out = c.was_out OR (c.session IS NOT NULL AND c.session <> excluded.session)
        RETURNING seq
      )${keep}
-     SELECT ${messageColumns('m')}, m.body, (SELECT count(*) FROM free) AS found
+     SELECT ${messageColumns('m')}, m.is_cancelled AS "isCancelled", m.body, (SELECT count(*) FROM free) AS found
      FROM claimed JOIN @message m ON m.inbox = $1 AND m.seq = claimed.seq`,
   );
 }

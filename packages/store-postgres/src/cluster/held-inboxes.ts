@@ -10,13 +10,14 @@ type Wish = 'take' | 'join' | 'give_back';
 /** The last request for an inbox, with the callers that wait for it. */
 interface Asked {
   wish: Wish;
-  waiting: PromiseWithResolvers<void>[];
+  waiting: PromiseWithResolvers<number>[];
 }
 
 interface InboxRow {
   name: string;
   session: number | null;
   members: number[] | null;
+  takenSeq: number;
 }
 
 /**
@@ -46,24 +47,25 @@ export class HeldInboxes {
       'INSERT INTO @inbox (name) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING',
     );
     this.#lock = database.statement(
-      'SELECT name, session, members FROM @inbox WHERE name = ANY($1::text[]) ORDER BY name FOR UPDATE',
+      'SELECT name, session, members, taken_seq AS "takenSeq" FROM @inbox WHERE name = ANY($1::text[]) ORDER BY name FOR UPDATE',
     );
     this.#save = database.statement(
       `UPDATE @inbox i SET
          session = CASE k.wish WHEN 'take' THEN $3::bigint WHEN 'give_back' THEN nullif(i.session, $3) END,
          members = CASE k.wish WHEN 'take' THEN NULL WHEN 'give_back' THEN nullif(array_remove(i.members, $3), '{}')
-           ELSE array_append(array_remove(i.members, $3), $3) END
+           ELSE array_append(array_remove(i.members, $3), $3) END,
+         taken_seq = CASE k.wish WHEN 'take' THEN i.head_seq ELSE i.taken_seq END
        FROM unnest($1::text[], $2::text[]) AS k(name, wish) WHERE i.name = k.name`,
     );
   }
 
-  /** Resolves when this broker holds an inbox for itself. */
-  take(inbox: string): Promise<void> {
+  /** Resolves when this broker holds an inbox for itself, with the highest number of a message that may have been handed out before. */
+  take(inbox: string): Promise<number> {
     return this.#wait(inbox, 'take');
   }
 
   /** Resolves when this broker shares an inbox with the others that do. */
-  join(inbox: string): Promise<void> {
+  join(inbox: string): Promise<number> {
     return this.#wait(inbox, 'join');
   }
 
@@ -76,8 +78,8 @@ export class HeldInboxes {
     while (this.#running) await this.#running;
   }
 
-  #wait(inbox: string, wish: Wish): Promise<void> {
-    const waiting = Promise.withResolvers<void>();
+  #wait(inbox: string, wish: Wish): Promise<number> {
+    const waiting = Promise.withResolvers<number>();
     this.#ask(inbox, wish).waiting.push(waiting);
     return waiting.promise;
   }
@@ -98,8 +100,9 @@ export class HeldInboxes {
       const asked = this.#asked;
       this.#asked = new Map();
       try {
-        await this.#change(asked);
-        for (const { waiting } of asked.values()) for (const one of waiting) one.resolve();
+        const takenSeqs = await this.#change(asked);
+        for (const [inbox, { waiting }] of asked)
+          for (const one of waiting) one.resolve(takenSeqs.get(inbox) ?? 0);
       } catch (error) {
         for (const { waiting } of asked.values()) for (const one of waiting) one.reject(error);
       }
@@ -107,7 +110,7 @@ export class HeldInboxes {
     this.#running = undefined;
   }
 
-  async #change(asked: ReadonlyMap<string, Asked>): Promise<void> {
+  async #change(asked: ReadonlyMap<string, Asked>): Promise<ReadonlyMap<string, number>> {
     const names = [...asked.keys()].sort();
     const made = names.filter((name) => asked.get(name)?.wish !== 'give_back');
     await this.#database.transaction(async (transaction) => {
@@ -117,19 +120,20 @@ export class HeldInboxes {
     // Claims that were given back, and came again after a crash of the server, would keep messages from everybody. A broker that shares an
     // inbox counts on being woken.
     const isQuick = names.every((name) => asked.get(name)?.wish === 'take');
-    const wakeUps = await this.#database.transaction(async (transaction) => {
+    const { wakeUps, takenSeqs } = await this.#database.transaction(async (transaction) => {
       if (isQuick) transaction.script('SET LOCAL synchronous_commit = off');
       return this.#take(transaction, names, asked);
     });
     this.#wakeUps.notify(wakeUps);
+    return takenSeqs;
   }
 
-  /** Returns the wake-ups of the brokers that have lost inboxes, or get what this one gives back. */
+  /** Returns the wake-ups of the brokers that have lost inboxes, or get what this one gives back, and what may have been handed out before. */
   async #take(
     transaction: Transaction,
     names: readonly string[],
     asked: ReadonlyMap<string, Asked>,
-  ): Promise<WakeUp[]> {
+  ): Promise<{ wakeUps: WakeUp[]; takenSeqs: ReadonlyMap<string, number> }> {
     const rows = await transaction.query<InboxRow>(this.#lock, [names]);
     const own = this.#session;
     const wishOf = (name: string): Wish => asked.get(name)?.wish ?? 'give_back';
@@ -151,6 +155,6 @@ export class HeldInboxes {
       );
     });
     this.#wakeUps.write(transaction, others);
-    return others;
+    return { wakeUps: others, takenSeqs: new Map(rows.map(({ name, takenSeq }) => [name, takenSeq])) };
   }
 }

@@ -24,8 +24,9 @@ export class LiveLane {
     this.#notifications = notifications;
     this.#send = database.statement(
       `WITH holder AS (
-         SELECT i.session FROM @inbox i JOIN @session s ON s.epoch = i.session
-         WHERE i.name = $1 AND i.session <> $2 AND NOT s.is_over
+         SELECT s.epoch AS session FROM @inbox i JOIN @session s ON s.epoch = i.session OR s.epoch = ANY(i.members)
+         WHERE i.name = $1 AND s.epoch <> $2 AND NOT s.is_over
+         ORDER BY EXISTS (SELECT FROM @key_member k WHERE k.inbox = $1 AND k.key = $5::text AND k.session = s.epoch) DESC, s.epoch LIMIT 1
        ), sent AS (
          INSERT INTO @live (session, inbox, header, body) SELECT session, $1, $3, $4 FROM holder
          WHERE (SELECT count(*) FROM (SELECT FROM @live l, holder h WHERE l.session = h.session LIMIT ${maxWaiting}) w) < ${maxWaiting}
@@ -44,12 +45,13 @@ export class LiveLane {
   }
 
   /** Sends a message to the broker that holds an inbox. Resolves with false if no other one does. */
-  async send(inbox: string, { header, body }: LiveMessage): Promise<boolean> {
+  async send(inbox: string, { header, body }: LiveMessage, sender: string): Promise<boolean> {
     const values = [
       inbox,
       this.#session,
       Buffer.from(header),
       body === undefined ? null : Buffer.from(body),
+      sender,
     ] as const;
     const holders = await this.#database.read<{ session: number }>(this.#send, values);
     this.#notifications.notify(holders.map(({ session }) => session));

@@ -7,9 +7,11 @@ import type {
   InboxStore,
   StoredMessage,
 } from '@signalbox/store';
+import { storedMetadataOf } from '@signalbox/store/rules';
 import type { Transaction } from '../database/attempt.ts';
 import type { PostgresDatabase } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
+import { type MessageRow, messageColumns, messageOf } from '../inbox-store/message-rows.ts';
 import { ClaimRows } from './claim-rows.ts';
 import { Claims } from './claims.ts';
 import { HeldInboxes } from './held-inboxes.ts';
@@ -24,6 +26,10 @@ import { anySeq, WakeUps, type Woken } from './wake-ups.ts';
 const renewedMs = 100;
 /** A broker looks this often whether others are gone that shared its inboxes, in milliseconds. */
 const freeGoneMs = 500;
+/** A broker looks this often for requests of its that were cancelled, in milliseconds. */
+const cancelledMs = 250;
+/** The most of them that are found at once. */
+const cancelledAtOnce = 1000;
 /** What is left of sessions that are over is removed this often, in milliseconds. */
 const forgetMs = 60_000;
 
@@ -37,7 +43,7 @@ export type InboxCluster = Pick<
 export interface Tenure {
   hasBegun: boolean;
   /** Resolves when it begins. */
-  readonly begins: Promise<void>;
+  readonly begins: Promise<number>;
   /** True if other brokers share the inbox. */
   readonly isShared: boolean;
 }
@@ -67,6 +73,8 @@ export class PostgresCluster implements AsyncDisposable {
   readonly #holder: Statement;
   readonly #elsewhere: Statement;
   readonly #sessions: Statement;
+  readonly #cancelled: Statement;
+  readonly #telling: AsyncDisposable;
   /** The inboxes that this broker has asked for, and has neither given back nor heard to have lost. */
   readonly #held = new Map<string, Tenure>();
   #listener: ClusterListener | undefined;
@@ -101,6 +109,12 @@ export class PostgresCluster implements AsyncDisposable {
       `SELECT i.session, i.members, EXISTS (SELECT FROM @session s WHERE s.epoch = i.session AND NOT s.is_over) AS "isAlive"
        FROM @inbox i WHERE i.name = $1`,
     );
+    this.#cancelled = database.statement(
+      `SELECT ${messageColumns('m')} FROM @message m JOIN @inbox i ON i.name = m.inbox
+         LEFT JOIN @claim c ON c.inbox = m.inbox AND c.seq = m.seq
+       WHERE m.is_cancelled AND (i.session = $1 OR c.session = $1) LIMIT ${cancelledAtOnce}`,
+    );
+    this.#telling = repeat(cancelledMs, () => this.#tellCancelled());
     this.#elsewhere = database.statement(
       `SELECT DISTINCT i.name FROM @inbox i JOIN @session s ON s.epoch = i.session OR s.epoch = ANY(i.members)
        WHERE i.name = ANY($1::text[]) AND s.epoch <> $2 AND NOT s.is_over`,
@@ -153,13 +167,13 @@ export class PostgresCluster implements AsyncDisposable {
         this.#listener = listener;
       },
       take: (inbox) => this.#hold(inbox, false),
-      join: (inbox) => this.#hold(inbox, true),
+      join: async (inbox) => void (await this.#hold(inbox, true)),
       heldElsewhere: (inboxes) => this.#heldElsewhere(inboxes),
       giveBack: (inbox) => {
         this.#held.delete(inbox);
         this.#inboxes.giveBack(inbox);
       },
-      tell: (inbox, message) => this.#lane.send(inbox, message),
+      tell: (inbox, message, sender) => this.#lane.send(inbox, message, sender),
       read: (inbox, ...range) => this.#readIfHeld(inbox, () => inboxes.read(inbox, ...range)),
       claim: (inbox, request) => this.#claim(inbox, request),
       claimAgain: (inbox, seq, keys) =>
@@ -173,15 +187,16 @@ export class PostgresCluster implements AsyncDisposable {
   }
 
   /** Takes an inbox for this broker, or shares it with others. */
-  async #hold(inbox: string, isShared: boolean): Promise<void> {
+  async #hold(inbox: string, isShared: boolean): Promise<number> {
     const known = this.#held.get(inbox);
     if (isShared && known?.isShared) return known.begins;
     const begins = isShared ? this.#inboxes.join(inbox) : this.#inboxes.take(inbox);
     const tenure: Tenure = { hasBegun: false, begins, isShared };
     this.#held.set(inbox, tenure);
     try {
-      await begins;
+      const takenSeq = await begins;
       tenure.hasBegun = true;
+      return takenSeq;
     } catch (error) {
       if (this.#held.get(inbox) === tenure) this.#held.delete(inbox);
       throw error;
@@ -250,15 +265,17 @@ export class PostgresCluster implements AsyncDisposable {
     if (!listener) return;
     const woken = await this.wakeUps.find();
     for (const [inbox, what] of woken?.inboxes ?? []) this.#wake(inbox, what);
+    if ([...(woken?.inboxes.values() ?? [])].some(({ isCancelled }) => isCancelled))
+      await this.#tellCancelled();
     await woken?.drop();
     for await (const { inbox, message } of this.#lane.take())
       if (inbox === '') this.#onTold?.(message.header);
       else listener.told(inbox, message);
   }
 
-  #wake(inbox: string, { isHeld, freed }: Woken): void {
-    if (freed.length === 0) this.#listener?.wake(inbox);
-    else this.#listener?.freed(inbox, freed.includes(anySeq) ? 'any' : freed);
+  #wake(inbox: string, { isHeld, hasMore, freed }: Woken): void {
+    if (hasMore) this.#listener?.wake(inbox);
+    if (freed.length > 0) this.#listener?.freed(inbox, freed.includes(anySeq) ? 'any' : freed);
     if (isHeld) return;
     // The row may have been read before the last take. If this check fails, the next read makes another one.
     const tenure = this.#begun(inbox);
@@ -266,6 +283,12 @@ export class PostgresCluster implements AsyncDisposable {
       ? this.#checkShared(inbox, tenure)
       : this.#readIfHeld(inbox, async () => []);
     checked.catch(() => {});
+  }
+
+  /** Tells this broker which requests that it has are cancelled. */
+  async #tellCancelled(): Promise<void> {
+    const rows = await this.#database.read<MessageRow>(this.#cancelled, [this.session]);
+    if (rows.length > 0) this.#listener?.cancelled(rows.map((row) => storedMetadataOf(messageOf(row))));
   }
 
   #wakeAll(): void {
@@ -300,6 +323,7 @@ export class PostgresCluster implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#forgetting[Symbol.asyncDispose]();
     await this.#freeing[Symbol.asyncDispose]();
+    await this.#telling[Symbol.asyncDispose]();
     await this.#inboxes.idle();
     await this.#brokers[Symbol.asyncDispose]();
     await this.#presence[Symbol.asyncDispose]();

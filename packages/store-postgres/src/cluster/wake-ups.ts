@@ -7,17 +7,23 @@ import type { Notifications } from './notifications.ts';
 export interface WakeUp {
   session: number;
   inbox: string;
-  /** A message of a shared inbox that may be claimed; {@link anySeq} if any may. */
+  /** A message of a shared inbox that may be claimed; {@link anySeq} if any may; {@link cancelledSeq} if some were cancelled. */
   seq?: number;
 }
 
 /** Stands for any message of a shared inbox. */
 export const anySeq = 0;
+/** Stands for messages that were cancelled. */
+export const cancelledSeq = -1;
 
 /** What a broker has to look at in an inbox. */
 export interface Woken {
   /** Whether it held or shared the inbox. */
   isHeld: boolean;
+  /** True if something may have come. */
+  hasMore: boolean;
+  /** True if messages were cancelled. */
+  isCancelled: boolean;
   freed: number[];
 }
 
@@ -73,9 +79,11 @@ export class WakeUps {
     if (found.length === 0) return undefined;
     const inboxes = new Map<string, Woken>();
     for (const { inbox, seq, isHeld } of found) {
-      const woken = inboxes.get(inbox) ?? { isHeld, freed: [] };
+      const woken = inboxes.get(inbox) ?? { isHeld, hasMore: false, isCancelled: false, freed: [] };
       inboxes.set(inbox, woken);
-      if (seq !== null) woken.freed.push(seq);
+      if (seq === null) woken.hasMore = true;
+      else if (seq === cancelledSeq) woken.isCancelled = true;
+      else woken.freed.push(seq);
     }
     return { inboxes, drop: () => this.#database.read(this.#drop, [found.map(({ id }) => id)]) };
   }

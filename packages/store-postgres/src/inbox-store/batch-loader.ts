@@ -39,6 +39,7 @@ interface InboxRow {
   name: string;
   session: number | null;
   members: number[] | null;
+  takenSeq: number;
   headSeq: number;
   pending: number;
   bytes: number;
@@ -96,7 +97,7 @@ export class BatchLoader {
     const claim = 'c.seq IS NOT NULL AS "wasOut", c.session AS claim';
     const withClaim = 'LEFT JOIN @claim c ON c.inbox = m.inbox AND c.seq = m.seq';
     this.#lockInboxes = database.statement(
-      `SELECT name, session, members, head_seq AS "headSeq", pending, bytes, scheduled, scheduled_bytes AS "scheduledBytes" FROM @inbox
+      `SELECT name, session, members, taken_seq AS "takenSeq", head_seq AS "headSeq", pending, bytes, scheduled, scheduled_bytes AS "scheduledBytes" FROM @inbox
        WHERE name = ANY($1::text[]) ORDER BY name FOR UPDATE`,
     );
     this.#lockAgents = database.statement(
@@ -213,6 +214,7 @@ export class BatchLoader {
         },
         {
           holder: this.#holderOf(row.session, sessions),
+          takenSeq: row.takenSeq,
           members: (row.members ?? []).flatMap((session) => this.#holderOf(session, sessions) ?? []),
         },
       );

@@ -42,9 +42,9 @@ export class BatchPlan {
   readonly dead: number[] = [];
 
   /** Plans the changes of a batch. */
-  static of({ takings = [], messages, attempts, settlements }: Batch): BatchPlan {
+  static of({ takings = [], messages, attempts, settlements, cancelled = [] }: Batch): BatchPlan {
     const plan = new BatchPlan();
-    for (const place of [...takings, ...attempts, ...settlements]) plan.settles(place);
+    for (const place of [...takings, ...attempts, ...settlements, ...cancelled]) plan.settles(place);
     for (const message of messages) plan.stores(message);
     for (const { notice } of settlements) if (notice) plan.#storesIn(notice, notice.inbox);
     return plan;

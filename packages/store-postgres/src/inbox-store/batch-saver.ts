@@ -39,8 +39,10 @@ export class BatchSaver {
       ]),
     );
     this.#update = database.statement(
-      `UPDATE @message m SET attempts = k.attempts, answered = k.answered, takers = string_to_array(k.takers, ' ')
-       FROM unnest($1::text[], $2::bigint[], $3::int[], $4::boolean[], $5::text[]) AS k(inbox, seq, attempts, answered, takers)
+      `UPDATE @message m SET attempts = k.attempts, answered = k.answered, takers = string_to_array(k.takers, ' '),
+         is_cancelled = m.is_cancelled OR k.is_cancelled
+       FROM unnest($1::text[], $2::bigint[], $3::int[], $4::boolean[], $5::text[], $6::boolean[])
+         AS k(inbox, seq, attempts, answered, takers, is_cancelled)
        WHERE m.inbox = k.inbox AND m.seq = k.seq`,
     );
     this.#dropScheduled = database.statement('DELETE FROM @scheduled WHERE seq = ANY($1::bigint[])');
@@ -51,7 +53,8 @@ export class BatchSaver {
     );
     this.#inboxes = database.statement(
       `UPDATE @inbox i SET pending = pending + k.messages, bytes = i.bytes + k.bytes, scheduled = scheduled + k.later,
-         scheduled_bytes = scheduled_bytes + k.later_bytes, head_seq = k.head_seq
+         scheduled_bytes = scheduled_bytes + k.later_bytes, head_seq = k.head_seq,
+         taken_seq = CASE WHEN i.session IS NULL THEN i.taken_seq ELSE k.head_seq END
        FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
          AS k(name, messages, bytes, later, later_bytes, head_seq)
        WHERE i.name = k.name`,
@@ -104,6 +107,7 @@ export class BatchSaver {
       changed.map(({ attempts }) => attempts),
       changed.map(({ answered }) => answered),
       changed.map(({ takers }) => takers?.join(' ') ?? null),
+      changed.map(({ isCancelled }) => isCancelled ?? false),
     ]);
   }
 

@@ -195,8 +195,9 @@ class PostgresInboxStore implements InboxStore {
   }
 
   async commit(batch: Batch): Promise<Appended[]> {
-    const { takings = [], messages, settlements, attempts } = batch;
-    if (takings.length + messages.length + settlements.length + attempts.length === 0) return [];
+    const { takings = [], messages, settlements, attempts, cancelled = [] } = batch;
+    const parts = [takings, messages, settlements, attempts, cancelled];
+    if (parts.every((part) => part.length === 0)) return [];
     if (settlements.some(({ outcome }) => outcome === 'dead')) this.#isLetterNew = true;
     try {
       return await this.#change(BatchPlan.of(batch), (writer, now, { set }) =>

@@ -19,7 +19,6 @@ import {
   inboxesOf,
   type LoggedMessage,
   PageOfHistory,
-  storedMessageOf,
   storedMetadataOf,
 } from '@signalbox/store/rules';
 import { sessionLives } from '../cluster/living-brokers.ts';
@@ -33,6 +32,7 @@ import {
   type MessageRow,
   messageColumns,
   messageOf,
+  readMessageOf,
   type SettledRow,
   settledColumns,
   settledMessageOf,
@@ -72,7 +72,7 @@ export class MessageReader {
     const columns = messageColumns('m');
     // The last one is found first. A join of both would read the whole inbox for each message, if it was planned for an empty table.
     this.#read = database.statement(
-      `SELECT ${columns}, m.body FROM @message m WHERE m.inbox = $1 AND m.seq > $2 AND m.seq <= (
+      `SELECT ${columns}, m.is_cancelled AS "isCancelled", m.body FROM @message m WHERE m.inbox = $1 AND m.seq > $2 AND m.seq <= (
          SELECT max(seq) FROM (
            SELECT seq, sum(size) OVER (ORDER BY seq) AS upto, row_number() OVER (ORDER BY seq) AS place
            FROM (SELECT seq, size FROM @message WHERE inbox = $1 AND seq > $2 ORDER BY seq LIMIT $3) AS next
@@ -138,7 +138,7 @@ export class MessageReader {
     if (limit <= 0) return [];
     const values = [inbox, afterSeq, limit, Math.floor(maxBytes)];
     const rows = await this.#database.read<MessageRow>(this.#read, values);
-    return rows.map((row) => storedMessageOf(messageOf(row)));
+    return rows.map(readMessageOf);
   }
 
   async find(inbox: string, sender: string, id: string): Promise<FoundMessage | undefined> {

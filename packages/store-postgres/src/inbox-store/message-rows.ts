@@ -1,5 +1,5 @@
-import type { GroupFields, NewMessage, Outcome } from '@signalbox/store';
-import type { Ending, LoggedMessage } from '@signalbox/store/rules';
+import type { GroupFields, NewMessage, Outcome, StoredMessage } from '@signalbox/store';
+import { type Ending, type LoggedMessage, storedMessageOf } from '@signalbox/store/rules';
 import type { Value } from '../database/statement.ts';
 
 /** The fields of a message by which nothing is looked up, as JSON, which also keeps what PostgreSQL's text can't hold. */
@@ -32,6 +32,7 @@ export interface MessageRow {
   details: string;
   /** Absent where it was not read. */
   body?: Buffer | null;
+  isCancelled?: boolean;
 }
 
 /** A row of a slice, which has no body. */
@@ -59,6 +60,12 @@ export function settledColumns(alias: string): string {
 export function messageOf(row: MessageRow): LoggedMessage {
   const { body } = row;
   return { ...contentOf(row), body: body === null ? undefined : (body?.toString() ?? ''), ending: undefined };
+}
+
+/** Returns the message of a row, for a consumer. */
+export function readMessageOf(row: MessageRow): StoredMessage {
+  const message = storedMessageOf(messageOf(row));
+  return row.isCancelled ? { ...message, cancelled: true } : message;
 }
 
 /** Returns the settled message of a row of a slice. */

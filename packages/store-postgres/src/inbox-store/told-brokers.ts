@@ -1,5 +1,5 @@
 import type { InboxCluster, Tenure } from '../cluster/postgres-cluster.ts';
-import type { WakeUp } from '../cluster/wake-ups.ts';
+import { cancelledSeq, type WakeUp } from '../cluster/wake-ups.ts';
 import type { Transaction } from '../database/attempt.ts';
 import type { PostgresDatabase } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
@@ -35,6 +35,11 @@ export class ToldBrokers {
       if (headSeq !== before.headSeq) for (const session of othersOf(holders)) woken.push({ session, inbox });
     for (const { inbox, seq } of freed)
       for (const session of othersOf(set.inbox(inbox))) woken.push({ session, inbox, seq });
+    for (const { isCancelled, shared, claim } of set.messages()) {
+      const { inbox } = shared;
+      const by = claim?.holder ?? set.inbox(inbox).holder;
+      if (isCancelled && by?.isThis === false) woken.push({ session: by.session, inbox, seq: cancelledSeq });
+    }
     cluster.wakeUps.write(transaction, woken);
     return () => {
       cluster.wakeUps.notify(woken);
@@ -59,6 +64,6 @@ export class ToldBrokers {
 }
 
 /** The sessions of the other brokers that hold or share an inbox. */
-function othersOf({ holder, members }: Holders): number[] {
+function othersOf({ holder, members }: Pick<Holders, 'holder' | 'members'>): number[] {
   return [holder, ...members].flatMap((one) => (one?.isThis === false ? [one.session] : []));
 }

@@ -22,6 +22,8 @@ export interface WorkingMessage extends LoggedMessage {
   readonly place: Place;
   /** True if its attempts or takers were changed, or if it was answered while it is pending. */
   isChanged: boolean;
+  /** True if this transaction marks it as cancelled. */
+  isCancelled?: boolean;
   /** True if it was settled by this transaction. */
   isSettled: boolean;
   /** The highest number that was given to a message of its inbox before. Only new messages have it. */
@@ -46,6 +48,8 @@ export interface WorkingInbox extends CountedInbox {
   readonly holder: Holder | undefined;
   /** The brokers that share it; none if it is not shared. */
   readonly members: readonly Holder[];
+  /** No broker that held it has handed out a message after this one. */
+  readonly takenSeq: number;
   /** The counts of its row, before the transaction. */
   readonly before: {
     readonly messages: number;
@@ -55,8 +59,8 @@ export interface WorkingInbox extends CountedInbox {
   };
 }
 
-/** The brokers that hold or share an inbox. */
-export type Holders = Pick<WorkingInbox, 'holder' | 'members'>;
+/** The brokers that hold or share an inbox, and how far others may have handed it out. */
+export type Holders = Pick<WorkingInbox, 'holder' | 'members' | 'takenSeq'>;
 
 /** The broker that holds an inbox, or has a message: this one, or another one with its session. */
 export type Holder = { isThis: true } | { isThis: false; session: number };
@@ -90,10 +94,10 @@ export class WorkingSet implements BatchMessages<WorkingInbox>, RequestSource {
   loadInbox(
     name: string,
     counts: Pick<WorkingInbox, 'messages' | 'bytes' | 'scheduled' | 'headSeq'>,
-    { holder, members }: Holders,
+    holders: Holders,
   ): void {
     const before = { ...counts, scheduled: { ...counts.scheduled } };
-    this.#inboxes.set(name, { name, agent: agentOf(name), ...counts, holder, members, before });
+    this.#inboxes.set(name, { name, agent: agentOf(name), ...counts, ...holders, before });
   }
 
   /** Takes in a message that was read. The same one may be read twice: with its body, and without. */
@@ -127,7 +131,7 @@ export class WorkingSet implements BatchMessages<WorkingInbox>, RequestSource {
     this.loadInbox(
       name,
       { messages: 0, bytes: 0, scheduled, headSeq: 0 },
-      { holder: undefined, members: [] },
+      { holder: undefined, members: [], takenSeq: 0 },
     );
     return this.#inboxes.get(name)!;
   }
@@ -229,6 +233,20 @@ export class WorkingSet implements BatchMessages<WorkingInbox>, RequestSource {
       known.answered = true;
       known.isChanged = true;
     }
+  }
+
+  setCancelled(inbox: string, seq: number): void {
+    const message = this.get(inbox, seq);
+    if (message?.place !== 'pending') return;
+    message.isCancelled = true;
+    message.isChanged = true;
+  }
+
+  mayBeHandedOut(inbox: string, seq: number, isKnown: boolean): boolean {
+    const message = this.get(inbox, seq);
+    if (!message || message.claim) return true;
+    const { holder, takenSeq } = this.inbox(inbox);
+    return holder?.isThis ? !isKnown : message.place === 'pending' && seq <= takenSeq;
   }
 
   /** Nothing takes room that is settled: see usage.ts. */

@@ -17,6 +17,7 @@ interface Batch extends WrittenBatch {
   producers: Producer[];
   settlements: Settlement[];
   attempts: { inbox: string; seq: number; attempts: number }[];
+  cancelled: { inbox: string; seq: number }[];
   results: readonly DeliverResult[];
   length: number;
   onWritten: Waiter[];
@@ -54,6 +55,7 @@ const emptyBatch = (): Batch => ({
   producers: [],
   settlements: [],
   attempts: [],
+  cancelled: [],
   results: [],
   length: 0,
   onWritten: [],
@@ -145,6 +147,12 @@ export class CommitQueue {
   /** Puts the number of a message's failed attempts into the next batch, which starts within `lazyMs` at the latest. */
   recordAttempts(inbox: string, seq: number, attempts: number): void {
     this.#next.attempts.push({ inbox, seq, attempts });
+    this.#startLazily();
+  }
+
+  /** Puts the cancel of a request that a consumer has into the next batch, which starts within `lazyMs` at the latest. */
+  recordCancel(inbox: string, seq: number): void {
+    this.#next.cancelled.push({ inbox, seq });
     this.#startLazily();
   }
 
@@ -251,6 +259,7 @@ export class CommitQueue {
   }
 }
 
-function hasWork({ takings, messages, settlements, attempts }: Batch): boolean {
-  return messages.length > 0 || settlements.length > 0 || attempts.length > 0 || takings.length > 0;
+function hasWork({ takings, messages, settlements, attempts, cancelled }: Batch): boolean {
+  const own = messages.length > 0 || settlements.length > 0 || attempts.length > 0;
+  return own || takings.length > 0 || cancelled.length > 0;
 }

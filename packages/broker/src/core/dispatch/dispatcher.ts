@@ -212,7 +212,7 @@ export class Dispatcher {
     const { seq } = stored;
     const isPushed =
       !lease.settledSinceRead.has(seq) &&
-      this.#pusher.isWhole(stored) &&
+      this.#pusher.mayPush(stored) &&
       this.#pusher.pushStored(lease, stored) === 'pushed';
     if (!isPushed) passOver(lease, seq);
   }

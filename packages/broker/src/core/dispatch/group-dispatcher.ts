@@ -236,7 +236,7 @@ export class GroupDispatcher {
     const { seq } = stored;
     const { pusher } = this.#deps;
     // Its reply came from a member that had lost it.
-    const isOver = shared.endedSinceRead.has(seq) || !pusher.isWhole(stored) || pusher.ackIfAnswered(stored);
+    const isOver = shared.endedSinceRead.has(seq) || !pusher.mayPush(stored) || pusher.ackIfAnswered(stored);
     if (isOver) {
       shared.ended(seq);
       return true;

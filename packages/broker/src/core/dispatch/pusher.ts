@@ -38,11 +38,13 @@ export class Pusher {
     this.#deps = deps;
   }
 
-  /** Tells whether a message that was read may be pushed. A damaged one is given up. */
-  isWhole(stored: StoredMessage): boolean {
-    if (!stored.damaged) return true;
+  /** Tells whether a message that was read may be pushed. A damaged one is given up, and one that is marked as cancelled is settled. */
+  mayPush(stored: StoredMessage): boolean {
+    if (!stored.damaged && !stored.cancelled) return true;
     const { commits, settler } = this.#deps;
-    if (!commits.isSettling(stored.seq)) settler.giveUp(stored.seq, headerOf(stored), damaged);
+    if (commits.isSettling(stored.seq)) return false;
+    if (stored.cancelled) settler.cancel(stored.seq, headerOf(stored));
+    else settler.giveUp(stored.seq, headerOf(stored), damaged);
     return false;
   }
 

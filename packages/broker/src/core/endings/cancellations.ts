@@ -1,6 +1,5 @@
 import type { Sender } from '@signalbox/protocol';
-import type { ClusterPort, InboxStore, NewMessage } from '@signalbox/store';
-import { passOnCancel } from '../../cluster/live-lane.ts';
+import type { InboxStore, NewMessage, StoredMetadata } from '@signalbox/store';
 import type { CommitQueue } from '../commits/commit-queue.ts';
 import type { LeaseTable } from '../leases/lease-table.ts';
 import { headerOf, headerOfNew } from '../message-header.ts';
@@ -15,7 +14,8 @@ const maxSentWith = 10_000;
 /** The dependencies of {@link Cancellations}. */
 export interface CancellationsDeps {
   store: InboxStore;
-  cluster: Pick<ClusterPort, 'tell'>;
+  /** False if another broker may have a message. */
+  isAlone: boolean;
   commits: CommitQueue;
   leases: LeaseTable;
   settler: Settler;
@@ -38,11 +38,11 @@ export class Cancellations {
 
   /**
    * Cancels the request `id` that `sender` sent to the inbox `to`. If it was not pushed, it is settled. If it was pushed, its holder is
-   * told, also at another broker. If it has not arrived yet, it is cancelled when it arrives. Resolves with the number of messages that were not due and are
+   * told. If another broker has it, the store marks it, and that broker decides by {@link told}. If it has not arrived yet, it is cancelled when it arrives. Resolves with the number of messages that were not due and are
    * cancelled.
    */
   async cancel(sender: Sender, to: string, id: string): Promise<number> {
-    const { store, cluster, leases, settler, monotonic } = this.#deps;
+    const { store, isAlone, commits, leases, settler, monotonic } = this.#deps;
     const key = cancelKey(to, sender.agent, id);
     this.#early.add(key, monotonic());
     const found = await store.find(to, sender.agent, id);
@@ -52,9 +52,6 @@ export class Cancellations {
       return cancelled;
     }
     if (!this.#early.take(key, monotonic())) return 0;
-    // Only the broker that holds the inbox knows whether the request was handed out.
-    const passedOn = leases.at(to) === undefined && passOnCancel(cluster, to, sender, id);
-    if (passedOn !== false && (await passedOn)) return 0;
     const lease = leases.holderOf(to, found.seq);
     const pushed = lease?.inFlight.get(found.seq);
     if (!lease || !pushed) {
@@ -64,7 +61,25 @@ export class Cancellations {
     }
     pushed.cancelled = true;
     lease.consumer.send({ type: 'cancel', correlation_id: id, from: sender });
+    // If this broker dies now, the next one does not hand it out again.
+    if (!isAlone) commits.recordCancel(to, found.seq);
     return 0;
+  }
+
+  /** Ends requests of this broker that others have cancelled: their consumers are told, once, and those that nobody has are settled. */
+  told(requests: readonly StoredMetadata[]): void {
+    const { leases, settler, commits } = this.#deps;
+    for (const stored of requests) {
+      const { inbox, seq } = stored;
+      const lease = leases.holderOf(inbox, seq);
+      const pushed = lease?.inFlight.get(seq);
+      if (!lease || !pushed) {
+        if (!commits.isSettling(seq)) settler.cancel(seq, headerOf(stored));
+      } else if (!pushed.cancelled && !pushed.ended) {
+        pushed.cancelled = true;
+        lease.consumer.send({ type: 'cancel', correlation_id: pushed.id, from: pushed.from });
+      }
+    }
   }
 
   /** Cancels a sender's message that is not due, or its copies for the members of a group. Resolves with their number when this is durable. */

@@ -59,6 +59,8 @@ export class Lease {
   readonly retries: number[] = [];
   /** The highest sequence number that was pushed or passed over. */
   cursor = 0;
+  /** The highest number of a message that may have been handed out before this lease, by this broker or another one. */
+  handedOutBefore = Number.POSITIVE_INFINITY;
   /** True if the store may hold messages after the cursor. */
   behind = true;
   /** True while a read of the inbox runs. */
@@ -118,6 +120,11 @@ export class Lease {
   /** True for a member of a group. */
   get isShared(): boolean {
     return this.member !== undefined;
+  }
+
+  /** True if it is known that no broker has handed out a message of the inbox. */
+  hasNotHandedOut(seq: number): boolean {
+    return seq > this.handedOutBefore && seq > this.cursor;
   }
 
   /** Changes how much may be pushed and not settled. What is in flight stays there. */

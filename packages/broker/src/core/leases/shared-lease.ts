@@ -90,6 +90,12 @@ export class SharedLease {
     return this.#owners.of(sender);
   }
 
+  /** Returns the member that gets what is not stored of a sender: the one that gets its messages, or else any. */
+  anyFor(sender: string): Lease | undefined {
+    const [first] = this.#members;
+    return this.ownerOf(sender) ?? first;
+  }
+
   /** Adds a member, which gets nothing before {@link look} is called. */
   join(member: Lease): void {
     this.#members.add(member);

@@ -38,8 +38,8 @@ export interface SettlerDeps {
   /** Called when a message is given up or cancelled, whether somebody has it or not. */
   onEnded: (inbox: string, seq: number) => void;
   waiting: WaitingRequests;
-  /** False if another broker may have pushed what this one did not. */
-  isAlone: boolean;
+  /** Tells of brokers that share the store whether it is known here that none of them has handed a message out. Undefined if there is one broker. */
+  isKnownNotHandedOut: ((inbox: string, seq: number) => boolean) | undefined;
   tail: Tail;
   meter: Meter;
   now: () => number;
@@ -96,22 +96,26 @@ export class Settler {
 
   /** Settles a message that no consumer will handle any more. */
   giveUp(seq: number, message: MessageHeader, { outcome, reason, detail }: GiveUpReason): void {
-    const { commits, onEnded, waiting, isAlone, tail, meter, now } = this.#deps;
+    const { commits, onEnded, waiting, isKnownNotHandedOut, tail, meter, now } = this.#deps;
     const waited = waiting.remove(seq);
     const kept = detail?.slice(0, maxReasonLength);
     const { copyOf, inbox } = message;
     const told = copyOf === undefined ? kept : `'${inbox}' of '${copyOf}': ${kept ?? reason}`;
-    const why = {
-      reason,
-      may_have_run: !isAlone || (waited?.wasPushed ?? true),
-      ...(told !== undefined && { detail: told }),
-    };
+    // Of several brokers, the store knows what the others have handed out.
+    const mayHaveRun = isKnownNotHandedOut ? true : (waited?.wasPushed ?? true);
+    const why = { reason, may_have_run: mayHaveRun, ...(told !== undefined && { detail: told }) };
     commits.settle({
       inbox: message.inbox,
       seq,
       outcome,
       ...(kept !== undefined && { reason: kept }),
       ...(isRequest(message.kind) && { notice: undeliverableNotice({ ...message, seq }, why, now()) }),
+      ...(isKnownNotHandedOut && {
+        ifNotHandedOut: {
+          body: JSON.stringify({ ...why, may_have_run: false }),
+          isKnown: isKnownNotHandedOut(inbox, seq),
+        },
+      }),
     });
     meter.settled(message.kind, outcome);
     if (outcome === 'dead') meter.died(reason);
@@ -119,11 +123,11 @@ export class Settler {
     onEnded(message.inbox, seq);
   }
 
-  /** Settles a message that its sender cancelled. The sender gets no notice. */
+  /** Settles a message that its sender cancelled. The sender gets no notice. If another broker has it, that one is told instead. */
   cancel(seq: number, message: TailMessage): void {
     const { commits, onEnded, waiting, tail, meter } = this.#deps;
     waiting.remove(seq);
-    commits.settle({ inbox: message.inbox, seq, outcome: 'cancelled' });
+    commits.settle({ inbox: message.inbox, seq, outcome: 'cancelled', orMark: true });
     meter.settled(message.kind, 'cancelled');
     if (tail.isOn) tail.report({ what: 'settled', outcome: 'cancelled' }, seq, message);
     onEnded(message.inbox, seq);
