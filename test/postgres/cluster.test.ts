@@ -94,7 +94,7 @@ describe.skipIf(serverUrl === undefined)('The brokers on one schema', () => {
     await expect(one.cluster.read('bob', 0, 1, 1)).rejects.toMatchObject({ code: 'store_in_use' });
     expect(one.heard).toEqual([]);
     expect(await other.cluster.heldElsewhere(['bob'])).toEqual(new Set());
-    expect(await other.cluster.tell('bob', { header: '{}', body: undefined })).toBe(false);
+    expect(await other.cluster.tell('bob', { header: '{}', body: undefined }, 'ann')).toBe(false);
     expect(await other.inboxes.commit({ ...none, messages: [message('stored')] })).toMatchObject([
       { result: 'stored' },
     ]);

@@ -1,3 +1,4 @@
+import { groupAddress } from '@signalbox/client';
 import type { WireClient, WireFrame } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import { ackMessage, joinGroup } from '../support/broker/group-actions.ts';
@@ -10,6 +11,7 @@ import {
   subscribe,
 } from '../support/broker/wire-actions.ts';
 import { serverUrl } from '../support/postgres/test-store.ts';
+import { startTwo } from '../support/postgres/two-brokers.ts';
 import { startTwoBrokers } from '../support/postgres/two-brokers-here.ts';
 
 const group = 'role:writer';
@@ -118,6 +120,27 @@ describe.skipIf(serverUrl === undefined)('A group with members at two brokers', 
     await site.one.broker.stop();
     await ackMessage(omar, own);
     expect(await omar.next('message', { id: had.id })).toMatchObject({ seq: had.seq });
+  });
+
+  it('goes on with what the members of a killed broker had when its session is over', async () => {
+    await using site = await startTwo();
+    await using ann = await site.connect('ann', [site.one]);
+    const join = async (agent: string, at: typeof site.one) => {
+      const token = await site.issue(agent, 'writer');
+      const client = await site.connect(groupAddress(agent), [at], { token });
+      return { client, inbox: await client.subscribe({ group, window: 1 }) };
+    };
+    const rosa = await join('rosa', site.other);
+    const omar = await join('omar', site.one);
+    await using _rosa = rosa.client;
+    await using _omar = omar.client;
+    for (const id of ['a', 'b']) await ann.deliver({ to: group, kind: 'note', id });
+    const had = (await rosa.inbox.messages.next()).value!;
+    const own = (await omar.inbox.messages.next()).value!;
+    await site.other.end('SIGKILL');
+    await omar.client.ack([own.seq!]);
+    expect((await omar.inbox.messages.next()).value).toMatchObject({ id: had.id, seq: had.seq });
+    expect(await omar.client.ack([had.seq!])).toMatchObject({ accepted: [had.seq] });
   });
 
   it('keeps all of this while members come and go, fail and hang', async () => {
