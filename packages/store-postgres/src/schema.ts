@@ -25,6 +25,11 @@ export function idKey(alias: string): string {
   return `(${alias}inbox || ' ' || ${alias}id || ' ' || ${alias}sender)`;
 }
 
+/** SQL for the key of a message to a group with its inbox. It is one value for the same reason. */
+export function groupKey(alias: string): string {
+  return `(${alias}inbox || ' ' || ${alias}group_key)`;
+}
+
 /** Returns SQL for the condition that a message of any sender has an inbox and an id. */
 export function hasIdIn(alias: string, inbox: string, id: string): string {
   const key = idKey(alias);
@@ -98,7 +103,7 @@ const tables = `
   CREATE INDEX ON @message (token_id, seq) WHERE token_id IS NOT NULL;
   CREATE INDEX ON @message (inbox, seq) WHERE attempts > 0;
   CREATE INDEX ON @message (inbox, seq) WHERE is_cancelled;
-  CREATE INDEX ON @message (inbox, group_key, seq) WHERE group_key IS NOT NULL;
+  CREATE INDEX ON @message (${groupKey('')}, seq) WHERE group_key IS NOT NULL;
   -- The messages of shared inboxes that were handed out: session is the epoch of the broker that has a message, if one does, and was_out
   -- tells whether one had it before. Only sessions among the members of an inbox have claims. Written under the lock of the inbox.
   CREATE TABLE @claim (

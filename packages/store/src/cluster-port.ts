@@ -96,11 +96,11 @@ export interface ClusterPort {
   claimAgain(inbox: string, seq: number, keys: KeyMode): Promise<StoredMessage | undefined>;
   /**
    * Gives claimed messages back, so that other brokers may claim them. They are told if the messages are `offered`. `wasHandedOut` tells whether
-   * a member had them, and `keys` are senders that no member has. Returns false if there is no other broker: nothing was claimed then.
+   * a member had them, and `keys` are senders that no member has.
    */
   unclaim(
     inbox: string,
     seqs: readonly number[],
     how: { isOffered: boolean; wasHandedOut: boolean; keys: readonly string[] },
-  ): boolean;
+  ): Promise<void>;
 }

@@ -32,6 +32,6 @@ export function alone(store: Pick<InboxStore, 'read'>): ClusterPort {
       const [message] = await store.read(inbox, seq - 1, 1, 1);
       return message?.seq === seq ? message : undefined;
     },
-    unclaim: () => false,
+    async unclaim() {},
   };
 }

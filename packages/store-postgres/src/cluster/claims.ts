@@ -3,6 +3,7 @@ import type { Transaction } from '../database/attempt.ts';
 import type { PostgresDatabase } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
 import { type MessageRow, messageColumns, readMessageOf } from '../inbox-store/message-rows.ts';
+import { groupKey } from '../schema.ts';
 import type { ClaimRows } from './claim-rows.ts';
 import { anySeq, type WakeUp, type WakeUps } from './wake-ups.ts';
 
@@ -26,10 +27,10 @@ export interface ClaimsDeps {
 const isLiving = 'NOT s.is_over';
 /** Keys of which one message at a time is handed out: the first one that is pending. */
 const firstOfKey = `(m.group_key IS NULL OR NOT EXISTS (
-  SELECT FROM @message e WHERE e.inbox = m.inbox AND e.group_key = m.group_key AND e.seq < m.seq))`;
+  SELECT FROM @message e WHERE e.group_key IS NOT NULL AND ${groupKey('e.')} = ${groupKey('m.')} AND e.seq < m.seq))`;
 /** Senders whose messages go to no member of another broker. */
-const ownSender = `NOT EXISTS (SELECT FROM @key_member a JOIN @session s ON s.epoch = a.session AND ${isLiving}
-  WHERE a.inbox = m.inbox AND a.key = m.sender AND a.session <> $5)`;
+const ownSender = `coalesce((SELECT a.session = $5 OR NOT EXISTS (SELECT FROM @session s WHERE s.epoch = a.session AND ${isLiving})
+  FROM @key_member a WHERE a.inbox = m.inbox AND a.key = m.sender), true)`;
 const keyRules: Readonly<Record<KeyMode, string>> = { in_order: firstOfKey, by_member: ownSender };
 
 /**
@@ -159,7 +160,8 @@ export class Claims {
 
 /**
  * Returns a statement that claims the messages in a range which nobody has and whose keys are free. `found` counts them, also those that have
- * too many bytes. Its values are inbox, place, limit, bytes and session.
+ * too many bytes. Its values are inbox, place, limit, bytes and session. Rows are looked up one by one: a join that was planned for an empty
+ * table reads a whole inbox for each row.
  */
 function claimStatement(
   database: PostgresDatabase,
@@ -170,13 +172,15 @@ function claimStatement(
   const keep =
     keys === 'by_member'
       ? `, kept AS (
-           INSERT INTO @key_member SELECT DISTINCT $1, m.sender, $5::bigint FROM claimed JOIN @message m ON m.inbox = $1 AND m.seq = claimed.seq
+           INSERT INTO @key_member SELECT DISTINCT $1, m.sender, $5::bigint FROM claimed
+           CROSS JOIN LATERAL (SELECT sender FROM @message WHERE inbox = $1 AND seq = claimed.seq OFFSET 0) AS m
            ON CONFLICT (inbox, key) DO UPDATE SET session = excluded.session
          )`
       : '';
   return database.statement(
     `WITH free AS (
-       SELECT m.seq, m.size FROM @message m LEFT JOIN @claim c ON c.inbox = m.inbox AND c.seq = m.seq
+       SELECT m.seq, m.size FROM @message m
+         LEFT JOIN LATERAL (SELECT session FROM @claim WHERE inbox = $1 AND seq = m.seq OFFSET 0) AS c ON true
        WHERE m.inbox = $1 AND ${range} AND ${keyRules[keys]}
          AND (c.session IS NULL ${mayBeOwn} OR NOT EXISTS (SELECT FROM @session s WHERE s.epoch = c.session AND ${isLiving}))
        ORDER BY m.seq LIMIT $3::int
@@ -190,6 +194,6 @@ function claimStatement(
        RETURNING seq
      )${keep}
      SELECT ${messageColumns('m')}, m.is_cancelled AS "isCancelled", m.body, (SELECT count(*) FROM free) AS found
-     FROM claimed JOIN @message m ON m.inbox = $1 AND m.seq = claimed.seq`,
+     FROM claimed CROSS JOIN LATERAL (SELECT * FROM @message WHERE inbox = $1 AND seq = claimed.seq OFFSET 0) AS m`,
   );
 }

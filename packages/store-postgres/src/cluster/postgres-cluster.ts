@@ -178,11 +178,7 @@ export class PostgresCluster implements AsyncDisposable {
       claim: (inbox, request) => this.#claim(inbox, request),
       claimAgain: (inbox, seq, keys) =>
         this.#inShared(inbox, () => this.#claims.claimAgain(inbox, seq, keys)),
-      unclaim: (inbox, seqs, how) => {
-        // What is not given back now is claimed again by this broker, or is free when its session is over.
-        this.#claims.unclaim(inbox, seqs, how).catch(() => {});
-        return true;
-      },
+      unclaim: (inbox, seqs, how) => this.#claims.unclaim(inbox, seqs, how),
     };
   }
 

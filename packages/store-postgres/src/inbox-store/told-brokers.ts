@@ -3,6 +3,7 @@ import { cancelledSeq, type WakeUp } from '../cluster/wake-ups.ts';
 import type { Transaction } from '../database/attempt.ts';
 import type { PostgresDatabase } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
+import { groupKey } from '../schema.ts';
 import type { Holders, WorkingSet } from './working-set.ts';
 
 /** Tells brokers what a transaction has changed in inboxes that they hold or share. */
@@ -14,7 +15,7 @@ export class ToldBrokers {
     this.#cluster = cluster;
     this.#nextOfKeys = database.statement(
       `SELECT k.inbox, m.seq FROM unnest($1::text[], $2::text[]) AS k(inbox, key) CROSS JOIN LATERAL (
-         SELECT seq FROM @message WHERE inbox = k.inbox AND group_key = k.key ORDER BY seq LIMIT 1
+         SELECT m.seq FROM @message m WHERE m.group_key IS NOT NULL AND ${groupKey('m.')} = (k.inbox || ' ' || k.key) ORDER BY m.seq LIMIT 1
        ) AS m`,
     );
   }

@@ -11,7 +11,7 @@ import { Redeliveries } from './redeliveries.ts';
 
 /** The dependencies of the {@link Dispatcher}. */
 export interface DispatcherDeps extends Omit<PusherDeps, 'heldBack'> {
-  cluster: Pick<ClusterPort, 'read' | 'claim' | 'claimAgain' | 'unclaim'>;
+  cluster: Pick<ClusterPort, 'isAlone' | 'read' | 'claim' | 'claimAgain' | 'unclaim'>;
   leases: LeaseTable;
   onError: (error: unknown) => void;
 }

@@ -13,7 +13,7 @@ import { readBatch, readBytes } from './read-sizes.ts';
 
 /** The dependencies of the {@link GroupDispatcher}. */
 export interface GroupDispatcherDeps {
-  cluster: Pick<ClusterPort, 'claim' | 'claimAgain' | 'unclaim'>;
+  cluster: Pick<ClusterPort, 'isAlone' | 'claim' | 'claimAgain' | 'unclaim'>;
   commits: CommitQueue;
   leases: LeaseTable;
   waiting: WaitingRequests;
@@ -137,7 +137,7 @@ export class GroupDispatcher {
 
   #pump(shared: SharedLease): void {
     shared.changed = true;
-    if (shared.reading || !hasWork(shared)) return;
+    if (shared.reading || !(hasWork(shared) || shared.unclaimed.length > 0)) return;
     shared.reading = true;
     this.#catchUp(shared).catch(this.#deps.onError);
   }
@@ -146,7 +146,10 @@ export class GroupDispatcher {
   async #catchUp(shared: SharedLease): Promise<void> {
     try {
       let limit = shared.room().messages;
-      while (hasWork(shared)) {
+      for (;;) {
+        if (shared.unclaimed.length > 0) await this.#giveBack(shared);
+        if (shared.unclaimed.length > 0) continue;
+        if (!hasWork(shared)) return;
         shared.changed = false;
         const retry = shared.retries.shift();
         const progress =
@@ -154,7 +157,8 @@ export class GroupDispatcher {
             ? await this.#handOutBacklog(shared, Math.min(limit, readBatch))
             : await this.#handOutAgain(shared, retry);
         // A member that gets room for it goes on. One may have got room since then.
-        if (progress === 'no_room' && !shared.changed) return;
+        if (progress === 'no_room' && shared.unclaimed.length > 0) await this.#giveBack(shared);
+        if (progress === 'no_room' && !shared.changed && shared.unclaimed.length === 0) return;
         limit = progress === 'blocked' ? readBatch : shared.room().messages;
         if (progress === 'blocked') await nextTurn();
       }
@@ -219,13 +223,27 @@ export class GroupDispatcher {
     return true;
   }
 
+  /** Has claims given back by the loop that also makes claims, so that none is given back that was made meanwhile. */
   #unclaim(
     shared: SharedLease,
     seqs: readonly number[],
     how: { wasHandedOut: boolean; keys: readonly string[] },
   ): boolean {
+    if (this.#deps.cluster.isAlone) return false;
     const isOffered = seqs.map((seq) => shared.offer(seq)).includes(true);
-    return this.#deps.cluster.unclaim(shared.address, seqs, { ...how, isOffered });
+    shared.unclaimed.push({ seqs, ...how, isOffered });
+    return true;
+  }
+
+  /** Gives claims back behind the attempts of their messages, which other brokers have to see. */
+  async #giveBack(shared: SharedLease): Promise<void> {
+    const { cluster, commits } = this.#deps;
+    for (const { seqs, ...how } of shared.unclaimed.splice(0)) {
+      await commits.written().catch(() => {});
+      const free = seqs.filter((seq) => !shared.holderOf(seq));
+      // What all members leave behind is given back with the inbox.
+      if (free.length > 0 && !shared.isEmpty) await cluster.unclaim(shared.address, free, how);
+    }
   }
 
   /**

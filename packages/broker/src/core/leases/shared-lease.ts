@@ -14,6 +14,14 @@ export interface Candidate {
   sender: string;
 }
 
+/** Claims that are to be given back to the cluster: see `ClusterPort.unclaim`. */
+export interface Unclaimed {
+  seqs: readonly number[];
+  isOffered: boolean;
+  wasHandedOut: boolean;
+  keys: readonly string[];
+}
+
 /**
  * The hold of a group's members on the inbox of the group. Each message is handed to one of them: of those with room, to the one that
  * has waited longest. A member that missed an ack deadline gets nothing before it says something of its messages. It decides who gets
@@ -38,6 +46,8 @@ export class SharedLease {
   changed = false;
   /** Sequence numbers of messages that have ended since the running read began. The read may still return them. */
   readonly endedSinceRead = new Set<number>();
+  /** Claims that are to be given back. */
+  readonly unclaimed: Unclaimed[] = [];
   readonly #members = new Set<Lease>();
   /** The members that had room when it was last looked at, the one that has waited longest first. */
   readonly #waiting = new Set<Lease>();
