@@ -43,6 +43,7 @@ const problems = [
   )),
   ...(await brokenRules(written, { ...rules, MD013: false })),
   ...[...texts].flatMap(([file, text]) => brokenLinks(file, text)),
+  ...unlistedDecisions(),
 ];
 if (problems.length > 0) {
   process.stderr.write(`${problems.join('\n')}\n`);
@@ -72,6 +73,17 @@ function brokenLinks(file, text) {
     return heading === undefined || known === undefined || known.has(heading)
       ? []
       : [`${file}: ${linked} has no heading for #${heading}`];
+  });
+}
+
+/** Returns the decisions that their list lacks or names by another title. */
+function unlistedDecisions() {
+  const list = texts.get('docs/adr/README.md') ?? '';
+  const decisions = files.filter((file) => /^docs\/adr\/\d/.test(file));
+  return decisions.flatMap((file) => {
+    const [, number, title] = /^# (\d+)\. (.*)$/m.exec(texts.get(file)) ?? [];
+    const entry = `${number}. [${title}](${file.split('/').at(-1)})`;
+    return list.split('\n').includes(entry) ? [] : [`docs/adr/README.md: needs the line: ${entry}`];
   });
 }
 
