@@ -49,7 +49,7 @@ describe.skipIf(serverUrl === undefined)('A PostgreSQL store', () => {
     await using other = await open('other', schema.url);
     expect(await listening()).toBe(1);
     const heard = Promise.withResolvers<string>();
-    one.cluster.listen({ wake: heard.resolve, freed() {}, lost() {}, told() {} });
+    one.cluster.listen({ wake: heard.resolve, freed() {}, lost() {}, cancelled() {}, told() {} });
     await one.cluster.take('bob');
     await other.inboxes.commit({ ...none, messages: [{ ...message('a'), inbox: 'bob' }] });
     expect(await heard.promise).toBe('bob');
