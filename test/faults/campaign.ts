@@ -1,7 +1,8 @@
-import { timeSortedId } from '@signalbox/protocol';
 import { readCounter } from '@signalbox/testing';
-import { type Death, type Fleet, startFleet } from './fleet.ts';
+import type { Death } from './agents.ts';
+import { type Fleet, startFleet } from './fleet.ts';
 import { Ledger } from './ledger.ts';
+import { newId } from './new-id.ts';
 import { judge, type Verdict } from './oracle.ts';
 import type { RunPlan, Victim, WorkPlan } from './plan.ts';
 import {
@@ -11,7 +12,8 @@ import {
   type FromWorker,
   sinkAgent,
 } from './process-messages.ts';
-import { readStoredMessages, type StoredMessages } from './sqlite/stored-messages.ts';
+import { readStoredMessages } from './sqlite/stored-messages.ts';
+import type { StoredMessages } from './stored-messages.ts';
 
 export interface CampaignOptions {
   plans: Iterable<RunPlan>;
@@ -202,10 +204,6 @@ function newOrder(tool: CallOrder['tool'], args: Record<string, unknown>): CallO
   // A worker adds the time for which a call may wait for a decision.
   const timeoutMs = tool === 'slow' ? deadlineMs - askDeadlineMs : deadlineMs;
   return { id: newId(), tool, arguments: args, timeoutMs };
-}
-
-function newId(): string {
-  return timeSortedId(Date.now(), crypto.randomUUID().slice(0, 13));
 }
 
 /** Stops the fleet as soon as no call waits in the database, or after 5 s with those that still do. */

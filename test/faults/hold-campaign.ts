@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type BrokerClient, connectBroker } from '@signalbox/client';
 import { listHolds } from '@signalbox/operator';
-import { timeSortedId } from '@signalbox/protocol';
 import { type CounterLine, readCounter } from '@signalbox/testing';
 import { type Fleet, startFleet } from './fleet.ts';
 import { Ledger } from './ledger.ts';
+import { newId } from './new-id.ts';
+import { disorderedOf } from './order.ts';
 import { seededRandom, type Victim } from './plan.ts';
 import type { CallOrder, FromWorker } from './process-messages.ts';
 import { type Reader, startReader } from './reader.ts';
@@ -225,17 +226,6 @@ async function callEcho(operator: BrokerClient): Promise<void> {
   if (outcome.status !== 'completed') throw new Error(`the call ended ${outcome.status}`);
 }
 
-/** Returns those that came before one that was sent earlier. */
-function disorderedOf(came: readonly string[], sent: readonly string[]): string[] {
-  const places = new Map(sent.map((id, at) => [id, at]));
-  const order = came.flatMap((id) => places.get(id) ?? []);
-  return order.flatMap((place, at) => (at > 0 && place < order[at - 1]! ? [sent[place]!] : []));
-}
-
 function labelOf({ args }: CounterLine): string {
   return String(args.label);
-}
-
-function newId(): string {
-  return timeSortedId(Date.now(), crypto.randomUUID().slice(0, 13));
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { Ledger } from './ledger.ts';
 import { doubledOf, judge, lostOf, type Verdict } from './oracle.ts';
 import type { CallEnd } from './process-messages.ts';
-import type { StoredMessages } from './sqlite/stored-messages.ts';
+import type { StoredMessages } from './stored-messages.ts';
 
 interface Story {
   tool?: string;

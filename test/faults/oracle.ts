@@ -1,6 +1,6 @@
 import type { CounterLine } from '@signalbox/testing';
 import type { CallEntry, Ledger } from './ledger.ts';
-import type { StoredMessages } from './sqlite/stored-messages.ts';
+import type { StoredMessages } from './stored-messages.ts';
 
 /** What callers were told, held against the counter file and the broker's database. Ids, so that a failure can be traced. */
 export interface Verdict {

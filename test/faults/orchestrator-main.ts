@@ -3,6 +3,7 @@ import { startMcpHost } from '@signalbox/mcp-host';
 import { openSqliteJournal, ResultStore, startOrchestrator } from '@signalbox/orchestrator';
 import { type Fault, faultAt, noFault } from '@signalbox/protocol/internal';
 import { counterServer, processFaults } from '@signalbox/testing';
+import { lossesOf } from './losses.ts';
 import {
   askDeadlineMs,
   type FromOrchestrator,
@@ -36,6 +37,8 @@ const host = startMcpHost({
   ...(sustainedUptimeMs !== undefined && { tuning: { sustainedUptimeMs } }),
 });
 await host.inventory();
+// Its first message says that it is ready.
+let isReady = false;
 // Patient back-off is for brokers that stay away; the campaign kills its broker every few seconds, for minutes.
 const client = await connectBroker({
   url,
@@ -43,6 +46,7 @@ const client = await connectBroker({
   agent: 'orchestrator',
   backoff: 'worker',
   waitForBroker: true,
+  log: lossesOf((lost) => isReady && process.send?.(lost)),
 });
 // Calls of one tool wait for a decision, which the fleet's operator gives.
 const approvals = { roles: { worker: ['mcp_counter__slow'] }, deadlineMs: askDeadlineMs, notify: [] };
@@ -66,4 +70,5 @@ process.on('message', ({ serverFault, killServer: now }: ToOrchestrator) => {
   if (serverFault !== undefined) onServer = serverFault === null ? noFault : faultAt(serverFault, killServer);
   if (now) killServer();
 });
+isReady = true;
 process.send?.({ pid: process.pid });

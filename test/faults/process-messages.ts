@@ -34,6 +34,11 @@ export interface FromOrchestrator {
   serverKilled: number;
 }
 
+/** A worker or the orchestrator has lost a connection to a broker. */
+export interface Lost {
+  lost: true;
+}
+
 /** First argument of a worker's process, as JSON. */
 export interface WorkerSettings {
   url: string;

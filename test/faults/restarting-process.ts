@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Child, ChildEnd } from '@signalbox/testing';
 
 /** A process that is started again whenever it ends, as a supervisor would. Disposing it ends it for good. */
@@ -9,7 +10,8 @@ export interface RestartingProcess<Ready> extends AsyncDisposable {
   send(message: object): void;
   /** Sets the fault of the living process; see `Child.arm`. */
   arm(fault: string | null): Promise<void>;
-  kill(): void;
+  /** Sends a signal to the living process; nobody gets it if there is none. */
+  signal(signal: NodeJS.Signals): void;
   /** Process id of the life that is up now. */
   readonly pid: number | undefined;
   /** Ends it for good. */
@@ -19,6 +21,8 @@ export interface RestartingProcess<Ready> extends AsyncDisposable {
 export interface RestartingProcessOptions<Ready> {
   name: string;
   start: () => Promise<Child<Ready>>;
+  /** The pause before a start that failed is tried again, in milliseconds. By default it is not, and `ready` rejects. */
+  retryMs?: number;
   /** `at` is the time of its end in monotonic milliseconds. */
   onDeath: (end: ChildEnd, at: number, stderr: string) => void;
 }
@@ -30,8 +34,19 @@ export async function startRestarting<Ready>(
   let stopping = false;
   let coming = launch();
 
+  async function started(): Promise<Child<Ready>> {
+    for (;;) {
+      try {
+        return await options.start();
+      } catch (error) {
+        if (options.retryMs === undefined || stopping) throw error;
+        await delay(options.retryMs);
+      }
+    }
+  }
+
   async function launch(): Promise<Child<Ready>> {
-    const child = await options.start();
+    const child = await started();
     alive = child;
     void child.exited.then((end) => {
       alive = undefined;
@@ -57,8 +72,13 @@ export async function startRestarting<Ready>(
     arm: async (fault) => {
       await alive?.arm(fault);
     },
-    kill: () => {
-      void alive?.end('SIGKILL');
+    signal: (signal) => {
+      try {
+        if (alive) process.kill(alive.pid, signal);
+      } catch (error) {
+        // It may have ended a moment ago.
+        if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+      }
     },
     get pid() {
       return alive?.pid;

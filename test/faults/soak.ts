@@ -1,10 +1,10 @@
 import { statSync } from 'node:fs';
 import { setInterval as every } from 'node:timers/promises';
 import { connectBroker } from '@signalbox/client';
-import { timeSortedId } from '@signalbox/protocol';
 import { readCounter } from '@signalbox/testing';
 import { type Fleet, startFleet } from './fleet.ts';
 import { Ledger } from './ledger.ts';
+import { newId } from './new-id.ts';
 import { judge, type Verdict } from './oracle.ts';
 import { seededRandom, type Victim } from './plan.ts';
 import { processFacts } from './process-facts.ts';
@@ -165,8 +165,4 @@ function facts(fleet: Fleet) {
 
 function fileMiB(file: string): number {
   return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) / 1024 / 1024;
-}
-
-function newId(): string {
-  return timeSortedId(Date.now(), crypto.randomUUID().slice(0, 13));
 }

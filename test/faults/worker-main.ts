@@ -2,10 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { connectBroker, requestAddress } from '@signalbox/client';
 import { processFaults } from '@signalbox/testing';
 import { McpProxyExecutor } from '@signalbox/worker';
+import { lossesOf } from './losses.ts';
 import {
   type CallOrder,
   type CallState,
   type FromWorker,
+  type Lost,
   sinkAgent,
   type ToWorker,
   type WorkerSettings,
@@ -16,14 +18,20 @@ const settings = JSON.parse(process.argv[2]!) as WorkerSettings;
 const { url, token, agent } = settings;
 const fault = processFaults();
 process.on('disconnect', () => process.exit(0));
-const [executor, client] = await Promise.all([
-  McpProxyExecutor.connect({ url, token, agent, waitForBroker: true, manifestTimeoutMs: 60_000, fault }),
-  connectBroker({ url, token, agent: requestAddress(agent), waitForBroker: true }),
-]);
-
-const report = (message: FromWorker | { pid: number }): void => {
+// Its first message says that it is ready.
+let isReady = false;
+const report = (message: FromWorker | Lost | { pid: number }): void => {
   process.send?.(message);
 };
+const [executor, client] = await Promise.all([
+  McpProxyExecutor.connect({
+    ...{ url, token, agent, fault },
+    waitForBroker: true,
+    manifestTimeoutMs: 60_000,
+    log: lossesOf((lost) => isReady && report(lost)),
+  }),
+  connectBroker({ url, token, agent: requestAddress(agent), waitForBroker: true }),
+]);
 
 async function call({ id, tool, arguments: args, timeoutMs }: CallOrder): Promise<void> {
   const toolCall = { name: `mcp_counter__${tool}`, arguments: { ...args, label: id } };
@@ -66,4 +74,5 @@ process.on('message', ({ calls = [], notes = [], status = [] }: ToWorker) => {
   for (const id of notes) void note(id);
   for (const id of status) void ask(id);
 });
+isReady = true;
 report({ pid: process.pid });

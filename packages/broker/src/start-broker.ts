@@ -124,9 +124,20 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   await ensureOperatorToken(deps.tokens, files.operatorToken, announce);
   await deps.delivery.discardLeftovers();
   const brokerId = await stores.inboxes.identity();
-  for (const chore of startChores({ ...deps, inboxes, cluster, runs, keepTime, onStoreFailed }))
-    opened.use(chore);
+  let letGo = (): void => {};
+  const onCutOff = (): void => {
+    log({
+      level: 'warn',
+      event: 'cut_off',
+      message:
+        'the database was not heard of for so long that other brokers may serve the clients of this one: they are let go',
+    });
+    letGo();
+  };
+  const chores = startChores({ ...deps, inboxes, cluster, runs, keepTime, onStoreFailed, onCutOff });
+  for (const chore of chores) opened.use(chore);
   const listener = await openListener(settings, deps, { brokerId, store: stores.inboxes, health });
+  letGo = () => listener.letGo();
   // The stack runs these from the last to the first.
   opened.defer(() => listener.close());
   opened.defer(() => deps.delivery.close());

@@ -66,6 +66,8 @@ export interface ClusterPort {
   readonly isAlone: boolean;
   /** True if this broker does what one of them has to do for all. It changes when another one has died. */
   readonly keepsHouse: boolean;
+  /** True if this broker has not heard of the store for so long that others may have taken its inboxes. */
+  readonly isCutOff: boolean;
   /** What the brokers know of each other, and of who is connected to them. */
   readonly presence: PresencePort;
   /** Has `listener` called from now on. */

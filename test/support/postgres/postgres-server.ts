@@ -1,1 +1,13 @@
-export { startPostgres } from '@signalbox/store-postgres/temporary-server';
+import { type PostgresServer, startPostgres } from '@signalbox/store-postgres/temporary-server';
+
+export { startPostgres };
+
+/** Whether there is a package with PostgreSQL for this system, so that it should be installed. */
+export const isPackaged = process.platform === 'linux' && process.arch === 'x64';
+
+/** Starts PostgreSQL. Throws, with what to do, where it is not installed. */
+export async function startInstalledPostgres(): Promise<PostgresServer> {
+  const server = await startPostgres();
+  if (server) return server;
+  throw new Error('PostgreSQL is not installed: run npm ci without --omit=optional, on Linux x64');
+}

@@ -22,11 +22,13 @@ import { repeat } from './repeat.ts';
 /** The time for which an expired token of a minting token is kept, so that who still uses it is told that it has expired. */
 const expiredTokenMs = 10 * 60 * 1000;
 const expiredTokensPerStep = 200;
+/** Clients that came while the broker is cut off are let go after at most so long. They count as healthy then, and come back at once. */
+const cutOffMs = 10_000;
 
 /** The dependencies of the chores. */
 export interface ChoreDeps {
   inboxes: InboxStore;
-  cluster: Pick<ClusterPort, 'keepsHouse'>;
+  cluster: Pick<ClusterPort, 'keepsHouse' | 'isCutOff'>;
   delivery: Delivery;
   tokens: TokenRegistry;
   others: TokenFollower;
@@ -47,6 +49,8 @@ export interface ChoreDeps {
   log: Log;
   /** Called if the store has failed for good. */
   onStoreFailed: (error: unknown) => void;
+  /** Called while the broker is cut off from its store, and others may serve its clients. */
+  onCutOff: () => void;
 }
 
 /**
@@ -77,7 +81,18 @@ export function startChores(deps: ChoreDeps): AsyncDisposable[] {
     repeat(1000, async () => budgets.prune(), onError),
     repeat(60_000, async () => auditWatch.check(), onError),
     repeat(10_000, deps.keepTime, onError),
+    repeat(500, whileCutOff(deps), onError),
   ];
+}
+
+/** Calls `onCutOff` when the broker is cut off, and now and then as long as it is. */
+function whileCutOff({ cluster, monotonic, onCutOff }: ChoreDeps): () => Promise<void> {
+  let calledAt = Number.NEGATIVE_INFINITY;
+  return async () => {
+    if (!cluster.isCutOff || monotonic() - calledAt < cutOffMs) return;
+    calledAt = monotonic();
+    onCutOff();
+  };
 }
 
 /** Takes over what other brokers did to tokens. Ends the connections of tokens that have expired, and gives up the requests that were sent with them. */

@@ -16,6 +16,7 @@ export function alone(store: Pick<InboxStore, 'read'>): ClusterPort {
   return {
     isAlone: true,
     keepsHouse: true,
+    isCutOff: false,
     presence: nobodyElsewhere,
     listen() {},
     take: async () => 0,

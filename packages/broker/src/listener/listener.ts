@@ -155,6 +155,14 @@ export class Listener {
     }
   }
 
+  /** Closes every connection, so that the clients of several brokers go on at another one. The others may come back at once. */
+  letGo(): void {
+    for (const connection of this.#connections) {
+      connection.sayGoingAway(0);
+      connection.close(1001, 'going_away');
+    }
+  }
+
   /** Has pages answer the requests that they cover. */
   setPages(pages: HttpPages): void {
     this.#pages = pages;

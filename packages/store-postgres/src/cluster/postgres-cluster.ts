@@ -146,8 +146,12 @@ export class PostgresCluster implements AsyncDisposable {
   /** Returns the port for a broker whose messages are in `inboxes`. */
   portOn(inboxes: Pick<InboxStore, 'read'>): ClusterPort {
     const brokers = this.#brokers;
+    const database = this.#database;
     return {
       isAlone: false,
+      get isCutOff() {
+        return database.isCutOff;
+      },
       get keepsHouse() {
         return brokers.keepsHouse;
       },

@@ -4,6 +4,8 @@ import type { Mark, PostgresDatabase, PostgresDatabaseOptions, Session } from '.
 import type { Statement } from './statement.ts';
 
 const defaultLeaseMs = 10_000;
+/** The leases after which a broker that hears nothing is silent. What waits for the database is refused before. */
+const leasesOfSilence = 1.2;
 /** A session is renewed so often while it lives. */
 const renewalsPerLease = 10;
 /** A session that was not renewed for this part of its lease has a gap. */
@@ -31,14 +33,28 @@ export class BrokerSession implements Session {
   readonly #find: Statement;
   readonly #endOthers: Statement;
   readonly #leaseMs: number;
+  readonly #monotonic: () => number;
   #commits = 0;
+  /** When the last mark was made that the server has answered, in monotonic milliseconds. */
+  #heardAt: number;
   readonly #timer: NodeJS.Timeout;
+  #isRenewing = false;
 
-  private constructor(database: PostgresDatabase, broker: string, epoch: number, leaseMs: number) {
+  private constructor(
+    database: PostgresDatabase,
+    {
+      broker,
+      epoch,
+      leaseMs,
+      monotonic,
+    }: { broker: string; epoch: number; leaseMs: number; monotonic: () => number },
+  ) {
     this.#database = database;
     this.#broker = broker;
     this.epoch = epoch;
     this.#leaseMs = leaseMs;
+    this.#monotonic = monotonic;
+    this.#heardAt = monotonic();
     this.#mark = database.statement(
       `UPDATE @session SET commits = $3, alive_until = clock_timestamp() + $4 * interval '1 millisecond',
          alive_since = CASE WHEN alive_until > clock_timestamp() + $4 * ${1 - gapPerLease} * interval '1 millisecond'
@@ -59,10 +75,9 @@ export class BrokerSession implements Session {
   }
 
   /** Begins a session. Rejects with a `StoreError` `store_in_use` while another broker of the same name lives. */
-  static async begin(
-    database: PostgresDatabase,
-    { broker, owner = randomBytes(16).toString('hex'), leaseMs = defaultLeaseMs }: PostgresDatabaseOptions,
-  ): Promise<BrokerSession> {
+  static async begin(database: PostgresDatabase, options: PostgresDatabaseOptions): Promise<BrokerSession> {
+    const { broker, owner = randomBytes(16).toString('hex'), leaseMs = defaultLeaseMs } = options;
+    const { monotonic = () => performance.now() } = options;
     const epoch = await database.prepare(async (transaction) => {
       // Two brokers that start at once see each other.
       await transaction.query(database.unnamed('LOCK TABLE @session IN SHARE ROW EXCLUSIVE MODE'));
@@ -92,7 +107,12 @@ export class BrokerSession implements Session {
       );
       return begun!.epoch;
     });
-    return new BrokerSession(database, broker, epoch, leaseMs);
+    return new BrokerSession(database, { broker, epoch, leaseMs, monotonic });
+  }
+
+  /** True if the server has answered nothing for so long that others have had the time to end the session. */
+  get isSilent(): boolean {
+    return this.#monotonic() - this.#heardAt > leasesOfSilence * this.#leaseMs;
   }
 
   /** Returns the mark of the next transaction. */
@@ -100,12 +120,14 @@ export class BrokerSession implements Session {
     const commit = ++this.#commits;
     const { place } = this.#database;
     const row = [this.#broker, this.epoch];
+    const madeAt = this.#monotonic();
     return {
       statement: {
         statement: this.#mark,
         values: [...row, commit, this.#leaseMs],
         check: (rows) => {
           if (rows.length === 0) throw takenOver(place);
+          this.#heardAt = madeAt;
         },
       },
       isSet: async (connection) => {
@@ -130,9 +152,14 @@ export class BrokerSession implements Session {
 
   /** Renews the session, as every commit does, and ends those whose lease has run out. */
   #renew(): void {
+    if (this.#isRenewing) return;
+    this.#isRenewing = true;
     this.#database
       .transaction((transaction) => transaction.query(this.#endOthers, [this.epoch, this.#leaseMs]))
-      .catch(() => {});
+      .catch(() => {})
+      .finally(() => {
+        this.#isRenewing = false;
+      });
   }
 }
 

@@ -58,6 +58,8 @@ export interface Mark {
 export interface Session {
   /** Tells it from every other session of every broker. */
   readonly epoch: number;
+  /** True if it has been silent for so long that others may have ended it. */
+  readonly isSilent: boolean;
   /** Returns the mark of the next transaction. */
   nextMark(): Mark;
   end(): Promise<void>;
@@ -126,6 +128,11 @@ export class PostgresDatabase implements AsyncDisposable {
   /** The addresses of servers that a connection can listen on: none behind a pooler. */
   get listenServers(): readonly string[] {
     return this.#direct ?? (this.facts.isPooled ? [] : this.servers);
+  }
+
+  /** True if the server was not heard of for so long that other brokers may have ended the session. */
+  get isCutOff(): boolean {
+    return this.#session?.isSilent ?? false;
   }
 
   /** Throws if the session is known to have ended. */

@@ -1,0 +1,70 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { RestartingProcess } from '../restarting-process.ts';
+import type { EventKind, FaultEvent } from './plan.ts';
+import { believeClock, type Site, type SiteBroker } from './site.ts';
+
+const defaultLeaseMs = 10_000;
+const hourMs = 3_600_000;
+
+/** What an event strikes. */
+export interface Targets {
+  site: Site;
+  broker: SiteBroker;
+  orchestrator: Pick<RestartingProcess<unknown>, 'signal'>;
+}
+
+/** What is done at an event. It resolves when that has its effect, with what heals it after a time. */
+type Strike = (
+  targets: Targets,
+  event: FaultEvent,
+) => Promise<undefined | { afterMs: number; heal: () => Promise<void> }>;
+
+const stop =
+  (partOfLease: (length: number) => number): Strike =>
+  async ({ site, broker }, { length }) => {
+    broker.process.signal('SIGSTOP');
+    return {
+      afterMs: leaseOf(site) * partOfLease(length),
+      heal: async () => broker.process.signal('SIGCONT'),
+    };
+  };
+
+export const strikes: Readonly<Record<EventKind, Strike>> = {
+  kill: async ({ broker }) => void broker.process.signal('SIGKILL'),
+  'kill both': async ({ site }) => {
+    for (const broker of site.brokers) broker.process.signal('SIGKILL');
+    return undefined;
+  },
+  terminate: async ({ broker: { process } }) => {
+    const before = process.pid;
+    process.signal('SIGTERM');
+    return {
+      afterMs: 0,
+      heal: async () => {
+        while (process.pid === before) await delay(20);
+      },
+    };
+  },
+  pause: stop((length) => 0.2 + 0.4 * length),
+  // The longest is longer than a client needs to notice it.
+  stop: stop((length) => 1.2 + 2.8 * length),
+  'end connections': async ({ site }) => void (await site.endConnections()),
+  'restart database': async ({ site }) => {
+    await site.server.stop('immediate');
+    return { afterMs: 0, heal: () => site.server.start() };
+  },
+  'cut off': async ({ site, broker }, { length, isSilent }) => {
+    broker.proxy.cutOff(isSilent ? 'silently' : 'openly');
+    return { afterMs: leaseOf(site) * (0.2 + 1.8 * length), heal: async () => broker.proxy.heal() };
+  },
+  clock: async ({ broker }, { length, hours, isBelieved }) => {
+    broker.clock.set(hours * hourMs);
+    if (isBelieved) await believeClock(broker);
+    return { afterMs: 1000 + 4000 * length, heal: async () => broker.clock.set(0) };
+  },
+  'kill orchestrator': async ({ orchestrator }) => void orchestrator.signal('SIGKILL'),
+};
+
+function leaseOf({ times }: Site): number {
+  return times === 'command' ? defaultLeaseMs : times.leaseMs;
+}
