@@ -75,6 +75,7 @@ test('A line tells of refusals by their code, of holds by who holds what and why
   );
   expect(eventLine({ what: 'hold_ended', at, hold })).toContain("hold over  agent 'rosa' (hold k7)");
   expect(eventLine({ what: 'missed', at, missed: 12 })).toContain('missed     12 events');
+  expect(eventLine({ what: 'gap', at, broker: 'two' })).toContain('the broker two is gone or was silent');
   expect(eventLine({ what: 'disconnected', at })).toContain('the broker is gone');
   expect(eventLine({ what: 'reconnected', at })).toContain('what happened meanwhile is missing');
   expect(eventLine({ what: 'calls_missing', at, code: 'no_consumer', message: 'none there' })).toContain(

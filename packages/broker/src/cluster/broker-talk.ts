@@ -23,7 +23,7 @@ export class BrokerTalk {
 
   constructor(deps: BrokerTalkDeps) {
     this.#deps = deps;
-    deps.presence.onTold((text) => void this.#told(JSON.parse(text) as Told).catch(deps.onError));
+    deps.presence.onTold((text) => void this.#told(text).catch(deps.onError));
   }
 
   /** The name of this broker; `undefined` if there never is another. */
@@ -77,7 +77,8 @@ export class BrokerTalk {
     await this.#deps.presence.tellBrokers(JSON.stringify(told), to);
   }
 
-  async #told(told: Told): Promise<void> {
+  async #told(text: string): Promise<void> {
+    const told = JSON.parse(text) as Told;
     if ('answer' in told) {
       const { id, from, result } = told.answer;
       this.#asked.get(id)?.(from, result);
