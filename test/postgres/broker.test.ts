@@ -81,7 +81,15 @@ describe.skipIf(serverUrl === undefined)('A broker on PostgreSQL', () => {
     expect(backup.stdout + backup.stderr).toContain('pg_dump');
     await broker.stop();
     const doctor = await signalbox(['doctor', ...setup.args('one')], { env });
-    expect(doctor.stdout).toContain(`messages are in PostgreSQL, schema '${schema.schema}'`);
+    expect(doctor.stdout).toMatch(
+      new RegExp(
+        `messages are in PostgreSQL at .*'${schema.schema}': version 1.*, receipts: fsynced, 0 brokers on it`,
+      ),
+    );
+    const away = cleanEnv({ SIGNALBOX_POSTGRES: 'postgres://postgres@127.0.0.1:1/postgres' });
+    const failed = await signalbox(['doctor', ...setup.args('one')], { env: away });
+    expect(failed.code).toBe(1);
+    expect(failed.stdout).toContain('PostgreSQL at 127.0.0.1:1');
   });
 
   it('starts beside others with the same file, and refuses one of the same name, and says what to do', async () => {

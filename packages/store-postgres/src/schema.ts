@@ -188,7 +188,8 @@ export function sliceName(number: number): string {
 export async function prepareSchema(database: PostgresDatabase, now: () => number): Promise<void> {
   await database.prepare(async (transaction) => {
     const presence = await lockSchema(transaction, database);
-    if (presence === 'tables') return requireVersion(transaction, database);
+    if (presence === 'tables')
+      return checkVersion(await transaction.query(database.unnamed(versionQuery)), database.place);
     makeTables(transaction, database, { presence, now: now() });
   });
 }
@@ -237,13 +238,15 @@ export function makeTables(
   ]);
 }
 
-async function requireVersion(transaction: Transaction, database: PostgresDatabase): Promise<void> {
-  const [row] = await transaction.query<{ value: string }>(
-    database.unnamed(`SELECT value FROM @meta WHERE key = 'version'`),
-  );
-  if (row?.value === String(schemaVersion)) return;
+/** SQL for the version of the tables that are there. */
+export const versionQuery = `SELECT value FROM @meta WHERE key = 'version'`;
+
+/** Throws if the tables have another version than this program reads. */
+export function checkVersion(rows: readonly { value: string }[], place: string): void {
+  const version = rows[0]?.value;
+  if (version === String(schemaVersion)) return;
   throw new StoreError(
     'store_other_version',
-    `${database.place}: it has version ${row?.value ?? 'none'} of the tables, and this Signalbox reads version ${schemaVersion}. Use the one that wrote it, or another schema.`,
+    `${place}: it has version ${version ?? 'none'} of the tables, and this Signalbox reads version ${schemaVersion}. Use the one that wrote it, or another schema.`,
   );
 }

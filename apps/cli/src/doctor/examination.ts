@@ -20,6 +20,7 @@ import { exposureFindings } from './checks/exposure.ts';
 import { keptResultsFindings } from './checks/kept-results.ts';
 import { nodeFinding } from './checks/node-version.ts';
 import { portFinding } from './checks/port.ts';
+import { postgresFinding } from './checks/postgres.ts';
 import { hostedServerFinding, startServers } from './checks/servers.ts';
 import { tlsFinding } from './checks/tls.ts';
 import { tokenFindings } from './checks/tokens.ts';
@@ -128,12 +129,7 @@ async function examineFiles({ machine, setup, dataDir, flags, checks }: Place): 
   ]);
   await checks.run('database', async () => {
     const { store } = setup.config.broker;
-    if (store)
-      return [
-        ok(
-          `messages are in PostgreSQL, schema '${store.schema}', which is not read here: see to it with the tools of the database`,
-        ),
-      ];
+    if (store) return [await postgresFinding(store)];
     if (mayRead && isWritable(existingParent(dataDir))) return await databaseFindings(dataDir);
     return [ok('not read: see what is wrong with the data directory')];
   });
