@@ -81,6 +81,22 @@ describe.skipIf(serverUrl === undefined)('The brokers on one schema', () => {
     expect(await other.cluster.read('bob', 0, 1, 1e9)).toEqual([]);
   });
 
+  it('do not take an inbox whose consumer is gone before the take comes through', async () => {
+    await using site = await openTwoShares();
+    const { one, other, schema } = site;
+    await one.cluster.take('bob');
+    await schema.sql(`BEGIN; SELECT FROM @inbox WHERE name = 'bob' FOR UPDATE`);
+    const taken = other.cluster.take('bob');
+    const waiting = async () => (await schema.sql('SELECT FROM pg_locks WHERE NOT granted')).length > 0;
+    await expect.poll(waiting).toBe(true);
+    other.cluster.giveBack('bob');
+    await schema.sql('COMMIT');
+    await taken;
+    await other.cluster.take('ann');
+    expect(one.heard).toEqual([]);
+    expect(await other.cluster.heldElsewhere(['bob'])).toEqual(new Set(['bob']));
+  });
+
   it('change nothing once their session is over, and their inboxes are free', async () => {
     await using site = await openTwoShares();
     const { one, other } = site;

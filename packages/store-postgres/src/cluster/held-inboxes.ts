@@ -136,7 +136,10 @@ export class HeldInboxes {
   ): Promise<{ wakeUps: WakeUp[]; takenSeqs: ReadonlyMap<string, number> }> {
     const rows = await transaction.query<InboxRow>(this.#lock, [names]);
     const own = this.#session;
-    const wishOf = (name: string): Wish => asked.get(name)?.wish ?? 'give_back';
+    // Behind the lock, which it may have waited for: what was asked is withdrawn if its consumer is gone. It may hold the inbox elsewhere.
+    const isWithdrawn = (name: string): boolean => this.#asked.get(name)?.wish === 'give_back';
+    const wishOf = (name: string): Wish =>
+      isWithdrawn(name) ? 'give_back' : (asked.get(name)?.wish ?? 'give_back');
     transaction.write(this.#save, [names, names.map(wishOf), own]);
     const free = (wishes: readonly Wish[], sessions?: readonly number[]): void => {
       const meant = rows.filter(({ name, members }) => members && wishes.includes(wishOf(name)));
