@@ -8,6 +8,7 @@ import { lateReads } from '../../test/late-reads.ts';
 import { slowDisk } from '../../test/slow-disk.ts';
 import { alone } from '../cluster/alone.ts';
 import { brokerSender, sentByBroker } from './broker-sender.ts';
+import type { Consumer } from './consumer.ts';
 import { Delivery } from './delivery.ts';
 import { noMeter } from './meter.ts';
 import { ExpiryClock } from './time/expiry-clock.ts';
@@ -127,4 +128,57 @@ it('leaves the inbox free when the store fails while it is subscribed to', async
   expect(delivery.isHeld('reader')).toBe(false);
   isBroken = false;
   expect(await subscribe()).toMatchObject({ pending: 0 });
+});
+
+it('keeps all messages of a sender with one member of a shared inbox as long as that lives', async () => {
+  await using opened = await openDelivery();
+  const { delivery } = opened;
+  const join = async () => {
+    const had: string[] = [];
+    const consumer: Consumer = {
+      writable: true,
+      push: ({ id }) => void had.push(id),
+      pushEphemeral: ({ id }) => had.push(id) > 0,
+      send() {},
+    };
+    const member = { agent: 'hub', role: 'orchestrator' };
+    const options = { window: 1, windowBytes: 1000, member, keys: 'by_member' } as const;
+    const subscription = await delivery.subscriptions.join('hub', consumer, options);
+    delivery.subscriptions.start(subscription!.lease);
+    return { had, consumer, lease: subscription!.lease };
+  };
+  const from = (agent: string) => ({ agent, address: agent, role: 'worker' });
+  const send = async (sender: string, id: string): Promise<void> => {
+    const { agent, address, role } = from(sender);
+    const by = { sender: agent, senderAddress: address, senderRole: role };
+    const content = { kind: 'mcp_request', createdAt: Date.now(), expiresAt: Date.now() + 60_000, body: '1' };
+    void delivery.deliver({ ...by, ...content, inbox: 'hub', id }, { sender: from(sender), answer() {} });
+    await delivery.flushed();
+  };
+  const ack = async ({ consumer, lease }: Awaited<ReturnType<typeof join>>): Promise<void> => {
+    expect(delivery.ack(consumer, [...lease.inFlight.keys()]).rejected).toEqual([]);
+    await delivery.flushed();
+  };
+  const [one, other] = [await join(), await join()];
+  await send('ann', 'ann1');
+  await send('bob', 'bob1');
+  await send('ann', 'ann2');
+  await ack(other);
+  // The other one has room, and the message waits for the one that has the sender.
+  await send('kim', 'kim1');
+  expect([one.had, other.had]).toEqual([['ann1'], ['bob1', 'kim1']]);
+  const live = { type: 'message', to: 'hub', from: from('ann'), id: 'live', kind: 'event' } as const;
+  expect(await delivery.deliverEphemeral({ ...live, created_at: 1, remaining_ms: 1 }, '1')).toBe(true);
+  expect(one.had).toEqual(['ann1', 'live']);
+  await ack(one);
+  await expect.poll(() => one.had).toEqual(['ann1', 'live', 'ann2']);
+  await ack(one);
+  await ack(other);
+  // Nothing of the sender is in flight, and the other one has waited longer.
+  await send('bob', 'bob2');
+  await ack(other);
+  await send('ann', 'ann3');
+  expect(one.had.at(-1)).toBe('ann3');
+  delivery.subscriptions.end(one.consumer);
+  await expect.poll(() => other.had).toEqual(['bob1', 'kim1', 'bob2', 'ann3']);
 });
