@@ -54,6 +54,8 @@ describe.skipIf(serverUrl === undefined)('A statement', () => {
     await expect(run(0)).rejects.toThrow('division by zero');
     expect(await database.read(database.unnamed(`SELECT 1 FROM @meta WHERE key = 'a'`))).toEqual([]);
     expect(await run(1)).toEqual([{ one: 1 }]);
+    // The commit is skipped with the last statements, and the next transaction begins all the same.
     await expect(run(1)).rejects.toThrow('duplicate key');
+    expect(await database.transaction((transaction) => transaction.query(divide, [1]))).toEqual([{ one: 1 }]);
   });
 });

@@ -15,6 +15,8 @@ export interface Circumstances {
   load: { before: number; after: number };
   rounds: number;
   secondsPerRun: number;
+  /** What else has to be known to judge the figures, a sentence. */
+  remark?: string;
 }
 
 /** The median of each figure, and the rounds behind it. */
