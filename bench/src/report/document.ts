@@ -53,15 +53,7 @@ function section<Report>(
   return measured ? `## ${title}\n\n${circumstances(measured)}\n\n${textOf(measured)}` : '';
 }
 
-function circumstances({
-  date,
-  machine,
-  node,
-  load,
-  rounds,
-  secondsPerRun,
-  remark,
-}: Circumstances): string {
+function circumstances({ date, machine, node, load, rounds, secondsPerRun, remark }: Circumstances): string {
   const more = remark === undefined ? '' : ` ${remark}`;
   return `Measured on ${date}: ${machine}, Node ${node.slice(1)}; load average ${load.before.toFixed(1)} before and ${load.after.toFixed(1)} after; ${rounds} rounds, runs of ${secondsPerRun} s, everything in turn; medians of the rounds.${more}`;
 }
