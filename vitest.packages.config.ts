@@ -8,6 +8,7 @@ export default defineConfig({
     ...config.test,
     include: ['test/packages/**/*.test.ts'],
     exclude: [],
+    globalSetup: ['test/support/bundles.ts'],
     testTimeout: 600_000,
     hookTimeout: 600_000,
     reporters: ['default'],

@@ -8,7 +8,6 @@ export default defineConfig({
     ...config.test,
     include: ['test/postgres/**/*.test.ts'],
     exclude: [],
-    globalSetup: ['test/support/bundles.ts', 'test/support/postgres/one-server.ts'],
     maxWorkers: 2,
     reporters: ['default'],
   },
