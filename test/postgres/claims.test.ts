@@ -114,6 +114,19 @@ describe.skipIf(serverUrl === undefined)('The brokers that share an inbox', () =
     expect(await one.inboxes.stats(inbox)).toMatchObject({ pending: 2 });
   });
 
+  it('expire what they have claimed themselves, and the one that keeps house does the rest', async () => {
+    await using site = await openTwoShares();
+    const { one, other } = site;
+    await other.cluster.join(inbox);
+    const [had] = await store(one, ['had', 'free'], () => ({ expiresAt: 2 }));
+    expect(await claimed(other, { ...request, limit: 1 })).toEqual([had]);
+    const now = Date.now();
+    const expired = async ({ inboxes }: Share) =>
+      (await inboxes.sweep({ times: [now], earliest: now, latest: now })).map(({ id }) => id);
+    await expect.poll(() => expired(one)).toEqual(['free']);
+    await expect.poll(() => expired(other)).toEqual(['had']);
+  });
+
   it('lose an inbox that another one takes for itself, and take it back by sharing it', async () => {
     await using site = await openTwoShares();
     const { one, other } = site;

@@ -122,10 +122,13 @@ export class MessageReader {
       'SELECT name FROM @inbox WHERE name > $1 AND pending > 0 ORDER BY name LIMIT $2',
     );
     this.#expired = database.statement(
-      `SELECT ${columns}, (
+      `SELECT ${columns}, coalesce((
+         SELECT c.session = $4 FROM @claim c JOIN @session s ON s.epoch = c.session AND ${sessionLives}
+         WHERE c.inbox = m.inbox AND c.seq = m.seq
+       ), (
          SELECT i.session = $4 OR $5 AND NOT EXISTS (SELECT FROM @session s WHERE s.epoch = i.session AND ${sessionLives})
          FROM @inbox i WHERE i.name = m.inbox
-       ) AS "isOwn" FROM @message m WHERE m.expires_at <= $1 AND (m.expires_at, m.seq) > ($2, $3)
+       )) AS "isOwn" FROM @message m WHERE m.expires_at <= $1 AND (m.expires_at, m.seq) > ($2, $3)
        ORDER BY m.expires_at, m.seq LIMIT ${expiredAtOnce}`,
     );
     this.#expiredKinds = database.statement(
