@@ -34,10 +34,10 @@ describe('what is no text', () => {
     await using broker = await startTestBroker({ durability: 'process' });
     await using honest = await honestClient(broker);
     await using odd = await connect(broker, 'odd');
-    const before = storedRows(broker.dataDir);
+    const before = await storedRows(broker.dataDir);
     odd.raw(Buffer.from('{"type":"deliver","to":"honest","id":"b","kind":"note"}\n'));
     expect(await odd.next('error')).toMatchObject({ code: 'bad_frame' });
-    expect(storedRows(broker.dataDir)).toBe(before);
+    expect(await storedRows(broker.dataDir)).toBe(before);
     odd.send({ type: 'deliver', to: 'honest', id: 'text', kind: 'note' });
     await odd.next('delivered', { id: 'text' });
     await served(honest, 'still');
@@ -47,12 +47,12 @@ describe('what is no text', () => {
     await using broker = await startTestBroker({ durability: 'process' });
     await using honest = await honestClient(broker);
     await using odd = await connect(broker, 'odd');
-    const before = storedRows(broker.dataDir);
+    const before = await storedRows(broker.dataDir);
     const text = Buffer.from('{"type":"deliver","to":"honest","id":"b","kind":"note","body":true}\n"?"\n');
     text[text.length - 3] = 0xff;
     odd.socket.send(text, { binary: false });
     expect((await odd.closed).code).toBe(1007);
-    expect(storedRows(broker.dataDir)).toBe(before);
+    expect(await storedRows(broker.dataDir)).toBe(before);
     await served(honest, 'still');
   });
 });

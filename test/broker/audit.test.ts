@@ -4,6 +4,7 @@ import { auditRows, readAudit, readAuditChain } from '@signalbox/operator';
 import { type AuditEntryKind, auditEntryKinds } from '@signalbox/protocol';
 import { AuditChainCheck } from '@signalbox/store/internal';
 import {
+  areStoresInFiles,
   connectWire,
   startBrokerProcess,
   startTestBroker,
@@ -97,7 +98,7 @@ it('tells in pages by time what it holds, and its chains are whole in a flood of
   }
 });
 
-it('loses no change at kill -9, and none of what an orchestrator was told is recorded', async () => {
+it.runIf(areStoresInFiles)('loses no change at kill -9, and none of what an orchestrator was told is recorded', async () => {
   await using directory = await tempDir();
   const dataDir = `${directory.path}/data`;
   await using broker = await startBrokerProcess(dataDir);
@@ -131,51 +132,57 @@ it('loses no change at kill -9, and none of what an orchestrator was told is rec
   });
 });
 
-it('records each change of tokens before it is stored, so that a death in between leaves a row and no token without one', async () => {
-  await using directory = await tempDir();
-  const dataDir = `${directory.path}/data`;
-  await (await startTestBroker({ dataDir, durability: 'process' }))[Symbol.asyncDispose]();
-  const db = new Database(brokerFiles(dataDir).tokens);
-  db.exec(`
+it.runIf(areStoresInFiles)(
+  'records each change of tokens before it is stored, so that a death in between leaves a row and no token without one',
+  async () => {
+    await using directory = await tempDir();
+    const dataDir = `${directory.path}/data`;
+    await (await startTestBroker({ dataDir, durability: 'process' }))[Symbol.asyncDispose]();
+    const db = new Database(brokerFiles(dataDir).tokens);
+    db.exec(`
     CREATE TRIGGER no_carl BEFORE INSERT ON token WHEN new.agent = 'carl' BEGIN SELECT raise(ABORT, 'no'); END;
     CREATE TRIGGER no_removal BEFORE DELETE ON token BEGIN SELECT raise(ABORT, 'no'); END;`);
-  db.close();
-  await using broker = await startTestBroker({ dataDir, durability: 'process' });
-  const alice = await operatorOf(broker);
-  try {
-    const { id } = await alice.admin('token_issue', { agent: 'dora', role: 'worker' });
-    await expect(alice.admin('token_issue', { agent: 'carl', role: 'worker' })).rejects.toThrow();
-    await expect(alice.admin('token_revoke', { id })).rejects.toThrow();
-    const { tokens } = await alice.admin('token_list', {});
-    expect(tokens.map(({ agent }) => agent)).toContain('dora');
-    expect(tokens.map(({ agent }) => agent)).not.toContain('carl');
-    expect((await entriesOf(alice, 'change')).slice(-3)).toMatchObject([
-      { code: 'token_issued', name: 'dora', agent: 'operator.alice' },
-      { code: 'token_issued', name: 'carl', agent: 'operator.alice' },
-      { code: 'token_revoked', name: 'dora', detail: expect.stringContaining(id) },
-    ]);
-  } finally {
-    await alice.close();
-  }
-});
-
-it('issues no token to a minting token when the log of changes is full, but to an operator', async () => {
-  await using directory = await tempDir();
-  const dataDir = `${directory.path}/data`;
-  let mint: string;
-  {
+    db.close();
     await using broker = await startTestBroker({ dataDir, durability: 'process' });
-    mint = await broker.token('ci-*', 'tester');
-  }
-  const db = new Database(brokerFiles(dataDir).audit);
-  db.exec("UPDATE chain SET bytes = 1073741824 WHERE kind = 'change'");
-  db.close();
-  await using broker = await startTestBroker({ dataDir, durability: 'process' });
-  await using minter = await connectWire(broker.url, { agent: 'ci-0', token: mint });
-  const params = { agent: 'ci-1', role: 'tester' };
-  minter.send({ type: 'admin', request_id: 'i', op: 'token_issue', params });
-  expect(await minter.next('error')).toMatchObject({ code: 'storage_full' });
-  const alice = await operatorOf(broker);
-  expect(await alice.admin('token_issue', params)).toHaveProperty('token');
-  await alice.close();
-});
+    const alice = await operatorOf(broker);
+    try {
+      const { id } = await alice.admin('token_issue', { agent: 'dora', role: 'worker' });
+      await expect(alice.admin('token_issue', { agent: 'carl', role: 'worker' })).rejects.toThrow();
+      await expect(alice.admin('token_revoke', { id })).rejects.toThrow();
+      const { tokens } = await alice.admin('token_list', {});
+      expect(tokens.map(({ agent }) => agent)).toContain('dora');
+      expect(tokens.map(({ agent }) => agent)).not.toContain('carl');
+      expect((await entriesOf(alice, 'change')).slice(-3)).toMatchObject([
+        { code: 'token_issued', name: 'dora', agent: 'operator.alice' },
+        { code: 'token_issued', name: 'carl', agent: 'operator.alice' },
+        { code: 'token_revoked', name: 'dora', detail: expect.stringContaining(id) },
+      ]);
+    } finally {
+      await alice.close();
+    }
+  },
+);
+
+it.runIf(areStoresInFiles)(
+  'issues no token to a minting token when the log of changes is full, but to an operator',
+  async () => {
+    await using directory = await tempDir();
+    const dataDir = `${directory.path}/data`;
+    let mint: string;
+    {
+      await using broker = await startTestBroker({ dataDir, durability: 'process' });
+      mint = await broker.token('ci-*', 'tester');
+    }
+    const db = new Database(brokerFiles(dataDir).audit);
+    db.exec("UPDATE chain SET bytes = 1073741824 WHERE kind = 'change'");
+    db.close();
+    await using broker = await startTestBroker({ dataDir, durability: 'process' });
+    await using minter = await connectWire(broker.url, { agent: 'ci-0', token: mint });
+    const params = { agent: 'ci-1', role: 'tester' };
+    minter.send({ type: 'admin', request_id: 'i', op: 'token_issue', params });
+    expect(await minter.next('error')).toMatchObject({ code: 'storage_full' });
+    const alice = await operatorOf(broker);
+    expect(await alice.admin('token_issue', params)).toHaveProperty('token');
+    await alice.close();
+  },
+);

@@ -325,7 +325,7 @@ it('stores for a known group without members and says so, and refuses an unknown
     alice.send({ ...note, to, id: to }, '{}');
     expect(await alice.next('delivered', { id: to })).toMatchObject({ members: 0 });
   }
-  const before = storedRows(broker.dataDir);
+  const before = await storedRows(broker.dataDir);
   alice.send({ ...note, to: 'role:writter', id: 'typo' }, '{}');
   expect(await alice.next('error', { id: 'typo' })).toMatchObject({
     code: 'unknown_recipient',
@@ -343,7 +343,7 @@ it('stores for a known group without members and says so, and refuses an unknown
     'bad_frame',
     'group_key',
   ]);
-  expect(storedRows(broker.dataDir)).toBe(before);
+  expect(await storedRows(broker.dataDir)).toBe(before);
   await using rosa = await joinGroup(broker, 'rosa');
   await rosa.next('message', { id: group });
   alice.send({ ...note, to: group, id: 'again' }, '{}');
@@ -439,16 +439,16 @@ it('sends one message to all members but its sender, in one commit, and answers 
   await using w0 = await connect(broker, 'w0', 'writer');
   await subscribe(w0);
   const all = { type: 'deliver', to: group, all: true, id: 'news', kind: 'note' };
-  const commits = lastCommit(broker.dataDir);
+  const commits = await lastCommit(broker.dataDir);
   omar.send(all, '"read this"');
   expect(await omar.next('delivered')).toMatchObject({ id: 'news', members: 20 });
-  expect(lastCommit(broker.dataDir) - commits).toBe(1);
+  expect((await lastCommit(broker.dataDir)) - commits).toBe(1);
   expect(await w0.next('message')).toMatchObject({ id: 'news', to: 'w0', group, body: '"read this"' });
   await broker.token('late', 'writer');
-  const before = storedRows(broker.dataDir);
+  const before = await storedRows(broker.dataDir);
   omar.send(all, '"read this"');
   expect(await omar.next('delivered')).toMatchObject({ id: 'news', members: 20, duplicate: true });
-  expect(storedRows(broker.dataDir)).toBe(before);
+  expect(await storedRows(broker.dataDir)).toBe(before);
   expect(omar.received.filter(({ type }) => type === 'message')).toEqual([]);
   await broker.restart();
   await using again = await connectWire(broker.url, { agent: 'omar', token: await broker.token('omar') });
@@ -464,14 +464,14 @@ it('stores a message for nobody if one member has no room, and with partial for 
   await using alice = await connect(broker, 'alice');
   for (const agent of ['omar', 'rosa', 'nils']) await broker.token(agent, 'writer');
   await deliver(alice, 'rosa', 'first', { kind: 'note' });
-  const before = storedRows(broker.dataDir);
+  const before = await storedRows(broker.dataDir);
   const all = { type: 'deliver', to: group, all: true, kind: 'note' };
   alice.send({ ...all, id: 'a' });
   expect(await alice.next('error', { id: 'a' })).toMatchObject({
     code: 'inbox_full',
     message: expect.stringContaining("'rosa'"),
   });
-  expect(storedRows(broker.dataDir)).toBe(before);
+  expect(await storedRows(broker.dataDir)).toBe(before);
   alice.send({ ...all, id: 'b', partial: true });
   const refused = [{ agent: 'rosa', code: 'inbox_full' }];
   expect(await alice.next('delivered', { id: 'b' })).toMatchObject({ members: 2, refused });
@@ -510,13 +510,13 @@ it('refuses all where it makes no sense, and to more members than a message may 
     [{ kind: 'reply', correlation_id: 'x' }, ['bad_frame', 'all']],
     [{ to: 'role:writers' }, ['unknown_recipient', 'to']],
   ];
-  const before = storedRows(broker.dataDir);
+  const before = await storedRows(broker.dataDir);
   for (const [change, refusal] of refused)
     expect(await answerTo(alice, { ...all, id: 'x', ...change }), JSON.stringify(change)).toEqual(refusal);
-  expect(storedRows(broker.dataDir)).toBe(before);
+  expect(await storedRows(broker.dataDir)).toBe(before);
   const long = JSON.stringify('x'.repeat(49));
   expect(await answerTo(alice, { ...all, id: 'x' }, long)).toEqual(['message_too_large', 'all']);
-  expect(storedRows(broker.dataDir)).toBe(before);
+  expect(await storedRows(broker.dataDir)).toBe(before);
   expect(await answerTo(alice, { ...all, id: 'x' }, JSON.stringify('x'.repeat(48)))).toBe('delivered');
   await broker.token('nils', 'writer');
   expect(await answerTo(alice, { ...all, id: 'y' })).toEqual(['bad_frame', 'all']);

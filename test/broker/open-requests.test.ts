@@ -38,7 +38,7 @@ it('answers each request once, from whom it was sent to, whatever role that has'
   await ask(alice, bob, 'q');
   alice.send({ type: 'deliver', to: 'bob', id: 'note', kind: 'note' }, '"!"');
   const { seq } = await bob.next('message', { id: 'note' });
-  const before = storedRows(broker.dataDir);
+  const before = await storedRows(broker.dataDir);
   for (const stranger of [hub, boss]) {
     expect(await answer(stranger, reply('q'))).toBe('forbidden');
     expect(await answer(stranger, reply('q', { id: 'x', kind: 'mcp_reply' }))).toBe('forbidden');
@@ -47,12 +47,12 @@ it('answers each request once, from whom it was sent to, whatever role that has'
   // A note is no request: whoever got it may not write back to an agent that its role does not reach.
   for (let n = 0; n < 20; n++) expect(await answer(bob, reply('note', { id: `n${n}` }))).toBe('forbidden');
   expect(await answer(bob, reply('note', { settles: seq }))).toBe('forbidden');
-  expect(storedRows(broker.dataDir)).toBe(before);
+  expect(await storedRows(broker.dataDir)).toBe(before);
   expect(await answer(bob, reply('q', { id: 'p', kind: 'progress' }))).toBe('delivered');
   expect(await answer(bob, reply('q'))).toBe('delivered');
-  const after = storedRows(broker.dataDir);
+  const after = await storedRows(broker.dataDir);
   expect(await answer(bob, reply('q'))).toBe('duplicate');
-  expect(storedRows(broker.dataDir)).toBe(after);
+  expect(await storedRows(broker.dataDir)).toBe(after);
   expect(await answer(bob, reply('q', { id: 'p2', kind: 'progress' }))).toBe('already_answered');
   expect(await answer(bob, reply('q', { id: 'other' }))).toBe('already_answered');
 });

@@ -19,7 +19,7 @@ describe('a message to a name that nobody has', () => {
     await using broker = await startTestBroker();
     await using alice = await connect(broker, 'alice');
     for (const agent of ['rosa', 'rose', 'walt']) await broker.token(agent);
-    const before = storedRows(broker.dataDir);
+    const before = await storedRows(broker.dataDir);
     expect(await refused(alice, 'roza', '1')).toMatchObject({
       type: 'error',
       code: 'unknown_recipient',
@@ -29,7 +29,7 @@ describe('a message to a name that nobody has', () => {
     });
     const far = await refused(alice, 'somebody-else#sub', '2');
     expect(far.message).toBe("no agent 'somebody-else' has a token or ever connected");
-    expect(storedRows(broker.dataDir)).toBe(before);
+    expect(await storedRows(broker.dataDir)).toBe(before);
     for (const to of ['rosa', 'rosa#sub', 'operator', 'alice'])
       await deliver(alice, to, to.replace('#', '-'));
   });

@@ -17,12 +17,12 @@ describe('forged identity', () => {
       '{}',
     );
     await honest.next('delivered');
-    const before = storedRows(broker.dataDir);
+    const before = await storedRows(broker.dataDir);
     await using forger = await connectWire(broker.url, { agent: 'mallory', token });
     forger.send({ type: 'deliver', to: 'bob', id: 'forged', kind: 'note', ...claim }, '{}');
     expect(await forger.next('error')).toMatchObject({ code: 'forged_sender', retryable: false });
     expect((await forger.closed).code).toBe(4403);
-    expect(storedRows(broker.dataDir)).toBe(before);
+    expect(await storedRows(broker.dataDir)).toBe(before);
   });
 
   it("refuses a hello as somebody else, in somebody else's sub-inbox, or with another role", async () => {
@@ -58,14 +58,14 @@ describe('forged identity', () => {
     mallory.send({ type: 'subscribe', request_id: 's' });
     alice.send({ type: 'deliver', to: 'bob', id: 'q', kind: 'ask' }, '{}');
     const ask = await bob.next('message');
-    const before = storedRows(broker.dataDir);
+    const before = await storedRows(broker.dataDir);
     mallory.send({ type: 'ack', seqs: [ask.seq], request_id: 'a' });
     expect(await mallory.next('ack_result')).toMatchObject({ accepted: [], rejected: [ask.seq] });
     mallory.send({ type: 'peek', request_id: 'p', address: 'bob' });
     expect(await mallory.next('error')).toMatchObject({ code: 'not_yours', request_id: 'p' });
     mallory.send({ type: 'deliver', to: 'alice', id: 're:q', kind: 'reply', correlation_id: 'q' }, '"lie"');
     expect(await mallory.next('error')).toMatchObject({ code: 'forbidden', field: 'correlation_id' });
-    expect(storedRows(broker.dataDir)).toBe(before);
+    expect(await storedRows(broker.dataDir)).toBe(before);
     bob.send({ type: 'deliver', to: 'alice', id: 're:q', kind: 'reply', correlation_id: 'q' }, '"truth"');
     expect(await bob.next('delivered')).toMatchObject({ id: 're:q' });
   });
@@ -145,11 +145,11 @@ describe('bad frames', () => {
   it.each(bad)('answers %s and reads the next frame of the same message', async (_name, line, expected) => {
     await using broker = await startTestBroker();
     await using alice = await connectWire(broker.url, { agent: 'alice', token: await broker.token('alice') });
-    const before = storedRows(broker.dataDir);
+    const before = await storedRows(broker.dataDir);
     alice.raw(`${line}\n{"type":"list_connected","request_id":"next"}\n`);
     expect(await alice.next('error')).toMatchObject(expected);
     expect(await alice.next('connected')).toMatchObject({ request_id: 'next' });
-    expect(storedRows(broker.dataDir)).toBe(before);
+    expect(await storedRows(broker.dataDir)).toBe(before);
   });
 
   it('answers a body that is too large and closes only for a WebSocket message that is', async () => {

@@ -101,14 +101,14 @@ describe('a message with not_before_ms', () => {
   ])('is refused and leaves nothing stored: %s', async (_, fields) => {
     await using opened = await startBroker();
     const { broker, alice } = opened;
-    const before = storedRows(broker.dataDir);
+    const before = await storedRows(broker.dataDir);
     alice.send({ type: 'deliver', to: 'bob', id: 'm', ...later(minute), ...fields }, '{}');
     expect(await alice.next('error', { id: 'm' })).toMatchObject({
       code: 'bad_frame',
       field: 'not_before_ms',
       retryable: false,
     });
-    expect(storedRows(broker.dataDir)).toEqual(before);
+    expect(await storedRows(broker.dataDir)).toEqual(before);
     await deliver(alice, 'bob', 'm', later(53 * day));
   });
 

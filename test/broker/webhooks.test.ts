@@ -403,7 +403,7 @@ test('A flood of requests that prove nothing is refused, and neither messages no
   );
 });
 
-test('What was stored for a webhook when the broker was killed is discarded at its next start, and nothing else is.', async () => {
+test.runIf(areStoresInFiles)('What was stored for a webhook when the broker was killed is discarded at its next start, and nothing else is.', async () => {
   await using setup = await startWithReader();
   const { broker } = setup;
   const { id } = JSON.parse((await push(broker, 'guid')).body);

@@ -165,7 +165,7 @@ describe('the end of a worker', () => {
   it('that is told wrongly changes nothing', async () => {
     await using s = await stage();
     const mintingId = (await s.broker.broker.issueToken({ agent: 'ci-*', role: 'worker' })).id;
-    const before = storedRows(s.broker.dataDir);
+    const before = await storedRows(s.broker.dataDir);
     const wrong: [unknown, string][] = [
       ['boss', 'params.exited'],
       [null, 'params.exited'],
@@ -182,7 +182,7 @@ describe('the end of a worker', () => {
     }
     const ofMinting = await admin(s.operator, 'token_revoke', { id: mintingId, exited: killed });
     expect(ofMinting).toMatchObject({ code: 'bad_frame', field: 'params.exited' });
-    expect(storedRows(s.broker.dataDir)).toBe(before);
+    expect(await storedRows(s.broker.dataDir)).toBe(before);
     expect(await isConnected(s.operator, 'ann')).toBe(true);
     expect(await admin(s.operator, 'token_revoke', { id: s.tokenId })).toEqual({
       id: s.tokenId,

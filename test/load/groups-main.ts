@@ -79,13 +79,13 @@ async function sendToAll(): Promise<void> {
   const members = 1000;
   for (let n = 0; n < members; n++) await broker.token(`w${n}`, 'crawler');
   await using alice = await connect(broker, 'alice');
-  const before = lastCommit(broker.dataDir);
+  const before = await lastCommit(broker.dataDir);
   const began = performance.now();
   const all = { type: 'deliver', to: 'role:crawler', all: true, kind: 'note' };
   alice.send({ ...all, id: 'news' }, '"stop"');
   deepStrictEqual((await alice.next('delivered')).members, members);
   const ms = performance.now() - began;
-  deepStrictEqual(lastCommit(broker.dataDir) - before, 1);
+  deepStrictEqual((await lastCommit(broker.dataDir)) - before, 1);
   await broker.token('one-more', 'crawler');
   alice.send({ ...all, id: 'more' }, '"stop"');
   deepStrictEqual((await alice.next(['delivered', 'error'])).code, 'bad_frame');

@@ -1,3 +1,4 @@
+import { areStoresInFiles } from '@signalbox/testing';
 import { expect, it } from 'vitest';
 import { type BrokerOp, brokerOps } from './broker-ops.ts';
 import { BrokerUnderTest, type InjectedFaults } from './broker-under-test.ts';
@@ -40,7 +41,8 @@ it.each(injectedFaults)('the model finds a broker that %s', async (_name, inject
   expect(report).toMatch(/Counterexample/);
 });
 
-it('a withdrawn message is not pushed when its place comes before its end is on disk', async () => {
+// A database finds the message that is cancelled after the place was freed: its holder gets it, and is told of the cancel.
+it.runIf(areStoresInFiles)('a withdrawn message is not pushed when its place comes before its end is on disk', async () => {
   await using tested = await BrokerUnderTest.open();
   await tested.step({ op: 'subscribe', as: 0, window: 1 });
   for (const id of ['p', 'q']) {

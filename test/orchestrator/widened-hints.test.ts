@@ -150,7 +150,7 @@ test('withheld hints are recorded once in the audit log, also after the broker w
   });
 
   const worker = await stack.client('walt');
-  const before = storedRows(stack.broker.dataDir);
+  const before = await storedRows(stack.broker.dataDir);
   const forged = worker.audit('b1', [{ code: 'hints_withheld', detail: 'forged' }]);
   await expect(forged).rejects.toMatchObject({ code: 'forbidden' });
   const twoLines = worker.audit('b2', [{ code: 'hints_withheld', detail: 'two\nlines' }]);
@@ -158,7 +158,7 @@ test('withheld hints are recorded once in the audit log, also after the broker w
     code: 'bad_frame',
     message: expect.stringContaining('detail'),
   });
-  expect(storedRows(stack.broker.dataDir)).toEqual(before);
+  expect(await storedRows(stack.broker.dataDir)).toEqual(before);
   expect(await entries()).toMatchObject({ count: 1, found: [{ agent: 'orchestrator' }] });
 
   await stack.broker.broker.stop();

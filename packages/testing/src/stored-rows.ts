@@ -1,8 +1,13 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { testStores } from './test-stores.ts';
 
-/** Reads every row of the broker's message tables as one comparable text, directly from the file. */
-export function storedRows(dataDir: string): string {
+/** Reads every row of the broker's message tables as one comparable text, directly from where they are stored. */
+export async function storedRows(dataDir: string): Promise<string> {
+  return (await (await testStores())?.rows(dataDir)) ?? rowsOfFile(dataDir);
+}
+
+function rowsOfFile(dataDir: string): string {
   const database = new Database(join(dataDir, 'messages.db'), { readonly: true });
   try {
     const tables = database
@@ -15,8 +20,23 @@ export function storedRows(dataDir: string): string {
   }
 }
 
+/** Reads the entries of one kind in the audit log of a broker that has stopped. */
+export async function auditEntries(dataDir: string, kind: string): Promise<string[]> {
+  const elsewhere = await testStores();
+  if (elsewhere) return elsewhere.audit(dataDir, kind);
+  const database = new Database(join(dataDir, 'audit.db'), { readonly: true });
+  try {
+    const rows = database.prepare<[], { entry: string }>(`SELECT entry FROM "audit_${kind}" ORDER BY number`);
+    return rows.all().map(({ entry }) => entry);
+  } finally {
+    database.close();
+  }
+}
+
 /** Reads the number of the last commit that is in the log of the broker's messages, directly from the file; 0 for none. */
-export function lastCommit(dataDir: string): number {
+export async function lastCommit(dataDir: string): Promise<number> {
+  const elsewhere = await testStores();
+  if (elsewhere) return elsewhere.commits(dataDir);
   const database = new Database(join(dataDir, 'messages.db'), { readonly: true });
   try {
     const row = database

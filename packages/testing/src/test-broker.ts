@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { type Broker, type BrokerOptions, startBroker } from '@signalbox/broker';
 import { lastingPort } from './lasting-port.ts';
 import { tempDir } from './temp-dir.ts';
+import { storesOption, testStores } from './test-stores.ts';
 
 /** A real broker on a free port with a data directory of its own; both are gone when disposed. */
 export interface TestBroker extends AsyncDisposable {
@@ -23,10 +24,16 @@ export interface TestBroker extends AsyncDisposable {
  * directory of its own, and stays when the broker is disposed.
  */
 export async function startTestBroker(given: Partial<BrokerOptions> = {}): Promise<TestBroker> {
-  const options = { ...(given.now && { monotonic: given.now }), ...given };
+  const elsewhere = await testStores();
   await using starting = new AsyncDisposableStack();
   const directory = starting.use(await tempDir());
-  const dataDir = options.dataDir ?? `${directory.path}/data`;
+  const dataDir = given.dataDir ?? `${directory.path}/data`;
+  if (elsewhere && !given.dataDir) starting.defer(() => elsewhere.drop(dataDir));
+  const options = {
+    ...(given.now && { monotonic: given.now }),
+    ...(await storesOption(dataDir)),
+    ...given,
+  };
   const free = options.port ?? (await lastingPort());
   let broker = await startBroker({ ...options, port: free, dataDir });
   const { port, url } = broker;

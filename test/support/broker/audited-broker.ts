@@ -1,6 +1,6 @@
-import { type BrokerOptions, brokerFiles } from '@signalbox/broker';
-import { openSqliteAuditLog } from '@signalbox/store';
+import type { BrokerOptions } from '@signalbox/broker';
 import {
+  auditEntries,
   connectWire,
   startTestBroker,
   storedRows,
@@ -59,7 +59,7 @@ export async function startAuditedBroker(options: Partial<BrokerOptions> = {}): 
   const storedAfterAcks = async (): Promise<string> => {
     operator.send({ type: 'ack', seqs: [1], request_id: 'flush' });
     await operator.next('ack_result', { request_id: 'flush' });
-    return storedRows(dataDir);
+    return await storedRows(dataDir);
   };
   const expectUnchanged: AuditedBroker['expectUnchanged'] = async (action) => {
     const before = await storedAfterAcks();
@@ -88,9 +88,8 @@ export async function startAuditedBroker(options: Partial<BrokerOptions> = {}): 
       }),
     async expectAudit(more = {}) {
       await broker.broker.stop();
-      await using audit = await openSqliteAuditLog({ file: brokerFiles(dataDir).audit });
       const found = new Map<string, number>();
-      for (const { entry } of await audit.read({ since: 0, kinds: ['refusal'], limit: 10_000 })) {
+      for (const entry of await auditEntries(dataDir, 'refusal')) {
         const { agent = '', code, count = 1 } = JSON.parse(entry);
         found.set(`${agent} ${code}`, (found.get(`${agent} ${code}`) ?? 0) + count);
       }

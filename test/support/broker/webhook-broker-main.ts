@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { startBroker } from '@signalbox/broker';
-import { processFaults } from '@signalbox/testing';
+import { processFaults, storesOption } from '@signalbox/testing';
 
 const [directory, port] = process.argv.slice(2);
 const broker = await startBroker({
@@ -11,6 +11,7 @@ const broker = await startBroker({
     github: { to: 'role:triage', kind: 'task', secret: "It's a Secret to Everybody", signature: 'github' },
   },
   fault: processFaults(),
+  ...(await storesOption(`${directory}/data`)),
 });
 process.on('disconnect', () => process.exit(0));
 const operatorToken = (await readFile(broker.operatorTokenFile, 'utf8')).trim();

@@ -174,12 +174,18 @@ export class Dispatcher {
 
   /** Pushes what was read and fits. Returns the bytes of the first message that does not fit, or 0. */
   async #pushBacklog(lease: Lease): Promise<number> {
+    const { commits, cluster } = this.#deps;
+    lease.settledSinceRead.clear();
+    if (lease.wasSettledElsewhere && !cluster.isAlone) {
+      lease.wasSettledElsewhere = false;
+      // A database returns what is on its way to be settled.
+      await commits.written();
+    }
     const room = lease.room();
     lease.missed = false;
-    lease.settledSinceRead.clear();
     const limit = Math.min(room.messages, readBatch);
     const bytes = Math.min(room.bytes, readBytes);
-    const messages = await this.#deps.cluster.read(lease.address, lease.cursor, limit, bytes);
+    const messages = await cluster.read(lease.address, lease.cursor, limit, bytes);
     if (lease.ended || lease.isPaused) return 0;
     if (messages.length === 0) lease.behind = lease.missed;
     this.#deps.time.look();

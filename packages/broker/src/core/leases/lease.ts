@@ -69,6 +69,8 @@ export class Lease {
   missed = false;
   /** Sequence numbers of messages that were settled since the running read began. The read may still return them. */
   readonly settledSinceRead = new Set<number>();
+  /** True if messages were settled otherwise than by its consumer since a read waited for that to be written. */
+  wasSettledElsewhere = false;
   /** True once messages may be pushed: the consumer has been told of its lease. */
   started = false;
   /** True once the lease is over. */
@@ -161,6 +163,7 @@ export class Lease {
 
   /** Notes that a message is settled otherwise than by its consumer's ack or nack, so that a running read does not push it. */
   settledElsewhere(seq: number): void {
+    this.wasSettledElsewhere = true;
     if (this.reading) this.settledSinceRead.add(seq);
   }
 
