@@ -98,39 +98,48 @@ it('tells in pages by time what it holds, and its chains are whole in a flood of
   }
 });
 
-it.runIf(areStoresInFiles)('loses no change at kill -9, and none of what an orchestrator was told is recorded', async () => {
-  await using directory = await tempDir();
-  const dataDir = `${directory.path}/data`;
-  await using broker = await startBrokerProcess(dataDir);
-  const token = await broker.operatorToken();
-  const operator = await connectBroker({ url: broker.url, token, agent: 'operator' });
-  const issued = await operator.admin('token_issue', { agent: 'orchestrator', role: 'orchestrator' });
-  const orchestrator = await connectBroker({
-    url: broker.url,
-    token: issued.token,
-    agent: 'orchestrator',
-  });
-  const event = { code: 'call_ended', agent: 'rosa', role: 'worker', name: 'mcp_a__b', detail: '' } as const;
-  await orchestrator.audit('b1', [{ ...event, ago_ms: 5000, outcome: 'ok', request_id: 'r1' }]);
-  await orchestrator.audit('b1', [{ ...event, outcome: 'ok', request_id: 'r1' }]);
-  const { id } = await operator.admin('token_issue', { agent: 'rosa', role: 'worker' });
-  await broker.kill();
-  await Promise.all([operator.close(), orchestrator.close()]);
-  const db = new Database(brokerFiles(dataDir).audit, { readonly: true });
-  const entries = db
-    .prepare<[], string>('SELECT entry FROM audit_change UNION ALL SELECT entry FROM audit_call')
-    .pluck()
-    .all()
-    .map((entry) => JSON.parse(entry));
-  db.close();
-  expect(entries.filter(({ kind }) => kind === 'call')).toMatchObject([
-    { agent: 'rosa', request_id: 'r1', reported_by: 'orchestrator', outcome: 'ok' },
-  ]);
-  expect(entries.filter(({ kind }) => kind === 'change').at(-1)).toMatchObject({
-    code: 'token_issued',
-    detail: expect.stringContaining(id),
-  });
-});
+it.runIf(areStoresInFiles)(
+  'loses no change at kill -9, and none of what an orchestrator was told is recorded',
+  async () => {
+    await using directory = await tempDir();
+    const dataDir = `${directory.path}/data`;
+    await using broker = await startBrokerProcess(dataDir);
+    const token = await broker.operatorToken();
+    const operator = await connectBroker({ url: broker.url, token, agent: 'operator' });
+    const issued = await operator.admin('token_issue', { agent: 'orchestrator', role: 'orchestrator' });
+    const orchestrator = await connectBroker({
+      url: broker.url,
+      token: issued.token,
+      agent: 'orchestrator',
+    });
+    const event = {
+      code: 'call_ended',
+      agent: 'rosa',
+      role: 'worker',
+      name: 'mcp_a__b',
+      detail: '',
+    } as const;
+    await orchestrator.audit('b1', [{ ...event, ago_ms: 5000, outcome: 'ok', request_id: 'r1' }]);
+    await orchestrator.audit('b1', [{ ...event, outcome: 'ok', request_id: 'r1' }]);
+    const { id } = await operator.admin('token_issue', { agent: 'rosa', role: 'worker' });
+    await broker.kill();
+    await Promise.all([operator.close(), orchestrator.close()]);
+    const db = new Database(brokerFiles(dataDir).audit, { readonly: true });
+    const entries = db
+      .prepare<[], string>('SELECT entry FROM audit_change UNION ALL SELECT entry FROM audit_call')
+      .pluck()
+      .all()
+      .map((entry) => JSON.parse(entry));
+    db.close();
+    expect(entries.filter(({ kind }) => kind === 'call')).toMatchObject([
+      { agent: 'rosa', request_id: 'r1', reported_by: 'orchestrator', outcome: 'ok' },
+    ]);
+    expect(entries.filter(({ kind }) => kind === 'change').at(-1)).toMatchObject({
+      code: 'token_issued',
+      detail: expect.stringContaining(id),
+    });
+  },
+);
 
 it.runIf(areStoresInFiles)(
   'records each change of tokens before it is stored, so that a death in between leaves a row and no token without one',

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { BrokerOptions, HookSettings } from '@signalbox/broker';
 import { openSqliteInboxStore } from '@signalbox/store';
 import {
+  areStoresInFiles,
   connectWire,
   lastingPort,
   startChild,
@@ -403,37 +404,40 @@ test('A flood of requests that prove nothing is refused, and neither messages no
   );
 });
 
-test.runIf(areStoresInFiles)('What was stored for a webhook when the broker was killed is discarded at its next start, and nothing else is.', async () => {
-  await using setup = await startWithReader();
-  const { broker } = setup;
-  const { id } = JSON.parse((await push(broker, 'guid')).body);
-  await broker.broker.stop();
-  {
-    const file = join(broker.dataDir, 'messages.db');
-    await using store = await openSqliteInboxStore({
-      ...{ file, durability: 'process', now: Date.now, monotonic: () => performance.now() },
+test.runIf(areStoresInFiles)(
+  'What was stored for a webhook when the broker was killed is discarded at its next start, and nothing else is.',
+  async () => {
+    await using setup = await startWithReader();
+    const { broker } = setup;
+    const { id } = JSON.parse((await push(broker, 'guid')).body);
+    await broker.broker.stop();
+    {
+      const file = join(broker.dataDir, 'messages.db');
+      await using store = await openSqliteInboxStore({
+        ...{ file, durability: 'process', now: Date.now, monotonic: () => performance.now() },
+      });
+      const left = { id: 'left', sender: 'rosa', senderAddress: 'rosa', senderRole: 'worker', kind: 'note' };
+      const [createdAt, expiresAt] = [Date.now(), Date.now() + 600_000];
+      const messages = ['hook.github', 'hook.gone', 'hooker'].map((inbox) => ({
+        ...left,
+        inbox,
+        createdAt,
+        expiresAt,
+      }));
+      await store.commit({ messages, attempts: [], settlements: [] });
+    }
+    await broker.restart();
+    await using operator = await connectOperator(broker);
+    await expect.poll(() => admin(operator, 'stats')).toMatchObject({ pending: 2 });
+    const { messages } = await admin<{ messages: Record<string, unknown>[] }>(operator, 'history', {
+      since: 0,
     });
-    const left = { id: 'left', sender: 'rosa', senderAddress: 'rosa', senderRole: 'worker', kind: 'note' };
-    const [createdAt, expiresAt] = [Date.now(), Date.now() + 600_000];
-    const messages = ['hook.github', 'hook.gone', 'hooker'].map((inbox) => ({
-      ...left,
-      inbox,
-      createdAt,
-      expiresAt,
-    }));
-    await store.commit({ messages, attempts: [], settlements: [] });
-  }
-  await broker.restart();
-  await using operator = await connectOperator(broker);
-  await expect.poll(() => admin(operator, 'stats')).toMatchObject({ pending: 2 });
-  const { messages } = await admin<{ messages: Record<string, unknown>[] }>(operator, 'history', {
-    since: 0,
-  });
-  expect(messages).toEqual(
-    expect.arrayContaining([
-      expect.objectContaining({ id, inbox: 'rosa' }),
-      expect.objectContaining({ inbox: 'hook.github', outcome: 'acked' }),
-      expect.objectContaining({ inbox: 'hook.gone', outcome: 'acked' }),
-    ]),
-  );
-});
+    expect(messages).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ id, inbox: 'rosa' }),
+        expect.objectContaining({ inbox: 'hook.github', outcome: 'acked' }),
+        expect.objectContaining({ inbox: 'hook.gone', outcome: 'acked' }),
+      ]),
+    );
+  },
+);

@@ -42,15 +42,18 @@ it.each(injectedFaults)('the model finds a broker that %s', async (_name, inject
 });
 
 // A database finds the message that is cancelled after the place was freed: its holder gets it, and is told of the cancel.
-it.runIf(areStoresInFiles)('a withdrawn message is not pushed when its place comes before its end is on disk', async () => {
-  await using tested = await BrokerUnderTest.open();
-  await tested.step({ op: 'subscribe', as: 0, window: 1 });
-  for (const id of ['p', 'q']) {
-    await tested.step({ op: 'deliver', sender: 'alice', id, kind: 'ask', body: '"1"', brief: false });
-  }
-  // Both reach the broker in the same few milliseconds, in this order.
-  await Promise.all([tested.cancel('alice', 'q'), tested.settle('ack', 0, tested.pushed(0))]);
-  await tested.compare();
-  await tested.finish();
-  expect(tested.model.get('alice', 'q')).not.toHaveProperty('seq');
-});
+it.runIf(areStoresInFiles)(
+  'a withdrawn message is not pushed when its place comes before its end is on disk',
+  async () => {
+    await using tested = await BrokerUnderTest.open();
+    await tested.step({ op: 'subscribe', as: 0, window: 1 });
+    for (const id of ['p', 'q']) {
+      await tested.step({ op: 'deliver', sender: 'alice', id, kind: 'ask', body: '"1"', brief: false });
+    }
+    // Both reach the broker in the same few milliseconds, in this order.
+    await Promise.all([tested.cancel('alice', 'q'), tested.settle('ack', 0, tested.pushed(0))]);
+    await tested.compare();
+    await tested.finish();
+    expect(tested.model.get('alice', 'q')).not.toHaveProperty('seq');
+  },
+);

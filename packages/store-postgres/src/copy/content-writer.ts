@@ -162,8 +162,9 @@ const recipient = `split_part(inbox, '#', 1)`;
 
 /** Statements that fill the tables of what is counted, and the times of the last rows of the audit log. */
 const derived = [
-  `INSERT INTO @inbox (name, head_seq, pending, bytes, scheduled, scheduled_bytes)
-   SELECT inbox, max(head_seq), sum(pending), sum(bytes), sum(scheduled), sum(scheduled_bytes) FROM (
+  // Files do not tell which messages were handed out, so that any may have been.
+  `INSERT INTO @inbox (name, head_seq, taken_seq, pending, bytes, scheduled, scheduled_bytes)
+   SELECT inbox, max(head_seq), max(head_seq), sum(pending), sum(bytes), sum(scheduled), sum(scheduled_bytes) FROM (
      SELECT inbox, max(seq) AS head_seq, count(*) AS pending, sum(size) AS bytes, 0 AS scheduled, 0 AS scheduled_bytes
      FROM @message GROUP BY inbox
      UNION ALL SELECT inbox, 0, 0, 0, count(*), sum(size) FROM @scheduled GROUP BY inbox
