@@ -28,6 +28,8 @@ export interface PostgresCampaignOptions {
   /** Lease and heartbeat of the brokers, until the events that are at the defaults. */
   times: BrokerTimes;
   onEvent: (record: EventRecord) => void;
+  /** Ends the run after the event that goes on. */
+  signal: AbortSignal;
 }
 
 /** An event that happened. Times are in milliseconds. */
@@ -107,12 +109,13 @@ export async function runPostgresCampaign(options: PostgresCampaignOptions): Pro
       (name) =>
         new Mailbox({
           ...{ name, brokers, tokens: agents.tokens },
-          onSuccess: (client, startedAt) => campaign.succeeded(client, startedAt),
+          onSuccess: (...success) => campaign.succeeded(...success),
           onLost: (client) => campaign.lost(client),
         }),
     );
     campaign.begin(site, agents, mailboxes);
     for (const event of options.events) {
+      if (options.signal.aborted) break;
       const record = await campaign.run(event);
       options.onEvent(record);
       // What does not work any more tells nothing of the next event.
@@ -232,8 +235,8 @@ class PostgresCampaign {
     }
   }
 
-  succeeded(client: string, startedAt: number): void {
-    this.#recovery?.succeeded(client, startedAt, performance.now());
+  succeeded(client: string, startedAt: number, needs: readonly string[]): void {
+    this.#recovery?.succeeded(client, startedAt, performance.now(), needs);
   }
 
   lost(client: string): void {

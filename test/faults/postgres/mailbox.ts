@@ -14,8 +14,8 @@ export interface MailboxOptions {
   name: string;
   brokers: readonly string[];
   tokens: ReadonlyMap<string, string>;
-  /** Called when a client has done something that it began at this time, in monotonic milliseconds. */
-  onSuccess: (client: string, startedAt: number) => void;
+  /** Called when a client has done something that was begun at this time, in monotonic milliseconds. `needs`: another client that it needs for it. */
+  onSuccess: (client: string, startedAt: number, needs: readonly string[]) => void;
   /** Called when a client has lost its connection, or could not open one. */
   onLost: (client: string) => void;
 }
@@ -139,7 +139,7 @@ export class Mailbox {
       try {
         const client = await this.#clientOf(this.sender);
         await client.deliver({ id, to: this.reader, kind: 'note', body: { id } }, { timeoutMs: deadlineMs });
-        this.#options.onSuccess(this.sender, startedAt);
+        this.#options.onSuccess(this.sender, startedAt, []);
         return;
       } catch (error) {
         this.#failed(error);
@@ -169,7 +169,7 @@ export class Mailbox {
         this.#came.add(id);
         this.received.push(id);
         this.#checkOrder(id, seq!);
-        this.#options.onSuccess(this.reader, this.#startedAt.get(id)!);
+        this.#options.onSuccess(this.reader, this.#startedAt.get(id)!, [this.sender]);
         this.#startedAt.delete(id);
         for (const look of this.#waiting) look();
       }

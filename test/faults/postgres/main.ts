@@ -13,6 +13,7 @@ const usage = `npm run test:faults:postgres -- [options]
   --workers N      workers that call at the same time (2)
   --mailboxes N    agents that send, each with one that reads (2)
   --json           prints the report as JSON
+Interrupted, it ends after the present event, and reports what it has seen.
 `;
 
 const { values } = parseArgs({
@@ -45,7 +46,11 @@ if (help) {
   const mailboxes = number('mailboxes');
   const count = number('events');
   const plan = { seed: number('seed'), events: count, atDefaults: number('at-defaults'), mailboxes };
+  // Interrupted, it reports what it has seen.
+  const interrupted = new AbortController();
+  process.once('SIGINT', () => interrupted.abort());
   const report = await runPostgresCampaign({
+    signal: interrupted.signal,
     events: [...faultEvents(plan)],
     workers: number('workers'),
     mailboxes,
