@@ -1,9 +1,11 @@
 import type { AuditLog, ClusterPort, InboxStore, TokenStore } from '@signalbox/store';
+import { StoreError } from '@signalbox/store/rules';
 import { openPostgresAuditLog, type PostgresAuditLogOptions } from './audit-log.ts';
 import { PostgresCluster } from './cluster/postgres-cluster.ts';
 import type { PostgresDatabaseOptions } from './database/database.ts';
 import { openPostgresInboxStore, type PostgresInboxStoreOptions } from './inbox-store/inbox-store.ts';
 import { openPostgresDatabase } from './open-database.ts';
+import { brokerNames } from './settings/names.ts';
 import { openPostgresTokenStore } from './token-store.ts';
 
 /** The stores of a broker in a schema, and the brokers that share them. */
@@ -31,6 +33,11 @@ export async function openPostgresStores({
   ...options
 }: PostgresStoresOptions): Promise<PostgresStores> {
   const { now, monotonic, ...rules } = options;
+  if (!brokerNames.pattern.test(options.broker))
+    throw new StoreError(
+      'store_refused',
+      `broker.store.name ${brokerNames.problem}. It is '${options.broker}'.`,
+    );
   const clocks = { ...(now && { now }), ...(monotonic && { monotonic }) };
   await using opened = new AsyncDisposableStack();
   const database = opened.use(await openPostgresDatabase(options));

@@ -1,6 +1,6 @@
 import { StoreError } from '@signalbox/store/rules';
 import pg from 'pg';
-import { brokerNames, schemaNames } from '../settings/names.ts';
+import { schemaNames } from '../settings/names.ts';
 import { serverAddresses } from '../settings/server-addresses.ts';
 import { Attempt, type FirstStatement, type Transaction, Undo } from './attempt.ts';
 import { type Connection, ConnectionLost } from './connection.ts';
@@ -89,21 +89,12 @@ export class PostgresDatabase implements AsyncDisposable {
   #final: StoreError | undefined;
 
   constructor(options: PostgresDatabaseOptions) {
-    const {
-      url,
-      direct,
-      schema,
-      broker,
-      patienceMs = defaultPatienceMs,
-      answerMs = defaultAnswerMs,
-    } = options;
+    const { url, direct, schema, patienceMs = defaultPatienceMs, answerMs = defaultAnswerMs } = options;
     const { monotonic = () => performance.now() } = options;
     this.servers = serversOf(url, 'postgres');
     this.#direct = direct === undefined ? undefined : serversOf(direct, 'direct');
     if (!schemaNames.pattern.test(schema))
       throw new StoreError('store_refused', `broker.store.schema ${schemaNames.problem}. It is '${schema}'.`);
-    if (!brokerNames.pattern.test(broker))
-      throw new StoreError('store_refused', `broker.store.name ${brokerNames.problem}. It is '${broker}'.`);
     this.schema = schema;
     this.place = `${placeOf(this.servers.map(targetOf))}, schema '${schema}'`;
     const onOpened = (connection: Connection): void => this.#accept(connection.facts);
