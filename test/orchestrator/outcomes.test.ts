@@ -168,10 +168,12 @@ test('a call whose start cannot be written down is not made, and one that needs 
   const room = { isFull: true };
   const failing: Journal = {
     id: real.id,
+    isShared: false,
     approvals: real.approvals,
     pins: real.pins,
     keptMs: real.keptMs,
     find: (key) => real.find(key),
+    lead: (inbox) => real.lead(inbox),
     keep: (call) => (room.isFull ? Promise.reject(reasons.full) : real.keep(call)),
     failed: real.failed,
     start: ({ requestId }) => Promise.reject(reasons[requestId]),

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import type { BrokerClient, Log, ServeAnswer, ServedRequest } from '@signalbox/client';
+import type { BrokerClient, Log, ServeAnswer, ServedRequest, ServeLoop } from '@signalbox/client';
 import type { McpHost } from '@signalbox/mcp-host';
 import { type McpReply, messageOf, type OrchestratorFigures, SignalboxError } from '@signalbox/protocol';
 import {
@@ -32,6 +32,7 @@ import { ackUnexpectedMessages } from './calls/unexpected-messages.ts';
 import type { MailboxRules } from './catalog/catalog.ts';
 import { trackCatalog } from './catalog/catalog-tracker.ts';
 import { defaultHeldCallLimits, type HeldCallLimits, HeldCalls } from './holds/held-calls.ts';
+import { beginServing } from './journal/begin-serving.ts';
 import type { CallKey } from './journal/call-key.ts';
 import { trackInboxOwnership } from './journal/inbox-ownership.ts';
 import type { Journal } from './journal/journal.ts';
@@ -58,6 +59,11 @@ import { TaskRounds } from './tasks/task-rounds.ts';
 
 const defaultCallTimeoutMs = 60_000;
 const defaultDrainMs = 5000;
+/** What an orchestrator says of itself while another one serves its inbox. */
+const waitingStatus = {
+  figures: {},
+  problems: ['another orchestrator serves the inbox; this one begins when that one is over'],
+};
 const noOffers = RoleOfferAllowlist.fromEntries([], { unlisted: 'deny' });
 
 /** The dependencies and settings of an orchestrator. */
@@ -276,55 +282,68 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     calls: calls + heldLimits.calls,
     bytes: calls * maxArgumentBytes + heldLimits.bytes,
   };
-  if (options.rules !== undefined)
-    await audit.recordBefore({ code: 'config_applied', detail: options.rules });
-  // No call starts before it is known which of them are held.
-  await Promise.race([holds.known, client.closed.then(refuseClosed)]);
-  const requests = starting.use(
-    await client.serve(
-      ['mcp_request'],
-      (request) => answerRequest(request, { room, reading }, callDeps, operationDeps),
-      {
-        concurrency: inboxWindow + mayWait.calls,
-        window: inboxWindow + mayWait.calls,
-        windowBytes: sizes.bytes + mayWait.bytes + (client.welcome.limits.message?.bytes ?? 0),
-        ...ownership.serveOptions,
-        tellsStart: true,
-        readsBody: true,
-      },
-    ),
-  );
-  if (journal) {
-    const { inbox } = ownership;
-    starting.use(watchSettledRequests({ client, journal, inbox, everyMs: options.askSettledEveryMs, log }));
-  }
-  const servers = new ServerFigures({ host, scheduler });
-  const reports = starting.use(
-    new MetricsReports({
-      client,
-      calls: meter,
-      servers,
-      holds,
-      approvals,
-      results,
-      now,
-      monotonic,
-      everyMs: options.reportEveryMs,
-    }),
-  );
-  const otherMessages = starting.use(await client.subscribe());
-  void ackUnexpectedMessages(client, otherMessages, log);
-  // Runs before the requests are disposed: waiting calls are handed back, and only running ones are waited for.
-  starting.defer(scheduler.close);
-  starting.defer(() => holds.close());
-  if (approvals) starting.defer(() => approvals.close());
+  const serving = starting.use(new AsyncDisposableStack());
+  let requests: ServeLoop | undefined;
+  let reports: MetricsReports | undefined;
+  const serve = async (): Promise<void> => {
+    if (options.rules !== undefined)
+      await audit.recordBefore({ code: 'config_applied', detail: options.rules });
+    // No call starts before it is known which of them are held.
+    await Promise.race([holds.known, client.closed.then(refuseClosed)]);
+    const loop = serving.use(
+      await client.serve(
+        ['mcp_request'],
+        (request) => answerRequest(request, { room, reading }, callDeps, operationDeps),
+        {
+          concurrency: inboxWindow + mayWait.calls,
+          window: inboxWindow + mayWait.calls,
+          windowBytes: sizes.bytes + mayWait.bytes + (client.welcome.limits.message?.bytes ?? 0),
+          ...ownership.serveOptions,
+          tellsStart: true,
+          readsBody: true,
+        },
+      ),
+    );
+    requests = loop;
+    if (journal) {
+      const { inbox } = ownership;
+      serving.use(watchSettledRequests({ client, journal, inbox, everyMs: options.askSettledEveryMs, log }));
+    }
+    const servers = new ServerFigures({ host, scheduler });
+    reports = serving.use(
+      new MetricsReports({
+        client,
+        calls: meter,
+        servers,
+        holds,
+        approvals,
+        results,
+        now,
+        monotonic,
+        everyMs: options.reportEveryMs,
+      }),
+    );
+    const otherMessages = serving.use(await client.subscribe());
+    void ackUnexpectedMessages(client, otherMessages, log);
+    // Runs before the requests are disposed: waiting calls are handed back, and only running ones are waited for.
+    serving.defer(scheduler.close);
+    serving.defer(() => holds.close());
+    if (approvals) serving.defer(() => approvals.close());
+  };
+  const turn = new AbortController();
+  const begun = beginServing(serve, { journal, inbox: ownership.inbox, signal: turn.signal, log });
+  starting.defer(async () => {
+    turn.abort();
+    await (await begun).over;
+  });
+  await begun;
   catalogs.current().catch((thrown) => log({ event: 'inventory_failed', reason: messageOf(thrown) }));
 
   const started = starting.move();
   let stopping: Promise<void> | undefined;
   const stop = () => {
     stopping ??= atMost(options.drainMs ?? defaultDrainMs, started.disposeAsync(), () =>
-      log({ event: 'drain_gave_up', inFlight: requests.inFlight }),
+      log({ event: 'drain_gave_up', inFlight: requests?.inFlight ?? 0 }),
     );
     return stopping;
   };
@@ -338,10 +357,10 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   return {
     stop,
     setPolicy,
-    status: () => reports.collect(),
+    status: () => reports?.collect() ?? waitingStatus,
     recordConfig: (detail) => audit.recordBefore({ code: 'config_applied', detail }),
     get inFlight() {
-      return requests.inFlight;
+      return requests?.inFlight ?? 0;
     },
     [Symbol.asyncDispose]: stop,
   };

@@ -1,5 +1,10 @@
 // For our own packages and programs only: anything here may change in any version.
 
 export { type CopiedContent, type CopyTarget, copyIntoPostgres } from './copy/copy-content.ts';
+export type { Transaction } from './database/attempt.ts';
+export { BrokerSession } from './database/broker-session.ts';
+export { PostgresDatabase } from './database/database.ts';
+export type { Statement } from './database/statement.ts';
 export { type ExaminedDatabase, examineDatabase } from './examine-database.ts';
 export { openPostgresDatabase } from './open-database.ts';
+export { prepareTables } from './schema.ts';

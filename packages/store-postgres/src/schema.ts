@@ -43,19 +43,23 @@ const messageColumns = `
   is_counted boolean NOT NULL, created_at bigint NOT NULL, expires_at bigint NOT NULL, open_until bigint, size int NOT NULL,
   attempts int NOT NULL, answered boolean NOT NULL, takers text[], details text NOT NULL, body bytea`;
 
+/** The sessions of those that use a schema. */
+const sessionTables = `
+  -- Those that use the schema: see database/broker-session.ts.
+  CREATE TABLE @session (
+    broker text PRIMARY KEY, epoch bigint NOT NULL, owner text NOT NULL, begun_at timestamptz NOT NULL,
+    alive_since timestamptz NOT NULL, alive_until timestamptz NOT NULL, is_over boolean NOT NULL, commits bigint NOT NULL
+  ) WITH (fillfactor = 50, ${busy});
+  -- The epochs of all, so that one names a session.
+  CREATE SEQUENCE @session_epoch;
+  CREATE TABLE @meta (key text PRIMARY KEY, value text NOT NULL);
+`;
+
 /**
  * The tables; `@` stands for the schema. Bodies are kept as they are: PostgreSQL's text holds no NUL, and to compress them costs more than
  * it saves.
  */
 const tables = `
-  -- The brokers that use the schema: see database/broker-session.ts.
-  CREATE TABLE @session (
-    broker text PRIMARY KEY, epoch bigint NOT NULL, owner text NOT NULL, begun_at timestamptz NOT NULL,
-    alive_since timestamptz NOT NULL, alive_until timestamptz NOT NULL, is_over boolean NOT NULL, commits bigint NOT NULL
-  ) WITH (fillfactor = 50, ${busy});
-  -- The epochs of all brokers, so that one names a session.
-  CREATE SEQUENCE @session_epoch;
-  CREATE TABLE @meta (key text PRIMARY KEY, value text NOT NULL);
   -- One sequence for all inboxes. Its numbers are drawn while the rows of the inboxes are locked: see inbox-store/batch-loader.ts.
   CREATE SEQUENCE @message_seq;
   -- What a broker has to look at: an inbox of its that another one has stored messages in, or has taken. In a shared inbox, seq names a
@@ -186,11 +190,19 @@ export function sliceName(number: number): string {
  * there.
  */
 export async function prepareSchema(database: PostgresDatabase, now: () => number): Promise<void> {
+  await prepareTables(database, { version: schemaVersion, make: () => `${tables}${sliceTable(1, now())}` });
+}
+
+/** Makes tables of a version beside those of sessions, as {@link prepareSchema} does. */
+export async function prepareTables(
+  database: PostgresDatabase,
+  { version, make }: { version: number; make: () => string },
+): Promise<void> {
   await database.prepare(async (transaction) => {
     const presence = await lockSchema(transaction, database);
     if (presence === 'tables')
-      return checkVersion(await transaction.query(database.unnamed(versionQuery)), database.place);
-    makeTables(transaction, database, { presence, now: now() });
+      return checkVersion(await transaction.query(database.unnamed(versionQuery)), database.place, version);
+    create(transaction, database, { presence, version, made: make() });
   });
 }
 
@@ -229,11 +241,20 @@ export function makeTables(
   database: PostgresDatabase,
   { presence, now }: { presence: Exclude<Presence, 'tables'>; now: number },
 ): void {
-  const create = presence === 'nothing' ? `CREATE SCHEMA ${database.schema};` : '';
-  transaction.script(database.inSchema(`${create}${tables}${sliceTable(1, now)}`));
+  const made = `${tables}${sliceTable(1, now)}`;
+  create(transaction, database, { presence, version: schemaVersion, made });
+}
+
+function create(
+  transaction: Transaction,
+  database: PostgresDatabase,
+  { presence, version, made }: { presence: Exclude<Presence, 'tables'>; version: number; made: string },
+): void {
+  const schema = presence === 'nothing' ? `CREATE SCHEMA ${database.schema};` : '';
+  transaction.script(database.inSchema(`${schema}${sessionTables}${made}`));
   const identity = randomBytes(16).toString('hex');
   transaction.write(database.unnamed(`INSERT INTO @meta VALUES ('version', $1), ('identity', $2)`), [
-    String(schemaVersion),
+    String(version),
     identity,
   ]);
 }
@@ -242,11 +263,15 @@ export function makeTables(
 export const versionQuery = `SELECT value FROM @meta WHERE key = 'version'`;
 
 /** Throws if the tables have another version than this program reads. */
-export function checkVersion(rows: readonly { value: string }[], place: string): void {
-  const version = rows[0]?.value;
-  if (version === String(schemaVersion)) return;
+export function checkVersion(
+  rows: readonly { value: string }[],
+  place: string,
+  version: number = schemaVersion,
+): void {
+  const found = rows[0]?.value;
+  if (found === String(version)) return;
   throw new StoreError(
     'store_other_version',
-    `${place}: it has version ${version ?? 'none'} of the tables, and this Signalbox reads version ${schemaVersion}. Use the one that wrote it, or another schema.`,
+    `${place}: it has version ${found ?? 'none'} of the tables, and this Signalbox reads version ${version}. Use the one that wrote it, or another schema.`,
   );
 }

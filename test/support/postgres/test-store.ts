@@ -32,7 +32,7 @@ export async function testSchema(
     schema,
     sql: async (text) => (await client.query(text.replaceAll('@', `${schema}.`))).rows,
     async [Symbol.asyncDispose]() {
-      await client.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`).catch(() => {});
+      await client.query(`DROP SCHEMA IF EXISTS ${schema}, ${schema}_journal CASCADE`).catch(() => {});
       await client.end();
     },
   };

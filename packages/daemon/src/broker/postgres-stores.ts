@@ -42,7 +42,7 @@ export function brokerName(machine: string, id: string): string {
 }
 
 /** Returns the id of a data directory that this process has locked. It is made with the first broker. */
-async function directoryId(dataDir: string): Promise<string> {
+export async function directoryId(dataDir: string): Promise<string> {
   const file = join(dataDir, 'owner.id');
   const known = await readFile(file, 'utf8').catch((error: unknown) => {
     if (errnoOf(error) === 'ENOENT') return '';

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { type BrokerClient, type Log as ClientLog, connectBroker } from '@signalbox/client';
 import type { Config } from '@signalbox/config';
 import { formatListenAddress, withExposureChecked } from '@signalbox/config/internal';
@@ -14,6 +15,7 @@ import {
 import { SignalboxError } from '@signalbox/protocol';
 import { type Fault, noFault } from '@signalbox/protocol/internal';
 import type { Tracing } from '@signalbox/tracing';
+import { brokerName, directoryId } from '../broker/postgres-stores.ts';
 import { dataDirectory, localBrokerUrl, orchestratorFiles } from '../data-directory/data-directory.ts';
 import { type Log, type LogLevel, withLevels } from '../log.ts';
 import { policyOf } from '../policy/policy.ts';
@@ -92,6 +94,8 @@ const eventLevels: Readonly<Record<string, LogLevel>> = {
   kept_result_damaged: 'error',
   kept_result_unreadable: 'error',
   other_journal_before: 'warn',
+  waits_for_other_orchestrator: 'info',
+  takes_over: 'info',
 };
 
 /**
@@ -197,13 +201,7 @@ async function startParts(
   } = policyOf(config, []);
   const token = options.token ?? (await ensureOrchestratorToken({ dataDir, url, insecure, ca, agent: id }));
   const events = withLevels(log, eventLevels);
-  const journal = resources.use(
-    await openSqliteJournal({
-      file: orchestratorFiles(dataDir).journal,
-      limits: limits.journal,
-      onDamage: (message) => log({ event: 'journal_damaged', level: 'error', message }),
-    }),
-  );
+  const journal = resources.use(await openJournal(config, dataDir, log));
   const results = resources.use(
     await ResultStore.open({
       directory: orchestratorFiles(dataDir).results,
@@ -263,6 +261,33 @@ async function startParts(
     }),
   );
   return { host, client, journal, orchestrator, reloadCapabilities: sources.reloadCapabilities };
+}
+
+/** Opens the journal: beside the messages if these are in a database, or else in the data directory. */
+async function openJournal(
+  { broker, orchestrator: { id, limits: all } }: Config,
+  dataDir: string,
+  log: Log,
+): Promise<Journal> {
+  const { journal: limits } = all;
+  if (!broker.store)
+    return await openSqliteJournal({
+      file: orchestratorFiles(dataDir).journal,
+      limits,
+      onDamage: (message) => log({ event: 'journal_damaged', level: 'error', message }),
+    });
+  // Only who names a database loads its driver.
+  const { openPostgresJournal } = await import('@signalbox/journal-postgres');
+  const { postgres: url, schema } = broker.store;
+  const directory = await directoryId(dataDir);
+  const name = brokerName(`${id}-${hostname()}`, directory);
+  return await openPostgresJournal({
+    url,
+    schema,
+    limits,
+    name,
+    owner: `${hostname()} ${dataDir} ${directory}`,
+  });
 }
 
 /** Names servers and roles, with a hash of what they may do: where it differs from that of the start before, somebody changed it. */

@@ -46,4 +46,6 @@ export interface ApprovalStore {
   standing(): Promise<StandingRecord[]>;
   /** Removes a standing approval. */
   removeStanding(id: string): Promise<void>;
+  /** Calls `listener` when another process may have changed anything. Returns the function that unsubscribes it. */
+  onChanged(listener: () => void): () => void;
 }

@@ -93,6 +93,8 @@ export class Approvals implements Disposable {
   /** Called with the calls that wait here when this is closed. */
   readonly #handBack = new Set<() => void>();
   #isClosed = false;
+  readonly #unsubscribe: () => void;
+  #refreshing: Promise<void> = Promise.resolve();
 
   private constructor(
     deps: ApprovalsDeps,
@@ -107,6 +109,9 @@ export class Approvals implements Disposable {
       if (error) this.#replies.answered(record.id, { error });
     };
     this.#open = new OpenApprovals({ ...deps, places: this.#places, onEnded }, pending);
+    this.#unsubscribe = deps.store.onChanged(() => {
+      this.#refreshing = this.#refreshing.then(() => this.#refresh());
+    });
   }
 
   /** Reads what the store holds, and goes on with it. */
@@ -170,11 +175,11 @@ export class Approvals implements Disposable {
     event: ApprovalEvent & { kind: 'approve' | 'deny' },
     standing?: StandingRecord,
   ): Promise<Decided | undefined> {
-    const open = this.#open.get(id);
-    if (!open) {
-      const record = await this.#deps.store.find(id);
-      return record && { record, isDone: false };
-    }
+    const known = this.#open.get(id);
+    const record = known ? undefined : await this.#deps.store.find(id);
+    // Another process may have proposed it a moment ago.
+    const open = known ?? this.#open.get(id) ?? (record && !record.end ? this.#open.add(record) : undefined);
+    if (!open) return record && { record, isDone: false };
     const decided = await this.#open.decide(open, event, standing);
     if (decided.isDone && standing) this.standing.add(standing);
     return decided;
@@ -250,7 +255,22 @@ export class Approvals implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#unsubscribe();
     this.#open[Symbol.dispose]();
+  }
+
+  /** Looks at what other processes have changed. */
+  async #refresh(): Promise<void> {
+    if (this.#isClosed) return;
+    try {
+      const { store } = this.#deps;
+      const [pending, standing] = await Promise.all([store.pending(), store.standing()]);
+      if (this.#isClosed) return;
+      this.standing.refresh(standing);
+      await this.#open.refresh(pending);
+    } catch (thrown) {
+      this.#deps.log({ event: 'approvals_not_read', reason: messageOf(thrown) });
+    }
   }
 
   /** Reads the approval of a request that was answered. Of one that can't be read, nothing more is told. */
@@ -286,6 +306,9 @@ export class Approvals implements Disposable {
   /** Returns a standing approval that lets a call pass, if the token of its giver still decides. */
   async #standingFor(bound: BoundCall): Promise<StandingRecord | undefined> {
     for (;;) {
+      if (!this.standing.for(bound)) return undefined;
+      // Another process may have revoked it.
+      this.standing.refresh(await this.#deps.store.standing());
       const standing = this.standing.for(bound);
       if (!standing) return undefined;
       const decide = await this.#decide([standing]);

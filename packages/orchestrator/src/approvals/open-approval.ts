@@ -7,8 +7,8 @@ export interface OpenApprovalDeps {
   store: Pick<ApprovalStore, 'end' | 'find'>;
   /** Epoch milliseconds. */
   now: () => number;
-  /** Called once, when it is on the disk how the approval ended. */
-  onEnded: (approval: OpenApproval) => void;
+  /** Called once, when it is on the disk how the approval ended, by this process or by another one. */
+  onEnded: (approval: OpenApproval, by: { isOwn: boolean }) => void;
   /** Called if an end that nobody waits for can't be written. */
   onFailed: (approval: OpenApproval, thrown: unknown) => void;
 }
@@ -50,9 +50,10 @@ export class OpenApproval implements Disposable {
     if (!outcome) return { record: this.record, isDone: false };
     const { end, isDone } = outcome;
     const { id } = this.record;
+    let isFirst = false;
     const write = async () => {
       await this.written;
-      const isFirst = await store.end(id, end, isDone ? standing : undefined);
+      isFirst = await store.end(id, end, isDone ? standing : undefined);
       this.record = isFirst ? { ...this.record, end } : ((await store.find(id)) ?? this.record);
     };
     this.#ending = write();
@@ -62,9 +63,18 @@ export class OpenApproval implements Disposable {
       this.#ending = undefined;
     }
     this[Symbol.dispose]();
-    onEnded(this);
+    onEnded(this, { isOwn: isFirst });
     this.onDecided?.(this.record);
-    return { record: this.record, isDone };
+    return { record: this.record, isDone: isDone && isFirst };
+  }
+
+  /** Takes the end that another process has written. */
+  endedElsewhere(record: ApprovalRecord): void {
+    if (this.#ending) return;
+    this.record = record;
+    this[Symbol.dispose]();
+    this.#deps.onEnded(this, { isOwn: false });
+    this.onDecided?.(record);
   }
 
   /** Ends it by an event of which nobody waits to hear. */

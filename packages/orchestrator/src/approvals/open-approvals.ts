@@ -87,17 +87,29 @@ export class OpenApprovals implements Disposable {
     const open = new OpenApproval(record, {
       store,
       now,
-      onEnded: (ended) => {
+      onEnded: (ended, { isOwn }) => {
         if (ended.record.end?.state === 'approved') fault('orchestrator.approval.decided');
         this.#remove(ended);
         onEnded(ended.record);
-        audit.record(approvalEvents.decided(ended.record));
+        if (isOwn) audit.record(approvalEvents.decided(ended.record));
       },
       onFailed: (failed, thrown) => this.#logFailure(failed.record, thrown),
     });
     this.#open.set(record.id, open);
     places.take(record.agent, minter);
     return open;
+  }
+
+  /** Adds those that other processes have proposed, and ends those that they have decided. `pending` is what the store holds. */
+  async refresh(pending: readonly ApprovalRecord[]): Promise<void> {
+    const waiting = new Set(pending.map(({ id }) => id));
+    for (const record of pending) if (!this.#open.has(record.id)) this.add(record);
+    for (const open of [...this.#open.values()]) {
+      if (waiting.has(open.record.id)) continue;
+      // One that is being written is not there yet.
+      const record = await this.#deps.store.find(open.record.id);
+      if (record?.end && this.#open.get(record.id) === open) open.endedElsewhere(record);
+    }
   }
 
   /** Forgets an approval that could not be written. */

@@ -40,6 +40,13 @@ export class StandingApprovals {
     }
   }
 
+  /** Takes what the store holds now: other processes may have added some and removed others. */
+  refresh(stored: readonly StandingRecord[]): void {
+    const ids = new Set(stored.map(({ id }) => id));
+    for (const id of [...this.#known.keys()]) if (!ids.has(id)) this.#forget(id);
+    for (const standing of stored) if (!this.#known.has(standing.id)) this.#remember(standing);
+  }
+
   /** Returns one that lets a call pass: of the same agent, role, tool and definition. */
   for({ agent, role, tool, definitionHash }: BoundCall): StandingRecord | undefined {
     return this.list().find(

@@ -77,10 +77,17 @@ export interface Journal extends AsyncDisposable {
   readonly pins: DefinitionPins;
   /** Identifies this journal among all journals, and never changes. */
   readonly id: string;
+  /** True if orchestrators share it: what others have started, kept, decided and pinned is in it, too. */
+  readonly isShared: boolean;
   /** Resolves with the reason if nothing can be written any more. Close the journal then, and open it when the medium is good. */
   readonly failed: Promise<Error>;
   /** Reads the entry of a call, if there is one. */
   find(key: CallKey): Promise<JournalEntry | undefined>;
+  /**
+   * Tries to become the process that serves an inbox. Resolves with false while another one that shares the journal serves it and lives.
+   * One process alone always serves.
+   */
+  lead(inbox: string): Promise<boolean>;
   /** How long the reply to a settled request is kept at most, in milliseconds. */
   readonly keptMs: number;
   /**
@@ -88,13 +95,17 @@ export interface Journal extends AsyncDisposable {
    * without one. Does nothing for a call that has ended.
    */
   keep(call: ReceivedCall): Promise<void>;
-  /** Resolves when the entry is fsynced. It replaces an entry with the same key. Concurrent starts share one fsync. */
-  start(call: StartedCall): Promise<void>;
+  /**
+   * Resolves when the entry is fsynced. It replaces an entry with the same key: the `earlier` one that was read, or one of this process.
+   * Rejects with `journal_started_elsewhere` if another process has started the call meanwhile. Concurrent starts share one fsync.
+   */
+  start(call: StartedCall, earlier?: JournalEntry): Promise<void>;
   /**
    * Resolves when the end would survive the death of this process; a power cut may undo it. Does nothing for a call
-   * that has ended already or was never started.
+   * that has ended already or was never started. The end of a call that another process has started is only written if that is the
+   * `earlier` entry, which was read.
    */
-  finish(key: CallKey, end: CallEnd): Promise<void>;
+  finish(key: CallKey, end: CallEnd, earlier?: JournalEntry): Promise<void>;
   /**
    * Writes a call that has ended and was never started here, because it is safe to repeat. Resolves as {@link finish} does. Does
    * nothing for a call that has an entry.

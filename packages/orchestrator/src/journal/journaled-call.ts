@@ -41,7 +41,7 @@ export class JournaledCall {
   async start(call: Omit<StartedCall, keyof CallKey>): Promise<ToolCallError | undefined> {
     if (this.#isStarted) return undefined;
     try {
-      await this.#journal.start({ ...this.#key, ...call });
+      await this.#journal.start({ ...this.#key, ...call }, this.earlier);
       this.#isWritten = true;
       this.#isStarted = true;
       return undefined;
@@ -65,7 +65,7 @@ export class JournaledCall {
 
   /** Writes how the call ended, if the journal has an entry for it, or if its reply is late. True if the journal has an entry now. */
   async finish({ call, end }: EndedCall): Promise<boolean> {
-    if (this.#isWritten) await this.#journal.finish(this.#key, end);
+    if (this.#isWritten) await this.#journal.finish(this.#key, end, this.earlier);
     else if (end.isLate) {
       await this.#journal.record({ ...this.#key, ...call }, end);
       this.#isWritten = true;

@@ -12,7 +12,9 @@ export const journalClaimSchema = z
       .array(idSchema)
       .max(frameLimits.journalGenerations)
       .describe('The generations to which the broker may have bound the inbox for this journal.'),
-    next: idSchema.describe('A new generation, to which the broker binds the inbox now.'),
+    next: idSchema.describe(
+      'A new generation, to which the broker binds the inbox now. A journal in the database of the brokers has one generation for ever.',
+    ),
   })
   .meta({
     id: 'JournalClaim',

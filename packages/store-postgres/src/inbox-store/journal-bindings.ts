@@ -44,7 +44,7 @@ export class JournalBindings {
       const [row] = await transaction.query<Row>(this.#find, [inbox]);
       const { generation, foreignUpTo, isRestored, first, head } = row!;
       const isSame =
-        generation === null ? previous.length === 0 && !isRestored : previous.includes(generation);
+        generation === null ? previous.length === 0 && !isRestored : [...previous, next].includes(generation);
       const foreign = !isSame ? head : first !== null && first <= foreignUpTo ? foreignUpTo : 0;
       transaction.write(this.#save, [inbox, next, foreign]);
       return foreign;

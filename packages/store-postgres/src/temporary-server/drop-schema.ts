@@ -1,10 +1,10 @@
 import { Connection } from '../database/connection.ts';
 
-/** Drops a schema with everything in it. */
+/** Drops the schema of brokers, and that of the orchestrators' journal beside it, with everything in them. */
 export async function dropSchema({ url, schema }: { url: string; schema: string }): Promise<void> {
   const connection = await Connection.open({ connectionString: url }, { usesIndexes: false, openedAt: 0 });
   try {
-    await connection.run(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`);
+    await connection.run(`DROP SCHEMA IF EXISTS "${schema}", "${schema}_journal" CASCADE`);
   } finally {
     await connection.close();
   }

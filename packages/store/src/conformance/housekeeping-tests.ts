@@ -160,6 +160,14 @@ export function housekeepingTests(open: OpenStore): void {
     expect(await bind('another')).toBe(seqOf(later));
   });
 
+  it('takes a journal that has one generation for the same each time, whoever else of its users was bound before', async () => {
+    await using setup = await open();
+    const [only] = await append(setup.store, [message({ id: 'a' })]);
+    const bind = () => setup.store.bindJournal('inbox', { previous: [], next: 'shared' });
+    expect([await bind(), await bind()]).toEqual([0, 0]);
+    expect(await setup.store.bindJournal('inbox', { previous: [], next: 'another' })).toBe(seqOf(only));
+  });
+
   it('counts every message as foreign to a journal that was bound and is unknown here', async () => {
     await using setup = await open();
     const [only] = await append(setup.store, [message({ id: 'a' })]);

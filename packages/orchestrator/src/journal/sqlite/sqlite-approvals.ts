@@ -90,6 +90,11 @@ export class SqliteApprovals implements ApprovalStore {
     await this.#commits.write(() => this.#table.removeStanding(id), { sync: true });
   }
 
+  /** One process has the journal to itself. */
+  onChanged(): () => void {
+    return () => {};
+  }
+
   /** Deletes one small batch of old approvals, within a transaction of the caller. Returns true if there may be more to delete. */
   prune(retention: ApprovalRetention): boolean {
     const dropped = new Set(this.#table.prune(retention));

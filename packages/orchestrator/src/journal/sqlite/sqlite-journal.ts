@@ -63,6 +63,7 @@ export async function openSqliteJournal(options: SqliteJournalOptions): Promise<
 
 class SqliteJournal implements Journal {
   readonly id: string;
+  readonly isShared = false;
   readonly approvals: SqliteApprovals;
   readonly pins: SqlitePins;
   readonly #db: Database;
@@ -123,6 +124,10 @@ class SqliteJournal implements Journal {
 
   async find(key: CallKey): Promise<JournalEntry | undefined> {
     return this.#attempt(() => this.#calls.find(key));
+  }
+
+  async lead(): Promise<boolean> {
+    return true;
   }
 
   keep(call: ReceivedCall): Promise<void> {

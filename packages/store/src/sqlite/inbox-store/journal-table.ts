@@ -41,8 +41,8 @@ export class JournalTable {
   }
 
   /** Whether the inbox was bound to this journal in its present state, or never to any journal. Nobody knows it of a damaged row. */
-  #isSame(inbox: string, binding: Binding | undefined, { previous }: JournalClaim): boolean {
-    if (binding) return isSound(inbox, binding) && previous.includes(binding.generation);
+  #isSame(inbox: string, binding: Binding | undefined, { previous, next }: JournalClaim): boolean {
+    if (binding) return isSound(inbox, binding) && [...previous, next].includes(binding.generation);
     // A journal that knows a generation was bound here: this store is older than that.
     return previous.length === 0 && !this.#isRestored;
   }

@@ -1,0 +1,1 @@
+export { openPostgresJournal, type PostgresJournalOptions } from './open-journal.ts';

@@ -1,0 +1,30 @@
+import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { StoreError } from '@signalbox/store/rules';
+
+/** Turns a failure of the database into a `SignalboxError` whose code starts with `journal_`. */
+export function journalError(thrown: unknown): SignalboxError {
+  if (thrown instanceof SignalboxError) return thrown;
+  if (thrown instanceof StoreError && thrown.isFinal)
+    return new SignalboxError(
+      'journal_in_use',
+      'the journal counts this orchestrator as dead, because it was not heard of for too long; it starts no call any more: start it again',
+      { cause: thrown },
+    );
+  const code =
+    thrown instanceof StoreError && thrown.code === 'store_full' ? 'journal_full' : 'journal_failed';
+  return new SignalboxError(code, messageOf(thrown), { retryable: true, cause: thrown });
+}
+
+/** Runs an action, and turns its failure into an error of the journal. */
+export async function attempt<T>(action: () => Promise<T>): Promise<T> {
+  try {
+    return await action();
+  } catch (thrown) {
+    throw journalError(thrown);
+  }
+}
+
+/** Returns a text that PostgreSQL can keep: it has no NUL, and no half of a character. Ids are as they are. */
+export function keptText(text: string): string {
+  return text.replaceAll('\0', '\uFFFD').toWellFormed();
+}

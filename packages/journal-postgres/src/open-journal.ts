@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto';
+import type { Journal } from '@signalbox/orchestrator';
+import { SignalboxError } from '@signalbox/protocol';
+import type { JournalLimits } from '@signalbox/protocol/internal';
+import { BrokerSession, PostgresDatabase, prepareTables } from '@signalbox/store-postgres/internal';
+import { attempt } from './journal-error.ts';
+import { journalTables, schemaVersion } from './journal-schema.ts';
+import { PostgresJournal } from './postgres-journal.ts';
+
+/** The name of a schema has 48 characters at most, of which the journal adds some. */
+const maxSchemaLength = 40;
+
+/** The database of a journal, and how long it keeps calls. */
+export interface PostgresJournalOptions {
+  /** The address of the database: `postgres://user:password@host:port/database`. */
+  url: string;
+  /** The schema of the brokers' stores, at most 40 characters. The journal is in a schema beside it, whose name ends with `_journal`. */
+  schema: string;
+  /** Replaces some of the defaults, which `journalLimits` of the protocol has. */
+  limits?: Partial<JournalLimits>;
+  /**
+   * Names the orchestrator among those that share the journal, and what it has to itself while it runs, as its data directory. It takes over
+   * at once from one of the same name and owner, which must have ended. Without a name it is another one each time.
+   */
+  name?: string;
+  owner?: string;
+  /** How often old calls are deleted; default a minute. */
+  pruneEveryMs?: number;
+  /** The time for which an orchestrator counts as alive that was not heard of, in milliseconds; 10 seconds by default. */
+  leaseMs?: number;
+  /** Returns epoch milliseconds, the times of pins. */
+  now?: () => number;
+  /** Returns epoch milliseconds by which calls grow old; by default the database's clock. */
+  clock?: () => number;
+}
+
+/**
+ * Opens a journal in a PostgreSQL database, which orchestrators share. Each begins a session there: one that was stopped for longer than
+ * its lease starts no call any more. Rejects with `SignalboxError` `journal_failed`, `journal_full` or `journal_in_use`.
+ */
+export async function openPostgresJournal(options: PostgresJournalOptions): Promise<Journal> {
+  return await attempt(async () => {
+    const { url, schema, leaseMs } = options;
+    if (schema.length > maxSchemaLength)
+      throw new SignalboxError(
+        'journal_failed',
+        `broker.store.schema '${schema}' is too long for an orchestrator, whose journal is in a schema of that name with _journal behind it. Take a name of at most ${maxSchemaLength} characters.`,
+      );
+    await using opening = new AsyncDisposableStack();
+    const { name = `orchestrator-${randomBytes(8).toString('hex')}`, owner } = options;
+    const session = { url, schema: `${schema}_journal`, broker: name, owner, leaseMs };
+    const database = opening.use(new PostgresDatabase(session));
+    const make = () => journalTables(`j-${randomBytes(12).toString('base64url')}`);
+    await prepareTables(database, { version: schemaVersion, make });
+    database.use(await BrokerSession.begin(database, session));
+    const [row] = await database.read<{ value: string }>(
+      database.unnamed(`SELECT value FROM @meta WHERE key = 'journal'`),
+    );
+    const resources = opening.move();
+    return new PostgresJournal({ ...options, database, id: row!.value, resources });
+  });
+}
