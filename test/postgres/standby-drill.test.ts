@@ -67,8 +67,12 @@ describe.skipIf(serverUrl === undefined)('Two brokers on a primary with a synchr
     const read = await readAll(bob);
     expect(new Set(read).size).toBe(read.length);
     expect([...receipts].filter((id) => !read.includes(id))).toEqual([]);
-    const connected = await operator.listConnected({ role: 'orchestrator' });
-    expect(connected).toMatchObject([{ address: 'orchestrator' }]);
+    // A broker tells the promoted server anew who is connected to it.
+    await expect
+      .poll(async () =>
+        (await operator.listConnected({ role: 'orchestrator' })).map(({ address }) => address),
+      )
+      .toEqual(['orchestrator', 'orchestrator']);
     expect(
       await promoted.sql(`SELECT count(*)::int AS living FROM ${schema}.session WHERE NOT is_over`),
     ).toEqual([{ living: 2 }]);
@@ -104,6 +108,7 @@ async function startSite(urls: readonly string[]) {
   const two = await start('broker-2', second, ['--listen', '127.0.0.1:0']);
   const addresses = { 'ws://broker-1:7420,ws://broker-2:7420': `${one.url},${two.url}` };
   await start('orchestrator-1', { ...first, ...addresses });
+  await start('orchestrator-2', { ...second, ...addresses });
   const operator = await connectBroker({
     url: one.url,
     token: readFileSync(one.operatorTokenFile, 'utf8').trim(),
