@@ -23,7 +23,7 @@ function copyCommand(): Command {
 Run it where the data directory is, while no broker runs on it. The files are not changed. Everything is written in one transaction,
 read back and compared before it is committed: a copy that is interrupted leaves nothing in the database, and can be made again.
 Others see an argument of a command, so give a password in PGPASSWORD.
-Not copied are the other files of the data directory, as the journal of the orchestrator: the broker goes on with them there.`,
+Not copied is the journal of the orchestrator: calls that wait for it and are not safe to repeat end as outcome_unknown.`,
     );
   withExamples(
     withJsonOption(command),
