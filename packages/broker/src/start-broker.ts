@@ -83,18 +83,20 @@ const reconnectAfterMs = 100;
  * (the message names its pid), `insecure_listen` for a host beyond loopback without `tls` and `insecure`.
  */
 export async function startBroker(options: BrokerOptions): Promise<Broker> {
-  const settings = settingsOf(options);
-  const { now, log } = settings;
-  const files = brokerFiles(settings.dataDir);
+  const given = settingsOf(options);
+  const { log } = given;
+  const files = brokerFiles(given.dataDir);
   const storeFailed = Promise.withResolvers<unknown>();
 
   await using opened = new AsyncDisposableStack();
   // The messages' store is open before the tokens are loaded, since they are judged by the time that it keeps.
   let tokens: SessionDeps['tokens'] | undefined;
-  const stores = await openStores(settings, opened, (agent) => {
+  const stores = await openStores(given, opened, (agent) => {
     for (const role of tokens?.rolesOf(agent) ?? []) if (isPrivileged(role)) return true;
     return false;
   });
+  const { now = given.now } = stores;
+  const settings: typeof given = { ...given, now };
   const health = new BrokerHealth({
     store: stores.inboxes,
     reservePercent: settings.limits.forAll.store.reservePercent,

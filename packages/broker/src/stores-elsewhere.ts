@@ -33,8 +33,11 @@ export interface StoreSettings {
 
 /** Stores that are not in the data directory. */
 export interface StoresElsewhere {
-  /** Opens them. The data directory is locked. Disposing the result closes them. Rejects with a `StoreError`. */
-  open(settings: StoreSettings): Promise<Stores & AsyncDisposable>;
+  /**
+   * Opens them. The data directory is locked. Disposing the result closes them. With `now`, all brokers on the stores go by that clock, in
+   * epoch milliseconds, and not by those of their machines. Rejects with a `StoreError`.
+   */
+  open(settings: StoreSettings): Promise<Stores & { now?: () => number } & AsyncDisposable>;
   /** Why the broker makes no backup, and how to make one. */
   readonly noBackup: string;
 }

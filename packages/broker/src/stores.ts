@@ -21,7 +21,7 @@ export async function openStores(
   settings: BrokerSettings,
   opened: AsyncDisposableStack,
   isPrivileged: (agent: string) => boolean,
-): Promise<Stores> {
+): Promise<Stores & { now?: () => number }> {
   const { dataDir, madeLater, durability, limits, acceptLoss, now, monotonic, log } = settings;
   opened.use(await lockDataDirectory(dataDir));
   const files = brokerFiles(dataDir);

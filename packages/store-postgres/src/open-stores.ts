@@ -14,6 +14,8 @@ export interface PostgresStores extends AsyncDisposable {
   tokens: TokenStore;
   audit: AuditLog;
   cluster: ClusterPort;
+  /** Returns the time by which the stores decide, in epoch milliseconds. */
+  now: () => number;
 }
 
 /** The options of a broker that shares a schema with others. */
@@ -32,15 +34,16 @@ export async function openPostgresStores({
   onAuditError: onError,
   ...options
 }: PostgresStoresOptions): Promise<PostgresStores> {
-  const { now, monotonic, ...rules } = options;
+  const { monotonic, ...rules } = options;
   if (!brokerNames.pattern.test(options.broker))
     throw new StoreError(
       'store_refused',
       `broker.store.name ${brokerNames.problem}. It is '${options.broker}'.`,
     );
-  const clocks = { ...(now && { now }), ...(monotonic && { monotonic }) };
   await using opened = new AsyncDisposableStack();
   const database = opened.use(await openPostgresDatabase(options));
+  const { now = database.now } = options;
+  const clocks = { now, ...(monotonic && { monotonic }) };
   const cluster = opened.use(await PostgresCluster.open(database, options.broker));
   const inboxes = await openPostgresInboxStore({ ...rules, ...clocks, database, cluster });
   const tokens = openPostgresTokenStore(database);
@@ -49,7 +52,7 @@ export async function openPostgresStores({
       database,
       ...(maxBytes && { maxBytes }),
       ...(onError && { onError }),
-      ...(now && { now }),
+      now,
     }),
   );
   const resources = opened.move();
@@ -58,6 +61,7 @@ export async function openPostgresStores({
     tokens,
     audit,
     cluster: cluster.portOn(inboxes),
+    now,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }

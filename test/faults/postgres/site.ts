@@ -155,7 +155,10 @@ function startLibrary(
 ): Promise<Child<BrokerReady>> {
   const files = { dataDir: join(folder, 'data'), logFile: join(folder, 'broker.log') };
   const database = { broker: name, owner: name, url, schema };
-  return startChild(brokerMain, { args: [JSON.stringify({ ...files, port, ...database, ...times })], env });
+  return startChild(brokerMain, {
+    args: [JSON.stringify({ ...files, port, ...database, ...times, isWallClockWrong: true })],
+    env,
+  });
 }
 
 async function startCommand({ name, folder, port, url, env }: BrokerPlace): Promise<Child<BrokerReady>> {

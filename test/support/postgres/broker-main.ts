@@ -3,7 +3,8 @@ import { startBroker } from '@signalbox/broker';
 import { openPostgresStores } from '@signalbox/store-postgres';
 
 // The process of a broker on PostgreSQL. Its argument is JSON: data directory, port, heartbeat, schedules, the file of its log, and the options
-// of its share of the database. Both of its clocks are ahead of the machine's by the last `aheadMs` that it was sent.
+// of its share of the database. Both of its clocks are ahead of the machine's by the last `aheadMs` that it was sent. If `isWallClockWrong`, only
+// its wall clock is, and the broker goes by that of the database, as the command does.
 const {
   dataDir,
   port = 0,
@@ -11,6 +12,7 @@ const {
   schedules,
   logFile,
   aheadMs = 0,
+  isWallClockWrong = false,
   ...database
 } = JSON.parse(process.argv[2]!);
 let ahead: number = aheadMs;
@@ -24,10 +26,11 @@ const broker = await startBroker({
   heartbeatMs,
   schedules,
   now: () => Date.now() + ahead,
-  monotonic: () => performance.now() + ahead,
+  monotonic: () => performance.now() + (isWallClockWrong ? 0 : ahead),
   stores: {
     noBackup: 'this is a test',
-    open: (settings) => openPostgresStores({ ...settings, ...database }),
+    open: ({ now, ...settings }) =>
+      openPostgresStores({ ...settings, ...(isWallClockWrong ? {} : { now }), ...database }),
   },
   log: ({ error, ...event }) =>
     void lines?.write(

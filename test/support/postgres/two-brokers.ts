@@ -10,19 +10,23 @@ import { testSchema } from './test-store.ts';
 const brokerMain = new URL('./broker-main.ts', import.meta.url);
 
 /** Two brokers in processes of their own, and an agent and an orchestrator with tokens that the first of them issued. */
-export async function startTwo(options: { schedules?: ScheduleSettings; aheadMs?: number } = {}) {
+export async function startTwo(
+  options: { schedules?: ScheduleSettings; aheadMs?: number; otherAheadMs?: number } = {},
+) {
   await using starting = new AsyncDisposableStack();
   const directory = starting.use(await tempDir());
   const schema = starting.use(await testSchema());
   const database = { url: schema.url, schema: schema.schema, leaseMs: 1000 };
-  const start = async (broker: string) => {
+  const { otherAheadMs, ...common } = options;
+  const start = async (broker: string, own: { aheadMs?: number; isWallClockWrong?: boolean } = {}) => {
     const dataDir = join(directory.path, broker);
-    const args = [JSON.stringify({ dataDir, broker, ...database, ...options })];
+    const args = [JSON.stringify({ dataDir, broker, ...database, ...common, ...own })];
     return starting.use(await startChild<{ url: string; operatorTokenFile: string }>(brokerMain, { args }));
   };
   // The first one is the older one.
   const one = await start('one');
-  const other = await start('other');
+  const wrong = otherAheadMs === undefined ? {} : { aheadMs: otherAheadMs, isWallClockWrong: true };
+  const other = await start('other', wrong);
   const operator = await connectBroker({
     url: one.ready.url,
     token: (await readFile(one.ready.operatorTokenFile, 'utf8')).trim(),

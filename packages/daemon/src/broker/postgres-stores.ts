@@ -13,7 +13,7 @@ export function postgresStores(
 ): StoresElsewhere {
   return {
     noBackup: `messages, tokens and the audit log are in PostgreSQL, and this command copies files: make the backup with pg_dump --schema=${schema}, or with pg_basebackup`,
-    async open(settings) {
+    async open({ now: _ofThisMachine, ...settings }) {
       // Only who names a database loads its driver.
       const { openPostgresStores } = await import('@signalbox/store-postgres');
       const id = await directoryId(dataDir);

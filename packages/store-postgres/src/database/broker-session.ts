@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { StoreError } from '@signalbox/store/rules';
 import type { Mark, PostgresDatabase, PostgresDatabaseOptions, Session } from './database.ts';
+import { DatabaseClock } from './database-clock.ts';
 import type { Statement } from './statement.ts';
 
 const defaultLeaseMs = 10_000;
@@ -12,6 +13,9 @@ const renewalsPerLease = 10;
 const gapPerLease = 0.3;
 /** The rows of sessions that are over are removed after this time. */
 const keptRows = '1 day';
+
+/** SQL for what the clock of the database says, in epoch milliseconds. */
+const said = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS said';
 
 interface SessionRow {
   owner: string;
@@ -34,6 +38,7 @@ export class BrokerSession implements Session {
   readonly #endOthers: Statement;
   readonly #leaseMs: number;
   readonly #monotonic: () => number;
+  readonly #clock: DatabaseClock;
   #commits = 0;
   /** When the last mark was made that the server has answered, in monotonic milliseconds. */
   #heardAt: number;
@@ -47,19 +52,21 @@ export class BrokerSession implements Session {
       epoch,
       leaseMs,
       monotonic,
-    }: { broker: string; epoch: number; leaseMs: number; monotonic: () => number },
+      clock,
+    }: { broker: string; epoch: number; leaseMs: number; monotonic: () => number; clock: DatabaseClock },
   ) {
     this.#database = database;
     this.#broker = broker;
     this.epoch = epoch;
     this.#leaseMs = leaseMs;
     this.#monotonic = monotonic;
+    this.#clock = clock;
     this.#heardAt = monotonic();
     this.#mark = database.statement(
       `UPDATE @session SET commits = $3, alive_until = clock_timestamp() + $4 * interval '1 millisecond',
          alive_since = CASE WHEN alive_until > clock_timestamp() + $4 * ${1 - gapPerLease} * interval '1 millisecond'
            THEN alive_since ELSE clock_timestamp() END
-       WHERE broker = $1 AND epoch = $2 AND NOT is_over RETURNING epoch`,
+       WHERE broker = $1 AND epoch = $2 AND NOT is_over RETURNING ${said}`,
     );
     this.#endOthers = database.statement(
       `UPDATE @session SET is_over = true WHERE epoch = ANY(ARRAY(
@@ -78,7 +85,7 @@ export class BrokerSession implements Session {
   static async begin(database: PostgresDatabase, options: PostgresDatabaseOptions): Promise<BrokerSession> {
     const { broker, owner = randomBytes(16).toString('hex'), leaseMs = defaultLeaseMs } = options;
     const { monotonic = () => performance.now() } = options;
-    const epoch = await database.prepare(async (transaction) => {
+    const { epoch, clock } = await database.prepare(async (transaction) => {
       // Two brokers that start at once see each other.
       await transaction.query(database.unnamed('LOCK TABLE @session IN SHARE ROW EXCLUSIVE MODE'));
       const rows = await transaction.query<SessionRow>(
@@ -95,24 +102,30 @@ export class BrokerSession implements Session {
           `DELETE FROM @session WHERE is_over AND alive_until < clock_timestamp() - interval '${keptRows}'`,
         ),
       );
-      const [begun] = await transaction.query<{ epoch: number }>(
+      const askedAt = monotonic();
+      const [begun] = await transaction.query<{ epoch: number; said: number }>(
         database.unnamed(
           `INSERT INTO @session AS s
            SELECT $1, nextval('@session_epoch'), $2, now, now, now + $3 * interval '1 millisecond', false, 0 FROM clock_timestamp() AS now
            ON CONFLICT (broker) DO UPDATE SET epoch = excluded.epoch, owner = excluded.owner, begun_at = excluded.begun_at,
              alive_since = excluded.alive_since, alive_until = excluded.alive_until, is_over = false, commits = 0
-           RETURNING epoch`,
+           RETURNING epoch, ${said}`,
         ),
         [broker, owner, leaseMs],
       );
-      return begun!.epoch;
+      const { epoch, said: at } = begun!;
+      return { epoch, clock: new DatabaseClock(monotonic, at, askedAt) };
     });
-    return new BrokerSession(database, { broker, epoch, leaseMs, monotonic });
+    return new BrokerSession(database, { broker, epoch, leaseMs, monotonic, clock });
   }
 
   /** True if the server has answered nothing for so long that others have had the time to end the session. */
   get isSilent(): boolean {
     return this.#monotonic() - this.#heardAt > leasesOfSilence * this.#leaseMs;
+  }
+
+  now(): number {
+    return this.#clock.now();
   }
 
   /** Returns the mark of the next transaction. */
@@ -128,6 +141,7 @@ export class BrokerSession implements Session {
         check: (rows) => {
           if (rows.length === 0) throw takenOver(place);
           this.#heardAt = madeAt;
+          this.#clock.heard((rows[0] as { said: number }).said, madeAt);
         },
       },
       isSet: async (connection) => {

@@ -41,7 +41,7 @@ export interface PostgresDatabaseOptions {
   answerMs?: number | undefined;
   /** The time for which a broker counts as alive that was not heard of, in milliseconds; 10 seconds by default. */
   leaseMs?: number | undefined;
-  /** Returns epoch milliseconds. */
+  /** Returns epoch milliseconds; by default those of the clock of the database, by which all brokers on it agree. */
   now?: (() => number) | undefined;
   /** Returns monotonic milliseconds. */
   monotonic?: (() => number) | undefined;
@@ -60,6 +60,8 @@ export interface Session {
   readonly epoch: number;
   /** True if it has been silent for so long that others may have ended it. */
   readonly isSilent: boolean;
+  /** Returns the time by the clock of the database, in epoch milliseconds. */
+  now(): number;
   /** Returns the mark of the next transaction. */
   nextMark(): Mark;
   end(): Promise<void>;
@@ -125,6 +127,12 @@ export class PostgresDatabase implements AsyncDisposable {
   get isCutOff(): boolean {
     return this.#session?.isSilent ?? false;
   }
+
+  /** Returns the time by the clock of the database, in epoch milliseconds. */
+  readonly now = (): number => {
+    if (!this.#session) throw new Error('the broker has no session');
+    return this.#session.now();
+  };
 
   /** Throws if the session is known to have ended. */
   check(): void {
