@@ -7,6 +7,8 @@ const conditions = ['@signalbox/source', 'node', 'development|production'];
 
 export default defineConfig({
   resolve: { conditions },
+  // The programs of globalSetup run in the process of vitest itself.
+  environments: { __vitest__: { resolve: { conditions, externalConditions: ['@signalbox/source'] } } },
   ssr: { resolve: { conditions, externalConditions: ['@signalbox/source'] } },
   test: {
     include: [
