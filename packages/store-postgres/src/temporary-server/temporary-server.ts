@@ -1,11 +1,11 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { installedPostgres, type PostgresBinaries, packedPostgres } from './binaries.ts';
+import { reachableFolder } from './reachable-folder.ts';
 
 const run = promisify(execFile);
 
@@ -39,7 +39,7 @@ export interface PostgresOptions {
 
 /** Starts PostgreSQL. Returns `undefined` where it is not installed. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer | undefined> {
-  const directory = await mkdtemp(join(tmpdir(), 'signalbox-pg-'));
+  const directory = await mkdtemp(join(await reachableFolder(), 'signalbox-pg-'));
   const { version } = options;
   try {
     const binaries = version === undefined ? await packedPostgres(directory) : installedPostgres(version);
