@@ -334,7 +334,11 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   const begun = beginServing(serve, { journal, inbox: ownership.inbox, signal: turn.signal, log });
   starting.defer(async () => {
     turn.abort();
-    await (await begun).over;
+    // If it can't begin, the start itself says so.
+    await begun.then(
+      ({ over }) => over,
+      () => {},
+    );
   });
   await begun;
   catalogs.current().catch((thrown) => log({ event: 'inventory_failed', reason: messageOf(thrown) }));

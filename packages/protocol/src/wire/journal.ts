@@ -13,7 +13,7 @@ export const journalClaimSchema = z
       .max(frameLimits.journalGenerations)
       .describe('The generations to which the broker may have bound the inbox for this journal.'),
     next: idSchema.describe(
-      'A new generation, to which the broker binds the inbox now. A journal in the database of the brokers has one generation for ever.',
+      'A new generation, to which the broker binds the inbox now. A journal in the database of the brokers has one generation forever.',
     ),
   })
   .meta({
