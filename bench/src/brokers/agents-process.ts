@@ -3,7 +3,7 @@ import { monotonicMs } from '../fleet/monotonic-clock.ts';
 import { serveParent, setupOf } from '../processes.ts';
 import type { AgentsOrder, Arrivals, Connected } from './agents.ts';
 
-/** How many connections are made at a time. The broker's limit on unauthenticated connections is 256. */
+/** The number of connections that are made at a time. The broker's limit on unauthenticated connections is 256. */
 const lanes = 64;
 
 /** One of the agents, with the times of the shared clock at which it was subscribed and got a message last. */

@@ -1,4 +1,4 @@
-/** What the process of the agents is told to do. */
+/** The orders to the process of the agents. */
 export type AgentsOrder =
   | { type: 'connect'; tokens: [name: string, token: string][] }
   | { type: 'wake'; at: string; samples: number }

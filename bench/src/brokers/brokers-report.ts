@@ -5,21 +5,21 @@ export interface Latencies {
   longest: number;
 }
 
-/** What was measured with agents at two brokers on one schema, one of which is killed. */
+/** The figures of agents at two brokers on one schema, one of which is killed. */
 export interface ScaleReport {
   /** Inboxes with a pending message. */
   inboxes: number;
   agents: number;
-  /** From the first agent to the last one, in milliseconds. */
+  /** The time from the first agent to the last one, in milliseconds. */
   connectedMs: number;
-  /** From a deliver until its recipient has the message: at the same broker, and at the other one. */
+  /** The times from a `deliver` until its recipient has the message, at the same broker and at the other one. */
   wakeUps: { samples: number; same: Latencies; across: Latencies };
   kill: {
     /** Agents at the broker that was killed. */
     moved: number;
-    /** From the kill until each of them is subscribed at the other broker. */
+    /** The times from the kill until each of them is subscribed at the other broker. */
     subscribedMs: Latencies;
-    /** From the kill until each of them has a message that was sent to it after the kill. */
+    /** The times from the kill until each of them has a message that was sent to it after the kill. */
     servedMs: Latencies;
   };
 }

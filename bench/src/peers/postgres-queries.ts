@@ -14,7 +14,7 @@ export interface Row {
   body: string;
 }
 
-/** What a message that was taken tells. */
+/** A message that was taken. */
 export type TakenRow = Pick<Row, 'client' | 'body'>;
 
 /** A queue in tables of PostgreSQL, as one writes it by hand. */

@@ -15,7 +15,7 @@ export interface Circumstances {
   load: { before: number; after: number };
   rounds: number;
   secondsPerRun: number;
-  /** What else has to be known to judge the figures, a sentence. */
+  /** A sentence with further facts that a reader needs to judge the figures. */
   remark?: string;
 }
 

@@ -17,7 +17,7 @@ const titles: Readonly<Record<ContestantKind, string>> = {
 
 export interface ContestantSetup {
   kind: ContestantKind;
-  /** For files. */
+  /** The folder for files. */
   dir: string;
   /** The database of the contestant. */
   url: string;

@@ -2,7 +2,7 @@ import type { JournalEntry, JournalRecord, ReceivedCall } from '@signalbox/orche
 import type { CallRecordOutcome } from '@signalbox/protocol';
 import type { PostgresDatabase } from '@signalbox/store-postgres/internal';
 
-/** What a row has of a call, but for its reply. */
+/** The columns of a call, without its reply. */
 export interface CallRow {
   agent: string;
   requestId: string;
@@ -72,7 +72,7 @@ export function callStatements(database: PostgresDatabase) {
       `${insert} SELECT agent, request_id, session, inbox, details, received_at, NULL, ${now} + lifetime, true FROM ${callRecordset}
        ON CONFLICT (agent, request_id) DO UPDATE SET is_kept = true WHERE c.finished_at IS NULL`,
     ),
-    // What another orchestrator has started since the entry was read is not replaced: the call would be made twice.
+    // The start of another orchestrator since the entry was read is not replaced: the call would be made twice.
     start: database.statement(
       `WITH r AS (SELECT * FROM ${callRecordset}),
        started AS (

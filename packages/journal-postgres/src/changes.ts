@@ -2,7 +2,7 @@ import type { PostgresDatabase, Statement, Transaction } from '@signalbox/store-
 
 const lookEveryMs = 250;
 
-/** What orchestrators have in common and look at again when another one has changed it. */
+/** A kind of records that orchestrators have in common, and read again when another one has changed some. */
 export type Shared = 'approvals' | 'pins';
 
 /** Tells of changes by any orchestrator. One that is missed is seen with the next look. */

@@ -24,7 +24,7 @@ export interface PostgresJournalOptions {
    */
   name?: string;
   owner?: string;
-  /** How often old calls are deleted; default a minute. */
+  /** The time between two deletions of old calls, in milliseconds; default a minute. */
   pruneEveryMs?: number;
   /** The time for which an orchestrator counts as alive that was not heard of, in milliseconds; 10 seconds by default. */
   leaseMs?: number;

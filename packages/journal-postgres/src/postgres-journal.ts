@@ -113,7 +113,7 @@ export class PostgresJournal implements Journal {
          (SELECT * FROM @call WHERE agent = $1 AND is_kept AND settled_at IS NOT NULL)
        ) AS own WHERE received_at >= $2 ORDER BY received_at DESC`,
     );
-    // What runs at another orchestrator that lives is not in doubt.
+    // A call that runs at another living orchestrator is not in doubt.
     this.#inDoubt = database.statement(
       `SELECT number, agent, request_id AS "requestId" FROM @call
        WHERE settled_at IS NULL AND inbox = $1 AND number > $2 AND over_at <= coalesce($3::bigint, ${databaseNow})

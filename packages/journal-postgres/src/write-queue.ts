@@ -50,7 +50,7 @@ export class WriteQueue {
   }
 
   async #writeAll(): Promise<void> {
-    // What comes in the same turn goes with it.
+    // Writes that come in the same turn go with it.
     await Promise.resolve();
     while (this.#waiting.length > 0) await this.#write(this.#nextBatch());
     this.#writing = undefined;

@@ -59,7 +59,7 @@ import { TaskRounds } from './tasks/task-rounds.ts';
 
 const defaultCallTimeoutMs = 60_000;
 const defaultDrainMs = 5000;
-/** What an orchestrator says of itself while another one serves its inbox. */
+/** The status of an orchestrator while another one serves its inbox. */
 const waitingStatus = {
   figures: {},
   problems: ['another orchestrator serves the inbox; this one begins when that one is over'],

@@ -2,7 +2,7 @@ import { PostgresDatabase, type PostgresDatabaseOptions } from './database/datab
 import { statementOf } from './database/statement.ts';
 import { checkVersion, versionQuery } from './schema.ts';
 
-/** What a broker would find in a schema. */
+/** A schema as a broker would find it. */
 export interface ExaminedDatabase {
   /** Names the database and the schema, without a password. */
   readonly place: string;

@@ -33,7 +33,7 @@ export function groupKey(alias: string): string {
 /** Returns SQL for the condition that a message of any sender has an inbox and an id. */
 export function hasIdIn(alias: string, inbox: string, id: string): string {
   const key = idKey(alias);
-  // What follows a space is an exclamation mark.
+  // The exclamation mark is the character after the space.
   return `${key} > (${inbox} || ' ' || ${id} || ' ') AND ${key} < (${inbox} || ' ' || ${id} || '!')`;
 }
 
@@ -206,7 +206,7 @@ export async function prepareTables(
   });
 }
 
-/** What there is of a schema. */
+/** The parts of a schema that are there. */
 type Presence = 'nothing' | 'schema' | 'tables';
 
 /** Has everybody else who makes tables wait for this transaction. Returns what is there. */

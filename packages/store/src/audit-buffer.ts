@@ -9,7 +9,7 @@ const maxWaiting = 256;
 /** The most events that are kept while the medium takes none. */
 const maxKept = 4096;
 
-/** How an {@link AuditBuffer} writes. */
+/** The dependencies of an {@link AuditBuffer}. */
 export interface AuditBufferDeps {
   /**
    * Writes events, and returns or resolves when they are written; with `isUrgent`, durably. Throws or rejects if they can't be: they are
@@ -24,7 +24,7 @@ export interface AuditBufferDeps {
 
 /**
  * The events of an audit log on their way to the medium. A change is written at once, others within a second, and repeats of a merged event
- * within a minute. What the medium does not take is kept for a while, and counted if it is given up.
+ * within a minute. Events that the medium does not take are kept for a while, and counted if they are given up.
  */
 export class AuditBuffer {
   readonly #deps: AuditBufferDeps;

@@ -79,7 +79,7 @@ export interface BatchScheduled {
   take(place: ScheduledPlace): Taken | undefined;
 }
 
-/** What is stored of each sender and for each recipient. */
+/** The amounts that are stored of each sender and for each recipient. */
 export interface BatchUsage {
   received(agent: string): Readonly<Amount> | undefined;
   sent(sender: string): Readonly<Amount> | undefined;

@@ -35,7 +35,7 @@ export interface Claimed {
   isAll: boolean;
 }
 
-/** What other brokers do that a broker has to act on. */
+/** The events of other brokers on which a broker has to act. */
 export interface ClusterListener {
   /** There may be messages in an inbox of this broker that it was not told of. */
   wake(inbox: string): void;
@@ -68,7 +68,7 @@ export interface ClusterPort {
   readonly keepsHouse: boolean;
   /** True if this broker has not heard of the store for so long that others may have taken its inboxes. */
   readonly isCutOff: boolean;
-  /** What the brokers know of each other, and of who is connected to them. */
+  /** Tells the living brokers, and who is connected to them. */
   readonly presence: PresencePort;
   /** Has `listener` called from now on. */
   listen(listener: ClusterListener): void;

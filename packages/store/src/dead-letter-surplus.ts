@@ -24,9 +24,9 @@ export const defaultDeadLetterLimits: DeadLetterLimits = {
   maxBytesPerAgent: 64 * MiB,
 };
 
-/** How many dead letters one step drops at most. */
+/** The most dead letters that one step drops. */
 export const dropsPerStep = 500;
-/** As long as no dead letter is new, only their age can pass a bound, which need not be checked more often. */
+/** The time between two checks while no dead letter is new, in milliseconds. Only their age can pass a bound then. */
 export const quietTrimMs = 60_000;
 
 /** What the bounds need to know of a dead letter. */

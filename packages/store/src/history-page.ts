@@ -5,7 +5,7 @@ import type { LoggedMessage } from './logged-message.ts';
 /** Messages beyond the limit that are gathered before they are sorted. */
 const spare = 2000;
 
-/** The first messages of a range that match, or the last ones, whatever order they come in. Of a message that comes twice the later one counts. */
+/** The first messages of a range that match, or the last ones. They may come in any order. Of a message that comes twice the later one counts. */
 export class PageOfHistory {
   readonly #query: HistoryQuery;
   /** The last message of the page before. */
@@ -59,7 +59,7 @@ export class PageOfHistory {
   }
 }
 
-/** Where a message stands in the order of creation. */
+/** The place of a message in the order of creation. */
 export interface Place {
   createdAt: number;
   seq: number;

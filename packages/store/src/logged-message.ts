@@ -51,7 +51,7 @@ export function hasLostBody({ ending, body, size }: LoggedMessage): boolean {
   return body === undefined && size > 0 && ending === undefined;
 }
 
-/** Whether a message says the same as a known one. A body that was lost is taken for the same. */
+/** Tells whether a message says the same as a known one. A body that was lost is taken for the same. */
 export function isSameContent(known: LoggedMessage, message: NewMessage): boolean {
   const { shared, correlationId, body } = known;
   const isSameBody = body === message.body || hasLostBody(known);

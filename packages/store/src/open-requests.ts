@@ -13,7 +13,7 @@ export interface FoundRequest {
   readonly message: LoggedMessage | undefined;
 }
 
-/** What a store notes of a request when it forgets the message. */
+/** The note about a request that a store keeps when it forgets the message. */
 export interface ForgottenRequest {
   readonly seq: number;
   readonly isOver: boolean;
@@ -24,7 +24,7 @@ export interface ForgottenRequest {
   readonly thread: string | undefined;
 }
 
-/** Where a store looks for requests. */
+/** The places in which a store looks for requests. */
 export interface RequestSource {
   /** Returns a pending message. */
   get(inbox: string, seq: number): LoggedMessage | undefined;

@@ -31,7 +31,7 @@ export interface PresenceQuery {
 /** A broker that lives. */
 export interface LivingBroker {
   name: string;
-  /** When it began, in epoch milliseconds of the store. */
+  /** The time at which it began, in epoch milliseconds of the store. */
   since: number;
 }
 

@@ -2,7 +2,7 @@ import { type LoggedMessage, sharedFieldsOf, storedMetadataOf } from './logged-m
 import type { NewMessage } from './message.ts';
 import type { ScheduledMessage } from './scheduled-messages.ts';
 
-/** Where a scheduled message is in the order of their times. */
+/** The place of a scheduled message in the order of their times. */
 export interface ScheduledPlace {
   due: number;
   number: number;

@@ -4,7 +4,7 @@ import type { LoggedMessage } from './logged-message.ts';
 import type { ForgottenRequest } from './open-requests.ts';
 import type { HoldRecord, TokenRecord } from './token-store.ts';
 
-/** What the stores of a broker hold, by its kind, as it is copied to other stores. */
+/** The content of the stores of a broker, by its kind, as it is copied to other stores. */
 export interface ContentItems {
   /** The broker's id, the time that it has kept, the first number that was never given out, and when it was restored from a backup. */
   fact: { key: 'identity' | 'time' | 'next_number' | 'restored_at'; value: string };
@@ -34,7 +34,7 @@ export type ContentPart = {
 /** One item with its kind. */
 export type ContentEntry = { [Kind in ContentKind]: [kind: Kind, item: ContentItems[Kind]] }[ContentKind];
 
-/** How many items there are of each kind. Kinds without any are absent. */
+/** The number of items of each kind. Kinds without any are absent. */
 export type ContentCounts = Partial<Record<ContentKind, number>>;
 
 /**

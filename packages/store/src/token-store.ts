@@ -48,7 +48,7 @@ export interface HoldRecord {
   damaged?: true;
 }
 
-/** What has changed in a token store since a version of it. */
+/** The changes in a token store since a version of it. */
 export interface TokenChanges {
   /** The version to which these changes lead. Some that are newer may be among them. */
   version: number;

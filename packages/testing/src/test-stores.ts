@@ -1,6 +1,6 @@
 import type { BrokerOptions } from '@signalbox/broker';
 
-/** What the brokers of tests use in place of files of their data directories. */
+/** The stores that brokers of tests use in place of files of their data directories. */
 export interface TestStores {
   /** Returns the stores of the broker on a data directory: the same ones at each of its starts. */
   of(dataDir: string): NonNullable<BrokerOptions['stores']>;

@@ -5,7 +5,7 @@ import { SignalboxError } from '@signalbox/protocol';
 export interface DemoDatabase extends AsyncDisposable {
   readonly url: string;
   readonly schema: string;
-  /** Whether the server was started for the demo. */
+  /** True if the server was started for the demo. */
   readonly isOwn: boolean;
 }
 

@@ -38,7 +38,7 @@ export interface DemoProcesses extends AsyncDisposable {
 export interface DemoOptions {
   /** The point that is sabotaged. */
   broken?: DemoPoint | undefined;
-  /** Whether two brokers share a database: one that is started for them, or the address of another one. */
+  /** Set if two brokers are to share a database: `true` starts one for them, and a text is the address of another one. */
   postgres?: string | boolean | undefined;
 }
 

@@ -15,7 +15,7 @@ export interface CopyFlags {
 /** Progress is told this often, in milliseconds. */
 const progressMs = 2000;
 
-/** What each kind of a copied item is called. */
+/** The words for each kind of copied items. */
 const names: Readonly<Record<string, string>> = {
   message: 'messages, settled ones without their bodies',
   scheduled: 'scheduled messages',
@@ -51,7 +51,7 @@ export async function copy({ from, to, schema, json }: CopyFlags): Promise<void>
     ...tableLines(['ITEMS', 'WHAT'], rows).map((line) => `  ${line}`),
     `  hash over all of them and their bodies: ${hash}`,
     '',
-    'Sequence numbers are those of before. The journal of the orchestrator is not copied: it begins one in the database, and calls that',
+    'Sequence numbers have not changed. The journal of the orchestrator is not copied: it begins one in the database, and calls that',
     'wait for it and are not safe to repeat end as outcome_unknown.',
     'Next: name the database in signalbox.yaml, and start the broker on the same data directory',
     `  broker: { store: { postgres: "\${env:SIGNALBOX_POSTGRES}", schema: ${schema} } }`,

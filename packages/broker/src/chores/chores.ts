@@ -54,8 +54,8 @@ export interface ChoreDeps {
 }
 
 /**
- * Starts the work that a broker repeats while it runs. Each chore stops when it is disposed. What concerns the store and no connection is
- * done by the broker that keeps house for all.
+ * Starts the work that a broker repeats while it runs. Each chore stops when it is disposed. The broker that keeps house
+ * does for all what concerns the store and no connection.
  */
 export function startChores(deps: ChoreDeps): AsyncDisposable[] {
   const { inboxes, delivery, followers, agents, budgets, log, onStoreFailed } = deps;

@@ -1,6 +1,6 @@
 import type { PresencePort } from '@signalbox/store';
 
-/** What a broker tells others, which is written as JSON. */
+/** A note, a question or an answer of a broker to others, which is written as JSON. */
 type Told =
   | { note: { kind: string; from: string; about: unknown } }
   | { ask: { id: string; kind: string; from: string; about: unknown } }
@@ -14,7 +14,7 @@ export interface BrokerTalkDeps {
   onError: (error: unknown) => void;
 }
 
-/** Lets the brokers on one store tell and ask each other something. What they tell may be lost on the way. */
+/** Lets the brokers on one store tell and ask each other something. Notes, questions and answers may be lost on the way. */
 export class BrokerTalk {
   readonly #deps: BrokerTalkDeps;
   readonly #handlers = new Map<string, (about: never, from: string) => unknown>();
@@ -31,7 +31,7 @@ export class BrokerTalk {
     return this.#deps.presence.broker;
   }
 
-  /** Has notes and questions of one kind handled. What the handler returns is the answer. */
+  /** Has notes and questions of one kind handled. The handler returns the answer. */
   on<About>(kind: string, handler: (about: About, from: string) => unknown): void {
     this.#handlers.set(kind, handler);
   }

@@ -10,7 +10,7 @@ const maxLines = 500;
 /** The time in which other brokers confirm that they are watched. */
 const confirmMs = 1000;
 
-/** What a broker sends to those that watch it. Its lines have the numbers from `first` on, which begin anew with each `run` of the broker. */
+/** Lines that a broker sends to those that watch it. They have the numbers from `first` on, which begin anew with each `run` of the broker. */
 interface Batch {
   run: string;
   first: number;
@@ -40,7 +40,7 @@ export class TailRelay {
   #first = 0;
   #next = 0;
   #signAt = 0;
-  /** What came last from each broker that this one watches. */
+  /** The last batch from each broker that this one watches. */
   readonly #heard = new Map<string, { run: string; next: number; at: number }>();
   #isWatching = false;
 

@@ -52,7 +52,7 @@ export interface FrameDeps {
     | 'scheduled'
     | 'countExpired'
   >;
-  /** Who is connected to other brokers. */
+  /** The callers that are connected to other brokers. */
   presence: PresencePort;
   tokens: TokenRegistry;
   /** Takes over the tokens and holds of other brokers. */

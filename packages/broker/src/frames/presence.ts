@@ -25,7 +25,7 @@ export function announce(
   return { refusal: { code: 'rate_limited', message: 'announce at most once a second' }, retryAfterMs };
 }
 
-/** Handles `list_connected`: returns a page of the connected agents that the caller's role may list, through whichever broker they are. */
+/** Handles `list_connected`: returns a page of the connected agents that the caller's role may list, at all brokers. */
 export function listConnected(
   frame: ListConnectedFrame,
   caller: Caller,
@@ -106,7 +106,7 @@ async function describeWithStatus(
 
 type Inbox = NonNullable<ConnectedAgent['inbox']>;
 
-/** Counts what waits in inboxes. What another broker has handed out is not known here. */
+/** Counts the messages that wait in inboxes. This broker does not know how many others have handed out. */
 async function countInboxes(
   agents: readonly string[],
   { store, delivery }: Pick<FrameDeps, 'store' | 'delivery'>,

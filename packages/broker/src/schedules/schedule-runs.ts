@@ -29,7 +29,7 @@ export interface ScheduleRunsDeps
     | 'log'
   > {
   cluster: Pick<ClusterPort, 'keepsHouse'>;
-  /** Returns the time that {@link ScheduleRuns.reached} had when it was kept last, by whichever broker. */
+  /** Returns the time that {@link ScheduleRuns.reached} had when a broker kept it last. */
   keptTime: InboxStore['keptTime'];
 }
 
@@ -43,7 +43,7 @@ export class ScheduleRuns {
   /** When the run of a schedule that was refused may be tried again, in monotonic milliseconds. */
   readonly #retryAt = new WeakMap<Schedule, number>();
 
-  /** Whether another broker does the runs. */
+  /** True while another broker does the runs. */
   #isStandby: boolean;
   #reached: ExpiryTime | undefined;
 
@@ -75,7 +75,10 @@ export class ScheduleRuns {
     return [...this.#deps.schedules.all()].filter(({ nextAt }) => nextAt !== undefined && nextAt <= now);
   }
 
-  /** Passes over what the broker has done that did the runs before. What it did since it kept its time is repeated, and stored once. */
+  /**
+   * Passes over the runs that the broker before this one has done. Runs that it did after it kept its time are done again, and their messages
+   * are stored once.
+   */
   async #takeOver(): Promise<void> {
     const kept = await this.#deps.keptTime();
     for (const schedule of this.#deps.schedules.all())

@@ -11,7 +11,7 @@ export interface CopyStoreOptions extends CopyTarget {
   directory: string;
 }
 
-/** What was copied. */
+/** The result of a copy. */
 export type CopiedStore = CopiedContent;
 
 /** The problems of damaged databases that an error names. */

@@ -167,7 +167,7 @@ function withHold({ holds }: RunCallDeps, request: ServedRequest, ended: ToolCal
   return hold ? { error: stoppedByHold(hold, ended.error.may_have_run) } : ended;
 }
 
-/** Whether a rule may have the call wait for a decision. For nearly all calls, this is a look-up. */
+/** Tells whether a rule may have the call wait for a decision. For nearly all calls, this is a look-up. */
 function mayWait(
   { request, body }: IncomingCall,
   { catalog, tool }: { catalog: Catalog; tool: Tool | undefined },

@@ -3,7 +3,7 @@ import type { Log } from '@signalbox/client';
 import { messageOf } from '@signalbox/protocol';
 import type { Journal } from './journal.ts';
 
-/** How often an orchestrator that waits looks whether the other one still lives. */
+/** An orchestrator that waits looks this often whether the other one still lives, in milliseconds. */
 const lookEveryMs = 250;
 
 /** The dependencies of {@link beginServing}. */

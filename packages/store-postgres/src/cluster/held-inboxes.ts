@@ -4,7 +4,7 @@ import type { Statement } from '../database/statement.ts';
 import type { ClaimRows } from './claim-rows.ts';
 import { anySeq, type WakeUp, type WakeUps } from './wake-ups.ts';
 
-/** How a broker asks for an inbox: for itself, together with others, or not any more. One that joins has claimed nothing. */
+/** A broker takes an inbox for itself, joins others that share it, or gives it back. One that joins has claimed nothing. */
 type Wish = 'take' | 'join' | 'give_back';
 
 /** The last request for an inbox, with the callers that wait for it. */

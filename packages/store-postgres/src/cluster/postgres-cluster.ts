@@ -30,7 +30,7 @@ const freeGoneMs = 500;
 const cancelledMs = 250;
 /** The most of them that are found at once. */
 const cancelledAtOnce = 1000;
-/** What is left of sessions that are over is removed this often, in milliseconds. */
+/** Rows of sessions that are over are removed this often, in milliseconds. */
 const forgetMs = 60_000;
 
 /** The part of a cluster that a store needs. */
@@ -48,7 +48,7 @@ export interface Tenure {
   readonly isShared: boolean;
 }
 
-/** Who holds or shares an inbox. */
+/** The brokers that hold or share an inbox. */
 interface HolderRow {
   session: number | null;
   members: number[] | null;

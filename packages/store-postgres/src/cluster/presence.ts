@@ -4,7 +4,7 @@ import type { Statement } from '../database/statement.ts';
 import { sessionLives } from './living-brokers.ts';
 import { repeat } from './repeat.ts';
 
-/** What has changed is written this often, in milliseconds. */
+/** Changes are written this often, in milliseconds. */
 const writeMs = 250;
 /** The most rows of one statement. */
 const rowsAtOnce = 256;
@@ -80,7 +80,7 @@ export class Presence
     for (const key of this.#callers.keys()) this.#changed.add(key);
   }
 
-  /** Writes what has changed. What could not be written is written the next time. */
+  /** Writes the changes. Those that could not be written are written the next time. */
   async #write(): Promise<void> {
     while (this.#changed.size > 0) {
       const keys = [...this.#changed].slice(0, rowsAtOnce);

@@ -16,9 +16,9 @@ export const anySeq = 0;
 /** Stands for messages that were cancelled. */
 export const cancelledSeq = -1;
 
-/** What a broker has to look at in an inbox. */
+/** The reasons for which a broker has to look at an inbox. */
 export interface Woken {
-  /** Whether it held or shared the inbox. */
+  /** True if it held or shared the inbox. */
   isHeld: boolean;
   /** True if something may have come. */
   hasMore: boolean;

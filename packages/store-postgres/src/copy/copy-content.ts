@@ -10,20 +10,20 @@ const answerMs = 60 * 60 * 1000;
 /** The time in which the source has to give the next part. */
 const pauseMs = 10 * 60 * 1000;
 
-/** Where a store is copied to. */
+/** The place to which a store is copied. */
 export interface CopyTarget {
   /** See `PostgresDatabaseOptions`. */
   url: string;
   schema: string;
   /** Epoch milliseconds. */
   now: number;
-  /** Ends the copy before it is complete; nothing of it is left. */
+  /** Ends the copy before it is complete; the database keeps no part of it. */
   signal: AbortSignal;
   /** Is told how many items were written, and then how many of them were read back. */
   onProgress?: (progress: { step: 'writing' | 'verifying'; items: number }) => void;
 }
 
-/** What was copied. */
+/** The result of a copy. */
 export interface CopiedContent {
   counts: ContentCounts;
   /** One hash over all items and bodies, which is that of both sides. */

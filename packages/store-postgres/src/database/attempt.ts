@@ -32,7 +32,7 @@ export class Attempt<T> {
   readonly #connection: Connection;
   readonly #first: FirstStatement | undefined;
   readonly #sent: Promise<unknown>[] = [];
-  /** What the change returned, from the moment when the commit was sent until it is known to have failed. */
+  /** The value that the change returned, from the moment when the commit was sent until it is known to have failed. */
   result: { value: T } | undefined;
 
   constructor(connection: Connection, first?: FirstStatement) {
@@ -55,7 +55,7 @@ export class Attempt<T> {
         query: async (statement, values) => {
           const answer = connection.send(statement, values);
           answer.catch(() => {});
-          // What came before it failed first.
+          // A statement before it failed first.
           await Promise.all(this.#sent);
           return (await answer).rows as never;
         },

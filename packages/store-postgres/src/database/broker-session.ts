@@ -5,7 +5,7 @@ import { DatabaseClock } from './database-clock.ts';
 import type { Statement } from './statement.ts';
 
 const defaultLeaseMs = 10_000;
-/** The leases after which a broker that hears nothing is silent. What waits for the database is refused before. */
+/** The leases after which a broker that hears nothing is silent. Callers that wait for the database are refused before. */
 const leasesOfSilence = 1.2;
 /** A session is renewed so often while it lives. */
 const renewalsPerLease = 10;
@@ -40,7 +40,7 @@ export class BrokerSession implements Session {
   readonly #monotonic: () => number;
   readonly #clock: DatabaseClock;
   #commits = 0;
-  /** When the last mark was made that the server has answered, in monotonic milliseconds. */
+  /** The time at which the last mark was made that the server has answered, in monotonic milliseconds. */
   #heardAt: number;
   readonly #timer: NodeJS.Timeout;
   #isRenewing = false;

@@ -149,7 +149,7 @@ export class Connection {
     }
   }
 
-  /** What is sent in one turn leaves together. */
+  /** Statements that are sent in one turn leave together. */
   #cork(): void {
     if (this.#isCorked) return;
     this.#isCorked = true;

@@ -1,10 +1,10 @@
 /**
  * The clock of a database as a broker knows it, in epoch milliseconds: what the database said last, and the monotonic time since then. All
- * brokers on a database agree so about what has expired, whatever the clocks of their machines show.
+ * brokers on a database agree so about what has expired, also if the clock of a machine is wrong.
  */
 export class DatabaseClock {
   readonly #monotonic: () => number;
-  /** What has to be added to the monotonic time. */
+  /** The difference to the monotonic time. */
   #offset: number;
 
   /** Begins with what the database said at some moment between a monotonic time and the present. */

@@ -139,7 +139,7 @@ export class PostgresDatabase implements AsyncDisposable {
     if (this.#final) throw this.#final;
   }
 
-  /** What the server said last of itself. There is none before the first connection. */
+  /** The facts about the server that the last connection read. There are none before the first connection. */
   get facts(): ServerFacts {
     if (!this.#facts) throw new Error('the database is not connected');
     return this.#facts;
@@ -233,7 +233,7 @@ export class PostgresDatabase implements AsyncDisposable {
     isCommitted: (connection: Connection) => Promise<boolean>,
   ): Promise<T> {
     const lane = this.#transactions;
-    /** What the change returned in the attempt of which nobody knows whether it was committed. */
+    /** The value that the change returned in the attempt of which nobody knows whether it was committed. */
     let inDoubt: { value: T } | undefined;
     for (let conflicts = 0; ; ) {
       const connection = await lane.connection();

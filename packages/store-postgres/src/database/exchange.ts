@@ -2,9 +2,9 @@ import pg from 'pg';
 import type { Statement, Value } from './statement.ts';
 import { WireWriter } from './wire-writer.ts';
 
-/** What the server answered to a statement. */
+/** The answer of the server to a statement. */
 export interface Answer<Row extends object = Record<string, unknown>> {
-  /** As `COMMIT`, with the number of rows behind some. */
+  /** The name of the command, such as `COMMIT`; some have the number of rows behind it. */
   command: string;
   rows: Row[];
 }
@@ -39,7 +39,7 @@ export class Exchange extends pg.Query {
   callback: (error: Error | null) => void = () => {};
   readonly #prepared: PreparedStatements;
   readonly #asked: Asked[] = [];
-  /** How many are answered. */
+  /** The number of statements that are answered. */
   #done = 0;
   #columns: readonly Column[] | undefined;
   #rows: Record<string, unknown>[] = [];

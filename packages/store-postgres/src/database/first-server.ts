@@ -3,8 +3,8 @@ import { ConnectionLost } from './connection.ts';
 
 /**
  * Opens something at the first of several servers that can be reached and takes changes, in their order. `open` rejects with
- * `ConnectionLost` or with the `StoreError` `store_unwritable` if it should be tried at the next one. What happened at each server is in the
- * error of the last one.
+ * `ConnectionLost` or with the `StoreError` `store_unwritable` if it should be tried at the next one. The error of the last
+ * server tells what happened at each of them.
  */
 export async function atFirstServer<T>(
   servers: readonly string[],

@@ -13,7 +13,7 @@ export interface LaneDeps {
   /** The addresses of the servers, of which the first one is used that takes changes. */
   servers: readonly string[];
   config: pg.ClientConfig;
-  /** Whether its statements find their rows by indexes. */
+  /** True if its statements find their rows by indexes. */
   usesIndexes: boolean;
   /** The time for which lost connections are opened again before callers are refused, in milliseconds. */
   patienceMs: number;

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 
-/** What a server said of itself when a connection was opened. */
+/** The facts about a server that were read when a connection was opened. */
 export interface ServerFacts {
   /** The version as a number: `180004` is 18.4. */
   readonly version: number;

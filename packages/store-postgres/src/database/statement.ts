@@ -1,4 +1,4 @@
-/** What a statement can be given. A `Buffer` goes as it is; an array is one value of an array type. */
+/** A value of a statement. A `Buffer` goes as it is; an array is one value of an array type. */
 export type Value = string | number | boolean | null | Buffer | readonly (string | number | boolean | null)[];
 
 /** The types of elements of arrays that are sent in binary form. */

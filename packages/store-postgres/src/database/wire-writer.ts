@@ -21,7 +21,7 @@ export class WireWriter {
     this.#buffer = Buffer.allocUnsafe(bytes);
   }
 
-  /** What was written. */
+  /** The bytes that were written. */
   written(): Buffer {
     return this.#buffer.subarray(0, this.#at);
   }

@@ -19,7 +19,7 @@ import { WorkingDeadLetters } from './working-dead-letters.ts';
 import { WorkingScheduledMessages } from './working-scheduled.ts';
 import { type Claim, type Holder, WorkingSet } from './working-set.ts';
 
-/** What a transaction has locked and read. */
+/** The rows that a transaction has locked and read. */
 export interface Loaded {
   set: WorkingSet;
   counts: Counts;
@@ -68,8 +68,8 @@ interface ForgottenRow {
 
 /**
  * Locks and reads what a transaction is about. All transactions lock in the same order, so that none waits for one that waits for it:
- * inboxes by name, then agents by name. What was read before a lock may be old, so that everything is read behind the locks, and the
- * sequence numbers are drawn there. That is why the numbers of an inbox ascend in the order of the commits.
+ * inboxes by name, then agents by name. A row that was read before a lock may be old, so that everything is read behind the locks. The
+ * sequence numbers are drawn there, too. That is why the numbers of an inbox ascend in the order of the commits.
  */
 export class BatchLoader {
   readonly #slices: SettledSlices;

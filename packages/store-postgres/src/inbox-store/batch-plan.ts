@@ -14,7 +14,7 @@ export interface Place {
   seq: number;
 }
 
-/** What a transaction has to lock and to read before the rules can work. */
+/** The rows that a transaction has to lock and to read before the rules can work. */
 export class BatchPlan {
   /** The inboxes that are locked. */
   readonly inboxes = new Set<string>();

@@ -1,13 +1,13 @@
 import type { Amount } from '@signalbox/store';
 import type { BatchUsage } from '@signalbox/store/rules';
 
-/** What a transaction changes in the row of an agent. */
+/** The changes of a transaction in the row of an agent. */
 export interface AgentChange {
   received: Amount;
   sent: Amount;
 }
 
-/** What a transaction changes in what waits of a sender for a recipient. */
+/** The changes of a transaction in the messages of a sender that wait for a recipient. */
 export interface PairChange extends Amount {
   sender: string;
   recipient: string;

@@ -59,7 +59,7 @@ export class DeadLetterReader {
     return row && { ...storedMessageOf(messageOf(row)), ...endingOf(row) };
   }
 
-  /** What the bounds need to know of one dead letter, or of all, those that died first before the others. */
+  /** Reads the facts that the bounds need about one dead letter, or about all, in the order in which they died. */
   async facts(seq?: number): Promise<LetterFact[]> {
     const rows = await this.#database.read<Omit<LetterFact, 'recipient'>>(this.#facts, [seq ?? null]);
     return rows.map((row) => ({ ...row, recipient: agentOf(row.inbox) }));

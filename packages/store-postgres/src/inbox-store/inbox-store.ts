@@ -132,7 +132,7 @@ class PostgresInboxStore implements InboxStore {
   readonly #sql: Readonly<Record<SqlName, Statement>>;
   readonly #tidying: readonly Statement[];
   #isLetterNew = true;
-  /** When dead letters were last trimmed, and idle rows removed, in monotonic milliseconds. */
+  /** The time at which dead letters were last trimmed, and idle rows removed, in monotonic milliseconds. */
   #trimmedAt = Number.NEGATIVE_INFINITY;
   #tidiedAt = Number.NEGATIVE_INFINITY;
 

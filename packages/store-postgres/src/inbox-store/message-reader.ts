@@ -62,7 +62,7 @@ export class MessageReader {
   readonly #inboxes: Statement;
   readonly #expired: Statement;
   readonly #expiredKinds: Statement;
-  /** Where the look for expired messages goes on. */
+  /** The place at which the look for expired messages goes on. */
   #expiredAfter = { expiresAt: 0, seq: 0 };
 
   constructor(database: PostgresDatabase, slices: SettledSlices, now: () => number) {
@@ -249,7 +249,7 @@ export class MessageReader {
       try {
         await this.#scan<SettledRow>(query, page, sliceName(number), settledColumns('m'), settledMessageOf);
       } catch (thrown) {
-        // What was in a slice that was dropped meanwhile is forgotten.
+        // Messages of a slice that was dropped meanwhile are forgotten.
         if (!isGoneTable(thrown)) throw thrown;
       }
     }

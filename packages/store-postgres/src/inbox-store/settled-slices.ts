@@ -6,7 +6,7 @@ import { isGoneTable } from '../database/store-errors.ts';
 import { hasIdIn, idKey, sliceName, sliceTable } from '../schema.ts';
 import { insertSettled, settledColumns } from './message-rows.ts';
 
-/** How long settled messages are remembered. */
+/** The limits on remembering settled messages. */
 export interface RetentionLimits {
   /** Settled messages are remembered at least this long. */
   dedupeWindowMs: number;
@@ -21,7 +21,7 @@ const slicesPerLimit = 24;
 /** A slice takes settled messages for a part of the dedupe window at least, so that few slices are within the window. */
 const slicesPerWindow = 2;
 const dropsPerStep = 8;
-/** What meets a slice that was dropped meanwhile is attempted so often. */
+/** A read that meets a slice which was dropped meanwhile is attempted so often. */
 export const maxAttempts = 10;
 /** A transaction that began before a slice ended may settle messages in it so much later. */
 const lateMs = 10_000;

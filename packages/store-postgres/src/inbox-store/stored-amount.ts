@@ -4,7 +4,7 @@ import type { Statement } from '../database/statement.ts';
 
 /** Roughly what a message takes besides its body. */
 const messageOverheadBytes = 512;
-/** So many bytes may be added before the database is asked again how much is stored. */
+/** The bytes that may be added before the database is asked again how much is stored. */
 const trustedBytes = 64 * 1024 * 1024;
 
 /**
@@ -39,7 +39,7 @@ export class StoredAmount {
     const added = this.#added;
     const [row] = await this.#database.read<{ bytes: number }>(this.#measure);
     this.#measured = row?.bytes ?? 0;
-    // What was added since the question was asked may be missing in the answer.
+    // The answer may lack what was added since the question was asked.
     this.#added -= added;
     return this.#measured;
   }

@@ -14,7 +14,7 @@ import {
 } from '@signalbox/store/rules';
 import type { Counts } from './counts.ts';
 
-/** Where the row of a message is: nowhere yet, with the pending ones, or in the slice with a number. */
+/** The place of a message's row: nowhere yet, with the pending ones, or in the slice with a number. */
 type Place = 'new' | 'pending' | number;
 
 /** A message of a transaction. */
@@ -252,7 +252,7 @@ export class WorkingSet implements BatchMessages<WorkingInbox>, RequestSource {
   /** Nothing takes room that is settled: see usage.ts. */
   compactAll(): void {}
 
-  /** What has changed is written by the caller. */
+  /** The caller writes the changes. */
   save(): void {}
 
   /** Returns the highest number that was given before to a message of the inbox of a new one, if this broker holds the inbox. */

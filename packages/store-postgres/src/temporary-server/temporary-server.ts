@@ -9,7 +9,7 @@ import { reachableFolder } from './reachable-folder.ts';
 
 const run = promisify(execFile);
 
-/** How a server ends: `fast` closes its connections and writes everything; `immediate` is what a crash does. */
+/** The way in which a server ends: `fast` closes its connections and writes everything; `immediate` is what a crash does. */
 type StopMode = 'fast' | 'immediate';
 
 /** A PostgreSQL of a test or a demo, with data of its own, which it removes when it is disposed. */

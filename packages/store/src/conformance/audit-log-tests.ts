@@ -24,12 +24,12 @@ export function refusal(fields: Partial<AuditEvent> = {}): AuditEvent {
   return { kind: 'refusal', merged: true, at, code: 'forbidden', agent: 'ann', detail: '', ...fields };
 }
 
-/** What an operator changed. */
+/** A change by an operator. */
 export function change(fields: Partial<AuditEvent> = {}): AuditEvent {
   return { kind: 'change', at, code: 'token_issued', agent: 'operator.alice', detail: '', ...fields };
 }
 
-/** What was recorded of some kinds since a time. */
+/** Returns the events of some kinds that were recorded since a time. */
 export async function entriesOf(
   log: AuditLog,
   only: AuditKind[] = kinds,
@@ -56,7 +56,7 @@ export async function problemsOf(log: AuditLog): Promise<string[]> {
   return problems;
 }
 
-/** What every `AuditLog` must do, as Vitest tests. Each test opens a log of its own. */
+/** Defines Vitest tests of what every `AuditLog` must do. Each test opens a log of its own. */
 export function auditLogConformance(name: string, open: OpenAuditLog): void {
   describe(`${name} is an AuditLog:`, () => {
     it('counts the refusals of an agent under two roles apart, so that each row has the role and the rule of all that it counts', async () => {

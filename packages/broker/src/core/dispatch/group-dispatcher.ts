@@ -241,7 +241,7 @@ export class GroupDispatcher {
     for (const { seqs, ...how } of shared.unclaimed.splice(0)) {
       await commits.written().catch(() => {});
       const free = seqs.filter((seq) => !shared.holderOf(seq));
-      // What all members leave behind is given back with the inbox.
+      // If all members have left, their messages are given back with the inbox.
       if (free.length > 0 && !shared.isEmpty) await cluster.unclaim(shared.address, free, how);
     }
   }

@@ -35,7 +35,7 @@ export interface LeaseOptions {
   holder?: Member;
   /** The agent of the consumer and its role, if the inbox is that of a group, whose members share it. */
   member?: Member;
-  /** How messages with the same key are handed to the members: `in_order` by default. All members of an inbox have the same. */
+  /** The mode in which messages with the same key are handed to the members: `in_order` by default. All members of an inbox have the same one. */
   keys?: KeyMode;
 }
 

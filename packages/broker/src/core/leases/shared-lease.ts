@@ -30,7 +30,7 @@ export interface Unclaimed {
  */
 export class SharedLease {
   readonly address: string;
-  /** How messages with the same key are handed out. */
+  /** The mode in which messages with the same key are handed out. */
   readonly keys: KeyMode;
   /** Ascending sequence numbers up to the cursor whose messages are to be handed out again, or after others of their keys. */
   readonly retries: number[] = [];
@@ -59,7 +59,7 @@ export class SharedLease {
 
   /** True if messages before the cursor have to be looked at again. */
   #isAnew = false;
-  /** Where that goes on. */
+  /** The sequence number after which that goes on. */
   #anewAfter: number | undefined;
 
   constructor(address: string, keys: KeyMode = 'in_order') {
@@ -111,7 +111,7 @@ export class SharedLease {
     this.#members.add(member);
   }
 
-  /** Removes a member, whose keys are free then. What becomes of the messages that it has is the caller's business. */
+  /** Removes a member, whose keys are free then. The caller decides about the messages that it has. */
   leave(member: Lease): void {
     this.#members.delete(member);
     this.#waiting.delete(member);

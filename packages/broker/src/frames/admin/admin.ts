@@ -108,7 +108,7 @@ async function run<Op extends AdminOp>(
   const parsed = parseAdminParams(op, params);
   if (parsed.refusal) return { refusal: parsed.refusal };
   const operation: Operation<Op> = operations[op];
-  // What was done a moment ago through another broker is known here, too.
+  // Operations that another broker has answered are in force here, too.
   await deps.others.follow();
   const outcome = await operation(parsed.params, deps, caller);
   const read = reads[op]?.(parsed.params);
