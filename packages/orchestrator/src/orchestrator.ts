@@ -136,6 +136,8 @@ export interface Orchestrator extends AsyncDisposable {
   recordConfig(detail: string): Promise<void>;
   /** Reads the figures of this orchestrator, and sentences about what does not work. */
   status(): { figures: OrchestratorFigures; problems: string[] };
+  /** False while another orchestrator with the same journal serves the inbox. */
+  readonly isServing: boolean;
   /** Requests that wait, run, or whose reply the broker has not confirmed yet. */
   readonly inFlight: number;
 }
@@ -363,6 +365,9 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     setPolicy,
     status: () => reports?.collect() ?? waitingStatus,
     recordConfig: (detail) => audit.recordBefore({ code: 'config_applied', detail }),
+    get isServing() {
+      return requests !== undefined;
+    },
     get inFlight() {
       return requests?.inFlight ?? 0;
     },

@@ -6,6 +6,7 @@ test('A server that is ready works, also if one of its lists has a problem; anot
   const message = 'left out, not a valid prompt: name: expected a text';
   const report: OrchestratorReport = {
     url: 'ws://127.0.0.1:7411',
+    isServing: true,
     servers: [
       { name: 'odd', state: 'ready', tools: 2 },
       { name: 'gone', state: 'backing_off', tools: 1 },
@@ -22,4 +23,18 @@ test('A server that is ready works, also if one of its lists has a problem; anot
   expect(lines).toContain(`  odd     2 tools (ready); ${message}`);
   expect(lines).toContain('  gone    not working: not available: it exited');
   expect(lines).toContain('  plain   1 tool (ready)');
+});
+
+test('An orchestrator that waits for the end of another one does not say that it serves.', () => {
+  const report: OrchestratorReport = {
+    url: 'ws://127.0.0.1:7411',
+    isServing: false,
+    ...{ servers: [], notReady: [], roles: [], unlisted: 'allow', tools: 0, renamed: [], hidden: [] },
+    ...{ warnings: [], problems: [] },
+  };
+  expect(orchestratorLines(report).slice(0, 2)).toEqual([
+    'orchestrator ready: 0 tools from 0 MCP servers, waiting at ws://127.0.0.1:7411',
+    '  another orchestrator serves; this one goes on when that one is over',
+  ]);
+  expect(orchestratorLines({ ...report, isServing: true })[0]).toContain('serving at');
 });

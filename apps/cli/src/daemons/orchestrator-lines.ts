@@ -7,7 +7,8 @@ const maxRemarks = 10;
 /** Writes an orchestrator's report for people. */
 export function orchestratorLines(ready: OrchestratorReport): string[] {
   return [
-    `${headline(ready)}, serving at ${ready.url}`,
+    `${headline(ready)}, ${ready.isServing ? 'serving' : 'waiting'} at ${ready.url}`,
+    ...(ready.isServing ? [] : ['  another orchestrator serves; this one goes on when that one is over']),
     ...(ready.listen === undefined ? [] : [`  answering probes and scrapers at http://${ready.listen}`]),
     ...indent(serverLines(ready)),
     ...indent(roleLines(ready)),

@@ -9,6 +9,8 @@ export interface OrchestratorReport {
   url: string;
   /** Where it answers probes and scrapers itself, as `HOST:PORT`. */
   listen?: string;
+  /** False if another orchestrator with the same journal serves the inbox: this one begins when that one is over. */
+  isServing: boolean;
   servers: { name: string; state: string; tools: number; error?: string }[];
   /** The servers that have told no tool yet: they are still starting, or their start has failed. */
   notReady: { server: string; state: 'starting' | 'failed'; reason?: string }[];
@@ -29,7 +31,7 @@ export function describeOrchestrator(
   host: McpHost,
   inventory: Inventory,
   config: Config,
-): Omit<OrchestratorReport, 'url' | 'listen'> {
+): Omit<OrchestratorReport, 'url' | 'listen' | 'isServing'> {
   const allowlist = configuredAllowlist(config);
   const { tools, hidden, changed, origins, offers, renamed, problems } = inventory;
   const missing = host.missing();

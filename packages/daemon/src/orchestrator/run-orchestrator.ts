@@ -129,7 +129,9 @@ export async function runOrchestrator(options: RunOrchestratorOptions): Promise<
   async function becomeReady(): Promise<OrchestratorReport> {
     const inventory = await host.inventory();
     if (resources.disposed) throw closed();
-    const report = { url, ...(listen && { listen }), ...describeOrchestrator(host, inventory, config) };
+    const { isServing } = orchestrator;
+    const described = describeOrchestrator(host, inventory, config);
+    const report = { url, ...(listen && { listen }), isServing, ...described };
     for (const message of report.warnings) log({ event: 'config_warning', level: 'warn', message });
     if (configFile !== undefined && isRegularFile(configFile)) {
       reload = ConfigReload.open(config, configFile, { host, orchestrator, reloadCapabilities, admit, log });

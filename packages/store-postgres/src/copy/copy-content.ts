@@ -126,6 +126,6 @@ async function refusal(transaction: Transaction, database: PostgresDatabase): Pr
   );
   return new StoreError(
     'store_in_use',
-    `${place}: a broker has used it, and ${held?.messages ?? 0} messages are in it. ${other} ${remove}`,
+    `${place}: it has tables of Signalbox, and ${held?.messages ?? 0} messages are in it. ${other} ${remove}`,
   );
 }
