@@ -44,6 +44,19 @@ describe.skipIf(serverUrl === undefined)('A journal on PostgreSQL', () => {
     await expect(b.start(call('r'), seenByB)).rejects.toMatchObject({ code: 'journal_started_elsewhere' });
   });
 
+  test('keeps all replies that end at once, also if they are too large for one transaction', async () => {
+    await using t = await journalSchema();
+    await using journal = await t.open();
+    const reply = JSON.stringify({ text: 'x'.repeat(20 * 1024 * 1024) });
+    const ids = ['a', 'b', 'c', 'd'];
+    await Promise.all(ids.map((id) => journal.start(call(id))));
+    await Promise.all(ids.map((id) => journal.finish({ agent: 'rosa', requestId: id }, { ...end, reply })));
+    for (const requestId of ids) {
+      const kept = await journal.find({ agent: 'rosa', requestId });
+      expect(kept?.end?.reply?.length).toBe(reply.length);
+    }
+  });
+
   test('of many calls that two orchestrators start at once, each is started by one', async () => {
     await using t = await journalSchema();
     const journals = [await t.open(), await t.open()];

@@ -13,13 +13,16 @@ export interface WriteKind {
 interface QueuedWrite {
   kind: number;
   key: string;
-  row: object;
+  /** The row as a JSON object. */
+  json: string;
   resolve: (isWritten: boolean) => void;
   reject: (error: unknown) => void;
 }
 
 /** The most writes of one transaction. */
 const maxBatch = 500;
+/** The most characters of the rows of one transaction. A row that is larger goes alone. PostgreSQL takes a gigabyte in one value. */
+const maxBatchLength = 64 * 1024 * 1024;
 
 /**
  * Gathers writes while a transaction is under way, so that all of them share the next one. Writes of one key are never in one batch in
@@ -39,7 +42,7 @@ export class WriteQueue {
   /** Queues a row of a kind. Resolves when it is on disk; with false if the statement did not write it. */
   add(kind: number, key: string, row: object): Promise<boolean> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ kind, key, row, resolve, reject });
+      this.#waiting.push({ kind, key, json: JSON.stringify(row), resolve, reject });
       this.#writing ??= this.#writeAll();
     });
   }
@@ -59,8 +62,11 @@ export class WriteQueue {
   #nextBatch(): QueuedWrite[] {
     const last = new Map<string, number>();
     let end = 0;
-    for (const { key, kind } of this.#waiting) {
-      if (end === maxBatch || kind <= (last.get(key) ?? -1)) break;
+    let length = 0;
+    for (const { key, kind, json } of this.#waiting) {
+      length += json.length;
+      const isFull = end === maxBatch || (end > 0 && length > maxBatchLength);
+      if (isFull || kind <= (last.get(key) ?? -1)) break;
       last.set(key, kind);
       end++;
     }
@@ -74,7 +80,7 @@ export class WriteQueue {
         for (const [number, { statement, answers: doesAnswer, behind = [] }] of this.#kinds.entries()) {
           const writes = batch.filter(({ kind }) => kind === number);
           if (writes.length === 0) continue;
-          const values = [JSON.stringify(writes.map(({ row }, n) => ({ ...row, n })))];
+          const values = [`[${writes.map(numbered).join()}]`];
           if (doesAnswer) {
             const rows = transaction.query<{ n: number }>(statement, values);
             answers.push(rows.then((written) => missing(writes, written)));
@@ -89,6 +95,11 @@ export class WriteQueue {
       for (const { reject } of batch) reject(error);
     }
   }
+}
+
+/** Returns the row of a write as JSON, with its number. */
+function numbered({ json }: QueuedWrite, n: number): string {
+  return `{"n":${n},${json.slice(1)}`;
 }
 
 function missing(writes: readonly QueuedWrite[], written: readonly { n: number }[]): QueuedWrite[] {
