@@ -31,7 +31,7 @@ const keptOutputChars = 2000;
  * Starts a program and waits until it is ready. It leads its own process group, so that Ctrl-C does not end it before we do, and all its
  * processes end with it. Rejects with {@link NotAvailable} if the program is missing.
  */
-export async function startProgram(options: ProgramOptions): Promise<AsyncDisposable> {
+export async function startProgram(options: ProgramOptions): Promise<AsyncDisposable & { pid: number }> {
   const { command, args, debianPackage, env, cwd, user, port, stopSignal = 'SIGTERM' } = options;
   const child = spawn(command, args, {
     detached: true,
@@ -81,7 +81,7 @@ export async function startProgram(options: ProgramOptions): Promise<AsyncDispos
     await stop();
     throw new Error(`${command} did not start: ${output.trim() || 'it said nothing'}`);
   }
-  return { [Symbol.asyncDispose]: stop };
+  return { pid: child.pid!, [Symbol.asyncDispose]: stop };
 }
 
 /** Runs a program to its end and returns what it printed; rejects with its output if it fails. */

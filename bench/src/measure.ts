@@ -7,6 +7,12 @@ export interface Measurement {
   p99Ms: number;
 }
 
+/** A run as {@link measure} sees it. */
+export interface MeasuredRun extends Measurement {
+  /** The number of all operations, those of the warm-up included. */
+  operations: number;
+}
+
 /**
  * Keeps one operation running in each of `lanes` for `seconds`, and times each. Operations that end in the first tenth are warm-up and are
  * not counted; those that run at the end are waited for and counted, with their time.
@@ -14,17 +20,19 @@ export interface Measurement {
 export async function measure(
   operation: (lane: number) => Promise<unknown>,
   options: { lanes: number; seconds: number },
-): Promise<Measurement> {
+): Promise<MeasuredRun> {
   const start = performance.now();
   const countFrom = start + options.seconds * 100;
   const end = start + options.seconds * 1000;
   const latencies: number[] = [];
+  let operations = 0;
   const run = async (lane: number): Promise<void> => {
     for (;;) {
       const began = performance.now();
       if (began >= end) return;
       await operation(lane);
       const ended = performance.now();
+      operations++;
       if (ended >= countFrom) latencies.push(ended - began);
     }
   };
@@ -34,6 +42,7 @@ export async function measure(
     perSecond: latencies.length / counted,
     p50Ms: quantileOf(latencies, 0.5),
     p99Ms: quantileOf(latencies, 0.99),
+    operations,
   };
 }
 

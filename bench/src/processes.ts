@@ -5,6 +5,7 @@ import { messageOf } from '@signalbox/protocol';
 
 /** A process of the bench that carries out one order at a time. It ends when it is disposed or its parent dies. */
 export interface Child extends AsyncDisposable {
+  pid: number;
   /** The facts that the process reported when it was ready. */
   facts: Record<string, string>;
   /** Rejects if the order failed, took longer than `timeoutMs`, or the process ended. */
@@ -43,6 +44,7 @@ export async function startProcess(script: URL, setup: unknown): Promise<Child> 
   try {
     const facts = (await next(60_000)) as Record<string, string>;
     return {
+      pid: child.pid!,
       facts,
       ask: <T>(order: unknown, timeoutMs: number) => {
         child.send(order as object);

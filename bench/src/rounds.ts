@@ -1,10 +1,16 @@
 import { messageOf } from '@signalbox/protocol';
 import { unlessAborted } from './abortable.ts';
-import type { CallSeries } from './calls/call-series.ts';
+import {
+  type CallMeasurement,
+  type CallSeries,
+  callsOfHttpClient,
+  httpClients,
+} from './calls/call-series.ts';
 import { type Measurement, medianOf } from './measure.ts';
 import { openPeer, type PeerSession } from './peer-session.ts';
 import type { Peer } from './peers/peer.ts';
 import type { CallsReport, MessagesReport, Skipped } from './report/benchmarks.ts';
+import { median } from './statistics.ts';
 import type { Workload } from './workloads.ts';
 
 export interface RoundsOptions {
@@ -74,7 +80,7 @@ export async function runMessages(
   }));
   const tookPart = peers.filter(({ name }) => versions.has(name));
   return {
-    peers: tookPart.map(({ name, title, receiptMeans, how, inOtherCheckout }) => {
+    peers: tookPart.map(({ name, title, receiptMeans, promisesSame, how, inOtherCheckout }) => {
       const version = versions.get(name)!;
       return {
         name,
@@ -82,6 +88,7 @@ export async function runMessages(
         receiptMeans,
         how,
         version,
+        ...(promisesSame && { promisesSame }),
         ...(inOtherCheckout && { earlierOf: inOtherCheckout.name }),
       };
     }),
@@ -90,13 +97,17 @@ export async function runMessages(
   };
 }
 
+/** The most calls in flight that are tried, by what the client speaks. */
+export const manyInFlight = { stdio: 64, http: httpClients * callsOfHttpClient } as const;
+
 export async function runCalls(series: readonly CallSeries[], options: RoundsOptions): Promise<CallsReport> {
   const { rounds, seconds, signal, tell } = options;
   const skipped: Skipped[] = [];
-  const runs = new Runs<{ inFlight: number; one: CallSeries }>();
-  for (const inFlight of [1, 64]) {
+  const runs = new Runs<{ inFlight: number; one: CallSeries }, CallMeasurement>();
+  for (const one of series) runs.add({ inFlight: 1, one });
+  for (const one of series) {
     // A layer's share of the way is read off calls that don't wait for each other.
-    for (const one of series) if (inFlight === 1 || one.part === 'compared') runs.add({ inFlight, one });
+    if (one.part === 'compared') runs.add({ inFlight: manyInFlight[one.over], one });
   }
   for (let round = 1; round <= rounds; round++) {
     for (const [key, measured] of runs.inOrderOf(round)) {
@@ -112,31 +123,39 @@ export async function runCalls(series: readonly CallSeries[], options: RoundsOpt
       }
     }
   }
-  const rows = runs.rows(({ inFlight, one: { name, title, part, earlierOf } }) => {
-    return { name, title, part, inFlight, ...(earlierOf !== undefined && { earlierOf }) };
+  const rows = runs.rows(({ inFlight, one: { name, title, over, part, earlierOf } }, measured) => {
+    const processorUs = medianCosts(measured.map((run) => run.processorUs));
+    return { name, title, over, part, inFlight, processorUs, ...(earlierOf !== undefined && { earlierOf }) };
   });
   return { rows, skipped };
 }
 
+function medianCosts(costs: readonly Record<string, number>[]): Record<string, number> {
+  const names = Object.keys(costs[0] ?? {});
+  return Object.fromEntries(names.map((name) => [name, median(costs.map((cost) => cost[name]!))]));
+}
+
 /** The measurements of each thing that is measured. */
-class Runs<Key> {
-  readonly all = new Map<Key, Measurement[]>();
+class Runs<Key, Run extends Measurement = Measurement> {
+  readonly all = new Map<Key, Run[]>();
 
   add(key: Key): void {
     this.all.set(key, []);
   }
 
   /** All keys in their order, reversed in every second round, so that nothing always follows the same neighbour. */
-  inOrderOf(round: number): [Key, Measurement[]][] {
+  inOrderOf(round: number): [Key, Run[]][] {
     const order = [...this.all];
     return round % 2 === 0 ? order.reverse() : order;
   }
 
   /** Rows of everything that was measured at least once. */
-  rows<Facts>(describe: (key: Key) => Facts): (Facts & Measurement & { rounds: Measurement[] })[] {
+  rows<Facts>(
+    describe: (key: Key, rounds: readonly Run[]) => Facts,
+  ): (Facts & Measurement & { rounds: Run[] })[] {
     return [...this.all]
       .filter(([, rounds]) => rounds.length > 0)
-      .map(([key, rounds]) => ({ ...describe(key), ...medianOf(rounds), rounds }));
+      .map(([key, rounds]) => ({ ...describe(key, rounds), ...medianOf(rounds), rounds }));
   }
 }
 

@@ -1,37 +1,28 @@
-import { Client, StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { connectBroker, requestAddress } from '@signalbox/client';
 import { startMcpHost } from '@signalbox/mcp-host';
 import { McpProxyExecutor } from '@signalbox/worker';
+import type { CallableTool } from './callable-tool.ts';
+import { check } from './raw-answers.ts';
+import { type HttpServer, openRawHttpClients } from './raw-http-client.ts';
+import { openRawStdioClient, type StdioServer } from './raw-stdio-client.ts';
 
 /** The place where a call of the `echo` tool enters the chain of programs that leads to the server. */
 export type CallEntry =
-  | { enters: 'stdio'; tool: string; command: string; args: string[]; env?: Record<string, string> }
-  | { enters: 'http'; tool: string; url: string }
+  | ({ enters: 'stdio' } & StdioServer)
+  | ({ enters: 'http' } & HttpServer)
   | { enters: 'executor'; tool: string; url: string; token: string }
   | { enters: 'host'; server: string }
   /** Calls an agent that answers at once, instead of a tool. */
   | { enters: 'broker'; url: string; token: string };
 
-/** A connected entry. */
-export interface OpenEntry extends AsyncDisposable {
-  /** Makes a call. Rejects unless the answer holds the message. */
-  call(message: string): Promise<void>;
-}
-
 const timeoutMs = 60_000;
 
-export async function openEntry(entry: CallEntry): Promise<OpenEntry> {
+export async function openEntry(entry: CallEntry): Promise<CallableTool> {
   switch (entry.enters) {
-    case 'stdio': {
-      const { command, args, env } = entry;
-      return sdkClient(
-        new StdioClientTransport({ command, args, env: { ...plainEnvironment(), ...env }, stderr: 'ignore' }),
-        entry.tool,
-      );
-    }
+    case 'stdio':
+      return openRawStdioClient(entry);
     case 'http':
-      return sdkClient(new StreamableHTTPClientTransport(new URL(entry.url)), entry.tool);
+      return openRawHttpClients(entry);
     case 'executor': {
       const executor = await McpProxyExecutor.connect({
         url: entry.url,
@@ -40,7 +31,10 @@ export async function openEntry(entry: CallEntry): Promise<OpenEntry> {
       });
       return {
         call: async (message) => {
-          check(message, await executor.execute({ name: entry.tool, arguments: { message } }));
+          check(
+            message,
+            JSON.stringify(await executor.execute({ name: entry.tool, arguments: { message } })),
+          );
         },
         [Symbol.asyncDispose]: () => executor.close(),
       };
@@ -53,7 +47,7 @@ export async function openEntry(entry: CallEntry): Promise<OpenEntry> {
         call: async (message) => {
           const { signal } = new AbortController();
           const options = { signal, timeoutMs, caller: { agent: 'client', role: 'worker' } };
-          check(message, await host.call('mcp_everything__echo', { message }, options));
+          check(message, JSON.stringify(await host.call('mcp_everything__echo', { message }, options)));
         },
         [Symbol.asyncDispose]: () => host.close(),
       };
@@ -68,30 +62,11 @@ export async function openEntry(entry: CallEntry): Promise<OpenEntry> {
         call: async (message) => {
           const body = { op: 'call', tool: 'echo', arguments: { message }, options: {} };
           const outcome = await client.request('server', 'ask', body, { timeoutMs });
-          check(message, outcome.status === 'completed' ? outcome.reply.json : outcome);
+          const answer = outcome.status === 'completed' ? outcome.reply.json : outcome;
+          check(message, JSON.stringify(answer));
         },
         [Symbol.asyncDispose]: () => client.close(),
       };
     }
   }
-}
-
-async function sdkClient(transport: Transport, tool: string): Promise<OpenEntry> {
-  const client = new Client({ name: 'bench', version: '1.0.0' });
-  await client.connect(transport);
-  return {
-    call: async (message) => {
-      check(message, await client.callTool({ name: tool, arguments: { message } }));
-    },
-    [Symbol.asyncDispose]: () => client.close(),
-  };
-}
-
-function check(message: string, answer: unknown): void {
-  const text = JSON.stringify(answer);
-  if (!text.includes(message)) throw new Error(`the call '${message}' was answered with ${text}`);
-}
-
-function plainEnvironment(): Record<string, string> {
-  return { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' };
 }

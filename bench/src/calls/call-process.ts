@@ -6,7 +6,7 @@ import { type CallEntry, openEntry } from './call-entry.ts';
 const entry = await openEntry(setupOf<CallEntry>());
 let numbered = 0;
 // A cached result would answer for a message that was sent before; none is.
-const call = () => entry.call(`message ${numbered++}.`);
+const call = (lane: number) => entry.call(`message ${numbered++}.`, lane);
 serveParent({
   obey: (order) => measure(call, order as { lanes: number; seconds: number }),
   stop: async () => entry[Symbol.asyncDispose](),

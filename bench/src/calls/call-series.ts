@@ -1,29 +1,52 @@
 import { fileURLToPath } from 'node:url';
 import { messageOf } from '@signalbox/protocol';
+import { startFace } from '../agents/face-process.ts';
 import { harnessOf } from '../before.ts';
-import type { Measurement } from '../measure.ts';
+import type { MeasuredRun, Measurement } from '../measure.ts';
 import { startProcess } from '../processes.ts';
 import type { CallEntry } from './call-entry.ts';
-import { binOf, startMcpProxy, startSupergateway, versionOf } from './npm-proxies.ts';
-import { startSignalbox } from './signalbox-stack.ts';
+import {
+  binOf,
+  type HttpProxy,
+  startHttpServer,
+  startMcpProxy,
+  startNaiveHttpProxy,
+  startSupergateway,
+  versionOf,
+} from './npm-proxies.ts';
+import { childrenOf, descendantsOf, type NamedProcesses, processorTimes } from './processor-time.ts';
+import { type SignalboxStack, startSignalbox } from './signalbox-stack.ts';
+
+/** The clients that call over HTTP at once, and the calls that each of them has under way. */
+export const httpClients = 32;
+export const callsOfHttpClient = 4;
+
+/** One run of a way to call a tool. `processorUs`: what one call costs each process, in microseconds of processor time. */
+export interface CallMeasurement extends Measurement {
+  processorUs: Record<string, number>;
+}
 
 /** A way to call a tool that is ready to be measured. */
 export interface CallSeries {
   name: string;
   title: string;
+  /** What the client speaks. A way over HTTP is called by {@link httpClients} clients at once. */
+  over: 'stdio' | 'http';
   /** `compared` stands in the table; a `layer` of ours only tells where the time goes. */
   part: 'compared' | 'layer';
   /** Name of the one that this is an earlier state of. */
   earlierOf?: string;
-  run(order: { lanes: number; seconds: number }): Promise<Measurement>;
+  run(order: { lanes: number; seconds: number }): Promise<CallMeasurement>;
 }
 
-interface Candidate {
-  name: string;
-  title: string;
-  part: CallSeries['part'];
-  earlierOf?: string;
-  entry: () => Promise<CallEntry> | CallEntry;
+interface Candidate extends Omit<CallSeries, 'run'> {
+  open: () => Promise<OpenWay> | OpenWay;
+}
+
+interface OpenWay {
+  entry: CallEntry;
+  /** Names the processes between the client and its answer. `client` is the id of the client's process. */
+  processes: (client: number) => Promise<NamedProcesses>;
 }
 
 const answerTimeoutMs = 60_000;
@@ -37,90 +60,25 @@ export async function openCallSeries(options: {
   const { before, onSkipped } = options;
   await using opened = new AsyncDisposableStack();
   const server = binOf('@modelcontextprotocol/server-everything');
-  const ours = opened.use(await startSignalbox(server, harnessOf(thisCheckout)));
-  const stdio = (args: string[], tool = 'echo', env = {}): CallEntry => ({
-    enters: 'stdio',
-    tool,
-    command: process.execPath,
-    args,
-    env,
-  });
-  const http = ({ url }: { url: string }): CallEntry => ({ enters: 'http', tool: 'echo', url });
-  const worker = (root: URL, env: Record<string, string>, tool = 'mcp_everything__echo'): CallEntry =>
-    stdio([fileURLToPath(new URL('apps/cli/bin/signalbox.js', root)), 'worker', 'mcp'], tool, env);
-  const { url, token } = ours;
-  const beforeOf = (root: URL): Candidate => ({
-    name: 'signalbox-before',
-    title: 'Signalbox, before',
-    part: 'compared',
-    earlierOf: 'signalbox',
-    entry: async () => worker(root, opened.use(await startSignalbox(server, harnessOf(root))).env),
-  });
-  const candidates: Candidate[] = [
-    { name: 'direct', title: 'direct SDK client', part: 'compared', entry: () => stdio([server]) },
-    {
-      name: 'naive',
-      title: 'naive SDK proxy',
-      part: 'compared',
-      entry: () => stdio([naiveProxy, process.execPath, server]),
-    },
-    {
-      name: 'mcp-proxy',
-      title: `mcp-proxy ${versionOf('mcp-proxy')}, HTTP to stdio`,
-      part: 'compared',
-      entry: async () => http(opened.use(await startMcpProxy(server))),
-    },
-    {
-      name: 'supergateway',
-      title: `supergateway ${versionOf('supergateway')}, HTTP to stdio`,
-      part: 'compared',
-      entry: async () => http(opened.use(await startSupergateway(server))),
-    },
-    {
-      name: 'supergateway-chain',
-      title: `two supergateways, stdio to HTTP to stdio`,
-      part: 'compared',
-      entry: async () => {
-        const gateway = opened.use(await startSupergateway(server));
-        return stdio([binOf('supergateway'), '--streamableHttp', gateway.url, '--logLevel', 'none']);
-      },
-    },
-    {
-      name: 'signalbox',
-      title: 'Signalbox',
-      part: 'compared',
-      entry: () => worker(thisCheckout, ours.env),
-    },
-    ...(before ? [beforeOf(before)] : []),
-    {
-      name: 'signalbox-journaled',
-      title: 'Signalbox, tool that is not safe to repeat',
-      part: 'compared',
-      entry: () => worker(thisCheckout, ours.env, 'mcp_journaled__echo'),
-    },
-    { name: 'host', title: 'MCP host', part: 'layer', entry: () => ({ enters: 'host', server }) },
-    {
-      name: 'broker',
-      title: 'durable request/reply',
-      part: 'layer',
-      entry: () => ({ enters: 'broker', url, token }),
-    },
-    {
-      name: 'executor',
-      title: 'worker library',
-      part: 'layer',
-      entry: () => ({ enters: 'executor', tool: 'mcp_everything__echo', url, token }),
-    },
-  ];
+  const ours = opened.use(await startSignalbox(server, harnessOf(thisCheckout), httpClients));
   const series: CallSeries[] = [];
-  for (const { entry, ...candidate } of candidates) {
+  for (const { open, ...candidate } of candidatesOf({ server, ours, before, opened })) {
     try {
-      const child = opened.use(
-        await startProcess(new URL('./call-process.ts', import.meta.url), await entry()),
-      );
+      const { entry, processes } = await open();
+      const client = opened.use(await startProcess(new URL('./call-process.ts', import.meta.url), entry));
+      const named = [{ name: 'client', pids: [client.pid] }, ...(await processes(client.pid))];
       series.push({
         ...candidate,
-        run: (order) => child.ask<Measurement>(order, order.seconds * 1000 + answerTimeoutMs),
+        run: async (order) => {
+          const earlier = await processorTimes(named);
+          const { operations, ...run } = await client.ask<MeasuredRun>(
+            order,
+            order.seconds * 1000 + answerTimeoutMs,
+          );
+          const later = await processorTimes(named);
+          const spent = [...later].map(([name, time]) => [name, (time - earlier.get(name)!) / operations]);
+          return { ...run, processorUs: Object.fromEntries(spent) };
+        },
       });
     } catch (thrown) {
       onSkipped(candidate.name, messageOf(thrown));
@@ -128,6 +86,201 @@ export async function openCallSeries(options: {
   }
   const resources = opened.move();
   return { series, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+}
+
+function candidatesOf({
+  server,
+  ours,
+  before,
+  opened,
+}: {
+  server: string;
+  ours: SignalboxStack;
+  before: URL | undefined;
+  opened: AsyncDisposableStack;
+}): Candidate[] {
+  const { url, token } = ours;
+  const overStdio = { over: 'stdio', part: 'compared' } as const;
+  const overHttp = { over: 'http', part: 'compared' } as const;
+  const layer = { over: 'stdio', part: 'layer' } as const;
+  return [
+    {
+      name: 'direct',
+      title: 'direct to the server',
+      ...overStdio,
+      open: () => ({ entry: stdio([server]), processes: namedChildren('server') }),
+    },
+    {
+      name: 'naive',
+      title: 'naive SDK proxy',
+      ...overStdio,
+      open: () => ({
+        entry: stdio([naiveProxy, process.execPath, server]),
+        processes: namedChildren('proxy', 'server'),
+      }),
+    },
+    {
+      name: 'supergateway-chain',
+      title: 'two supergateways, stdio to HTTP to stdio',
+      ...overStdio,
+      open: async () => {
+        const gateway = opened.use(await startSupergateway(server));
+        const args = ['--streamableHttp', gateway.url, '--logLevel', 'none'];
+        return { entry: stdio([binOf('supergateway'), ...args]), processes: async () => [] };
+      },
+    },
+    { name: 'signalbox', title: 'Signalbox', ...overStdio, open: () => worker(thisCheckout, ours) },
+    ...(before
+      ? [
+          {
+            name: 'signalbox-before',
+            title: 'Signalbox, before',
+            ...overStdio,
+            earlierOf: 'signalbox',
+            open: async () =>
+              worker(before, opened.use(await startSignalbox(server, harnessOf(before), httpClients))),
+          },
+        ]
+      : []),
+    {
+      name: 'signalbox-journaled',
+      title: 'Signalbox, tool that is not safe to repeat',
+      ...overStdio,
+      open: () => worker(thisCheckout, ours, journaledTool),
+    },
+    {
+      name: 'signalbox-shim',
+      title: 'Signalbox, a shim and a shared face',
+      ...overStdio,
+      open: async () => {
+        const socket = `${ours.home}/face.sock`;
+        const face = opened.use(await startFace(['face', '--socket', socket], { SIGNALBOX_URL: url }));
+        const way = worker(thisCheckout, { ...ours, env: { ...ours.env, SIGNALBOX_FACE: socket } });
+        return {
+          ...way,
+          processes: async (client) => [
+            { name: 'shim', pids: await childrenOf(client) },
+            { name: 'face', pids: [face.pid] },
+            ...(await behindTheFace(ours)),
+          ],
+        };
+      },
+    },
+    {
+      name: 'direct-http',
+      title: 'direct to the server',
+      ...overHttp,
+      open: async () => http(opened.use(await startHttpServer(server)), 'server'),
+    },
+    {
+      name: 'naive-http',
+      title: 'naive SDK proxy, HTTP to stdio',
+      ...overHttp,
+      open: async () => http(opened.use(await startNaiveHttpProxy(server)), 'proxy'),
+    },
+    {
+      name: 'mcp-proxy',
+      title: `mcp-proxy ${versionOf('mcp-proxy')}, HTTP to stdio`,
+      ...overHttp,
+      open: async () => http(opened.use(await startMcpProxy(server)), 'proxy'),
+    },
+    {
+      name: 'supergateway',
+      title: `supergateway ${versionOf('supergateway')}, HTTP to stdio`,
+      ...overHttp,
+      open: async () => http(opened.use(await startSupergateway(server)), 'proxy'),
+    },
+    ...[
+      { name: 'signalbox-http', title: 'Signalbox', tool: safeTool },
+      {
+        name: 'signalbox-http-journaled',
+        title: 'Signalbox, tool that is not safe to repeat',
+        tool: journaledTool,
+      },
+    ].map(({ tool, ...naming }) => ({
+      ...naming,
+      ...overHttp,
+      open: async () => {
+        const face = opened.use(
+          await startFace(['mcp', '--http', '127.0.0.1:0'], { SIGNALBOX_URL: url }, 'stderr'),
+        );
+        const tokens = ours.workerTokens;
+        return {
+          entry: { enters: 'http' as const, tool, url: `${face.ready.url}`, clients: httpClients, tokens },
+          processes: async () => [{ name: 'face', pids: [face.pid] }, ...(await behindTheFace(ours))],
+        };
+      },
+    })),
+    {
+      name: 'host',
+      title: 'MCP host',
+      ...layer,
+      open: () => ({ entry: { enters: 'host', server }, processes: async () => [] }),
+    },
+    {
+      name: 'broker',
+      title: 'durable request/reply',
+      ...layer,
+      open: () => ({ entry: { enters: 'broker', url, token }, processes: async () => [] }),
+    },
+    {
+      name: 'executor',
+      title: 'worker library',
+      ...layer,
+      open: () => ({ entry: { enters: 'executor', tool: safeTool, url, token }, processes: async () => [] }),
+    },
+  ];
+}
+
+const safeTool = 'mcp_everything__echo';
+const journaledTool = 'mcp_journaled__echo';
+
+function stdio(args: string[], { tool = 'echo', env = {} } = {}): CallEntry {
+  const inherited = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' };
+  return { enters: 'stdio', tool, command: process.execPath, args, env: { ...inherited, ...env } };
+}
+
+function http({ url, pid }: HttpProxy, name: 'server' | 'proxy'): OpenWay {
+  return {
+    entry: { enters: 'http', tool: 'echo', url, clients: httpClients },
+    processes: async () => [
+      { name, pids: [pid] },
+      ...(name === 'proxy' ? [{ name: 'server', pids: await descendantsOf(pid) }] : []),
+    ],
+  };
+}
+
+/** A face over stdio of the checkout in `root`, as the command starts it. */
+function worker(root: URL, stack: SignalboxStack, tool = safeTool): OpenWay {
+  const command = fileURLToPath(new URL('apps/cli/bin/signalbox.js', root));
+  return {
+    entry: stdio([command, 'worker', 'mcp'], { tool, env: stack.env }),
+    processes: async (client) => [
+      { name: 'face', pids: await childrenOf(client) },
+      ...(await behindTheFace(stack)),
+    ],
+  };
+}
+
+async function behindTheFace({ brokerPid, orchestratorPid }: SignalboxStack): Promise<NamedProcesses> {
+  return [
+    { name: 'broker', pids: [brokerPid] },
+    { name: 'orchestrator', pids: [orchestratorPid] },
+    { name: 'server', pids: await childrenOf(orchestratorPid) },
+  ];
+}
+
+/** Names the child of the client's process, its child, and so on. */
+function namedChildren(...names: string[]): OpenWay['processes'] {
+  return async (client) => {
+    const named: { name: string; pids: readonly number[] }[] = [];
+    let pids: readonly number[] = [client];
+    for (const name of names) {
+      pids = (await Promise.all(pids.map(childrenOf))).flat();
+      named.push({ name, pids });
+    }
+    return named;
+  };
 }
 
 const naiveProxy = fileURLToPath(new URL('./naive-proxy.ts', import.meta.url));

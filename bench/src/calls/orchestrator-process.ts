@@ -20,7 +20,7 @@ const orchestrator = await startOrchestrator({
   host,
   journal,
   repeat: { never: ['mcp_journaled__*'] },
-  concurrency: { global: 64, perServer: 64, perWorker: 64 },
+  concurrency: { global: 128, perServer: 128, perWorker: 128 },
 });
 await host.inventory();
 serveParent({

@@ -33,8 +33,12 @@ export interface MessageRow extends Row {
 export interface CallRow extends Row {
   name: string;
   title: string;
+  over: 'stdio' | 'http';
   part: 'compared' | 'layer';
+  /** 1, or as many as are tried at once over stdio or over HTTP. */
   inFlight: number;
+  /** What one call costs each process, in microseconds of processor time. */
+  processorUs: Record<string, number>;
   /** The name of the way that this one is an earlier state of. */
   earlierOf?: string;
 }
@@ -43,6 +47,8 @@ export interface PeerFacts {
   name: string;
   title: string;
   receiptMeans: Peer['receiptMeans'];
+  /** See `Peer.promisesSame`. */
+  promisesSame?: boolean;
   how: string;
   version: string;
   /** The name of the peer that this one is an earlier state of. */

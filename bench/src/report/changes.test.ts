@@ -46,7 +46,8 @@ describe('changes', () => {
 
   it('hold proxied calls too, each number in flight by itself', ({ expect }) => {
     const row = (name: string, inFlight: number, rate: number): CallRow => {
-      return { name, title: '', part: 'compared', inFlight, ...figures([rate]) };
+      const kind = { title: '', over: 'stdio', part: 'compared', processorUs: {} } as const;
+      return { name, ...kind, inFlight, ...figures([rate]) };
     };
     const rows = [
       row('signalbox', 1, 30),

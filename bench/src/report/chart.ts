@@ -72,19 +72,20 @@ function messagePanels(report: MessagesReport | undefined): Panel[] {
 
 function callPanels(report: CallsReport | undefined): Panel[] {
   if (!report) return [];
-  const bars = report.rows
-    .filter(({ part, inFlight }) => part === 'compared' && inFlight === 1)
-    .map(({ name, title, p50Ms }) => {
-      const isOurs = name.startsWith('signalbox');
-      return { label: title, value: p50Ms, isOurs, isFsynced: isOurs };
-    });
-  return [
-    {
-      title: 'MCP tools/call, 1 in flight: median latency (less is better)',
-      unit: 'ms',
-      bars: bars.sort((a, b) => a.value - b.value),
-    },
-  ];
+  const bars = (over: 'stdio' | 'http'): Bar[] =>
+    report.rows
+      .filter((row) => row.part === 'compared' && row.inFlight === 1 && row.over === over)
+      .map(({ name, title, p50Ms }) => {
+        const isOurs = name.startsWith('signalbox');
+        return { label: title, value: p50Ms, isOurs, isFsynced: isOurs };
+      })
+      .sort((a, b) => a.value - b.value);
+  const panel = (over: 'stdio' | 'http', words: string): Panel => ({
+    title: `MCP tools/call over ${words}, 1 in flight: median latency (less is better)`,
+    unit: 'ms',
+    bars: bars(over),
+  });
+  return [panel('stdio', 'stdio'), panel('http', 'HTTP')];
 }
 
 function drawPanel({ title, unit, bars }: Panel, top: number): string {

@@ -1,5 +1,5 @@
 import type { CallsReport, MessagesReport } from './benchmarks.ts';
-import { callTable, hopTable, messageTables, ratioTable } from './tables.ts';
+import { callTables, hopTable, messageTables, processorTable, ratioTable } from './tables.ts';
 
 export function messageSection(report: MessagesReport): string {
   const ratios = ratioTable(report);
@@ -33,17 +33,25 @@ ${report.peers.map(({ title, version, how }) => `- **${title}** (${version}): ${
 
 export function callSection(report: CallsReport): string {
   const hops = hopTable(report);
+  const costs = processorTable(report);
   const parts = [
-    `The \`echo\` of \`@modelcontextprotocol/server-everything\` over stdio, called by the official SDK client in a process of its own. *Direct*: no proxy.
-*Naive*: the least proxy the SDK allows, one process that keeps nothing. The proxies from npm offer a stdio server over HTTP, so the client speaks
-HTTP to them; the chain of two speaks stdio on both ends, as Signalbox does. *Signalbox*: worker face → broker → orchestrator → server, each request
-and each result stored, and fsynced before its receipt; *not safe to repeat*: the orchestrator fsyncs its journal too before the call starts. Its limits on concurrent calls
-are 64 here. *Adds*: to the direct client's median.`,
-    callTable(report),
+    `The \`echo\` of \`@modelcontextprotocol/server-everything\`, called by clients in a process of their own that do as little as they can. Over stdio one
+client has 1 or 64 calls in flight; over HTTP 32 clients, each with a session of its own, have 4 each. *Direct*: no proxy. *Naive*: the least proxy
+the SDK allows, one process that keeps nothing and asks for no token. The proxies from npm offer a stdio server over HTTP, so that a chain of two
+speaks stdio on both ends. *Signalbox*: face → broker → orchestrator → server over stdio, each request and each result stored, and fsynced before its
+receipt; *not safe to repeat*: the orchestrator fsyncs its journal too before the call starts. Over HTTP each client is an agent with its own token.
+The orchestrator's limits on concurrent calls are 128 here. The server over HTTP runs in one process, with the SDK of its own package.`,
+    callTables(report),
+    costs &&
+      `### What a call costs the processors
+
+Microseconds of processor time of one call, all threads of a process together, with many calls in flight.
+
+${costs}`,
     hops &&
       `### Where the time of one call goes
 
-The same call, entering further and further out. Differences of medians, so a small one may come out negative.
+The same call over stdio, 1 in flight, entering further and further out. Differences of medians, so a small one may come out negative.
 
 ${hops}`,
   ];

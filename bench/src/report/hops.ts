@@ -17,7 +17,7 @@ export function hopsOf({ rows }: CallsReport): Hop[] {
   const [direct, host, broker] = [p50('direct'), p50('host'), p50('broker')];
   const [executor, whole] = [p50('executor'), p50('signalbox')];
   const hops = [
-    { hop: 'server, over stdio', addsMs: direct, measuredAs: 'the direct SDK client' },
+    { hop: 'server, over stdio', addsMs: direct, measuredAs: 'the direct client' },
     {
       hop: 'MCP host',
       addsMs: host - direct,
@@ -36,7 +36,7 @@ export function hopsOf({ rows }: CallsReport): Hop[] {
     {
       hop: 'worker face',
       addsMs: whole - executor,
-      measuredAs: '`signalbox worker mcp` called by the SDK client over stdio, less the executor',
+      measuredAs: '`signalbox worker mcp` called over stdio, less the executor',
     },
     { hop: '**whole call**', addsMs: whole, measuredAs: 'the row of Signalbox above' },
   ];

@@ -1,7 +1,7 @@
 import type { Benchmarks, Skipped } from './benchmarks.ts';
 import { fleetTables } from './fleet-tables.ts';
 import { growthTables } from './growth-tables.ts';
-import { callTable, hopTable, messageTables } from './tables.ts';
+import { callTables, hopTable, messageTables, processorTable } from './tables.ts';
 import { targetsOf, targetTable } from './targets.ts';
 
 /** The figures of what was measured, without the words of the page. */
@@ -10,7 +10,7 @@ export function onScreen(measured: Omit<Benchmarks, 'changes'>): string {
   const targets = targetsOf(measured);
   const parts = [
     messages && messageTables(messages),
-    calls && `### Proxied calls\n\n${callTable(calls)}\n\n${hopTable(calls)}`,
+    calls && [callTables(calls), processorTable(calls), hopTable(calls)].filter((part) => part).join('\n\n'),
     growth && growthTables(growth),
     fleet && fleetTables(fleet),
     postgres && messageTables(postgres),

@@ -50,22 +50,47 @@ export function ratioTable(report: MessagesReport): string {
   return table(['peer', 'ack means', ...columns.map(({ head }) => head)], rows, 2);
 }
 
-/** Returns a table of proxied calls, each way compared with the naive proxy. */
-export function callTable(report: CallsReport): string {
-  const rows = report.rows.filter(({ part }) => part === 'compared');
-  const names = [...new Set(rows.map(({ name }) => name))];
+/** Returns a table of proxied calls for each thing that a client may speak, each way compared with the naive proxy. */
+export function callTables(report: CallsReport): string {
+  const over = { stdio: 'naive', http: 'naive-http' } as const;
+  return Object.entries(over)
+    .map(([speaks, naive]) => callTable(report, speaks as keyof typeof over, naive))
+    .filter((text) => text !== '')
+    .join('\n\n');
+}
+
+const spoken = { stdio: 'Over stdio', http: 'Over HTTP' } as const;
+
+function callTable(report: CallsReport, over: CallRow['over'], naive: string): string {
+  const rows = report.rows.filter((row) => row.part === 'compared' && row.over === over);
+  const many = rows.find(({ inFlight }) => inFlight > 1)?.inFlight;
+  if (many === undefined) return '';
   const of = (name: string, inFlight: number): CallRow | undefined =>
     rows.find((row) => row.name === name && row.inFlight === inFlight);
-  const lines = names.map((name) => {
-    const [one, many] = [of(name, 1), of(name, 64)];
-    const added = one && of('direct', 1) ? (one.p50Ms - of('direct', 1)!.p50Ms).toFixed(2) : '';
-    const times = one && of('naive', 1) ? `${(one.p50Ms / of('naive', 1)!.p50Ms).toFixed(1)}×` : '';
-    const share =
-      many && of('naive', 64) ? `${(many.perSecond / of('naive', 64)!.perSecond).toFixed(2)}×` : '';
-    return [(one ?? many)!.title, ...figures(one), added, times, ...figures(many), share];
+  const lines = [...new Set(rows.map(({ name }) => name))].map((name) => {
+    const [one, all] = [of(name, 1), of(name, many)];
+    const times = one && of(naive, 1) ? `${(one.p50Ms / of(naive, 1)!.p50Ms).toFixed(1)}×` : '';
+    const share = all && of(naive, many) ? `${(all.perSecond / of(naive, many)!.perSecond).toFixed(2)}×` : '';
+    return [(one ?? all)!.title, ...figures(one), times, ...figures(all), share];
   });
-  const heads = ['1 in flight: per s', 'p50 ms', 'p99 ms', 'adds ms', 'naive p50', '64 in flight: per s'];
-  return table(['way', ...heads, 'p50 ms', 'p99 ms', 'naive per s'], lines, 1);
+  const heads = ['1 in flight: per s', 'p50 ms', 'p99 ms', 'naive p50', `${many} in flight: per s`];
+  return `### ${spoken[over]}\n\n${table(['way', ...heads, 'p50 ms', 'p99 ms', 'naive per s'], lines, 1)}`;
+}
+
+/** Returns a table of the processor time that a call costs each process when many are in flight; empty if none was measured. */
+export function processorTable(report: CallsReport): string {
+  const rows = report.rows.filter(
+    ({ part, inFlight, processorUs }) => part === 'compared' && inFlight > 1 && 'server' in processorUs,
+  );
+  const order = ['client', 'shim', 'proxy', 'face', 'broker', 'orchestrator', 'server'];
+  const names = order.filter((name) => rows.some(({ processorUs }) => name in processorUs));
+  const lines = rows.map(({ title, over, processorUs }) => {
+    const costs = names.map((name) => processorUs[name]);
+    const sum = costs.reduce<number>((all, cost) => all + (cost ?? 0), 0);
+    const way = over === 'http' && !title.includes('HTTP') ? `${title}, HTTP` : title;
+    return [way, ...costs.map((cost) => cost?.toFixed(0) ?? ''), sum.toFixed(0)];
+  });
+  return rows.length === 0 ? '' : table(['way', ...names, 'in all'], lines, 1);
 }
 
 export function hopTable(report: CallsReport): string {

@@ -27,7 +27,11 @@ function messages(figures: Record<string, Record<string, [perSecond: number, p50
 
 function calls(figures: [name: string, inFlight: number, perSecond: number, p50Ms: number][]) {
   const rows = figures.map(([name, inFlight, perSecond, p50Ms]): CallRow => {
-    return { name, title: name, part: 'compared', inFlight, perSecond, p50Ms, p99Ms: 0, rounds: [] };
+    const over = name.endsWith('-http') || name === 'mcp-proxy' ? 'http' : 'stdio';
+    return {
+      ...{ name, title: name, over, part: 'compared', inFlight, processorUs: {} },
+      ...{ perSecond, p50Ms, p99Ms: 0, rounds: [] },
+    };
   });
   return { calls: { ...circumstances, rows, skipped: [] } };
 }
@@ -88,16 +92,40 @@ describe('targets', () => {
     expect(targetTable([row!])).toContain('| ≥ 1× | 0.90× | **missed** by 10 % |');
   });
 
-  it('compare proxied calls with the naive proxy: latency at 1 in flight, rate at 64', ({ expect }) => {
+  it('compare enqueue also with the best of those that promise the same', ({ expect }) => {
+    const enqueue = (perSecond: number) => ({ 'enqueue/64/300B': [perSecond, 1] as [number, number] });
+    const figures = messages({ full: enqueue(90), redis: enqueue(100), 'redis-dedupe': enqueue(60) });
+    figures.messages.peers.find(({ name }) => name === 'redis-dedupe')!.promisesSame = true;
+    expect(told(figures)).toEqual([
+      ['≥ 1×', '0.90×', false],
+      ['≥ 1×', '1.50×', true],
+    ]);
+  });
+
+  it('compare proxied calls with the naive proxy and with each other: latency at 1 in flight, rate at many', ({
+    expect,
+  }) => {
     const figures = calls([
       ['naive', 1, 1, 0.5],
       ['naive', 64, 1000, 1],
       ['signalbox', 1, 1, 2.5],
       ['signalbox', 64, 1000, 1],
+      ['signalbox-journaled', 1, 1, 3],
+      ['signalbox-shim', 1, 1, 2.55],
+      ['naive-http', 1, 1, 1],
+      ['naive-http', 128, 500, 1],
+      ['mcp-proxy', 1, 1, 2],
+      ['signalbox-http', 1, 1, 3],
+      ['signalbox-http', 128, 600, 1],
     ]);
     expect(told(figures)).toEqual([
-      ['≤ 4×', '5.00×', false],
-      ['≥ 1×', '1.00×', true],
+      ['≤ 3×', '5.00×', false],
+      ['≥ 0.8×', '1.00×', true],
+      ['≤ 1.4×', '1.20×', true],
+      ['≤ 0.1 ms', '0.05 ms', true],
+      ['≤ 2.5×', '3.00×', false],
+      ['≤ 1×', '1.50×', false],
+      ['≥ 1×', '1.20×', true],
     ]);
   });
 

@@ -1,7 +1,14 @@
 import type { FairnessRow } from '../fleet/fleet-report.ts';
 import type { Cost, Ladder } from '../growth/growth-report.ts';
 import { ownNames } from '../peers/signalbox.ts';
-import type { Benchmarks, CallsReport, MessageRow, MessagesReport } from './benchmarks.ts';
+import type {
+  Benchmarks,
+  CallRow,
+  CallsReport,
+  MessageRow,
+  MessagesReport,
+  PeerFacts,
+} from './benchmarks.ts';
 import { table } from './table.ts';
 
 /** A target and the figure that was measured. */
@@ -82,45 +89,82 @@ function ofMessages({ peers, rows }: MessagesReport): TargetRow[] {
           ),
         ];
   };
-  const enqueue = 'enqueue/64/300B';
-  const ours = find(enqueue, 'full');
-  const best = peers
-    .filter(({ name, earlierOf }) => !ownNames.includes(name) && !earlierOf)
-    .map(({ name, title }) => ({ title, perSecond: find(enqueue, name)?.perSecond ?? 0 }))
-    .sort((a, b) => b.perSecond - a.perSecond)[0];
+  const enqueue = (what: string, isMeant: (peer: PeerFacts) => boolean): TargetRow[] => {
+    const ours = find('enqueue/64/300B', 'full');
+    const best = peers
+      .filter((peer) => !ownNames.includes(peer.name) && !peer.earlierOf && isMeant(peer))
+      .map(({ name, title }) => ({ title, perSecond: find('enqueue/64/300B', name)?.perSecond ?? 0 }))
+      .sort((a, b) => b.perSecond - a.perSecond)[0];
+    if (!ours || !best || best.perSecond === 0) return [];
+    const rate = `enqueue, 64 in flight: times the rate of the best other${what}, ${best.title}`;
+    return [judged(rate, '≥', 1, ours.perSecond / best.perSecond, times)];
+  };
   return [
     ...against('redis-everysec', 'request/64/300B', 'perSecond', 1.3),
     ...against('redis-always', 'request/64/300B', 'perSecond', 2),
+    ...against('redis-everysec-dedupe', 'request/64/300B', 'perSecond', 2),
+    ...against('redis-always-dedupe', 'request/64/300B', 'perSecond', 2),
     ...against('redis-always', 'request/1/300B', 'p50Ms', 0.6),
     ...against('nats', 'request/1/300B', 'p50Ms', 1.2),
-    ...(ours && best && best.perSecond > 0
-      ? [
-          judged(
-            `enqueue, 64 in flight: times the rate of the best other, ${best.title}`,
-            '≥',
-            1,
-            ours.perSecond / best.perSecond,
-            times,
-          ),
-        ]
-      : []),
+    ...enqueue('', () => true),
+    ...enqueue(' with the same promise', ({ promisesSame }) => promisesSame === true),
   ];
 }
 
 function ofCalls({ rows }: CallsReport): TargetRow[] {
-  const ratio = (inFlight: number, of: 'perSecond' | 'p50Ms'): number => {
-    const [ours, naive] = ['signalbox', 'naive'].map((name) =>
-      rows.find((row) => row.name === name && row.inFlight === inFlight),
-    );
-    return ours && naive ? ours[of] / naive[of] : Number.NaN;
-  };
+  const find = (name: string, isMany: boolean): CallRow | undefined =>
+    rows.find((row) => row.name === name && row.inFlight > 1 === isMany);
+  const p50 = (name: string): number => find(name, false)?.p50Ms ?? Number.NaN;
+  const rate = (name: string): number => find(name, true)?.perSecond ?? Number.NaN;
+  const at = (name: string): string => `${find(name, true)?.inFlight} in flight`;
   return [
-    judged('tools/call, 1 in flight: times the p50 of the naive proxy', '≤', 4, ratio(1, 'p50Ms'), times),
     judged(
-      'tools/call, 64 in flight: times the rate of the naive proxy',
+      'tools/call over stdio, 1 in flight: times the p50 of the naive proxy',
+      '≤',
+      3,
+      p50('signalbox') / p50('naive'),
+      times,
+    ),
+    judged(
+      `tools/call over stdio, ${at('signalbox')}: times the rate of the naive proxy`,
+      '≥',
+      0.8,
+      rate('signalbox') / rate('naive'),
+      times,
+    ),
+    judged(
+      'tools/call, not safe to repeat, 1 in flight: times the p50 of a safe one',
+      '≤',
+      1.4,
+      p50('signalbox-journaled') / p50('signalbox'),
+      times,
+    ),
+    judged(
+      'tools/call through a shim, 1 in flight: added to the p50',
+      '≤',
+      0.1,
+      p50('signalbox-shim') - p50('signalbox'),
+      { sign: ' ms', digits: 2 },
+    ),
+    judged(
+      'tools/call over HTTP, 1 in flight: times the p50 of the naive proxy',
+      '≤',
+      2.5,
+      p50('signalbox-http') / p50('naive-http'),
+      times,
+    ),
+    judged(
+      'tools/call over HTTP, 1 in flight: times the p50 of mcp-proxy',
+      '≤',
+      1,
+      p50('signalbox-http') / p50('mcp-proxy'),
+      times,
+    ),
+    judged(
+      `tools/call over HTTP, ${at('signalbox-http')}: times the rate of the naive proxy`,
       '≥',
       1,
-      ratio(64, 'perSecond'),
+      rate('signalbox-http') / rate('naive-http'),
       times,
     ),
   ].filter(({ by }) => Number.isFinite(by));
