@@ -19,6 +19,8 @@ export function peersBeside(before?: URL): readonly Peer[] {
     signalboxOnPostgres(2),
     redisStreams('everysec'),
     redisStreams('always'),
+    redisStreams('everysec', { dedupe: true }),
+    redisStreams('always', { dedupe: true }),
     natsJetStream('default'),
     natsJetStream('always'),
     rabbitMq,

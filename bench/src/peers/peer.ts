@@ -14,6 +14,8 @@ export interface Peer {
   title: string;
   /** The durability of a message that the broker has confirmed; `written` survives only the death of the process. */
   receiptMeans: 'fsynced' | 'written';
+  /** True if a confirmed message is on disk, and one that is sent again under its id is stored once: what our broker promises. */
+  promisesSame?: boolean;
   /** The way in which the peer is used here, for the document. */
   how: string;
   /** Starts the peer's servers, with their data in `dir`. Rejects with `NotAvailable` if it cannot take part. */

@@ -17,6 +17,7 @@ export const postgresKeeping: Peer = {
   name: 'postgres-keeping',
   title: 'PostgreSQL, the same with ids, caps and what was settled',
   receiptMeans: 'fsynced',
+  promisesSame: true,
   how: 'as `postgres`, and with our promise: a unique index on (inbox, sender, id), also of what was settled, a row with a cap for each inbox, and the metadata of settled messages kept; one statement for each batch',
   start: startPostgresServer,
   sides: async () =>

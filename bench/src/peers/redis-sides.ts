@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import type { Body, PeerSides } from './peer.ts';
+import type { Body, Facts, PeerSides } from './peer.ts';
 import { Replies } from './replies.ts';
 
 const group = 'consumers';
@@ -18,18 +18,21 @@ export const redisSides: PeerSides = {
   },
 
   // A blocking read holds its connection, so a client has two. The other sends the commands of one turn together.
-  async openClient({ url }, id) {
+  async openClient(facts, id) {
+    const { url } = facts;
     const redis = connect(url, { enableAutoPipelining: true });
+    const add = adderOf(redis, facts);
     const reader = connect(url);
     const replies = new Replies();
     const stream = `replies:${id}`;
     const open = { is: true };
     void readReplies(reader, redis, stream, replies, open);
     return {
-      enqueue: (to, body) => redis.xadd(to, '*', 'body', JSON.stringify(body)),
+      enqueue: (to, body) => add(to, `${id}:${body.n}`, 'body', JSON.stringify(body)),
       request: async (body) => {
         const reply = replies.wait(body.n);
-        await redis.xadd('requests', '*', 'body', JSON.stringify(body), 'reply', stream);
+        const sent = `${id}:${body.n}`;
+        await add('requests', sent, 'body', JSON.stringify(body), 'reply', stream, 'id', sent);
         return reply;
       },
       [Symbol.asyncDispose]: async () => {
@@ -41,8 +44,10 @@ export const redisSides: PeerSides = {
     };
   },
 
-  async openConsumer({ url }, onAcked) {
+  async openConsumer(facts, onAcked) {
+    const { url } = facts;
     const redis = connect(url, { enableAutoPipelining: true });
+    const add = adderOf(redis, facts);
     const [requests, sink] = [connect(url), connect(url)];
     const open = { is: true };
     const settle = (stream: string, ids: string[]): Promise<unknown>[] => [
@@ -51,7 +56,9 @@ export const redisSides: PeerSides = {
     ];
     void readGroup(requests, 'requests', open, (entries) => {
       // One pipeline: Redis stores the replies before it acks.
-      const replied = entries.map(([, [, body, , reply]]) => redis.xadd(reply!, '*', 'body', echo(body!)));
+      const replied = entries.map(([, [, body, , reply, , id]]) =>
+        add(reply!, `re:${id}`, 'body', echo(body!)),
+      );
       return Promise.all([...replied, ...settle('requests', idsOf(entries))]);
     });
     void readGroup(sink, 'sink', open, async (entries) => {
@@ -70,6 +77,9 @@ export const redisSides: PeerSides = {
   async tidy({ url }) {
     const redis = connect(url);
     await redis.del('pile');
+    for await (const keys of redis.scanStream({ match: `${idPrefix}*`, count: 10_000 })) {
+      if (keys.length > 0) await redis.unlink(...(keys as string[]));
+    }
     const fact = async (name: string): Promise<number> =>
       Number((await redis.info('persistence')).match(new RegExp(`${name}:(\\d+)`))?.[1]);
     if ((await fact('aof_current_size')) > rewriteAboveBytes) {
@@ -89,6 +99,26 @@ function connect(url: string, options: { enableAutoPipelining?: boolean } = {}):
   });
   return redis;
 }
+
+/** Stores an entry in a stream. `id` identifies it among all that its sender sends again. */
+type Add = (stream: string, id: string, ...fields: string[]) => Promise<unknown>;
+
+/** Returns the way in which entries are stored: always, or only if their id is not known. */
+function adderOf(redis: Redis, facts: Facts): Add {
+  if (!facts.dedupe) return (stream, _id, ...fields) => redis.xadd(stream, '*', ...fields);
+  redis.defineCommand('addOnce', { numberOfKeys: 2, lua: addOnce });
+  const command = redis as Redis & { addOnce(...args: string[]): Promise<unknown> };
+  return (stream, id, ...fields) => command.addOnce(stream, idPrefix + id, ...fields);
+}
+
+const idPrefix = 'id:';
+const rememberedMs = 600_000;
+const addOnce = `
+if redis.call('SET', KEYS[2], '', 'NX', 'PX', ${rememberedMs}) then
+  return redis.call('XADD', KEYS[1], '*', unpack(ARGV))
+end
+return 'duplicate'
+`;
 
 /** Does what any application does: it reads the JSON and answers with JSON. */
 function echo(body: string): string {

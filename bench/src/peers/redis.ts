@@ -24,19 +24,29 @@ export async function startRedis(
   return Object.assign(server, { port, version: `Redis ${told.match(/v=(\S+)/)?.[1]}` });
 }
 
-/** Redis Streams with consumer groups. */
-export function redisStreams(appendfsync: 'everysec' | 'always'): Peer {
+/**
+ * Redis Streams with consumer groups. With `dedupe`, the script that stores a message or a reply also remembers its id, and stores nothing
+ * for an id that it knows: what a broker has to promise whose clients send again.
+ */
+export function redisStreams(
+  appendfsync: 'everysec' | 'always',
+  { dedupe }: { dedupe: boolean } = { dedupe: false },
+): Peer {
+  const stores = dedupe
+    ? 'a script that sets a key with the id for ten minutes and does the XADD only if there was none, for messages and replies'
+    : 'XADD';
   return {
-    name: `redis-${appendfsync}`,
-    title: `Redis Streams, fsync ${appendfsync === 'always' ? 'always' : 'every second'}`,
+    name: `redis-${appendfsync}${dedupe ? '-dedupe' : ''}`,
+    title: `Redis Streams, fsync ${appendfsync === 'always' ? 'always' : 'every second'}${dedupe ? ', ids stored once' : ''}`,
     receiptMeans: appendfsync === 'always' ? 'fsynced' : 'written',
-    how: 'XADD, XREADGROUP of up to 256, then XACK and XDEL of the batch in one pipeline with the replies, which go to a stream for each client; ioredis with automatic pipelining; the append-only file is rewritten between runs only',
+    promisesSame: dedupe && appendfsync === 'always',
+    how: `${stores}, XREADGROUP of up to 256, then XACK and XDEL of the batch in one pipeline with the replies, which go to a stream for each client; ioredis with automatic pipelining; the append-only file is rewritten between runs only`,
     start: async (dir) => {
       const server = await startRedis(dir, appendfsync);
       const { port, version } = server;
       return {
         version,
-        facts: { url: `redis://127.0.0.1:${port}` },
+        facts: { url: `redis://127.0.0.1:${port}`, ...(dedupe && { dedupe: 'yes' }) },
         [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
       };
     },
