@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = join(root, 'node_modules/.cache/packages');
 const bundles = join(folder, 'bundle');
 
-/** What programs of tests load beside our packages, and what the packages look for beside themselves. */
+/** The libraries that programs of tests load beside our packages, or that the packages look for beside themselves. */
 const libraries = ['@modelcontextprotocol/server', '@modelcontextprotocol/server/stdio'];
 const besides = {
   'copy-worker': 'packages/store/src/sqlite/backup/copy-worker.ts',

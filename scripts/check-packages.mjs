@@ -8,8 +8,8 @@ import { parseAst } from 'rolldown/parseAst';
 import { packPackages } from './packing/pack-packages.mjs';
 
 /**
- * Packs every package that can be published, as it is built now, and fails if a tarball lacks a file, holds one that
- * serves nobody, or exports something that Node or TypeScript does not find: node scripts/check-packages.mjs
+ * Packs every package that can be published, as it is built now, and fails if a tarball lacks a file, holds a needless
+ * one, or exports something that Node or TypeScript does not find: node scripts/check-packages.mjs
  */
 const folder = mkdtempSync(join(tmpdir(), 'signalbox-tarballs-'));
 const problems = [];
@@ -45,7 +45,7 @@ function wrongFiles({ files }) {
   ];
 }
 
-/** A package that is not published, or not in this version, could not be installed with the others. */
+/** Lists dependencies on workspaces that are not published, or not in this version: they could not be installed. */
 function wrongDependencies({ manifest }) {
   const versions = new Map(packages.map(({ manifest: { name, version } }) => [name, version]));
   return Object.entries(manifest.dependencies ?? {})
@@ -54,7 +54,7 @@ function wrongDependencies({ manifest }) {
     .map(([name, version]) => `it depends on ${name} ${version}, and that is not among the packages`);
 }
 
-/** Bundlers drop an unused import of a module that `sideEffects` does not name, so it must only declare. */
+/** Lists wrong `sideEffects`. Bundlers drop an unused import of a module that it does not name, so such a module must only declare. */
 function wrongSideEffects({ manifest, workspace, files }) {
   const named = manifest.sideEffects || [];
   return files

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { pageFiles } from './bundling/page-files.mjs';
 
-/** Fails if a browser must load more than 60 KB, compressed, to show the dashboard: node scripts/check-page-size.mjs */
+/** Fails if a browser must load more than 60 KB, compressed, to show the dashboard. Run: node scripts/check-page-size.mjs */
 const most = 60_000;
 
 const root = fileURLToPath(new URL('..', import.meta.url));

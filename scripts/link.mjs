@@ -51,7 +51,7 @@ function unlink(to) {
   return [`${file} is removed; ${checkout} stays as it is`];
 }
 
-/** Returns what the shell finds instead, or has to be told to find it. */
+/** Returns notes for the user: another program that the shell finds first, or the change of PATH that is missing. */
 function pathNotes(to, path) {
   const first = path.map((folder) => join(folder, 'signalbox')).find((file) => existsSync(file));
   if (first === join(to, 'signalbox')) return ['Try: signalbox --help'];
@@ -67,7 +67,7 @@ function pathNotes(to, path) {
   ];
 }
 
-/** Starts what the link will lead to, as the user's shell would, so that a link that can't work is never made. */
+/** Runs the target of the link as the user's shell would, so that a link that can't work is never made. */
 function versionOf(path) {
   const env = { ...process.env, PATH: path.join(delimiter) };
   try {

@@ -2,8 +2,8 @@ import { relative } from 'node:path';
 import { rolldown } from 'rolldown';
 
 /**
- * Native code can't be bundled, nor the driver of PostgreSQL, some of whose packages carry no license. The API of OpenTelemetry is what a
- * user's preloaded SDK has registered itself with.
+ * The modules that stay outside of bundles. Native code can't be bundled. The driver of PostgreSQL has packages without a license. The
+ * API of OpenTelemetry must be the copy with which a user's preloaded SDK has registered itself.
  */
 const external = ['better-sqlite3', 'pg', 'bufferutil', 'utf-8-validate', '@opentelemetry/api'];
 

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { build } from 'vite';
 
 /**
- * Builds the page of the dashboard as users get it, also for tests, and returns its files, each a name, its content and its modules. Vite takes
- * NODE_ENV from the environment, and under any other value writes paths of the sources into the page.
+ * Builds the page of the dashboard as users get it, also for tests. Returns its files: the name, the content and the modules of each.
+ * Vite takes NODE_ENV from the environment. With any other value it writes paths of the sources into the page.
  */
 export async function pageFiles(folder) {
   process.env.NODE_ENV = 'production';

@@ -44,7 +44,7 @@ function writeBuild(folder, build, files) {
     mkdirSync(dirname(join(written, name)), { recursive: true });
     writeFileSync(join(written, name), content);
   }
-  // Others may run it, as they may run what they find in the rest of the checkout.
+  // Other users may run it, as they may run the rest of the checkout.
   chmodSync(written, 0o777 & ~process.umask());
   try {
     renameSync(written, join(folder, build));

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Returns the licenses of the packages from which these modules come, each with the name and the version of its package:
- * whoever hands on a bundle hands on their code. Throws if a package has none.
+ * Returns the licenses of the packages from which these modules come, each with the name and the version of its package. A bundle
+ * contains their code, so it must carry their licenses. Throws if a package has none.
  */
 export function thirdPartyLicenses(modules) {
   const folders = modules.flatMap((id) => /^\0?(.*\/node_modules\/(@[^/]+\/)?[^/]+)\//.exec(id)?.[1] ?? []);

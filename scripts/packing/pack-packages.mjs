@@ -35,7 +35,7 @@ export function publishedWorkspaces() {
  * manifest, its workspace, the path of its tarball, the paths of the files in it, and its sizes in bytes.
  */
 export async function packPackages(to) {
-  // Links reach no further than their file system.
+  // Hard links work only within one file system.
   const cache = join(root, 'node_modules/.cache');
   mkdirSync(cache, { recursive: true });
   const staging = mkdtempSync(join(cache, 'pack-'));

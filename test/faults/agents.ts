@@ -14,10 +14,10 @@ import {
 } from './process-messages.ts';
 import { type RestartingProcess, startRestarting } from './restarting-process.ts';
 
-/** A death: of which process, when (monotonic milliseconds), and how. */
+/** A process has died. `at` is in monotonic milliseconds. */
 export interface Death {
   victim: Victim;
-  /** Agent id, where it was a worker. */
+  /** The agent id of a worker that died. */
   worker?: string;
   at: number;
   end: ChildEnd;
@@ -40,7 +40,7 @@ export interface AgentOptions {
   workers: number;
   /** Further agents with the role of a worker, which get tokens and no process. */
   others?: readonly string[];
-  /** Without it, the orchestrator repeats what it cannot remember: for showing that the campaign notices. */
+  /** Without a journal, the orchestrator repeats calls that it cannot remember, which shows that the campaign notices. */
   journal?: boolean;
   /** See {@link OrchestratorSettings}. */
   sustainedUptimeMs?: number;

@@ -3,10 +3,10 @@ import { connectBroker } from '@signalbox/client';
 import { type OrchestratorQuery, queryOrchestrator } from '@signalbox/operator';
 
 const lookEveryMs = 25;
-/** Who does not answer in this time is dead, and somebody else is asked. */
+/** An orchestrator that does not answer within this time counts as dead, and another one is asked. */
 const answerMs = 500;
 
-/** An operator who approves every call that waits, whoever dies meanwhile, until it is disposed. */
+/** An operator who approves every waiting call, also when broker or orchestrator die, until it is disposed. */
 export async function startApprover(url: string, token: string): Promise<AsyncDisposable> {
   const client = await connectBroker({ url, token, agent: 'operator#approver', backoff: 'worker' });
   const stop = new AbortController();
@@ -18,7 +18,7 @@ export async function startApprover(url: string, token: string): Promise<AsyncDi
   };
   const loop = async (): Promise<void> => {
     while (!stop.signal.aborted) {
-      // Whoever is to answer may be dead: then it is asked again.
+      // The orchestrator may be dead. Then its successor is asked.
       await approveAll().catch(() => {});
       await delay(lookEveryMs, undefined, { signal: stop.signal }).catch(() => {});
     }

@@ -2,13 +2,13 @@ import type { CampaignReport, Kill } from './campaign.ts';
 import { doubledOf, lostOf } from './oracle.ts';
 import { asTable } from './table.ts';
 
-/** Whether every promise was kept. */
+/** Returns true if every promise was kept. */
 export function passed({ verdict, crashes, kills }: CampaignReport): boolean {
   const broken = [...lostOf(verdict), ...doubledOf(verdict), ...verdict.misreported, ...crashes];
   return broken.length === 0 && verdict.endedTwice === 0 && kills.length > 0;
 }
 
-/** The report for people: kills by point, what the callers got, and each broken promise with its ids. */
+/** Writes the report for people: kills by point, the results of the callers, and each broken promise with its ids. */
 export function campaignText(report: CampaignReport): string {
   const { verdict, crashes } = report;
   const typed = Object.values(verdict.typed).reduce((sum, n) => sum + n, 0);

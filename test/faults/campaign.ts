@@ -18,9 +18,9 @@ import type { StoredMessages } from './stored-messages.ts';
 export interface CampaignOptions {
   plans: Iterable<RunPlan>;
   runs: number;
-  /** Default 3. */
+  /** The number of workers; 3 by default. */
   workers?: number;
-  /** `false` to show that the campaign can fail. */
+  /** With `false` the orchestrator has no journal, which shows that the campaign can fail. */
   journal?: boolean;
   onRun?: (run: number) => void;
 }
@@ -38,7 +38,7 @@ export interface Kill {
 export interface CampaignReport {
   runs: number;
   kills: Kill[];
-  /** Processes that ended without being killed: what they last wrote to standard error. */
+  /** The last words on standard error of each process that ended without being killed. */
   crashes: string[];
   verdict: Verdict;
 }
@@ -80,7 +80,7 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRep
   };
 }
 
-/** What follows a death at that time: the workers that have had no result since. */
+/** A death at that time, with the workers that have had no result since. */
 interface Recovery {
   kill: Kill;
   at: number;

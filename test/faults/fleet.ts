@@ -14,16 +14,16 @@ export interface Fleet extends AsyncDisposable {
   readonly counterFile: string;
   readonly journalFile: string;
   readonly dataDir: string;
-  /** Has the victim die at that setting's point, or nobody for `null`; resolves when that holds. */
+  /** Makes the victim die at the point of this setting; `null` lets all live. Resolves when the setting is in force. */
   arm(victim: Victim, worker: string, setting: string | null): Promise<void>;
   kill(victim: Victim, worker: string): void;
   /** Sends a message to the living worker, or to the next one as soon as it is ready. */
   tell(worker: string, message: ToWorker): Promise<void>;
   /** Resolves when every process is up. */
   up(): Promise<void>;
-  /** Process ids of those that are up, by name. */
+  /** The ids of the living processes, by name. */
   pids(): Record<string, number>;
-  /** Ends everything, the broker by SIGTERM and last. */
+  /** Ends every process; the broker comes last and gets SIGTERM. */
   stop(): Promise<void>;
 }
 

@@ -10,7 +10,7 @@ import { seededRandom, type Victim } from './plan.ts';
 import type { CallOrder, FromWorker } from './process-messages.ts';
 import { type Reader, startReader } from './reader.ts';
 
-/** What a campaign of holds found. Each list is empty if the promises were kept. */
+/** The findings of a campaign of holds. Each list is empty if the promises were kept. */
 export interface HoldReport {
   rounds: number;
   kills: number;
@@ -27,7 +27,7 @@ export interface HoldReport {
   doubled: string[];
   /** Notes that came before one that was sent earlier. */
   disordered: string[];
-  /** Processes that ended without being killed: what they last wrote to standard error. */
+  /** The last words on standard error of each process that ended without being killed. */
   crashes: string[];
 }
 
@@ -81,7 +81,7 @@ export async function runHoldCampaign({
   };
 }
 
-/** Whether every promise was kept, and something was tried. */
+/** Returns true if every promise was kept and the campaign tried something. */
 export function holdsPassed({
   kills,
   pushed,
@@ -99,7 +99,7 @@ interface People extends AsyncDisposable {
   operator: BrokerClient;
   /** An agent that no hold is on, with an inbox. */
   free: { client: BrokerClient; reader: Reader };
-  /** What a held agent is pushed. */
+  /** The messages that the broker pushes to a held agent. */
   reader: Reader;
 }
 
@@ -140,7 +140,7 @@ class HoldCampaign {
     }
     await moreNotes;
     await this.#fleet.up();
-    // Nobody holds these two: when they are served, what is held has had its chance.
+    // Nobody holds these two agents. When they have been served, the broker had time to send held messages by mistake.
     await this.#surely(() => callEcho(operator));
     const probe = await this.#noteTo(free.client, 'free');
     await free.reader.came([probe], deadlineMs);
@@ -165,7 +165,7 @@ class HoldCampaign {
     await delay(this.#random() * longestWaitMs);
   }
 
-  /** Has each worker make calls. Returns their ids. */
+  /** Makes each worker call tools. Returns the ids of the calls. */
   #order(each: number): string[] {
     const tools = ['count', 'slow', 'echo'] as const;
     return this.#fleet.workers.flatMap((worker) => {
@@ -191,7 +191,7 @@ class HoldCampaign {
     return id;
   }
 
-  /** Tries until it is done, whoever dies meanwhile. */
+  /** Tries an action until it succeeds, also when broker or orchestrator die. */
   async #surely(action: () => Promise<unknown>): Promise<void> {
     const until = performance.now() + deadlineMs;
     for (;;) {

@@ -1,7 +1,7 @@
 import type { HoldReport } from './hold-campaign.ts';
 import { asTable } from './table.ts';
 
-/** The report of a campaign of holds for people, with each broken promise and its ids. */
+/** Writes the report of a campaign of holds for people, with each broken promise and its ids. */
 export function holdText({ rounds, kills, calls, notes, ...problems }: HoldReport): string {
   const lists = {
     'pushed to a held agent': problems.pushed,

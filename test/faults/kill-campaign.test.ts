@@ -4,7 +4,7 @@ import { type CampaignReport, runCampaign } from './campaign.ts';
 import { doubledOf, lostOf } from './oracle.ts';
 import { killCards, type RunPlan, runPlans } from './plan.ts';
 
-/** All of them together, so that a failure shows everything that went wrong. */
+/** Expects all promises together, so that a failure shows every broken one. */
 function brokenPromises({ verdict, crashes }: CampaignReport) {
   return {
     lost: lostOf(verdict),
@@ -19,7 +19,7 @@ const none = { lost: [], doubled: [], misreported: [], endedTwice: 0, crashes: [
 
 describe('kill -9 of broker, orchestrator, worker and MCP server', () => {
   test('Each call ends once, nothing with a receipt is lost and no unsafe tool runs twice, wherever and whoever is killed.', async () => {
-    // One round, every way to die once, in two fleets; `npm run test:faults` goes on from there.
+    // One round in two fleets has every way to die once. `npm run test:faults` runs further rounds.
     const half = Math.ceil(killCards.length / 2);
     const plans = [
       runPlans(1, 2).take(half),

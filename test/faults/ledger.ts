@@ -7,16 +7,16 @@ export interface CallEntry {
   readonly tool: string;
   state: 'open' | 'ended' | 'orphan' | 'silent';
   end?: CallEnd;
-  /** What the orchestrator said of an orphan. */
+  /** The answer of the orchestrator about an orphan. */
   asked?: { state: CallState; result: boolean };
 }
 
-/** How long past its deadline a call may take to report its end. */
+/** The time after its deadline in which a call must report its end, in milliseconds. */
 const graceMs = 2_000;
 /** The time that the successor of an orphan's caller has to start and ask about it. */
 const orphanMs = 30_000;
 
-/** Keeps account of every call and note: what was promised to whom. */
+/** Records every call and note, and what was promised to its sender. */
 export class Ledger {
   readonly calls = new Map<string, CallEntry>();
   /** Notes by id; true with a receipt. */

@@ -1,7 +1,7 @@
 import type { Log } from '@signalbox/client';
 import type { Lost } from './process-messages.ts';
 
-/** Returns the log of a client that tells of each connection which it lost, or could not open. */
+/** Returns a log for a client that calls `tell` for each connection that the client lost or could not open. */
 export function lossesOf(tell: (lost: Lost) => unknown): Log {
   return ({ event }) => {
     if (event === 'disconnected') tell({ lost: true });

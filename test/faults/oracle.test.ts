@@ -9,10 +9,10 @@ interface Story {
   tool?: string;
   end?: CallEnd;
   asked?: { state: 'finished' | 'unknown'; result: boolean };
-  /** How often the tool started. */
+  /** The number of times that the tool started. */
   ran: number;
   stored?: Partial<StoredMessages>;
-  /** Receipts of notes. */
+  /** The receipts of notes. */
   notes?: Record<string, boolean>;
 }
 

@@ -2,29 +2,29 @@ import type { CounterLine } from '@signalbox/testing';
 import type { CallEntry, Ledger } from './ledger.ts';
 import type { StoredMessages } from './stored-messages.ts';
 
-/** What callers were told, held against the counter file and the broker's database. Ids, so that a failure can be traced. */
+/** The differences between what callers were told and what the counter file and the broker's database hold, as ids. */
 export interface Verdict {
   calls: number;
   results: number;
-  /** Typed failures by code. */
+  /** The number of typed failures by code. */
   typed: Record<string, number>;
-  /** Calls whose caller died, by what the orchestrator said of them. */
+  /** The number of calls whose caller died, by the orchestrator's answer about them. */
   orphans: Record<string, number>;
   notes: number;
-  /** No end was reported by the deadline. */
+  /** Calls that reported no end by their deadline. */
   silent: string[];
-  /** A result came, but the tool never ran. */
+  /** Calls with a result whose tool never ran. */
   inventedResults: string[];
-  /** A result came, but the database knows no request. */
+  /** Calls with a result whose request the database does not know. */
   unrecorded: string[];
-  /** Still waiting in the database though every call has ended. */
+  /** Calls that still wait in the database although every call has ended. */
   unsettled: string[];
-  /** A receipt was given, but the note isn't there. */
+  /** Notes with a receipt that the database does not hold. */
   lostNotes: string[];
-  /** Tools that are not safe to repeat and ran more than once. */
+  /** Calls that are not safe to repeat and ran more than once. */
   doubledCalls: string[];
   doubledNotes: string[];
-  /** Said not to have run, but it did. */
+  /** Calls that were reported as not run although they ran. */
   misreported: string[];
   endedTwice: number;
 }
@@ -58,7 +58,7 @@ export function judge(ledger: Ledger, counted: readonly CounterLine[], stored: S
   };
 }
 
-/** Everything that a receipt or a call promised and that isn't there. */
+/** Lists every broken promise of receipts and calls. */
 export function lostOf(verdict: Verdict): string[] {
   const { silent, inventedResults, unrecorded, unsettled, lostNotes } = verdict;
   return [...silent, ...inventedResults, ...unrecorded, ...unsettled, ...lostNotes];

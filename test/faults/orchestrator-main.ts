@@ -12,7 +12,7 @@ import {
   type ToOrchestrator,
 } from './process-messages.ts';
 
-/** The orchestrator in a process of its own, with the counter server as its only server. */
+/** Runs an orchestrator in a process of its own, with the counter server as its only server. */
 const {
   url,
   token,

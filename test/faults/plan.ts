@@ -2,17 +2,17 @@ import { faultPoints } from '@signalbox/protocol/internal';
 
 export type Victim = 'broker' | 'orchestrator' | 'worker' | 'server';
 
-/** Who dies in a run, and when: at the n-th passing of a named point, or once n calls of the run have ended. */
+/** The victim of a run and its moment of death: the n-th passing of a named point, or the end of the n-th call. */
 export interface KillPlan {
   victim: Victim;
-  /** Without one it is a moment. */
+  /** The named point; absent if the victim dies when n calls have ended. */
   point?: string;
   n: number;
   /** The worker's number, if the victim is a worker. */
   worker: number;
 }
 
-/** How a run's calls are mixed, per worker. */
+/** The mix of calls in a run, per worker. */
 export interface WorkPlan {
   count: number;
   slow: number;
@@ -25,7 +25,7 @@ export interface RunPlan {
   work: WorkPlan;
 }
 
-/** Random numbers in [0, 1) that a seed decides (mulberry32). */
+/** Returns a generator of numbers in [0, 1) that a seed decides (mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -36,11 +36,11 @@ export function seededRandom(seed: number): () => number {
   };
 }
 
-/** A hosted server has no points of its own: it dies where a call is certainly on its way, sent, or answered. */
+/** The points at which a hosted server dies: a call is about to be sent, sent, or answered. A server has no points of its own. */
 const serverPoints = ['orchestrator.journal.started', 'orchestrator.call.sent', 'orchestrator.call.returned'];
 const victims = ['broker', 'orchestrator', 'worker', 'server'] as const;
 
-/** Every way to kill, once: all named points, the server at three of them, and a moment for each victim. */
+/** All ways to kill: every named point, the server at three of them, and any moment for each victim. */
 export const killCards: readonly Pick<KillPlan, 'victim' | 'point'>[] = [
   ...faultPoints.map((point) => ({ victim: point.split('.')[0] as Victim, point })),
   ...serverPoints.map((point) => ({ victim: 'server' as const, point })),

@@ -1,15 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** What the operating system says of some processes, at one time. */
+/** The facts that the operating system gives about some processes at one time. */
 export interface ProcessFacts {
   processes: number;
-  /** Resident memory of all, in MiB. */
+  /** The resident memory of all processes together, in MiB. */
   rssMiB: number;
-  /** Open handles of all. */
+  /** The open handles of all processes together. */
   handles: number;
 }
 
-/** The facts of `root`'s descendants and of whatever else was started with `mark` in its environment. Linux only. */
+/** Reads the facts of `root`'s descendants and of all other processes with `mark` in their environment. Linux only. */
 export function processFacts(root: number, mark: string): ProcessFacts {
   const all = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -37,7 +37,7 @@ interface ProcessRow {
   environment: string;
 }
 
-/** Nothing for a process that has ended meanwhile, or that isn't ours to look at. */
+/** Returns nothing for a process that has ended meanwhile or belongs to another user. */
 function readProcess(pid: number): ProcessRow[] {
   try {
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');

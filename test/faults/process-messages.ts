@@ -6,13 +6,13 @@ export interface CallOrder {
   timeoutMs: number;
 }
 
-/** How a call ended for its caller: a result, or a typed failure. */
+/** The end of a call for its caller: a result, or a typed failure. */
 export type CallEnd = { code?: undefined } | { code: string; mayHaveRun: boolean };
 
-/** What the orchestrator knows of a call; `unanswered` if it could not be asked in time. */
+/** The orchestrator's answer about a call; `unanswered` if it could not be asked in time. */
 export type CallState = 'queued' | 'awaiting_approval' | 'running' | 'finished' | 'unknown' | 'unanswered';
 
-/** Calls to make now, notes (by id) to send to the sink now, calls of a predecessor to ask about. */
+/** An order to a worker: calls to make now, notes (by id) to send to the sink now, or calls of its predecessor to ask about. */
 export interface ToWorker {
   calls?: CallOrder[];
   notes?: string[];
@@ -24,7 +24,7 @@ export type FromWorker =
   | { noted: string; receipt: boolean }
   | { asked: string; state: CallState; result: boolean };
 
-/** `serverFault` has the hosted server die, not the orchestrator; `killServer` has it die now. */
+/** An order to the orchestrator. `serverFault` makes the hosted server die at a point; `killServer` kills it now. */
 export interface ToOrchestrator {
   serverFault?: string | null;
   killServer?: true;
@@ -39,14 +39,14 @@ export interface Lost {
   lost: true;
 }
 
-/** First argument of a worker's process, as JSON. */
+/** The first argument of a worker's process, as JSON. */
 export interface WorkerSettings {
   url: string;
   token: string;
   agent: string;
 }
 
-/** First argument of the orchestrator's process, as JSON. */
+/** The first argument of the orchestrator's process, as JSON. */
 export interface OrchestratorSettings {
   url: string;
   token: string;
@@ -61,8 +61,8 @@ export interface OrchestratorSettings {
 /** The agent to whom notes go. Nobody reads its inbox, so that the database still holds every note at the end. */
 export const sinkAgent = 'sink';
 
-/** Set to 1, it has the orchestrator run without a journal, to show that the campaign notices. */
+/** The variable that, set to 1, makes the orchestrator run without a journal, which shows that the campaign notices. */
 export const noJournalVariable = 'SIGNALBOX_TEST_NO_JOURNAL';
 
-/** How long a call of the tool `slow` may wait for a decision, in milliseconds. */
+/** The longest time that a call of the tool `slow` may wait for a decision, in milliseconds. */
 export const askDeadlineMs = 5_000;

@@ -6,13 +6,13 @@ export interface RestartingProcess<Ready> extends AsyncDisposable {
   readonly name: string;
   /** The living process, or the next one as soon as it is ready. */
   ready(): Promise<Child<Ready>>;
-  /** Sends a message to the living process; lost if there is none. */
+  /** Sends a message to the living process. The message is lost if there is none. */
   send(message: object): void;
   /** Sets the fault of the living process; see `Child.arm`. */
   arm(fault: string | null): Promise<void>;
   /** Sends a signal to the living process; nobody gets it if there is none. */
   signal(signal: NodeJS.Signals): void;
-  /** Process id of the life that is up now. */
+  /** The id of the living process. */
   readonly pid: number | undefined;
   /** Ends it for good. */
   stop(signal: NodeJS.Signals): Promise<void>;
@@ -23,7 +23,7 @@ export interface RestartingProcessOptions<Ready> {
   start: () => Promise<Child<Ready>>;
   /** The pause before a start that failed is tried again, in milliseconds. By default it is not, and `ready` rejects. */
   retryMs?: number;
-  /** `at` is the time of its end in monotonic milliseconds. */
+  /** Called when the process has ended. `at` is in monotonic milliseconds. */
   onDeath: (end: ChildEnd, at: number, stderr: string) => void;
 }
 

@@ -13,7 +13,7 @@ const sample = (changes: Partial<SoakSample> = {}): SoakSample => ({
   ...changes,
 });
 
-/** Nine samples; `at` says what the sample of that number shows. */
+/** Makes nine samples. `at` returns the values of the sample with this number. */
 function notFlat(at: (n: number) => Partial<SoakSample>): string[] {
   const samples = Array.from({ length: 9 }, (_, n) => sample({ done: n * 1000, ...at(n) }));
   return judgeSoak(samples, 6)

@@ -10,7 +10,7 @@ export interface SoakSample extends ProcessFacts {
   journalMiB: number;
 }
 
-/** One judged series: the typical value after the warm-up and at the end. */
+/** The verdict on one series: its typical values after the warm-up and at the end. */
 export interface SoakJudgement {
   what: string;
   early: number;
@@ -20,7 +20,7 @@ export interface SoakJudgement {
 }
 
 const tolerance = 0.1;
-/** Settled messages keep their metadata for a day: that is what the files may grow by, per call or note. */
+/** The bytes by which the files may grow per call or note: settled messages keep their metadata for a day. */
 const maxBytesPerMessage = 1_024;
 
 /**

@@ -14,9 +14,9 @@ import { readStoredMessages } from './sqlite/stored-messages.ts';
 
 export interface SoakOptions {
   seconds: number;
-  /** A random process is killed this often. */
+  /** The time between two kills of a random process. */
   restartSeconds: number;
-  /** Besides, the MCP server is killed so many times, evenly spread. */
+  /** The number of further kills of the MCP server, evenly spread. */
   serverCrashes: number;
   sampleSeconds: number;
   /** Calls per second and worker; half as many notes. */
@@ -29,7 +29,7 @@ export interface SoakReport {
   samples: SoakSample[];
   expectedProcesses: number;
   verdict: Verdict;
-  /** How often the MCP server was killed in all. */
+  /** The number of kills of the MCP server in all. */
   serverCrashes: number;
   /** Processes that ended otherwise than by being killed. */
   crashes: string[];
@@ -42,7 +42,7 @@ const tickMs = 200;
 const sustainedUptimeMs = 500;
 const victims = ['broker', 'orchestrator', 'worker', 'server'] as const;
 
-/** Steady load on one fleet, a process killed now and then, and what the operating system says meanwhile. */
+/** Puts steady load on one fleet, kills a process now and then, and samples what the operating system reports. */
 export async function runSoak(options: SoakOptions): Promise<SoakReport> {
   const ledger = new Ledger();
   const crashes: string[] = [];
@@ -114,7 +114,7 @@ function hear(ledger: Ledger, message: FromWorker): void {
   else ledger.ended(message.ended, message.end);
 }
 
-/** What falls to one tick: the rate is kept on average by chance. */
+/** Orders the calls and notes of one tick. Chance rounds broken numbers, so that the rate is right on average. */
 function load(fleet: Fleet, ledger: Ledger, perTick: number, random: () => number): void {
   const share = (amount: number): number => Math.floor(amount + random());
   for (const worker of fleet.workers) {
@@ -142,7 +142,7 @@ async function readNotes(fleet: Fleet) {
   })();
   return {
     received,
-    /** Waits, at most 5 s, until each note with a receipt is here. */
+    /** Waits until each note with a receipt has come, at most 5 s. */
     async caughtUp(ledger: Ledger): Promise<void> {
       const until = performance.now() + 5_000;
       const isHere = (): boolean => [...ledger.notes].every(([id, receipt]) => !receipt || received.has(id));

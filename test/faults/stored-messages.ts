@@ -1,12 +1,12 @@
 import type { InboxStore } from '@signalbox/store';
 
-/** What a store holds of calls and notes. */
+/** The calls and notes that a store holds. */
 export interface StoredMessages {
-  /** Ids of tool calls that are neither answered nor given up. */
+  /** The ids of tool calls that are neither answered nor given up. */
   waitingCalls: string[];
-  /** Ids of tool calls that were settled. */
+  /** The ids of tool calls that were settled. */
   settledCalls: Set<string>;
-  /** Ids in one inbox, in order. */
+  /** Returns the ids in one inbox, in order. */
   inbox: string[];
 }
 

@@ -1,4 +1,4 @@
-/** Rows as text in columns: the first to the left, the others to the right. */
+/** Writes rows as columns: the first one is aligned to the left, all others to the right. */
 export function asTable(rows: readonly (readonly (string | number)[])[]): string {
   const texts = rows.map((row) => row.map(String));
   const widths = texts[0]!.map((_, at) => Math.max(...texts.map((row) => row[at]!.length)));

@@ -13,7 +13,7 @@ import {
   type WorkerSettings,
 } from './process-messages.ts';
 
-/** A worker that does what its parent tells it and reports each end at once. */
+/** Runs a worker that obeys its parent and reports the end of each call at once. */
 const settings = JSON.parse(process.argv[2]!) as WorkerSettings;
 const { url, token, agent } = settings;
 const fault = processFaults();
@@ -47,7 +47,7 @@ async function note(id: string): Promise<void> {
   report({ noted: id, receipt });
 }
 
-/** Asks until the call has ended one way or the other. */
+/** Asks about a call until it has ended. */
 async function ask(id: string): Promise<void> {
   const body = { op: 'status', request_id: id };
   const until = performance.now() + 60_000;

@@ -1,6 +1,6 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** The files that take longest, as a first run cannot know. A file that is missing here only makes that run longer. */
+/** The files that take longest, which a first run cannot know. A file that is missing here only makes that run longer. */
 const longFiles = [
   'test/store/sqlite-inbox-store.test.ts',
   'test/model/store-model.test.ts',

@@ -1,6 +1,6 @@
 import { vi } from 'vitest';
 
-/** How long a test waits for an event, in milliseconds. Only a guard: no machine may be so slow that a right test meets it. */
+/** The longest wait of a test for an event, in milliseconds. It is only a guard: no machine may be so slow that a right test meets it. */
 const guardMs = 30_000;
 
 const { waitFor } = vi;

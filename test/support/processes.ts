@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 
-/** Whether the process runs. A zombie has ended, although its parent has not asked how. */
+/** Returns true if the process runs. A zombie has ended, although its parent has not asked how. */
 export function isRunning(pid: number): boolean {
   const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
   return /^[^Z]/.test(stdout.trim());

@@ -73,7 +73,7 @@ function usageText(message: string): string {
     );
 }
 
-/** Reports a failure, and with it those of the end that followed it. Returns the exit code. */
+/** Reports a failure, with further failures that occurred while the command ended. Returns the exit code. */
 export async function reportFailure(thrown: unknown, argv: readonly string[]): Promise<number> {
   const [{ failuresOf, messageOf, SignalboxError }, supervisor, { failureText }, { exitCodeOf }] =
     await Promise.all([

@@ -99,7 +99,7 @@ export interface Config {
   schedules: Record<string, ScheduleConfig>;
   /** The rules for calls that wait for a decision. */
   approvals: { deadlineMs: number; notify: string[] };
-  /** Whether roles without an entry may use every tool or none. */
+  /** Says whether roles without an entry may use every tool or none. */
   unlisted: 'allow' | 'deny';
   /** True if the file does not say {@link unlisted}: it then follows from whether any role is listed. */
   unlistedByDefault: boolean;

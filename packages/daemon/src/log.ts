@@ -1,4 +1,4 @@
-/** How much a log event matters. */
+/** The importance of a log event. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 /** An event for a log: a stable name, a sentence for people where the name does not say it, and facts without secrets. */
@@ -12,7 +12,7 @@ export interface LogEvent {
 /** The port through which a daemon reports what happens while it runs. */
 export type Log = (event: LogEvent) => void;
 
-/** Gives events that carry no level the one that a table lists for them, else `info`. */
+/** Gives events without a level the one that a table lists for them, else `info`. */
 export function withLevels(
   log: Log,
   levels: Readonly<Record<string, LogLevel>>,

@@ -44,7 +44,7 @@ export function rowOf(call: ReceivedCall, session: number, now: number | undefin
   };
 }
 
-/** The row of a call that has ended. */
+/** Returns the row of a call that has ended. */
 export function endOf(end: { outcome: string; finishedAt: number; reply: string; isLate?: boolean }) {
   const { reply } = end;
   return {
@@ -56,7 +56,7 @@ export function endOf(end: { outcome: string; finishedAt: number; reply: string;
   };
 }
 
-/** SQL for the rows of a batch. */
+/** SQL that reads the rows of a batch from JSON. */
 export const callRecordset = `json_to_recordset($1::json) AS r(n int, agent text, request_id text, session bigint, inbox text,
   now bigint, details text, received_at bigint, started_at bigint, lifetime bigint, replaces bigint,
   finished_at bigint, outcome text, reply text, reply_bytes int, is_late boolean, how text)`;
@@ -72,7 +72,7 @@ export function callStatements(database: PostgresDatabase) {
       `${insert} SELECT agent, request_id, session, inbox, details, received_at, NULL, ${now} + lifetime, true FROM ${callRecordset}
        ON CONFLICT (agent, request_id) DO UPDATE SET is_kept = true WHERE c.finished_at IS NULL`,
     ),
-    // The start of another orchestrator since the entry was read is not replaced: the call would be made twice.
+    // A start by another orchestrator after the entry was read is not replaced, because the call would be made twice.
     start: database.statement(
       `WITH r AS (SELECT * FROM ${callRecordset}),
        started AS (
@@ -109,7 +109,7 @@ export function callStatements(database: PostgresDatabase) {
   };
 }
 
-/** Returns an entry as the journal tells of it. */
+/** Returns the journal's entry for a row. */
 export function entryOf(row: CallRow & { reply: string | null }): JournalEntry {
   const { finishedAt, outcome, reply, isKept } = row;
   const end = finishedAt !== null &&
@@ -117,7 +117,7 @@ export function entryOf(row: CallRow & { reply: string | null }): JournalEntry {
   return { ...callOf(row), isKept, ...(end && { end }) };
 }
 
-/** Returns a call as lists tell of it. */
+/** Returns the record of a call for lists. */
 export function recordOf(row: CallRow): JournalRecord {
   const { finishedAt, outcome, isReplyKept } = row;
   const end = finishedAt !== null && outcome !== null && { outcome, finishedAt, isReplyKept };

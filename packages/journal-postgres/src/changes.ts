@@ -2,10 +2,10 @@ import type { PostgresDatabase, Statement, Transaction } from '@signalbox/store-
 
 const lookEveryMs = 250;
 
-/** A kind of records that orchestrators have in common, and read again when another one has changed some. */
+/** A kind of records that orchestrators share. Each reads them again when another one has changed some. */
 export type Shared = 'approvals' | 'pins';
 
-/** Tells of changes by any orchestrator. One that is missed is seen with the next look. */
+/** Tells its listeners of changes by any orchestrator. The next poll finds changes whose notice was lost. */
 export class Changes implements AsyncDisposable {
   readonly #database: PostgresDatabase;
   readonly #read: Statement;

@@ -24,7 +24,7 @@ export async function attempt<T>(action: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Returns a text that PostgreSQL can keep: it has no NUL, and no half of a character. Ids are as they are. */
+/** Returns a text that PostgreSQL can keep: without NUL and without half characters. Ids stay unchanged. */
 export function keptText(text: string): string {
   return text.replaceAll('\0', '\uFFFD').toWellFormed();
 }

@@ -10,33 +10,33 @@ import { PostgresJournal } from './postgres-journal.ts';
 /** The name of a schema has 48 characters at most, of which the journal adds some. */
 const maxSchemaLength = 40;
 
-/** The database of a journal, and how long it keeps calls. */
+/** The database of a journal, and the time for which it keeps calls. */
 export interface PostgresJournalOptions {
   /** The address of the database: `postgres://user:password@host:port/database`. */
   url: string;
   /** The schema of the brokers' stores, at most 40 characters. The journal is in a schema beside it, whose name ends with `_journal`. */
   schema: string;
-  /** Replaces some of the defaults, which `journalLimits` of the protocol has. */
+  /** Replaces some of the defaults, which are in `journalLimits` of the protocol. */
   limits?: Partial<JournalLimits>;
   /**
-   * Names the orchestrator among those that share the journal, and what it has to itself while it runs, as its data directory. It takes over
-   * at once from one of the same name and owner, which must have ended. Without a name it is another one each time.
+   * The name of the orchestrator among those that share the journal. It takes over at once from one with the same name and owner, which
+   * must have ended. Without a name each start is another orchestrator.
    */
   name?: string;
   owner?: string;
   /** The time between two deletions of old calls, in milliseconds; default a minute. */
   pruneEveryMs?: number;
-  /** The time for which an orchestrator counts as alive that was not heard of, in milliseconds; 10 seconds by default. */
+  /** The time for which a silent orchestrator counts as alive, in milliseconds; 10 seconds by default. */
   leaseMs?: number;
   /** Returns epoch milliseconds, the times of pins. */
   now?: () => number;
-  /** Returns epoch milliseconds by which calls grow old; by default the database's clock. */
+  /** Returns the epoch milliseconds that decide the age of calls; by default the database's clock. */
   clock?: () => number;
 }
 
 /**
- * Opens a journal in a PostgreSQL database, which orchestrators share. Each begins a session there: one that was stopped for longer than
- * its lease starts no call any more. Rejects with `SignalboxError` `journal_failed`, `journal_full` or `journal_in_use`.
+ * Opens a journal in a PostgreSQL database, which orchestrators share. Each begins a session there. An orchestrator that was stopped for
+ * longer than its lease starts no further call. Rejects with `SignalboxError` `journal_failed`, `journal_full` or `journal_in_use`.
  */
 export async function openPostgresJournal(options: PostgresJournalOptions): Promise<Journal> {
   return await attempt(async () => {

@@ -35,7 +35,7 @@ import { WriteQueue } from './write-queue.ts';
 /** The kinds of writes, in the order in which they are applied. */
 const kinds = { keep: 0, start: 1, record: 2, finish: 3, settle: 4 };
 const defaultLeaseMs = 10_000;
-/** The calls of an agent that are listed although their replies are not kept. */
+/** The number of newest calls of an agent that are listed although their replies are not kept. */
 const newestOfAgent = 50;
 
 interface PostgresJournalDeps {
@@ -63,7 +63,7 @@ export class PostgresJournal implements Journal {
   readonly #clock: () => number | undefined;
   readonly #writes: WriteQueue;
   readonly #changes: Changes;
-  /** The keys of the calls that this process has started, or keeps, and not ended. */
+  /** The keys of the calls that this process has started or keeps, and that have not ended. */
   readonly #running = new Set<string>();
   /** The sessions that have started the calls of entries. */
   readonly #startedBy = new WeakMap<JournalEntry, number>();
@@ -121,7 +121,7 @@ export class PostgresJournal implements Journal {
            (SELECT epoch FROM @session WHERE epoch <> $5 AND NOT is_over AND alive_until > clock_timestamp()))
        ORDER BY number LIMIT $4`,
     );
-    // One that begins after the leader was heard of last takes over at once. Others first make sure that not they were cut off.
+    // An orchestrator that began after the leader's last sign of life takes over at once. Others first check that they were not cut off themselves.
     this.#endLeader = database.statement(
       `UPDATE @session s SET is_over = true FROM @session own, @leader l
        WHERE l.inbox = $1 AND own.epoch = $2 AND s.epoch = l.session AND NOT s.is_over AND s.alive_until < clock_timestamp()
@@ -220,7 +220,7 @@ export class PostgresJournal implements Journal {
     return rows.map(recordOf).filter(isListed).slice(0, limit);
   }
 
-  /** The journal and the brokers' store are in one database, which is never older for one of them. So there is one generation. */
+  /** Returns the one generation that there is: journal and brokers' store are in one database, so neither can be older than the other. */
   claim(): JournalClaim {
     return { previous: [], next: this.id };
   }
@@ -241,7 +241,7 @@ export class PostgresJournal implements Journal {
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#pruning);
     await this.#pruned;
-    // Of writes for which nobody waits, those are written that were queued in this turn.
+    // Writes that were queued in this turn are still written, although nobody waits for them.
     await setImmediate();
     await this.#writes.flush();
     await this.#changes[Symbol.asyncDispose]();
@@ -262,7 +262,7 @@ export class PostgresJournal implements Journal {
       const [row] = await this.#database.read<{ now: number }>(this.#now);
       await this.#prune(this.#clock() ?? row!.now);
     } catch {
-      // A call that must be written reports it to somebody who can act.
+      // A call that must be written reports the failure to its caller.
     }
   }
 }

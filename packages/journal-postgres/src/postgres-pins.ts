@@ -4,7 +4,7 @@ import type { PostgresDatabase, Statement } from '@signalbox/store-postgres/inte
 import type { Changes } from './changes.ts';
 import { attempt, keptText } from './journal-error.ts';
 
-/** Keeps pins in the tables of a journal. Of several hosts that see a server for the first time at once, one pins. */
+/** Keeps pins in the tables of a journal. If several hosts see a server for the first time at once, one of them pins. */
 export class PostgresPins implements DefinitionPins {
   readonly #database: PostgresDatabase;
   readonly #changes: Changes;
@@ -59,7 +59,7 @@ export class PostgresPins implements DefinitionPins {
       ...{ kind, name, hash, at },
       ...(by !== undefined && { by }),
     }));
-    // Names that differ only in what PostgreSQL can't keep are one row, which the last of them has.
+    // Names that differ only in characters that PostgreSQL can't keep share one row, which holds the last of them.
     const rows = new Map(pins.map((pin, i) => [`${pin.kind} ${keptText(pin.name)}`, i]));
     const kept = [...rows.values()];
     const values = [

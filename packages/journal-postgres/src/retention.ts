@@ -1,7 +1,7 @@
 import type { JournalLimits } from '@signalbox/protocol/internal';
 import type { PostgresDatabase } from '@signalbox/store-postgres/internal';
 
-/** Makes what deletes settled calls, kept replies and ended approvals that are too old or too many. */
+/** Returns a function that deletes settled calls, kept replies and ended approvals that are too old or too many. */
 export function retention(database: PostgresDatabase, limits: JournalLimits) {
   const kept = 'is_kept AND settled_at IS NOT NULL';
   const drop = 'UPDATE @call SET reply = NULL, reply_bytes = 0, is_kept = false WHERE number IN';

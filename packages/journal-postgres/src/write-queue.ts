@@ -3,10 +3,10 @@ import { journalError } from './journal-error.ts';
 
 /** One kind of writes. Kinds are written in the order of their list, each in one statement for a whole batch. */
 export interface WriteKind {
-  /** Is given the rows as a JSON array. Where it `answers`, it returns the numbers of those rows that it wrote. */
+  /** Takes the rows as a JSON array. If it `answers`, it returns the numbers of the rows that it wrote. */
   statement: Statement;
   answers?: boolean;
-  /** Run behind it, with the same rows. */
+  /** Statements that run after it, with the same rows. */
   behind?: readonly Statement[];
 }
 
@@ -25,8 +25,8 @@ const maxBatch = 500;
 const maxBatchLength = 64 * 1024 * 1024;
 
 /**
- * Gathers writes while a transaction is under way, so that all of them share the next one. Writes of one key are never in one batch in
- * another order than that in which they came.
+ * Gathers writes while a transaction is under way, so that all of them share the next one. One batch never reverses the order of two
+ * writes of the same key.
  */
 export class WriteQueue {
   readonly #database: PostgresDatabase;

@@ -1,6 +1,6 @@
 import { type Document, isNode, isScalar, visit } from 'yaml';
 
-/** Whether a document may hold aliases (`*name`). */
+/** Says whether a document may hold aliases (`*name`). */
 export type AliasRule = 'aliases allowed' | 'aliases refused';
 
 /** A problem of the text itself, which is found before its keys are looked at. */

@@ -25,26 +25,26 @@ export interface PostgresCampaignOptions {
   events: readonly FaultEvent[];
   workers: number;
   mailboxes: number;
-  /** Lease and heartbeat of the brokers, until the events that are at the defaults. */
+  /** The lease and the heartbeat of the brokers, until the events that use the defaults. */
   times: BrokerTimes;
   onEvent: (record: EventRecord) => void;
   /** Ends the run after the event that goes on. */
   signal: AbortSignal;
 }
 
-/** An event that happened. Times are in milliseconds. */
+/** An event that has happened. Times are in milliseconds. */
 export interface EventRecord {
   number: number;
   kind: EventKind;
   isAtDefaults: boolean;
   broker: string;
-  /** The time after which it was healed. */
+  /** The time from the event until its cause was removed. */
   healedAfterMs?: number;
   /** The time from the event until the last client had done something that it began after it; absent if one had not within a minute. */
   recoveryMs?: number;
   /** The same from the moment at which that client, or the orchestrator that it calls, lost its connection. */
   sinceLossMs?: number;
-  /** The client that was last. */
+  /** The client that recovered last. */
   slowest?: string;
   /** The promises that were broken meanwhile, as far as they can be seen at once. */
   faults: string[];
@@ -118,7 +118,7 @@ export async function runPostgresCampaign(options: PostgresCampaignOptions): Pro
       if (options.signal.aborted) break;
       const record = await campaign.run(event);
       options.onEvent(record);
-      // What does not work any more tells nothing of the next event.
+      // A site that has stopped working says nothing about the next event.
       if (record.recoveryMs === undefined) break;
     }
     const report = await campaign.end();
@@ -142,7 +142,7 @@ class PostgresCampaign {
   #recovery: Recovery | undefined;
   readonly #probes = new Map<string, { worker: string; startedAt: number }>();
   #fenced = 0;
-  /** How brokers are expected to end beside kill -9. */
+  /** The ways in which a broker may end apart from kill -9. */
   #mayEnd: 'fenced' | 'terminated' | undefined;
   #isOver = false;
 
@@ -245,7 +245,7 @@ class PostgresCampaign {
 
   brokerDied(broker: string, { code, signal }: ChildEnd, stderr: string): void {
     if (this.#isOver || signal === 'SIGKILL') return;
-    // It says why it ends, and ends with an error.
+    // The broker says why it ends, and exits with an error.
     const isFenced = code !== 0 && stderr.includes('store_in_use');
     if (isFenced) this.#fenced++;
     if (isFenced && this.#mayEnd === 'fenced') return;
@@ -258,14 +258,14 @@ class PostgresCampaign {
     this.#fault(`${worker ?? victim} ended with ${end.code ?? end.signal}: ${this.#keep(stderr)}`);
   }
 
-  /** Keeps what a process said in a file. Returns the name of it, with the last words. */
+  /** Keeps the output of a process in a file. Returns the name of the file and the last words. */
   #keep(stderr: string): string {
     const file = `${this.#site.directory}/stderr-${this.number}.log`;
     appendFileSync(file, stderr);
     return `${stderr.trim().slice(-lastWords)} (${file})`;
   }
 
-  /** Has the brokers end one after the other, and start by the command, with the default lease and heartbeat. */
+  /** Ends the brokers one after the other, and starts them by the command with the default lease and heartbeat. */
   async #startCommands(): Promise<void> {
     this.#site.times = 'command';
     this.#mayEnd = 'terminated';
@@ -367,7 +367,7 @@ function newOrder(tool: CallOrder['tool'], args: Record<string, unknown>): CallO
   return { id: newId(), tool, arguments: args, timeoutMs };
 }
 
-/** Every broken promise of a report. */
+/** Lists every broken promise of a report. */
 function faultsOf({ events, verdict, mail }: Omit<PostgresCampaignReport, 'faults'>): string[] {
   const { silent, inventedResults, unrecorded, unsettled, lostNotes, doubledCalls, doubledNotes } = verdict;
   const lists = {

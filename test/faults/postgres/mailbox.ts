@@ -4,7 +4,7 @@ import { SignalboxError } from '@signalbox/protocol';
 import { newId } from '../new-id.ts';
 
 const pauseMs = 25;
-/** Every so many messages, some are sent at once. */
+/** The number of messages after which a burst is sent. */
 const burstEvery = 20;
 const burst = 10;
 const deadlineMs = 60_000;
@@ -43,7 +43,7 @@ export class Mailbox {
   readonly #options: MailboxOptions;
   readonly #came = new Set<string>();
   readonly #acked = new Set<string>();
-  /** When those were sent that did not come yet. */
+  /** The time of sending of each message that has not come yet. */
   readonly #startedAt = new Map<string, number>();
   readonly #waiting = new Set<() => void>();
   /** The place of the message among those that were sent. */

@@ -1,6 +1,6 @@
 import { seededRandom } from '../plan.ts';
 
-/** The kinds of events, with how often each is in one round, and what happens. */
+/** The kinds of events: the number of each in one round, and what happens. */
 export const eventKinds = {
   kill: { each: 4, meaning: 'kill -9 of one broker' },
   'kill both': { each: 1, meaning: 'kill -9 of both brokers' },
@@ -16,26 +16,26 @@ export const eventKinds = {
 
 export type EventKind = keyof typeof eventKinds;
 
-/** One event, as the seed chose it. */
+/** One event that the seed chose. */
 export interface FaultEvent {
   kind: EventKind;
-  /** Whether it strikes the broker that holds the inbox of the orchestrator, or the other one. */
+  /** True if the event strikes the broker that holds the inbox of the orchestrator, and false for the other one. */
   at: 'holder' | 'other';
   /** The time from the load to the event, in milliseconds. */
   delayMs: number;
-  /** The time after which it is healed, as a part of the longest. */
+  /** The time after which its cause is removed, as a part of the longest time. */
   length: number;
-  /** A cut that only passes nothing on. */
+  /** True for a cut that keeps connections open and passes nothing on. */
   isSilent: boolean;
   /** The error of the clock, in hours. */
   hours: 1 | -1;
-  /** Whether an operator has the broker believe the clock that is off. */
+  /** True if an operator makes the broker accept the wrong clock. */
   isBelieved: boolean;
   /** The mailboxes whose sender, and whose reader, connect to another broker before. */
   moves: { sender: boolean; reader: boolean }[];
   /** The calls of each worker. */
   calls: { count: number; slow: number; echo: number; slowMs: number };
-  /** Whether the brokers have the default lease and heartbeat. */
+  /** True if the brokers have the default lease and heartbeat. */
   isAtDefaults: boolean;
 }
 

@@ -1,15 +1,15 @@
-/** How long it took until each client had done something that it began after an event. */
+/** Measures the time until each client has done something that it began after an event. */
 export class Recovery {
   readonly #at: number;
   readonly #waiting: Set<string>;
-  /** When a client lost its connection first. */
+  /** The time at which each client lost its connection first. */
   readonly #lostAt = new Map<string, number>();
   readonly #done = Promise.withResolvers<void>();
   /** The time from the event, by client, in milliseconds. */
   readonly sinceEvent = new Map<string, number>();
   /** The time from the moment at which the client, or the one that it needs, lost its connection. */
   readonly sinceLoss = new Map<string, number>();
-  /** When the event had its effect. What was begun before is no success. */
+  /** The time at which the event had its effect. Work that began earlier does not count as recovery. */
   #struckAt = Number.POSITIVE_INFINITY;
 
   /** Begins at a time in monotonic milliseconds. */
@@ -31,7 +31,7 @@ export class Recovery {
     if (!this.#lostAt.has(client)) this.#lostAt.set(client, at);
   }
 
-  /** A client has done something. `needs`: others that it needs for it. */
+  /** Records that a client has done something. `needs` are other clients that it needs for it. */
   succeeded(client: string, startedAt: number, at: number, needs: readonly string[] = []): void {
     if (startedAt < this.#struckAt || !this.#waiting.delete(client)) return;
     const knownAt = Math.max(

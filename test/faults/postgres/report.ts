@@ -1,7 +1,7 @@
 import { asTable } from '../table.ts';
 import type { EventRecord, PostgresCampaignReport } from './campaign.ts';
 
-/** The report for people: recovery by kind of event, what the clients got, and each broken promise. */
+/** Writes the report for people: recovery by kind of event, the results of the clients, and each broken promise. */
 export function postgresCampaignText(report: PostgresCampaignReport): string {
   const { verdict, mail, fenced, faults, directory } = report;
   const summary = asTable([
@@ -46,7 +46,7 @@ function eventTable(events: readonly EventRecord[]): string {
   ]);
 }
 
-/** Median, 99th percentile and worst of times. */
+/** Writes the median, the 99th percentile and the worst of some times. */
 function columnsOf(times: readonly (number | undefined)[]): string[] {
   const sorted = times.flatMap((ms) => (ms === undefined ? [] : [ms])).sort((a, b) => a - b);
   const at = (part: number): string => {

@@ -15,7 +15,7 @@ import { type RestartingProcess, startRestarting } from '../restarting-process.t
 const brokerMain = new URL('../../support/postgres/broker-main.ts', import.meta.url);
 const schema = 'signalbox';
 
-/** How long a broker counts as alive that was not heard of, and its longest time between two pings. */
+/** The lease of a broker and its longest time between two pings, in milliseconds. */
 export interface BrokerTimes {
   leaseMs: number;
   heartbeatMs: number;
@@ -42,7 +42,7 @@ export interface Site extends AsyncDisposable {
   readonly url: string;
   /** The times with which brokers are started from now on; `command`: by the command `signalbox broker`, with its default times. */
   times: BrokerTimes | 'command';
-  /** Has the directory stay when the site is disposed. */
+  /** Keeps the directory when the site is disposed. */
   keepFiles(): void;
   /** Returns the broker that holds an inbox. */
   holderOf(inbox: string): Promise<SiteBroker | undefined>;
@@ -140,7 +140,7 @@ export async function startSite(
   };
 }
 
-/** Where a broker has its files, listens, and reaches the database. */
+/** The files of a broker, its port, and its way to the database. */
 interface BrokerPlace {
   name: string;
   folder: string;
@@ -191,7 +191,7 @@ async function startCommand({ name, folder, port, url, env }: BrokerPlace): Prom
   };
 }
 
-/** Has a broker believe its clock, whatever it shows. */
+/** Makes a broker accept its clock, right or wrong. */
 export async function believeClock({ url, operatorToken: token }: SiteBroker): Promise<void> {
   await using operator = await connectBroker({ url, token, agent: 'operator#clock' });
   await acceptClock(operator);

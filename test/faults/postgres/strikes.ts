@@ -6,14 +6,14 @@ import { believeClock, type Site, type SiteBroker } from './site.ts';
 const defaultLeaseMs = 10_000;
 const hourMs = 3_600_000;
 
-/** What an event strikes. */
+/** The target of an event. */
 export interface Targets {
   site: Site;
   broker: SiteBroker;
   orchestrator: Pick<RestartingProcess<unknown>, 'signal'>;
 }
 
-/** What is done at an event. It resolves when that has its effect, with what heals it after a time. */
+/** Carries out an event. Resolves when it has its effect, with the function that removes its cause. */
 type Strike = (
   targets: Targets,
   event: FaultEvent,
@@ -46,7 +46,7 @@ export const strikes: Readonly<Record<EventKind, Strike>> = {
     };
   },
   pause: stop((length) => 0.2 + 0.4 * length),
-  // The longest is longer than a client needs to notice it.
+  // The longest time is longer than a client needs to notice the cut.
   stop: stop((length) => 1.2 + 2.8 * length),
   'end connections': async ({ site }) => void (await site.endConnections()),
   'restart database': async ({ site }) => {

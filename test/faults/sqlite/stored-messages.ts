@@ -5,7 +5,7 @@ import { tempDir } from '@signalbox/testing';
 import Database from 'better-sqlite3';
 import { type StoredMessages, storedMessagesOf } from '../stored-messages.ts';
 
-/** Looks at a copy, which a store opens as after a crash: the broker may be running, or have died. */
+/** Reads a copy of the database, which a store opens as after a crash: the broker may be running, or have died. */
 export async function readStoredMessages(dataDir: string, inbox: string): Promise<StoredMessages> {
   await using directory = await tempDir();
   const file = join(directory.path, 'messages.db');

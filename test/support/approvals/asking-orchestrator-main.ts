@@ -2,7 +2,7 @@ import { connectBroker } from '@signalbox/client';
 import { startMcpHost } from '@signalbox/mcp-host';
 import { openSqliteJournal, startOrchestrator } from '@signalbox/orchestrator';
 
-/** An orchestrator that hosts nothing and answers questions for permissions: argv is the url, its token and the file of its journal. */
+/** Runs an orchestrator without servers that answers permission questions. argv: the url, its token and the file of its journal. */
 const [url, token, file] = process.argv.slice(2) as [string, string, string];
 process.on('disconnect', () => process.exit(0));
 const client = await connectBroker({

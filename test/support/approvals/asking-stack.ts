@@ -5,10 +5,10 @@ import { expect } from 'vitest';
 import { type JournaledStack, startJournaledStack } from '../orchestrator/journaled-stack.ts';
 import type { ToolStackOptions } from '../orchestrator/tool-stack.ts';
 
-/** A decision as op `decide` takes it. */
+/** A decision as the operation `decide` takes it. */
 export type Verdict = { verdict: 'approve' | 'deny'; reason?: string; for_ms?: number };
 
-/** A stack in which calls of the role `worker` wait for decisions, and somebody who decides. */
+/** A stack in which calls of the role `worker` wait for decisions, with a person who decides. */
 export interface AskingStack extends JournaledStack {
   /** A client with the operator's token. */
   readonly operator: BrokerClient;
@@ -16,7 +16,7 @@ export interface AskingStack extends JournaledStack {
   ask(client: BrokerClient, body: object): Promise<McpReply>;
   /** Lists the approvals that wait. */
   pending(client?: BrokerClient): Promise<Approval[]>;
-  /** Resolves with the approvals as soon as so many wait. */
+  /** Resolves with the waiting approvals as soon as there are that many. */
   waits(count?: number): Promise<Approval[]>;
   decide(id: string, verdict: Verdict, client?: BrokerClient): Promise<McpReply>;
   /** Starts another orchestrator on the same inbox, with the same journal and host. */

@@ -16,11 +16,11 @@ import { expect } from 'vitest';
 export interface AuditedBroker extends AsyncDisposable {
   readonly broker: TestBroker;
   readonly url: string;
-  /** The agent's one token; see `TestBroker.tokenOf`. */
+  /** Returns the agent's one token; see `TestBroker.tokenOf`. */
   token(agent: string, role?: string): Promise<string>;
-  /** A new connection on an address, subscribed unless told otherwise. */
+  /** Opens a connection on an address. It is subscribed unless an option says otherwise. */
   connect(address: string, options?: { role?: string; subscribe?: boolean }): Promise<WireClient>;
-  /** An `admin` operation of the operator: its result, or the error. */
+  /** Runs an `admin` operation as the operator. Returns its result or the error. */
   admin(op: string, params: Record<string, unknown>): Promise<Record<string, unknown>>;
   /**
    * Sends a frame, and expects this error and unchanged message tables. The audit log must hold the refusal once.

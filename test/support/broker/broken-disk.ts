@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 
-/** From now on the disk of this process takes nothing that it is asked to sync. */
+/** Makes every sync of a file by this process fail from now on. */
 export function brokenDisk(): Disposable {
   const { fdatasync } = fs;
   const replace = (by: typeof fdatasync): void => {

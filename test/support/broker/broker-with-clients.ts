@@ -78,7 +78,7 @@ export function clientClock(): Required<Pick<ConnectOptions, 'now' | 'startTimer
   };
 }
 
-/** A promise that the test resolves by `open`. */
+/** Returns a promise that the test resolves with `open`. */
 export function gate(): { opened: Promise<void>; open: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { opened: promise, open: resolve };

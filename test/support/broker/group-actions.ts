@@ -1,6 +1,6 @@
 import { connectWire, type TestBroker, type WireClient, type WireFrame } from '@signalbox/testing';
 
-/** A member of `role:writer`, on a connection of its own. */
+/** Connects a member of `role:writer`. */
 export async function joinGroup(
   broker: TestBroker,
   agent: string,

@@ -6,7 +6,7 @@ import { expect } from 'vitest';
 
 const MiB = 1024 * 1024;
 
-/** Rates that make no flood wait: the broker must bear what they would hold off. The rate of messages is the default. */
+/** Rates so high that no flood has to wait, since the broker must bear it. The rate of messages is the default. */
 const unboundedRates = { bytes: 1e12, bytesBurst: 1e12, frames: 1e9, framesBurst: 1e9 };
 
 /** Memory of the broker's process in bytes: `live` after a garbage collection, `peak` as the largest resident set so far. */
@@ -15,7 +15,7 @@ interface Memory {
   peak: number;
 }
 
-/** A broker in its own process, with an honest pair of clients that it must serve whatever others do. */
+/** A broker in its own process, with an honest pair of clients that it must serve during any abuse by others. */
 export interface MonitoredBroker extends AsyncDisposable {
   readonly url: string;
   readonly dataDir: string;
@@ -85,7 +85,7 @@ export async function startMonitoredBroker(
       abused.then(over, over);
       do {
         await round(pair, ++rounds);
-        // A pace, so that the pair's own work doesn't hide what the abuse costs.
+        // The pause keeps the pair's own work small, so that the cost of the abuse shows.
         await pause(2);
       } while (!isOver);
       const found = await abused;
@@ -100,7 +100,7 @@ export async function startMonitoredBroker(
   };
 }
 
-/** One durable message from receipt to confirmed ack. */
+/** Sends one durable message and waits for its receipt and its confirmed ack. */
 async function round({ from, to }: { from: WireClient; to: WireClient }, n: number): Promise<void> {
   const id = `round-${n}`;
   from.send({ type: 'deliver', to: 'honest-reader', id, kind: 'note' }, '{}');

@@ -1,6 +1,6 @@
 import { connectWire, type TestBroker, type WireClient, type WireFrame } from '@signalbox/testing';
 
-/** A wire client for an agent with a new token. */
+/** Connects a wire client for an agent with a new token. */
 export async function connect(broker: TestBroker, address: string, role = 'worker'): Promise<WireClient> {
   const agent = address.split('#')[0]!;
   return connectWire(broker.url, { agent: address, token: await broker.token(agent, role) });
@@ -33,7 +33,7 @@ export async function barrier(client: WireClient, request_id = 'barrier'): Promi
   await client.next('connected', { request_id });
 }
 
-/** The result of an admin operation, or the error frame. */
+/** Runs an admin operation. Returns its result, or the error frame. */
 export async function admin<T = Record<string, unknown>>(
   client: WireClient,
   op: string,
@@ -44,7 +44,7 @@ export async function admin<T = Record<string, unknown>>(
   return (frame.type === 'error' ? frame : frame.result) as T;
 }
 
-/** The next `undeliverable`, with its body read. */
+/** Resolves with the next `undeliverable` message and its parsed body. */
 export async function undeliverable(
   client: WireClient,
 ): Promise<WireFrame & { why: Record<string, unknown> }> {

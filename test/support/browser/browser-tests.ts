@@ -3,7 +3,7 @@ import { afterAll, test as anywhere, beforeAll } from 'vitest';
 import { chromiumPath, openPage, startBrowser } from './chromium.ts';
 
 /**
- * Starts one browser for the tests of a file. Returns the `test` that they are defined with, and what opens a page. Without a browser
+ * Starts one browser for the tests of a file. Returns the `test` that defines them, and a function that opens a page. Without a browser
  * the tests fail on Linux x64, and are skipped elsewhere.
  */
 export function browserTests() {

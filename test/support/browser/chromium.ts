@@ -27,7 +27,7 @@ export async function startBrowser(): Promise<Browser> {
   return await chromium.launch({ executablePath: chromiumPath, args });
 }
 
-/** A page with a profile of its own, and what went wrong in it. */
+/** A page with a profile of its own, and the errors that occurred in it. */
 export interface TestPage extends AsyncDisposable {
   readonly page: Page;
   /** Errors of scripts, and messages of the console: refusals by the content security policy among them. */

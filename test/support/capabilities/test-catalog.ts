@@ -18,7 +18,7 @@ export interface TestCatalog extends AsyncDisposable {
   events: { event: string; [fact: string]: unknown }[];
 }
 
-/** A catalog over a folder of its own. Files that are no text are written as JSON, which is YAML too. */
+/** Opens a catalog over a folder of its own. Files that are not given as text are written as JSON, which is also YAML. */
 export async function openCatalog(
   files: Record<string, unknown>,
   options: Partial<CapabilityOptions> = {},
@@ -61,7 +61,7 @@ export async function changeAfter(catalog: CapabilityCatalog, act: () => Promise
   stop();
 }
 
-/** A REST tool, as JSON: what is not given is the smallest thing that works. */
+/** Returns a REST tool as JSON. Fields that are not given get the smallest values that work. */
 export function restTool(
   name: string,
   config: Record<string, unknown>,

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 /** A request as it arrived. */
 export interface Arrival {
   method: string;
-  /** Path with query, as on the wire. */
+  /** The path with the query, as on the wire. */
   url: string;
   headers: IncomingHttpHeaders;
   body: string;
@@ -13,11 +13,11 @@ export interface Arrival {
 export interface WebServer extends AsyncDisposable {
   host: string;
   origin: string;
-  /** Everything that arrived, in order. */
+  /** All requests that arrived, in order. */
   arrivals: Arrival[];
 }
 
-/** A real HTTP server on 127.0.0.1, which nothing but its answers is made up of. */
+/** A real HTTP server on 127.0.0.1, whose answers the test makes up. */
 export async function startWebServer(
   answer: (arrival: Arrival, response: ServerResponse) => void | Promise<void>,
 ): Promise<WebServer> {

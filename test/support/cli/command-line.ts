@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 const program = fileURLToPath(new URL('../../../apps/cli/bin/signalbox.js', import.meta.url));
 
-/** How one run of the command line ended. */
+/** The end of one run of the command line. */
 export interface Run {
   code: number | null;
   stdout: string;
@@ -26,7 +26,7 @@ export async function signalbox(args: readonly string[], options: RunOptions = {
   return { code, stdout: stdout(), stderr: stderr() };
 }
 
-/** The JSON that a run printed. */
+/** Returns the JSON that a run printed. */
 export function jsonOf(run: Run): unknown {
   try {
     return JSON.parse(run.stdout);
@@ -35,7 +35,7 @@ export function jsonOf(run: Run): unknown {
   }
 }
 
-/** A `signalbox` that stays: its first line of JSON, and its end. Disposing it stops it and waits. */
+/** A running `signalbox`: its first line of JSON, and its end. Disposing it stops it and waits. */
 export interface Daemon extends AsyncDisposable {
   readonly pid: number;
   readonly ready: unknown;
@@ -76,7 +76,7 @@ export function signalboxArgv(args: readonly string[]): string[] {
   return [program, ...args];
 }
 
-/** The environment without anything that would say who one is or where data lies. */
+/** Returns the environment without the variables that name an identity or a place of data. */
 export function cleanEnv(extra: Record<string, string> = {}): Record<string, string> {
   const kept = Object.entries(process.env).filter(
     ([name, value]) => value !== undefined && !name.startsWith('SIGNALBOX_') && !name.startsWith('VITEST'),

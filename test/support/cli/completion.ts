@@ -7,7 +7,7 @@ import { signalbox } from './command-line.ts';
 
 export type Shell = 'bash' | 'zsh' | 'fish';
 
-/** Scripts that print what a shell offers for the words after the script, one a line. */
+/** The scripts that print, one a line, the words that a shell offers for the words after the script. */
 const scripts: Readonly<Record<Shell, string>> = {
   bash: `source ./bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _signalbox; printf '%s\\n' "\${COMPREPLY[@]}"`,
   // The functions of zsh's own system, as far as the completion calls them.
@@ -52,7 +52,7 @@ export function isInstalled(program: string): boolean {
   return spawnSync(program, ['--version']).status === 0;
 }
 
-/** A line as one types it, with the words that every shell offers for its last one. */
+/** A typed line, and the words that every shell offers for its last word. */
 export const completions: readonly (readonly [typed: string, offered: readonly string[]])[] = [
   ['signalbox to', ['token', 'tools']],
   ['signalbox token issue --pe', ['--permissions']],

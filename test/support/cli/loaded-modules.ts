@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-/** Writes down what a process has loaded when it ends. */
+/** Makes a process write down, when it ends, which modules it has loaded. */
 const recorder = `
 import { writeFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
@@ -12,7 +12,7 @@ registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, conte
 process.on('exit', () => writeFileSync(process.env.LOADED, [...loaded, ...process.moduleLoadList].join('\\n')));
 `;
 
-/** What a process with this environment has loaded. */
+/** The modules that a process with this environment has loaded. */
 export interface LoadRecord {
   readonly env: Record<string, string>;
   /** The URLs of all source modules that were loaded, also as part of a bundle, and Node's names of its own. */

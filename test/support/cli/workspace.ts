@@ -8,12 +8,12 @@ import { type Daemon, type Run, signalbox, startDaemon } from './command-line.ts
 
 const require = createRequire(import.meta.url);
 
-/** The script of an installed MCP server package. */
+/** Returns the script of an installed MCP server package. */
 function serverScript(name: string): string {
   return join(dirname(require.resolve(`${name}/package.json`)), 'dist', 'index.js');
 }
 
-/** A configuration with a real MCP server, and others that are given; a role for its echo and what is given; and a port of the system's choice. */
+/** Returns a configuration with a real MCP server, a role that may use its echo, a port that the system chooses, and the given additions. */
 function configText(servers: object = {}, tools: readonly string[] = []): string {
   const everything = {
     command: process.execPath,
@@ -30,12 +30,12 @@ function configText(servers: object = {}, tools: readonly string[] = []): string
   });
 }
 
-/** A configuration with one real MCP server. */
+/** Returns a configuration with one real MCP server. */
 export function everythingText(): string {
   return configText();
 }
 
-/** The same with a second one that reads a directory. */
+/** Returns a configuration with a second MCP server, which reads a directory. */
 function twoServersText(filesDirectory: string): string {
   const files = {
     command: process.execPath,

@@ -3,7 +3,7 @@ import { startMcpHost } from '@signalbox/mcp-host';
 import { openSqliteJournal, startOrchestrator } from '@signalbox/orchestrator';
 import { counterServer } from '@signalbox/testing';
 
-/** An orchestrator in a process of its own, whose journal forgets all that it may at once. */
+/** Runs an orchestrator in a process of its own, whose journal forgets settled calls at once. */
 const [url, token, counterFile, journalFile] = process.argv.slice(2) as [string, string, string, string];
 process.on('disconnect', () => process.exit(0));
 

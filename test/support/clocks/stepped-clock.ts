@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 export interface SteppedClock {
   /** The environment of the process. */
   readonly env: Record<string, string>;
-  /** Sets the clock so much ahead of the real time, or behind it. */
+  /** Sets the clock this many milliseconds ahead of the real time; a negative number sets it behind. */
   set(offsetMs: number): void;
 }
 

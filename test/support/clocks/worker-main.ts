@@ -1,6 +1,6 @@
 import { McpProxyExecutor } from '@signalbox/worker';
 
-/** A worker in a process of its own, which calls the tool that it is sent and answers with the result. */
+/** Runs a worker in a process of its own that calls the tools which its parent names, and answers with their results. */
 const [url, token] = process.argv.slice(2) as [string, string];
 process.on('disconnect', () => process.exit(0));
 

@@ -29,7 +29,7 @@ const name = { name: { type: 'string' } };
 
 const answers = ({ context }: FixtureCall): Record<string, unknown> => context.mcpReq.inputResponses ?? {};
 
-/** Asks one thing, and says what the answer was. */
+/** Asks one question, and reports the answer. */
 function asksOnce(
   toolName: string,
   key: string,
@@ -163,7 +163,7 @@ function signed(state: string): string {
   return `${state}.${createHmac('sha256', stateKey).update(state).digest('base64url')}`;
 }
 
-/** What a client brought back; `undefined` for nothing. Throws for what is not ours. */
+/** Returns the state that a client brought back; `undefined` if it brought none. Throws for a state that we did not sign. */
 function stateOf({ context }: FixtureCall): string | undefined {
   const brought = context.mcpReq.requestState<string>();
   if (brought === undefined) return undefined;

@@ -23,7 +23,7 @@ const ownNames = {
   specification: `${specification}/draft/basic/utilities/mrtr`,
 } as const;
 
-/** Everything of the official suite that fails on some way, each with what the specification says about it. */
+/** The checks of the official suite that fail on some way, each with the words of the specification about it. */
 export const expectedFailures: readonly ExpectedFailure[] = [
   { ...noLogging, check: 'logging-set-level:*' },
   { ...noLogging, check: 'tools-call-with-logging:*' },

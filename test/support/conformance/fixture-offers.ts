@@ -1,7 +1,7 @@
 import { ProtocolError, type Server } from '@modelcontextprotocol/server';
 import { embedded, image, text } from './fixture-content.ts';
 
-/** What the fixture declares beside tools. */
+/** The capabilities that the fixture declares beside tools. */
 export const offerCapabilities = {
   prompts: { listChanged: true },
   resources: { subscribe: true, listChanged: true },
@@ -80,7 +80,7 @@ function contentsOf(uri: string) {
   }
 }
 
-/** Has a server of the fixture offer prompts, one of which is another one after each change, resources, a template and completions. */
+/** Makes a server of the fixture offer prompts, one of which changes, and resources, a template and completions. */
 export function addOffers(server: Server, promptChanges: () => number): void {
   server.setRequestHandler('prompts/list', () => ({
     prompts: [...prompts, { name: 'test_changing_prompt', description: `Changed ${promptChanges()} times.` }],

@@ -1,4 +1,4 @@
-// The fixture that the conformance suite calls, in both protocol eras; run with `stdio`, it serves its standard input and output.
+// This is the server that the conformance suite calls, in both protocol eras. With the argument `stdio` it serves standard input and output.
 import { randomUUID } from 'node:crypto';
 import {
   CLIENT_CAPABILITIES_META_KEY,
@@ -28,13 +28,13 @@ import { slowTools } from './slow-tools.ts';
 
 const quickTools = [...plainTools, ...askingTools];
 
-/** What the servers of one fixture share. */
+/** The state that the servers of one fixture share. */
 interface FixtureState {
   tools: readonly FixtureTool[];
-  /** How often the list of tools has changed. */
+  /** The number of changes of the list of tools. */
   changes: number;
   announceTools(server: Server): void;
-  /** How often the list of prompts has changed. */
+  /** The number of changes of the list of prompts. */
   promptChanges: number;
   announcePrompts(server: Server): void;
   announceUpdate(server: Server, uri: string): void;
@@ -82,19 +82,19 @@ function newServer(state: FixtureState): McpServer {
   return known;
 }
 
-/** Has the SDK hold the headers of calls against their arguments, which it does only for tools that are registered with it. */
+/** Makes the SDK compare the headers of calls with their arguments, which it does only for tools that are registered with it. */
 function checkHeaders(known: McpServer): void {
   const { name, inputSchema } = headerTool.definition;
   known.registerTool(name, { inputSchema: fromJsonSchema(inputSchema as never) }, () => ({ content: [] }));
 }
 
-/** Returns what the client can be asked: each request says it in the 2026 revision, the handshake said it in earlier ones. */
+/** Returns the kinds of questions that the client takes. In the 2026 revision each request names them; earlier, the handshake did. */
 function capabilitiesOf(server: Server, { mcpReq }: ServerContext): ClientCapabilities {
   const envelope = mcpReq.envelope as { [CLIENT_CAPABILITIES_META_KEY]?: ClientCapabilities } | undefined;
   return (envelope ? envelope[CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities()) ?? {};
 }
 
-/** The tool that is another one after each change. */
+/** Returns the tool whose name differs after each change. */
 function changing(changes: number): FixtureTool {
   return fixtureTool('test_changing_tool', `Changed ${changes} times.`, () => ({ content: [text('here')] }));
 }
@@ -133,7 +133,7 @@ export async function startFixture({ slow = true } = {}): Promise<HttpEndpoint> 
   });
 }
 
-/** Has all that is written in one turn of the event loop leave together, so that the questions of one tool come together. */
+/** Sends all writes of one turn of the event loop together, so that the questions of one tool arrive together. */
 function writeTogether({ stdout }: NodeJS.Process): void {
   const write = stdout.write.bind(stdout);
   let text = '';

@@ -6,12 +6,12 @@ import type {
   Tool,
 } from '@modelcontextprotocol/server';
 
-/** What a call of the fixture may use. */
+/** The facilities that a call of the fixture may use. */
 export interface FixtureCall {
   args: Record<string, unknown>;
   context: ServerContext;
   capabilities: ClientCapabilities;
-  /** Makes the list of tools another one, and says so. */
+  /** Changes the list of tools, and announces the change. */
   changeTools(): void;
   changePrompts(): void;
   changeResource(uri: string): void;

@@ -8,7 +8,7 @@ export interface ExpectedFailure {
   ways: readonly Way[];
   /** A `scenario:check`, or a beginning of it and a `*`. */
   check: string;
-  /** What the specification says about it. */
+  /** The words of the specification about it. */
   reason: string;
   /** The place in the specification. */
   specification: string;
@@ -33,12 +33,12 @@ export interface Judgement {
   warned: number;
   expected: readonly (Shortfall & { expectation: ExpectedFailure })[];
   unexpected: readonly Shortfall[];
-  /** Expectations of which nothing fails. */
+  /** Expectations that match no failure. */
   stale: readonly ExpectedFailure[];
 }
 
 /**
- * Holds a run against the expected failures. `direct` is the run of the same revision without us: a check that passes there has to
+ * Compares a run with the expected failures. `direct` is the run of the same revision without us: a check that passes there has to
  * be made through us, too.
  */
 export function judgeRun(

@@ -2,7 +2,7 @@ import { ProtocolError } from '@modelcontextprotocol/server';
 import { audio, embedded, image, text } from './fixture-content.ts';
 import { type FixtureTool, fixtureTool } from './fixture-tool.ts';
 
-/** JSON Schema 2020-12 with what readers of older drafts stumble over. */
+/** A schema of JSON Schema 2020-12 with keywords that readers of older drafts misread. */
 const schema2020 = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   type: 'object' as const,

@@ -2,7 +2,7 @@ import { tempDir } from '@signalbox/testing';
 import { type Revision, runSuite, type SuiteChecks } from './suite.ts';
 import { startWay, type Way } from './ways.ts';
 
-/** Runs the official suite for a revision on one way, with a reference server that nobody else uses. */
+/** Runs the official suite for a revision on one way, with a reference server of its own. */
 export async function runWay(
   way: Way,
   revision: Revision,

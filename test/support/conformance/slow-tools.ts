@@ -5,21 +5,21 @@ import { ask, elicit } from './asking-tools.ts';
 import { text } from './fixture-content.ts';
 import { type FixtureCall, type FixtureTool, fixtureTool } from './fixture-tool.ts';
 
-/** How long a tool takes that the suite wants to become a task. A face that makes tasks in its runs makes them far sooner. */
+/** The time that a tool takes which the suite wants to become a task. Faces in these runs make tasks far sooner. */
 const slowMs = 700;
 const longestSeconds = 5;
 
 const readOnly = { annotations: { readOnlyHint: true } };
 const confirm = { confirm: { type: 'boolean' } };
 
-/** Takes its time, or as long as the file `until` is not there. */
+/** Waits for a time, or until the file `until` is there. */
 async function work({ args: { until }, context }: FixtureCall, ms: number): Promise<void> {
   const { signal } = context.mcpReq;
   if (typeof until !== 'string') await delay(ms, undefined, { signal });
   else while (!existsSync(until)) await delay(5, undefined, { signal });
 }
 
-/** Works, and then asks for what it was not given in an earlier round. */
+/** Works, and then asks for the input that no earlier round gave it. */
 function asksLater(name: string, questions: readonly string[]): FixtureTool {
   return fixtureTool(name, `Works, and asks for ${questions.join(' and ')}.`, async (call) => {
     const { inputResponses: given = {} } = call.context.mcpReq;

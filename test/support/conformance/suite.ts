@@ -24,7 +24,7 @@ const suite = fileURLToPath(
   new URL('dist/index.js', import.meta.resolve('@modelcontextprotocol/conformance/package.json')),
 );
 
-/** Runs all that a revision requires of a server. The directory must be empty; the suite leaves its records there. */
+/** Runs all checks that a revision requires of a server. The directory must be empty; the suite leaves its records there. */
 export async function runSuite(url: string, revision: Revision, directory: string): Promise<SuiteChecks> {
   const args = ['server', '--url', url, '--requirements', revision, '--output-dir', directory];
   const child = spawn(process.execPath, [suite, ...args], {

@@ -7,13 +7,13 @@ import type { ToolStackOptions } from '../orchestrator/tool-stack.ts';
 import { type ApiSession, jsonOf, session } from './api-session.ts';
 import { type DashboardStack, startDashboardStack } from './dashboard-stack.ts';
 
-/** A dashboard of a broker whose orchestrator has calls of `count` and `slow` by the roles `builder` and `tester` wait. */
+/** A dashboard whose orchestrator makes calls of `count` and `slow` by the roles `builder` and `tester` wait. */
 export interface AskingDashboard extends DashboardStack {
   /** The token of an agent that decides on calls of certain roles. */
   approver(agent: string, approves: string[]): Promise<string>;
   /** Resolves with the calls that wait, the newest first, as soon as there are so many. */
   waiting(count: number): Promise<Approval[]>;
-  /** How often the tool `count` ran, as its server says. */
+  /** Returns how often the tool `count` ran, according to its server. */
   runs(): number;
 }
 

@@ -14,7 +14,7 @@ export interface DashboardStack {
   readonly origin: string;
   /** The token of a person, by its name behind `operator.`. */
   person(name: string, role?: 'operator' | 'observer'): Promise<{ id: string; token: string }>;
-  /** A link that signs in who holds a token; by default the first operator. */
+  /** Returns a link that signs in the holder of a token; by default the first operator. */
   link(token?: string): Promise<string>;
   /** Stops the broker, and starts it again on the same port. */
   restart(options?: Partial<BrokerOptions>): Promise<void>;

@@ -1,10 +1,10 @@
 import type { ToolStack } from '../orchestrator/tool-stack.ts';
 
-/** Texts that would do harm where one of them became part of the page, and characters that nobody sees. */
+/** Texts that would do harm if they became part of the page, and invisible characters. */
 export const hostileText =
   '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>\u202Egnp.exe\u200B"\'`&#60;\u0007 javascript:hacked()';
 
-/** What a person must see in place of it. */
+/** The text that a person must see in its place. */
 export const shownHostileText = '\\u202egnp.exe\\u200b';
 
 /** Puts hostile texts into every field that an agent can write: ids, threads, bodies, reasons and statuses. */

@@ -1,15 +1,15 @@
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 
-/** What would be left of some files after a power cut: as they were when a sync of one of them began, once it has ended. */
+/** The content that some files would have after a power cut: their content when the last finished sync began. */
 export interface DiskAsSynced extends Disposable {
-  /** Their contents by name; no file for what was never synced. */
+  /** Returns the contents by name. A file that was never synced is missing. */
   files(): ReadonlyMap<string, Buffer>;
 }
 
 /**
- * Watches this process sync files with `fdatasync`, and remembers what these calls brought to the disk. Whatever was written
- * since is what a power cut may take.
+ * Watches this process sync files with `fdatasync`, and remembers what these calls brought to the disk. A power cut may
+ * take everything that was written later.
  */
 export function watchSyncs(names: readonly string[]): DiskAsSynced {
   const { fdatasync, fdatasyncSync } = fs;

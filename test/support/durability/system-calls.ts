@@ -1,7 +1,7 @@
 /** One finished system call of a trace by `strace -f -y`, in the order in which the calls ended. */
 export interface SystemCall {
   name: string;
-  /** Everything between the brackets, as strace wrote it. */
+  /** The text between the brackets, as strace wrote it. */
   args: string;
   result: string;
 }
@@ -37,19 +37,19 @@ const isSync = ({ name, args, result }: SystemCall): boolean =>
 const isLogWrite = ({ name, args }: SystemCall): boolean =>
   name.startsWith('pwrite') && args.includes('messages.db-wal');
 
-/** What happened to a message, as positions in the trace; -1 for what did not. */
+/** The steps of a message as positions in the trace; -1 for a step that did not happen. */
 export interface ReceiptOrder {
-  /** Its frame was read from the socket. */
+  /** The read of its frame from the socket. */
   read: number;
   /** The last write to the log before the receipt. */
   logged: number;
   /** The first sync of the log after that write that had returned when the receipt was written. */
   synced: number;
-  /** The receipt was written to the socket. */
+  /** The write of the receipt to the socket. */
   receipt: number;
 }
 
-/** Where the message with this id was read, logged, synced and receipted. */
+/** Finds where the message with this id was read, logged, synced and receipted. */
 export function receiptOrder(calls: readonly SystemCall[], id: string): ReceiptOrder {
   const receipt = calls.findIndex(
     ({ name, args }) =>

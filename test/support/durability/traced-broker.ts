@@ -15,9 +15,9 @@ export function canTrace(): boolean {
 export interface TracedBroker extends AsyncDisposable {
   readonly url: string;
   readonly operator: WireClient;
-  /** What the command wrote to standard error, and its exit code, once it has ended by itself. */
+  /** Resolves when the command has ended by itself, with its standard error and its exit code. */
   readonly ended: Promise<{ code: number | null; stderr: string }>;
-  /** Stops the broker and reads what it did. */
+  /** Stops the broker and reads its system calls. */
   trace(): Promise<SystemCall[]>;
 }
 
@@ -25,9 +25,9 @@ const calls = 'trace=fsync,fdatasync,pwrite64,pwritev,pwritev2,read,write,writev
 
 export interface TraceOptions {
   durability?: 'full' | 'process';
-  /** Instead of one that is removed with the broker. */
+  /** The data directory. Without it the broker has one that is removed with it. */
   dataDir?: string;
-  /** From this one on, each sync of the log that doesn't stop the broker's only thread fails, as on a disk that is broken. */
+  /** From this number on, each sync of the log by the thread pool fails, as on a broken disk. */
   failingSync?: number;
 }
 

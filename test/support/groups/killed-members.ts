@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Child, connectWire, startChild, type TestBroker } from '@signalbox/testing';
 
-/** How many tasks are sent, and what becomes of the members meanwhile. */
+/** The number of tasks, and the events that strike the members meanwhile. */
 export interface KilledMembersOptions {
   tasks: number;
   members: number;
@@ -9,12 +9,12 @@ export interface KilledMembersOptions {
   keys: number;
   window: number;
   taskMs: number;
-  /** A member is killed, or leaves, or one more joins, each time after so many milliseconds; never without. */
+  /** The time in milliseconds between two kills, leaves or joins of a member. Without it there are none. */
   everyMs?: number;
   random: () => number;
 }
 
-/** What was seen. `replies` are those in the sender's inbox, in their order. */
+/** The results. `replies` are those in the sender's inbox, in their order. */
 export interface KilledMembersReport {
   replies: { id: string; by: string }[];
   killed: number;

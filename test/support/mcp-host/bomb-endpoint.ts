@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { toolNamed } from './test-servers.ts';
 
-/** The bytes of a bomb after decompression. */
+/** The size of a bomb after decompression, in bytes. */
 export const bombBytes = 64 * 1024 * 1024;
 const letters = (bytes: number) => Buffer.alloc(bytes, 'x');
 

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 /**
- * A hand-written stdio MCP server that does what no SDK would: lists whatever the file `TOOL_LIST_FILE` holds
+ * A hand-written stdio MCP server that breaks rules which every SDK keeps: it lists any content of the file `TOOL_LIST_FILE`
  * (`{pages: Tool[][], fail?: true, exit?: code}`), answers with vendor fields, and with `PIDS_FILE` set clings to life.
  */
 const listFile = process.env.TOOL_LIST_FILE!;

@@ -20,7 +20,7 @@ export function npmServer(
   };
 }
 
-/** The server that does what no SDK would; `listFile` holds what it lists. */
+/** The server that breaks rules which every SDK keeps; `listFile` holds its list of tools. */
 export function nonstandardServer(listFile: string, env: Record<string, string> = {}): StdioServerConfig {
   const script = fileURLToPath(new URL('./nonstandard-server.ts', import.meta.url));
   return {

@@ -3,7 +3,7 @@ const MiB = 1024 * 1024;
 /** Makes the n-th WebSocket message of a connection, which may hold many frames. */
 type Message = (n: number) => string | Buffer;
 
-/** What a greedy client sends over its connections, by name. */
+/** The floods that a greedy client can send over its connections, by name. */
 const messages = {
   'notes to everybody': (n: number) =>
     frames(100, (i) => `{"type":"deliver","to":"bystander","id":"${n}-${i}","kind":"note","body":true}\n{}`),
@@ -32,11 +32,11 @@ const messages = {
   'binary WebSocket messages': () => Buffer.from('x'),
 } as const satisfies Record<string, Message>;
 
-/** What one greedy process does. */
+/** The flood of one greedy process. */
 export interface FloodKind {
   /** The tokens of its connections. By default all are those of one worker. */
   tokens?: 'minting' | 'of 16 children of one minting token' | 'wrong';
-  /** What each connection sends, again and again. Without it, a connection is ended once its `hello` is answered, and made anew. */
+  /** The frames that each connection repeats. Without them, a connection is ended when its `hello` is answered, and opened again. */
   message?: Message;
   /** True if it only keeps a processor busy, so that what the broker causes can be told from what the machine does. */
   isIdle?: true;

@@ -3,7 +3,7 @@ import type { BrokerOptions } from '@signalbox/broker';
 import { type Child, connectWire, startChild, tempDir, type WireClient } from '@signalbox/testing';
 import { type Flood, floods } from './floods.ts';
 
-/** What a greedy client sent, and what the broker answered: frames by their type, or by their code if they are errors. */
+/** The frames that a greedy client sent, and the answers of the broker by type, or by code if they are errors. */
 export interface GreedyReport {
   /** WebSocket messages. */
   sent: number;
@@ -12,7 +12,7 @@ export interface GreedyReport {
   closes: Record<string, number>;
 }
 
-/** The address and the token with which a connection says `hello`. */
+/** The address and the token in the `hello` of a connection. */
 export interface Hello {
   agent: string;
   token: string;
@@ -28,10 +28,10 @@ export interface GreedyBegin {
 /** An order to begin a flood, or to end it if it is empty. */
 export type GreedyOrder = GreedyBegin | Record<string, never>;
 
-/** What the greedy process tells: an answer that it gets for the first time, or its report after the end of a flood. */
+/** A message of the greedy process: an answer that it got for the first time, or its report after the end of a flood. */
 export type GreedyNews = { answer: string } | { report: GreedyReport };
 
-/** What became of the asks of an honest pair. The times are from the sending of an ask to its reply. */
+/** The results of the asks of an honest pair. The times are from the sending of an ask to its reply. */
 export interface HonestReport {
   served: number;
   refused: number;

@@ -5,7 +5,7 @@ import { expect, test, vi } from 'vitest';
 export const hour = 3_600_000;
 export const inbox = 'b-1 orchestrator';
 
-/** What tests set of a journal. `clock` returns the milliseconds by which calls grow old. */
+/** The settings of a journal that tests choose. `clock` returns the milliseconds by which calls grow old. */
 export interface JournalTestOptions {
   limits?: Partial<JournalLimits>;
   pruneEveryMs?: number;
@@ -31,20 +31,20 @@ export const call = (requestId: string, more: Partial<StartedCall> = {}): Starte
   ...more,
 });
 
-/** The call as lists tell of it. */
+/** Returns the record of the call that lists hold. */
 function listed(requestId: string) {
   const { inbox: _, lifetimeMs: __, ...told } = call(requestId);
   return { ...told, wasStarted: true, isSettled: false };
 }
 
-/** The entry that the journal has of a call. */
+/** Returns the journal's entry for a call. */
 export function entry(requestId: string) {
   return { ...listed(requestId), isKept: false };
 }
 
 export const end = { outcome: 'ok', finishedAt: 300, reply: '{"result":{}}' } as const;
 
-/** Tests what every journal promises, wherever it keeps its entries. */
+/** Tests the promises of every journal. */
 export function testJournal(
   start: () => Promise<JournalPlace>,
   { agesWhileClosed }: { agesWhileClosed: boolean },

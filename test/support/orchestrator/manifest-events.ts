@@ -5,7 +5,7 @@ import type { McpProxyExecutor } from '@signalbox/worker';
 export const changeOf = (executor: McpProxyExecutor) =>
   new Promise<void>((resolve) => executor.onManifestChanged(resolve));
 
-/** The events that a client gets once it has seen its manifest. */
+/** Returns the events that a client gets after it has seen its manifest. */
 export async function eventsOf(client: BrokerClient) {
   await client.request(
     'orchestrator',

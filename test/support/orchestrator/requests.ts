@@ -9,7 +9,7 @@ export async function ask(client: BrokerClient, body: object): Promise<McpReply>
   return outcome.reply.json as McpReply;
 }
 
-/** Calls a tool; the error of its reply, or `undefined` for a result. */
+/** Calls a tool. Returns the error of its reply, or `undefined` for a result. */
 export async function callError(
   client: BrokerClient,
   tool: string,
@@ -19,7 +19,7 @@ export async function callError(
   return 'error' in reply ? reply.error : undefined;
 }
 
-/** Asks for something whose answer is in `data`, and that is exactly what its schema says: no field more. */
+/** Asks for something whose answer is in `data`. The answer must match its schema, without further fields. */
 export async function askData<T>(
   client: BrokerClient,
   body: object,

@@ -21,12 +21,12 @@ export interface ToolStack extends AsyncDisposable {
   readonly orchestrator: Orchestrator;
   /** A directory for the test. */
   readonly directory: string;
-  /** What the counter server did with one of its tools, in order. */
+  /** Returns what the counter server recorded about one of its tools, in order. */
   ran(tool: string): CounterLine[];
   executor(agent: string, role?: string, options?: Partial<ExecutorOptions>): Promise<McpProxyExecutor>;
-  /** A client on a sub-inbox of the agent. */
+  /** Connects a client on a sub-inbox of the agent. */
   client(agent: string, role?: string): Promise<BrokerClient>;
-  /** A client on an address: the agent's own inbox, or a sub-inbox. */
+  /** Connects a client on an address: the agent's own inbox, or a sub-inbox. */
   clientAt(address: string, role?: string): Promise<BrokerClient>;
 }
 

@@ -6,13 +6,13 @@ export const root = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** A TypeScript program that a document shows. */
 export interface DocumentedProgram {
-  /** Names its file and its working directory. */
+  /** The name for its file and its working directory. */
   name: string;
   document: string;
   code: string;
-  /** Whether it is run, and not only compiled. */
+  /** True if the program is run, and false if it is only compiled. */
   isRun: boolean;
-  /** What the document says that it prints. */
+  /** The output that the document promises. */
   prints?: string;
 }
 
@@ -55,7 +55,7 @@ export function packagePrograms(): DocumentedProgram[] {
     });
 }
 
-/** The program of README.md. What it takes as given stands before it. */
+/** Returns the program of README.md, with the declarations that it takes as given before it. */
 export function readmeProgram(): DocumentedProgram {
   const [code] = blocksOf('README.md', 'ts');
   const given = `import { readFileSync } from 'node:fs';
@@ -67,7 +67,7 @@ const { token: waltsToken } = tokenFile('walt');
   return { name: 'readme', document: 'README.md', code: `${given}${code}`, isRun: true };
 }
 
-/** The programs of the guide on embedding. The second takes the broker of the first as given, and waits for events without end. */
+/** Returns the programs of the guide on embedding. The second one uses the broker of the first, and waits for events without end. */
 export function embeddingPrograms(): DocumentedProgram[] {
   const document = 'docs/guide/embedding.md';
   const [start, operate] = blocksOf(document, 'ts');

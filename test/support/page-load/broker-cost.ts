@@ -11,7 +11,7 @@ export interface BrokerCost {
 
 const looked = ['', 'agents', 'timeline', 'dead', 'calls'];
 
-/** Measures what the broker uses for so long. */
+/** Measures what the broker uses during a time. */
 export async function costOf(broker: PageBroker, ms: number): Promise<BrokerCost> {
   const before = await broker.figures();
   const begun = performance.now();
@@ -43,7 +43,7 @@ export async function costOfPages(
         const view = looked[(index + (count === 1 ? round : 0)) % looked.length];
         await page.goto(`${broker.origin}/ui/#/${view}`);
       }
-      // What the pages read first, or what they did before they were closed, is over.
+      // The first reads of the pages, and the work of pages that were closed, are over.
       await pause(3000);
       of.push(await costOf(broker, ms));
     }

@@ -4,22 +4,22 @@ import { exchange } from '../neighbours/neighbours.ts';
 import type { PageBroker } from './page-broker.ts';
 import { quantile } from './statistics.ts';
 
-/** How long an honest pair waited for replies, in milliseconds, and how long the broker held its event loop up. */
+/** The times that an honest pair waited for replies and that the broker held its event loop up, in milliseconds. */
 export interface Waited {
   p50Ms: number;
   p99Ms: number;
   heldUpMs: number;
 }
 
-/** What an honest pair noticed of pages that ask as fast as they may. */
+/** The effect on an honest pair of pages that ask as fast as they may. */
 export interface FairShare {
   atRest: Waited;
   beside: Waited;
-  /** What the greedy pages were answered, by HTTP status. */
+  /** The number of answers to the greedy pages, by HTTP status. */
   answers: Map<number, number>;
 }
 
-/** What costs the broker most. */
+/** The read that costs the broker most. */
 const paths = [
   'attention',
   'agents',
@@ -28,7 +28,7 @@ const paths = [
   'dead-letters?limit=1000',
   'tokens',
 ];
-/** Twice what a session may ask at once. */
+/** Twice the number of requests that a session may make at once. */
 const loops = 32;
 
 /** Lets a pair exchange asks and replies, in turn alone and beside so many greedy sessions of different people. */

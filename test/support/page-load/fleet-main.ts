@@ -7,7 +7,7 @@ import type { FleetCounts, FleetOrder, FleetSetup } from './fleet.ts';
 import { FleetAgent } from './fleet-agent.ts';
 import { startTraffic } from './fleet-traffic.ts';
 
-/** The agents of a load test and their orchestrator. Takes a {@link FleetSetup}, then orders, and answers each when it is done. */
+/** Runs the agents of a load test and their orchestrator. Takes a {@link FleetSetup}, then orders, and answers each when it is done. */
 process.on('disconnect', () => process.exit(0));
 process.on('SIGTERM', () => process.exit(0));
 

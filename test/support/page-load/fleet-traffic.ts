@@ -3,7 +3,7 @@ import { seededRandom } from '../../faults/plan.ts';
 import type { FleetCounts, FleetOrder } from './fleet.ts';
 import type { FleetAgent } from './fleet-agent.ts';
 
-/** The events that a tail tells of a note, of an ask with its reply, and of a tool call. */
+/** The number of events of a tail for a note, for an ask with its reply, and for a tool call. */
 const events = { note: 3, ask: 6, call: 8 };
 const tickMs = 50;
 
@@ -33,7 +33,7 @@ export function startTraffic(
     for (; due.note >= 1; due.note--, counts.notes++)
       anybody().note(anybody(), 'the review of chapter 7 is done');
     for (; due.ask >= 1; due.ask--, counts.asks++) void anybody().ask(anybody());
-    // One after the other: an agent may announce something once a second.
+    // The agents announce in turn, because each may announce something once a second.
     for (; due.announce >= 1; due.announce--)
       agents[++announced % agents.length]!.announce(`step ${announced} is done`);
     for (; due.call >= 1; due.call--, counts.calls++) {

@@ -1,6 +1,6 @@
 import { type Child, startChild } from '@signalbox/testing';
 
-/** What the process of a fleet is started with. */
+/** The settings with which the process of a fleet is started. */
 export interface FleetSetup {
   url: string;
   /** A directory for the files of the orchestrator. */
@@ -15,7 +15,7 @@ export type FleetOrder =
   | { what: 'dead-letters'; count: number }
   | { what: 'traffic'; eventsPerSecond: number; deadLetterEveryMs: number };
 
-/** What the agents sent so far. */
+/** The counts of what the agents have sent so far. */
 export interface FleetCounts {
   notes: number;
   asks: number;
@@ -28,9 +28,9 @@ export interface FleetCounts {
 /** Agents over connections of their own, and an orchestrator, in a process beside the broker. */
 export interface Fleet extends AsyncDisposable {
   readonly pid: number;
-  /** Makes so many dead letters: eight inboxes have most of them, and all agents have some. */
+  /** Makes this many dead letters: eight inboxes have most of them, and all agents have some. */
   makeDeadLetters(count: number): Promise<void>;
-  /** Makes so many events a second from now on: notes, asks with replies and tool calls, and now and then a dead letter. */
+  /** Makes this many events a second from now on: notes, asks with replies and tool calls, and sometimes a dead letter. */
   traffic(eventsPerSecond: number, deadLetterEveryMs?: number): Promise<FleetCounts>;
 }
 

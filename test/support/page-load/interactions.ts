@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import type { Answered, PageProbe } from './page-probe.ts';
 
-/** What an operator does with the page. Each of them answers how long the page took. */
+/** The actions of an operator on the page. Each returns how long the page took. */
 export type Interaction = (page: Page, probe: PageProbe) => Promise<Answered[]>;
 
 const read = (page: Page) => async (): Promise<void> => {
@@ -51,7 +51,7 @@ async function rows(page: Page, probe: PageProbe, count: number): Promise<Answer
   return answers;
 }
 
-/** Everything that is measured, by its name. They are done in this order. */
+/** All measured actions by name, in the order in which they are done. */
 export const interactions: Readonly<Record<string, Interaction>> = {
   'change the view': async (page, probe) => {
     const answers: Answered[] = [];

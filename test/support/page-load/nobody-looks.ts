@@ -26,21 +26,21 @@ const limits = {
 /** The time after which the dashboard has closed what a page used, in milliseconds. */
 const idleMs = 65_000;
 
-/** What the same messages cost a broker, as a ratio to one without the dashboard: the median of some rounds. */
+/** The cost of the same messages, as a ratio to a broker without the dashboard: the median of some rounds. */
 export interface Unwatched {
-  /** Another broker without the dashboard: what the machine makes of equal things. */
+  /** The ratio of another broker without the dashboard, which shows the noise of the machine. */
   same: number;
-  /** The dashboard is served and was never opened. */
+  /** The ratio of a broker whose dashboard was never opened. */
   neverOpened: number;
-  /** A page was opened, used, and closed. */
+  /** The ratio of a broker whose dashboard was opened, used, and closed. */
   closed: number;
-  /** How far such a ratio may be off by chance: two standard errors of the median, from the spread between equal brokers. */
+  /** The error of a ratio by chance: two standard errors of the median, from the spread between equal brokers. */
   error: number;
-  /** Processor time of one message without the dashboard, in microseconds. */
+  /** The processor time of one message without the dashboard, in microseconds. */
   messageMicros: number;
 }
 
-/** Measures what messages cost while nobody looks at the dashboard, on four brokers in turn. */
+/** Measures the cost of messages while nobody looks at the dashboard, on four brokers in turn. */
 export async function measureUnwatched(
   browser: Browser,
   { messages, rounds }: { messages: number; rounds: number },

@@ -4,7 +4,7 @@ import { dashboardOf } from '@signalbox/daemon/broker';
 import { builtPage } from '../dashboard/built-page.ts';
 import type { BrokerOrder, BrokerSetup } from './page-broker.ts';
 
-/** A broker in a process of its own, with or without the dashboard. It issues tokens, and tells what it uses. */
+/** Runs a broker in a process of its own, with or without the dashboard. It issues tokens, and reports what it uses. */
 const { dataDir, hasPage, limits }: BrokerSetup = JSON.parse(process.argv[2]!);
 const broker = await startBroker({ dataDir, port: 0, ...(limits && { limits }) });
 if (hasPage)

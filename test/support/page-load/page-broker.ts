@@ -5,17 +5,17 @@ import { issueToken, makeSignInLink } from '@signalbox/operator';
 import { agentOfToken } from '@signalbox/protocol';
 import { type Child, startChild } from '@signalbox/testing';
 
-/** What the process of a {@link PageBroker} is started with. */
+/** The settings with which the process of a {@link PageBroker} is started. */
 export interface BrokerSetup {
   dataDir: string;
   hasPage: boolean;
   limits?: NonNullable<BrokerOptions['limits']>;
 }
 
-/** An order to the process: to issue tokens, or to tell what it uses. */
+/** An order to the process: to issue tokens, or to report what it uses. */
 export type BrokerOrder = { what: 'tokens'; of: { agent: string; role: string }[] } | { what: 'figures' };
 
-/** What the process of a broker used so far, and how long its event loop was held up at most since the last question. */
+/** The resources that a broker has used so far, and the longest time that its event loop was held up since the last question. */
 export interface BrokerFigures {
   cpuMicros: number;
   heldUpMs: number;
@@ -34,7 +34,7 @@ export interface PageBroker extends AsyncDisposable {
   figures(): Promise<BrokerFigures>;
   /** Issues the token of another person with the rights of an operator. */
   person(name: string): Promise<string>;
-  /** A link that signs in who holds a token; by default the first operator. */
+  /** Returns a link that signs in the holder of a token; by default the first operator. */
   link(token?: string): Promise<string>;
 }
 

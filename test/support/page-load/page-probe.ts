@@ -1,10 +1,10 @@
 import type { CDPSession, Page } from 'playwright-core';
 
-/** How long the browser took from an input to the next paint, in milliseconds, and until the page showed what was asked for. */
+/** The times of one interaction in milliseconds: from an input to the next paint, and until the page shows the requested content. */
 export interface Answered {
-  /** The longest of the events of one interaction. Events that took less than 16 ms are not told apart. */
+  /** The longest event of the interaction. The browser rounds shorter events up to 16 ms. */
   paintMs: number;
-  /** Absent if the interaction asks for nothing that has to be read. */
+  /** The time until the requested content is there; absent if the interaction requests none. */
   contentMs?: number;
 }
 
@@ -45,7 +45,7 @@ const install = `(() => {
 
 /** Measures a page. */
 export interface PageProbe {
-  /** Does something on the page, and tells how long it took. `content` resolves when the page shows what was asked for. */
+  /** Acts on the page, and returns how long it took. `content` resolves when the page shows the requested content. */
   measure(act: () => Promise<void>, content?: () => Promise<unknown>): Promise<Answered>;
   /** The tasks of the page of more than 50 ms since the last call, in milliseconds. */
   longTasks(): Promise<number[]>;

@@ -6,7 +6,7 @@ import type { PageBroker } from './page-broker.ts';
 import { type Answered, type PageProbe, probePage } from './page-probe.ts';
 import { mostWithin, slope } from './statistics.ts';
 
-/** What the page answered to each interaction, by its name. */
+/** The times of each interaction, by its name. */
 export type Answers = Map<string, Answered[]>;
 
 /** The memory of a page at a time, in minutes since the beginning. */
@@ -17,26 +17,26 @@ export interface MemorySample {
   listeners: number;
 }
 
-/** What was seen of one page. */
+/** The figures of one page. */
 export interface PageReport {
-  /** Without any traffic, with the same agents and dead letters. */
+  /** The times without any traffic, with the same agents and dead letters. */
   atRest: Answers;
   underLoad: Answers;
   memory: MemorySample[];
-  /** By how much it grows in a minute after the first one: bytes of heap, nodes, listeners. NaN without samples of two times. */
+  /** The growth per minute after the first one: bytes of heap, nodes, listeners. NaN without samples of two times. */
   growth: { heap: number; nodes: number; listeners: number };
   /** The longest task of the page in milliseconds. */
   longestTaskMs: number;
-  /** Requests a second of a page that nobody touches, by view, and the most within one second. */
+  /** The requests per second of a page that nobody touches, by view, and the most within one second. */
   requests: Map<string, { perSecond: number; most: number }>;
-  /** Answers with an HTTP status from 400 on. */
+  /** The answers with an HTTP status from 400 on. */
   refusals: string[];
   /** Errors of scripts. */
   problems: string[];
 }
 
 const sampleEveryMs = 30_000;
-/** How long a view is looked at to count its requests, in milliseconds. */
+/** The time for which the requests of a view are counted, in milliseconds. */
 const lookMs = 8000;
 
 /** Uses one page without traffic, then under load for some time, and looks at each view for a while. */
@@ -56,7 +56,7 @@ export async function usePage(
   });
   await page.goto(await broker.link());
   await page.getByRole('heading', { name: 'Needs attention' }).waitFor();
-  // What is loaded, compiled and drawn for the first time is not what is measured.
+  // The first use of each view is not measured: code is loaded and compiled then.
   await useAll(page, probe, new Map());
   const atRest: Answers = new Map();
   await useAll(page, probe, atRest);
@@ -95,7 +95,7 @@ export async function usePage(
 }
 
 interface UseOptions {
-  /** How long the page is used under load. */
+  /** The time for which the page is used under load, in milliseconds. */
   minutes: number;
   beginTraffic: () => Promise<unknown>;
   onSample: (sample: MemorySample) => void;

@@ -10,7 +10,7 @@ import { copyIntoPostgres } from '@signalbox/store-postgres/internal';
 import { tempDir } from '@signalbox/testing';
 import { testSchema } from './test-store.ts';
 
-/** How a store is opened on each of both sides. */
+/** The options with which a store is opened on both sides. */
 export interface BothSides<T> {
   onFiles(files: SqliteFiles): Promise<T>;
   inDatabase(stores: PostgresStores): T;

@@ -4,7 +4,10 @@ import { createConnection, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Where a proxy cuts a connection: behind a commit that the server gets, or before one, which the server never gets. Silently: no answer comes any more, and the connection stays. */
+/**
+ * The place of a cut: behind a commit that the server gets, or before a commit, which the server never gets. After a silent cut no
+ * answer comes any more, and the connection stays open.
+ */
 export type Cut = 'behind a commit' | 'before a commit' | 'silently behind a commit';
 
 /** A Unix socket in front of a server's, which cuts a connection once when it is told to. */

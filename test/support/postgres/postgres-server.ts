@@ -2,7 +2,7 @@ import { type PostgresServer, startPostgres } from '@signalbox/store-postgres/te
 
 export { startPostgres };
 
-/** Whether there is a package with PostgreSQL for this system, so that it should be installed. */
+/** True if there is a package with PostgreSQL for this system, so that it should be installed. */
 export const isPackaged = process.platform === 'linux' && process.arch === 'x64';
 
 /** Starts PostgreSQL. Throws, with what to do, where it is not installed. */

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 /** A pooler in front of a server that gives each transaction another server connection, as PgBouncer's mode `transaction` does. */
 export interface TransactionPooler extends AsyncDisposable {
   readonly url: string;
-  /** How often a client was moved to another server connection. */
+  /** The number of times that a client was moved to another server connection. */
   readonly moves: number;
 }
 
@@ -20,9 +20,9 @@ interface Upstream {
 
 interface Client {
   socket: Socket;
-  /** What it has sent that no server connection has yet. */
+  /** The bytes that it has sent and that wait for a server connection. */
   waiting: Buffer[];
-  /** How many of its requests are not answered. */
+  /** The number of its requests that are not answered yet. */
   open: number;
   upstream: Upstream | undefined;
 }
@@ -83,7 +83,7 @@ export async function startTransactionPooler(url: string, connections = 3): Prom
     sockets.add(socket);
     await once(socket, 'connect');
     socket.write(startup('postgres'));
-    // Up to the first ReadyForQuery, nobody listens.
+    // The pooler ignores the answers up to the first ReadyForQuery.
     let greeting = Buffer.alloc(0);
     while (!greeting.subarray(-6).equals(readyForQuery))
       greeting = Buffer.concat([greeting, (await once(socket, 'data'))[0] as Buffer]);
@@ -101,7 +101,7 @@ export async function startTransactionPooler(url: string, connections = 3): Prom
     socket.on('data', (data) => {
       if (!isStarted) {
         isStarted = true;
-        // The process that it names is none of the server.
+        // The process id that it names belongs to no process of the server.
         const keyData = Buffer.from([0x4b, 0, 0, 0, 12, 0, 0, 0, 1, 0, 0, 0, 1]);
         socket.write(Buffer.concat([authenticationOk, keyData, readyForQuery]));
         return;

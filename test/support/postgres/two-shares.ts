@@ -2,10 +2,10 @@ import type { ClusterListener } from '@signalbox/store';
 import { openPostgresStores } from '@signalbox/store-postgres';
 import { testSchema } from './test-store.ts';
 
-/** One broker's share in a schema, and what it was told. */
+/** One broker's share in a schema, and the events that it was told of. */
 export type Share = Awaited<ReturnType<typeof openPostgresStores>> & { heard: string[] };
 
-/** Two brokers' shares in one schema, and what each was told. */
+/** Opens the shares of two brokers in one schema. Each records the events that it was told of. */
 export async function openTwoShares() {
   await using opening = new AsyncDisposableStack();
   const schema = opening.use(await testSchema());

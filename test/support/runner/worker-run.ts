@@ -16,7 +16,7 @@ export interface Run extends AsyncDisposable {
   stderr(): string;
   /** The events it wrote with --json. */
   events(): Record<string, unknown>[];
-  /** What the first fake CLI under it printed. */
+  /** The report that the first fake CLI under it printed. */
   report(): Promise<FakeReport>;
   readonly ended: Promise<{ code: number | null; signal: string | null }>;
   kill(signal: NodeJS.Signals): void;
@@ -34,7 +34,7 @@ export interface WorkerRunStack extends AsyncDisposable {
 
 const names = ['claude', 'codex', 'opencode', 'gemini', 'cursor-agent'];
 
-/** Everything lies under a directory of the home, since what lies under /tmp is no private place for gemini. */
+/** Everything lies under a directory of the home, because gemini does not take a folder under /tmp for a private place. */
 export async function startWorkerRunStack(): Promise<WorkerRunStack> {
   await using opened = new AsyncDisposableStack();
   const stack = opened.use(await startJournaledStack());

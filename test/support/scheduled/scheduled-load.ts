@@ -76,7 +76,7 @@ export interface Came {
   lateMs: number;
 }
 
-/** Has bob take and ack everything. `came` resolves when so many messages have come. */
+/** Makes bob take and ack every message. `came` resolves when that many messages have come. */
 export async function takeAll(bob: WireClient): Promise<{ came(messages: number): Promise<Came[]> }> {
   const taken: Came[] = [];
   let wanted = Number.POSITIVE_INFINITY;
@@ -96,7 +96,7 @@ export async function takeAll(bob: WireClient): Promise<{ came(messages: number)
     if (seqs.length > 0) bob.socket.send(`${JSON.stringify({ type: 'ack', seqs })}\n`);
     if (taken.length >= wanted) over();
   };
-  // What was pushed with the answer to subscribe is here already.
+  // The messages that were pushed with the answer to subscribe are here already.
   for (const { type, ...frame } of bob.received)
     if (type === 'message') onText(JSON.stringify({ type, ...frame }));
   bob.socket.on('message', (data) => onText(String(data)));
@@ -117,7 +117,7 @@ export interface ScheduledReport {
   came: number;
   /** Messages that came more than once. */
   repeated: number;
-  /** Whether everything was stored, and the broker was back, before the first message was due. Only then lateness tells something. */
+  /** True if all messages were stored, and the broker was back, before the first one was due. Otherwise lateness means nothing. */
   wasReady: boolean;
   earliestMs: number;
   p50LateMs: number;
@@ -153,15 +153,15 @@ export async function runScheduled(
 
 /** Processor time of the broker for one message, in microseconds. */
 export interface Costs {
-  /** A plain message, from its sending to its ack. */
+  /** The cost of a plain message, from its sending to its ack. */
   plain: number;
-  /** A scheduled message, from the moment when it is due to its ack. */
+  /** The cost of a scheduled message, from the moment when it is due to its ack. */
   due: number;
-  /** Storing a scheduled message. */
+  /** The cost of storing a scheduled message. */
   storing: number;
 }
 
-/** Measures what messages cost, `rounds` times each, in turns, and returns the medians. */
+/** Measures the cost of messages, `rounds` times each, in turns, and returns the medians. */
 export async function measureCosts(
   dataDir: string,
   { messages, rounds, leadMs }: { messages: number; rounds: number; leadMs: number },
@@ -188,7 +188,7 @@ export async function measureCosts(
       sendAll(alice, `s${round}`, messages, () => Math.ceil(dueAt - Date.now())),
     );
     if (Date.now() > dueAt) throw new Error('a message was due before the last one was stored');
-    // What an idle broker uses until then is not the messages'.
+    // The time that an idle broker uses until then is not a cost of the messages.
     await setTimeout(dueAt - 50 - Date.now());
     const due = await costOf(() => came(messages));
     if (round > 0) found.push({ plain, due, storing });

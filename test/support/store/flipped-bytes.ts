@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { randomOf } from './random.ts';
 
-/** What became of bytes that were overwritten, one at a time, in a copy of a database. */
+/** The results of overwriting bytes, one at a time, in a copy of a database. */
 export interface FlippedBytes {
   /** Each byte that was not found although the content that SQL reads differs. */
   missed: string[];

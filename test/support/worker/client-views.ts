@@ -7,13 +7,13 @@ export interface ShownResult {
 
 /** The agent CLIs whose ways to show a result were looked at. */
 export const views = {
-  /** Claude Code: the data as JSON if there is any, else the texts. */
+  /** Claude Code shows the data as JSON if there is any, else the texts. */
   claude: (result: ShownResult) => dataOrTexts(result),
-  /** Codex: the same choice. */
+  /** Codex makes the same choice. */
   codex: (result: ShownResult) => dataOrTexts(result),
-  /** opencode: the texts, joined. */
+  /** opencode shows the texts, joined. */
   opencode: (result: ShownResult) => texts(result),
-  /** Gemini CLI: the texts, joined. */
+  /** Gemini CLI shows the texts, joined. */
   gemini: (result: ShownResult) => texts(result),
 } as const satisfies Record<string, (result: ShownResult) => string>;
 

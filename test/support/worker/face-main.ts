@@ -1,6 +1,6 @@
 import { McpProxyExecutor, serveMcpFace } from '@signalbox/worker';
 
-/** The MCP face as a process of its own: argv is url, token file text and agent. */
+/** Runs the MCP face in a process of its own. argv: the url, the text of a token file and the agent. */
 const [url, token, agent] = process.argv.slice(2);
 const executor = await McpProxyExecutor.connect({ url: url!, token: token!, agent: agent! });
 const face = serveMcpFace(executor, { version: '1.2.3' });

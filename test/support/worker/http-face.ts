@@ -9,7 +9,7 @@ import { connectMcpClient, type Era } from './mcp-client.ts';
 export interface HttpFaceStack extends AsyncDisposable {
   readonly stack: ToolStack;
   readonly face: HttpFace;
-  /** What the face logged. */
+  /** The events that the face logged. */
   readonly events: { event: string; [fact: string]: unknown }[];
 }
 
@@ -110,7 +110,7 @@ export function openRequest(port: number, { method = 'POST', headers = {}, body 
   sent.end(body);
   return {
     status: () => status,
-    /** What has come so far. */
+    /** The text that has come so far. */
     text: () => text,
     ended,
     async [Symbol.asyncDispose]() {
@@ -120,7 +120,7 @@ export function openRequest(port: number, { method = 'POST', headers = {}, body 
   };
 }
 
-/** The headers of a valid request, with `more` over them. */
+/** Returns the headers of a valid request. `more` replaces or adds some. */
 export function validHeaders(token: string, more: Record<string, string> = {}): Record<string, string> {
   return {
     authorization: `Bearer ${token}`,

@@ -1,7 +1,7 @@
 import { processFaults } from '@signalbox/testing';
 import { serveSharedFace } from '@signalbox/worker/internal';
 
-/** A shared face as a process of its own: argv is the path of its socket, the url of the broker and, if another than the default, `taskAfterMs`. */
+/** Runs a shared face in a process of its own. argv: the path of its socket, the url of the broker and optionally `taskAfterMs`. */
 const [path, url, taskAfterMs] = process.argv.slice(2);
 const fault = processFaults();
 const face = await serveSharedFace({

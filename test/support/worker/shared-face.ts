@@ -25,7 +25,7 @@ export interface ShimConnection extends AsyncDisposable {
   request(n: number, method: string, params?: Json): void;
   /** Calls a tool as the n-th request, and returns its result. The id of the request is n, too. */
   call(n: number, name: string, args?: unknown): Promise<Json>;
-  /** Resolves with the first line from now or before that has such a property. */
+  /** Resolves with the first line, past or future, that has this property. */
   line(property: string, value?: unknown): Promise<Json>;
 }
 

@@ -4,7 +4,7 @@ import { bodyText } from '../messages/message-text.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { oneLine } from '../terminal/output.ts';
 
-/** The last columns that a narrow terminal does without. */
+/** The number of last columns that are left out on a narrow terminal. */
 export const optionalColumns = 2;
 
 const outputLength = 60;

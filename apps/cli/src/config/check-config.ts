@@ -13,8 +13,8 @@ export async function printConfigSchema(): Promise<void> {
 }
 
 /**
- * Prints that a configuration is right, or can be used with warnings, and a summary of it. Rejects with `bad_config` if it is wrong, and with `exposed` if a
- * hosted server can reach the data directory, as `up` would.
+ * Prints that a configuration is right, or can be used with warnings, and a summary of it. Rejects with `bad_config` if it is wrong.
+ * Like `up`, it rejects with `exposed` if a hosted server can reach the data directory.
  */
 export async function checkConfig(named: string | undefined, flags: { json?: boolean }): Promise<void> {
   const found = findConfig(named);

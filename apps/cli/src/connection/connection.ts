@@ -31,7 +31,7 @@ export interface Connection {
   /** The broker's address, or several that are separated by commas. */
   url: string;
   from: AddressOrigin;
-  /** Whether plain `ws://` to another machine is allowed. */
+  /** True if plain `ws://` to another machine is allowed. */
   insecure: boolean;
   /** The only authorities to trust for `wss://`, if an option or the environment names them. */
   authorities?: Authorities;
@@ -74,7 +74,7 @@ export async function resolveConnection(
   const start = { ...search, env };
   const named = namedToken(flags, env);
   const known = knownAddress(flags, named, env);
-  // A configuration that nobody named is not needed where the address is known, and may be broken.
+  // If the address is known, a configuration that nobody named is not needed. It may be broken.
   const isNeeded = known === undefined || namesBroker(flags);
   const read = isNeeded ? await readConfig(flags, start) : undefined;
   const { url, from } = checked(known ?? localBroker(flags, read!), flags);
@@ -146,8 +146,8 @@ async function readConfig(flags: ConnectionFlags, start: SearchStart): Promise<R
 }
 
 /**
- * Returns the agent id of the orchestrator in the configuration that is found, if that is the one of the broker at `url`. A broken
- * configuration does not count, since this broker is reached without it.
+ * Returns the agent id of the orchestrator in the configuration that is found, if that configuration belongs to the broker at `url`. A
+ * broken configuration is ignored, because the broker can be reached without it.
  */
 async function orchestratorBeside(url: string, start: SearchStart): Promise<string> {
   try {

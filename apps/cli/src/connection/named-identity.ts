@@ -69,8 +69,9 @@ export function namedToken(flags: ConnectionFlags, env: NodeJS.ProcessEnv): Foun
 }
 
 /**
- * Returns the agent that an option, the environment or the token names; for a token that an option names the token comes before the
- * environment, unless it is a JWT: there the broker may take another claim for the agent than the one that is read here. Throws `usage` if none does. Whether it is an address is not checked.
+ * Returns the agent that an option, the environment or the token names, in this order. If an option names the token, the token comes
+ * before the environment. A JWT never does, because the broker may take the agent from another claim than the one that is read here.
+ * Throws `usage` if none of them names an agent. Does not check that the name is an address.
  */
 export function namedAgent(
   flags: ConnectionFlags,

@@ -16,7 +16,7 @@ export function orchestratorLines(ready: OrchestratorReport): string[] {
   ];
 }
 
-/** Says how many servers have told their tools. An orchestrator none of whose servers has is up, and not ready. */
+/** Says how many servers have listed their tools. If none has, the orchestrator is up and not ready. */
 function headline({ tools, servers, notReady }: OrchestratorReport): string {
   const missing = new Set(notReady.map(({ server }) => server));
   const told = servers.filter(({ name }) => !missing.has(name)).length;

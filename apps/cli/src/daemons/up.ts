@@ -41,9 +41,9 @@ export interface UpFlags {
   json?: boolean;
 }
 
-/** Longer than the children take, one after the other, if each has to be killed. */
+/** The longest time for an orderly end, in milliseconds. It is enough to kill every child, one after the other. */
 const stopChildrenMs = 55_000;
-/** Calls of shims wait 30 s for a face, so that one which dies again and again must be back long before. */
+/** The longest wait before the face is started again, in milliseconds. Calls of shims wait 30 s for it. */
 const longestFaceDelayMs = 1_000;
 
 /**
@@ -74,7 +74,7 @@ export async function up(flags: UpFlags): Promise<void> {
       formatListenAddress(last ? { ...listen, port: portOf(last) } : listen),
     ],
     ...(flags.insecure ? ['--insecure'] : []),
-    // A loss is accepted once: what is lost while it runs is another one.
+    // The operator accepts one loss. A later loss, while the broker runs, is another one.
     ...(flags.acceptLoss && !last ? ['--accept-loss'] : []),
   ]);
   const broker = await Promise.race([startAfterPrevious(brokerChild, 'broker', dataDir, log), stop]);
@@ -107,9 +107,10 @@ export async function up(flags: UpFlags): Promise<void> {
   );
   using _keeper = flags.face ? faceKeeper(socket) : undefined;
   const faceStarted = flags.face ? startFace(faceChild, dataDir, log) : undefined;
-  // The broker reads its certificate, `auth`, `groups`, `hooks` and `schedules` again. The orchestrator reads the configuration, and logs which changes need a restart, those of the broker included.
+  // The broker reads its certificate, `auth`, `groups`, `hooks` and `schedules` again. The orchestrator reads the configuration. It logs
+  // which changes need a restart, also those of the broker.
   onHangup = async () => {
-    // A wrong file is the orchestrator's to report, and approves nothing.
+    // The orchestrator reports a wrong file, which approves nothing.
     await loadConfig(found?.file).then(
       (asked) => approved.approve(asked),
       () => {},
@@ -146,8 +147,8 @@ const heldCodes = ['data_directory_locked', 'journal_in_use', 'face_running'];
 const retryMs = 500;
 
 /**
- * Starts a child. If another process holds its files, it may be the one of a supervisor that was killed, which is about to end: that
- * takes at most {@link stopTimeoutMs}. The child is tried again until then. A broker that is going to stay is not waited for.
+ * Starts a child. Another process that holds its files may be the child of a supervisor that was killed. That process ends within
+ * {@link stopTimeoutMs}, so the child is started again and again until then. A broker that is going to stay is not waited for.
  */
 async function startAfterPrevious<Ready>(
   child: SupervisedChild<Ready>,
@@ -244,7 +245,7 @@ function brokerLines(broker: BrokerReady, found: FoundConfig | undefined, config
     found === undefined
       ? `running without MCP servers: ${searchedText()}`
       : `starting ${count(servers.length, 'MCP server')} from ${found.file}${servers.length > 0 ? `: ${servers.join(', ')}` : ''} …`,
-    // At this time they are about imported files: which servers are left out, and why.
+    // These warnings are about imported files: they name the servers that are left out, and why.
     ...config.warnings.map((warning) => `  ! ${warning}`),
   ];
 }

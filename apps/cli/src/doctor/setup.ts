@@ -8,7 +8,7 @@ import { loadFound } from '../config/load-found.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import type { Machine } from './machine.ts';
 
-/** The configuration as it was read. `problem` is the error if it can't be; `config` then holds what the broker's part says, or defaults. */
+/** The configuration that was read. If it can't be read, `problem` is the error, and `config` holds the broker's part or the defaults. */
 export interface ReadSetup {
   found: FoundConfig | undefined;
   config: Config;

@@ -67,7 +67,7 @@ interface CheckedChain {
   problem?: string;
 }
 
-/** Checks every chain, and prints the hash of each last row. With these, a later check by hand finds a log that was made anew. */
+/** Checks every chain, and prints the hash of each last row. A later check by hand can compare these hashes, and finds a log that was replaced. */
 async function verifyAudit(flags: HistoryFlags): Promise<void> {
   const chains = await withSession(flags, async ({ client }) => {
     const checked: CheckedChain[] = [];

@@ -17,7 +17,7 @@ export interface WaitFlags extends ConnectionFlags {
 }
 
 const shortestPauseMs = 1_000;
-/** Node ends a longer timer at once. It is 24 days. */
+/** The longest timer of Node, 24 days in milliseconds. Node ends a longer one at once. */
 const longestTimerMs = 2 ** 31 - 1;
 
 /** Waits until mail comes that was neither read nor told before, and takes none. Returns the exit code: `newMail`, or `ok` at the timeout. */

@@ -7,7 +7,8 @@ import { exitNow, startExitDeadline, stopTimeoutMs } from './exit-deadline.ts';
 /**
  * Resolves with the reason when this process is asked to end: SIGTERM, SIGINT, SIGHUP, or the end of the process
  * that supervises it. A second signal ends it at once. From then on nothing keeps it waiting for its supervisor.
- * A process that has not ended {@link stopTimeoutMs} later, or after `timeoutMs`, exits with 1. With `onHangup`, SIGHUP asks a process without a terminal for that instead: only a terminal can be hung up.
+ * A process that has not ended {@link stopTimeoutMs} later, or after `timeoutMs`, exits with 1. With `onHangup`, SIGHUP calls that
+ * function in a process without a terminal, because only a terminal can be hung up.
  */
 export function stopRequested(options: { onHangup?: () => void; timeoutMs?: number } = {}): Promise<string> {
   const { onHangup, timeoutMs = stopTimeoutMs } = options;

@@ -8,7 +8,7 @@ const mark =
   '# Written by: signalbox service install. Put changes into a drop-in file: systemctl edit signalbox\n';
 const sum = /^# sha256 of the lines below: ([0-9a-f]{64})\n/;
 
-/** Adds to the text of a unit by what it is known again. */
+/** Adds a mark to the text of a unit, by which a later run knows the unit as ours and unchanged. */
 export function markedUnit(text: string): string {
   return `${mark}# sha256 of the lines below: ${hashOf(text)}\n${text}`;
 }

@@ -14,7 +14,7 @@ function stringWidth(text: string): number {
   return width(text);
 }
 
-/** More UTF-16 units than characters in one column of a terminal have, but in texts made to be slow. */
+/** The most UTF-16 units for one column of a terminal. Only texts that are made to be slow have more. */
 const unitsPerColumn = 32;
 
 /** Cuts a text to so many columns of a terminal; `…` stands for the rest. No character is cut in two. */

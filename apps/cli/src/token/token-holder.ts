@@ -19,7 +19,7 @@ export function holderOf(flags: HolderFlags): TokenHolder {
   return flags.operator ? operatorOf(flags) : agentOf(flags);
 }
 
-/** The agent, the role, of a minting token the roles that its tokens may have, and of a token that decides the roles whose calls it does. */
+/** The agent and the role of a token. `roles` are those that a minting token may give; `approves` are those on whose calls it decides. */
 export interface TokenHolder {
   agent: string;
   role: string;

@@ -15,7 +15,7 @@ export function faceKeeper(socket: string): Disposable {
   try {
     writeFileSync(file, `${process.pid}\n`, { mode: 0o600 });
   } catch {
-    // Only workers that are started before the face listens would need it.
+    // Only workers that start before the face listens need the note.
   }
   return { [Symbol.dispose]: () => rmSync(file, { force: true }) };
 }

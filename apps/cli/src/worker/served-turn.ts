@@ -5,8 +5,8 @@ import type { TurnRef } from '@signalbox/worker/internal';
 const maxMessages = 64;
 
 /**
- * Returns the turn for which this process was started by `worker serve`; `undefined` if it was not. Whoever sets the variables gets less
- * by it: a face that takes no mail.
+ * Returns the turn for which this process was started by `worker serve`; `undefined` if it was not. A user who sets
+ * these variables by hand only loses by it: the face takes no mail.
  */
 export function servedTurn(env: NodeJS.ProcessEnv): TurnRef | undefined {
   if (env.SIGNALBOX_SERVED !== '1') return undefined;

@@ -4,7 +4,7 @@ import { unknownMappedRoles } from './mapped-roles.ts';
 import { unknownRecipients } from './unknown-recipients.ts';
 import { unmatchedPatterns } from './unmatched-patterns.ts';
 
-/** Warns of what is right by itself and does not go with the rest of a configuration. `file` is its name as people gave it. */
+/** Warns of settings that are valid alone and contradict other parts of the configuration. `file` is the name that people gave it. */
 export function configWarnings(config: Config, file: string): string[] {
   return [
     ...unmatchedPatterns(config, file),

@@ -3,7 +3,7 @@ import { formatListenAddress, type ListenAddress } from '../listen-address.ts';
 
 const everyHost: readonly string[] = ['0.0.0.0', '::'];
 
-/** Warns if the broker and the orchestrator can't both have their address. `file` is the configuration as people named it. */
+/** Warns if broker and orchestrator would listen on the same port. `file` is the configuration as people named it. */
 export function sharedListenAddress({ broker, orchestrator }: Config, file: string): string[] {
   const { listen } = orchestrator;
   if (!listen || !overlap(broker.listen, listen)) return [];

@@ -3,7 +3,7 @@ import { nearestName } from '@signalbox/protocol/internal';
 import type { Config } from '../config.ts';
 
 /**
- * Warns of roles to which `auth.roles` leads and which `roles` does not know, if it knows any: their agents may use no tools. `file` is
+ * Warns of each role that `auth.roles` names and `roles` does not list, unless `roles` is empty: its agents may use no tools. `file` is
  * the configuration as people named it.
  */
 export function unknownMappedRoles({ auth, roles }: Pick<Config, 'auth' | 'roles'>, file: string): string[] {

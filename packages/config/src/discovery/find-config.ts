@@ -9,9 +9,9 @@ export const configFileNames = ['signalbox.yaml', 'signalbox.yml', 'signalbox.js
 
 /** The configuration that a command uses. */
 export interface FoundConfig {
-  /** The path as an option or the environment names it; a file of the working directory by its name; else an absolute path. */
+  /** The path as an option or the environment names it; the name alone for a file in the working directory; else an absolute path. */
   file: string;
-  /** Nobody named a file that was found by a search, so it may be the work of the author of a directory. */
+  /** The way in which the file was found. Nobody named a file that a search found: the author of a directory may have placed it there. */
   by: 'option' | 'environment' | 'search';
   /** Other configurations in its directory that the search passed over, by their names. */
   passedOver?: string[];
@@ -48,7 +48,7 @@ export function findConfig(named: string | undefined, start: SearchStart = {}): 
   return undefined;
 }
 
-/** Says where a configuration was looked for in vain. */
+/** Says where the search found no configuration. */
 export function searchedText(env: Readonly<Record<string, string | undefined>> = process.env): string {
   return `there is no signalbox.yaml here or in a parent folder${env.SIGNALBOX_CONFIG ? '' : ', and SIGNALBOX_CONFIG is not set'}`;
 }

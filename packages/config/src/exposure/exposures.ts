@@ -50,12 +50,12 @@ export function withExposureChecked(
   return { ...config, warnings: [...config.warnings, ...warnings] };
 }
 
-/** Whether a hosted server could change a file of the configuration. */
+/** Returns true if a hosted server could change a file of the configuration. */
 export function exposesConfiguration(config: Config): boolean {
   return exposedOf(config, 'configuration', configurationOf(config)).length > 0;
 }
 
-/** Lists which of these a program that works in a directory has before it. A data directory around it counts. */
+/** Lists which of these files lie in the directory in which a program works. A data directory around it counts, too. */
 export function heldBy(
   directory: string,
   { dataDir, tokenFiles = [], configFiles = [] }: Partial<GuardedFiles> & { configFiles?: readonly string[] },

@@ -3,8 +3,8 @@ import { exposesConfiguration } from './exposures.ts';
 import { writableByOthers } from './writable-by-others.ts';
 
 /**
- * Says why a change of these files must not be put in force by itself: somebody else than the user could have made it.
- * `undefined` if nothing speaks against it. `config` is the configuration in force.
+ * Returns why a change of these files must not be put in force by itself: another user could have made it. Returns `undefined` if
+ * there is no such reason. `config` is the configuration in force.
  */
 export function reloadObstacle(config: Config, files: Iterable<string>): string | undefined {
   if (exposesConfiguration(config)) return 'a hosted server can reach it';

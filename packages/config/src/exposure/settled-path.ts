@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 
-/** Returns the path without symbolic links. What does not exist yet is taken as it is written. */
+/** Returns the path without symbolic links. Parts that do not exist yet stay as they are written. */
 export function settledPath(path: string): string {
   const real = realOrUndefined(path);
   if (real !== undefined) return real;
@@ -10,7 +10,7 @@ export function settledPath(path: string): string {
   return parent === absolute ? absolute : join(settledPath(parent), basename(absolute));
 }
 
-/** Whether a settled path is the directory itself, or lies in it. */
+/** Returns true if a settled path is the directory itself, or lies in it. */
 export function liesIn(path: string, directory: string): boolean {
   const way = relative(directory, path);
   return way !== '..' && !way.startsWith(`..${sep}`);

@@ -50,8 +50,8 @@ function openness(found: Stats, user: User): string | undefined {
 }
 
 /**
- * Fedora, Ubuntu and others give each user a group of the same number, and let files be written by it (umask 002). Nobody else
- * is in it.
+ * Returns true for a user's private group. Fedora, Ubuntu and others give each user a group of the same number without other members,
+ * and make files writable for it (umask 002).
  */
 function isPrivateGroup(gid: number, user: User): boolean {
   return user.uid !== 0 && gid === user.uid && gid === user.gid;

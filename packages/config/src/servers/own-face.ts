@@ -22,7 +22,7 @@ export function isOwnFace(entry: unknown): boolean {
   return values.some((value) => typeof value === 'string' && ownToken.test(value));
 }
 
-/** Looks for one after the other, so that no line is slow. */
+/** Finds the program first and its words behind it: one pattern for both would be slow on some lines. */
 function startsFace(line: string): boolean {
   const program = ownProgram.exec(line);
   return program !== null && faceWords.test(line.slice(program.index + program[0].length));

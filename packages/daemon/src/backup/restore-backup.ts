@@ -14,7 +14,7 @@ import {
 import { orchestratorFiles, restoringFolder } from '../data-directory/data-directory.ts';
 import { type BackupContents, verifyBackup } from './verify-backup.ts';
 
-/** What to restore, and where to. */
+/** The backup to restore, and the target directory. */
 export interface RestoreOptions {
   /** The directory of the backup. */
   backup: string;
@@ -26,20 +26,20 @@ export interface RestoreOptions {
   now: number;
 }
 
-/** What was restored. */
+/** The result of a restore. */
 export interface RestoredBackup {
   /** The new id of the broker. */
   brokerId: string;
-  /** When the backup was begun, in epoch milliseconds. */
+  /** The time when the backup was begun, in epoch milliseconds. */
   madeAt: number;
   contents: BackupContents;
   tokens: { dropped: number; left: number };
 }
 
-/** The files in the order in which they are put into place. Without messages a data directory does not pass for a whole one. */
+/** The files in the order in which they are put into place. The messages come last, because a directory without them is not complete. */
 const order = ['tokens', 'audit', 'journal', 'messages'] as const;
 
-/** Names that an empty directory may have, and those that its lock makes. */
+/** The names of entries that count as none: those of an empty file system, and those that the lock makes. */
 const ignored = ['lost+found', 'lock.db', 'lock.db-journal', 'holder.json'];
 
 /**

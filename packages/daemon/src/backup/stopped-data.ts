@@ -21,7 +21,7 @@ export async function verifyStoppedData(directory: string): Promise<string[]> {
   return [...(await verifyBrokerData(directory)), ...(await problemsOf(journal, verifyJournal))];
 }
 
-/** The same for the databases of the broker alone. The caller keeps brokers off the directory. */
+/** Does the same for the databases of the broker alone. The caller keeps brokers off the directory. */
 export async function verifyBrokerData(directory: string): Promise<string[]> {
   const { messages, tokens, audit, operatorToken } = brokerFiles(directory);
   const { journal, token } = orchestratorFiles(directory);
@@ -53,8 +53,8 @@ async function problemsOf(file: string, read: (file: string) => unknown): Promis
 }
 
 /**
- * Removes the files that SQLite makes beside a database for a reader, if they were not there before. Made by another user than the
- * broker's, they would keep the broker from its own database.
+ * Removes the files that SQLite makes beside a database for a reader, if they were not there before. If another user than the broker's
+ * had made them, the broker could not open its own database.
  */
 export function withoutTraces(file: string): Disposable {
   const made = [`${file}-wal`, `${file}-shm`].filter((beside) => !existsSync(beside));

@@ -4,7 +4,7 @@ import { type BackupManifest, backupFiles, backupManifestSchema, messageOf } fro
 import { describeFile, verifyAuditLog, verifyInboxStore, verifyTokenStore } from '@signalbox/store/internal';
 import { verifyJournal } from './verify-journal.ts';
 
-/** What a backup holds, in numbers. */
+/** The counts of what a backup holds. */
 export interface BackupContents {
   /** Messages that wait, and the metadata of settled ones. */
   messages: number;
@@ -73,7 +73,7 @@ async function checkFiles(directory: string, { files, journal }: BackupManifest)
   }
   const known: readonly string[] = [...required, backupFiles.journal];
   for (const { name, bytes, sha256 } of files) {
-    // A name decides which file is read: none outside of the backup.
+    // The name decides which file is read, so it must not lead out of the backup.
     if (!known.includes(name)) problems.push({ file: name, problem: 'is no file of a backup' });
     else {
       const problem = await checkFile(join(directory, name), bytes, sha256);
@@ -100,7 +100,7 @@ async function checkFile(file: string, bytes: number, sha256: string): Promise<s
   }
 }
 
-/** Reads everything in the databases, and adds what can't be read, or is another broker's, to the problems. */
+/** Reads everything in the databases. Data that can't be read, or that is another broker's, becomes a problem. */
 async function readContents(
   directory: string,
   { broker_id, journal }: BackupManifest,

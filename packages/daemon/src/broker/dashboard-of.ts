@@ -2,7 +2,7 @@ import type { Broker, HttpPages } from '@signalbox/broker';
 import type { BrokerAccess, Dashboard } from '@signalbox/dashboard';
 import type { Log } from '../log.ts';
 
-/** What a dashboard is made of, beside its broker. */
+/** The parts of a dashboard beside its broker. */
 interface DashboardParts {
   /** The agent id of the orchestrator. */
   orchestrator: string;

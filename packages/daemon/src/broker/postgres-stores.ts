@@ -14,7 +14,7 @@ export function postgresStores(
   return {
     noBackup: `messages, tokens and the audit log are in PostgreSQL, and this command copies files: make the backup with pg_dump --schema=${schema}, or with pg_basebackup`,
     async open({ now: _ofThisMachine, ...settings }) {
-      // Only who names a database loads its driver.
+      // The driver is loaded only if the configuration names a database.
       const { openPostgresStores } = await import('@signalbox/store-postgres');
       const id = await directoryId(dataDir);
       // A copy of the directory has the same id, and is at another place.

@@ -22,7 +22,7 @@ export interface RunBrokerOptions {
   durability?: 'full' | 'process';
   /** Allows an address that other machines can reach, although nothing is encrypted. */
   insecure?: boolean;
-  /** Goes on with what is left of a data directory that has lost messages or tokens. */
+  /** Starts on a data directory that has lost messages or tokens, with what is left. */
   acceptLoss?: boolean;
   /** The process that starts this one again when it dies. `broker.json` names it. */
   supervisorPid?: number;
@@ -52,8 +52,8 @@ export interface RunningBroker extends AsyncDisposable {
     ttlMs?: number | null;
   }): Promise<{ id: string; token: string }>;
   /**
-   * Puts the parts `auth`, `groups`, `hooks` and `schedules` of a configuration in force, reads the certificate and its key again, and logs the outcome. All
-   * else is read at the start only.
+   * Puts the parts `auth`, `groups`, `hooks` and `schedules` of a configuration in force, reads the certificate and its key
+   * again, and logs the outcome. All other parts are read at the start only.
    */
   reload(config: Pick<Config, 'auth' | 'groups' | 'hooks' | 'schedules'>): Promise<void>;
   /** Resolves with the reason if the disk fails under stored messages; the broker then stops by itself. */

@@ -14,17 +14,17 @@ export function dataDirectory(named: string | undefined, config: Pick<Config, 'b
   return named === undefined ? (config.broker.data ?? defaultDataDirectory(process.env)) : resolve(named);
 }
 
-/** `$XDG_STATE_HOME/signalbox`, by default `~/.local/state/signalbox`. */
+/** Returns `$XDG_STATE_HOME/signalbox`, by default `~/.local/state/signalbox`. */
 function defaultDataDirectory(env: NodeJS.ProcessEnv): string {
   return join(stateHome(env), 'signalbox');
 }
 
-/** Returns the directory of what `worker run` remembers of its changes in workspaces. A data directory holds nothing else. */
+/** Returns the directory where `worker run` records its changes in workspaces. It is outside the data directory, which holds nothing else. */
 export function workspaceRecordsDirectory(env: NodeJS.ProcessEnv): string {
   return join(stateHome(env), 'signalbox-workspaces');
 }
 
-/** Returns the directory of what `worker serve` remembers of its agents: the sessions of their threads. A data directory holds nothing else. */
+/** Returns the directory where `worker serve` records the sessions of its agents' threads. It is outside the data directory, too. */
 export function servedAgentsDirectory(env: NodeJS.ProcessEnv): string {
   return join(stateHome(env), 'signalbox-served');
 }
@@ -62,8 +62,8 @@ const knownFiles = [
 export const restoringFolder = 'restoring';
 
 /**
- * Rejects with `bad_data_directory` if a restore into the directory has not finished, or if it holds other files and no data of a broker. A broker takes its directory
- * for itself alone (0700), which would shut others out of a home or temporary folder.
+ * Rejects with `bad_data_directory` if a restore into the directory has not finished, or if it holds other files and no data of a broker.
+ * A broker takes its directory for itself alone (0700), which would shut others out of a home or temporary folder.
  */
 export async function checkDataDirectory(directory: string): Promise<void> {
   let names: string[];
@@ -99,7 +99,7 @@ function badDataDirectory(
  * no socket or the configuration switches it off. Throws `unreachable` if none runs and its address is not known.
  *
  * With `isNamed: false` the user named neither the directory nor its configuration: a folder that somebody else filled may have led
- * there. Then only an address on this machine is believed, in a directory that is this user's and shut to others, as no checkout is.
+ * there. Then an address counts only if it is on this machine, and if the directory is this user's and closed to others.
  */
 export function localBrokerUrl(
   directory: string,
@@ -115,7 +115,7 @@ export function localBrokerUrl(
   if (!config.broker.socket && isNamed) {
     return `${config.broker.tls ? 'wss' : 'ws'}://${formatListenAddress(config.broker.listen)}`;
   }
-  // A port of this machine could be anybody's while no broker runs. The directory is the broker's alone.
+  // While no broker runs, any user could listen on its port. Only the broker's user can make a socket in its directory.
   const path = brokerFiles(directory).socket;
   if (socketPathProblem(path) === undefined) return socketAddress(path);
   throw noBroker(`no broker runs on ${directory}`);
@@ -142,7 +142,7 @@ export function brokerKeeper(directory: string): number | undefined {
   return typeof keeper === 'number' && isAlive(keeper) ? keeper : undefined;
 }
 
-/** Reads what the broker that runs on a data directory wrote down; `undefined` if none runs. */
+/** Reads the facts that the running broker of a data directory wrote into it; `undefined` if none runs. */
 export function runningBroker(directory: string): Partial<BrokerFacts> | undefined {
   try {
     const facts = JSON.parse(readFileSync(brokerFiles(directory).facts, 'utf8')) as Partial<BrokerFacts>;
@@ -174,8 +174,8 @@ function isAlive(pid: number): boolean {
 }
 
 /**
- * Reads the operator's token, which the broker keeps in its data directory. Throws `unreachable` if no broker ever ran
- * there: then none can be reached at `url` either.
+ * Reads the operator's token, which the broker keeps in its data directory. Throws `unreachable`, with `url` in its text, if no broker
+ * ever ran there.
  */
 export function operatorToken(directory: string, url: string): string {
   const file = brokerFiles(directory).operatorToken;

@@ -9,7 +9,7 @@ import {
 } from '@signalbox/protocol';
 import { shown } from './shown.ts';
 
-/** Who the holder of a token is, and what it may do. */
+/** The identity of a token's holder, and its rights. */
 export interface ClaimedIdentity {
   agent: string;
   role: string;
@@ -32,7 +32,7 @@ export function identityOf(claims: Claims, auth: AuthEntry): ClaimedIdentity | R
   return { agent, role, permissions: permission === undefined ? [] : [permission] };
 }
 
-/** What the values of the role claim lead to. As with tokens of the broker, a minting token does nothing else. */
+/** The rights that the values of the role claim give. As with tokens of the broker, a minting token has no other rights. */
 interface Rights {
   role: string;
   permission?: Permission;

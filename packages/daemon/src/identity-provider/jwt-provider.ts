@@ -23,7 +23,7 @@ export interface JwtProviderOptions {
 }
 
 /**
- * Checks the JWTs of an identity provider. Its keys are being fetched when it returns; where that fails, they are fetched when a token
+ * Checks the JWTs of an identity provider. It begins to fetch the keys before it returns. If that fails, it fetches them when a token
  * comes or somebody asks for its state.
  */
 export function openJwtProvider(
@@ -74,7 +74,7 @@ function refused(message: string): { refusal: { message: string } } {
   return { refusal: { message: `the token of the identity provider is not accepted: ${message}` } };
 }
 
-/** Reads when a token was issued and when its sessions end, which is after the time that clocks may differ. */
+/** Reads when a token was issued and when its sessions end: at its expiry, plus the time by which clocks may differ. */
 function timesOf(
   { iat, exp = Number.NaN }: JWTPayload,
   now: number,

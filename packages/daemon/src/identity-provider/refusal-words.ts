@@ -6,7 +6,7 @@ import { shown } from './shown.ts';
 /** The algorithms with which tokens may be signed. None of them takes a shared secret. */
 export const algorithms = ['RS256', 'ES256', 'EdDSA'];
 
-/** The difference of clocks that is allowed for, in seconds. */
+/** The time by which clocks may differ, in seconds. */
 export const skewSeconds = 60;
 
 const accepted = `${algorithms.slice(0, -1).join(', ')} and ${algorithms.at(-1)}`;

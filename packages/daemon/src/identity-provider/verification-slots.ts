@@ -1,6 +1,6 @@
 /**
- * Runs so many pieces of work at a time, the others in the order in which they came. Signatures are checked by the threads that also
- * sync files to the disk, so that a flood of tokens must not take all of them.
+ * Runs a limited number of pieces of work at a time; the others wait in the order in which they came. The threads that check signatures
+ * also sync files to the disk, so a flood of tokens must not take all of them.
  */
 export class VerificationSlots {
   #free: number;

@@ -7,18 +7,18 @@ import { configuredAllowlist, configuredOffers } from '../policy/policy.ts';
 export interface OrchestratorReport {
   /** The broker that it is connected to. */
   url: string;
-  /** Where it answers probes and scrapers itself, as `HOST:PORT`. */
+  /** The address at which it answers probes and scrapers itself, as `HOST:PORT`; absent if it does not. */
   listen?: string;
-  /** False if another orchestrator with the same journal serves the inbox: this one begins when that one is over. */
+  /** False if another orchestrator with the same journal serves the inbox. This one serves when the other one has ended. */
   isServing: boolean;
   servers: { name: string; state: string; tools: number; error?: string }[];
-  /** The servers that have told no tool yet: they are still starting, or their start has failed. */
+  /** The servers that have listed no tools yet: they are still starting, or their start has failed. */
   notReady: { server: string; state: 'starting' | 'failed'; reason?: string }[];
   roles: { role: string; tools: number }[];
-  /** Whether roles without an entry may use every tool or none. */
+  /** Says whether roles without an entry may use every tool or none. */
   unlisted: 'allow' | 'deny';
   tools: number;
-  /** Tools that are offered under another name than the one made of their server's and their own. */
+  /** Tools that are offered under another name than usual, which joins the names of server and tool. */
   renamed: { server: string; tool: string; name: string; reason: string }[];
   /** Tools that are callable by their exact names and are in no list. */
   hidden: { name: string; server: string }[];
@@ -63,7 +63,7 @@ export function describeOrchestrator(
   };
 }
 
-/** Returns false if a pattern may mean something of a server that has not told yet what it has. */
+/** Returns false if a pattern may match something of a server that has not listed its tools, prompts and resources yet. */
 function isCertain(
   { pattern, kind }: AllowlistWarning,
   missing: readonly Server[],

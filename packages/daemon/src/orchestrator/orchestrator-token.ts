@@ -9,12 +9,12 @@ import { operatorToken, orchestratorFiles } from '../data-directory/data-directo
 const refusals = ['unauthorized', 'forged_sender'];
 
 /**
- * The longest wait for the broker's welcome, in milliseconds. Where nobody listens the connection fails at once; a broker that
- * listens and is slow, as on a machine that starts many processes, is waited for.
+ * The longest wait for the broker's welcome, in milliseconds. If nobody listens the connection fails at once. A broker that listens may
+ * be slow, as on a machine that starts many processes.
  */
 const patientConnectMs = 60_000;
 
-/** Where the token is kept, which broker it is for, and the agent id of the orchestrator. */
+/** The place of the token, its broker, and the agent id of the orchestrator. */
 export interface OrchestratorTokenOptions {
   dataDir: string;
   url: string;

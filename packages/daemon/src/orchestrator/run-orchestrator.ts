@@ -42,7 +42,7 @@ export interface RunOrchestratorOptions {
   insecure?: boolean;
   /** The certificates of the only authorities to trust for `wss://`, as PEM text. */
   ca?: string;
-  /** By default a token that is kept in the data directory, and issued with the operator's token if it is missing. */
+  /** The orchestrator's token. By default it is kept in the data directory, and issued with the operator's token if it is missing. */
   token?: string;
   /** Replaces `broker.data`. The journal and sign-ins are kept there. */
   dataDir?: string;
@@ -141,7 +141,7 @@ export async function runOrchestrator(options: RunOrchestratorOptions): Promise<
   }
 
   const ready = becomeReady();
-  // Nobody has to wait for it: a failure must not end the process as an unhandled rejection.
+  // Callers may ignore `ready`: its failure must not end the process as an unhandled rejection.
   ready.catch(() => {});
   return {
     ready,
@@ -234,7 +234,7 @@ async function startParts(
       token,
       agent: id,
       backoff: 'orchestrator',
-      // The broker that issued the token has just answered, so that it is only slow if it does not answer now.
+      // The broker that issued the token has just answered. If it does not answer now, it is only slow.
       waitForBroker: options.token === undefined,
       signal,
       log: connectionLog,
@@ -278,7 +278,7 @@ async function openJournal(
       limits,
       onDamage: (message) => log({ event: 'journal_damaged', level: 'error', message }),
     });
-  // Only who names a database loads its driver.
+  // The driver is loaded only if the configuration names a database.
   const { openPostgresJournal } = await import('@signalbox/journal-postgres');
   const { postgres: url, schema } = broker.store;
   const directory = await directoryId(dataDir);
@@ -292,7 +292,7 @@ async function openJournal(
   });
 }
 
-/** Names servers and roles, with a hash of what they may do: where it differs from that of the start before, somebody changed it. */
+/** Names servers and roles, with a hash of their rights. A hash that differs from that of the earlier start shows a change. */
 function describeRules({ roles, unlisted, approvals, mcpServers, orchestrator }: Config): string {
   const rules = JSON.stringify([roles, unlisted, approvals, orchestrator]);
   const hash = createHash('sha256').update(rules).digest('hex').slice(0, 16);

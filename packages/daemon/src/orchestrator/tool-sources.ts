@@ -21,8 +21,8 @@ export interface ToolSources extends AsyncDisposable {
 }
 
 /**
- * Opens the capability files of a configuration and the access to servers that ask for a login. While somebody else than the user
- * could change the capability files, they are read again only on request. `inForce` returns the configuration of that moment.
+ * Opens the capability files of a configuration and the access to servers that ask for a login. While another user could
+ * change the capability files, they are read again only on request. `inForce` returns the configuration of that moment.
  */
 export async function openToolSources(
   { capabilities, allowHosts }: Pick<Config, 'capabilities' | 'allowHosts'>,

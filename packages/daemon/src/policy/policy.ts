@@ -57,7 +57,7 @@ export function configuredAllowlist({
   return RoleToolAllowlist.fromEntries(entries, { unlisted });
 }
 
-/** Builds the allowlist of what both configurations allow. Where they say the same in different words, it may allow less. */
+/** Builds the allowlist of what both configurations allow. If they allow the same tools by different patterns, it may allow less. */
 export function commonAllowlist(before: Config, after: Config): RoleToolAllowlist {
   const names = new Set([...Object.keys(before.roles), ...Object.keys(after.roles)]);
   const roles = [...names].map((role) => [role, { tools: commonTools(role, before, after) }] as const);
@@ -77,7 +77,7 @@ export function configuredOffers({
   return RoleOfferAllowlist.fromEntries(entries, { unlisted });
 }
 
-/** Builds the same with the operator's role, which may use all unless it is listed. */
+/** Builds the allowlist of prompts and resources with the operator's role, which may use all of them unless it is listed. */
 function offersOf(config: Pick<Config, 'roles' | 'unlisted'>): RoleOfferAllowlist {
   const offers = configuredOffers(config);
   return config.roles.operator === undefined ? offers.withRole('operator', everyOffer) : offers;

@@ -31,7 +31,7 @@ export function policyChanges(before: Config, after: Config): string[] {
   });
 }
 
-/** Lists the keys that differ from what the process was started with, and that take effect after a restart only. */
+/** Lists the keys that have changed since the start of the process and take effect after a restart only. */
 export function restartNeeds(started: Config, now: Config): string[] {
   return [
     ...differing(started, now, {

@@ -57,8 +57,8 @@ export class ConfigReload implements AsyncDisposable {
 
   /**
    * Watches a configuration file with all files that it names. A change is put in force as a whole, or refused with the
-   * reason in the log. `started` is what the process was started with; changes since then are put in force at once. Files that
-   * somebody else could have changed are read only when {@link reload} asks for it.
+   * reason in the log. `started` is the configuration at the start; later changes are put in force at once. Files that another user
+   * could have changed are read only when {@link reload} asks for it.
    */
   static async open(started: Config, file: string, targets: ReloadTargets): Promise<ConfigReload> {
     const reload = new ConfigReload(started, file, targets);
@@ -113,7 +113,7 @@ export class ConfigReload implements AsyncDisposable {
     }
   }
 
-  /** Records in the audit log what is about to change, so that no rule is in force that it does not tell of. */
+  /** Records a change in the audit log before it is put in force, so that the log holds every rule that ever was in force. */
   async #recordChanges(before: Config, next: Config): Promise<void> {
     const servers = nameChanges(before.mcpServers, next.mcpServers);
     const roles = roleChanges(before, next);
@@ -121,7 +121,7 @@ export class ConfigReload implements AsyncDisposable {
     if (lines.length > 0) await this.#targets.orchestrator.recordConfig(`changed: ${lines.join('; ')}`);
   }
 
-  /** Whether changes must wait until they are asked for; the reason is logged once. */
+  /** Returns true if changes must wait until somebody asks for them. The reason is logged once. */
   #isObstructed(): boolean {
     const obstacle = reloadObstacle(this.#current, this.#files);
     if (obstacle !== undefined && obstacle !== this.#loggedObstacle) {
@@ -137,7 +137,7 @@ export class ConfigReload implements AsyncDisposable {
     this.#targets.log(refusedEvent(this.#file, error));
   }
 
-  /** Logs what changed. That nothing changed is logged only after a request, and after a refusal. */
+  /** Logs the changes. If nothing changed, it says so only after a request or a refusal. */
   #logApplied(before: Config, next: Config, servers: NameChanges, isAsked: boolean): void {
     const restart = restartNeeds(this.#started, next);
     const changes = {

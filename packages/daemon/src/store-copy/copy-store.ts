@@ -14,7 +14,7 @@ export interface CopyStoreOptions extends CopyTarget {
 /** The result of a copy. */
 export type CopiedStore = CopiedContent;
 
-/** The problems of damaged databases that an error names. */
+/** The largest number of problems of damaged databases that an error names. */
 const maxProblems = 5;
 
 /**
@@ -38,7 +38,7 @@ export async function copyStore({ directory, ...target }: CopyStoreOptions): Pro
   target.signal.throwIfAborted();
   using cleaned = new DisposableStack();
   for (const file of [messages, tokens, audit]) cleaned.use(withoutTraces(file));
-  // Only who names a database loads its driver.
+  // The driver is loaded only if the configuration names a database.
   const { copyIntoPostgres } = await import('@signalbox/store-postgres/internal');
   return await copyIntoPostgres(() => sqliteContent({ messages, tokens, audit }), target);
 }

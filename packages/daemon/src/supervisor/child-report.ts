@@ -22,7 +22,7 @@ export function isSupervised(): boolean {
   return process.env[supervisedVariable] !== undefined && process.send !== undefined;
 }
 
-/** Reports to the supervisor. Resolves when the report is sent, or when nobody listens any more. */
+/** Reports to the supervisor. Resolves when the report is sent, or when the supervisor has gone. */
 export function reportToSupervisor(report: ChildReport): Promise<void> {
   return new Promise((resolve) => {
     if (!process.connected) resolve();

@@ -26,7 +26,7 @@ export interface SupervisedOptions<Ready> {
   random?: () => number;
 }
 
-/** Longer than a child itself takes at most before it gives up an orderly end. */
+/** The time that a child has to end before it is killed, in milliseconds. A child itself gives up an orderly end earlier. */
 const stopGraceMs = 15_000;
 const healthyMs = 10_000;
 const firstDelayMs = 100;

@@ -6,8 +6,8 @@ export interface FileFacts {
 
 /**
  * Returns why a private key must not be used, or `undefined`. A holder of the key can pretend to be this server and collect the tokens
- * of all clients, and nothing would show it; so a key that others may read is refused, as a database server does, and not only warned
- * about. A group may read it: that is how systems give keys to the services that need them.
+ * of all clients, and nothing would show it. So a key that all users may read is refused, as database servers do. A group may read the
+ * key, because systems give keys to services that way.
  */
 export function exposedKey({ uid, mode }: FileFacts, user: number): string | undefined {
   if (uid !== user && uid !== 0) return `it belongs to user ${uid}, and this process runs as user ${user}`;

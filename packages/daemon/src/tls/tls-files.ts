@@ -12,7 +12,7 @@ import {
 import { type FileWatch, watchFiles } from '@signalbox/yaml-files';
 import { exposedKey } from './key-file.ts';
 
-/** How often the end of the certificate is looked at. */
+/** The time between two checks of the certificate's end, in milliseconds. */
 const checkMs = 24 * 60 * 60 * 1000;
 /** The most bytes of one of the files. */
 const maxBytes = 1024 * 1024;

@@ -9,12 +9,12 @@ export const noSignIns: RefreshTokenStore = {
 };
 export const hello = { result: { content: [{ type: 'text', text: 'hello' }] } };
 
-/** Epoch time as the authorizers see it. */
+/** The epoch time that the authorizers see. */
 export interface Clock {
   ms: number;
 }
 
-/** A host of HTTP servers with their sign-ins. What the authorizers log is among its events. */
+/** A host of HTTP servers with their sign-ins. Its events include those that the authorizers log. */
 export function startWithAuth(
   servers: Record<string, [url: string, auth: ServerAuth]>,
   { clock = { ms: 0 }, tokens = noSignIns }: { clock?: Clock; tokens?: RefreshTokenStore } = {},

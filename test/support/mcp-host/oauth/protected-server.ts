@@ -3,18 +3,18 @@ import { type HttpEndpoint, startEndpoint } from '../http-endpoint.ts';
 import { toolNamed } from '../test-servers.ts';
 import type { OAuthProvider } from './provider.ts';
 
-/** An MCP server of both revisions that serves only who shows a good token of the provider. */
+/** An MCP server of both revisions that serves only clients with a good token of the provider. */
 export interface ProtectedServer extends AsyncDisposable {
   endpoint: HttpEndpoint;
   url: string;
   eras: Set<string>;
-  /** Tools that were really called. */
+  /** The tools that were called. */
   called: string[];
-  /** Good tokens that it takes for bad ones. */
+  /** Good tokens that it treats as bad ones. */
   distrusted: Set<string>;
-  /** Every token that was shown, good or bad, once. */
+  /** Every token that a client showed, good or bad, once. */
   shown: Set<string>;
-  /** Takes every token for a bad one. */
+  /** Treats every token as a bad one. */
   closed: boolean;
 }
 

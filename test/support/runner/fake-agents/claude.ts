@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { actAsAgent } from './fake-agent.ts';
 
-/** Claude Code: a file named by --mcp-config. Both options with values take several of them, up to the next option. */
+/** Claude Code reads a file that --mcp-config names. Both options with values take several of them, up to the next option. */
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {

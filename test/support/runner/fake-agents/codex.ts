@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { parse } from 'smol-toml';
 import { actAsAgent } from './fake-agent.ts';
 
-/** Codex: settings as -c key=value, the value in TOML. Of its environment it hands on next to nothing. */
+/** Codex takes settings as -c key=value, with the value in TOML. It passes on almost nothing of its environment. */
 const { values } = parseArgs({
   allowPositionals: true,
   options: { config: { type: 'string', short: 'c', multiple: true } },

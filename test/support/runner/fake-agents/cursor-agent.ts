@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { actAsAgent } from './fake-agent.ts';
 
-/** Cursor's CLI: the project's file, if it may use its servers unasked. */
+/** Cursor's CLI reads the project's file, if it may use its servers unasked. */
 if (!process.argv.includes('--approve-mcps')) throw new Error('the MCP servers are not approved');
 const { mcpServers } = JSON.parse(readFileSync('.cursor/mcp.json', 'utf8'));
 const { command, args, env } = mcpServers.signalbox;

@@ -15,7 +15,7 @@ export interface FoundServer {
   asks?: string | undefined;
 }
 
-/** What a fake CLI prints, as one line of JSON. */
+/** The line of JSON that a fake CLI prints. */
 export interface FakeReport {
   pid: number;
   argv: string[];

@@ -1,6 +1,6 @@
 import { actAsAgent } from './fake-agent.ts';
 
-/** opencode: JSON in a variable, one array for program and arguments. */
+/** opencode reads JSON from a variable, with one array for program and arguments. */
 const { mcp, ...read } = JSON.parse(process.env.OPENCODE_CONFIG_CONTENT ?? '{}');
 const { type, command, environment, enabled } = mcp.signalbox;
 if (type !== 'local' || !enabled) throw new Error(`a server of type ${type}, enabled: ${enabled}`);

@@ -30,7 +30,7 @@ export function catalogTools(): Tool[] {
   });
 }
 
-/** A wish in an agent's words, and the tools that fulfil it. */
+/** A query in an agent's words, and the tools that answer it. */
 export interface CatalogQuery {
   query: string;
   right: string[];

@@ -5,7 +5,7 @@ import { byteSize } from '../../terminal/byte-size.ts';
 import { failureFinding } from '../failure-finding.ts';
 import { type Finding, failed, ok, warning } from '../finding.ts';
 
-/** Bytes of databases that are read here. More would take longer than anybody waits for. */
+/** The most bytes of databases that are read here. Reading more would take longer than a person waits. */
 const readBytes = 512 * 1024 * 1024;
 
 const backupHint =

@@ -8,7 +8,7 @@ export async function postgresFinding({
   postgres: url,
   schema,
 }: NonNullable<Config['broker']['store']>): Promise<Finding> {
-  // Only who names a database loads its driver.
+  // The driver is loaded only if the configuration names a database.
   const { examineDatabase } = await import('@signalbox/store-postgres/internal');
   try {
     const { place, version, receiptMeans, brokers } = await examineDatabase({ url, schema });

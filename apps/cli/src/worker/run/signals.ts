@@ -9,8 +9,8 @@ interface Stoppable {
 
 /**
  * The first SIGTERM, SIGHUP or SIGINT asks the agents to end, a second one kills them, and a third leaves all to the
- * cleanup process. So does this process itself if it is still there some time after `graceMs`, which the agents have to end. On a terminal Ctrl-C reaches the agent itself, which may mean something else by it: then SIGINT is the
- * agent's alone.
+ * cleanup process. The agents have `graceMs` to end; if this process is still there some time after that, it leaves all to the cleanup
+ * process, too. On a terminal Ctrl-C reaches the agent itself, which may use it for something else. Then this process ignores SIGINT.
  */
 export function stopOnSignals(
   agents: Stoppable,

@@ -11,7 +11,7 @@ import type { Log } from '../../log.ts';
 import type { OrchestratorHealth } from './orchestrator-health.ts';
 import { type BrokerPlace, scraperAccess } from './scraper-access.ts';
 
-/** Where an orchestrator answers probes and scrapers, and what about. */
+/** The address at which an orchestrator answers probes and scrapers, and the sources of the answers. */
 export interface StatusOptions {
   listen: ListenAddress;
   /** Allows an address beyond loopback, although scrapers send their tokens unencrypted. */
