@@ -3,7 +3,7 @@ import { auditEntryKinds } from '@signalbox/protocol';
 import { AuditChainCheck } from '@signalbox/store/internal';
 import { describe, expect, it } from 'vitest';
 import { serverUrl } from '../support/postgres/test-store.ts';
-import { startTwo } from '../support/postgres/two-brokers.ts';
+import { startTwoBrokerProcesses } from '../support/postgres/two-brokers.ts';
 
 describe.skipIf(serverUrl === undefined)('Operators', () => {
   it('do through any broker what counts at once at the other one: tokens, holds and dead letters', async () => {
@@ -56,7 +56,7 @@ describe.skipIf(serverUrl === undefined)('Operators', () => {
 /** Two brokers, with an operator at each. */
 async function withOperators() {
   await using starting = new AsyncDisposableStack();
-  const site = starting.use(await startTwo());
+  const site = starting.use(await startTwoBrokerProcesses());
   const { token } = await issueToken(site.operator, { agent: 'operator.two', role: 'operator' });
   const another = starting.use(await site.connect('operator.two', [site.other], { token }));
   const resources = starting.move();

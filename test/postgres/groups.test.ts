@@ -11,8 +11,7 @@ import {
   subscribe,
 } from '../support/broker/wire-actions.ts';
 import { serverUrl } from '../support/postgres/test-store.ts';
-import { startTwo } from '../support/postgres/two-brokers.ts';
-import { startTwoBrokers } from '../support/postgres/two-brokers-here.ts';
+import { startTwoBrokerProcesses, startTwoBrokers } from '../support/postgres/two-brokers.ts';
 
 const group = 'role:writer';
 
@@ -124,7 +123,7 @@ describe.skipIf(serverUrl === undefined)('A group with members at two brokers', 
   });
 
   it('goes on with what the members of a killed broker had when its session is over', async () => {
-    await using site = await startTwo();
+    await using site = await startTwoBrokerProcesses();
     await using ann = await site.connect('ann', [site.one]);
     const join = async (agent: string, at: typeof site.one) => {
       const token = await site.issue(agent, 'writer');

@@ -11,7 +11,7 @@ import {
   undeliverable,
 } from '../support/broker/wire-actions.ts';
 import { serverUrl } from '../support/postgres/test-store.ts';
-import { startTwoBrokers } from '../support/postgres/two-brokers-here.ts';
+import { startTwoBrokers } from '../support/postgres/two-brokers.ts';
 import { openTwoShares } from '../support/postgres/two-shares.ts';
 import { message } from '../support/store/test-store.ts';
 

@@ -2,7 +2,7 @@ import type { InboxStore } from '@signalbox/store';
 import { openPostgresStores } from '@signalbox/store-postgres';
 import { describe, expect, it } from 'vitest';
 import { serverUrl, testSchema } from '../support/postgres/test-store.ts';
-import { startTwo } from '../support/postgres/two-brokers.ts';
+import { startTwoBrokerProcesses } from '../support/postgres/two-brokers.ts';
 import { message } from '../support/store/test-store.ts';
 
 const none = { messages: [], attempts: [], settlements: [] };
@@ -64,7 +64,7 @@ async function startTwoWithSchedule() {
   const firstAt = Math.ceil((Date.now() + aheadMs) / hour) * hour;
   await using starting = new AsyncDisposableStack();
   const pulse = { everyMs: hour, to: 'bob', kind: 'task', text: 'look' };
-  const site = starting.use(await startTwo({ schedules: { pulse }, aheadMs }));
+  const site = starting.use(await startTwoBrokerProcesses({ schedules: { pulse }, aheadMs }));
   const bob = starting.use(await site.connect('bob', [site.other]));
   const inbox = starting.use(await bob.subscribe());
   const resources = starting.move();

@@ -4,7 +4,7 @@ import { type Child, readCounter, startChild, tempDir } from '@signalbox/testing
 import { McpProxyExecutor } from '@signalbox/worker';
 import { describe, expect, test } from 'vitest';
 import { serverUrl } from '../support/postgres/test-store.ts';
-import { startTwoBrokers } from '../support/postgres/two-brokers-here.ts';
+import { startTwoBrokers } from '../support/postgres/two-brokers.ts';
 
 const count = 'mcp_counter__count';
 const echo = 'mcp_counter__echo';

@@ -3,13 +3,13 @@ import { openPostgresStores } from '@signalbox/store-postgres';
 import { describe, expect, it } from 'vitest';
 import { startPostgres } from '../support/postgres/postgres-server.ts';
 import { serverUrl, testSchema } from '../support/postgres/test-store.ts';
-import { startTwo } from '../support/postgres/two-brokers.ts';
+import { startTwoBrokerProcesses } from '../support/postgres/two-brokers.ts';
 
 const all: PresenceQuery = { after: '', limit: 1000 };
 
 describe.skipIf(serverUrl === undefined)('Who is connected to several brokers', () => {
   it('is listed by each of them, with the broker and what it announced, and goes with its connection or its broker', async () => {
-    await using site = await startTwo();
+    await using site = await startTwoBrokerProcesses();
     const { operator } = site;
     await using ann = await site.connect('ann', [site.one]);
     const bob = await site.connect('bob#1', [site.other]);

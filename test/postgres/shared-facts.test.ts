@@ -2,11 +2,11 @@ import { issueToken, readStats } from '@signalbox/operator';
 import { connectWire } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import { serverUrl } from '../support/postgres/test-store.ts';
-import { startTwo } from '../support/postgres/two-brokers.ts';
+import { startTwoBrokerProcesses } from '../support/postgres/two-brokers.ts';
 
 describe.skipIf(serverUrl === undefined)('Brokers on one schema', () => {
   it('answer a hold when the orchestrators of all of them act by it, and say so if one does not in time', async () => {
-    await using site = await startTwo();
+    await using site = await startTwoBrokerProcesses();
     const { operator } = site;
     const { token } = await issueToken(operator, { agent: 'orchestrator', role: 'orchestrator' });
     await using orchestrator = await connectWire(site.other.ready.url, { agent: 'orchestrator', token });
@@ -28,7 +28,7 @@ describe.skipIf(serverUrl === undefined)('Brokers on one schema', () => {
   });
 
   it('know agents that connected to another one, also when their tokens are gone', async () => {
-    await using site = await startTwo();
+    await using site = await startTwoBrokerProcesses();
     const { operator } = site;
     await using ann = await site.connect('ann', [site.one]);
     const { id, token } = await issueToken(operator, { agent: 'eve', role: 'worker' });
@@ -44,7 +44,7 @@ describe.skipIf(serverUrl === undefined)('Brokers on one schema', () => {
   });
 
   it('tell which of them live', async () => {
-    await using site = await startTwo();
+    await using site = await startTwoBrokerProcesses();
     const brokers = async () => {
       const { broker, brokers } = await readStats(site.operator);
       return { broker, brokers: brokers?.map(({ name }) => name) };

@@ -2,11 +2,11 @@ import { issueToken } from '@signalbox/operator';
 import { connectWire } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import { serverUrl } from '../support/postgres/test-store.ts';
-import { startTwo } from '../support/postgres/two-brokers.ts';
+import { startTwoBrokerProcesses } from '../support/postgres/two-brokers.ts';
 
 describe.skipIf(serverUrl === undefined)('Over several brokers', () => {
   it('tail tells what happens at all of them, each event once, and of one that ends without a word', async () => {
-    await using site = await startTwo();
+    await using site = await startTwoBrokerProcesses();
     const { token } = await issueToken(site.operator, { agent: 'operator.watcher', role: 'operator' });
     await using watcher = await connectWire(site.one.ready.url, { agent: 'operator.watcher', token });
     watcher.send({ type: 'admin', request_id: 't', op: 'tail', params: { on: true } });
@@ -30,7 +30,7 @@ describe.skipIf(serverUrl === undefined)('Over several brokers', () => {
   });
 
   it('the exit of a worker is told with what it had in hand at another one', async () => {
-    await using site = await startTwo();
+    await using site = await startTwoBrokerProcesses();
     const { id, token } = await issueToken(site.operator, { agent: 'eve', role: 'worker' });
     await using boss = await site.connect('bob', [site.one]);
     await using told = await boss.subscribe();

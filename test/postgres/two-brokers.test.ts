@@ -3,13 +3,13 @@ import { issueToken, placeHold, releaseHolds } from '@signalbox/operator';
 import { describe, expect, it } from 'vitest';
 import { reached } from '../support/broker/broker-with-clients.ts';
 import { serverUrl } from '../support/postgres/test-store.ts';
-import { startTwo } from '../support/postgres/two-brokers.ts';
+import { startTwoBrokerProcesses } from '../support/postgres/two-brokers.ts';
 
 const timeoutMs = 20_000;
 
 describe.skipIf(serverUrl === undefined)('Two brokers on one schema', () => {
   it('hand a message that came to one of them to an agent at the other, and its reply back', async () => {
-    await using site = await startTwo();
+    await using site = await startTwoBrokerProcesses();
     await using ann = await site.connect('ann', [site.one]);
     await using bob = await site.connect('bob', [site.other]);
     expect(ann.welcome.broker_id).toBe(bob.welcome.broker_id);
@@ -33,7 +33,7 @@ describe.skipIf(serverUrl === undefined)('Two brokers on one schema', () => {
   });
 
   it('pass on what is not stored: requests, progress and cancels', async () => {
-    await using site = await startTwo();
+    await using site = await startTwoBrokerProcesses();
     await using ann = await site.connect('ann', [site.one]);
     await using bob = await site.connect('bob', [site.other]);
     const large = 'x'.repeat(20_000);
@@ -78,7 +78,7 @@ describe.skipIf(serverUrl === undefined)('Two brokers on one schema', () => {
   });
 
   it('know what happens to tokens and holds at the other one', async () => {
-    await using site = await startTwo();
+    await using site = await startTwoBrokerProcesses();
     const { operator } = site;
     // The other broker has not heard of it when the client comes.
     const { id, token } = await issueToken(operator, { agent: 'eve', role: 'worker' });
@@ -105,7 +105,7 @@ describe.skipIf(serverUrl === undefined)('Two brokers on one schema', () => {
   });
 
   it('lose nothing when one of them is killed: its agent is at the other, and gets what it had not acked and what came since', async () => {
-    await using site = await startTwo();
+    await using site = await startTwoBrokerProcesses();
     await using ann = await site.connect('ann', [site.one]);
     await using bob = await site.connect('bob', [site.other, site.one]);
     await using inbox = await bob.subscribe();
@@ -129,7 +129,7 @@ describe.skipIf(serverUrl === undefined)('Two brokers on one schema', () => {
   });
 
   it('give an inbox to its newest holder, and leave out what the one before says of its messages', async () => {
-    await using site = await startTwo();
+    await using site = await startTwoBrokerProcesses();
     await using ann = await site.connect('ann', [site.one]);
     await using before = await site.connect('bob', [site.other]);
     await using had = await before.subscribe();

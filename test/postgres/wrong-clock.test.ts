@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { serverUrl } from '../support/postgres/test-store.ts';
-import { startTwo } from '../support/postgres/two-brokers.ts';
+import { startTwoBrokerProcesses } from '../support/postgres/two-brokers.ts';
 
 const hourMs = 3_600_000;
 
@@ -11,7 +11,7 @@ describe.skipIf(serverUrl === undefined)('A broker whose clock is off by an hour
   ])(
     'goes by the clock of the database: %s, requests are answered both ways, and messages bear the right time',
     async (_, otherAheadMs) => {
-      await using site = await startTwo({ otherAheadMs });
+      await using site = await startTwoBrokerProcesses({ otherAheadMs });
       await using ann = await site.connect('ann', [site.one]);
       await using bob = await site.connect('bob', [site.other]);
       await ann.serve(['ask'], async () => ({ kind: 'reply', body: { text: 'yes' } }));

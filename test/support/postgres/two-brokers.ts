@@ -1,16 +1,42 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ScheduleSettings } from '@signalbox/broker';
+import type { BrokerOptions, ScheduleSettings } from '@signalbox/broker';
 import { type BrokerClient, connectBroker, type Log, requestAddress } from '@signalbox/client';
 import { issueToken } from '@signalbox/operator';
 import { agentOf } from '@signalbox/protocol';
-import { startChild, tempDir } from '@signalbox/testing';
+import { openPostgresStores, type PostgresStoresOptions } from '@signalbox/store-postgres';
+import { startChild, startTestBroker, type TestBroker, tempDir } from '@signalbox/testing';
 import { testSchema } from './test-store.ts';
 
 const brokerMain = new URL('./broker-main.ts', import.meta.url);
 
-/** Two brokers in processes of their own, and an agent and an orchestrator with tokens that the first of them issued. */
-export async function startTwo(
+/** Starts two brokers in this process on one schema. */
+export async function startTwoBrokers(
+  given: Partial<BrokerOptions> = {},
+  database: Partial<PostgresStoresOptions> = {},
+): Promise<
+  AsyncDisposable & { one: TestBroker; other: TestBroker; schema: Awaited<ReturnType<typeof testSchema>> }
+> {
+  await using starting = new AsyncDisposableStack();
+  const schema = starting.use(await testSchema());
+  const { url, schema: name } = schema;
+  const start = async (broker: string): Promise<TestBroker> =>
+    starting.use(
+      await startTestBroker({
+        ...given,
+        stores: {
+          noBackup: 'this is a test',
+          open: (settings) => openPostgresStores({ ...settings, ...database, url, schema: name, broker }),
+        },
+      }),
+    );
+  const [one, other] = [await start('one'), await start('other')];
+  const resources = starting.move();
+  return { one, other, schema, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+}
+
+/** Starts two brokers in processes of their own on one schema. The first one issues tokens for an agent and an orchestrator. */
+export async function startTwoBrokerProcesses(
   options: { schedules?: ScheduleSettings; aheadMs?: number; otherAheadMs?: number } = {},
 ) {
   await using starting = new AsyncDisposableStack();
@@ -45,7 +71,7 @@ export async function startTwo(
     operator,
     schema,
     issue,
-    /** The number of brokers whose session lives. */
+    /** Returns the number of brokers whose session lives. */
     living: async () => {
       const sql = 'SELECT count(*)::int AS living FROM @session WHERE NOT is_over';
       return (await schema.sql(sql))[0]!.living;
