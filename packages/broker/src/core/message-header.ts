@@ -55,3 +55,13 @@ export function openUntil(kind: string, expiresAt: number): number | undefined {
 export function isRequest(kind: string): boolean {
   return requestKinds.has(kind);
 }
+
+const conversationKinds = new Set(['ask', 'mcp_request', 'reply', 'mcp_reply']);
+
+/**
+ * Tells whether messages of this kind are questions and answers: the sender of a question waits for the answer, and that of an answer for
+ * nothing, so that neither waits for the receipt.
+ */
+export function isConversation(kind: string): boolean {
+  return conversationKinds.has(kind);
+}

@@ -13,9 +13,14 @@ import { CommitQueue } from './commit-queue.ts';
 interface Settings {
   fault?: Fault;
   durability?: 'full' | 'process';
+  lazyMs?: number;
+  onSynced?: () => void;
 }
 
-async function openQueue(heard: string[], { fault = noFault, durability = 'process' }: Settings = {}) {
+async function openQueue(
+  heard: string[],
+  { fault = noFault, durability = 'process', lazyMs = 1, onSynced = () => {} }: Settings = {},
+) {
   const dir = await mkdtemp(join(tmpdir(), 'signalbox-queue-'));
   const store = await openSqliteInboxStore({ file: join(dir, 'messages.db'), durability });
   const queue = new CommitQueue(store, {
@@ -23,8 +28,8 @@ async function openQueue(heard: string[], { fault = noFault, durability = 'proce
     onNotice: () => {},
     onError: () => heard.push('error'),
     onStoreFailed: () => heard.push('failed'),
-    lazyMs: 1,
-    meter: noMeter,
+    lazyMs,
+    meter: { ...noMeter, synced: onSynced },
     monotonic: () => performance.now(),
     fault,
   });
@@ -38,8 +43,17 @@ async function openQueue(heard: string[], { fault = noFault, durability = 'proce
   };
 }
 
+/** The settings of a queue on a disk whose syncs are heard. */
+function full(heard: string[]): Settings {
+  return { durability: 'full', onSynced: () => heard.push('synced') };
+}
+
 function note(id: string, settles?: NewMessage['settles']): NewMessage {
   return { ...sentByBroker, inbox: 'reader', id, kind: 'note', createdAt: 1, expiresAt: 2 ** 42, settles };
+}
+
+function ask(id: string): NewMessage {
+  return { ...note(id), kind: 'ask', openUntil: 2 ** 42 };
 }
 
 function told(heard: string[]): Producer {
@@ -48,6 +62,54 @@ function told(heard: string[]): Producer {
 }
 
 describe('a commit queue', () => {
+  it('syncs a question, of whose receipt nobody waits, together with what somebody waits for', async () => {
+    const heard: string[] = [];
+    await using opened = await openQueue(heard, { ...full(heard), lazyMs: 60_000 });
+    const { queue } = opened;
+    // The first sync tells that the store syncs.
+    queue.append(ask('first'), told(heard), true);
+    await queue.flushed();
+    await new Promise(setImmediate);
+    heard.length = 0;
+    queue.append(ask('a'), told(heard), true);
+    await queue.written();
+    queue.append(ask('b'), told(heard), true);
+    await queue.written();
+    expect(heard).toEqual(['a written', 'b written']);
+    const { promise: isAnswered, resolve } = Promise.withResolvers<void>();
+    const producer = told(heard);
+    queue.append(note('c'), { ...producer, answer: (...one) => resolve(producer.answer(...one)) }, false);
+    await isAnswered;
+    expect(heard).toEqual([
+      ...['a written', 'b written', 'c written', 'synced'],
+      ...['a stored', 'b stored', 'c stored'],
+    ]);
+  });
+
+  it('syncs at once what somebody begins to wait for', async () => {
+    const heard: string[] = [];
+    await using opened = await openQueue(heard, { ...full(heard), lazyMs: 60_000 });
+    const { queue } = opened;
+    queue.append(ask('a'), told(heard), true);
+    await queue.flushed();
+    queue.append(ask('b'), told(heard), true);
+    await queue.written();
+    await queue.flushed();
+    expect(heard).toEqual(['a written', 'synced', 'a stored', 'b written', 'synced', 'b stored']);
+  });
+
+  it('syncs a question that is alone in time', async () => {
+    const heard: string[] = [];
+    await using opened = await openQueue(heard, full(heard));
+    const { queue } = opened;
+    queue.append(ask('a'), told(heard), true);
+    await queue.flushed();
+    const { promise: isAnswered, resolve } = Promise.withResolvers<void>();
+    queue.append(ask('b'), { sender: brokerSender, answer: () => resolve() }, true);
+    await isAnswered;
+    expect(heard.slice(3)).toEqual(['b written', 'synced']);
+  });
+
   it('tells each producer what became of its messages, in their order', async () => {
     const heard: string[] = [];
     await using opened = await openQueue(heard);

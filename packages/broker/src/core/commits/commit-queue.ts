@@ -6,6 +6,7 @@ import {
   type Settlement,
   type Taking,
 } from '@signalbox/store';
+import { isConversation } from '../message-header.ts';
 import type { Meter } from '../meter.ts';
 import type { DeliverResult, Producer } from '../producer.ts';
 import { Receipts, type Waiter, type WrittenBatch } from './receipts.ts';
@@ -26,6 +27,8 @@ interface Batch extends WrittenBatch {
   acks: boolean;
   /** True if it should be written before the disk is free, because a message can be pushed or a caller waits for the write. */
   isAwaited: boolean;
+  isHurried: boolean;
+  since: number | undefined;
 }
 
 /** The callbacks of a {@link CommitQueue}, and the time that it may wait. */
@@ -38,7 +41,10 @@ export interface CommitQueueOptions {
   onError: (error: unknown) => void;
   /** Called if the store has failed for good, perhaps more than once. */
   onStoreFailed: (error: unknown) => void;
-  /** The time that a settlement may wait for others to share its commit, in milliseconds. */
+  /**
+   * The time that a settlement may wait for others to share its commit, and that a message of whose storing nobody waits to hear may wait
+   * for others to share its sync, in milliseconds.
+   */
   lazyMs: number;
   meter: Meter;
   /** Returns monotonic milliseconds. */
@@ -62,6 +68,8 @@ const emptyBatch = (): Batch => ({
   onDurable: [],
   acks: false,
   isAwaited: false,
+  isHurried: false,
+  since: undefined,
 });
 
 /**
@@ -83,12 +91,13 @@ export class CommitQueue {
   #lazy: NodeJS.Timeout | undefined;
 
   constructor(store: InboxStore, options: CommitQueueOptions) {
-    const { onStoreFailed, meter, monotonic, fault } = options;
+    const { onStoreFailed, lazyMs, meter, monotonic, fault } = options;
     this.#store = store;
     this.#options = options;
     this.#receipts = new Receipts(store, {
       onSynced: () => this.#startNext(),
       onStoreFailed,
+      lazyMs,
       meter,
       monotonic,
       fault,
@@ -114,6 +123,7 @@ export class CommitQueue {
     if (message.body !== undefined) next.length += message.body.length;
     if (message.settles !== undefined) next.acks = true;
     if (isHeld) next.isAwaited = true;
+    if (!isConversation(message.kind)) next.isHurried = true;
     this.#startSoon();
   }
 
@@ -176,9 +186,11 @@ export class CommitQueue {
 
   #waitIn(batch: Batch, moment: 'onWritten' | 'onDurable'): Promise<void> {
     if (moment === 'onWritten') batch.isAwaited = true;
+    else batch.isHurried = true;
     return new Promise((resolve, reject) => {
       batch[moment].push((error) => (error === undefined ? resolve() : reject(error)));
       if (batch === this.#next) this.#startSoon();
+      else if (moment === 'onDurable') this.#receipts.hurry();
     });
   }
 
@@ -187,12 +199,14 @@ export class CommitQueue {
   }
 
   #startSoon(): void {
+    this.#next.since ??= this.#options.monotonic();
     // A batch that has to wait for the disk anyway takes more in until the disk is free.
     if (this.#receipts.isSyncing && !this.#next.isAwaited) return;
     if (this.#mayStart) this.#immediate = setImmediate(() => this.#start());
   }
 
   #startLazily(): void {
+    this.#next.since ??= this.#options.monotonic();
     if (this.#mayStart && !this.#lazy) this.#lazy = setTimeout(() => this.#start(), this.#options.lazyMs);
   }
 

@@ -13,6 +13,10 @@ export interface WrittenBatch {
   /** The length of all bodies in characters. They stay in memory until the batch is durable. */
   readonly length: number;
   readonly onDurable: readonly Waiter[];
+  /** True if somebody waits until the batch is durable. */
+  readonly isHurried: boolean;
+  /** When the first of its changes came, in monotonic milliseconds. */
+  readonly since: number | undefined;
 }
 
 /** Called once, with the error if what it waits for failed. */
@@ -24,6 +28,8 @@ export interface ReceiptsOptions {
   onSynced: () => void;
   /** Called if a sync fails. No producer is answered any more. */
   onStoreFailed: (error: unknown) => void;
+  /** The time after its first change at which a batch that nobody waits for is synced, in milliseconds. */
+  lazyMs: number;
   meter: Meter;
   /** Returns monotonic milliseconds. */
   monotonic: () => number;
@@ -33,7 +39,10 @@ export interface ReceiptsOptions {
 /** The most batches, and characters of their bodies, that may wait for the next sync. Later ones are written after it. */
 const maxWaiting = { batches: 64, length: 16 * 1024 * 1024 };
 
-/** Answers producers when their messages are durable. One sync runs at a time, for every batch that was written when it began. */
+/**
+ * Answers producers when their messages are durable. One sync runs at a time, for every batch that was written when it began. A batch
+ * that nobody waits for is synced with a later one, `lazyMs` after its first change at the latest.
+ */
 export class Receipts<B extends WrittenBatch> {
   readonly #store: InboxStore;
   readonly #options: ReceiptsOptions;
@@ -41,6 +50,11 @@ export class Receipts<B extends WrittenBatch> {
   #waitingLength = 0;
   /** The batches that the running sync makes durable. */
   #syncing: B[] = [];
+  /** True if somebody waits for what was written since the running sync began. */
+  #isHurried = false;
+  #lazy: NodeJS.Timeout | undefined;
+  /** False until the store has synced once: one whose commits need no sync has receipts at once. */
+  #storeSyncs = false;
 
   constructor(store: InboxStore, options: ReceiptsOptions) {
     this.#store = store;
@@ -57,6 +71,11 @@ export class Receipts<B extends WrittenBatch> {
     return this.#waiting.length >= maxWaiting.batches || this.#waitingLength >= maxWaiting.length;
   }
 
+  /** True when a sync should begin, so that it ends before nothing more may be written. */
+  get #isNearlyFull(): boolean {
+    return this.#waiting.length >= maxWaiting.batches / 2 || this.#waitingLength >= maxWaiting.length / 2;
+  }
+
   /** The batch that was written last and is not durable yet. */
   get newest(): B | undefined {
     return this.#waiting.at(-1) ?? this.#syncing.at(-1);
@@ -66,9 +85,17 @@ export class Receipts<B extends WrittenBatch> {
   add(batch: B): boolean {
     this.#waiting.push(batch);
     this.#waitingLength += batch.length;
-    if (this.isSyncing || this.#sync()) return false;
+    if (batch.isHurried) this.#isHurried = true;
+    if (this.isSyncing || this.#syncInTime()) return false;
     this.#take();
     return true;
+  }
+
+  /** Has what was written so far synced as soon as possible, because somebody has begun to wait for it. */
+  hurry(): void {
+    if (this.#waiting.length === 0) return;
+    this.#isHurried = true;
+    if (!this.isSyncing) this.#sync();
   }
 
   /** Tells a batch's producers and waiters that it is durable. */
@@ -82,7 +109,21 @@ export class Receipts<B extends WrittenBatch> {
     const taken = this.#waiting;
     this.#waiting = [];
     this.#waitingLength = 0;
+    this.#isHurried = false;
+    clearTimeout(this.#lazy);
+    this.#lazy = undefined;
     return taken;
+  }
+
+  /** Starts a sync now or in time. Returns false if everything that is written is durable already. */
+  #syncInTime(): boolean {
+    if (this.#isHurried || this.#isNearlyFull || !this.#storeSyncs) return this.#sync();
+    if (this.#lazy) return true;
+    const { lazyMs, monotonic } = this.#options;
+    const waitMs = (this.#waiting[0]?.since ?? 0) + lazyMs - monotonic();
+    if (waitMs <= 0) return this.#sync();
+    this.#lazy = setTimeout(() => this.#sync(), waitMs);
+    return true;
   }
 
   /** Starts a sync. Returns false if everything that is written is durable already. */
@@ -91,6 +132,7 @@ export class Receipts<B extends WrittenBatch> {
     const began = monotonic();
     const synced = this.#store.sync();
     if (!synced) return false;
+    this.#storeSyncs = true;
     this.#syncing = this.#take();
     synced.then(
       () => {
@@ -105,7 +147,7 @@ export class Receipts<B extends WrittenBatch> {
   #synced(): void {
     const durable = this.#syncing;
     this.#syncing = [];
-    if (this.#waiting.length > 0) this.#sync();
+    if (this.#waiting.length > 0) this.#syncInTime();
     for (const batch of durable) this.answer(batch);
     this.#options.onSynced();
   }
