@@ -69,7 +69,7 @@ it('counts what is pending, in segments and in the memtable, for its agent and o
 
 function entryOf(seq: number, sender: string, size: number): MemtableEntry {
   const sent = { ...message, sender };
-  return new MemtableEntry(seq, sharedFieldsOf(sent, undefined, true), sent, size);
+  return new MemtableEntry(seq, sharedFieldsOf(sent, undefined, true), sent, size, sent.body);
 }
 
 it('finds an added message although its id was looked for before it was there, and not after it is gone', () => {

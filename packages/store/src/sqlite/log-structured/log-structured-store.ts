@@ -111,7 +111,7 @@ export class LogStructuredStore {
   put(seq: number, inbox: Inbox, message: NewMessage, size: number, isCounted: boolean): void {
     const shared = sharedFieldsOf(message, this.#lastShared, isCounted);
     this.#lastShared = shared;
-    this.#putEntry(inbox, new MemtableEntry(seq, shared, message, size));
+    this.#putEntry(inbox, new MemtableEntry(seq, shared, message, size, message.body));
     inbox.count(shared, size);
   }
 
@@ -277,8 +277,8 @@ export class LogStructuredStore {
     const inbox = this.#memtable.inbox(name);
     const message = this.#pending.take(name, seq);
     if (!message) return undefined;
-    const content = how === 'with body' ? message : { ...message, body: undefined };
-    const entry = new MemtableEntry(seq, message.shared, content, message.size);
+    const body = how === 'with body' ? message.body : undefined;
+    const entry = new MemtableEntry(seq, message.shared, message, message.size, body);
     entry.answered = message.answered;
     entry.takers = message.takers;
     this.#putEntry(inbox, entry);
@@ -317,7 +317,7 @@ export class LogStructuredStore {
     this.#logDamage = this.#log.replay({
       put: (message) => {
         const inbox = memtable.inbox(message.shared.inbox);
-        const entry = new MemtableEntry(message.seq, message.shared, message, message.size);
+        const entry = new MemtableEntry(message.seq, message.shared, message, message.size, message.body);
         memtable.add(inbox, entry, this.#log.number);
         bySeq.set(message.seq, entry);
         inbox.count(message.shared, message.size);

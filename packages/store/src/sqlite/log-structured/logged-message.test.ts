@@ -42,7 +42,7 @@ it('shares fields between messages that have the same, and only those', () => {
 
 it('gives all fields of a message but those that are not for its reader, and changes nothing', () => {
   const sent = Object.freeze({ ...message, body: 'body', settles: { inbox: 'x', seq: 1 } });
-  const entry = new MemtableEntry(7, sharedFieldsOf(sent, undefined), sent, 4);
+  const entry = new MemtableEntry(7, sharedFieldsOf(sent, undefined), sent, 4, sent.body);
   const { tokenId, ...given } = message;
   expect(storedMessageOf(entry)).toEqual({ ...given, seq: 7, attempts: 0, size: 4, body: 'body' });
   expect(storedMessageOf(entry)).not.toHaveProperty('tokenId');

@@ -1,7 +1,7 @@
 import type { Ending, LoggedMessage, SharedFields } from '../../logged-message.ts';
 import type { GroupFields, NewMessage } from '../../message.ts';
 
-type Content = Pick<NewMessage, 'id' | 'correlationId' | 'traceparent' | 'group' | 'thread' | 'body'>;
+type Content = Pick<NewMessage, 'id' | 'correlationId' | 'traceparent' | 'group' | 'thread'>;
 
 /**
  * A message in the memtable. Thousands of them live for a while and each is copied by the garbage collector, so an entry is
@@ -26,7 +26,7 @@ export class MemtableEntry implements LoggedMessage {
   /** An older entry of the same id in the same inbox. */
   sameId: MemtableEntry | undefined = undefined;
 
-  constructor(seq: number, shared: SharedFields, content: Content, size: number) {
+  constructor(seq: number, shared: SharedFields, content: Content, size: number, body: string | undefined) {
     this.seq = seq;
     this.shared = shared;
     this.id = content.id;
@@ -35,7 +35,7 @@ export class MemtableEntry implements LoggedMessage {
     this.group = content.group;
     this.thread = content.thread;
     this.size = size;
-    this.body = content.body;
-    this.loggedBytes = content.body === undefined ? 0 : size;
+    this.body = body;
+    this.loggedBytes = body === undefined ? 0 : size;
   }
 }

@@ -26,7 +26,7 @@ it('removes the entries of whole commits, the oldest first, and keeps nothing of
   );
   const inbox = memtable.inbox('inbox');
   const entries = [1, 1, 2, 3, 3].map((commit, seq) => {
-    const entry = new MemtableEntry(seq, sharedFieldsOf(sent, undefined), sent, 4);
+    const entry = new MemtableEntry(seq, sharedFieldsOf(sent, undefined), sent, 4, sent.body);
     now = 10 * commit;
     memtable.add(inbox, entry, commit);
     inbox.count(entry.shared, 4);

@@ -14,15 +14,27 @@ export interface PendingRange {
 
 type Row = PendingRange & { checksum: number };
 
+/** A range that was read, as it is now. */
+interface KnownRange {
+  range: PendingRange;
+  /** Whether the first number of the range has to be saved. */
+  isChanged: boolean;
+}
+
+/** The ranges that are kept in memory at most: one for each of some consumers, and one ahead of it. */
+const maxKnown = 8;
+/** The inboxes at most of which it is kept in memory where their ranges end. */
+const maxEnds = 1000;
+
 /**
  * Which messages of segments are pending, as ranges of sequence numbers of an inbox. Settling a message cuts it out of its
  * range, so that segments need not change. Ranges of one inbox never overlap. Transactions are the caller's.
  */
 export class PendingRanges {
-  /** The range that was read last, as it is now: the next message to be cut out is mostly the first one of it. */
-  #last: PendingRange | undefined;
-  /** Whether `first` of the last range has to be saved. */
-  #isChanged = false;
+  /** The ranges that were read last, the oldest first: the next message to be cut out is mostly the first one of one of them. */
+  readonly #known: KnownRange[] = [];
+  /** By inboxes, numbers behind which no range ends. Most reads of an inbox find nothing in segments, and each question costs a lock. */
+  readonly #ends = new Map<string, number>();
   readonly #insert: Statement<[Row]>;
   readonly #delete: Statement<[inbox: string, last: number]>;
   readonly #setFirst: Statement<[Row]>;
@@ -66,11 +78,14 @@ export class PendingRanges {
 
   add(range: PendingRange): void {
     this.#insert.run(rowOf(range));
+    const end = this.#ends.get(range.inbox);
+    if (end !== undefined && end < range.last) this.#ends.set(range.inbox, range.last);
   }
 
   remove({ inbox, last }: PendingRange): void {
     this.#delete.run(inbox, last);
-    this.forgetChanges();
+    const at = this.#known.findIndex(({ range }) => range.last === last && range.inbox === inbox);
+    if (at >= 0) this.#known.splice(at, 1);
   }
 
   /**
@@ -82,12 +97,8 @@ export class PendingRanges {
     before: { last: number; messages: number } | undefined,
     behind: { first: number; messages: number } | undefined,
   ): void {
-    if (behind === undefined) {
-      this.remove(range);
-    } else {
-      this.#last = { ...range, ...behind };
-      this.#isChanged = true;
-    }
+    if (behind === undefined) this.remove(range);
+    else this.#change({ ...range, ...behind });
     if (before !== undefined) this.add({ ...range, ...before });
   }
 
@@ -122,25 +133,31 @@ export class PendingRanges {
 
   /** The first range of an inbox that ends after a sequence number. */
   next(inbox: string, afterSeq: number): PendingRange | undefined {
-    const last = this.#last;
-    if (last?.inbox === inbox && afterSeq >= last.first - 1 && afterSeq < last.last) return last;
+    for (const { range } of this.#known)
+      if (afterSeq >= range.first - 1 && afterSeq < range.last && range.inbox === inbox) return range;
+    const end = this.#ends.get(inbox);
+    if (end !== undefined && afterSeq >= end) return undefined;
     this.save();
     const row = this.#next.get(inbox, afterSeq);
-    if (row && !isSound(row)) throw new DamageFound();
-    this.#last = row;
-    return row;
+    if (!row) {
+      this.#setEnd(inbox, afterSeq);
+      return undefined;
+    }
+    if (!isSound(row)) throw new DamageFound();
+    const known = this.#find(row);
+    if (!known) this.#know({ range: row, isChanged: false });
+    return known?.range ?? row;
   }
 
   /** Writes what has changed. One of the last steps of a transaction. */
   save(): void {
-    if (this.#isChanged && this.#last) this.#setFirst.run(rowOf(this.#last));
-    this.#isChanged = false;
+    for (const known of this.#known) this.#saveOne(known);
   }
 
-  /** Forgets what has changed, after a rollback. */
+  /** Forgets what was read, after a rollback. */
   forgetChanges(): void {
-    this.#last = undefined;
-    this.#isChanged = false;
+    this.#known.length = 0;
+    this.#ends.clear();
   }
 
   /** The range with the lowest sequence number of all inboxes. It looks at all ranges. */
@@ -175,6 +192,34 @@ export class PendingRanges {
       name = this.#nextInbox.get(name);
     }
     return names;
+  }
+
+  #saveOne(known: KnownRange): void {
+    if (known.isChanged) this.#setFirst.run(rowOf(known.range));
+    known.isChanged = false;
+  }
+
+  /** Takes note of the beginning of a range that has changed. */
+  #change(range: PendingRange): void {
+    const known = this.#find(range);
+    if (known) {
+      known.range = range;
+      known.isChanged = true;
+    } else this.#know({ range, isChanged: true });
+  }
+
+  #find({ inbox, last }: PendingRange): KnownRange | undefined {
+    return this.#known.find(({ range }) => range.last === last && range.inbox === inbox);
+  }
+
+  #know(known: KnownRange): void {
+    this.#known.push(known);
+    if (this.#known.length > maxKnown) this.#saveOne(this.#known.shift()!);
+  }
+
+  #setEnd(inbox: string, seq: number): void {
+    if (this.#ends.size >= maxEnds) this.#ends.clear();
+    this.#ends.set(inbox, seq);
   }
 }
 

@@ -60,7 +60,7 @@ export class SegmentIndex {
   }
 
   remove(segment: Segment): void {
-    const group = this.#groups.findLast(({ segments }) => segments[0]!.number <= segment.number);
+    const group = this.#groupOf(segment);
     const at = group?.segments.indexOf(segment) ?? -1;
     if (!group || at < 0) return;
     group.segments.splice(at, 1);
@@ -73,6 +73,18 @@ export class SegmentIndex {
     this.#groups = [];
     this.#ids = new IdRanges();
     this.#size = 0;
+  }
+
+  /** The last group that begins with a segment as old as this one, or older. */
+  #groupOf({ number }: Segment): Group | undefined {
+    let from = 0;
+    let to = this.#groups.length;
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if (this.#groups[middle]!.segments[0]!.number <= number) from = middle + 1;
+      else to = middle;
+    }
+    return this.#groups[from - 1];
   }
 
   #dropGroup(group: Group): void {
