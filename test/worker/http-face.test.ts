@@ -176,6 +176,35 @@ test.each(eras)('a %s caller that hangs up takes its call with it, down to the s
   await expect.poll(() => stack.ran('slow').map(({ at }) => at)).toEqual(['start', 'cancelled']);
 });
 
+test('A plain call of the current revision has the same answer as one with further fields, which the SDK answers.', async () => {
+  await using site = await startHttpFaceStack();
+  const { stack, face } = site;
+  const token = await stack.broker.token('wim');
+  const withField = (call: ReturnType<typeof modernCall>, meta: object) => {
+    const { params, ...message } = JSON.parse(call.body);
+    const body = JSON.stringify({ ...message, params: { ...params, ...meta } });
+    return rawRequest(face.port, { ...call, body });
+  };
+  for (const [name, args] of [
+    ['mcp_counter__echo', { n: 1 }],
+    ['mcp_counter__slow', { ms: 'not a number' }],
+    ['mcp_counter__nowhere', {}],
+    ['signalbox_list_agents', {}],
+    ['signalbox_reply', {}],
+  ] as const) {
+    const call = modernCall(token, name, args, name);
+    const answers = [await rawRequest(face.port, call), await withField(call, { further: 1 })];
+    const [own, sdks] = answers.map(({ status, headers, text }) => ({
+      status,
+      type: headers['content-type'],
+      // Each call has an id of its own, and agents are seen at different times.
+      text: text.replaceAll(/"signalbox\/call_id":"[^"]+"|\d{13}/g, ''),
+    }));
+    expect(own).toEqual(sdks);
+    expect(own).toMatchObject({ status: 200, type: 'application/json', text: expect.stringContaining(name) });
+  }
+});
+
 test('a cancelled call of a session ends its request, and its id can be used again', async () => {
   await using site = await startHttpFaceStack();
   const { stack, face } = site;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Log } from '@signalbox/client';
 import { messageOf, permissionsOfRole, SignalboxError } from '@signalbox/protocol';
 import { type ExecutorOptions, McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
@@ -31,14 +31,23 @@ interface Entry {
   opened?: FaceAgent;
   /** The number of requests and streams that are being served. */
   inUse: number;
+  /** In the clock's milliseconds. */
+  lastUsedAt: number;
+}
+
+/** The use of an agent by one request. Call `end` once, when its answer has left. */
+export interface AgentUse {
+  readonly agent: FaceAgent;
+  end(): void;
 }
 
 /**
- * The agents of a face, one connection for each token. The table keeps only the hashes of tokens. The broker decides about a
- * token; the table remembers an accepted one while it is connected, and a refusal for a short time.
+ * The agents of a face, one connection for each token. The broker decides about a token; the table remembers an accepted one while it is
+ * connected, and the hash of a refused one for a short time: it may be long, and of anybody.
  */
 export class AgentTable {
   readonly #options: AgentTableOptions;
+  /** By the token. */
   readonly #entries = new Map<string, Entry>();
   readonly #refused: RecentRefusals<HttpRefusal>;
   #connecting = 0;
@@ -53,45 +62,44 @@ export class AgentTable {
     return this.#entries.size;
   }
 
-  /** Calls `use` with the agent of a token, which stays connected meanwhile; calls `refuse` with the reason if there is none. */
-  async with<T>(
-    bearer: BearerToken,
-    use: (agent: FaceAgent) => Promise<T>,
-    refuse: (refusal: HttpRefusal) => Promise<T>,
-  ): Promise<T> {
-    const key = createHash('sha256').update(bearer.token).digest('base64');
-    const known = this.#refused.get(key);
-    if (known) return refuse(known);
-    const entry = this.#entries.get(key) ?? this.#add(key, bearer);
-    if ('status' in entry) return refuse(entry);
+  /** Returns the agent of a token, which stays connected until the use of it ends, or the reason why there is none. */
+  use(bearer: BearerToken): AgentUse | HttpRefusal | Promise<AgentUse | HttpRefusal> {
+    const { token } = bearer;
+    const entry = this.#entries.get(token) ?? this.#refused.get(hashOf(token)) ?? this.#add(bearer);
+    if ('status' in entry) return entry;
     entry.inUse++;
-    try {
-      const agent = await entry.agent;
-      return await ('status' in agent ? refuse(agent) : use(agent));
-    } finally {
+    const end = () => {
       entry.inUse--;
-    }
+      entry.lastUsedAt = this.#options.now();
+    };
+    if (entry.opened) return { agent: entry.opened, end };
+    return entry.agent.then((agent) => {
+      if (!('status' in agent)) return { agent, end };
+      end();
+      return agent;
+    });
   }
 
   /** Closes the agents that nobody has used for a while. */
   async sweep(): Promise<void> {
     const since = this.#options.now() - this.#options.idleMs;
-    for (const [key, entry] of this.#entries) {
+    for (const [token, entry] of this.#entries) {
       await entry.opened?.sweep();
-      if (idleSince(entry) <= since) await this.#remove(key, entry, 'idle');
+      if (idleSince(entry) <= since) await this.#remove(token, entry, 'idle');
     }
   }
 
   /** Closes all agents. */
   async close(): Promise<void> {
-    const removals = [...this.#entries].map(async ([key, entry]) => {
+    const removals = [...this.#entries].map(async ([token, entry]) => {
       await entry.agent;
-      await this.#remove(key, entry, 'the face ends');
+      await this.#remove(token, entry, 'the face ends');
     });
     await Promise.all(removals);
   }
 
-  #add(key: string, bearer: BearerToken): Entry | HttpRefusal {
+  #add(bearer: BearerToken): Entry | HttpRefusal {
+    const { token } = bearer;
     if (this.#connecting >= maxConnecting) return unavailable('too many agents are being connected', 1_000);
     if (this.#entries.size >= this.#options.maxAgents && !this.#makeRoom()) {
       return unavailable(
@@ -100,24 +108,24 @@ export class AgentTable {
       );
     }
     this.#connecting++;
-    const entry: Entry = { agent: this.#connect(key, bearer), inUse: 0 };
-    this.#entries.set(key, entry);
+    const entry: Entry = { agent: this.#connect(bearer), inUse: 0, lastUsedAt: this.#options.now() };
+    this.#entries.set(token, entry);
     void entry.agent.then((agent) => {
       this.#connecting--;
       if ('status' in agent) {
-        this.#entries.delete(key);
+        this.#entries.delete(token);
         return;
       }
       entry.opened = agent;
       void agent.executor.closed.then((reason) => {
-        if (reason && isRefusal(reason)) this.#refused.add(key, refusalOf(reason));
-        return this.#remove(key, entry, reason?.code ?? 'closed');
+        if (reason && isRefusal(reason)) this.#refused.add(hashOf(token), refusalOf(reason));
+        return this.#remove(token, entry, reason?.code ?? 'closed');
       });
     });
     return entry;
   }
 
-  async #connect(key: string, { token, agent }: BearerToken): Promise<FaceAgent | HttpRefusal> {
+  async #connect({ token, agent }: BearerToken): Promise<FaceAgent | HttpRefusal> {
     const { connect, connectTimeoutMs, open, log } = this.#options;
     const timeLimit = new AbortController();
     const timer = setTimeout(() => timeLimit.abort(), connectTimeoutMs);
@@ -141,7 +149,7 @@ export class AgentTable {
     } catch (thrown) {
       const refusal = refusalOf(thrown);
       log({ event: 'face_agent_refused', agent, status: refusal.status, reason: messageOf(thrown) });
-      if (refusal.status !== 503) this.#refused.add(key, refusal);
+      if (refusal.status !== 503) this.#refused.add(hashOf(token), refusal);
       return refusal;
     } finally {
       clearTimeout(timer);
@@ -159,11 +167,11 @@ export class AgentTable {
   }
 
   /** Closes an agent and forgets it. Never rejects. */
-  async #remove(key: string, entry: Entry, reason: string): Promise<void> {
+  async #remove(token: string, entry: Entry, reason: string): Promise<void> {
     const { log } = this.#options;
     const agent = entry.opened?.executor.agent;
-    if (this.#entries.get(key) === entry) {
-      this.#entries.delete(key);
+    if (this.#entries.get(token) === entry) {
+      this.#entries.delete(token);
       if (agent !== undefined) log({ event: 'face_agent_left', agent, reason });
     }
     try {
@@ -174,10 +182,13 @@ export class AgentTable {
   }
 }
 
+function hashOf(token: string): string {
+  return hash('sha256', token, 'base64');
+}
+
 /** Returns the time since which an agent is idle; infinity if it is not. */
-function idleSince({ opened, inUse }: Entry): number {
-  const since = inUse === 0 ? opened?.idleSince() : undefined;
-  return since ?? Number.POSITIVE_INFINITY;
+function idleSince({ opened, inUse, lastUsedAt }: Entry): number {
+  return inUse === 0 && opened && !opened.isInUse() ? lastUsedAt : Number.POSITIVE_INFINITY;
 }
 
 /** Returns true if the broker refused the token. */

@@ -3,9 +3,9 @@ import { Budget } from '@signalbox/protocol/internal';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import { type AgentToolsOptions, openAgentTools } from '../face/agent-tools.ts';
 import { openHttpEndpoint } from '../sdk/http-endpoint.ts';
-import { refusalResponse, unavailable } from '../sdk/http-refusal.ts';
+import { unavailable } from '../sdk/http-refusal.ts';
+import type { HttpReply } from '../sdk/http-reply.ts';
 import { type FaceRequest, requestIdOf } from '../sdk/http-request.ts';
-import { keptOpen } from '../sdk/kept-open.ts';
 import type { SessionIds } from '../sdk/session-id.ts';
 
 export interface FaceAgentOptions extends AgentToolsOptions {
@@ -17,8 +17,6 @@ export interface FaceAgentOptions extends AgentToolsOptions {
   /** The bytes of its requests that are read per second in the long run; twice as many at once. */
   bytesPerSecond: number;
   sessionIdleMs: number;
-  /** See `HttpFaceTimes.silenceMs`. */
-  silenceMs: number;
   /** Monotonic milliseconds. */
   now: () => number;
 }
@@ -28,13 +26,10 @@ export interface FaceAgent {
   readonly executor: McpProxyExecutor;
   /** Counts the bytes of the agent's requests; bytes beyond the budget are read later. */
   readonly bytes: Budget;
-  /** Answers a request. Never rejects. */
-  answer(request: FaceRequest): Promise<Response>;
-  /**
-   * Returns the time since which nobody uses the agent, in the clock's milliseconds; `undefined` while one of its sessions is awake or
-   * waits for an answer.
-   */
-  idleSince(): number | undefined;
+  /** Answers a request, also after it has resolved. Never rejects. */
+  answer(request: FaceRequest, reply: HttpReply): Promise<void>;
+  /** Returns true while one of its sessions is awake or waits for an answer. */
+  isInUse(): boolean;
   /** Puts unused sessions to sleep. */
   sweep(): Promise<void>;
   /** Cancels the running calls, lets their answers out, and ends sessions, streams and the connection to the broker. */
@@ -60,26 +55,16 @@ export function openFaceAgent(executor: McpProxyExecutor, options: FaceAgentOpti
   });
   const stopAnnouncing = tools.onChanged(() => endpoint.announceListChanged());
   const stopAnnouncingOffers = tools.offers.onChanged((changed) => endpoint.announceOffersChanged(changed));
-  let lastUsedAt = now();
   let closing: Promise<void> | undefined;
 
-  function answer(request: FaceRequest): Promise<Response> {
-    const answering = answerOrRefuse(request);
-    const mayStream = request.method === 'POST' && request.streams;
-    return mayStream ? keptOpen(answering, options.silenceMs) : answering;
-  }
-
-  async function answerOrRefuse(request: FaceRequest): Promise<Response> {
-    if (closing) return refusalResponse(unavailable('this face is ending'), requestIdOf(request.message));
-    lastUsedAt = now();
+  async function answer(request: FaceRequest, reply: HttpReply): Promise<void> {
+    const id = requestIdOf(request.message);
+    if (closing) return reply.refuse(unavailable('this face is ending'), id);
     try {
-      return await endpoint.answer(request);
+      await endpoint.answer(request, reply);
     } catch (thrown) {
       report(thrown);
-      const refusal = { status: 500, code: -32603, message: 'the face failed; its log says why' };
-      return refusalResponse(refusal, requestIdOf(request.message));
-    } finally {
-      lastUsedAt = now();
+      reply.refuse({ status: 500, code: -32603, message: 'the face failed; its log says why' }, id);
     }
   }
 
@@ -97,7 +82,7 @@ export function openFaceAgent(executor: McpProxyExecutor, options: FaceAgentOpti
     executor,
     bytes: new Budget(options.bytesPerSecond, 2 * options.bytesPerSecond, now()),
     answer,
-    idleSince: () => (endpoint.sessionCount > 0 || tools.isInUse() ? undefined : lastUsedAt),
+    isInUse: () => endpoint.sessionCount > 0 || tools.isInUse(),
     sweep: () => endpoint.sweep(),
     close: () => {
       closing ??= shutDown();

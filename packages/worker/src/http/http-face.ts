@@ -3,7 +3,6 @@ import { isLoopback, messageOf, SignalboxError } from '@signalbox/protocol';
 import { defaultFaceLimits, type FaceLimits } from '@signalbox/protocol/internal';
 import { nameFor, type TlsPair } from '@signalbox/tls';
 import type { AgentToolsOptions } from '../face/agent-tools.ts';
-import { defaultSilenceMs } from '../sdk/kept-open.ts';
 import { AgentTable, type AgentTableOptions } from './agent-table.ts';
 import { openFaceAgent } from './face-agent.ts';
 import { startHttpServer } from './http-server.ts';
@@ -66,7 +65,8 @@ export interface HttpFace extends AsyncDisposable {
 const defaultTimes: HttpFaceTimes = {
   requestTimeoutMs: 30_000,
   connectTimeoutMs: 5_000,
-  silenceMs: defaultSilenceMs,
+  // Common clients give up a request after 30 s to 300 s of silence.
+  silenceMs: 25_000,
 };
 
 /**
@@ -98,7 +98,6 @@ export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace>
         maxSessions: limits.sessionsPerAgent,
         bytesPerSecond: limits.bytesPerSecond,
         sessionIdleMs: limits.sessionIdleMs,
-        silenceMs: times.silenceMs,
         now,
         log,
       }),
@@ -114,6 +113,7 @@ export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace>
     agentClaim: options.agentClaim,
     room: new RequestRoom(limits),
     stallMs: times.requestTimeoutMs,
+    silenceMs: times.silenceMs,
     now,
     isEnding: () => ending,
   });

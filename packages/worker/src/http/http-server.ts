@@ -43,7 +43,7 @@ export interface HttpServer {
   closeConnections(): Promise<void>;
 }
 
-/** Answers a request. It calls `onAccepted` when it knows the agent of the request. */
+/** Answers a request, also after it has resolved. It calls `onAccepted` when it knows the agent of the request. */
 export type RequestHandler = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -55,7 +55,9 @@ export async function startHttpServer(
   handle: RequestHandler,
   { host, port, requestTimeoutMs, maxIdleConnections, tls, now, onFailure }: HttpServerOptions,
 ): Promise<HttpServer> {
-  const serving = new Set<Promise<void>>();
+  let serving = 0;
+  const served = Promise.withResolvers<void>();
+  let isClosing = false;
   const idle = new IdleConnections(maxIdleConnections);
   const server = createServer({
     requestTimeout: requestTimeoutMs,
@@ -66,14 +68,15 @@ export async function startHttpServer(
   server.on('connection', (socket) => idle.opened(socket));
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
-    const served = handle(request, response, () => idle.isBusy(socket)).catch((thrown) => {
+    serving++;
+    response.on('close', () => {
+      serving--;
+      idle.isIdle(socket);
+      if (isClosing && serving === 0) served.resolve();
+    });
+    handle(request, response, () => idle.isBusy(socket)).catch((thrown) => {
       onFailure(thrown);
       response.destroy();
-    });
-    serving.add(served);
-    void served.then(() => {
-      serving.delete(served);
-      idle.isIdle(socket);
     });
   });
   const raws = new Set<Socket>();
@@ -109,7 +112,8 @@ export async function startHttpServer(
     stopListening: () => new Promise((resolve) => listening.close(() => resolve())),
     async closeConnections() {
       const timeout = new Promise((resolve) => setTimeout(resolve, lastAnswersMs).unref());
-      await Promise.race([Promise.all(serving), timeout]);
+      isClosing = true;
+      if (serving > 0) await Promise.race([served.promise, timeout]);
       server.closeAllConnections();
       for (const raw of raws) raw.destroy();
     },

@@ -13,25 +13,35 @@ export type ReadJson =
  * Reads a request's body as JSON. The place takes memory for the announced bytes before they are read, and for the values and names before
  * they are parsed. Never rejects; a body that cannot be read is a refusal.
  */
-export async function readJsonBody(
+export function readJsonBody(
   request: IncomingMessage,
   maxBytes: number,
   place: RequestPlace,
-): Promise<ReadJson> {
+): ReadJson | Promise<ReadJson> {
   const declared = Number(request.headers['content-length'] ?? 0);
   const full = place.take({ bytes: declared });
   if (full) return { refusal: full };
-  const text = await readText(request, (bytes) => {
-    if (bytes > maxBytes) return bodyTooLarge(maxBytes);
-    return bytes > declared ? place.takeUpTo('bytes', bytes) : undefined;
+  return new Promise((resolve) => {
+    const refuse = (bytes: number) => {
+      if (bytes > maxBytes) return bodyTooLarge(maxBytes);
+      return bytes > declared ? place.takeUpTo('bytes', bytes) : undefined;
+    };
+    readText(request, refuse, (text) =>
+      resolve(typeof text === 'string' ? jsonOf(text, place) : { refusal: text }),
+    );
   });
-  if (typeof text !== 'string') return { refusal: text };
+}
+
+function jsonOf(text: string, place: RequestPlace): ReadJson {
   const { nodes } = jsonSize(text, bodyLimits);
   // With more nodes than any reader accepts, it is refused below, and takes no memory.
   const refusal = nodes > bodyLimits.maxNodes ? undefined : place.take({ nodes });
   if (refusal) return { refusal, id: jsonRpcHead(text).id };
   try {
-    return { json: parseJson(text) };
+    const json = parseJson(text);
+    if (!Array.isArray(json)) return { json };
+    const message = 'send one message at a time: batches are not served';
+    return { refusal: { status: 400, code: -32600, message } };
   } catch (thrown) {
     return {
       refusal: { status: 400, code: -32700, message: `the body cannot be read: ${messageOf(thrown)}` },
@@ -47,27 +57,27 @@ export async function readJsonBody(
 function readText(
   request: IncomingMessage,
   refuse: (bytes: number) => HttpRefusal | undefined,
-): Promise<string | HttpRefusal> {
-  return new Promise((resolve) => {
-    let chunks: Buffer[] | undefined = [];
-    let bytes = 0;
-    const end = (refusal: HttpRefusal) => {
-      chunks = undefined;
-      resolve(refusal);
-    };
-    request.on('data', (chunk: Buffer) => {
-      if (!chunks) return;
-      bytes += chunk.length;
-      chunks.push(chunk);
-      const refusal = refuse(bytes);
-      if (refusal) end(refusal);
-    });
-    request.on('end', () => {
-      if (chunks) resolve(Buffer.concat(chunks).toString('utf8'));
-      chunks = undefined;
-    });
-    const broken = () => end({ status: 400, message: 'the body did not arrive whole' });
-    request.on('error', broken);
-    request.on('close', broken);
+  onEnd: (text: string | HttpRefusal) => void,
+): void {
+  let chunks: Buffer[] | undefined = [];
+  let bytes = 0;
+  const end = (text: string | HttpRefusal) => {
+    if (!chunks) return;
+    chunks = undefined;
+    onEnd(text);
+  };
+  request.on('data', (chunk: Buffer) => {
+    if (!chunks) return;
+    bytes += chunk.length;
+    chunks.push(chunk);
+    const refusal = refuse(bytes);
+    if (refusal) end(refusal);
   });
+  request.on('end', () => {
+    const [first] = chunks ?? [];
+    if (chunks) end((chunks.length === 1 ? first! : Buffer.concat(chunks)).toString('utf8'));
+  });
+  const broken = () => end({ status: 400, message: 'the body did not arrive whole' });
+  request.on('error', broken);
+  request.on('close', broken);
 }

@@ -23,8 +23,7 @@ export interface RequestHead {
 export function refuseHead(head: RequestHead, hosts: ReadonlySet<string>): HttpRefusal | undefined {
   const { method = '', url = '', headers } = head;
   const path = url.split('?', 1)[0];
-  const host = hostNameOf(`http://${headers.host ?? ''}`);
-  if (host === undefined || !hosts.has(host)) {
+  if (!namesFace(headers.host ?? '', hosts)) {
     return {
       status: 403,
       message: `the Host header must name this face (${[...hosts].join(', ')}); allow other names with --allow-host`,
@@ -65,6 +64,13 @@ export function bodyTooLarge(maxBodyBytes: number): HttpRefusal {
     status: 413,
     message: `a request may have at most ${maxBodyBytes} bytes; send less at once, or raise worker.limits.bodyBytes`,
   };
+}
+
+function namesFace(header: string, hosts: ReadonlySet<string>): boolean {
+  // Most clients write the name as it stands in the set, so that nothing has to be read as a URL.
+  if (hosts.has(header.replace(/:\d{1,5}$/, ''))) return true;
+  const host = hostNameOf(`http://${header}`);
+  return host !== undefined && hosts.has(host);
 }
 
 function isOwnOrigin(origin: string, hosts: ReadonlySet<string>): boolean {

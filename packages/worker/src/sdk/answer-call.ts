@@ -41,6 +41,9 @@ export interface AnswerDeps {
   keyOf?: ((id: RequestId) => CallKey | undefined) | undefined;
 }
 
+/** The rules for results that depend on the client's revision. */
+export type ResultRules = Pick<Server, 'projectCallToolResult' | 'getClientCapabilities'>;
+
 /** A `tools/call` of a client, over any transport. */
 export interface ClientCall {
   id: RequestId;
@@ -65,7 +68,7 @@ export interface ClientCall {
  * Starts a call. Its answer is the result, ready to be sent; it rejects with `JsonRpcError` if MCP requires an error instead.
  */
 export function startCall(
-  server: Server,
+  server: ResultRules,
   deps: AnswerDeps,
   callWith: (signal: AbortSignal) => ClientCall,
 ): StartedCall<Record<string, unknown>> {
@@ -89,7 +92,7 @@ export async function cancelCalls(running: RunningCalls): Promise<void> {
 }
 
 async function answerCall(
-  server: Server,
+  server: ResultRules,
   tools: AgentFaceTools,
   call: ClientCall & Pick<FaceCall, 'traceparent' | 'session'>,
   heartbeatMs: number,

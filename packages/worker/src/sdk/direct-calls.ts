@@ -9,7 +9,9 @@ import { type CallRound, isJsonObject, messageOf } from '@signalbox/protocol';
 import { type AnswerDeps, type ClientCall, startCall } from './answer-call.ts';
 import { untouched } from './legacy-input.ts';
 
+/** A `tools/call` of the revisions up to 2025-11-25. */
 interface CallMessage {
+  method: 'tools/call';
   id: RequestId;
   params: { name: unknown; arguments?: unknown; _meta?: Record<string, unknown> };
 }
@@ -62,8 +64,7 @@ export class DirectCalls {
     if (!server || !('method' in message)) return false;
     if (message.method === 'notifications/cancelled' && !('id' in message))
       return this.#cancel(message.params);
-    if (message.method !== 'tools/call' || !isPlainCall(message) || this.#aborts.has(message.id))
-      return false;
+    if (!isPlainCall(message) || this.#aborts.has(message.id)) return false;
     void this.#answer(server, message);
     return true;
   }
@@ -76,7 +77,7 @@ export class DirectCalls {
     return abort !== undefined;
   }
 
-  async #answer(server: Server, { id, params }: CallMessage): Promise<void> {
+  async #answer(server: Server, { id, params }: Pick<CallMessage, 'id' | 'params'>): Promise<void> {
     const { answer, abort } = startCall(server, this.#deps, (signal) =>
       this.#clientCall(server, { id, params }, signal),
     );
@@ -123,8 +124,9 @@ export class DirectCalls {
 const plainFields = new Set(['name', 'arguments', '_meta']);
 
 /** Returns true if a call has only the fields of those revisions; the SDK's server handles all other calls. */
-function isPlainCall(message: object): message is CallMessage {
-  const { id, params, jsonrpc } = message as { id?: unknown; params?: unknown; jsonrpc?: unknown };
+export function isPlainCall(message: object): message is CallMessage {
+  const { method, id, params, jsonrpc } = message as Record<string, unknown>;
+  if (method !== 'tools/call') return false;
   if ((typeof id !== 'string' && !Number.isSafeInteger(id)) || jsonrpc !== '2.0' || !isJsonObject(params))
     return false;
   for (const field in params) if (!plainFields.has(field)) return false;
@@ -141,7 +143,7 @@ function isPlainMeta(meta: Record<string, unknown>): boolean {
  * Makes the same error of a call's exception as the SDK's server does, except for -32002: these revisions know that code, and the SDK
  * replaces it.
  */
-function errorOf(thrown: unknown) {
+export function errorOf(thrown: unknown) {
   const { code, data } = isJsonObject(thrown) ? thrown : {};
   return {
     code: wireCode(code),

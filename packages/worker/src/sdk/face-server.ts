@@ -39,18 +39,15 @@ export interface FaceServerOptions extends AnswerDeps {
  */
 export function createFaceServer(options: FaceServerOptions): Server {
   const { version, tools, onlyMethod, isModern } = options;
-  const server = new Server(
-    { name: 'signalbox', title: 'Signalbox', version },
-    {
-      capabilities: {
-        tools: { listChanged: true },
-        ...offerCapabilities(tools.offers),
-        ...(isModern && tasksCapability),
-        experimental: { [workerFaceCapability]: {} },
-      },
-      instructions: tools.instructions().join('\n'),
+  const server = new Server(serverInfoOf(version), {
+    capabilities: {
+      tools: { listChanged: true },
+      ...offerCapabilities(tools.offers),
+      ...(isModern && tasksCapability),
+      experimental: { [workerFaceCapability]: {} },
     },
-  );
+    instructions: tools.instructions().join('\n'),
+  });
   server.setRequestHandler('tools/list', ({ params }, context) => {
     tools.status.listed(clientOf(server, context));
     return toolPage(tools.list(), params?.cursor) as { tools: Tool[]; nextCursor?: string };
@@ -90,6 +87,11 @@ export function createFaceServer(options: FaceServerOptions): Server {
     }
   };
   return server;
+}
+
+/** Returns the name under which clients know a face. */
+export function serverInfoOf(version: string): Implementation {
+  return { name: 'signalbox', title: 'Signalbox', version };
 }
 
 function clientCall(

@@ -9,15 +9,12 @@ export interface HttpRefusal {
   headers?: Readonly<Record<string, string>>;
 }
 
-/** Makes the response of a refusal, as MCP clients read it: a JSON-RPC error under the HTTP status. `id` is the request's, if it is known. */
-export function refusalResponse(
-  { status, message, code = -32000, data, headers }: HttpRefusal,
+/** Makes the body of a refusal, as MCP clients read it: a JSON-RPC error. `id` is the request's, if it is known. */
+export function refusalMessage(
+  { message, code = -32000, data }: HttpRefusal,
   id: string | number | null = null,
-): Response {
-  return Response.json(
-    { jsonrpc: '2.0', error: { code, message, ...(data !== undefined && { data }) }, id },
-    { status, ...(headers && { headers: { ...headers } }) },
-  );
+): object {
+  return { jsonrpc: '2.0', error: { code, message, ...(data !== undefined && { data }) }, id };
 }
 
 /** Refuses for now, because the broker or the orchestrator is missing, or too many agents are connected. */

@@ -6,13 +6,9 @@ export { isJsonContentType } from '@modelcontextprotocol/server';
 /** An HTTP request that may be served: its head was checked, its token verified, its body read. */
 export interface FaceRequest {
   method: string;
-  headers: Readonly<Record<string, string>>;
+  headers: IncomingHttpHeaders;
   /** The JSON of a POST. */
   message: unknown;
-  /** True if the client accepts a stream of events as an answer. */
-  streams: boolean;
-  /** Aborts when the client hangs up. */
-  signal: AbortSignal;
 }
 
 const relevant = [
@@ -24,7 +20,7 @@ const relevant = [
   'mcp-session-id',
 ] as const;
 
-/** Returns the headers that MCP uses. The token is not among them: nothing from here on needs it. */
+/** Returns the headers that MCP uses. The token is not among them: the SDK does not need it. */
 export function mcpHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   const names = [...relevant, ...Object.keys(headers).filter((name) => name.startsWith(paramHeaderPrefix))];
   return Object.fromEntries(
@@ -33,6 +29,11 @@ export function mcpHeaders(headers: IncomingHttpHeaders): Record<string, string>
       return value === undefined ? [] : [[name, String(value)]];
     }),
   );
+}
+
+/** Returns a header of which a request has only one. */
+export function headerOf(headers: IncomingHttpHeaders, name: (typeof relevant)[number]): string | undefined {
+  return headers[name] as string | undefined;
 }
 
 /** Returns true if an `Accept` header allows a stream of events. */

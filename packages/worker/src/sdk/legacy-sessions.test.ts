@@ -1,6 +1,8 @@
 import { Server } from '@modelcontextprotocol/server';
 import { expect, test } from 'vitest';
 import type { DirectCalls } from './direct-calls.ts';
+import type { HttpRefusal } from './http-refusal.ts';
+import type { HttpReply, ReplyHead } from './http-reply.ts';
 import { LegacySessions } from './legacy-sessions.ts';
 import { sessionIdsOf } from './session-id.ts';
 
@@ -15,6 +17,36 @@ const initialize = {
   },
 } as const;
 const ping = { jsonrpc: '2.0', id: 2, method: 'ping' } as const;
+
+interface Answer {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+}
+
+/** A reply to nobody, which records its status and its headers. */
+class RecordedReply implements HttpReply {
+  readonly takesEvents = false;
+  readonly isClosed = false;
+  readonly #answer = Promise.withResolvers<Answer>();
+  readonly answered = this.#answer.promise;
+  onHangUp: undefined;
+
+  json(_message: unknown, { headers = {} }: ReplyHead = {}): void {
+    this.#answer.resolve({ status: 200, headers });
+  }
+
+  refuse({ status, headers = {} }: HttpRefusal): void {
+    this.#answer.resolve({ status, headers });
+  }
+
+  end(status = 202): void {
+    this.#answer.resolve({ status, headers: {} });
+  }
+
+  tell = () => false;
+  openStream = () => {};
+  pass = async () => {};
+}
 
 test('However many sessions begin and wake at once, no more are awake than may be.', async () => {
   const open = new Set<Server>();
@@ -35,16 +67,14 @@ test('However many sessions begin and wake at once, no more are awake than may b
     idleMs: 1000,
     now: () => 0,
   });
-  const ask = (message: object, id?: string) =>
-    sessions.answer({
-      method: 'POST',
-      message,
-      headers: id === undefined ? {} : { 'mcp-session-id': id },
-      signal: new AbortController().signal,
-      streams: false,
-    } as Parameters<LegacySessions['answer']>[0]);
+  const ask = async (message: object, id?: string) => {
+    const reply = new RecordedReply();
+    const headers = id === undefined ? {} : { 'mcp-session-id': id };
+    await sessions.answer({ method: 'POST', message, headers }, reply);
+    return await reply.answered;
+  };
   const begun = await Promise.all(Array.from({ length: 20 }, () => ask(initialize)));
-  const ids = begun.map(({ headers }) => headers.get('mcp-session-id')!);
+  const ids = begun.map(({ headers }) => headers['mcp-session-id']!);
   expect([new Set(ids).size, sessions.size]).toEqual([20, 3]);
   const statuses = (await Promise.all(ids.map((id) => ask(ping, id)))).map(({ status }) => status);
   expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(3);

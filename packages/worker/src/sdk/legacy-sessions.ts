@@ -1,13 +1,15 @@
 import {
   isInitializeRequest,
   type JSONRPCMessage,
+  type JSONRPCRequest,
   type Server,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server';
 import type { OfferedKinds } from '@signalbox/protocol';
 import type { DirectCalls } from './direct-calls.ts';
-import { type HttpRefusal, refusalResponse } from './http-refusal.ts';
-import { type FaceRequest, requestIdOf } from './http-request.ts';
+import type { HttpRefusal } from './http-refusal.ts';
+import type { HttpReply } from './http-reply.ts';
+import { type FaceRequest, headerOf, requestIdOf } from './http-request.ts';
 import { keepCodes } from './kept-codes.ts';
 import { sendOffersChanged } from './offer-requests.ts';
 import type { SessionIds, SessionState } from './session-id.ts';
@@ -60,20 +62,13 @@ export class LegacySessions {
     return this.#sessions.size;
   }
 
-  /** Answers a request: it begins a session, belongs to one, or is refused. */
-  async answer(request: FaceRequest): Promise<Response> {
+  /** Answers a request, also after it has returned: it begins a session, belongs to one, or is refused. */
+  answer(request: FaceRequest, reply: HttpReply): void | Promise<void> {
     const { message, headers } = request;
-    if (isInitializeRequest(message)) return this.#open(message.params, request);
-    const named = await this.#named(headers['mcp-session-id'], headers['mcp-protocol-version']);
-    if ('status' in named) return refusalResponse(named, requestIdOf(message));
-    named.isWaking = false;
-    // A new session may have taken its place in the meantime.
-    if (this.#sessions.get(named.transport.sessionId) !== named)
-      return refusalResponse(tooManyInUse(this.#options.maxSessions), requestIdOf(message));
-    named.lastUsedAt = this.#options.now();
-    return this.#answerWithin(named, request).finally(() => {
-      named.lastUsedAt = this.#options.now();
-    });
+    const id = headerOf(headers, 'mcp-session-id');
+    if (isInitialize(message)) return this.#open(message, reply);
+    const session = id === undefined ? undefined : this.#sessions.get(id);
+    return session ? this.#answerWithin(session, request, reply) : this.#answerWoken(id, request, reply);
   }
 
   /** Tells every client that the list of tools has changed. */
@@ -99,70 +94,68 @@ export class LegacySessions {
     for (const session of this.#sessions.values()) await this.#close(session);
   }
 
-  async #open(state: SessionState, request: FaceRequest): Promise<Response> {
-    const id = this.#options.ids.make(state);
-    const { session, response } = await this.#begin(id, request.message as JSONRPCMessage, request);
-    if (!session) return response;
+  async #open(initialize: Initialize, reply: HttpReply): Promise<void> {
+    const id = this.#options.ids.make(initialize.params);
+    const { session, answer } = await this.#begin(id, initialize);
+    if (!session) return answer ? reply.json(answer) : reply.end();
     const { maxSessions } = this.#options;
     const last = this.#sessions.size >= maxSessions && (this.#longestIdle() ?? this.#longestBusy());
-    this.#sessions.set(session.transport.sessionId, session);
+    this.#sessions.set(id, session);
     if (last) await this.#putToSleep(last);
-    response.headers.set('mcp-session-id', session.transport.sessionId);
-    return response;
+    reply.json(answer, { headers: { 'mcp-session-id': id } });
   }
 
   /** Makes a new server answer `initialize`. There is no session if the server refuses it. */
   async #begin(
     id: string,
-    initialize: JSONRPCMessage,
-    caller: Pick<FaceRequest, 'signal' | 'streams'>,
-  ): Promise<{ response: Response; session?: Session }> {
+    initialize: JSONRPCRequest,
+  ): Promise<{ answer: JSONRPCMessage | undefined; session?: Session }> {
     const { createServer, now } = this.#options;
-    const transport = new SessionTransport(id);
+    const used = { lastUsedAt: now() };
+    const transport = new SessionTransport(id, () => {
+      session.lastUsedAt = now();
+    });
     keepCodes(transport);
     const { server, directCalls } = createServer(id);
+    const session: Session = { server, transport, ...used, hasFollowed: false, isWaking: false };
     await server.connect(transport);
     directCalls.attach(transport);
-    const response = await transport.post(initialize, caller);
+    const answer = await transport.begin(initialize);
     if (server.getClientVersion() === undefined) {
       await server.close();
-      return { response };
+      return { answer };
     }
     directCalls.open(server);
-    return {
-      response,
-      session: { server, transport, lastUsedAt: now(), hasFollowed: false, isWaking: false },
-    };
+    return { answer, session };
   }
 
-  async #answerWithin(
+  /** Answers a request of a session that is not in memory. */
+  async #answerWoken(id: string | undefined, request: FaceRequest, reply: HttpReply): Promise<void> {
+    const woken = id === undefined ? unnamed : await this.#wakeOnce(id);
+    if ('status' in woken) return reply.refuse(woken, requestIdOf(request.message));
+    // A new session may have taken its place in the meantime.
+    if (this.#sessions.get(woken.transport.sessionId) !== woken)
+      return reply.refuse(tooManyInUse(this.#options.maxSessions), requestIdOf(request.message));
+    await this.#answerWithin(woken, request, reply);
+  }
+
+  #answerWithin(
     session: Session,
-    { method, message, headers, ...caller }: FaceRequest,
-  ): Promise<Response> {
-    if (method === 'DELETE') {
-      await this.#end(session);
-      return new Response(null, { status: 204 });
-    }
+    { method, message, headers }: FaceRequest,
+    reply: HttpReply,
+  ): void | Promise<void> {
+    session.isWaking = false;
+    const version = headerOf(headers, 'mcp-protocol-version');
+    if (version !== undefined && !SUPPORTED_PROTOCOL_VERSIONS.includes(version))
+      return reply.refuse(unknownVersion, requestIdOf(message));
+    session.lastUsedAt = this.#options.now();
+    if (method === 'DELETE') return this.#end(session).then(() => reply.end(204));
     if (message !== undefined) {
       session.hasFollowed ||= (message as { method?: unknown }).method === 'resources/subscribe';
-      return session.transport.post(message as JSONRPCMessage, caller);
+      return session.transport.post(message as JSONRPCMessage, reply);
     }
-    if (caller.streams) return session.transport.listen(caller.signal);
-    return refusalResponse({ status: 406, message: 'GET needs the header Accept: text/event-stream' });
-  }
-
-  async #named(id: string | undefined, version: string | undefined): Promise<Session | HttpRefusal> {
-    if (id === undefined) {
-      const message = 'the Mcp-Session-Id header is missing: begin a session with initialize';
-      return { status: 400, message };
-    }
-    const session = this.#sessions.get(id) ?? (await this.#wakeOnce(id));
-    if ('status' in session) return session;
-    if (version !== undefined && !SUPPORTED_PROTOCOL_VERSIONS.includes(version)) {
-      const known = SUPPORTED_PROTOCOL_VERSIONS.join(', ');
-      return { status: 400, message: `MCP-Protocol-Version must be one of ${known} within a session` };
-    }
-    return session;
+    if (reply.takesEvents) return session.transport.listen(reply);
+    reply.refuse({ status: 406, message: 'GET needs the header Accept: text/event-stream' });
   }
 
   /** Requests that come while a session wakes wait for the same one. */
@@ -181,9 +174,8 @@ export class LegacySessions {
   async #wake(id: string): Promise<Session | HttpRefusal> {
     const state = this.#ended.has(id) ? undefined : this.#options.ids.read(id);
     if (!state) return noSession;
-    const signal = new AbortController().signal;
-    const initialize: JSONRPCMessage = { jsonrpc: '2.0', id: 0, method: 'initialize', params: { ...state } };
-    const { session } = await this.#begin(id, initialize, { signal, streams: false });
+    const initialize = { jsonrpc: '2.0', id: 0, method: 'initialize', params: { ...state } } as const;
+    const { session } = await this.#begin(id, initialize);
     if (!session) return noSession;
     const isFull = this.#sessions.size >= this.#options.maxSessions;
     const idle = isFull ? this.#longestIdle() : undefined;
@@ -228,6 +220,25 @@ export class LegacySessions {
     await this.#options.onEnded(transport.sessionId);
   }
 }
+
+type Initialize = JSONRPCRequest & { params: SessionState };
+
+function isInitialize(message: unknown): message is Initialize {
+  // The SDK's check costs much, and most messages are calls.
+  return (
+    (message as { method?: unknown } | undefined)?.method === 'initialize' && isInitializeRequest(message)
+  );
+}
+
+const unnamed: HttpRefusal = {
+  status: 400,
+  message: 'the Mcp-Session-Id header is missing: begin a session with initialize',
+};
+
+const unknownVersion: HttpRefusal = {
+  status: 400,
+  message: `MCP-Protocol-Version must be one of ${SUPPORTED_PROTOCOL_VERSIONS.join(', ')} within a session`,
+};
 
 const noSession: HttpRefusal = {
   status: 404,

@@ -1,7 +1,40 @@
 import { isJsonObject, type Tool } from '@signalbox/protocol';
+import type { FaceTools } from '../tools/face-tools.ts';
 
 /** The prefix of the headers that repeat arguments of a call (MCP 2026-07-28). */
 export const paramHeaderPrefix = 'mcp-param-';
+
+/** With names in lower case. */
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** Checks the headers of calls that repeat arguments. It remembers which tools want them until the list of tools changes. */
+export class HeaderChecks {
+  readonly #tools: FaceTools;
+  #declaring: ReadonlyMap<unknown, Tool> | undefined;
+  /** Stops following the list of tools. */
+  readonly close: () => void;
+
+  constructor(tools: FaceTools) {
+    this.#tools = tools;
+    this.close = tools.onChanged(() => {
+      this.#declaring = undefined;
+    });
+  }
+
+  /** Returns the reason why the headers of a call do not repeat its arguments as its tool demands. */
+  mismatchOf({ message, headers }: { message: unknown; headers: Headers }): string | undefined {
+    const { method, params } = (message ?? {}) as { method?: unknown; params?: Record<string, unknown> };
+    if (method !== 'tools/call') return undefined;
+    this.#declaring ??= new Map(
+      this.#tools
+        .list()
+        .filter(({ inputSchema }) => declaredIn(inputSchema, []).length > 0)
+        .map((tool) => [tool.name, tool]),
+    );
+    const tool = this.#declaring.get(params?.name);
+    return tool && paramMismatch(tool, params?.arguments, headers);
+  }
+}
 
 interface Declared {
   /** The header without its prefix. */
@@ -17,7 +50,7 @@ interface Declared {
 export function paramMismatch(
   { inputSchema }: Pick<Tool, 'inputSchema'>,
   args: unknown,
-  headers: Readonly<Record<string, string>>,
+  headers: Headers,
 ): string | undefined {
   for (const { header, path } of declaredIn(inputSchema, [])) {
     const value = path.reduce<unknown>((at, key) => (isJsonObject(at) ? at[key] : undefined), args);
@@ -26,7 +59,7 @@ export function paramMismatch(
     const given = headers[`${paramHeaderPrefix}${header.toLowerCase()}`];
     const argument = `the argument ${path.join('.')}`;
     if (given === undefined) return `${argument} is not repeated in the header ${name}`;
-    const decoded = decodedValue(given);
+    const decoded = decodedValue(String(given));
     if (decoded === undefined) return `the header ${name} is not valid Base64`;
     if (!isSame(decoded, value)) return `the header ${name} and ${argument} differ`;
   }

@@ -1,24 +1,10 @@
-import {
-  isJSONRPCErrorResponse,
-  isJSONRPCRequest,
-  isJSONRPCResultResponse,
-  type JSONRPCMessage,
-  type Transport,
-  type TransportSendOptions,
+import type {
+  JSONRPCMessage,
+  JSONRPCRequest,
+  Transport,
+  TransportSendOptions,
 } from '@modelcontextprotocol/server';
-import { type EventStream, openEventStream } from './event-stream.ts';
-import { refusalResponse } from './http-refusal.ts';
-
-type RequestId = string | number;
-
-/** A posted request that is not answered yet. */
-interface Exchange {
-  /** Sends a message before the answer. Returns false if it can't: the client accepts no stream, or does not read it. */
-  tell(message: JSONRPCMessage): boolean;
-  answer(message: JSONRPCMessage): void;
-  /** Ends the HTTP request without an answer. */
-  drop(): void;
-}
+import type { Exchange, HttpReply, RequestId } from './http-reply.ts';
 
 /**
  * One HTTP session of the revisions up to 2025-11-25 as a transport of the SDK's server.
@@ -32,14 +18,19 @@ export class SessionTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   readonly sessionId: string;
+  /** The requests that are not answered yet. */
   readonly #exchanges = new Map<RequestId, Exchange>();
-  #stream: EventStream | undefined;
+  /** The stream for messages that belong to no request. */
+  #stream: HttpReply | undefined;
   /** The announcements for which there was no stream, each once: of lists, and of resources that the client follows. */
   readonly #missed = new Map<string, JSONRPCMessage>();
+  readonly #onAnswered: () => void;
   #closed = false;
 
-  constructor(sessionId: string) {
+  /** `onAnswered` is called when a request was answered. */
+  constructor(sessionId: string, onAnswered: () => void) {
     this.sessionId = sessionId;
+    this.#onAnswered = onAnswered;
   }
 
   /** True while a request runs or the client listens. */
@@ -49,52 +40,59 @@ export class SessionTransport implements Transport {
 
   async start(): Promise<void> {}
 
-  /** Passes a posted message to the server; `signal` aborts when the client hangs up, which cancels its request. */
-  post(message: JSONRPCMessage, caller: { signal: AbortSignal; streams: boolean }): Promise<Response> {
-    if (!isJSONRPCRequest(message)) {
+  /** Passes the request that begins the session to the server. Resolves with the answer, if there is one. */
+  begin(initialize: JSONRPCRequest): Promise<JSONRPCMessage | undefined> {
+    return new Promise((resolve) => {
+      const exchange = { tell: () => false, json: resolve, end: () => resolve(undefined) };
+      this.#exchanges.set(initialize.id, exchange);
+      this.onmessage?.(initialize);
+    });
+  }
+
+  /** Passes a posted message to the server. A client that hangs up cancels its request. */
+  post(message: JSONRPCMessage, reply: HttpReply): void {
+    if (!('method' in message && 'id' in message)) {
       this.onmessage?.(message);
       this.#dropCancelled(message);
-      return Promise.resolve(new Response(null, { status: 202 }));
+      reply.end();
+      return;
     }
     const { id } = message;
     if (this.#exchanges.has(id)) {
       const text = `a request with the id ${JSON.stringify(id)} is running in this session already`;
-      return Promise.resolve(refusalResponse({ status: 400, code: -32600, message: text }, id));
+      reply.refuse({ status: 400, code: -32600, message: text }, id);
+      return;
     }
-    const { exchange, response } = openExchange(caller.streams);
-    this.#exchanges.set(id, exchange);
-    const hungUp = () => this.#cancel(id);
-    caller.signal.addEventListener('abort', hungUp, { once: true });
-    if (caller.signal.aborted) hungUp();
-    else this.onmessage?.(message);
-    return response.finally(() => caller.signal.removeEventListener('abort', hungUp));
+    if (reply.isClosed) return;
+    this.#exchanges.set(id, reply);
+    reply.onHangUp = () => this.#cancel(id, reply);
+    this.onmessage?.(message);
   }
 
   /** Opens the stream for messages that belong to no request. A new one replaces the one before. */
-  listen(signal: AbortSignal): Response {
+  listen(reply: HttpReply): void {
     this.#stream?.end();
-    const stream = openEventStream(() => {
-      if (this.#stream === stream) this.#stream = undefined;
-    });
-    this.#stream = stream;
-    signal.addEventListener('abort', () => stream.end(), { once: true });
-    for (const message of this.#missed.values()) stream.write(message);
+    this.#stream = reply;
+    reply.onHangUp = () => {
+      if (this.#stream === reply) this.#stream = undefined;
+    };
+    reply.openStream();
+    for (const message of this.#missed.values()) reply.tell(message);
     this.#missed.clear();
-    return stream.response;
   }
 
   async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
-    if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) {
+    if (!('method' in message)) {
       const { id } = message;
-      if (id === undefined) return;
-      const exchange = this.#exchanges.get(id);
-      this.#exchanges.delete(id);
-      exchange?.answer(message);
+      const exchange = id === undefined ? undefined : this.#exchanges.get(id);
+      if (!exchange) return;
+      this.#exchanges.delete(id!);
+      this.#onAnswered();
+      exchange.json(message);
     } else if (options?.relatedRequestId !== undefined) {
       const told = this.#exchanges.get(options.relatedRequestId)?.tell(message);
-      if (!told && isJSONRPCRequest(message))
-        throw new Error('the client cannot be asked: it takes no stream');
-    } else if (!this.#stream?.write(message)) {
+      if (!told && 'id' in message) throw new Error('the client cannot be asked: it takes no stream');
+    } else if (!this.#stream?.tell(message)) {
       this.#missed.set(JSON.stringify(message), message);
     }
   }
@@ -102,15 +100,15 @@ export class SessionTransport implements Transport {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    for (const exchange of this.#exchanges.values()) exchange.drop();
+    for (const exchange of this.#exchanges.values()) exchange.end();
     this.#exchanges.clear();
     this.#stream?.end();
     this.onclose?.();
   }
 
   /** Cancels a request as if the client had. */
-  #cancel(requestId: RequestId): void {
-    if (!this.#exchanges.has(requestId)) return;
+  #cancel(requestId: RequestId, exchange: Exchange): void {
+    if (this.#exchanges.get(requestId) !== exchange) return;
     const params = { requestId, reason: 'the client hung up' };
     this.onmessage?.({ jsonrpc: '2.0', method: 'notifications/cancelled', params });
     this.#drop(requestId);
@@ -124,31 +122,10 @@ export class SessionTransport implements Transport {
   }
 
   #drop(requestId: RequestId): void {
-    this.#exchanges.get(requestId)?.drop();
+    const exchange = this.#exchanges.get(requestId);
+    if (!exchange) return;
     this.#exchanges.delete(requestId);
+    this.#onAnswered();
+    exchange.end();
   }
-}
-
-function openExchange(streams: boolean): { exchange: Exchange; response: Promise<Response> } {
-  const { promise, resolve } = Promise.withResolvers<Response>();
-  let stream: EventStream | undefined;
-  const exchange: Exchange = {
-    tell(message) {
-      if (!streams) return false;
-      if (!stream) {
-        stream = openEventStream();
-        resolve(stream.response);
-      }
-      return stream.write(message);
-    },
-    answer(message) {
-      if (stream) stream.end(message);
-      else resolve(Response.json(message));
-    },
-    drop() {
-      if (stream) stream.end();
-      else resolve(new Response(null, { status: 202 }));
-    },
-  };
-  return { exchange, response: promise };
 }
