@@ -60,7 +60,7 @@ export class ClientParts {
     this.clock = clock;
     this.log = log;
     this.parseBody = bodyReader(() => this.supervisor.welcome);
-    this.outbox = new Outbox(clock.now);
+    this.outbox = new Outbox(clock);
     this.deadlines = new DeadlineTable(clock);
     const deps = { outbox: this.outbox, deadlines: this.deadlines, clock, log };
     this.deliveries = new DeliveryTable(deps);

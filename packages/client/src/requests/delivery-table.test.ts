@@ -9,7 +9,7 @@ import { DeliveryTable } from './delivery-table.ts';
 /** A table on a hand-moved clock, with a socket that notes what leaves. */
 function openTable() {
   const clock = new HandClock();
-  const outbox = new Outbox(clock.now);
+  const outbox = new Outbox(clock);
   const table = new DeliveryTable({ outbox, deadlines: new DeadlineTable(clock), clock });
   const left: Record<string, unknown>[] = [];
   const heard: string[] = [];

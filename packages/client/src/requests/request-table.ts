@@ -38,6 +38,8 @@ export interface RequestTableDeps {
 }
 
 const rememberedRequests = 10_000;
+/** The ack of a body of more characters than this does not wait for other frames. */
+const ackedAtOnceLength = 64 * 1024;
 
 /**
  * Matches replies to the requests that wait for them. A request outlives the connection: it ends with its reply, at its deadline,
@@ -258,8 +260,11 @@ export class RequestTable {
     options.ackAfter.then(ack, ack);
   }
 
-  #ack(message: Message): void {
-    if (message.seq !== undefined) this.#deps.outbox.ack(message.seq);
+  /** Acks a message. The ack of a large one leaves at once, because the bytes that are not acked are bounded, too. */
+  #ack({ seq, body = '' }: Message): void {
+    if (seq === undefined) return;
+    if (body.length > ackedAtOnceLength) this.#deps.outbox.ack(seq);
+    else this.#deps.outbox.ackLater(seq);
   }
 
   #end(request: PendingRequest, outcome: RequestOutcome): void {

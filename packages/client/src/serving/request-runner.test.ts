@@ -16,7 +16,7 @@ function request(id: string, seq: number, fields: Partial<Message> = {}): Messag
 /** A runner whose socket notes what leaves. */
 function openRunner(handler: ServeHandler, concurrency = 64, tellsStart = false) {
   const clock = new HandClock();
-  const outbox = new Outbox(clock.now);
+  const outbox = new Outbox(clock);
   const deadlines = new DeadlineTable(clock);
   const deliveries = new DeliveryTable({ outbox, deadlines, clock });
   const left: Record<string, unknown>[] = [];

@@ -5,7 +5,7 @@ import { Outbox } from './outbox.ts';
 
 function announced() {
   const clock = new HandClock();
-  const outbox = new Outbox(() => 0);
+  const outbox = new Outbox(clock);
   const sent: unknown[] = [];
   outbox.control = (frame) => {
     sent.push([clock.now(), 'status' in frame ? frame.status : frame.type]);

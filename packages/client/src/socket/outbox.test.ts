@@ -1,5 +1,6 @@
 import { splitFrames } from '@signalbox/protocol';
 import { expect, it } from 'vitest';
+import { HandClock } from '../../test/hand-clock.ts';
 import { Outbox } from './outbox.ts';
 
 function typesOf(message: string): string[] {
@@ -11,7 +12,7 @@ function workOf(text: string) {
 }
 
 it('sends what one turn gathered as one message, control before work and acks as one frame', async () => {
-  const outbox = new Outbox(() => 0);
+  const outbox = new Outbox(new HandClock());
   const { promise, resolve } = Promise.withResolvers<string>();
   const sent: string[] = [];
   outbox.attach((text) => {
@@ -30,7 +31,7 @@ it('sends what one turn gathered as one message, control before work and acks as
 });
 
 it('splits a long batch between frames', () => {
-  const outbox = new Outbox(() => 0);
+  const outbox = new Outbox(new HandClock());
   const sent: string[] = [];
   outbox.attach((text) => sent.push(text));
   for (let i = 0; i < 5; i++) outbox.deliver(workOf('x'.repeat(25 * 1024)));
@@ -39,7 +40,7 @@ it('splits a long batch between frames', () => {
 });
 
 it('sends the first of much work before the turn ends, and nothing twice', () => {
-  const outbox = new Outbox(() => 0);
+  const outbox = new Outbox(new HandClock());
   const sent: string[] = [];
   outbox.attach((text) => sent.push(text));
   for (let i = 0; i < 40; i++) outbox.deliver(workOf(`${i}`));
@@ -50,7 +51,7 @@ it('sends the first of much work before the turn ends, and nothing twice', () =>
 });
 
 it('leaves out work that was called off before it left', () => {
-  const outbox = new Outbox(() => 0);
+  const outbox = new Outbox(new HandClock());
   const sent: string[] = [];
   outbox.attach((text) => sent.push(text));
   outbox.deliver({ encode: () => undefined });
@@ -60,11 +61,45 @@ it('leaves out work that was called off before it left', () => {
 });
 
 it('keeps cancels while there is no connection, and forgets acks, which would not count on another', () => {
-  const outbox = new Outbox(() => 0);
+  const outbox = new Outbox(new HandClock());
   outbox.ack(1);
   outbox.cancel('agent', 'id');
   const sent: string[] = [];
   outbox.attach((text) => sent.push(text));
   outbox.flush();
   expect(sent.map(typesOf)).toEqual([['cancel']]);
+});
+
+/** Attaches a connection, and waits for the turn in which it sends what was kept for it. */
+async function attached(outbox: Outbox, send: (text: string) => void): Promise<void> {
+  outbox.attach(send);
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+it('lets acks wait for the next frame, and sends them by themselves after 5 ms', async () => {
+  const clock = new HandClock();
+  const outbox = new Outbox(clock);
+  const sent: string[] = [];
+  await attached(outbox, (text) => sent.push(text));
+  outbox.ackLater(1);
+  outbox.ackLater(2);
+  clock.advance(4);
+  expect(sent).toEqual([]);
+  clock.advance(5);
+  expect(sent).toEqual(['{"type":"ack","seqs":[1,2]}\n']);
+  outbox.ackLater(3);
+  outbox.deliver(workOf('next'));
+  outbox.flush();
+  expect(sent.slice(1).map(typesOf)).toEqual([['ack', 'deliver']]);
+  expect(clock.running).toBe(0);
+});
+
+it('lets no more acks wait than 16: they leave in the same turn', async () => {
+  const clock = new HandClock();
+  const outbox = new Outbox(clock);
+  const { promise, resolve } = Promise.withResolvers<string>();
+  await attached(outbox, resolve);
+  for (let seq = 1; seq <= 16; seq++) outbox.ackLater(seq);
+  expect(typesOf(await promise)).toEqual(['ack']);
+  expect(clock.running).toBe(0);
 });

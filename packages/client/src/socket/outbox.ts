@@ -1,4 +1,5 @@
 import { type ClientFrame, encodeFrame, frameLimits } from '@signalbox/protocol';
+import type { Clock } from '../clock.ts';
 
 /** A message that is encoded when it leaves, so that its remaining lifetime is exact. */
 export interface Sendable {
@@ -11,6 +12,10 @@ const maxBatchLength = 64 * 1024;
 /** If more messages than this are added in one turn, they leave before it ends: the broker begins while the rest is made (ADR 10). */
 const messagesAtOnce = 16;
 const maxKeptCancels = 1_000;
+/** The longest wait of an ack for another frame to travel with, in milliseconds. */
+const ackWaitMs = 5;
+/** So many acks leave without such a wait, so that the broker's window is never full of messages whose acks wait. */
+const acksAtOnce = 16;
 
 /**
  * Gathers the frames of one turn of the event loop and sends them in one WebSocket message, or a few: control frames first, then
@@ -18,18 +23,20 @@ const maxKeptCancels = 1_000;
  * again and acks count on one connection only.
  */
 export class Outbox {
-  readonly #now: () => number;
+  readonly #clock: Pick<Clock, 'now' | 'startTimer'>;
   #send: ((text: string) => void) | undefined;
   #scheduled = false;
+  /** Cancels the timer that sends the acks if no other frame does. */
+  #cancelAckTimer: (() => void) | undefined;
   #cancels: string[] = [];
   #control: string[] = [];
   #working: number[] = [];
   #acks: number[] = [];
   #messages: Sendable[] = [];
 
-  /** Begins without a connection. `now` returns monotonic milliseconds. */
-  constructor(now: () => number) {
-    this.#now = now;
+  /** Begins without a connection. */
+  constructor(clock: Pick<Clock, 'now' | 'startTimer'>) {
+    this.#clock = clock;
   }
 
   /** Sends through `send` from now on. */
@@ -41,6 +48,7 @@ export class Outbox {
   /** Forgets the frames that count on the lost connection only. */
   detach(): void {
     this.#send = undefined;
+    this.#stopAckTimer();
     this.#control = [];
     this.#working = [];
     this.#acks = [];
@@ -66,6 +74,15 @@ export class Outbox {
     if (this.#send === undefined) return;
     this.#acks.push(seq);
     this.#schedule();
+  }
+
+  /** Adds an ack that nobody waits for: it travels with the next frames, or leaves by itself after 5 ms. */
+  ackLater(seq: number): void {
+    if (this.#send === undefined) return;
+    this.#acks.push(seq);
+    if (this.#scheduled) return;
+    if (this.#acks.length >= acksAtOnce) this.#schedule();
+    else this.#cancelAckTimer ??= this.#clock.startTimer(() => this.flush(), ackWaitMs);
   }
 
   /** Adds a `working`. All of a turn leave in one frame, except those that name a span: each of these leaves at once by itself. */
@@ -100,6 +117,7 @@ export class Outbox {
   flush(): void {
     const send = this.#send;
     if (send === undefined) return;
+    this.#stopAckTimer();
     let batch = '';
     const put = (text: string): void => {
       if (batch.length > 0 && batch.length + text.length > maxBatchLength) {
@@ -112,13 +130,18 @@ export class Outbox {
     const messages = this.#messages;
     if (messages.length > 0) {
       this.#messages = [];
-      const now = this.#now();
+      const now = this.#clock.now();
       for (const item of messages) {
         const text = item.encode(now);
         if (text !== undefined) put(text);
       }
     }
     if (batch.length > 0) send(batch);
+  }
+
+  #stopAckTimer(): void {
+    this.#cancelAckTimer?.();
+    this.#cancelAckTimer = undefined;
   }
 
   #takeControl(): string[] {

@@ -10,9 +10,9 @@ export class TaskWait implements Disposable {
   readonly #stop = new AbortController();
   #isTask = false;
 
-  /** Starts the timer. Without a time, the call never becomes a task. */
-  constructor(asker: Asker, callId: string, afterMs: number | undefined) {
-    this.began = afterMs === undefined ? new Promise(() => {}) : this.#begin(asker, callId, afterMs);
+  /** Starts the timer. */
+  constructor(asker: Asker, callId: string, afterMs: number) {
+    this.began = this.#begin(asker, callId, afterMs);
   }
 
   /** True if the call has become a task. */

@@ -74,10 +74,10 @@ export async function callHosted(
   const requestId = key?.id ?? newMessageId();
   const patienceMs = givenMs ?? (onProgress ? pendingAfterMs.withProgress : pendingAfterMs.plain);
   using decision = new AwaitedDecision(patienceMs);
-  using wait = new TaskWait(executor, requestId, call.mayBeTask ? taskAfterMs : undefined);
+  using wait = call.mayBeTask ? new TaskWait(executor, requestId, taskAfterMs) : undefined;
   const running = executor.executeRound(call, round, {
     requestId,
-    signal: cancelOf(signal, decision, () => wait.isTask),
+    signal: cancelOf(signal, decision, () => wait?.isTask === true),
     onProgress,
     onAwaitingApproval: (approval) => {
       decision.awaits(approval);
@@ -88,7 +88,10 @@ export async function callHosted(
     ...(key && { mayBeRepeated: key.over }),
   });
   calls?.add(requestId, { tool: call.name, result: running, approval: () => decision.approval });
-  const ended = await whileClientWaits(Promise.race([running, decision.tookLong, wait.began]), signal);
+  const ended = await whileClientWaits(
+    Promise.race(wait ? [running, decision.tookLong, wait.began] : [running, decision.tookLong]),
+    signal,
+  );
   if ('task' in ended) return { result: { resultType: 'task', ...ended.task } };
   if ('approval' in ended)
     return {
