@@ -198,7 +198,7 @@ export interface Outgoing {
 /** The time limits of one `deliver`. */
 export interface DeliverCallOptions {
   /** Aborting it ends the wait for the receipt; the message may be stored all the same. */
-  signal?: AbortSignal;
+  signal?: CancelSignal;
   /** The longest wait for the receipt, reconnects included; default 30 s. */
   timeoutMs?: number;
 }
@@ -215,6 +215,15 @@ export interface Receipt {
   refused?: RefusedMember[];
 }
 
+/** The part of an `AbortSignal` that the client uses: any object that has it can cancel a request. */
+export interface CancelSignal {
+  readonly aborted: boolean;
+  /** The reason why it was aborted. */
+  readonly reason: unknown;
+  addEventListener(type: 'abort', listener: () => void, options?: { once?: boolean }): void;
+  removeEventListener(type: 'abort', listener: () => void): void;
+}
+
 /** The id, the time limits and the callbacks of one request. */
 export interface RequestOptions {
   /** The id of the request, unique for each sender, so that it can be asked about after a crash. The client makes one by default. */
@@ -222,7 +231,7 @@ export interface RequestOptions {
   /** One time limit for receipt and reply together, in milliseconds from now. The request's lifetime is the same. */
   timeoutMs: number;
   /** Aborting it withdraws the request. */
-  signal?: AbortSignal;
+  signal?: CancelSignal;
   /** Called with the bodies of the recipient's `progress` messages. */
   onProgress?: (body: unknown) => void;
   /**

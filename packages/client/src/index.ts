@@ -1,6 +1,7 @@
 export {
   type AckResult,
   type BrokerClient,
+  type CancelSignal,
   type ClientState,
   type DeliverCallOptions,
   handBack,

@@ -1,3 +1,4 @@
+import type { CancelSignal } from '@signalbox/client';
 /** The result of {@link within} if its promise took too long. */
 export const late = Symbol('late');
 
@@ -5,7 +6,7 @@ export const late = Symbol('late');
 export async function within<T>(
   promise: Promise<T>,
   waitMs: number,
-  signal?: AbortSignal,
+  signal?: CancelSignal,
 ): Promise<T | typeof late> {
   if (signal?.aborted) return late;
   const timeUp = Promise.withResolvers<typeof late>();

@@ -8,30 +8,30 @@ const addsPerMap = 1_000;
  * every thousand entries, which ends the chain, and empties the slot of each entry that is taken out, so that what the
  * entry refers to is freed while it is young.
  */
-export class PassingMap<V> {
-  #slots = new Map<string, { value: V | undefined }>();
+export class PassingMap<V, K = string> {
+  #slots = new Map<K, { value: V | undefined }>();
   #addsLeft = addsPerMap;
 
   get size(): number {
     return this.#slots.size;
   }
 
-  has(key: string): boolean {
+  has(key: K): boolean {
     return this.#slots.has(key);
   }
 
-  get(key: string): V | undefined {
+  get(key: K): V | undefined {
     return this.#slots.get(key)?.value;
   }
 
   /** Adds a value under a key that has none. */
-  add(key: string, value: V): void {
+  add(key: K, value: V): void {
     this.#slots.set(key, { value });
     if (--this.#addsLeft === 0) this.#renew();
   }
 
   /** Removes a key and returns its value. */
-  take(key: string): V | undefined {
+  take(key: K): V | undefined {
     const slot = this.#slots.get(key);
     if (slot === undefined) return undefined;
     const { value } = slot;

@@ -1,5 +1,5 @@
 import type { DeliverFrame, SignalboxError } from '@signalbox/protocol';
-import type { Receipt } from '../broker-client.ts';
+import type { CancelSignal, Receipt } from '../broker-client.ts';
 import type { Clock } from '../clock.ts';
 import { brokerReplacedError, clientError } from '../errors.ts';
 import type { Deadline, DeadlineTable } from './deadline-table.ts';
@@ -18,7 +18,7 @@ export interface MessageToSend {
   body: string | undefined;
   /** The longest wait for the receipt. */
   timeoutMs: number;
-  signal: AbortSignal | undefined;
+  signal: CancelSignal | undefined;
 }
 
 /** Sends a message and resolves with its receipt; rejects if it is refused, aborted or out of time. */
@@ -115,7 +115,7 @@ class ReceiptWaiter implements DeliveryOwner {
   }
 }
 
-function abortError(id: string, mayBeStored: boolean, signal: AbortSignal): Error {
+function abortError(id: string, mayBeStored: boolean, signal: CancelSignal): Error {
   return clientError('aborted', 'the deliver was aborted before its receipt', {
     cause: signal.reason,
     details: { id, mayBeStored },

@@ -1,3 +1,4 @@
+import type { CancelSignal } from '@signalbox/client';
 import {
   type BrokerClient,
   type ConnectOptions,
@@ -30,6 +31,7 @@ import {
 import { type Fault, noFault } from '@signalbox/protocol/internal';
 import type { Tracing } from '@signalbox/tracing';
 import { closest } from 'fastest-levenshtein';
+import { abortSignalOf } from '../tools/cancellation.ts';
 import { type CallResult, callResultOf, type RoundResult } from './call-result.ts';
 import { CurrentManifest } from './current-manifest.ts';
 import type { CurrentOffers } from './current-offers.ts';
@@ -190,9 +192,24 @@ export class McpProxyExecutor implements AsyncDisposable {
     return this.#call(call, options, round);
   }
 
-  async #call(call: ToolCall, options: ExecuteOptions, round?: CallRound): Promise<RoundResult> {
-    const tool = this.findTool(call.name) ?? (await this.#lookAgain(call.name, options.signal));
+  #call(call: ToolCall, options: ExecuteOptions, round?: CallRound): Promise<RoundResult> {
+    const tool = this.findTool(call.name);
+    return tool ? this.#callOf(tool, call, options, round) : this.#callUnlisted(call, options, round);
+  }
+
+  async #callUnlisted(call: ToolCall, options: ExecuteOptions, round?: CallRound): Promise<RoundResult> {
+    const tool = await this.#lookAgain(call.name, options.signal);
     if (!tool && !this.#manifest.hasUnlisted) return { error: this.#unknownTool(call.name) };
+    return await this.#callOf(tool, call, options, round);
+  }
+
+  // Not an async function: every call would pay for a second promise.
+  #callOf(
+    tool: Tool | undefined,
+    call: ToolCall,
+    options: ExecuteOptions,
+    round?: CallRound,
+  ): Promise<RoundResult> {
     const { signal, requestId, onProgress, traceparent, meta } = options;
     const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs;
     const body = callBody(call, { timeoutMs, progress: onProgress !== undefined, round, meta });
@@ -207,7 +224,7 @@ export class McpProxyExecutor implements AsyncDisposable {
     const onAwaitingApproval = tool && askMs === undefined ? undefined : options.onAwaitingApproval;
     if (onProgress || onAwaitingApproval)
       requestOptions.onProgress = (body) => relayCallProgress(body, { onProgress, onAwaitingApproval });
-    return await this.#send(body, requestOptions, {
+    return this.#send(body, requestOptions, {
       tool: tool ?? unlistedTool(call.name),
       mayBeRepeated: options.mayBeRepeated,
       onAwaitingApproval,
@@ -256,7 +273,7 @@ export class McpProxyExecutor implements AsyncDisposable {
   }
 
   /** Sends a request whose reply is that of a call. `tool` shows whether a failed call may have had an effect. */
-  async #send(
+  #send(
     body: CallRequest | AskPermissionRequest,
     requestOptions: RequestOptions,
     call: { tool: Tool } & Pick<ExecuteOptions, 'mayBeRepeated' | 'onAwaitingApproval'>,
@@ -266,20 +283,24 @@ export class McpProxyExecutor implements AsyncDisposable {
     if (this.#options.thread !== undefined) requestOptions.thread = this.#options.thread;
     if (mayBeRepeated && id !== undefined) {
       const repeated = { over: mayBeRepeated, callId: id, tool, onAwaitingApproval };
-      return await this.#repeatable(body, requestOptions, repeated);
+      return this.#repeatable(body, requestOptions, repeated);
     }
     const replied = this.#client.request(this.#orchestrator, 'mcp_request', body, requestOptions);
     // The client sends at the end of this turn of the event loop, so that the call is on its way in the next one.
     if (this.#fault !== noFault) setImmediate(() => this.#fault('worker.call.sent'));
-    const outcome = await replied;
-    this.#fault('worker.reply.received');
-    return callResultOf(outcome, tool);
+    return replied.then((outcome) => {
+      this.#fault('worker.reply.received');
+      return callResultOf(outcome, tool);
+    });
   }
 
   /** Fetches the list once more for a tool that is not in it: the call before may have enabled it. */
-  async #lookAgain(name: string, signal: AbortSignal | undefined): Promise<Tool | undefined> {
+  async #lookAgain(name: string, signal: CancelSignal | undefined): Promise<Tool | undefined> {
     if (this.#manifest.hasUnlisted) return undefined;
-    const given = AbortSignal.any([AbortSignal.timeout(longestLookMs), ...(signal ? [signal] : [])]);
+    const given = AbortSignal.any([
+      AbortSignal.timeout(longestLookMs),
+      ...(signal ? [abortSignalOf(signal)] : []),
+    ]);
     const late = new Promise<void>((resolve) => given.addEventListener('abort', () => resolve()));
     await Promise.race([this.#manifest.refresh({ fresh: true }).catch(() => {}), late]);
     return this.findTool(name);
@@ -293,7 +314,7 @@ export class McpProxyExecutor implements AsyncDisposable {
   ): Promise<RoundResult> {
     const { signal } = requestOptions;
     const ended = new AbortController();
-    const anySignal = signal ? AbortSignal.any([signal, ended.signal]) : ended.signal;
+    const anySignal = signal ? AbortSignal.any([abortSignalOf(signal), ended.signal]) : ended.signal;
     const repeated = Promise.withResolvers<RoundResult>();
     const replied = this.#client.request(this.#orchestrator, 'mcp_request', body, {
       ...requestOptions,
@@ -338,7 +359,7 @@ export class McpProxyExecutor implements AsyncDisposable {
    */
   async ask(
     body: OfferRequest,
-    { signal }: { signal?: AbortSignal } = {},
+    { signal }: { signal?: CancelSignal } = {},
   ): Promise<CallResult<Record<string, unknown>>> {
     const timeoutMs = this.#options.timeoutMs ?? defaultCallTimeoutMs;
     const outcome = await this.#client.request(this.#orchestrator, 'mcp_request', body, {

@@ -1,4 +1,4 @@
-import type { BrokerClient } from '@signalbox/client';
+import type { BrokerClient, CancelSignal } from '@signalbox/client';
 import { mcpReplySchema, type Tool, type ToolCallError, toolCallError } from '@signalbox/protocol';
 import { type CallResult, callResultOf } from './call-result.ts';
 
@@ -20,7 +20,7 @@ export interface Asker {
 export async function askOrchestrator(
   { client, orchestrator }: Asker,
   body: { op: string; [field: string]: unknown },
-  options: { timeoutMs: number; signal: AbortSignal },
+  options: { timeoutMs: number; signal: CancelSignal },
 ): Promise<CallResult<unknown>> {
   const outcome = await client.request(orchestrator, 'mcp_request', body, {
     ...options,

@@ -1,3 +1,4 @@
+import type { CancelSignal } from '@signalbox/client';
 import {
   type CallRequest,
   type CallRound,
@@ -18,7 +19,7 @@ export interface ToolCall {
 /** The time limits, the cancellation and the callbacks of a call. */
 export interface ExecuteOptions {
   /** Aborting it cancels the call, down to the MCP server. */
-  signal?: AbortSignal | undefined;
+  signal?: CancelSignal | undefined;
   /** The deadline of the call, waiting included, and the tool's own timeout, in milliseconds; by default those of the executor. */
   timeoutMs?: number | undefined;
   /** The id of the call's request, unique for each agent, so that it can be asked about after a crash; by default a new one. */

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { CancelSignal } from '@signalbox/client';
 import {
   type CallRecord,
   type CallStatus,
@@ -12,6 +13,7 @@ import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import { askOrchestrator, unreadableAnswer } from '../executor/orchestrator-question.ts';
 import { late, within } from '../time-limit.ts';
 import type { CallsUnderWay } from '../tools/calls-under-way.ts';
+import { abortSignalOf } from '../tools/cancellation.ts';
 import { failedResultOf, type ToolResult } from '../tools/tool-result.ts';
 import { failure, failureResult } from './failure.ts';
 import { answer, type MailboxTool, mailboxTool, readOnly } from './mailbox-tool.ts';
@@ -52,7 +54,7 @@ export function callResultTool(deps: CallResultToolDeps): MailboxTool {
   });
 }
 
-async function listOf(executor: McpProxyExecutor, signal: AbortSignal): Promise<ToolResult> {
+async function listOf(executor: McpProxyExecutor, signal: CancelSignal): Promise<ToolResult> {
   const body = { op: 'own_calls', limit: listed };
   const answered = await askOrchestrator(executor, body, { timeoutMs: askTimeoutMs, signal });
   if (answered.error) return failedResultOf(answered.error, undefined);
@@ -92,7 +94,7 @@ function lineOf({
 async function resultOf(
   { executor, calls, maxWaitMs, askAgainMs, now }: CallResultToolDeps,
   id: string,
-  signal: AbortSignal,
+  signal: CancelSignal,
 ): Promise<ToolResult> {
   const deadline = now() + maxWaitMs;
   const known = calls.find(id);
@@ -114,7 +116,7 @@ async function resultOf(
     const left = deadline - now();
     const approval = status.state === 'awaiting_approval' ? status.approval : undefined;
     if (left <= 0 || signal.aborted) return pending(id, known?.tool, approval);
-    await delay(Math.min(askAgainMs, left), undefined, { signal }).catch(() => {});
+    await delay(Math.min(askAgainMs, left), undefined, { signal: abortSignalOf(signal) }).catch(() => {});
   }
 }
 
@@ -122,7 +124,7 @@ async function resultOf(
 async function requestCallStatus(
   executor: McpProxyExecutor,
   callId: string,
-  signal: AbortSignal,
+  signal: CancelSignal,
 ): Promise<CallResult<CallStatus>> {
   const body = { op: 'status', request_id: callId };
   const answer = await askOrchestrator(executor, body, { timeoutMs: askTimeoutMs, signal });

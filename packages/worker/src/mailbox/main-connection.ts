@@ -1,4 +1,4 @@
-import type { BrokerClient } from '@signalbox/client';
+import type { BrokerClient, CancelSignal } from '@signalbox/client';
 import { SignalboxError } from '@signalbox/protocol';
 import { late, within } from '../time-limit.ts';
 
@@ -18,7 +18,7 @@ export class MainConnection implements AsyncDisposable {
   }
 
   /** Returns the connection. Throws `SignalboxError` with the broker's reason, or `unreachable` if no broker answers within 30 s or before `signal`. */
-  async client(signal: AbortSignal): Promise<BrokerClient> {
+  async client(signal: CancelSignal): Promise<BrokerClient> {
     const client = await within(this.#openClient(), connectMs, signal);
     if (client !== late) return client;
     throw new SignalboxError('unreachable', 'the broker cannot be reached', { retryable: true });

@@ -1,22 +1,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CallToolResult, ProgressToken, RequestId, Server } from '@modelcontextprotocol/server';
+import type { CancelSignal } from '@signalbox/client';
 import { type CallRound, isInputRequired, type RequestMeta } from '@signalbox/protocol';
 import type { FaceTasks } from '../tasks/hosted-tasks.ts';
 import type { AgentStatus } from '../tools/agent-status.ts';
 import { startCallProgress } from '../tools/call-progress.ts';
 import type { FaceOffers } from '../tools/face-offers.ts';
-import {
-  type CallKey,
-  endsCall,
-  type FaceAnswer,
-  type FaceCall,
-  type FaceTools,
-} from '../tools/face-tools.ts';
+import { type CallKey, endsCall, type FaceAnswer, type FaceTools } from '../tools/face-tools.ts';
 import { invalidParams, JsonRpcError } from '../tools/json-rpc-error.ts';
 import { type AskClient, askLegacyClient } from './legacy-input.ts';
 import type { RunningCalls, StartedCall } from './running-calls.ts';
 import { declaresTasks } from './task-requests.ts';
-import { type FaceTrace, runTraced } from './traced-call.ts';
+import { type FaceTrace, type PassedOn, runTraced } from './traced-call.ts';
 
 /** Clients commonly give up after 60 s without a notification. */
 const defaultHeartbeatMs = 15_000;
@@ -52,7 +47,7 @@ export interface ClientCall {
   /** The `_meta` of the request. */
   meta: RequestMeta | undefined;
   progressToken: ProgressToken | undefined;
-  signal: AbortSignal;
+  signal: CancelSignal;
   /** The kinds of input that the client can be asked for, and its answers in a further round. */
   round: CallRound;
   /** See `FaceCall.key`. */
@@ -70,14 +65,11 @@ export interface ClientCall {
 export function startCall(
   server: ResultRules,
   deps: AnswerDeps,
-  callWith: (signal: AbortSignal) => ClientCall,
+  callWith: (signal: CancelSignal) => ClientCall,
 ): StartedCall<Record<string, unknown>> {
-  const { tools, running, trace, session, heartbeatMs = defaultHeartbeatMs } = deps;
-  return running.start((signal) => {
+  return deps.running.start((signal) => {
     const call = callWith(signal);
-    return runTraced(trace, call, (passedOn) =>
-      answerCall(server, tools, { ...call, ...passedOn, session }, heartbeatMs),
-    );
+    return runTraced(deps.trace, call, (passedOn) => answerCall(server, deps, call, passedOn));
   });
 }
 
@@ -93,9 +85,9 @@ export async function cancelCalls(running: RunningCalls): Promise<void> {
 
 async function answerCall(
   server: ResultRules,
-  tools: AgentFaceTools,
-  call: ClientCall & Pick<FaceCall, 'traceparent' | 'session'>,
-  heartbeatMs: number,
+  { tools, session, heartbeatMs = defaultHeartbeatMs }: AnswerDeps,
+  call: ClientCall,
+  { traceparent, meta }: PassedOn,
 ): Promise<Record<string, unknown>> {
   const { name, signal, progressToken } = call;
   const ended = tools.status.callStarted(String(name));
@@ -111,9 +103,9 @@ async function answerCall(
       arguments: call.arguments,
       signal: ownSignal,
       round,
-      traceparent: call.traceparent,
-      meta: call.meta,
-      session: call.session,
+      traceparent,
+      meta,
+      session,
       key: roundKey(call.key, rounds++),
       mayBeTask: call.isModern && declaresTasks(round.clientCapabilities),
       onProgress: progress ? progress.report : undefined,

@@ -5,6 +5,8 @@ import {
   type Server,
   type Transport,
 } from '@modelcontextprotocol/server';
+import type { CancelSignal } from '@signalbox/client';
+import { PassingMap } from '@signalbox/client/internal';
 import { type CallRound, isJsonObject, messageOf } from '@signalbox/protocol';
 import { type AnswerDeps, type ClientCall, startCall } from './answer-call.ts';
 import { untouched } from './legacy-input.ts';
@@ -27,7 +29,7 @@ interface CallMessage {
 export class DirectCalls {
   readonly #deps: AnswerDeps;
   /** Aborts the calls that run, by the id of their request. */
-  readonly #aborts = new Map<RequestId, (reason: unknown) => void>();
+  readonly #aborts = new PassingMap<(reason: unknown) => void, RequestId>();
   #server: Server | undefined;
   /** The kinds of input that the client can be asked for. It declares them once, at the beginning of the session. */
   #round: CallRound = {};
@@ -71,8 +73,7 @@ export class DirectCalls {
 
   #cancel(params: Record<string, unknown> | undefined): boolean {
     const id = params?.requestId as RequestId;
-    const abort = this.#aborts.get(id);
-    this.#aborts.delete(id);
+    const abort = this.#aborts.take(id);
     abort?.(params?.reason);
     return abort !== undefined;
   }
@@ -81,7 +82,7 @@ export class DirectCalls {
     const { answer, abort } = startCall(server, this.#deps, (signal) =>
       this.#clientCall(server, { id, params }, signal),
     );
-    this.#aborts.set(id, abort);
+    this.#aborts.add(id, abort);
     let reply: JSONRPCMessage;
     try {
       reply = { result: await answer, jsonrpc: '2.0', id };
@@ -90,14 +91,14 @@ export class DirectCalls {
     }
     // A cancelled call gets no answer.
     if (this.#aborts.get(id) !== abort) return;
-    this.#aborts.delete(id);
+    this.#aborts.take(id);
     this.#transport?.send(reply).catch((error) => this.#transport?.onerror?.(error));
   }
 
   #clientCall(
     server: Server,
     { id, params: { name, arguments: args, _meta } }: Pick<CallMessage, 'id' | 'params'>,
-    signal: AbortSignal,
+    signal: CancelSignal,
   ): ClientCall {
     const token = _meta?.progressToken;
     return {

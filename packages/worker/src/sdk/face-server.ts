@@ -8,6 +8,7 @@ import {
   type ServerContext,
   type Tool,
 } from '@modelcontextprotocol/server';
+import type { CancelSignal } from '@signalbox/client';
 import { type CallRound, workerFaceCapability } from '@signalbox/protocol';
 import { JsonRpcError } from '../tools/json-rpc-error.ts';
 import { toolPage } from '../tools/list-pages.ts';
@@ -97,7 +98,7 @@ export function serverInfoOf(version: string): Implementation {
 function clientCall(
   server: Server,
   { params }: JSONRPCRequest,
-  { context, signal, key }: { context: ServerContext; signal: AbortSignal; key: ClientCall['key'] },
+  { context, signal, key }: { context: ServerContext; signal: CancelSignal; key: ClientCall['key'] },
 ): ClientCall {
   const { mcpReq } = context;
   return {

@@ -6,6 +6,7 @@ import type {
   RequestOptions,
   StandardSchemaV1,
 } from '@modelcontextprotocol/server';
+import type { CancelSignal } from '@signalbox/client';
 import {
   type CallRound,
   isInputRequired,
@@ -17,6 +18,7 @@ import {
   questionCapabilities,
   toolCallError,
 } from '@signalbox/protocol';
+import { abortSignalOf } from '../tools/cancellation.ts';
 import { clientGone, type FaceAnswer } from '../tools/face-tools.ts';
 import { internalError } from '../tools/json-rpc-error.ts';
 import { failedResultOf } from '../tools/tool-result.ts';
@@ -46,10 +48,10 @@ export type AskClient = (request: Request, options: RequestOptions) => Promise<R
 export interface AskingCall {
   ask: AskClient;
   /** Aborted when the call ends. */
-  signal: AbortSignal;
+  signal: CancelSignal;
   capabilities: ClientCapabilities | undefined;
   /** Makes the call again. `signal` stands for that of the call. */
-  again(round: CallRound, signal?: AbortSignal): Promise<FaceAnswer>;
+  again(round: CallRound, signal?: CancelSignal): Promise<FaceAnswer>;
 }
 
 /**
@@ -72,7 +74,7 @@ export async function askLegacyClient(asking: AskingCall, first: FaceAnswer): Pr
         if (asking.signal.reason !== clientGone) callOff(asking, inputRequests, requestState);
         throw new Unanswered('the call was cancelled');
       }
-      if (!inputResponses) await delay(pauseMs, undefined, { signal: asking.signal });
+      if (!inputResponses) await delay(pauseMs, undefined, { signal: abortSignalOf(asking.signal) });
       answer = await asking.again({
         ...(asking.capabilities && { clientCapabilities: { ...asking.capabilities } }),
         ...(inputResponses && { inputResponses }),
@@ -103,7 +105,7 @@ async function answersTo(
     return [key, requestFor(key, question, capabilities)] as const;
   });
   const others = new AbortController();
-  const options = { timeout: answerMs, signal: AbortSignal.any([signal, others.signal]) };
+  const options = { timeout: answerMs, signal: AbortSignal.any([abortSignalOf(signal), others.signal]) };
   try {
     const answers = requests.map(async ([key, request]) => {
       return [key, await ask(request, options)] as const;
@@ -120,11 +122,12 @@ async function allAnswersTo(
   { ask, signal, capabilities = {} }: AskingCall,
   questions: Record<string, unknown>,
 ): Promise<Record<string, unknown>> {
+  const own = abortSignalOf(signal);
   const answers = Object.entries(questions).map(async ([key, question]) => {
     try {
       return [
         key,
-        await ask(requestFor(key, question, capabilities), { timeout: answerMs, signal }),
+        await ask(requestFor(key, question, capabilities), { timeout: answerMs, signal: own }),
       ] as const;
     } catch (thrown) {
       const { code } = isJsonObject(thrown) ? thrown : {};

@@ -5,6 +5,7 @@ import {
   ProtocolErrorCode,
   SERVER_INFO_META_KEY,
 } from '@modelcontextprotocol/server';
+import type { CancelSignal } from '@signalbox/client';
 import { isJsonObject, type RequestMeta } from '@signalbox/protocol';
 import { type AnswerDeps, type ClientCall, startCall } from './answer-call.ts';
 import { errorOf } from './direct-calls.ts';
@@ -87,7 +88,7 @@ const resultRules = {
 function clientCall(
   id: RequestId,
   { name, arguments: args, _meta: meta }: ModernCall['params'],
-  { signal, reply }: { signal: AbortSignal; reply: HttpReply },
+  { signal, reply }: { signal: CancelSignal; reply: HttpReply },
 ): ClientCall {
   const clientCapabilities = meta[CLIENT_CAPABILITIES_META_KEY] as Record<string, unknown>;
   return {

@@ -1,7 +1,8 @@
+import type { CancelSignal } from '@signalbox/client';
 import { expect, test } from 'vitest';
 import { RunningCalls } from './running-calls.ts';
 
-const untilAborted = (signal: AbortSignal) =>
+const untilAborted = (signal: CancelSignal) =>
   new Promise<unknown>((resolve) => {
     if (signal.aborted) resolve(signal.reason);
     else signal.addEventListener('abort', () => resolve(signal.reason));

@@ -21,21 +21,34 @@ interface TraceableCall {
 }
 
 /** The parts of a call that are passed on from its client's `_meta`. */
-type PassedOn = Pick<FaceCall, 'traceparent' | 'meta'>;
+export type PassedOn = Pick<FaceCall, 'traceparent' | 'meta'>;
+
+/** The parts of a call without `_meta`. */
+const nothing: PassedOn = { traceparent: undefined, meta: undefined };
 
 /**
  * Runs a call within its span, if the face makes spans, and hands on the trace context and the `_meta` that are passed on. A
  * `traceparent` that is not valid is dropped, and the `tracestate` with it.
  */
-export async function runTraced<Result extends Record<string, unknown>>(
+export function runTraced<Result extends Record<string, unknown>>(
   trace: FaceTrace | undefined,
-  { id, name, meta: given }: TraceableCall,
+  call: TraceableCall,
   work: (passedOn: PassedOn) => Promise<Result>,
 ): Promise<Result> {
-  const parent = validTraceparent(given?.traceparent);
-  const meta = forwardedMeta(parent === undefined ? withoutState(given) : given);
-  if (!trace) return await work({ traceparent: parent, meta });
-  const { tracing, agent, transport } = trace;
+  const { meta: given } = call;
+  if (!trace && given === undefined) return work(nothing);
+  const traceparent = validTraceparent(given?.traceparent);
+  const meta = forwardedMeta(traceparent === undefined ? withoutState(given) : given);
+  const passedOn = { traceparent, meta };
+  return trace ? runInSpan(trace, call, passedOn, work) : work(passedOn);
+}
+
+async function runInSpan<Result extends Record<string, unknown>>(
+  { tracing, agent, transport }: FaceTrace,
+  { id, name }: TraceableCall,
+  { traceparent: parent, meta }: PassedOn,
+  work: (passedOn: PassedOn) => Promise<Result>,
+): Promise<Result> {
   const active = tracing.active();
   const span = beginToolCall(tracing, 'server', {
     tool: name,

@@ -1,3 +1,4 @@
+import type { CancelSignal } from '@signalbox/client';
 import { searchReplySchema, type Tool } from '@signalbox/protocol';
 import type { CallResult } from '../executor/call-result.ts';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
@@ -11,7 +12,7 @@ export interface SearchRequest {
   query: string;
   /** The most tools to return, at most 50. */
   limit: number;
-  signal: AbortSignal;
+  signal: CancelSignal;
   timeoutMs: number;
 }
 

@@ -2,17 +2,16 @@
 export class AwaitedDecision implements Disposable {
   /** The approval for which the call waits now. */
   approval: string | undefined;
-  /** Resolves when the call has run for the given time and waits for a decision. */
-  readonly tookLong: Promise<{ approval: string }>;
-  readonly #resolve: (late: { approval: string }) => void;
+  readonly #onTookLong: (late: { approval: string }) => void;
   readonly #until: number;
   #timer: NodeJS.Timeout | undefined;
 
-  /** Starts the time for which the client waits, in milliseconds. */
-  constructor(patienceMs: number) {
-    const { promise, resolve } = Promise.withResolvers<{ approval: string }>();
-    this.tookLong = promise;
-    this.#resolve = resolve;
+  /**
+   * Starts the time for which the client waits, in milliseconds. `onTookLong` is called when the call has run for that time and waits for
+   * a decision.
+   */
+  constructor(patienceMs: number, onTookLong: (late: { approval: string }) => void) {
+    this.#onTookLong = onTookLong;
     this.#until = performance.now() + patienceMs;
   }
 
@@ -22,7 +21,7 @@ export class AwaitedDecision implements Disposable {
     this.approval = approval;
     if (approval === undefined) return;
     const leftMs = Math.max(0, this.#until - performance.now());
-    this.#timer = setTimeout(() => this.#resolve({ approval }), leftMs);
+    this.#timer = setTimeout(() => this.#onTookLong({ approval }), leftMs);
   }
 
   [Symbol.dispose](): void {

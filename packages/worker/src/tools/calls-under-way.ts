@@ -1,3 +1,4 @@
+import { PassingMap } from '@signalbox/client/internal';
 import type { RoundResult } from '../executor/call-result.ts';
 
 /** A call of a hosted tool that this process has made and that has not ended. */
@@ -10,15 +11,16 @@ export interface CallUnderWay {
 
 /** Knows the calls of one agent that run in this process, so that one can be waited for. The orchestrator knows all others. */
 export class CallsUnderWay {
-  readonly #calls = new Map<string, CallUnderWay>();
+  readonly #calls = new PassingMap<CallUnderWay>();
 
-  /** Adds a call that has begun, until it ends. */
+  /** Adds a call that has begun. */
   add(callId: string, call: CallUnderWay): void {
-    this.#calls.set(callId, call);
-    const ended = () => {
-      if (this.#calls.get(callId) === call) this.#calls.delete(callId);
-    };
-    call.result.then(ended, ended);
+    this.#calls.add(callId, call);
+  }
+
+  /** Removes a call that has ended. */
+  remove(callId: string, call: CallUnderWay): void {
+    if (this.#calls.get(callId) === call) this.#calls.take(callId);
   }
 
   /** Returns a call that has not ended. */

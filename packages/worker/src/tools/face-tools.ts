@@ -1,3 +1,4 @@
+import type { CancelSignal } from '@signalbox/client';
 import type { CallRound, InputRequired, RequestMeta, Tool } from '@signalbox/protocol';
 import type { ToolProgress } from '../executor/tool-call.ts';
 import type { TaskFields } from '../tasks/task-fields.ts';
@@ -24,7 +25,7 @@ export interface FaceCall {
   /** An object, or the JSON text of one. */
   arguments: unknown;
   /** Aborted when the client cancels the call, when the face ends, and (with the reason {@link clientGone}) when the client hangs up. */
-  signal: AbortSignal;
+  signal: CancelSignal;
   /** The kinds of input that the client can be asked for, and its answers in a further round of one call. */
   round: CallRound;
   /** Names the session of the client, if its connection carries several. */

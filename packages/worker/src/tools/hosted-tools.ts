@@ -1,11 +1,20 @@
 import { newMessageId } from '@signalbox/client';
-import { isInputRequired, type ServerInstructions, type Tool, type ToolCallError } from '@signalbox/protocol';
+import {
+  askDeadlineOf,
+  isInputRequired,
+  type ServerInstructions,
+  type Tool,
+  type ToolCallError,
+} from '@signalbox/protocol';
 import { quotedLines, visibleLine } from '@signalbox/protocol/internal';
 import type { RoundResult } from '../executor/call-result.ts';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
+import type { ExecuteOptions } from '../executor/tool-call.ts';
+import type { TaskFields } from '../tasks/task-fields.ts';
 import { TaskWait } from '../tasks/task-wait.ts';
 import { AwaitedDecision, isTimeout } from './awaited-decision.ts';
 import type { CallsUnderWay } from './calls-under-way.ts';
+import { Cancellation } from './cancellation.ts';
 import { clientGone, type FaceAnswer, type FaceCall, type FaceTools } from './face-tools.ts';
 import { invalidParams, JsonRpcError } from './json-rpc-error.ts';
 import type { SeenLinks } from './seen-links.ts';
@@ -33,9 +42,10 @@ export interface HostedToolsOptions {
 
 /** The tools that the orchestrator hosts and the role may see. It accepts every name; an unknown tool is an error. */
 export function hostedTools(executor: McpProxyExecutor, options: HostedToolsOptions = {}): FaceTools {
+  const callOptions = { ...options, onUnknown: refuse };
   return {
     list: () => executor.listTools(),
-    call: (call) => callHosted(executor, call, { ...options, onUnknown: refuse }),
+    call: (call) => callHosted(executor, call, callOptions),
     onChanged: (listener) => executor.onManifestChanged(listener),
     instructions: () => [
       `The tools of MCP servers are shared by a fleet of agents; you are '${executor.agent}' and see those that the role '${executor.role}' may use.`,
@@ -67,31 +77,10 @@ export async function callHosted(
   call: FaceCall,
   options: HostedCallOptions,
 ): Promise<FaceAnswer> {
-  const { calls, links, onUnknown, canLookUp = () => false, pendingAfterMs: givenMs } = options;
-  const { taskAfterMs = defaultTaskAfterMs } = options;
+  const { links, onUnknown, canLookUp = () => false } = options;
   const tool = executor.findTool(call.name);
-  const { signal, onProgress, round, key, traceparent, meta } = call;
-  const requestId = key?.id ?? newMessageId();
-  const patienceMs = givenMs ?? (onProgress ? pendingAfterMs.withProgress : pendingAfterMs.plain);
-  using decision = new AwaitedDecision(patienceMs);
-  using wait = call.mayBeTask ? new TaskWait(executor, requestId, taskAfterMs) : undefined;
-  const running = executor.executeRound(call, round, {
-    requestId,
-    signal: cancelOf(signal, decision, () => wait?.isTask === true),
-    onProgress,
-    onAwaitingApproval: (approval) => {
-      decision.awaits(approval);
-      call.onAwaitingApproval?.(approval);
-    },
-    traceparent,
-    meta,
-    ...(key && { mayBeRepeated: key.over }),
-  });
-  calls?.add(requestId, { tool: call.name, result: running, approval: () => decision.approval });
-  const ended = await whileClientWaits(
-    Promise.race(wait ? [running, decision.tookLong, wait.began] : [running, decision.tookLong]),
-    signal,
-  );
+  const requestId = call.key?.id ?? newMessageId();
+  const ended = await endOfWait(executor, { call, tool, requestId }, options);
   if ('task' in ended) return { result: { resultType: 'task', ...ended.task } };
   if ('approval' in ended)
     return {
@@ -100,6 +89,74 @@ export async function callHosted(
     };
   if (!tool && ended.error?.code === 'tool_not_found') onUnknown?.(ended.error);
   return answerOf(executor, { name: call.name, requestId, links, tool }, ended);
+}
+
+/** The end of the wait for a call: its result, the approval for which it waits too long, or the task that it has become. */
+type EndOfWait = RoundResult | { approval: string } | { task: TaskFields };
+
+/**
+ * Makes one round of a call, and resolves when its client need not wait any longer. Rejects when the client hangs up.
+ *
+ * The client's abort cancels the call except in three cases: the client hung up, it only stopped waiting for a call that a person has to
+ * decide on, or the call is a task, as the client was told.
+ */
+function endOfWait(
+  executor: McpProxyExecutor,
+  { call, tool, requestId }: { call: FaceCall; tool: Tool | undefined; requestId: string },
+  { calls, pendingAfterMs: givenMs, taskAfterMs = defaultTaskAfterMs }: HostedToolsOptions,
+): Promise<EndOfWait> {
+  return new Promise((resolve, reject) => {
+    const { signal, onProgress, key, traceparent, meta } = call;
+    const patienceMs = givenMs ?? (onProgress ? pendingAfterMs.withProgress : pendingAfterMs.plain);
+    const stopWaiting = (): void => {
+      decision?.[Symbol.dispose]();
+      wait?.[Symbol.dispose]();
+    };
+    const end = (how: EndOfWait): void => {
+      stopWaiting();
+      resolve(how);
+    };
+    const fail = (thrown: unknown): void => {
+      stopWaiting();
+      reject(thrown);
+    };
+    const decision = mayWaitForDecision(tool) ? new AwaitedDecision(patienceMs, end) : undefined;
+    const wait = call.mayBeTask ? new TaskWait(executor, requestId, taskAfterMs) : undefined;
+    wait?.began.then(end, fail);
+    const cancellation = new Cancellation();
+    const onAbort = (): void => {
+      if (signal.reason === clientGone) fail(new Error('the client has hung up'));
+      else if (wait?.isTask !== true && !(decision?.approval !== undefined && isTimeout(signal.reason)))
+        cancellation.abort(signal.reason);
+    };
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+    const execute: ExecuteOptions = { requestId, signal: cancellation, onProgress, traceparent, meta };
+    if (decision)
+      execute.onAwaitingApproval = (approval) => {
+        decision.awaits(approval);
+        call.onAwaitingApproval?.(approval);
+      };
+    if (key) execute.mayBeRepeated = key.over;
+    const result = executor.executeRound(call, call.round, execute);
+    const underWay = { tool: call.name, result, approval: () => decision?.approval };
+    calls?.add(requestId, underWay);
+    result.then(
+      (ended) => {
+        calls?.remove(requestId, underWay);
+        end(ended);
+      },
+      (thrown) => {
+        calls?.remove(requestId, underWay);
+        fail(thrown);
+      },
+    );
+  });
+}
+
+/** Returns false if no call of a tool waits for the decision of a person. */
+function mayWaitForDecision(tool: Tool | undefined): boolean {
+  return tool === undefined || askDeadlineOf(tool) !== undefined;
 }
 
 /** Returns the answer to a call that has ended. Throws `JsonRpcError` if the MCP server itself answered with a JSON-RPC error. */
@@ -117,38 +174,6 @@ export function answerOf(
   if (error) return { result: failedResultOf(error, tool, requestId), outputSchema };
   if (!isInputRequired(result)) links?.note(name, result.content);
   return { result, outputSchema };
-}
-
-/**
- * Returns a signal that aborts when the call is cancelled. It does not abort in three cases: the client hung up, the client only stopped
- * waiting for a call that a person has to decide on, or the call is a task, as the client was told.
- */
-function cancelOf(signal: AbortSignal, decision: AwaitedDecision, isTask: () => boolean): AbortSignal {
-  const cancel = new AbortController();
-  const pass = (): void => {
-    if (isTask()) return;
-    if (signal.reason === clientGone) return;
-    if (decision.approval !== undefined && isTimeout(signal.reason)) return;
-    cancel.abort(signal.reason);
-  };
-  if (signal.aborted) pass();
-  else signal.addEventListener('abort', pass, { once: true });
-  return cancel.signal;
-}
-
-/** Resolves as the call does, and rejects when its client hangs up. */
-async function whileClientWaits<T>(running: Promise<T>, signal: AbortSignal): Promise<T> {
-  const gone = Promise.withResolvers<never>();
-  const giveUp = (): void => {
-    if (signal.reason === clientGone) gone.reject(new Error('the client has hung up'));
-  };
-  signal.addEventListener('abort', giveUp, { once: true });
-  if (signal.aborted) giveUp();
-  try {
-    return await Promise.race([running, gone.promise]);
-  } finally {
-    signal.removeEventListener('abort', giveUp);
-  }
 }
 
 function refuse({ message, hint }: ToolCallError): never {

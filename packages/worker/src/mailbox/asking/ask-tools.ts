@@ -1,3 +1,4 @@
+import type { CancelSignal } from '@signalbox/client';
 import { SignalboxError } from '@signalbox/protocol';
 import { late, within } from '../../time-limit.ts';
 import type { FaceCall } from '../../tools/face-tools.ts';
@@ -102,7 +103,7 @@ async function resultOf(
   { questions }: AskToolsDeps,
   ask: Ask,
   waitMs: number,
-  { signal, onProgress, key }: { signal?: AbortSignal } & Pick<FaceCall, 'onProgress' | 'key'>,
+  { signal, onProgress, key }: { signal?: CancelSignal } & Pick<FaceCall, 'onProgress' | 'key'>,
 ): Promise<ToolResult> {
   ask.onProgress = onProgress;
   using watch = questions.watch(ask);

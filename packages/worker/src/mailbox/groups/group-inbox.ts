@@ -1,5 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { BrokerClient, DeliverCallOptions, Log, Outgoing, Subscription } from '@signalbox/client';
+import type {
+  BrokerClient,
+  CancelSignal,
+  DeliverCallOptions,
+  Log,
+  Outgoing,
+  Subscription,
+} from '@signalbox/client';
 import { type Message, SignalboxError } from '@signalbox/protocol';
 import type { Tracing } from '@signalbox/tracing';
 import { late, within } from '../../time-limit.ts';
@@ -101,7 +108,7 @@ export class GroupInbox implements AsyncDisposable {
   }
 
   /** Takes messages, and returns those that the agent is shown. Rejects with `SignalboxError`. */
-  async take(wanted: Wanted, signal: AbortSignal): Promise<Taken> {
+  async take(wanted: Wanted, signal: CancelSignal): Promise<Taken> {
     this.#reads++;
     try {
       const hasMore = await this.#gather(wanted, signal);
@@ -162,7 +169,7 @@ export class GroupInbox implements AsyncDisposable {
   }
 
   /** Has the broker hand out messages until the agent holds enough. Returns whether there are more. */
-  async #gather(wanted: Wanted, signal: AbortSignal): Promise<boolean> {
+  async #gather(wanted: Wanted, signal: CancelSignal): Promise<boolean> {
     const member = await this.#join(signal);
     this.#asking.add(wanted);
     try {
@@ -187,7 +194,7 @@ export class GroupInbox implements AsyncDisposable {
   }
 
   /** Waits for a message that no read has returned. Returns whether there is one. */
-  async #waitForFresh({ limit, waitMs = 0 }: Wanted, signal: AbortSignal): Promise<boolean> {
+  async #waitForFresh({ limit, waitMs = 0 }: Wanted, signal: CancelSignal): Promise<boolean> {
     const { now } = this.#deps;
     const until = now() + waitMs;
     while (this.holds.fresh(now()).length === 0) {
@@ -198,7 +205,7 @@ export class GroupInbox implements AsyncDisposable {
   }
 
   /** Resolves when the next message has come, or to `late` after `waitMs`. Throws the reason if the group is lost. */
-  async #arrival(waitMs: number, signal: AbortSignal): Promise<typeof late | undefined> {
+  async #arrival(waitMs: number, signal: CancelSignal): Promise<typeof late | undefined> {
     const waiter = Promise.withResolvers<void>();
     this.#waiters.add(waiter);
     try {
@@ -252,7 +259,7 @@ export class GroupInbox implements AsyncDisposable {
     }
   }
 
-  async #join(signal: AbortSignal): Promise<Membership> {
+  async #join(signal: CancelSignal): Promise<Membership> {
     this.#joining ??= this.#open().catch((thrown) => {
       this.#joining = undefined;
       throw thrown;

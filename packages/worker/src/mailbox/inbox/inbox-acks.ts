@@ -1,3 +1,4 @@
+import type { CancelSignal } from '@signalbox/client';
 import { SignalboxError } from '@signalbox/protocol';
 import type { GroupInboxes } from '../groups/group-inboxes.ts';
 import type { Inbox } from './inbox.ts';
@@ -26,7 +27,7 @@ export interface AckDeps {
 export async function ackUpTo(
   { inbox, groups, cursors }: AckDeps,
   cursor: string | undefined,
-  { signal, isResumable }: { signal: AbortSignal; isResumable: boolean },
+  { signal, isResumable }: { signal: CancelSignal; isResumable: boolean },
 ): Promise<Acked> {
   if (cursor === undefined) return { acked: 0, ack_pending: 0 };
   const ofGroup = groups.ofCursor(cursor);

@@ -1,3 +1,4 @@
+import type { CancelSignal } from '@signalbox/client';
 import { late } from '../../time-limit.ts';
 import type { FaceCall } from '../../tools/face-tools.ts';
 import type { ToolResult } from '../../tools/tool-result.ts';
@@ -133,7 +134,7 @@ interface PageOptions {
   acked: Acked;
   /** True if the broker has messages that it has not delivered yet. */
   hasMore: boolean;
-  signal: AbortSignal;
+  signal: CancelSignal;
 }
 
 async function page(

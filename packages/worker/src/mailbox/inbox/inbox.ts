@@ -1,4 +1,4 @@
-import type { BrokerClient, Log, Subscription } from '@signalbox/client';
+import type { BrokerClient, CancelSignal, Log, Subscription } from '@signalbox/client';
 import { type Message, messageOf, SignalboxError } from '@signalbox/protocol';
 import type { Tracing } from '@signalbox/tracing';
 import { late, within } from '../../time-limit.ts';
@@ -46,7 +46,7 @@ export class Inbox {
   }
 
   /** Takes the inbox, unless it is held already, and returns the connection that holds it. Throws `SignalboxError`. */
-  async hold(signal: AbortSignal): Promise<BrokerClient> {
+  async hold(signal: CancelSignal): Promise<BrokerClient> {
     this.#holding ??= this.#take().catch((thrown) => {
       this.#holding = undefined;
       throw thrown;
@@ -57,7 +57,7 @@ export class Inbox {
   }
 
   /** Waits for the messages that the broker has, as far as the window allows. Returns true if there are more. */
-  async fill(signal: AbortSignal): Promise<boolean> {
+  async fill(signal: CancelSignal): Promise<boolean> {
     const client = await this.hold(signal);
     const deadline = this.#deps.now() + arrivalMs;
     for (;;) {
@@ -77,7 +77,7 @@ export class Inbox {
   }
 
   /** Resolves shortly after the next message has come, or to `late` after `waitMs`. Throws the reason if the inbox is lost. */
-  async arrival(waitMs: number, signal: AbortSignal): Promise<typeof late | undefined> {
+  async arrival(waitMs: number, signal: CancelSignal): Promise<typeof late | undefined> {
     // Registered first, so that no message from here on is missed.
     const waiter = Promise.withResolvers<void>();
     this.#waiters.add(waiter);
@@ -94,7 +94,7 @@ export class Inbox {
   }
 
   /** Acks messages. Returns how many of these acks could not reach the broker yet. */
-  async ack(done: readonly HeldMessage[], signal: AbortSignal): Promise<{ pending: number }> {
+  async ack(done: readonly HeldMessage[], signal: CancelSignal): Promise<{ pending: number }> {
     if (done.length === 0) return { pending: 0 };
     const client = await this.hold(signal);
     for (const held of done) held.isDone = true;
@@ -104,7 +104,7 @@ export class Inbox {
   }
 
   /** Marks messages as returned by a read: losing them counts as an attempt from now on. */
-  async offered(messages: readonly HeldMessage[], read: number, signal: AbortSignal): Promise<void> {
+  async offered(messages: readonly HeldMessage[], read: number, signal: CancelSignal): Promise<void> {
     const client = await this.hold(signal);
     const { tracing, now } = this.#deps;
     markOffered(client, messages, { read, now: now(), tracing });

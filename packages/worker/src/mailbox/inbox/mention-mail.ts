@@ -15,12 +15,20 @@ export function mentionMail(tools: FaceTools, unread: Unread): FaceTools {
     ...tools,
     call(call) {
       unread.refresh();
-      return tools.call(call)?.then(async (answer) => {
-        await unread.known(call.signal);
-        return answerWith(answer, unread, withTextOnly(call, unread));
-      });
+      const answer = tools.call(call);
+      return answer && mentioning(answer, call, unread);
     },
   };
+}
+
+async function mentioning(
+  answered: Promise<FaceAnswer>,
+  call: FaceCall,
+  unread: Unread,
+): Promise<FaceAnswer> {
+  const answer = await answered;
+  if (!unread.isKnown) await unread.known(call.signal);
+  return answerWith(answer, unread, (result) => withTextOnly(result, call, unread));
 }
 
 /** Wraps a mailbox tool that has an output schema so that its results mention each new message once, in the field `unread` and in a text block. */
@@ -35,7 +43,9 @@ export function mentionMailIn(tool: MailboxTool, unread: Unread): MailboxTool {
       unread.refresh();
       const answer = await tool.run(call);
       await unread.known(call.signal);
-      return answerWith({ ...answer, outputSchema: wider }, unread, withField(call, unread));
+      return answerWith({ ...answer, outputSchema: wider }, unread, (result) =>
+        withField(result, call, unread),
+      );
     },
   };
 }
@@ -52,22 +62,18 @@ function answerWith(
   return { ...answer, result: { ...mention(result), _meta } };
 }
 
-function withTextOnly({ signal }: FaceCall, unread: Unread) {
-  return (result: ToolResult): ToolResult => {
-    // Nobody reads the result of a cancelled call, so the next result mentions the new messages.
-    if (unread.mode !== 'text' || signal.aborted || !isPlain(result)) return result;
-    const hint = unread.takeHint();
-    return hint ? withText(result, hint.hint) : result;
-  };
+function withTextOnly(result: ToolResult, { signal }: FaceCall, unread: Unread): ToolResult {
+  // Nobody reads the result of a cancelled call, so the next result mentions the new messages.
+  if (unread.mode !== 'text' || signal.aborted || !isPlain(result)) return result;
+  const hint = unread.takeHint();
+  return hint ? withText(result, hint.hint) : result;
 }
 
-function withField({ signal }: FaceCall, unread: Unread) {
-  return (result: ToolResult): ToolResult => {
-    const data = result.structuredContent;
-    if (signal.aborted || result.isError === true || !isJsonObject(data)) return result;
-    const hint = unread.takeHint();
-    return hint ? { ...withText(result, hint.hint), structuredContent: { ...data, unread: hint } } : result;
-  };
+function withField(result: ToolResult, { signal }: FaceCall, unread: Unread): ToolResult {
+  const data = result.structuredContent;
+  if (signal.aborted || result.isError === true || !isJsonObject(data)) return result;
+  const hint = unread.takeHint();
+  return hint ? { ...withText(result, hint.hint), structuredContent: { ...data, unread: hint } } : result;
 }
 
 function isPlain({ isError, structuredContent, content }: ToolResult): boolean {

@@ -1,3 +1,4 @@
+import type { CancelSignal } from '@signalbox/client';
 import { type Message, SignalboxError } from '@signalbox/protocol';
 import type { ToolResult } from '../../tools/tool-result.ts';
 import type { FoundHold, GroupInboxes } from '../groups/group-inboxes.ts';
@@ -117,7 +118,7 @@ export function replyTool({ inbox, groups, main, now }: ReplyToolDeps): MailboxT
 interface Reply {
   body: unknown;
   id: string | undefined;
-  signal: AbortSignal;
+  signal: CancelSignal;
 }
 
 /** Returns the message of a group with an id. Returns `undefined` if there is none, or if a message of the agent's own inbox is meant. */

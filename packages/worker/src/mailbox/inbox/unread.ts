@@ -1,4 +1,4 @@
-import type { BrokerClient, Log } from '@signalbox/client';
+import type { BrokerClient, CancelSignal, Log } from '@signalbox/client';
 import { type MailboxToolName, messageOf, type UnreadHint } from '@signalbox/protocol';
 import { within } from '../../time-limit.ts';
 import type { HeldMessage } from './held-messages.ts';
@@ -41,7 +41,6 @@ export class Unread {
   #lookedAt = Number.NEGATIVE_INFINITY;
   /** The last look; it may have ended. */
   #looking: Promise<void> = Promise.resolve();
-  /** True when the first look has ended, or takes too long. */
   #isKnown = false;
 
   constructor(client: LookingClient, inbox: OwnInbox, options: UnreadOptions) {
@@ -82,8 +81,13 @@ export class Unread {
     void this.#look(this.#options.everyMs);
   }
 
+  /** True when the first look has ended, or takes too long. */
+  get isKnown(): boolean {
+    return this.#isKnown;
+  }
+
   /** Waits for the first look, so that the first result mentions waiting mail. Resolves at once after that. Never rejects. */
-  async known(signal: AbortSignal): Promise<void> {
+  async known(signal: CancelSignal): Promise<void> {
     if (this.#isKnown) return;
     await within(this.#looking, firstLookMs, signal);
     this.#isKnown = true;

@@ -1,0 +1,38 @@
+import type { CancelSignal } from '@signalbox/client';
+
+/**
+ * A `CancelSignal` with the means to abort it. It stands in place of an `AbortController`, which costs a call more than the rest of its
+ * bookkeeping together.
+ */
+export class Cancellation implements CancelSignal {
+  aborted = false;
+  reason: unknown;
+  readonly #listeners: (() => void)[] = [];
+
+  /** Calls the listeners. Only the first call counts. The default reason is that of an `AbortController`. */
+  abort(reason: unknown = new DOMException('This operation was aborted', 'AbortError')): void {
+    if (this.aborted) return;
+    this.aborted = true;
+    this.reason = reason;
+    for (let next = this.#listeners.shift(); next; next = this.#listeners.shift()) next();
+  }
+
+  addEventListener(_type: 'abort', listener: () => void): void {
+    if (!this.aborted) this.#listeners.push(listener);
+  }
+
+  removeEventListener(_type: 'abort', listener: () => void): void {
+    const at = this.#listeners.indexOf(listener);
+    if (at >= 0) this.#listeners.splice(at, 1);
+  }
+}
+
+/** Returns an `AbortSignal` that aborts as the given signal does. */
+export function abortSignalOf(signal: CancelSignal): AbortSignal {
+  if (signal instanceof AbortSignal) return signal;
+  const controller = new AbortController();
+  const abort = () => controller.abort(signal.reason);
+  if (signal.aborted) abort();
+  else signal.addEventListener('abort', abort, { once: true });
+  return controller.signal;
+}
