@@ -85,6 +85,8 @@ test('A reply of a served face is stored at once; the message stays, and the rep
   expect(await holder.find([{ id: 'q1', agent: from.agent, reply: replyIdOf('q1') }])).toEqual(['answered']);
   const again = await rita.use('reply', { message_id: 'q1', text: 'you' });
   expect(again.text).toContain('already_answered');
+  // Until the asker has acked the first reply, another one is refused as already_answered.
+  await expect.poll(() => walt.peek()).toEqual([]);
   const late = holder.deliver({
     ...{ to: from.address, kind: 'reply', id: replyIdOf('q1'), correlationId: 'q1' },
     ...{ body: 'the final text', settles: seq! },

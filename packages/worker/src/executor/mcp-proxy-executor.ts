@@ -31,7 +31,7 @@ import {
 import { type Fault, noFault } from '@signalbox/protocol/internal';
 import type { Tracing } from '@signalbox/tracing';
 import { closest } from 'fastest-levenshtein';
-import { abortSignalOf } from '../tools/cancellation.ts';
+import { abortSignalOf, Cancellation } from '../tools/cancellation.ts';
 import { type CallResult, callResultOf, type RoundResult } from './call-result.ts';
 import { CurrentManifest } from './current-manifest.ts';
 import type { CurrentOffers } from './current-offers.ts';
@@ -307,31 +307,36 @@ export class McpProxyExecutor implements AsyncDisposable {
   }
 
   /** Makes a call that an earlier process, now dead, may have made already. */
-  async #repeatable(
+  #repeatable(
     body: CallRequest | AskPermissionRequest,
     requestOptions: RequestOptions,
     call: { over: Promise<void>; callId: string; tool: Tool } & Pick<ExecuteOptions, 'onAwaitingApproval'>,
   ): Promise<RoundResult> {
     const { signal } = requestOptions;
-    const ended = new AbortController();
-    const anySignal = signal ? AbortSignal.any([abortSignalOf(signal), ended.signal]) : ended.signal;
-    const repeated = Promise.withResolvers<RoundResult>();
-    const replied = this.#client.request(this.#orchestrator, 'mcp_request', body, {
-      ...requestOptions,
-      signal: anySignal,
-      ackAfter: call.over,
-      onReceipt: (duplicate) => {
-        if (duplicate) endOfRepeated(this, call, anySignal).then(repeated.resolve, () => {});
-      },
+    const ended = new Cancellation();
+    if (signal?.aborted) ended.abort(signal.reason);
+    else signal?.addEventListener('abort', () => ended.abort(signal.reason), { once: true });
+    return new Promise((resolve) => {
+      let isRepeated = false;
+      const end = (result: RoundResult): void => {
+        resolve(result);
+        // The request of a first call ends by itself. That of a repeated one may have two ends: the first one calls off the other.
+        if (isRepeated) ended.abort();
+      };
+      const options: RequestOptions = {
+        ...requestOptions,
+        signal: ended,
+        ackAfter: call.over,
+        onReceipt: (duplicate) => {
+          if (!duplicate) return;
+          isRepeated = true;
+          endOfRepeated(this, call, abortSignalOf(ended)).then(end, () => {});
+        },
+      };
+      void this.#client
+        .request(this.#orchestrator, 'mcp_request', body, options)
+        .then((outcome) => end(callResultOf(outcome, call.tool)));
     });
-    try {
-      return await Promise.race([
-        replied.then((outcome) => callResultOf(outcome, call.tool)),
-        repeated.promise,
-      ]);
-    } finally {
-      ended.abort();
-    }
   }
 
   /** Reads the orchestrator's own events, by the identity that the broker attests. A new orchestrator announces its manifest. */

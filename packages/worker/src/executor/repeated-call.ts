@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CancelSignal } from '@signalbox/client';
 import {
   type CallStatus,
   callStatusSchema,

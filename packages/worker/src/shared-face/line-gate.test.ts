@@ -18,7 +18,7 @@ function gate(maxLineBytes: number, { turns = new Turns(8), room = newRoom(1e6) 
     now: () => 0,
     onLeftOut: (line) => void leftOut.push(line),
   });
-  stream.on('data', (chunk) => void passed.push(String(chunk)));
+  stream.on('data', (chunk) => void passed.push(...(String(chunk).match(/.*\n/g) ?? [])));
   return { stream, leftOut, passed };
 }
 

@@ -68,9 +68,13 @@ export function createLineGate(options: LineGateOptions): Transform {
     return noRoom === undefined ? undefined : { noRoom };
   }
 
+  /** Returns true if a line that ends with this piece is whole in it. */
+  function isWhole(piece: Buffer): boolean {
+    return !leftOut && half.bytes === 0 && piece.length <= maxLineBytes;
+  }
+
   /** Returns the line that ends with this piece, unless it is left out. */
   function end(piece: Buffer): Buffer | undefined {
-    if (!leftOut && half.bytes === 0 && piece.length <= maxLineBytes) return piece;
     add(piece);
     if (!leftOut) {
       place[Symbol.dispose]();
@@ -87,18 +91,33 @@ export function createLineGate(options: LineGateOptions): Transform {
     transform(chunk: Buffer, _encoding, done) {
       let at = 0;
       const pass = (): void => {
+        /** The beginning of the whole lines that are passed on together. */
+        let from = at;
+        const passWhole = (): void => {
+          if (at > from) this.push(chunk.subarray(from, at));
+        };
         for (;;) {
           if (turns.isOver) {
+            passWhole();
             turns.take(pass);
             return;
           }
           const feed = chunk.indexOf(lineFeed, at);
           if (feed < 0) break;
-          const line = end(chunk.subarray(at, feed + 1));
+          const piece = chunk.subarray(at, feed + 1);
+          if (isWhole(piece)) {
+            at = feed + 1;
+            turns.spend(unitsOf(piece.length));
+            continue;
+          }
+          passWhole();
           at = feed + 1;
+          from = at;
+          const line = end(piece);
           turns.spend(unitsOf(line?.length ?? 0));
           if (line) this.push(line);
         }
+        passWhole();
         if (at < chunk.length) add(chunk.subarray(at));
         budget.spend(chunk.length);
         const waitMs = budget.isOverdrawn ? budget.waitMs(now()) : 0;
