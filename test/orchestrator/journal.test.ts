@@ -1,11 +1,11 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { openSqliteJournal, type SqliteJournalOptions } from '@signalbox/orchestrator';
 import type { JournalClaim } from '@signalbox/protocol';
 import { startChild, tempDir } from '@signalbox/testing';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
+import { watchSyncs } from '../support/durability/disk-as-synced.ts';
 import { call, end, entry, testJournal } from '../support/orchestrator/journal-conformance.ts';
 
 /** A journal's file, and its journal opened again and again. */
@@ -42,19 +42,14 @@ test('what was started is found again after a kill -9, and so is how it ended', 
   expect(await journal.find({ agent: 'rosa', requestId: 'never' })).toBeUndefined();
 });
 
-test('starts of one turn are one commit, and a start without its neighbours is one too', async () => {
+test('starts of one turn are one commit and one sync, and a start without its neighbours is one too', async () => {
   await using t = await journalFile();
   await using journal = await t.open();
-  let done = 0;
-  for (let i = 0; i < 100; i++) {
-    void journal.start(call(`r${i}`)).then(() => {
-      done++;
-    });
-  }
-  await nextTurn();
-  await nextTurn();
-  expect(done).toBe(100);
+  using disk = watchSyncs([`${t.file}-wal`]);
+  await Promise.all(Array.from({ length: 100 }, (_, i) => journal.start(call(`r${i}`))));
+  expect(disk.syncs).toBe(1);
   await journal.start(call('alone'));
+  expect(disk.syncs).toBe(2);
   expect(await journal.list({ limit: 1000 })).toHaveLength(101);
 });
 

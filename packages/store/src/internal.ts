@@ -11,3 +11,4 @@ export { holdStoppedDirectory, lockDataDirectory } from './sqlite/data-directory
 export { type ExpectedDatabase, refuseAbsent } from './sqlite/database.ts';
 export { type VerifiedStore, verifyInboxStore } from './sqlite/inbox-store/verify.ts';
 export { type VerifiedTokens, verifyTokenStore } from './sqlite/token-store.ts';
+export { WalSync } from './sqlite/wal-sync.ts';

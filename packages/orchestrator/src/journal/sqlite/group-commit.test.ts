@@ -1,16 +1,41 @@
-import Database from 'better-sqlite3';
+import fs from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { WalSync } from '@signalbox/store/internal';
 import { expect, test } from 'vitest';
 import { GroupCommit } from './group-commit.ts';
+import { openJournalDatabase } from './journal-database.ts';
 
-test('after three commits in a row that the medium refused nothing more is expected of it', async () => {
-  const db = new Database(':memory:');
+/** The commits of a database with one table, and what they say of the medium. */
+async function openCommits() {
+  const directory = await mkdtemp(join(tmpdir(), 'signalbox-commits-'));
+  const file = join(directory, 'journal.db');
+  const db = openJournalDatabase(file);
   db.exec('CREATE TABLE t (n)');
-  const commits = new GroupCommit(db, (thrown) => new Error(`refused: ${String(thrown)}`));
+  const log = new WalSync(file);
+  const commits = new GroupCommit(db, log, (thrown) => new Error(`refused: ${String(thrown)}`));
   let failure: Error | undefined;
   void commits.failed.then((error) => {
     failure = error;
   });
-  const insert = () => commits.write(() => db.exec('INSERT INTO t VALUES (1)'), { sync: true });
+  return {
+    db,
+    commits,
+    failure: () => failure,
+    insert: (sync = true) => commits.write(() => db.exec('INSERT INTO t VALUES (1)'), { sync }),
+    async [Symbol.asyncDispose]() {
+      await log.close();
+      db.close();
+      await rm(directory, { recursive: true });
+    },
+  };
+}
+
+test('after three commits in a row that the medium refused nothing more is expected of it', async () => {
+  await using t = await openCommits();
+  const { db, commits, insert } = t;
   const refuse = async (times: number) => {
     db.pragma('query_only = ON');
     for (let i = 0; i < times; i++) await expect(insert()).rejects.toThrow('refused');
@@ -19,10 +44,29 @@ test('after three commits in a row that the medium refused nothing more is expec
   await refuse(2);
   await insert();
   await refuse(2);
-  expect(failure).toBeUndefined();
+  expect(t.failure()).toBeUndefined();
   await expect(commits.write(() => db.exec('no SQL'), { sync: true })).rejects.toThrow('syntax error');
-  expect(failure).toBeUndefined();
+  expect(t.failure()).toBeUndefined();
   await refuse(1);
-  expect(failure?.message).toContain('refused');
-  db.close();
+  expect(t.failure()?.message).toContain('refused');
+});
+
+test('after a sync that failed nothing is confirmed any more, and those that wait for one learn why', async () => {
+  await using t = await openCommits();
+  const { fdatasync } = fs;
+  const failing = (_: number, done: fs.NoParamCallback) => setImmediate(done, new Error('EIO: i/o error'));
+  fs.fdatasync = Object.assign(failing, { __promisify__: fdatasync.__promisify__ });
+  syncBuiltinESMExports();
+  try {
+    const both = [t.insert(true), t.insert(false)];
+    await expect(both[0]).rejects.toThrow('EIO');
+    await expect(both[1]).resolves.toBeUndefined();
+  } finally {
+    fs.fdatasync = fdatasync;
+    syncBuiltinESMExports();
+  }
+  expect(t.failure()?.message).toContain('EIO');
+  await expect(t.insert(true)).rejects.toThrow('EIO');
+  await expect(t.insert(false)).rejects.toThrow('EIO');
+  expect(() => t.commits.commitNow([], { sync: false })).toThrow('EIO');
 });

@@ -1,80 +1,129 @@
+import type { WalSync } from '@signalbox/store/internal';
 import type { Database } from 'better-sqlite3';
 
 /** The commits in a row that the medium may refuse. */
 const maxRefused = 3;
+/** How long a write that nobody waits for may wait for company, in milliseconds. */
+const laterMs = 20;
 
 type Write = () => void;
 
 interface PendingWrite {
   write: Write;
+  /** Whether it must be on the disk before it is confirmed. */
+  sync: boolean;
   resolve: () => void;
   reject: (error: unknown) => void;
 }
 
 /**
- * Gathers the writes of one turn of the event loop into one transaction, so that all writes that must be fsynced share
- * one fsync, and a turn without one pays for none. After several commits in a row that the medium refused, {@link failed} resolves.
+ * Gathers the writes of one turn of the event loop into one transaction. The log of the database is synced outside of it, in a thread, and
+ * only those wait for it whose writes must be on the disk. When a sync has failed, or after several commits in a row that the medium
+ * refused, {@link failed} resolves.
  */
 export class GroupCommit {
-  readonly #db: Database;
+  readonly #log: Pick<WalSync, 'check' | 'sync' | 'syncNow'>;
   readonly #toError: (thrown: unknown) => Error;
   #pending: PendingWrite[] = [];
-  #mustSync = false;
   #immediate: NodeJS.Immediate | undefined;
-  readonly #commit: (writes: readonly Write[]) => void;
-  /** The database's present setting. It is remembered because each change has SQLite compile a statement. */
-  #isSync: boolean | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #commit: (writes: readonly Pick<PendingWrite, 'write'>[]) => void;
+  #isClosed = false;
   /** Commits in a row that the medium refused. */
   #refused = 0;
   readonly #failed = Promise.withResolvers<Error>();
 
-  constructor(db: Database, toError: (thrown: unknown) => Error) {
-    this.#db = db;
+  /** `db` must not sync its commits itself; `log` syncs its log. */
+  constructor(
+    db: Database,
+    log: Pick<WalSync, 'check' | 'sync' | 'syncNow'>,
+    toError: (thrown: unknown) => Error,
+  ) {
+    this.#log = log;
     this.#toError = toError;
-    this.#commit = db.transaction((writes: readonly Write[]) => {
-      for (const write of writes) write();
+    this.#commit = db.transaction((writes: readonly Pick<PendingWrite, 'write'>[]) => {
+      for (const { write } of writes) write();
     });
   }
 
-  /** Resolves with the last error when the medium has refused so many commits in a row that it will hardly take another. */
+  /** Resolves with the last error when the medium failed so that it will hardly take anything more. */
   get failed(): Promise<Error> {
     return this.#failed.promise;
   }
 
   /** Queues a write. Resolves when it is committed; with `sync`, when it is on disk. */
-  write(write: Write, options: { sync: boolean }): Promise<void> {
-    this.#mustSync ||= options.sync;
+  write(write: Write, { sync }: { sync: boolean }): Promise<void> {
+    if (this.#isClosed) return Promise.reject(this.#toError(closed()));
     this.#immediate ??= setImmediate(() => this.flush());
-    return new Promise((resolve, reject) => this.#pending.push({ write, resolve, reject }));
+    return new Promise((resolve, reject) => this.#pending.push({ write, sync, resolve, reject }));
   }
 
-  /** Commits the queued writes now. */
+  /** Queues a write that nobody waits for: it becomes part of the next commit, or is one of its own soon. It is lost if that fails. */
+  writeLater(write: Write): void {
+    if (this.#isClosed) return;
+    this.#pending.push({ write, sync: false, resolve: ignore, reject: ignore });
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.flush();
+    }, laterMs).unref();
+  }
+
+  /** Commits the queued writes, and takes no more. Those that must be on disk are confirmed by the next sync of the log. */
+  close(): void {
+    this.flush();
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+  }
+
+  /** Commits the queued writes now. Those that must be on disk are confirmed later. */
   flush(): void {
     if (this.#immediate) clearImmediate(this.#immediate);
-    const [pending, sync] = [this.#pending, this.#mustSync];
+    const pending = this.#pending;
     this.#pending = [];
-    this.#mustSync = false;
     this.#immediate = undefined;
     if (pending.length === 0) return;
     try {
-      this.commitNow(
-        pending.map(({ write }) => write),
-        { sync },
-      );
-      for (const { resolve } of pending) resolve();
+      this.#commitOnly(pending);
     } catch (thrown) {
       const error = this.#toError(thrown);
       for (const { reject } of pending) reject(error);
+      return;
+    }
+    const unsynced: PendingWrite[] = [];
+    for (const one of pending) {
+      if (one.sync) unsynced.push(one);
+      else one.resolve();
+    }
+    if (unsynced.length > 0) void this.#confirm(unsynced);
+  }
+
+  async #confirm(writes: readonly PendingWrite[]): Promise<void> {
+    try {
+      await this.#log.sync();
+      for (const { resolve } of writes) resolve();
+    } catch (thrown) {
+      const error = this.#toError(thrown);
+      this.#failed.resolve(error);
+      for (const { reject } of writes) reject(error);
     }
   }
 
-  /** Commits these writes before it returns; with `sync`, they are on disk then. Throws what SQLite throws. */
+  /** Commits these writes before it returns; with `sync`, they are on disk then. Throws what SQLite or the log throws. */
   commitNow(writes: readonly Write[], { sync }: { sync: boolean }): void {
+    this.#commitOnly(writes.map((write) => ({ write })));
+    if (!sync) return;
     try {
-      if (this.#isSync !== sync) {
-        this.#db.pragma(`synchronous = ${sync ? 'FULL' : 'NORMAL'}`);
-        this.#isSync = sync;
-      }
+      this.#log.syncNow();
+    } catch (thrown) {
+      this.#failed.resolve(this.#toError(thrown));
+      throw thrown;
+    }
+  }
+
+  #commitOnly(writes: readonly Pick<PendingWrite, 'write'>[]): void {
+    this.#log.check();
+    if (this.#isClosed) throw closed();
+    try {
       this.#commit(writes);
       this.#refused = 0;
     } catch (thrown) {
@@ -90,4 +139,10 @@ export class GroupCommit {
     this.#refused = code === 'SQLITE_IOERR_FSYNC' ? maxRefused : this.#refused + 1;
     if (this.#refused >= maxRefused) this.#failed.resolve(this.#toError(thrown));
   }
+}
+
+function ignore(): void {}
+
+function closed(): Error {
+  return new Error('the journal is closed');
 }

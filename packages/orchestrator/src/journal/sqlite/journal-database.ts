@@ -1,6 +1,7 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
+import { StoreError } from '@signalbox/store';
 import Database from 'better-sqlite3';
 
 /** The version of the schema, another one after each change of the tables. A journal of another version is refused. */
@@ -131,7 +132,7 @@ export function openJournalDatabase(file: string): Database.Database {
     db = new Database(file, { timeout: busyTimeoutMs });
     db.pragma('locking_mode = EXCLUSIVE');
     db.pragma('journal_mode = WAL');
-    db.pragma('synchronous = FULL');
+    db.pragma('synchronous = NORMAL');
     db.pragma('journal_size_limit = 67108864');
     createSchema(db, file);
     return db;
@@ -147,6 +148,9 @@ export function openJournalDatabase(file: string): Database.Database {
  */
 export function journalError(thrown: unknown, file: string): SignalboxError {
   if (thrown instanceof SignalboxError) return thrown;
+  // What fails to sync is named by the log of the database already.
+  if (thrown instanceof StoreError)
+    return new SignalboxError('journal_failed', thrown.message, { retryable: true, cause: thrown });
   const sqlite = thrown instanceof Database.SqliteError ? thrown.code : '';
   const fail = (code: string, advice: string, retryable = false) =>
     new SignalboxError(code, `${file}: ${messageOf(thrown)}. ${advice}`, { retryable, cause: thrown });

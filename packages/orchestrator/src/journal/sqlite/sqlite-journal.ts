@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { JournalClaim } from '@signalbox/protocol';
 import { defaultJournalLimits, type JournalLimits } from '@signalbox/protocol/internal';
+import { WalSync } from '@signalbox/store/internal';
 import type { Database } from 'better-sqlite3';
 import type { CallKey } from '../call-key.ts';
 import type {
@@ -53,9 +54,12 @@ export interface SqliteJournalOptions {
  */
 export async function openSqliteJournal(options: SqliteJournalOptions): Promise<Journal> {
   const db = openJournalDatabase(options.file);
+  let log: WalSync | undefined;
   try {
-    return new SqliteJournal(db, options);
+    log = new WalSync(options.file);
+    return new SqliteJournal(db, log, options);
   } catch (thrown) {
+    await log?.close();
     db.close();
     throw journalError(thrown, options.file);
   }
@@ -81,11 +85,14 @@ class SqliteJournal implements Journal {
   /** Bytes of the replies that were kept since they were counted last, and those that were there then. */
   #keptBytes: number;
   readonly #generations: GenerationTable;
+  readonly #log: WalSync;
   readonly #commits: GroupCommit;
   readonly #pruning: NodeJS.Timeout;
+  #closing: Promise<void> | undefined;
 
-  constructor(db: Database, options: SqliteJournalOptions) {
+  constructor(db: Database, log: WalSync, options: SqliteJournalOptions) {
     this.#db = db;
+    this.#log = log;
     this.#file = options.file;
     const limits = { ...defaultJournalLimits, ...options.limits };
     this.#retention = { maxAgeMs: limits.ageMs, maxRows: limits.calls, maxBytes: limits.bytes };
@@ -99,7 +106,7 @@ class SqliteJournal implements Journal {
     this.#kept = new KeptReplies(db);
     this.#keptBytes = this.#kept.bytes();
     this.#generations = new GenerationTable(db);
-    this.#commits = new GroupCommit(db, (thrown) => journalError(thrown, options.file));
+    this.#commits = new GroupCommit(db, log, (thrown) => journalError(thrown, options.file));
     const approvals = new ApprovalTable(db);
     this.approvals = new SqliteApprovals(approvals, this.#commits, (action) => this.#attempt(action));
     this.#approvalRetention = { rows: limits.approvals, bytes: limits.approvalBytes };
@@ -171,7 +178,7 @@ class SqliteJournal implements Journal {
       if (bytes > 0) this.#replyKept(key.agent, bytes);
     };
     // If this is lost, the broker is asked about the request when its lifetime is over.
-    this.#commits.write(settle, { sync: false }).catch(() => {});
+    this.#commits.writeLater(settle);
   }
 
   #replyKept(agent: string, bytes: number): void {
@@ -226,12 +233,20 @@ class SqliteJournal implements Journal {
     return copyOpenJournal(this.#db, file);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    if (!this.#db.open) return;
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     clearInterval(this.#pruning);
-    this.#commits.flush();
-    this.#saveRunningMs();
-    this.#db.close();
+    this.#commits.close();
+    try {
+      this.#saveRunningMs();
+    } finally {
+      await this.#log.close();
+      this.#db.close();
+    }
   }
 
   /** Deletes old calls in steps, each in its own turn of the event loop. */

@@ -1,7 +1,7 @@
 import { closeSync, constants, fdatasyncSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { rowChecksum } from '../row-checksum.ts';
-import { syncDirectory } from './wal-sync.ts';
+import { syncDirectory } from '../wal-sync.ts';
 
 /** The store's identity and the number of a commit that is known to be there. */
 export interface Mark {

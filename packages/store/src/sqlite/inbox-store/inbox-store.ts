@@ -35,6 +35,7 @@ import { AgentUsage } from '../log-structured/agent-usage.ts';
 import { DamageFound } from '../log-structured/damage-found.ts';
 import type { Inbox } from '../log-structured/inbox.ts';
 import { type LogStructuredLimits, LogStructuredStore } from '../log-structured/log-structured-store.ts';
+import { WalSync } from '../wal-sync.ts';
 import { DeadLetterTable } from './dead-letter-table.ts';
 import {
   type Boot,
@@ -55,7 +56,6 @@ import { ScheduledTable } from './scheduled-table.ts';
 import { SequenceNumbers } from './sequence-numbers.ts';
 import { Transactions } from './transactions.ts';
 import { repairWal } from './wal-recovery.ts';
-import { WalSync } from './wal-sync.ts';
 
 const MiB = 1024 * 1024;
 const hour = 60 * 60 * 1000;

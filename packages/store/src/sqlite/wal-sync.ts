@@ -1,6 +1,6 @@
 import { closeSync, fdatasync, fdatasyncSync, fsyncSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { StoreError } from '../../store-error.ts';
+import { StoreError } from '../store-error.ts';
 
 /**
  * Syncs SQLite's write-ahead log in place of SQLite, which with `synchronous = NORMAL` does so only around a
@@ -69,7 +69,8 @@ export class WalSync {
     this.#running = new Promise((resolve, reject) => {
       fdatasync(this.#handle, (error) => {
         this.#running = undefined;
-        if (error) return reject(this.#failed(error));
+        // The system tells a failure once: to a sync that runs at the same time, perhaps.
+        if (error ?? this.#failure) return reject(this.#failed(error));
         synced();
         resolve();
       });

@@ -67,3 +67,18 @@ it('fails for good once a sync failed', async () => {
   expect(() => log.check()).toThrow(/EIO/);
   expect(() => log.syncNow()).toThrow(/EIO/);
 });
+
+it('does not take a sync for a success that ended while another one failed', async () => {
+  await using opened = await openLog();
+  const { log } = opened;
+  const { fdatasyncSync } = fs;
+  const running = log.sync();
+  fs.fdatasyncSync = () => {
+    throw new Error('EIO: i/o error');
+  };
+  syncBuiltinESMExports();
+  expect(() => log.syncNow()).toThrow(/EIO/);
+  fs.fdatasyncSync = fdatasyncSync;
+  syncBuiltinESMExports();
+  await expect(running).rejects.toThrow(/EIO/);
+});
