@@ -102,6 +102,7 @@ export async function serveCall(
     stop: () => request.stop(),
     keep: journaled && (() => journaled.keep(callOf(deps, tracked.toRecord(), request))),
   });
+  if (kind.taskRound?.waiting) tracked.keepsAnswers = true;
   const unwritten = kind.taskRound && (await tracked.becomeTask().then(noError, notWritten));
   // Its error is the end of the task.
   if (unwritten) tracked.isTask = true;

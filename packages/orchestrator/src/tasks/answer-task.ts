@@ -74,14 +74,21 @@ export async function answerCancelTask(
   return await answerTask(deps, asker, { op: 'task', task_id: taskId });
 }
 
-/** Finds a task that the asker may see. One that it may not see is none to it. */
+/**
+ * Finds a task that the asker may see. One that it may not see is none to it. While answers are being written, the task neither works nor
+ * waits for them, so that is waited for.
+ */
 async function taskOf(
   { tasks }: TaskDeps,
   catalog: Catalog,
   { role }: Sender,
   key: CallKey,
 ): Promise<FoundTask | undefined> {
-  const found = await tasks.task(key);
+  let found = await tasks.task(key);
+  while (found?.newest.running?.keepsAnswers) {
+    await found.newest.running.over;
+    found = await tasks.task(key);
+  }
   const isSeen = found && [found.first, found.newest].every((round) => maySeeReply(catalog, role, round));
   return isSeen ? found : undefined;
 }
