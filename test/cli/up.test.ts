@@ -2,15 +2,15 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import { connect as connectSocket, createServer } from 'node:net';
+import { type AddressInfo, connect as connectSocket, createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { Client } from '@modelcontextprotocol/client';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { connectWire, type WireClient } from '@signalbox/testing';
+import { connectWire, tempDir, type WireClient } from '@signalbox/testing';
 import { describe, expect, test, vi } from 'vitest';
-import { cleanEnv, jsonOf, signalboxArgv } from '../support/cli/command-line.ts';
+import { cleanEnv, jsonOf, signalbox, signalboxArgv } from '../support/cli/command-line.ts';
 import { startWorkspace, type Workspace } from '../support/cli/workspace.ts';
 import { canFailDisk, failDiskOf } from '../support/durability/failing-disk.ts';
 import { isRunning } from '../support/processes.ts';
@@ -79,6 +79,50 @@ test('The face is a third child, beside the broker’s socket: a worker there is
   expect(await workspace.up.stop('SIGTERM')).toBe(0);
   expect(existsSync(face!.socket)).toBe(false);
   expect(existsSync(`${face!.socket}.pid`)).toBe(false);
+});
+
+test('With worker.http the face serves agents over HTTP, too, and is back at the same address after it died.', async () => {
+  const config = JSON.stringify({ ...JSON.parse(plain), worker: { http: '127.0.0.1:0' } });
+  await using workspace = await startWorkspace(() => config, { face: true });
+  const { face } = workspace.ready;
+  const { env } = await workspace.agent('researcher-1', 'researcher');
+  const token = (await readFile(env.SIGNALBOX_TOKEN_FILE!, 'utf8')).trim();
+  const look = async () => {
+    const client = new Client({ name: 'agent', version: '1.0.0' });
+    const headers = { authorization: `Bearer ${token}` };
+    await client.connect(
+      new StreamableHTTPClientTransport(new URL(face!.url!), { requestInit: { headers } }),
+    );
+    try {
+      return await client.callTool({ name: 'mcp_plain__look' });
+    } finally {
+      await client.close();
+    }
+  };
+  const answer = { content: [{ type: 'text', text: expect.stringMatching(/^\d+$/) }] };
+  expect(await look()).toMatchObject(answer);
+  process.kill(face!.pid, 'SIGKILL');
+  await vi.waitFor(() => expect(workspace.up.stderr()).toContain('the face is back'), patient);
+  expect(await look()).toMatchObject(answer);
+  expect(await workspace.up.stop('SIGTERM')).toBe(0);
+});
+
+test('up fails if the face can’t listen at worker.http, and says what to do.', async () => {
+  await using directory = await tempDir();
+  const server = createServer();
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  using _server = { [Symbol.dispose]: () => server.close() };
+  const { port } = server.address() as AddressInfo;
+  const config = join(directory.path, 'signalbox.yaml');
+  await writeFile(config, JSON.stringify({ broker, worker: { http: `127.0.0.1:${port}` } }));
+  const taken = await signalbox(['up', '--config', config, '--json']);
+  expect(taken.code).toBe(1);
+  expect(jsonOf(taken)).toMatchObject({
+    error: { code: 'address_in_use', hint: expect.stringContaining('worker.http') },
+  });
+  await writeFile(config, JSON.stringify({ broker, worker: { http: '0.0.0.0:0' } }));
+  const exposed = await signalbox(['up', '--config', config, '--json']);
+  expect(jsonOf(exposed)).toMatchObject({ error: { code: 'insecure_listen' } });
 });
 
 test('A child that died is not started again with a configuration that a hosted server could have written, until SIGHUP.', async () => {

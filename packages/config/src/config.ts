@@ -79,7 +79,11 @@ export interface Config {
     /** The lists that name tools as they are offered. */
     repeat: RepeatEntry;
   };
-  worker: { limits: Partial<FaceLimits> };
+  worker: {
+    /** The address at which the face of `signalbox up` serves MCP over HTTP. */
+    http?: ListenAddress;
+    limits: Partial<FaceLimits>;
+  };
   mcpServers: Record<string, McpServerConfig>;
   /** The names of imported servers that can't be used; {@link warnings} say why. */
   leftOut: string[];
@@ -128,6 +132,7 @@ export function settleConfig(
   const listen = broker.listen === undefined ? undefined : parseListenAddress(broker.listen);
   const servers = Object.entries(from.servers);
   const { callTimeoutMs, maxProcesses } = orchestrator;
+  const http = worker.http === undefined ? undefined : parseListenAddress(worker.http);
   const ownListen = orchestrator.listen === undefined ? undefined : parseListenAddress(orchestrator.listen);
   return {
     ...(from.file !== undefined && { file: from.file }),
@@ -166,7 +171,7 @@ export function settleConfig(
       budgets: withoutUndefined(orchestrator.budgets ?? {}),
       repeat: repeatEntry(orchestrator),
     },
-    worker: { limits: withoutUndefined(worker.limits ?? {}) },
+    worker: { ...(http && { http }), limits: withoutUndefined(worker.limits ?? {}) },
     mcpServers: Object.fromEntries(
       servers.map(([name, { entry }]) => [name, hostServer(entry, orchestrator.limits?.perServer)]),
     ),

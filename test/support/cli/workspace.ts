@@ -52,7 +52,7 @@ export interface Workspace extends AsyncDisposable {
   readonly ready: {
     broker: UpPart & { url: string; socket?: string };
     orchestrator: UpPart & { servers: unknown; roles: unknown; warnings: string[] };
-    face?: UpPart & { socket: string };
+    face?: UpPart & { socket: string; url?: string };
   };
   /** Issues a token into a file and returns the environment that makes a command that agent's. */
   agent(agent: string, role: string): Promise<{ id: string; env: Record<string, string> }>;

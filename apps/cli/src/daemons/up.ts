@@ -99,14 +99,16 @@ export async function up(flags: UpFlags): Promise<void> {
     'face',
     log,
     (last) => [
-      ...['worker', 'face', '--socket', socket, ...common(last)],
+      ...['worker', 'face', '--socket', socket, ...common(last), ...httpOption(config, last)],
       ...['--url', broker.socket ?? broker.url, ...(broker.socket ? ['--alias', broker.url] : [])],
       ...(flags.insecure ? ['--insecure'] : []),
     ],
     { longestDelayMs: longestFaceDelayMs },
   );
   using _keeper = flags.face ? faceKeeper(socket) : undefined;
-  const faceStarted = flags.face ? startFace(faceChild, dataDir, log) : undefined;
+  const faceStarted = flags.face ? startFace(faceChild, dataDir, log, config) : undefined;
+  // Its failure is thrown where its report is awaited.
+  faceStarted?.catch(() => {});
   // The broker reads its certificate, `auth`, `groups`, `hooks` and `schedules` again. The orchestrator reads the configuration. It logs
   // which changes need a restart, also those of the broker.
   onHangup = async () => {
@@ -124,16 +126,20 @@ export async function up(flags: UpFlags): Promise<void> {
   ]);
   if (typeof orchestrator === 'string') return;
   // Workers that are started from now on find the face.
-  await Promise.race([faceStarted, stop]);
+  const face = await Promise.race([faceStarted, stop]);
+  if (typeof face === 'string') return;
   if (flags.json) {
     printJson({
       broker: { ...broker, pid: brokerChild.pid },
       orchestrator: { ...orchestrator, pid: orchestratorChild.pid },
-      ...(flags.face && { face: { socket, pid: faceChild.pid } }),
+      ...(flags.face && {
+        face: { socket, ...(face?.url !== undefined && { url: face.url }), pid: faceChild.pid },
+      }),
     });
   } else {
     printLines(
       ...orchestratorLines(orchestrator),
+      ...(face?.url === undefined ? [] : [`face ready for agents over HTTP at ${face.url}`]),
       '',
       ...nextLines(orchestrator, whereOptions(flags, found, dataDir)),
     );
@@ -178,19 +184,33 @@ function faceSocketOf({ socket, data }: BrokerReady): string {
 }
 
 /**
- * Starts the face. Without one, each worker serves its tools in its own process. Resolves when the face listens or has failed. Never
- * rejects.
+ * Starts the face and returns its report. Without a face, each worker of this machine serves its tools in its own process, so a
+ * failure is only logged, unless the face is to serve agents over HTTP: these have no other way.
  */
-async function startFace(child: SupervisedChild<FaceReady>, dataDir: string, log: Logger): Promise<void> {
+async function startFace(
+  child: SupervisedChild<FaceReady>,
+  dataDir: string,
+  log: Logger,
+  { worker }: Config,
+): Promise<FaceReady | undefined> {
   try {
-    await startAfterPrevious(child, 'face', dataDir, log);
+    return await startAfterPrevious(child, 'face', dataDir, log);
   } catch (error) {
-    if (child.isStopping) return;
+    if (child.isStopping) return undefined;
+    if (worker.http) throw error;
     log.warn(
       { child: 'face' },
       `each worker on this machine needs a process of its own: ${messageOf(error)}`,
     );
+    return undefined;
   }
+}
+
+/** Returns the option by which the face also serves agents over HTTP. A port that it took is kept: agents look for it there. */
+function httpOption({ worker: { http } }: Config, last: FaceReady | undefined): string[] {
+  if (!http) return [];
+  const port = last?.url === undefined ? http.port : Number(new URL(last.url).port || 80);
+  return ['--http', formatListenAddress({ ...http, port })];
 }
 
 function withHint(error: SignalboxError, hint: string): SignalboxError {

@@ -7,6 +7,8 @@ export const faceSocketName = 'face.sock';
 export interface FaceReady {
   socket: string;
   broker: string;
+  /** The address at which it serves MCP over HTTP, if it does. */
+  url?: string;
 }
 
 /** Notes beside a face's socket, until it is disposed, that this process keeps a face there. A place that can't be written to gets no note. */

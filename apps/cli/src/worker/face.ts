@@ -1,5 +1,8 @@
+import type { Config, ListenAddress } from '@signalbox/config';
 import { findConfig } from '@signalbox/config/internal';
 import { isSupervised } from '@signalbox/daemon/supervisor';
+import { isLoopback, SignalboxError } from '@signalbox/protocol';
+import type { HttpFace, HttpFaceOptions } from '@signalbox/worker';
 import { serveSharedFace } from '@signalbox/worker/internal';
 import { loadFound } from '../config/load-found.ts';
 import { announceReady } from '../daemons/announce-ready.ts';
@@ -10,6 +13,7 @@ import { ownTracing } from '../process/tracing.ts';
 import { ownVersion } from '../process/version.ts';
 import { type FaceConnectFlags, faceConnect } from './face-connect.ts';
 import type { FaceReady } from './face-socket.ts';
+import { httpAddress } from './http-address.ts';
 
 /** The options of `signalbox worker face`. */
 export interface WorkerFaceFlags extends FaceConnectFlags {
@@ -17,14 +21,18 @@ export interface WorkerFaceFlags extends FaceConnectFlags {
   socket: string;
   /** Further addresses of the same broker. */
   alias?: string[];
+  /** HOST:PORT at which agents are served over HTTP, too. */
+  http?: string;
   json?: boolean;
 }
 
-/** Serves the shims of many agents on a Unix socket until the process is asked to end. */
+/** Serves the shims of many agents on a Unix socket, and with `http` agents over HTTP, until the process is asked to end. */
 export async function runWorkerFace(flags: WorkerFaceFlags): Promise<void> {
   const fault = faultFromEnvironment(process.env);
   const found = findConfig(flags.config, { search: !isSupervised() });
-  const config = await loadFound(found, { parts: ['broker', 'orchestrator', 'worker'] });
+  const listen = flags.http === undefined ? undefined : httpAddress(flags.http);
+  const parts = ['broker', 'orchestrator', 'worker', ...(listen ? (['auth'] as const) : [])] as const;
+  const config = await loadFound(found, { parts });
   const tracing = await ownTracing();
   const connect = faceConnect(flags, { found, config }, { fault, tracing });
   const log = await openLog('worker', 'info');
@@ -37,14 +45,52 @@ export async function runWorkerFace(flags: WorkerFaceFlags): Promise<void> {
     limits: config.worker.limits,
     log: logInto(log, 'debug', { face_refused: 'info' }),
   });
-  const ready: FaceReady = { socket: face.path, broker: connect.url };
+  await using http =
+    listen &&
+    (await serveHttp(listen, config, {
+      connect,
+      insecure: flags.insecure ?? false,
+      log: logInto(log, 'debug', { face_agent_connected: 'info', face_agent_left: 'info' }),
+    }));
+  const ready: FaceReady = { socket: face.path, broker: connect.url, ...(http && { url: http.url }) };
   announceReady({ ...ready, pid: process.pid }, readyLines(ready), flags);
   log.info({ reason: await stop }, 'ending');
 }
 
-function readyLines({ socket, broker }: FaceReady): string[] {
+/** Serves agents over HTTP beside the shims. Rejects with `insecure_listen` for an address beyond loopback without `insecure`. */
+async function serveHttp(
+  listen: ListenAddress,
+  { auth, worker }: Config,
+  options: Pick<HttpFaceOptions, 'connect' | 'insecure' | 'log'>,
+): Promise<HttpFace> {
+  if (!isLoopback(listen.host) && !options.insecure) {
+    throw new SignalboxError(
+      'insecure_listen',
+      `listening on '${listen.host}' would send tokens and calls unencrypted over the network; use 127.0.0.1, or accept it with --insecure`,
+      {
+        details: {
+          hint: 'encrypted, with a process of its own: signalbox worker mcp --http, --tls-cert and --tls-key',
+        },
+      },
+    );
+  }
+  // A face for shims alone has no need of it.
+  const { startHttpFace } = await import('./start-http-face.ts');
+  return await startHttpFace(
+    {
+      listen,
+      ...(auth && { agentClaim: auth.agentClaim }),
+      version: ownVersion(),
+      limits: worker.limits,
+      ...options,
+    },
+    'choose another address with worker.http in the configuration, or with --http',
+  );
+}
+
+function readyLines({ socket, broker, url }: FaceReady): string[] {
   return [
-    `shared face ready at ${socket}`,
+    `shared face ready at ${socket}${url === undefined ? '' : ` and ${url}`}`,
     `  broker   ${broker}`,
     '',
     'Next: point the workers of this machine to it',

@@ -1,11 +1,10 @@
 import { resolve } from 'node:path';
-import { parseListenAddress } from '@signalbox/config';
-import { findConfig, formatListenAddress, listenError } from '@signalbox/config/internal';
+import { findConfig } from '@signalbox/config/internal';
 import type { Log } from '@signalbox/daemon';
 import type { TlsFiles } from '@signalbox/daemon/tls';
 import { isLoopback, SignalboxError } from '@signalbox/protocol';
 import type { TlsPair } from '@signalbox/tls';
-import { type HttpFace, type HttpFaceOptions, serveHttpFace } from '@signalbox/worker';
+import type { HttpFace } from '@signalbox/worker';
 import { loadFound } from '../config/load-found.ts';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
 import { logInto, openLog } from '../process/log.ts';
@@ -14,7 +13,9 @@ import { ownTracing } from '../process/tracing.ts';
 import { ownVersion } from '../process/version.ts';
 import { printNotes } from '../terminal/output.ts';
 import { faceConnect } from './face-connect.ts';
+import { httpAddress } from './http-address.ts';
 import type { WorkerMcpFlags } from './mcp.ts';
+import { startHttpFace } from './start-http-face.ts';
 
 /** The options of `signalbox worker mcp --http`. */
 export interface WorkerHttpFlags extends WorkerMcpFlags {
@@ -32,10 +33,7 @@ export interface WorkerHttpFlags extends WorkerMcpFlags {
 export async function runWorkerHttp(flags: WorkerHttpFlags): Promise<void> {
   const fault = faultFromEnvironment(process.env);
   refuseToken(flags);
-  const listen = parseListenAddress(flags.http);
-  if (!listen) {
-    throw new SignalboxError('usage', `--http '${flags.http}' is not HOST:PORT, as in 127.0.0.1:7421`);
-  }
+  const listen = httpAddress(flags.http);
   const found = findConfig(flags.config);
   const config = await loadFound(found, { parts: ['broker', 'orchestrator', 'worker', 'auth'] });
   const tracing = await ownTracing();
@@ -45,18 +43,21 @@ export async function runWorkerHttp(flags: WorkerHttpFlags): Promise<void> {
   const stop = stopRequested({ onHangup: () => reload() });
   await using files = await tlsFiles(flags, (pair) => face.setTls(pair), logInto(log));
   if (files) reload = () => void files.reload();
-  await using face = await start({
-    listen,
-    ...(files && { tls: files.pair }),
-    ...(config.auth && { agentClaim: config.auth.agentClaim }),
-    connect,
-    version: ownVersion(),
-    toolList: flags.tools,
-    allowedHosts: flags.allowHost ?? [],
-    insecure: flags.insecure ?? false,
-    limits: config.worker.limits,
-    log: logInto(log, 'debug', { face_agent_connected: 'info', face_agent_left: 'info' }),
-  });
+  await using face = await startHttpFace(
+    {
+      listen,
+      ...(files && { tls: files.pair }),
+      ...(config.auth && { agentClaim: config.auth.agentClaim }),
+      connect,
+      version: ownVersion(),
+      toolList: flags.tools,
+      allowedHosts: flags.allowHost ?? [],
+      insecure: flags.insecure ?? false,
+      limits: config.worker.limits,
+      log: logInto(log, 'debug', { face_agent_connected: 'info', face_agent_left: 'info' }),
+    },
+    'choose another address with --http',
+  );
   if (!isLoopback(listen.host) && !files) {
     log.warn(
       'listening beyond this machine without encryption: anyone who sees the traffic can read tokens and calls',
@@ -96,15 +97,6 @@ function refuseToken({ tokenFile, agent }: WorkerHttpFlags): void {
       details: { hint: `leave ${option} out; clients send Authorization: Bearer TOKEN` },
     },
   );
-}
-
-async function start(options: HttpFaceOptions): Promise<HttpFace> {
-  try {
-    return await serveHttpFace(options);
-  } catch (cause) {
-    const address = formatListenAddress(options.listen);
-    throw listenError(cause, address, 'choose another address with --http') ?? cause;
-  }
 }
 
 function readyLines({ url }: HttpFace, broker: string): string[] {

@@ -17,5 +17,10 @@ test('Two listeners at one port are found, also if one of them takes every addre
   expect(warningsOf('127.0.0.1', 7420, '127.0.0.1', 7421)).toEqual([]);
   expect(warningsOf('127.0.0.1', 7420, '10.0.0.1', 7420)).toEqual([]);
   expect(warningsOf('127.0.0.1', 0, '127.0.0.1', 0)).toEqual([]);
+  const { worker, ...config } = builtInConfig();
+  const http = { host: '127.0.0.1', port: 7420 };
+  expect(sharedListenAddress({ ...config, worker: { ...worker, http } }, '(config)')).toEqual([
+    expect.stringContaining('(config): worker.http: 127.0.0.1:7420 is the port of broker.listen'),
+  ]);
   expect(sharedListenAddress(builtInConfig(), '(config)')).toEqual([]);
 });

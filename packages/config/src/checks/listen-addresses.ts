@@ -3,13 +3,20 @@ import { formatListenAddress, type ListenAddress } from '../listen-address.ts';
 
 const everyHost: readonly string[] = ['0.0.0.0', '::'];
 
-/** Warns if broker and orchestrator would listen on the same port. `file` is the configuration as people named it. */
-export function sharedListenAddress({ broker, orchestrator }: Config, file: string): string[] {
-  const { listen } = orchestrator;
-  if (!listen || !overlap(broker.listen, listen)) return [];
-  return [
-    `${file}: orchestrator.listen: ${formatListenAddress(listen)} is the port of broker.listen, so that only one of them can start; choose another one`,
-  ];
+/** Warns of addresses that two listeners of one configuration would share. `file` is the configuration as people named it. */
+export function sharedListenAddress({ broker, orchestrator, worker }: Config, file: string): string[] {
+  const listeners = [
+    ['broker.listen', broker.listen],
+    ['orchestrator.listen', orchestrator.listen],
+    ['worker.http', worker.http],
+  ] as const;
+  return listeners.flatMap(([key, listen], at) => {
+    const other = listeners.slice(0, at).find(([, earlier]) => listen && earlier && overlap(earlier, listen));
+    if (!listen || !other) return [];
+    return [
+      `${file}: ${key}: ${formatListenAddress(listen)} is the port of ${other[0]}, so that only one of them can start; choose another one`,
+    ];
+  });
 }
 
 function overlap(one: ListenAddress, other: ListenAddress): boolean {

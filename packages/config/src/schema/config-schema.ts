@@ -171,7 +171,14 @@ const orchestratorSchema = z.strictObject({
     ),
 });
 
-const workerSchema = z.strictObject({ limits: faceLimitsSchema.optional() });
+const workerSchema = z.strictObject({
+  http: listenSchema
+    .optional()
+    .describe(
+      'HOST:PORT at which the face of signalbox up serves agents over HTTP, too, at /mcp; port 0 takes any free one. Default: on its Unix socket only',
+    ),
+  limits: faceLimitsSchema.optional(),
+});
 
 const authSchema = z
   .strictObject({

@@ -51,6 +51,7 @@ export function restartNeeds(started: Config, now: Config): string[] {
       'orchestrator.limits.journal': ({ orchestrator }) => orchestrator.limits.journal,
       'orchestrator.limits.results': ({ orchestrator }) => orchestrator.limits.results,
       'orchestrator.maxProcesses': ({ orchestrator }) => orchestrator.maxProcesses,
+      'worker.http': ({ worker }) => worker.http,
       'worker.limits': ({ worker }) => worker.limits,
       allowHosts: ({ allowHosts }) => allowHosts,
       capabilities: ({ capabilities }) => capabilities,

@@ -26,6 +26,7 @@ export function faceCommand(): Command {
       .addOption(dataOption()),
   )
     .option('--alias <url...>', 'further addresses of the same broker, under which agents may know it')
+    .option('--http <address>', 'serve agents over HTTP at HOST:PORT, too; each request brings its own token')
     .addOption(timeOption('--timeout <time>', 'longest time for one tool call', mcpDefaults.timeout));
   command.addHelpText(
     'after',
