@@ -33,6 +33,9 @@ async function hooked(): Promise<boolean> {
   return true;
 }
 
+// A supervisor makes little garbage once it has started, so its young generation need not grow.
+if (command === 'up') setFlagsFromString('--semi-space-growth-factor=1');
+
 if (!(await hooked()) && !(await bridged())) {
   const { runWholeProgram } = await import('./whole-program.ts');
   await runWholeProgram(argv);
