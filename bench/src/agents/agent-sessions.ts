@@ -23,6 +23,11 @@ export interface ProcessPlace {
   env: Record<string, string>;
 }
 
+/** MCP sessions of agents that have listed their tools and made a call. */
+export interface ClientSessions extends AsyncDisposable {
+  clients: readonly Client[];
+}
+
 /** MCP sessions of agents, each over a `signalbox worker mcp` of its own. */
 export interface AgentSessions extends AsyncDisposable {
   pids: number[];
@@ -51,7 +56,7 @@ export async function openSessions(
 }
 
 /** Opens a session for each agent at an HTTP face. Each has listed its tools and made a call. */
-export async function openHttpSessions(order: SessionsOrder, url: string): Promise<AsyncDisposable> {
+export async function openHttpSessions(order: SessionsOrder, url: string): Promise<ClientSessions> {
   return await openAll(order, async (agent) => {
     const headers = { authorization: `Bearer ${order.tokens[agent]!}` };
     return new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
@@ -61,19 +66,21 @@ export async function openHttpSessions(order: SessionsOrder, url: string): Promi
 async function openAll(
   { agents, tool }: SessionsOrder,
   transportOf: (agent: string) => Promise<Transport>,
-): Promise<AsyncDisposable> {
+): Promise<ClientSessions> {
   await using opened = new AsyncDisposableStack();
+  const clients: Client[] = [];
   const left = agents.values();
   const lane = async (): Promise<void> => {
     for (const agent of left) {
       const client = new Client({ name: 'bench', version: '1' });
       await client.connect(await transportOf(agent));
       opened.defer(() => client.close());
+      clients.push(client);
       await client.listTools();
       await client.callTool({ name: tool, arguments: {} });
     }
   };
   await Promise.all(Array.from({ length: lanes }, lane));
   const resources = opened.move();
-  return { [Symbol.asyncDispose]: () => resources.disposeAsync() };
+  return { clients, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
