@@ -35,7 +35,7 @@ import type { CallIdentity, WaitingCall, WaitingCalls } from '../questions/waiti
 import type { ServerAnswer, ServerConnection, ToolRequest } from '../server-connection.ts';
 import { cacheHintOf } from './cache-hint.ts';
 import type { CallTarget } from './call-target.ts';
-import type { CircuitBreaker, CircuitState, Permit } from './circuit/circuit-breaker.ts';
+import type { CircuitState, Permit } from './circuit/circuit-breaker.ts';
 import { CircuitBreakers } from './circuit/circuit-breakers.ts';
 import { verdictOf, wasFairWait } from './circuit/circuit-verdict.ts';
 import { Latencies } from './latencies.ts';
@@ -134,22 +134,23 @@ export class ServerCalls {
   /** Makes a call of one of the server's tools. Never rejects. */
   async call(
     target: CallTarget,
-    { tool, method, args, options, deadline, barred }: ToolCall,
+    { tool, method, args, options, deadline, barred, onAsked }: ToolCall,
   ): Promise<ToolCallResult> {
     try {
       const checked = method ? { args, coerced: [] } : this.#checkOf(tool).check(args);
       if ('error' in checked) return { error: checked.error };
       if (checked.coerced.length > 0) this.#logCoerced(target, tool, checked.coerced);
       const repeatable = options.repeatable ?? mayRepeat(tool, true);
-      const call = {
+      const call: OutgoingCall = {
         target,
         tool,
+        method,
         args: checked.args,
         options,
         repeatable,
         deadline,
-        ...(method && { method }),
-        ...(barred && { barred }),
+        barred,
+        onAsked,
       };
       const key = cacheKeyOf(call);
       if (key && this.#cache.mayHold(key.tool)) return forCaller(await this.#sendUnlessCached(key, call));
@@ -181,21 +182,13 @@ export class ServerCalls {
     }
   }
 
-  /** Makes the call, and once more after a failure of the transport if the tool and the deadline allow it. */
-  async #send(call: OutgoingCall): Promise<ToolCallResult> {
-    const { target, tool, options } = call;
-    const breaker = this.#breakers.breakerOf(target.instance);
-    const first = await this.#attempt(call, breaker);
-    if ('result' in first || !this.#mayRetry(first, call)) return first;
-    await delay(retryPauseMs, undefined, { signal: options.signal }).catch(() => {});
-    if (gaveUp(options.signal)) return { error: cancelledCall(tool, first.failure.kind === 'lost') };
-    const second = await this.#attempt(call, breaker, first.failure);
-    return 'result' in second ? second : { ...second, error: withEarlierTry(second.error, first.failure) };
-  }
-
-  /** Makes the call once, if the circuit breaker lets it through. `earlier` is the failure of the first attempt. */
-  async #attempt(call: OutgoingCall, breaker: CircuitBreaker, earlier?: Failure): Promise<ToolCallResult> {
+  /**
+   * Makes the call if the circuit breaker lets it through, and once more after a failure of the transport if the tool and the deadline
+   * allow it. `earlier` is the failure of the first attempt.
+   */
+  async #send(call: OutgoingCall, earlier?: Failure): Promise<ToolCallResult> {
     const { target, options } = call;
+    const breaker = this.#breakers.breakerOf(target.instance);
     const permit = breaker.enter();
     if ('retryAfterMs' in permit) return { error: circuitOpen(target.name, permit) };
     let ended: ToolCallResult | undefined;
@@ -211,7 +204,6 @@ export class ServerCalls {
               earlier,
             });
       }
-      return ended;
     } finally {
       const failure = ended && 'error' in ended ? ended.failure : undefined;
       const isAnswered = ended !== undefined && 'result' in ended;
@@ -220,6 +212,16 @@ export class ServerCalls {
       const change = breaker.leave(permit, verdict, cause);
       if (change) this.#breakers.report(target, breaker, change);
     }
+    if ('result' in ended || earlier || !this.#mayRetry(ended, call)) return ended;
+    return await this.#sendAgain(call, ended.failure);
+  }
+
+  async #sendAgain(call: OutgoingCall, first: Failure): Promise<ToolCallResult> {
+    const { tool, options } = call;
+    await delay(retryPauseMs, undefined, { signal: options.signal }).catch(() => {});
+    if (gaveUp(options.signal)) return { error: cancelledCall(tool, first.kind === 'lost') };
+    const second = await this.#send(call, first);
+    return 'result' in second ? second : { ...second, error: withEarlierTry(second.error, first) };
   }
 
   /**
@@ -273,7 +275,7 @@ export class ServerCalls {
     const progress = options.onProgress && new ProgressRelay(options.onProgress, target.redactResult);
     const span = call.method ? undefined : this.#deps.tracing && beginSpan(this.#deps.tracing, call);
     const meta = metaOf(options, span);
-    const { caller, onAsked, patienceMs = options.timeoutMs } = options;
+    const { caller, patienceMs = options.timeoutMs } = options;
     const request: ToolRequest = {
       signal,
       timeoutMs,
@@ -282,7 +284,7 @@ export class ServerCalls {
       agent: caller?.agent,
       round,
       meta,
-      onAsked,
+      onAsked: call.onAsked ?? options.onAsked,
       onProgress: progress?.report,
     };
     const send = () => sending(request);

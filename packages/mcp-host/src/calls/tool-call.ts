@@ -6,23 +6,25 @@ export interface ToolCall {
   /** The tool as its server named it. */
   tool: Tool;
   /** Set for a request of another method than `tools/call`: `args` are its parameters, and `tool` stands for it. */
-  method?: OfferMethod;
+  method?: OfferMethod | undefined;
   args: Record<string, unknown>;
   options: CallOptions;
   /**
    * Returns the reason why the call must not be sent now, because of the definition of its tool or prompt. It is called right before the
    * call is sent.
    */
-  barred?: () => ToolCallError | undefined;
+  barred?: (() => ToolCallError | undefined) | undefined;
+  /** Called in place of `onAsked` of the options. */
+  onAsked?: CallOptions['onAsked'];
   /** The end of the call's time, in milliseconds of the host's clock. */
   deadline: number;
 }
 
 /** Returns the call without its answers, for a call that has ended meanwhile: it is made from its beginning. */
 export function firstRoundOf(call: ToolCall): ToolCall {
+  if (!isRunningCallState(call.options.round?.requestState)) return call;
   const { round, ...options } = call.options;
-  if (!isRunningCallState(round?.requestState)) return call;
-  const { clientCapabilities } = round;
+  const { clientCapabilities } = round ?? {};
   return { ...call, options: { ...options, round: { ...(clientCapabilities && { clientCapabilities }) } } };
 }
 

@@ -13,6 +13,9 @@ const maxEarly = 4;
 /** A server may still work on a call that was given up, and ask for it, for this many milliseconds. */
 const givenUpMs = 60_000;
 
+/** The questions for a caller that can't be asked any. */
+const noQuestions: Askable = {};
+
 /** The dependencies of {@link ServerQuestions}. */
 export interface ServerQuestionsDeps extends RunningCallDeps {
   /** The server in the configuration. */
@@ -46,18 +49,18 @@ export class ServerQuestions {
   }
 
   /** Makes a call that the server may ask questions for, if its caller can be asked. Never rejects if `send` doesn't. */
-  async run(
+  run(
     { name, args }: AskedOfServer,
     request: ToolRequest,
     send: (request: ToolRequest) => Promise<ServerAnswer>,
   ): Promise<ServerAnswer> {
     const { agent, round } = request;
-    const askable = askableOf(round?.clientCapabilities);
+    const askable = round?.clientCapabilities ? askableOf(round.clientCapabilities) : noQuestions;
     if (Object.keys(askable).length === 0)
-      return await this.#whileRunning({ agent, askable }, () => send(request));
+      return this.#whileRunning({ agent, askable: noQuestions }, request, send);
     const identity = { server: this.#deps.server, agent, name, args };
     const call = new RunningCall(identity, askable, this.#deps);
-    return await call.run(request, (whole) => this.#whileRunning(call, () => send(whole)));
+    return call.run(request, (whole) => this.#whileRunning(call, whole, send));
   }
 
   /** Answers a request of the server. Rejects with `QuestionError`. */
@@ -109,11 +112,15 @@ export class ServerQuestions {
     return found instanceof RunningCall ? found : 'not_able';
   }
 
-  async #whileRunning(call: AskableBy, send: () => Promise<ServerAnswer>): Promise<ServerAnswer> {
+  async #whileRunning(
+    call: AskableBy,
+    request: ToolRequest,
+    send: (request: ToolRequest) => Promise<ServerAnswer>,
+  ): Promise<ServerAnswer> {
     this.#calls.add(call);
-    for (const wake of this.#early) wake();
+    if (this.#early.size > 0) for (const wake of this.#early) wake();
     try {
-      const answer = await send();
+      const answer = await send(request);
       const isGivenUp = 'failure' in answer && answer.failure.kind === 'timed_out';
       if (isGivenUp) this.#givenUp.set(call.agent, this.#deps.now() + givenUpMs);
       return answer;

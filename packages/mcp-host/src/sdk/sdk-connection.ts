@@ -136,16 +136,19 @@ export class SdkConnection implements ServerConnection {
     request: ToolRequest,
     send: (request: ToolRequest) => Promise<ServerAnswer>,
   ): Promise<ServerAnswer> {
-    const sendOpen = (sent: ToolRequest): Promise<ServerAnswer> => this.#whileOpen(() => send(sent));
+    const sendOpen = (sent: ToolRequest): Promise<ServerAnswer> => this.#whileOpen(sent, send);
     return this.#questions ? this.#questions.run(asked, request, sendOpen) : sendOpen(request);
   }
 
-  async #whileOpen(send: () => Promise<ServerAnswer>): Promise<ServerAnswer> {
+  async #whileOpen(
+    request: ToolRequest,
+    send: (request: ToolRequest) => Promise<ServerAnswer>,
+  ): Promise<ServerAnswer> {
     if (!this.isOpen) return { failure: { kind: 'not_sent', reason: 'the session has ended' } };
     let answer: ServerAnswer;
     this.#inFlight++;
     try {
-      answer = await send();
+      answer = await send(request);
     } finally {
       this.#inFlight--;
       if (this.#isRetired) this.#closeWhenUnused();

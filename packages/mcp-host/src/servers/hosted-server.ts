@@ -238,9 +238,17 @@ export class HostedServer {
       call.options.onAsked?.(asking);
     };
     try {
-      const barred = this.definitions && { barred: () => this.#changeOf(call) };
-      const options = { ...call.options, onAsked };
-      const ended = await this.#calls.call(session, { ...call, options, ...barred });
+      const barred = this.definitions && (() => this.#changeOf(call));
+      const { tool, method, args, options, deadline } = call;
+      const ended = await this.#calls.call(session, {
+        tool,
+        method,
+        args,
+        options,
+        deadline,
+        barred,
+        onAsked,
+      });
       const gaveUpMeanwhile = session.isGivenUp && 'error' in ended && isUnsent(ended);
       return gaveUpMeanwhile ? { error: this.#givenUpError(session) } : ended;
     } finally {

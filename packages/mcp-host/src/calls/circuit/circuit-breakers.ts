@@ -18,6 +18,8 @@ const bestFirst: CircuitState[] = ['closed', 'half_open', 'open'];
 /** The circuit breakers of one server, one for each of its instances. */
 export class CircuitBreakers {
   readonly #breakers = new Map<string, CircuitBreaker>();
+  /** The instance whose breaker was used last. */
+  #newest: string | undefined;
   readonly #options: CircuitOptions;
   readonly #log: (event: HostEvent) => void;
 
@@ -32,6 +34,8 @@ export class CircuitBreakers {
   /** Returns the breaker of an instance. */
   breakerOf(instance: string): CircuitBreaker {
     const known = this.#breakers.get(instance);
+    if (known && instance === this.#newest) return known;
+    this.#newest = instance;
     if (!known && this.#breakers.size === maxBreakers) this.#forgetOne();
     const breaker = known ?? new CircuitBreaker(this.#options);
     // The breaker that was used last is at the end.
