@@ -257,7 +257,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   const callDeps: CallDeps & OfferDeps = {
     host,
     scheduler,
-    catalog: catalogs.current,
+    catalogs,
     budgets: ledger,
     approvals,
     holds,
@@ -386,26 +386,32 @@ async function answerRequest(
   operationDeps: OperationDeps,
 ): Promise<ServeAnswer> {
   const { message } = served;
-  using place = room.place(message.from.agent);
-  const endTurn = (message.body?.length ?? 0) > largeLength ? await reading.next() : undefined;
-  const full = place.take(message.body ?? '');
-  // A request that may have started needs its answer, which is not that it did not run.
-  const isRefused = full && !(await mayHaveStarted(callDeps, message));
-  const { request, refusal } = isRefused ? { refusal: full } : readRequest(message.body);
-  endTurn?.();
-  if (request?.op === 'call') return await serveCall(callDeps, { request: served, body: request, place });
-  if (request?.op === 'request') return await serveOffer(callDeps, { request: served, body: request, place });
-  if (request?.op === 'ask_permission') {
-    const question = { request: served, body: callOfQuestion(request), place };
-    return await serveCall(callDeps, question, permissionQuestions(request));
+  const place = room.place(message.from.agent);
+  // Without `using`, which is compiled to a stack of resources for each request.
+  try {
+    const endTurn = (message.body?.length ?? 0) > largeLength ? await reading.next() : undefined;
+    const full = place.take(message.body ?? '');
+    // A request that may have started needs its answer, which is not that it did not run.
+    const isRefused = full && !(await mayHaveStarted(callDeps, message));
+    const { request, refusal } = isRefused ? { refusal: full } : readRequest(message.body);
+    endTurn?.();
+    if (request?.op === 'call') return await serveCall(callDeps, { request: served, body: request, place });
+    if (request?.op === 'request')
+      return await serveOffer(callDeps, { request: served, body: request, place });
+    if (request?.op === 'ask_permission') {
+      const question = { request: served, body: callOfQuestion(request), place };
+      return await serveCall(callDeps, question, permissionQuestions(request));
+    }
+    if (request?.op === 'update_task')
+      return await serveTaskRound(
+        { ...callDeps, tasks: operationDeps.tasks },
+        { request: served, body: request, place },
+      );
+    const reply = refusal ? { error: refusal } : await answerOperation(operationDeps, message.from, request);
+    return answerOf(boundedReply(reply, operationDeps.maxReplyBytes()).reply);
+  } finally {
+    place[Symbol.dispose]();
   }
-  if (request?.op === 'update_task')
-    return await serveTaskRound(
-      { ...callDeps, tasks: operationDeps.tasks },
-      { request: served, body: request, place },
-    );
-  const reply = refusal ? { error: refusal } : await answerOperation(operationDeps, message.from, request);
-  return answerOf(boundedReply(reply, operationDeps.maxReplyBytes()).reply);
 }
 
 /** Whether a call with this message may have run before, here or in another orchestrator, or has waited for a decision. */

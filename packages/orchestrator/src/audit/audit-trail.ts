@@ -166,6 +166,12 @@ export class AuditTrail implements AsyncDisposable {
 /** Makes the texts of a report such that the broker takes them: tools and servers may have any names. */
 function fitting(report: AuditReport): AuditReport {
   const { name, server, rule, detail } = report;
+  const fits =
+    fitsLine(detail, frameLimits.auditDetailLength) &&
+    fitsLine(name, 256) &&
+    fitsLine(server, 256) &&
+    fitsLine(rule, frameLimits.auditDetailLength);
+  if (fits) return report;
   return {
     ...report,
     name: name && line(name, 256),
@@ -175,9 +181,16 @@ function fitting(report: AuditReport): AuditReport {
   };
 }
 
+const unusual = /[^ -~]/;
+
+/** Whether a text is on one line of at most so many characters. */
+function fitsLine(text: string | undefined, length: number): boolean {
+  return text === undefined || text === '' || (text.length <= length && !unusual.test(text));
+}
+
 /** Writes a text on one line of at most so many characters. */
 function line(text: string, length: number): string {
-  if (text.length <= length && !/[^ -~]/.test(text)) return text;
+  if (fitsLine(text, length)) return text;
   return visible(text).replace(/\s+/g, ' ').slice(0, length);
 }
 

@@ -10,21 +10,23 @@ export function callEvent(
 ): AuditReport {
   const { agent, role, tool, server, outcome = 'internal', request_id, received_at, started_at } = call;
   const { request_bytes, reply_bytes } = call;
-  const who = { agent, role, name: tool, outcome };
   if (started_at === undefined && outcome !== 'outcome_unknown') {
     const detail = rule === undefined ? outcome : `${outcome}: ${rule}`;
-    return { code: 'call_refused', ...who, detail, ...(rule !== undefined && { rule }) };
+    return { code: 'call_refused', agent, role, name: tool, outcome, detail, rule };
   }
   const began = started_at ?? received_at;
   return {
     code: 'call_ended',
-    ...who,
+    agent,
+    role,
+    name: tool,
+    outcome,
     detail: more,
-    ...(server !== undefined && { server }),
+    server,
     request_id,
     waited_ms: Math.max(0, began - received_at),
     took_ms: Math.max(0, (call.finished_at ?? began) - began),
-    ...(request_bytes !== undefined && { request_bytes }),
-    ...(reply_bytes !== undefined && { reply_bytes }),
+    request_bytes,
+    reply_bytes,
   };
 }

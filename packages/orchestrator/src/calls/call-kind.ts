@@ -30,9 +30,9 @@ export const hostedToolCalls: CallKind = {
    * Decides by the present catalog. A call that waited for a decision is made once, whatever its tool declares, and so is one whose tool is
    * gone. A call with a start in the journal has it because its tool was not safe then: what its server declares since does not count.
    */
-  async mayRunAgain({ catalog }, { tool: name, wasAsked, isStarted }) {
+  async mayRunAgain({ catalogs }, { tool: name, wasAsked, isStarted }) {
     if (wasAsked) return false;
-    const tool = (await catalog()).tool(name);
+    const tool = (await catalogs.current()).tool(name);
     if (!tool) return false;
     return isStarted ? repeatOverrideOf(tool) === 'safe' : mayRepeat(tool, true);
   },

@@ -1,6 +1,7 @@
 import type { CallRecord, CallStatus } from '@signalbox/protocol';
 import type { CallKey } from '../journal/call-key.ts';
 import type { JournalEntry } from '../journal/journal.ts';
+import { PassingList } from '../passing-list.ts';
 import { sentReply } from '../tasks/task-call.ts';
 import { type EndedCallLimits, EndedCalls } from './ended-calls.ts';
 import { type CallName, type StoppableRequest, TrackedCall, type TrackedCallDeps } from './tracked-call.ts';
@@ -14,7 +15,7 @@ const defaultLimits: EndedCallLimits = { calls: 1_000, replyBytes: 16 * 1024 * 1
  */
 export class CallRegistry {
   readonly #callDeps: TrackedCallDeps;
-  readonly #active = new Set<TrackedCall>();
+  readonly #active = new PassingList<TrackedCall>();
   readonly #ended: EndedCalls;
 
   /** `now` is in epoch milliseconds. */
@@ -26,7 +27,7 @@ export class CallRegistry {
   /** Adds a call. `earlier` is the journal's entry of its start by a process that has ended. */
   add(call: CallName, earlier?: JournalEntry, request?: StoppableRequest): TrackedCall {
     const tracked = new TrackedCall(call, { earlier, request }, this.#callDeps);
-    this.#active.add(tracked);
+    tracked.place = this.#active.add(tracked);
     return tracked;
   }
 
@@ -87,7 +88,8 @@ export class CallRegistry {
   }
 
   #leave(call: TrackedCall): void {
-    this.#active.delete(call);
+    if (call.place) this.#active.remove(call.place);
+    call.place = undefined;
     if (call.outcome !== undefined) this.#ended.add(call);
   }
 }

@@ -6,9 +6,15 @@ export interface EndedCallLimits {
   replyBytes: number;
 }
 
+/** A call, and its number in the order in which all calls ended. */
+interface KeptCall {
+  readonly call: TrackedCall;
+  readonly number: number;
+}
+
 /** What is kept of one agent, oldest first. */
 interface AgentCalls {
-  readonly calls: TrackedCall[];
+  readonly calls: KeptCall[];
   replyBytes: number;
 }
 
@@ -19,8 +25,8 @@ interface AgentCalls {
 export class EndedCalls {
   readonly #limits: EndedCallLimits;
   readonly #byAgent = new Map<string, AgentCalls>();
-  /** All that is kept, in the order in which it ended. */
-  readonly #inOrder = new Set<TrackedCall>();
+  #size = 0;
+  #ended = 0;
   #replyBytes = 0;
 
   constructor(limits: EndedCallLimits) {
@@ -32,18 +38,18 @@ export class EndedCalls {
     const { agent } = call.name;
     const own = this.#byAgent.get(agent) ?? { calls: [], replyBytes: 0 };
     this.#byAgent.set(agent, own);
-    own.calls.push(call);
-    this.#inOrder.add(call);
+    own.calls.push({ call, number: ++this.#ended });
+    this.#size++;
     this.#countReply(own, call, 1);
-    if (this.#inOrder.size > this.#limits.calls)
-      this.#forgetOldest(this.#withMost(({ calls }) => calls.length));
+    if (this.#size > this.#limits.calls) this.#forgetOldest(this.#withMost(({ calls }) => calls.length));
     while (this.#replyBytes > this.#limits.replyBytes)
       this.#dropOldestReply(this.#withMost((one) => one.replyBytes));
   }
 
   /** Returns what is kept, newest first. */
   newestFirst(): TrackedCall[] {
-    return [...this.#inOrder].reverse();
+    const all = [...this.#byAgent.values()].flatMap(({ calls }) => calls);
+    return all.sort((a, b) => b.number - a.number).map(({ call }) => call);
   }
 
   /** Among agents of which equally much is kept, this is the one that was added first. */
@@ -54,14 +60,14 @@ export class EndedCalls {
   }
 
   #forgetOldest(one: AgentCalls): void {
-    const call = one.calls.shift()!;
-    this.#inOrder.delete(call);
+    const { call } = one.calls.shift()!;
+    this.#size--;
     this.#dropReply(one, call);
     if (one.calls.length === 0) this.#byAgent.delete(call.name.agent);
   }
 
   #dropOldestReply(one: AgentCalls): void {
-    this.#dropReply(one, one.calls.find(({ replyText }) => replyText !== undefined)!);
+    this.#dropReply(one, one.calls.find(({ call }) => call.replyText !== undefined)!.call);
   }
 
   #dropReply(one: AgentCalls, call: TrackedCall): void {

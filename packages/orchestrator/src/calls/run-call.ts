@@ -17,6 +17,7 @@ import type { Approvals } from '../approvals/approvals.ts';
 import { mayAsk } from '../approvals/ask-rules.ts';
 import type { BudgetLedger } from '../budgets/budget-ledger.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 import type { CallSubject, HeldCalls } from '../holds/held-calls.ts';
 import { stoppedByHold } from '../holds/hold-errors.ts';
 import type { CallScheduler } from '../scheduling/call-scheduler.ts';
@@ -32,7 +33,7 @@ import { admit } from './tool-refusals.ts';
 export interface RunCallDeps {
   host: McpHost;
   scheduler: CallScheduler;
-  catalog: () => Promise<Catalog>;
+  catalogs: Pick<CatalogTracker, 'latest' | 'current'>;
   budgets: BudgetLedger;
   /** Has calls wait for decisions; `undefined` without a journal. */
   approvals: Approvals | undefined;
@@ -53,12 +54,9 @@ export interface RunCallDeps {
  * check against the tool's schema; see `ServerCalls` of mcp-host. The wait in the queue and for a release counts against the caller's
  * deadline only. Resolves with `handBack` if the scheduler is closed before the call starts.
  */
-export async function runCall(
-  deps: RunCallDeps,
-  call: IncomingCall,
-): Promise<ToolCallResult | typeof handBack> {
+export function runCall(deps: RunCallDeps, call: IncomingCall): Promise<ToolCallResult | typeof handBack> {
   const arrived = momentOf(deps, call.request);
-  return await runUnlessHeld(deps.holds, call, () => tryCall(deps, call, arrived));
+  return runUnlessHeld(deps.holds, call, () => tryCall(deps, call, arrived));
 }
 
 /** Runs a call, unless a hold is on it. */
@@ -70,29 +68,31 @@ async function tryCall(
   const { request, body, place, tracked } = call;
   const { from, id, seq } = request.message;
   const { agent, role } = from;
-  const catalog = await deps.catalog();
-  const runs = () => deps.host.waitsFor(body.round?.request_state, agent);
+  const catalog = deps.catalogs.latest ?? (await deps.catalogs.current());
+  const { approvals } = deps;
+  const state = body.round?.request_state;
+  const runs = () => state !== undefined && deps.host.waitsFor(state, agent);
   const admission = admit(catalog, role, body.tool, { runs: runs() });
   const route = deps.host.route(body.tool);
   // A call that waited for a decision, or has one, goes there first: its hold is looked at when it starts.
-  const asked = await deps.approvals?.of({ agent, requestId: id });
+  const asked = approvals && (await approvals.of({ agent, requestId: id }));
   if (admission.tool && !asked) {
     const subject = subjectOf(call, catalog);
     if (deps.holds.on(subject)) return { onHold: subject };
   }
   let approval: ApprovalRecord | undefined;
   const asks =
-    deps.approvals !== undefined && (asked !== undefined || mayWait(call, { catalog, tool: admission.tool }));
+    approvals !== undefined && (asked !== undefined || mayWait(call, { catalog, tool: admission.tool }));
   const isWithheld = catalog.inventory.changed.has(body.tool);
   // An answer to a server makes no other call than the one that was approved, or that began before its definition was withheld.
   const goesOn = (asks || isWithheld) && runs();
-  if (deps.approvals && asks && !goesOn) {
+  if (approvals && asks && !goesOn) {
     if (admission.refusal?.code === 'permission_denied') return { error: admission.refusal };
     const { arguments: args, problem } = parseArguments(body.arguments);
     if (problem !== undefined) return { error: unreadable(problem) };
     const judge = () => admission.refusal ?? overBudget(deps.budgets, { agent, role });
     const read = { catalog, tool: admission.tool, args, server: route.server };
-    const clearance = await clearCall(deps.approvals, call, { ...read, asked }, judge);
+    const clearance = await clearCall(approvals, call, { ...read, asked }, judge);
     if (clearance.ended !== undefined) return clearance.ended;
     approval = clearance.approval;
   } else if (admission.refusal) return { error: admission.refusal };
@@ -113,7 +113,7 @@ async function tryCall(
 
   const queued = { worker: agent, server: route.server ?? body.tool };
   const begin = async (): Promise<ToolCallResult | OnHold> => {
-    const now = await deps.catalog();
+    const now = deps.catalogs.latest ?? (await deps.catalogs.current());
     const isSame = now === catalog && approval === undefined && admission.tool !== undefined;
     const { tool, refusal } = isSame ? admission : admit(now, role, body.tool, { runs: runs() });
     if (refusal) return { error: refusal };
@@ -124,7 +124,7 @@ async function tryCall(
       isSame || goesOn ? undefined : barredMeanwhile(deps, call, { catalog: now, tool, args, approval });
     if (barring) return { error: barring };
     if (endedInLeap(arrived, momentOf(deps, request))) return { error: endedWhileWaiting() };
-    deps.holds.runs(request, subject);
+    const running = deps.holds.runs(request, subject);
     try {
       const target = {
         route: isSame ? route : deps.host.route(body.tool),
@@ -136,7 +136,7 @@ async function tryCall(
       };
       return withHold(deps, request, await callHost(deps, call, target));
     } finally {
-      deps.holds.ended(request);
+      deps.holds.ended(running);
     }
   };
   const turn = await deps.scheduler.run(queued, request.signal, begin, (position) => tracked.waits(position));
@@ -244,8 +244,8 @@ async function callHost(
       : async () =>
           (approval && deps.approvals?.refusalToStart(approval)) ?? (await writeStart(deps, call, server)),
     onAsked: (asking) => {
-      deps.holds.runs(asking, subject);
-      asking.over.then(() => deps.holds.ended(asking));
+      const running = deps.holds.runs(asking, subject);
+      asking.over.then(() => deps.holds.ended(running));
     },
     onSent: deps.fault === noFault ? undefined : () => deps.fault('orchestrator.call.sent'),
     onProgress: body.options?.progress

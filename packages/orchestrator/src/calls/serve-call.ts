@@ -5,6 +5,7 @@ import {
   type McpReply,
   messageOf,
   SignalboxError,
+  type ToolCallError,
   toolCallError,
 } from '@signalbox/protocol';
 import type { Fault } from '@signalbox/protocol/internal';
@@ -16,7 +17,7 @@ import type { InboxOwnership } from '../journal/inbox-ownership.ts';
 import type { Journal, JournalEntry } from '../journal/journal.ts';
 import { type EndedCall, JournaledCall, notWritten } from '../journal/journaled-call.ts';
 import type { CallMeter } from '../metrics/call-meter.ts';
-import { keepLarge, keptText, withReason } from '../results/keep-large.ts';
+import { keepLarge, keptText, type ShownReply, withReason } from '../results/keep-large.ts';
 import { resultRuleOf } from '../results/result-rules.ts';
 import type { ResultStore } from '../results/result-store.ts';
 import { replyToKeep, sentReply } from '../tasks/task-call.ts';
@@ -66,11 +67,11 @@ export async function serveCall(
   kind: CallKind = hostedToolCalls,
 ): Promise<ServeAnswer> {
   const { id, from, seq, thread } = request.message;
-  const { fault, monotonic } = deps;
+  const { fault, monotonic, journal } = deps;
   const receivedAt = monotonic();
   const name = { agent: from.agent, requestId: id, role: from.role, tool: body.tool, thread };
   fault('orchestrator.call.received');
-  const journaled = deps.journal && (await JournaledCall.open(deps.journal, name));
+  const journaled = journal && new JournaledCall(journal, name, await journal.find(name));
   const isForeign = deps.ownership.mayHaveStartedElsewhere(seq);
   const end = journaled?.earlier?.end;
   if (end?.reply !== undefined) {
@@ -83,7 +84,7 @@ export async function serveCall(
   if (end && !isForeign) return undefined;
 
   // It was kept before its reply was sent, so the call has ended.
-  const kept = await deps.results?.previewOf(name);
+  const kept = deps.results && (await deps.results.previewOf(name));
   const isKept = kept?.call.tool === body.tool;
   const hidden = isKept ? await refusedReply(deps, from.role, kept.call) : undefined;
   if (hidden) return answer(fault, hidden, undefined);
@@ -108,7 +109,7 @@ export async function serveCall(
   if (unwritten) tracked.isTask = true;
   // Its task may have been called off after the journal was read.
   const isReadAgain = kind.taskRound !== undefined || journaled?.earlier !== undefined;
-  const since = isReadAgain ? (await deps.journal?.find(name))?.end?.reply : undefined;
+  const since = isReadAgain ? (await journal?.find(name))?.end?.reply : undefined;
   if (since !== undefined) {
     tracked.dropped();
     return answer(fault, sentReply(since), (how) => journaled?.settle(how, () => undefined));
@@ -116,7 +117,12 @@ export async function serveCall(
   if (asked) tracked.cleared(asked.id);
   const lostOrRefused = isUnknown ? outcomeUnknown(id) : unwritten;
   const known = isKept ? { result: kept.preview } : lostOrRefused && { error: lostOrRefused };
-  const result = known ?? (await runSafely(deps, { request, body, place, tracked, journaled }, kind));
+  let result: ToolCallResult | typeof handBack;
+  try {
+    result = known ?? (await kind.run(deps, { request, body, place, tracked, journaled }));
+  } catch (thrown) {
+    result = { error: panicked(deps, tracked, thrown) };
+  }
   if (result === handBack) {
     tracked.dropped();
     return handBack;
@@ -124,10 +130,10 @@ export async function serveCall(
   fault('orchestrator.call.returned');
   const ended = withOperator(tracked, result);
   const whole = replyOf(ended, body);
-  const shown =
-    'result' in whole
-      ? await keepLarge(deps, name, resultRuleOf((await deps.catalog()).results, from.role), whole)
-      : { reply: whole };
+  const catalog = deps.catalogs.latest ?? (await deps.catalogs.current());
+  const resultRule = resultRuleOf(catalog.results, from.role);
+  const shown: ShownReply =
+    resultRule && 'result' in whole ? await keepLarge(deps, name, resultRule, whole) : { reply: whole };
   const bounded = boundedReply(shown.reply, deps.maxReplyBytes());
   const reply = withReason(bounded.reply, shown.notKept);
   const sent = reply === bounded.reply ? bounded.text : JSON.stringify(reply);
@@ -137,7 +143,7 @@ export async function serveCall(
   const record = tracked.toRecord();
   deps.meter.ended(record);
   const isForbidden = outcome === 'permission_denied' && tracked.state === 'queued';
-  const forbiddenBy = isForbidden ? ruleOf(await deps.catalog(), from.role, body.tool) : undefined;
+  const forbiddenBy = isForbidden ? ruleOf(catalog, from.role, body.tool) : undefined;
   deps.audit.record(callEvent(record, { rule: forbiddenBy, detail: keptText(shown) }));
   const wasAsked = tracked.approval !== undefined;
   // Who waits for a call that an operator called off is told so.
@@ -147,10 +153,10 @@ export async function serveCall(
     call: callOf(deps, record, request),
     end: { outcome, finishedAt: deps.now(), reply: replyText, isLate },
   });
-  if (journaled && !wasInterrupted(request.signal, result)) {
+  if (journaled?.hasToFinish(isLate) && !wasInterrupted(request.signal, result)) {
     try {
-      const isWritten = await journaled.finish(endWith(text));
-      if (isWritten) fault('orchestrator.journal.finished');
+      await journaled.finish(endWith(text));
+      fault('orchestrator.journal.finished');
     } catch (thrown) {
       // The requester can still be told, now; only after a crash would the outcome be unknown.
       deps.log({ event: 'journal_failed', id, reason: messageOf(thrown) });
@@ -173,11 +179,11 @@ function noError(): undefined {}
 
 /** Refuses the reply that the journal holds, or the result that is kept, to a role that may not see it. It stays there. */
 async function refusedReply(
-  { catalog }: CallDeps,
+  { catalogs }: CallDeps,
   role: string,
   earlier: Pick<JournalEntry, 'role' | 'tool'> | undefined,
 ): Promise<McpReply | undefined> {
-  const refusal = earlier && refusalOfReply(await catalog(), role, earlier);
+  const refusal = earlier && refusalOfReply(await catalogs.current(), role, earlier);
   return refusal && { error: { ...refusal, may_have_run: true } };
 }
 
@@ -185,19 +191,10 @@ function ruleOf({ allowlist, inventory }: Catalog, role: string, tool: string): 
   return allowlist.explain(role, tool, inventory.origins.get(tool)).rule;
 }
 
-/** Runs the call, and turns a fault of the orchestrator itself into an error of the call. */
-async function runSafely(
-  deps: CallDeps,
-  call: IncomingCall,
-  kind: CallKind,
-): Promise<ToolCallResult | typeof handBack> {
-  try {
-    return await kind.run(deps, call);
-  } catch (thrown) {
-    deps.log({ event: 'request_panicked', id: call.request.message.id, reason: messageOf(thrown) });
-    const mayHaveRun = call.tracked.state === 'running';
-    return { error: toolCallError('tool_panicked', messageOf(thrown), { mayHaveRun }) };
-  }
+/** Returns the error for a call that met a fault of the orchestrator itself. */
+function panicked({ log }: CallDeps, { name, state }: TrackedCall, thrown: unknown): ToolCallError {
+  log({ event: 'request_panicked', id: name.requestId, reason: messageOf(thrown) });
+  return toolCallError('tool_panicked', messageOf(thrown), { mayHaveRun: state === 'running' });
 }
 
 function answer(fault: Fault, reply: McpReply, settle: ((how: ReplyEnd) => void) | undefined): ServeAnswer {

@@ -1,6 +1,7 @@
 import type { CallRecord, CallRecordOutcome, Sender } from '@signalbox/protocol';
 import type { CallKey } from '../journal/call-key.ts';
 import type { JournalEntry } from '../journal/journal.ts';
+import type { ListPlace } from '../passing-list.ts';
 
 /** Names a call: its key, the role of its caller, its tool, and the thread of its request, if that is not the request's id. */
 export interface CallName extends CallKey {
@@ -35,8 +36,14 @@ export interface TrackedCallDeps {
 export class TrackedCall {
   readonly name: CallName;
   readonly #deps: TrackedCallDeps;
-  readonly #request: StoppableRequest | undefined;
-  readonly #over = Promise.withResolvers<void>();
+  /** Its request until it ends: what a request refers to is large, and thousands of ended calls are kept. */
+  #request: StoppableRequest | undefined;
+  readonly #requestBytes: number | undefined;
+  /** Made when somebody waits for the end. */
+  #over: PromiseWithResolvers<void> | undefined;
+  #isOver = false;
+  /** Its place among the calls that wait or run. The registry sets it. */
+  place: ListPlace<TrackedCall> | undefined;
   /** The time of the request, in epoch milliseconds. */
   readonly receivedAt: number;
   #startedAt: number | undefined;
@@ -76,6 +83,7 @@ export class TrackedCall {
     this.name = name;
     this.#deps = deps;
     this.#request = request;
+    this.#requestBytes = request?.bytes;
     this.receivedAt = earlier?.receivedAt ?? deps.now();
     this.#startedAt = earlier?.startedAt;
     this.#server = earlier?.server;
@@ -145,6 +153,8 @@ export class TrackedCall {
 
   /** Resolves when the call has ended, or is left to another process. */
   get over(): Promise<void> {
+    if (this.#isOver) return Promise.resolve();
+    this.#over ??= Promise.withResolvers();
     return this.#over.promise;
   }
 
@@ -180,34 +190,38 @@ export class TrackedCall {
   /** Returns the call as operators and its agent are shown it. */
   toRecord(): CallRecord {
     const { agent, requestId, role, tool, thread } = this.name;
-    const { outcome, progress } = this;
+    const { outcome, progress, hold, approval } = this;
     const isActive = outcome === undefined;
-    const position = isActive && this.state === 'queued' ? this.#position?.() : undefined;
+    const state = isActive ? this.state : 'finished';
     return {
       request_id: requestId,
       agent,
       role,
       tool,
-      ...(thread !== undefined && { thread }),
-      state: isActive ? this.state : 'finished',
-      ...(this.approval !== undefined && { approval: this.approval }),
-      ...(this.hold !== undefined && { hold: this.hold }),
-      ...(this.#lastHold &&
-        this.hold === undefined && { was_held: { hold: this.#lastHold.hold, ms: this.#heldMs } }),
-      ...(position !== undefined && { position }),
-      ...(isActive && progress && { progress }),
+      thread,
+      state,
+      approval,
+      hold,
+      was_held:
+        this.#lastHold && hold === undefined ? { hold: this.#lastHold.hold, ms: this.#heldMs } : undefined,
+      position: state === 'queued' ? this.#position?.() : undefined,
+      progress: isActive ? progress : undefined,
       received_at: this.receivedAt,
-      ...(this.#startedAt !== undefined && { started_at: this.#startedAt }),
-      ...(this.#server && { server: this.#server }),
-      ...(this.#finishedAt !== undefined && { finished_at: this.#finishedAt }),
-      ...(this.#request && { request_bytes: this.#request.bytes }),
-      ...(this.#replyBytes !== undefined && { reply_bytes: this.#replyBytes }),
-      ...(outcome !== undefined && { outcome, reply_kept: this.replyText !== undefined }),
+      started_at: this.#startedAt,
+      server: this.#server || undefined,
+      finished_at: this.#finishedAt,
+      request_bytes: this.#requestBytes,
+      reply_bytes: this.#replyBytes,
+      outcome,
+      reply_kept: isActive ? undefined : this.replyText !== undefined,
     };
   }
 
   #leave(): void {
     this.#deps.onLeave(this);
-    this.#over.resolve();
+    this.#request = undefined;
+    this.#position = undefined;
+    this.#isOver = true;
+    this.#over?.resolve();
   }
 }

@@ -23,6 +23,8 @@ export interface ToolPolicy {
 
 /** Keeps the catalog of the host's latest inventory under the latest policy, and announces each change in order. */
 export interface CatalogTracker {
+  /** The latest catalog; `undefined` until the host has its first inventory. */
+  readonly latest: Catalog | undefined;
   /** The catalog as it is now. Waits only until the host has its first inventory. */
   current(): Promise<Catalog>;
   /** Returns the definition of a tool in the latest catalog, also one that is withheld; `undefined` if there is no catalog yet, or no such tool. */
@@ -80,6 +82,9 @@ export function trackCatalog(
   };
   const stop = host.onInventoryChanged(takeInventory);
   return {
+    get latest() {
+      return catalog;
+    },
     async current() {
       if (catalog) return catalog;
       const inventory = await host.inventory();

@@ -3,6 +3,7 @@ import type { ToolOrigin } from '@signalbox/mcp-host';
 import { type Hold, isPrivileged, SignalboxError, type ToolCallError } from '@signalbox/protocol';
 import { holdText, isOnAgent, SharedRoom } from '@signalbox/protocol/internal';
 import { timerMs } from '@signalbox/tool-calls';
+import { type ListPlace, PassingList } from '../passing-list.ts';
 import { matchesTool } from '../roles/tool-pattern.ts';
 import { cancelledWhileHeld, heldTooLong, tooManyHeld } from './hold-errors.ts';
 
@@ -45,6 +46,12 @@ export type HoldEnd =
 type Told = Parameters<HoldsListener>[0];
 type RunningRequest = Pick<ServedRequest, 'stop'>;
 
+/** A call that runs. */
+interface RunningCall {
+  request: RunningRequest;
+  subject: CallSubject;
+}
+
 /** A call that waits. */
 interface Waiting {
   /** Looks again whether a hold is on the call. */
@@ -78,7 +85,7 @@ export class HeldCalls {
   readonly #told = Promise.withResolvers<void>();
   /** The calls that wait, in the order in which they came. */
   readonly #waiting = new Set<Waiting>();
-  readonly #running = new Map<RunningRequest, CallSubject>();
+  readonly #running = new PassingList<RunningCall>();
   readonly #stopped = new WeakMap<RunningRequest, Hold>();
   #isClosed = false;
 
@@ -134,14 +141,14 @@ export class HeldCalls {
     );
   }
 
-  /** Remembers a call as one that runs, so that a hold can cancel it, until {@link ended}. */
-  runs(request: RunningRequest, call: CallSubject): void {
-    this.#running.set(request, call);
+  /** Remembers a call as one that runs, so that a hold can cancel it. Returns what {@link ended} takes. */
+  runs(request: RunningRequest, subject: CallSubject): ListPlace<RunningCall> {
+    return this.#running.add({ request, subject });
   }
 
   /** Forgets a call that ran. */
-  ended(request: RunningRequest): void {
-    this.#running.delete(request);
+  ended(running: ListPlace<RunningCall>): void {
+    this.#running.remove(running);
   }
 
   /** Returns the hold that cancelled a call which ran. */
@@ -212,9 +219,9 @@ export class HeldCalls {
   }
 
   #stopRunning(): void {
-    for (const [request, call] of this.#running) {
-      if (this.#isNeverHeld(call)) continue;
-      const hold = this.#holds.find((one) => one.cancel_running && isOnCall(one, call));
+    for (const { request, subject } of this.#running) {
+      if (this.#isNeverHeld(subject)) continue;
+      const hold = this.#holds.find((one) => one.cancel_running && isOnCall(one, subject));
       if (!hold) continue;
       this.#stopped.set(request, hold);
       request.stop();

@@ -21,17 +21,13 @@ export class JournaledCall {
   #isWritten: boolean;
   #isStarted: boolean;
 
-  private constructor(journal: Journal, key: CallKey, earlier: JournalEntry | undefined) {
+  /** `earlier` is the entry that the journal holds now. */
+  constructor(journal: Journal, key: CallKey, earlier: JournalEntry | undefined) {
     this.#journal = journal;
     this.#key = key;
     this.earlier = earlier;
     this.#isWritten = earlier !== undefined;
     this.#isStarted = earlier?.wasStarted ?? false;
-  }
-
-  /** Reads the earlier entry. Rejects with `SignalboxError` `journal_…` if the journal cannot be read. */
-  static async open(journal: Journal, key: CallKey): Promise<JournaledCall> {
-    return new JournaledCall(journal, key, await journal.find(key));
   }
 
   /**
@@ -63,14 +59,18 @@ export class JournaledCall {
     }
   }
 
-  /** Writes how the call ended, if the journal has an entry for it, or if its reply is late. True if the journal has an entry now. */
-  async finish({ call, end }: EndedCall): Promise<boolean> {
+  /** Whether the end of the call is to be written: the journal has an entry for it, or its reply is late. */
+  hasToFinish(isLate: boolean): boolean {
+    return this.#isWritten || isLate;
+  }
+
+  /** Writes how the call ended. */
+  async finish({ call, end }: EndedCall): Promise<void> {
     if (this.#isWritten) await this.#journal.finish(this.#key, end, this.earlier);
-    else if (end.isLate) {
+    else {
       await this.#journal.record({ ...this.#key, ...call }, end);
       this.#isWritten = true;
     }
-    return this.#isWritten;
   }
 
   /**

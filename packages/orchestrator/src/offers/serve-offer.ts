@@ -20,6 +20,7 @@ import { type LargeTurns, largeLength } from '../calls/large-turns.ts';
 import type { RequestPlace } from '../calls/request-room.ts';
 import { maySeeReply } from '../calls/tool-refusals.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 import type { CallSubject, HeldCalls } from '../holds/held-calls.ts';
 import { readKept } from '../results/read-kept.ts';
 import { partBytes, resultRuleOf } from '../results/result-rules.ts';
@@ -33,7 +34,7 @@ import { type OfferRoute, type OfferRouting, routeOffer } from './route-offer.ts
 export interface OfferDeps {
   host: McpHost;
   scheduler: CallScheduler;
-  catalog: () => Promise<Catalog>;
+  catalogs: Pick<CatalogTracker, 'latest' | 'current'>;
   budgets: BudgetLedger;
   holds: HeldCalls;
   /** The large results that are kept; `undefined` if it keeps none. */
@@ -119,14 +120,14 @@ async function runOffer(deps: OfferDeps, call: OfferCall): Promise<OfferEnd | ty
 async function tryOffer(deps: OfferDeps, call: OfferCall): Promise<OfferEnd | typeof handBack | OnHold> {
   const { request } = call;
   const { agent, role } = request.message.from;
-  const target = targetOf(deps, await deps.catalog(), call);
+  const target = targetOf(deps, await deps.catalogs.current(), call);
   if ('refusal' in target) return failed(target.refusal, target.rule);
   if (deps.holds.on(target.subject)) return { onHold: target.subject };
   const { takeBack, refusal } = deps.budgets.take({ agent, role });
   if (refusal) return failed(refusal);
   const queued = { worker: agent, server: target.server };
   const turn = await deps.scheduler.run<OfferEnd | OnHold>(queued, request.signal, async () => {
-    const again = targetOf(deps, await deps.catalog(), call);
+    const again = targetOf(deps, await deps.catalogs.current(), call);
     if ('refusal' in again) return failed(again.refusal, again.rule);
     if (deps.holds.on(again.subject)) return { onHold: again.subject };
     request.started();
@@ -179,7 +180,7 @@ const keptResults = 'signalbox://result';
 
 async function readOwnResult(deps: OfferDeps, { request }: OfferCall, uri: string): Promise<OfferEnd> {
   const startedAt = deps.now();
-  const catalog = await deps.catalog();
+  const catalog = await deps.catalogs.current();
   const { agent, role } = request.message.from;
   const reply = await readKept(
     {
@@ -213,7 +214,7 @@ async function askHost(deps: OfferDeps, { request, body }: OfferCall, route: Off
   );
   if ('error' in ended)
     return { reply: { error: { ...ended.error, may_have_run: false } }, server, startedAt };
-  const { allowlist } = (await deps.catalog()).offerRules;
+  const { allowlist } = (await deps.catalogs.current()).offerRules;
   const mayRead = (uri: string) =>
     whyNotNormal(uri) === undefined && allowlist.allowsResource(from.role, server, uri);
   return {

@@ -28,10 +28,9 @@ export interface ShownReply {
 export async function keepLarge(
   { results, minterOf, replies }: KeepLargeDeps,
   call: Omit<KeptCall, 'minter'>,
-  rule: ResultRule | undefined,
+  rule: ResultRule,
   reply: { result: McpResult },
 ): Promise<ShownReply> {
-  if (!rule) return { reply };
   const text = jsonOf(reply.result);
   if (text === undefined) return { reply };
   const bytes = Buffer.byteLength(text);

@@ -65,10 +65,23 @@ export function createCallScheduler(
     forgetIdleEstimate(entry.worker);
     entry.stopListening();
     await entry.run();
+    finished(entry, startedAt);
+  };
+  /** Runs a call that need not wait, as nearly all need not. */
+  const runAtOnce = async <T>(call: QueuedCall, task: () => Promise<T>): Promise<CallTurn<T>> => {
+    const startedAt = now();
+    if (estimates.size > 0) estimates.get(call.worker)?.started(startedAt);
+    try {
+      return { status: 'ran', value: await task() };
+    } finally {
+      finished(call, startedAt);
+    }
+  };
+  const finished = (call: QueuedCall, startedAt: number) => {
     const ranMs = now() - startedAt;
     averageMs = averageMs === undefined ? ranMs : averageMs + newestWeight * (ranMs - averageMs);
-    queue.finished(entry);
-    startReadyCalls();
+    queue.finished(call);
+    if (queue.waiting > 0) startReadyCalls();
   };
   const forgetIdleEstimate = (worker: string) => {
     if (queue.load(worker).waiting === 0) estimates.delete(worker);
@@ -87,15 +100,16 @@ export function createCallScheduler(
     get waiting() {
       return queue.waiting;
     },
-    async run<T>(
+    run<T>(
       call: QueuedCall,
       signal: AbortSignal,
       task: () => Promise<T>,
       onWait?: (position: () => number | undefined) => void,
     ): Promise<CallTurn<T>> {
       const { worker, server } = call;
-      if (signal.aborted) return { status: 'aborted' };
-      if (isClosed) return { status: 'handed_back' };
+      if (signal.aborted) return Promise.resolve({ status: 'aborted' });
+      if (isClosed) return Promise.resolve({ status: 'handed_back' });
+      if (queue.startAtOnce(call)) return runAtOnce(call, task);
       const { promise, resolve, reject } = Promise.withResolvers<CallTurn<T>>();
       const onAbort = () => {
         if (!queue.remove(entry)) return;
@@ -119,7 +133,7 @@ export function createCallScheduler(
         },
       };
       const refusal = queue.enqueue(entry);
-      if (refusal !== undefined) return refuse(worker, refusal);
+      if (refusal !== undefined) return Promise.resolve(refuse(worker, refusal));
       startReadyCalls();
       if (queue.has(entry)) {
         signal.addEventListener('abort', onAbort, { once: true });

@@ -4,7 +4,7 @@ import type { CallLimits, ServerLimits } from './call-limits.ts';
 import { FairQueue, type QueuedCall } from './fair-queue.ts';
 
 type Step =
-  | { do: 'send'; worker: number; server: number }
+  | { do: 'send'; worker: number; server: number; atOnce: boolean }
   | { do: 'finish' | 'remove'; which: number }
   | { do: 'limit'; servers: ServerLimits };
 
@@ -19,7 +19,15 @@ const limits = fc.record({
   heldCalls: fc.constant(1000),
 });
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('send'), worker: fc.nat(3), server: fc.nat(2) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('send'),
+      worker: fc.nat(3),
+      server: fc.nat(2),
+      atOnce: fc.boolean(),
+    }),
+  },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('finish'), which: fc.nat(99) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('remove'), which: fc.nat(99) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('limit'), servers }) },
@@ -87,8 +95,11 @@ test('limits hold, no place stays free that a waiting call could use, and turns 
           const call = { worker: `w${one.worker}`, server: `s${one.server}` };
           const mine = model.waiting.filter(({ worker }) => worker === call.worker).length;
           const fits = model.canStart(call) || mine < given.waitingPerWorker;
-          expect(queue.enqueue(call)).toBe(fits ? undefined : 'queue_full');
-          if (fits) model.add(call);
+          if (one.atOnce) expect(queue.startAtOnce(call)).toBe(model.canStart(call));
+          else expect(queue.enqueue(call)).toBe(fits ? undefined : 'queue_full');
+          const isStarted = one.atOnce && model.canStart(call);
+          if (isStarted || (!one.atOnce && fits)) model.add(call);
+          if (isStarted) model.start(call);
         } else if (one.do === 'finish') {
           const [call] = model.running.splice(one.which % Math.max(1, model.running.length), 1);
           if (call) queue.finished(call);

@@ -84,6 +84,23 @@ export class FairQueue<C extends QueuedCall> {
     return { running: server.running, waiting };
   }
 
+  /**
+   * Starts a call that need not wait. Returns false and changes nothing if it has to. `next` has started all waiting calls that could
+   * start, so that none of them loses its turn.
+   */
+  startAtOnce(call: QueuedCall): boolean {
+    const worker = this.#workers.get(call.worker) ?? { waiting: 0, running: 0, turn: 0 };
+    const server = this.#servers.get(call.server) ?? { name: call.server, running: 0, lines: new Map() };
+    if (!this.#hasPlaces(worker, server) || this.#refusal(worker, server) !== undefined) return false;
+    if (worker.running + worker.waiting === 0) this.#workers.set(call.worker, worker);
+    if (server.running === 0) this.#servers.set(call.server, server);
+    worker.turn = ++this.#turn;
+    worker.running++;
+    server.running++;
+    this.#running++;
+    return true;
+  }
+
   /** Adds a waiting call. If the call may not wait, returns the reason and changes nothing. */
   enqueue(call: C): Refusal | undefined {
     const worker = this.#workers.get(call.worker) ?? { waiting: 0, running: 0, turn: 0 };
@@ -179,13 +196,17 @@ export class FairQueue<C extends QueuedCall> {
    * does not. A call that finds its places free need not wait, so a full queue does not refuse it.
    */
   #refusal(worker: Worker, server: Server<C>): Refusal | undefined {
-    const { global, perWorker, waitingPerWorker, heldCalls } = this.#limits;
+    const { waitingPerWorker, heldCalls } = this.#limits;
     const held = this.#running + this.#waiting;
     if (held === 0) return undefined;
-    const startsAtOnce = this.#running < global && this.#hasRoom(server) && worker.running < perWorker;
-    if (!startsAtOnce && worker.waiting >= waitingPerWorker) return 'queue_full';
+    if (!this.#hasPlaces(worker, server) && worker.waiting >= waitingPerWorker) return 'queue_full';
     const hasRoom = worker.running + worker.waiting < heldCalls - held;
     return hasRoom ? undefined : 'no_room';
+  }
+
+  #hasPlaces(worker: Worker, server: Server<C>): boolean {
+    const { global, perWorker } = this.#limits;
+    return this.#running < global && worker.running < perWorker && this.#hasRoom(server);
   }
 
   #hasRoom({ name, running }: Server<C>): boolean {

@@ -20,7 +20,7 @@ export async function serveTaskRound(
   const { id, from, seq } = request.message;
   const before = await tasks.find({ agent: from.agent, requestId: taskRoundId(taskId, number - 1) });
   const question = keptQuestion(before?.end);
-  const isSeen = before && maySeeReply(await deps.catalog(), from.role, before);
+  const isSeen = before && maySeeReply(await deps.catalogs.current(), from.role, before);
   const first = await tasks.find({ agent: from.agent, requestId: taskId });
   const isTask = first !== undefined && !(await tasks.isLaterRound(first));
   if (!question || !isSeen || !isTask || id !== taskRoundId(taskId, number)) {
