@@ -5,7 +5,7 @@ import { jsonOf, signalbox } from '../support/cli/command-line.ts';
 
 const day = 24 * 60 * 60 * 1000;
 
-test('An operator sees a leap of the clock and what it holds back, and believes the clock.', async () => {
+test('An operator sees a leap of the clock and what it holds back, and makes the broker trust its clock.', async () => {
   const { now, monotonic, step } = testClock();
   await using broker = await startTestBroker({ now, monotonic });
   await using rosa = await connectBroker({
@@ -18,7 +18,7 @@ test('An operator sees a leap of the clock and what it holds back, and believes 
   await rosa.deliver({ to: 'rosa', kind: 'note', body: 3, ttlMs: 30 * day });
   const clock = (...args: string[]) => signalbox(['clock', ...args, '--data', broker.dataDir]);
 
-  expect((await clock('show')).stdout).toContain('the broker believes its clock');
+  expect((await clock('show')).stdout).toContain('the broker trusts its clock');
   step(8 * day);
   expect(jsonOf(await clock('show', '--json'))).toEqual({
     hold: { from: now() - 8 * day, to: now(), at_start: false, left_ms: 300_000, requests: 1, messages: 1 },
@@ -33,7 +33,7 @@ test('An operator sees a leap of the clock and what it holds back, and believes 
   });
   expect(refused.code).toBe(77);
   const accepted = await clock('accept');
-  expect(accepted.stdout).toContain('What was held back expires now: 1 request, 1 other message.');
+  expect(accepted.stdout).toContain('These messages expire now: 1 request, 1 other message.');
   expect(jsonOf(await clock('accept', '--json'))).toEqual({ accepted: null });
   await using subscription = await rosa.subscribe();
   const kinds: string[] = [];

@@ -63,7 +63,7 @@ test('The same file is right once the three things are mended.', async () => {
 test('A configuration that is not there is an error that names it.', async () => {
   const { code, stderr } = await signalbox(['up', '--config', 'gone.yaml']);
   expect(code).toBe(2);
-  expect(stderr).toBe('gone.yaml:1: (file): cannot be read (ENOENT)\n');
+  expect(stderr).toBe('gone.yaml:1: (file): there is no such file\n');
 });
 
 test('A configuration that is a directory, or no text, is an error that says so.', async () => {
@@ -122,7 +122,7 @@ test('Files of other clients are merged by name, whole entries, and check says w
   await write('team/mcp.json', '{ "servers": {\n "a": { "command": "b", "args": "x" } } }');
   await write('signalbox.yaml', 'mcpConfig: [team/mcp.json, gone.json]');
   expect((await signalbox(['config', 'check'], { cwd: directory.path })).stderr.split('\n')).toEqual([
-    'gone.json:1: (file): cannot be read (ENOENT); signalbox.yaml names it in mcpConfig',
+    'gone.json:1: (file): there is no such file; signalbox.yaml names it in mcpConfig',
     '',
   ]);
 });

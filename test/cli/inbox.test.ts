@@ -161,7 +161,7 @@ test('--wait tells mail that nobody works on, takes none, and with --mark tells 
 test('--wait refuses options that mean nothing with it, and a mark that cannot be written, before it tells anything.', async () => {
   const wanda = await agentWith('wanda', ['x']);
   const refused = async (...options: string[]) => signalbox(['inbox', ...options], { env: wanda.env });
-  expect((await refused('--wait', '--take')).stderr).toContain('--wait takes no messages');
+  expect((await refused('--wait', '--take')).stderr).toContain('--wait and --take do not go together');
   expect((await refused('--mark', 'x')).stderr).toContain('--mark means nothing without --wait');
   const unwritable = await refused('--wait', '--mark', '/nowhere/mark');
   expect(unwritable).toMatchObject({ code: 2, stdout: '' });

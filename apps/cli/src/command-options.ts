@@ -182,5 +182,5 @@ export function seqArguments(text: string, before: number[] = []): number[] {
 
 /** The part of the help of `up` and `orchestrator` about changes of the configuration. */
 export const reloadHelp = `
-A changed configuration, and changed files that it names, are put in force while it runs: what changed and what needs a
-restart is logged; a wrong one changes nothing. SIGHUP reads them at once, or ends it where it has a terminal.`;
+It puts a changed configuration, and changed files that the configuration names, in force while it runs. The log says what changed
+and what needs a restart. A wrong configuration changes nothing. SIGHUP makes it read the files at once; with a terminal, SIGHUP ends it.`;

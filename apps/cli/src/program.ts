@@ -65,5 +65,5 @@ Examples:
 
 Each command has its own help, as in: signalbox token issue --help
 Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 69 broker unreachable, 75 try again later, 77 not permitted,
-127 no such agent command, 130 interrupted, what was asked is withdrawn.
+127 no such agent command, 130 interrupted: the request was withdrawn.
 SIGNALBOX_LOG sets how much is logged on standard error: silent, error, warn, info, debug.`;

@@ -68,6 +68,12 @@ const dashHints: Readonly<Record<string, string>> = {
 function usageText(message: string): string {
   return message
     .replace(/^error: /, '')
+    .replace(/^missing required (argument '.+')$/, '$1 is missing')
+    .replace(/^required (option '.+') not specified$/, '$1 is missing')
+    .replace(
+      /^command-argument value '(.*)' is invalid for argument '(.+)'\. /s,
+      "argument '$2' can't be '$1'. ",
+    )
     .replace(/\n\(Did you mean (one of )?(.+)\?\)$/s, (_, oneOf: string | undefined, names: string) =>
       oneOf ? ` (did you mean one of ${names}?)` : ` (did you mean '${names}'?)`,
     );

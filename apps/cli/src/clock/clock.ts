@@ -9,29 +9,29 @@ export interface ClockFlags extends ConnectionFlags {
   json?: boolean;
 }
 
-/** Shows whether the broker's clock is ahead of what it believes, why that may be, and what is held back because of that. */
+/** Shows whether the broker's clock is ahead of the time that it trusts, why that may be, and what is held back because of that. */
 export async function showClock(flags: ClockFlags): Promise<void> {
   const hold = await withSession(flags, ({ client }) => readClock(client));
   if (flags.json) return printJson({ hold: hold ?? null });
-  if (!hold) return printLines('the broker believes its clock: messages expire on time');
+  if (!hold) return printLines('the broker trusts its clock: messages expire on time');
   printLines(
     ...whatHappened(hold),
-    `Nothing expires because of that for another ${formatDuration(hold.left_ms)}. Then the clock is believed.`,
+    `Nothing expires because of that for another ${formatDuration(hold.left_ms)}. Then the broker trusts its clock.`,
     `Held back: ${heldBack(hold)}.`,
     '',
-    'If the time is right, you can believe it now: signalbox clock accept',
-    'If it is wrong, set the clock back. What is held back then goes on.',
+    'If the time is right, make the broker trust it now: signalbox clock accept',
+    'If it is wrong, set the clock right. Then the messages that are held back are delivered as usual.',
   );
 }
 
-/** Has the broker believe its clock. */
+/** Makes the broker trust its clock. */
 export async function acceptClock(flags: ClockFlags): Promise<void> {
   const hold = await withSession(flags, ({ client }) => accept(client));
   if (flags.json) return printJson({ accepted: hold ?? null });
-  if (!hold) return printLines('the broker believes its clock already; nothing changed');
+  if (!hold) return printLines('the broker already trusts its clock; nothing changed');
   printLines(
-    `The broker believes its clock: it is ${timeOf(hold.to)}, ${leapOf(hold)} later than ${timeOf(hold.from)}.`,
-    `What was held back expires now: ${heldBack(hold)}.`,
+    `The broker trusts its clock: it is ${timeOf(hold.to)}, ${leapOf(hold)} later than ${timeOf(hold.from)}.`,
+    `These messages expire now: ${heldBack(hold)}.`,
     'Senders of requests are told. Other messages are dead letters; see them with: signalbox dead list',
   );
 }

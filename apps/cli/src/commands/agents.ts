@@ -19,12 +19,12 @@ export function agentsCommand(): Command {
 }
 
 const legend = `
-STATE is idle, or working and the number of tool calls that run; connected, where the agent does not say; offline, if it is
-not connected and has mail. FOR is how long it has been connected. Where STATE begins with held, an operator holds the agent;
-a line below the table says who, since when and why. Another line counts the tool calls that wait for a person.
-MAIL are the messages that wait in its inbox, as in "4 (2 held)", if it holds 2 of them and did not acknowledge them, and
-of an offline agent as in "4 (3 h)", if the oldest waits for 3 h. Operators and observers see this of all agents, an
-agent its own: ? stands for others. A narrow terminal shows no CLIENT and LAST OUTPUT.
-LAST OUTPUT is what the process of signalbox worker run printed last, or what a program of your own announced.
-With --json there is one entry a connection; "offline" lists the offline agents, "holds" what is held, and
-"approvals_waiting" counts the calls that wait for a person: null for an agent's own token.`;
+STATE is idle; working, with the number of tool calls that run; connected, if the agent announces no state; or offline, if it is
+not connected and has mail. If STATE begins with held, an operator holds the agent, and a line below the table says who, since
+when and why. Another line counts the tool calls that wait for a person. FOR is how long the agent has been connected.
+MAIL counts the messages that wait in its inbox: "4 (2 held)" if it has 2 of them and has not acknowledged them, or for an
+offline agent "4 (3 h)" if the oldest has waited for 3 h. Operators and observers see the mail of all agents. An agent sees
+its own, and ? for the others. LAST OUTPUT is the last line that the process of signalbox worker run printed, or the text that
+a program of your own announced. A narrow terminal shows no CLIENT and LAST OUTPUT.
+With --json there is one entry for each connection. "offline" lists the offline agents, "holds" the holds, and
+"approvals_waiting" counts the calls that wait for a person; it is null for an agent's own token.`;

@@ -21,7 +21,7 @@ export function backupCommand(): Command {
     'after',
     `
 For the operator. The broker and the orchestrator write the directory themselves, readable by their user only.
-Not in it: signalbox.yaml and the files that it names, sign-ins to MCP servers, and the texts of tokens.`,
+The backup does not hold signalbox.yaml and the files that it names, sign-ins to MCP servers, and the texts of tokens.`,
   );
   withExamples(
     withJsonOption(command),
@@ -51,15 +51,15 @@ function verifyCommand(): Command {
 /** Defines `signalbox restore`. */
 export function restoreCommand(): Command {
   const command = new Command('restore')
-    .description('Make a new data directory of a backup. Nothing is overwritten.')
+    .description('Restore a backup into a new data directory. Nothing is overwritten.')
     .argument('<directory>', 'the directory of the backup')
     .requiredOption('--data <dir>', 'the new data directory: absent or empty')
     .option('--revoke-tokens', 'drop all tokens, those of operators included')
     .addHelpText(
       'after',
       `
-The backup is verified first. Calls that wait in it and are not safe to repeat are not run: they may have run after the backup
-was made, and end as outcome_unknown. Tokens that were revoked after the backup are valid again, unless --revoke-tokens is given.`,
+The backup is verified first. Calls that wait in it and are not safe to repeat end as outcome_unknown and are not run, because they
+may have run after the backup was made. Tokens that were revoked after the backup are valid again, unless --revoke-tokens is given.`,
     );
   withExamples(withJsonOption(command), 'signalbox restore /backups/2026-11-22 --data ./state');
   return command.action(async (directory: string, flags: RestoreFlags) => {

@@ -18,7 +18,7 @@ export function brokerCommand(): Command {
       ).choices(['full', 'process']),
     )
     .addOption(configOption())
-    .option('--accept-loss', 'go on with what is left of a data directory that has lost messages or tokens')
+    .option('--accept-loss', 'start on a data directory that has lost messages or tokens, with what is left')
     .option('--insecure', 'allow an address that other machines can reach, without encryption');
   withExamples(withJsonOption(command), 'signalbox broker --listen 127.0.0.1:7420 --data ./state');
   return command.action(async (flags: BrokerFlags) => {

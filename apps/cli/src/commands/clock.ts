@@ -5,7 +5,7 @@ import { withConnectionOptions, withExamples, withJsonOption } from '../command-
 /** Defines `signalbox clock show|accept`. */
 export function clockCommand(): Command {
   const command = new Command('clock').description(
-    "The broker's clock: see whether it leapt forward, and believe it. For the operator.",
+    "See whether the broker's clock leapt forward, and make the broker accept it. For the operator.",
   );
   withExamples(command, 'signalbox clock show');
   return command.addCommand(showCommand()).addCommand(acceptCommand());
@@ -13,7 +13,9 @@ export function clockCommand(): Command {
 
 function showCommand(): Command {
   const command = withConnectionOptions(
-    new Command('show').description('Show whether the clock leapt, and what is held back because of that.'),
+    new Command('show').description(
+      'Show whether the clock leapt, and which messages are held back because of that.',
+    ),
   ).addHelpText('after', legend);
   withExamples(withJsonOption(command), 'signalbox clock show');
   return command.action(async (flags: ClockFlags) => {
@@ -24,7 +26,9 @@ function showCommand(): Command {
 
 function acceptCommand(): Command {
   const command = withConnectionOptions(
-    new Command('accept').description('Believe the clock now: what is held back expires.'),
+    new Command('accept').description(
+      'Make the broker accept its clock now: messages that are held back expire.',
+    ),
   ).addHelpText('after', legend);
   withExamples(withJsonOption(command), 'signalbox clock accept');
   return command.action(async (flags: ClockFlags) => {
@@ -35,4 +39,4 @@ function acceptCommand(): Command {
 
 const legend = `
 If the clock gains more than a minute at once, it was set, or the machine slept, or no broker ran. For five minutes nothing
-expires because of that, and requests whose deadlines lie in the leap are not handed out. Then the clock is believed.`;
+expires because of that, and requests whose deadlines lie in the leap are not handed out. Then the broker trusts its clock.`;

@@ -7,7 +7,7 @@ const shells: readonly Shell[] = ['bash', 'zsh', 'fish'];
 /** Defines `signalbox completion bash|zsh|fish`. `createProgram` makes the program with all its commands. */
 export function completionCommand(createProgram: () => Promise<Command>): Command {
   const command = new Command('completion')
-    .description('Print what lets a shell complete commands, options and their values.')
+    .description('Print the script with which a shell completes commands, options and their values.')
     .addArgument(new Argument('<shell>', 'the shell that you use').choices(shells))
     .addHelpText('after', installing);
   withExamples(

@@ -13,7 +13,7 @@ import type { DeadChangeFlags, DeadListFlags } from '../dead/dead.ts';
 /** Defines `signalbox dead list|show|retry|drop`. */
 export function deadCommand(): Command {
   const command = new Command('dead').description(
-    'Messages that were given up: see them, put them back, or drop them. For the operator.',
+    'See messages that were given up, put them back, or drop them. For the operator.',
   );
   withExamples(command, 'signalbox dead list');
   for (const child of [listCommand(), showCommand(), retryCommand(), dropCommand()]) {
@@ -55,7 +55,7 @@ function retryCommand(): Command {
     'Put messages back into their inboxes, with their tries at zero and a fresh lifetime.',
   ).addHelpText(
     'after',
-    '\nThere is no question before it: --all puts back every message of every inbox at once. See them with dead list first.',
+    '\nThe command asks no question: --all puts back every message of every inbox at once. See them with dead list first.',
   );
   withExamples(
     withJsonOption(command),
@@ -71,7 +71,7 @@ function retryCommand(): Command {
 function dropCommand(): Command {
   const command = disposeCommand('drop', 'Drop messages for good.').addHelpText(
     'after',
-    '\nThere is no question before it, and dropped messages cannot be restored: see them with dead list or dead show first.',
+    '\nThe command asks no question, and dropped messages cannot be restored: see them with dead list or dead show first.',
   );
   withExamples(withJsonOption(command), 'signalbox dead drop 42 43', 'signalbox dead drop --all');
   return command.action(async (seqs: number[], flags: DeadChangeFlags) => {

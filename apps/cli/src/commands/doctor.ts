@@ -11,7 +11,7 @@ import type { DoctorFlags } from '../doctor/doctor.ts';
 export function doctorCommand(): Command {
   const command = withConnectionOptions(
     new Command('doctor').description(
-      'Look for what is wrong with this machine, the configuration, the data and what runs. Changes nothing.',
+      'Look for problems of this machine, the configuration, the data and the running processes. Changes nothing.',
     ),
   );
   withOrchestratorOption(command)

@@ -14,7 +14,7 @@ import type { HistoryFlags } from '../history/history-flags.ts';
 export function historyCommand(): Command {
   const command = withConnectionOptions(
     new Command('history').description(
-      'One timeline of messages and tool calls: each request with its call and its answer. For the operator.',
+      'Show messages and tool calls as one timeline: each request with its call and its answer. For the operator.',
     ),
     { agent: false },
   )
@@ -37,7 +37,7 @@ export function historyCommand(): Command {
     .option('--export', 'with --audit: print every entry with its hash as a line of JSON');
   withOrchestratorOption(command).addHelpText(
     'after',
-    '\nWithout an orchestrator the messages are shown all the same; standard error says that the calls are missing.',
+    '\nWithout an orchestrator the command shows the messages only, and says on standard error that the calls are missing.',
   );
   withExamples(
     withJsonOption(command),

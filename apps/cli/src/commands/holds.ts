@@ -37,7 +37,7 @@ export function holdCommand(): Command {
 export function releaseCommand(): Command {
   const command = withTargetOptions(
     new Command('release')
-      .description('Release what is held: mail comes in order, and the calls that wait start.')
+      .description('Release holds: waiting mail comes in order, and waiting calls start.')
       .argument('[ids...]', 'ids of holds, as holds shows them'),
   );
   withExamples(withJsonOption(command), 'signalbox release --agent rosa', 'signalbox release 7mXk2hQ9bT4nRe');

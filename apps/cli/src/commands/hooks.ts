@@ -5,7 +5,7 @@ import type { HooksFlags } from '../hooks/hooks.ts';
 /** Defines `signalbox hooks list|show`. */
 export function hooksCommand(): Command {
   const command = new Command('hooks').description(
-    'Webhooks: what came in by each, and how to set one up. For operators and observers.',
+    'List webhooks with what came in, and show how to set one up. For operators and observers.',
   );
   withExamples(command, 'signalbox hooks list');
   return command.addCommand(listCommand()).addCommand(showCommand());

@@ -21,7 +21,7 @@ export function orchestratorCommand(): Command {
     .addOption(caFileOption())
     .option(
       '--token-file <file>',
-      'file that holds the orchestrator’s token; made by itself beside the broker’s data',
+      'file that holds the orchestrator’s token; by default one beside the broker’s data, which is made if it is missing',
     )
     .addOption(dataOption())
     .option('--allow-exposed', 'start although a hosted server can reach the data directory or a token file');

@@ -5,7 +5,7 @@ import type { SchedulesFlags } from '../schedules/schedules.ts';
 /** Defines `signalbox schedules list`. */
 export function schedulesCommand(): Command {
   const command = new Command('schedules').description(
-    'Schedules: what the broker sends at which times. For operators and observers.',
+    'List the messages that the broker sends at certain times. For operators and observers.',
   );
   withExamples(command, 'signalbox schedules list');
   return command.addCommand(listCommand());

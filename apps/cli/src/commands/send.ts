@@ -13,7 +13,9 @@ import type { SendFlags } from '../messages/send.ts';
 export function sendCommand(): Command {
   const command = withConnectionOptions(
     new Command('send')
-      .description('Put a message into an agent’s inbox. Done means: it is stored, and will be delivered.')
+      .description(
+        'Store a message in an agent’s inbox. When the command succeeds, the message is stored and will be delivered.',
+      )
       .argument(
         '<to>',
         'agent id, agent#sub, or a group: role:ROLE or group:NAME, one of whose members gets it',
@@ -28,17 +30,13 @@ export function sendCommand(): Command {
       '--key <key>',
       'to a group: messages with the same key are handed out in their order, one at a time',
     )
-    .option(
-      '--thread <thread>',
-      'the thread that it belongs to, and its reply; default: a new one',
-      threadOption,
-    )
+    .option('--thread <thread>', 'the thread of the message and its reply; default: a new one', threadOption)
     .option('--id <id>', 'id of your own; sending it twice stores one message')
     .addOption(timeOption('--ttl <time>', 'drop it if nobody has read it by then; default 7d'))
-    .addOption(timeOption('--in <time>', 'hand it out only after this time, as in 90m; it is stored at once'))
+    .addOption(timeOption('--in <time>', 'store it at once, and hand it out after this time, as in 90m'))
     .option(
       '--at <instant>',
-      'hand it out only then, as in 2026-12-01T09:00 (of this machine’s zone) or 2026-12-01T09:00Z',
+      'store it at once, and hand it out at this time, as in 2026-12-01T09:00 (in this machine’s zone) or 2026-12-01T09:00Z',
       instantOption,
     );
   withExamples(

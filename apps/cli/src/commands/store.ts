@@ -5,7 +5,7 @@ import type { CopyFlags } from '../store/copy.ts';
 /** Defines `signalbox store copy`. */
 export function storeCommand(): Command {
   return new Command('store')
-    .description('Copy what a broker keeps from files to a database.')
+    .description('Copy the data of a broker from files to a database.')
     .addCommand(copyCommand());
 }
 
@@ -22,8 +22,8 @@ function copyCommand(): Command {
       `
 Run it where the data directory is, while no broker runs on it. The files are not changed. Everything is written in one transaction,
 read back and compared before it is committed: a copy that is interrupted leaves nothing in the database, and can be made again.
-Others see an argument of a command, so give a password in PGPASSWORD.
-Not copied is the journal of the orchestrator: calls that wait for it and are not safe to repeat end as outcome_unknown.`,
+Other users of the machine see the arguments of a command, so give a password in PGPASSWORD.
+The journal of the orchestrator is not copied: waiting calls that are not safe to repeat end as outcome_unknown.`,
     );
   withExamples(
     withJsonOption(command),

@@ -6,7 +6,7 @@ import type { UpFlags } from '../daemons/up.ts';
 export function upCommand(): Command {
   const command = new Command('up')
     .description(
-      'Start the broker, the orchestrator and a face for the agents of this machine, and keep them up.',
+      'Start the broker, the orchestrator and a face for the agents of this machine, and keep them running.',
     )
     .addOption(configOption())
     .option('--data <dir>', 'data directory; default from the config, else $XDG_STATE_HOME/signalbox')
@@ -14,7 +14,7 @@ export function upCommand(): Command {
       '--listen <address>',
       'HOST:PORT of the broker, beside its Unix socket; port 0 takes any free one',
     )
-    .option('--accept-loss', 'go on with what is left of a data directory that has lost messages or tokens')
+    .option('--accept-loss', 'start on a data directory that has lost messages or tokens, with what is left')
     .option('--allow-exposed', 'start although a hosted server can reach the data directory or a token file')
     .option('--no-face', 'start no face: each "worker mcp" on this machine serves its tools itself')
     .option('--insecure', 'allow an address that other machines can reach, without encryption');

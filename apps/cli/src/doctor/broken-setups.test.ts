@@ -553,7 +553,7 @@ test('It reads how many files a running broker may open.', () => {
   expect(openFilesIn('')).toBe(undefined);
 });
 
-test('A leap that the broker does not believe is found, unless it was only down for a while.', () => {
+test('A leap that the broker does not trust is found, unless it was only down for a while.', () => {
   const hold = { from: 0, to: 900_000, at_start: false, left_ms: 120_000, requests: 0, messages: 0 };
   expect(clockFindings({ steppedMs: 0, hold })).toEqual([
     expect.objectContaining({ status: 'warning', text: expect.stringContaining('leapt by 15 min') }),

@@ -112,8 +112,8 @@ function kindsOf(named: HistoryFlags['audit']): readonly AuditEntryKind[] {
   return named.split(',').map((word) => {
     const kind = auditEntryKinds.find((known) => known === word.trim());
     if (kind) return kind;
-    throw new SignalboxError('usage', `--audit ${word}: there is no such kind of entries`, {
-      details: { hint: `there are ${auditEntryKinds.join(', ')}, and all` },
+    throw new SignalboxError('usage', `--audit: '${word}' is not a kind of entries`, {
+      details: { hint: `the kinds are ${auditEntryKinds.join(', ')}; all stands for every kind` },
     });
   });
 }

@@ -64,9 +64,9 @@ export async function release(ids: string[], flags: ReleaseFlags): Promise<void>
   if (ids.length > 0 === (target !== undefined))
     throw new SignalboxError(
       'usage',
-      'either ids or one of --agent, --role, --tool and --all say what is released',
+      'name either ids of holds, or one of --agent, --role, --tool and --all',
       {
-        details: { hint: 'see what stands with: signalbox holds' },
+        details: { hint: 'see the holds with: signalbox holds' },
       },
     );
   const released = await withSession(connection, ({ client }) => releaseHolds(client, target ?? { ids }));

@@ -46,7 +46,7 @@ function checkOptions({ wait, take, scheduled, timeout, mark }: InboxFlags): voi
   }
   const alone = timeout !== undefined ? '--timeout' : mark !== undefined ? '--mark' : undefined;
   if (wait && take) {
-    throw new SignalboxError('usage', '--wait takes no messages, and --take does', {
+    throw new SignalboxError('usage', '--wait and --take do not go together: --wait takes no messages', {
       details: { hint: 'wait first, then take: signalbox inbox --wait; signalbox inbox --take' },
     });
   }

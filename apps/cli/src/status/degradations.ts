@@ -15,7 +15,7 @@ export function degradations({ broker, hold, holds, orchestrator }: Status): str
   // A broker that was down for a while finds its clock ahead at every start.
   if (hold && (!hold.at_start || hold.requests + hold.messages > 0))
     found.push(
-      `the broker does not believe its clock for another ${formatDuration(hold.left_ms)}: signalbox clock show`,
+      `the broker does not trust its clock for another ${formatDuration(hold.left_ms)}: signalbox clock show`,
     );
   if (broker.used_bytes >= fullShare * broker.max_bytes)
     found.push('the store is nearly full: see signalbox dead list, and who does not read: signalbox ps');

@@ -94,7 +94,7 @@ function holdsText(holds: number, calls = 0): string {
 }
 
 function clockText(hold: LocatedStatus['hold']): string {
-  if (!hold) return 'believed';
+  if (!hold) return 'trusted';
   const leap = formatDuration(hold.to - hold.from);
   return hold.at_start
     ? `found ${leap} ahead at the start, as after a time without a broker`

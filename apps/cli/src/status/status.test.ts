@@ -65,7 +65,7 @@ test('A status in which all is fine says so, and where what is.', () => {
     'agents        2 connected, 1 of them with mail; 3 offline with mail',
     'mail          4 waiting, the oldest for 10 min; 7 for later; 1 dead letter',
     'space         1.5 KiB of 1.0 GiB used, 3.0 GiB free on the disk',
-    'clock         believed',
+    'clock         trusted',
     '',
     'SERVER  STATE  TOOLS  LAST ERROR',
     'files   ready  14     -',
@@ -86,7 +86,7 @@ test.each<[string, Partial<LocatedStatus>, string]>([
     { orchestrator: { ...of(), state: 'not_connected' } },
     "no orchestrator named 'tools-1' is connected",
   ],
-  ['a clock that leapt', { hold }, 'does not believe its clock for another 2 min'],
+  ['a clock that leapt', { hold }, 'does not trust its clock for another 2 min'],
   [
     'a damaged hold',
     { holds: [{ ...standing, damaged: true as const }] },

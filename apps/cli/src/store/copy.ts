@@ -66,7 +66,7 @@ function addressOf(to: string): string {
 
 function argumentOf(text: string, scheme: string, option: string, example: string): string {
   if (text.startsWith(scheme) && text.length > scheme.length) return text.slice(scheme.length);
-  throw new SignalboxError('usage', `${option} does not name what it should: it begins with ${scheme}`, {
+  throw new SignalboxError('usage', `the value of ${option} must begin with ${scheme}`, {
     details: { hint: `write it as in ${option} ${example}` },
   });
 }

@@ -76,7 +76,7 @@ function Figures({ of: { broker, hold }, at }: { of: Status; at: number }) {
             ),
           ],
           ['For later', counted(broker.scheduled, 'message')],
-          ['Clock', hold && !hold.at_start ? `leapt by ${duration(hold.to - hold.from)}` : 'believed'],
+          ['Clock', hold && !hold.at_start ? `leapt by ${duration(hold.to - hold.from)}` : 'trusted'],
         ]}
       />
     </section>

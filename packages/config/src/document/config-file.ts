@@ -77,5 +77,6 @@ function unreadable(cause: unknown): string {
   const code = errnoOf(cause) ?? messageOf(cause);
   if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return 'is no UTF-8 text';
   if (code === tooLarge) return 'is larger than 4 MiB';
+  if (code === 'ENOENT') return 'there is no such file';
   return `cannot be read (${code === 'EISDIR' ? 'it is a directory' : code})`;
 }

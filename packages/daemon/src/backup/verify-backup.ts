@@ -1,6 +1,7 @@
 import { lstat, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type BackupManifest, backupFiles, backupManifestSchema, messageOf } from '@signalbox/protocol';
+import { errnoOf } from '@signalbox/protocol/internal';
 import { describeFile, verifyAuditLog, verifyInboxStore, verifyTokenStore } from '@signalbox/store/internal';
 import { verifyJournal } from './verify-journal.ts';
 
@@ -53,7 +54,8 @@ async function readManifest(directory: string): Promise<{ manifest: BackupManife
     const names = await readdir(directory).catch((): string[] => []);
     if (names.includes(backupFiles.unfinished))
       return { problem: `is missing: the backup in ${directory} was never finished` };
-    return { problem: `can't be read, so ${directory} is no backup: ${messageOf(thrown)}` };
+    const what = errnoOf(thrown) === 'ENOENT' ? 'is missing' : `can't be read (${messageOf(thrown)})`;
+    return { problem: `${what}, so ${directory} is no backup` };
   }
   try {
     const parsed = backupManifestSchema().safeParse(JSON.parse(text));

@@ -8,6 +8,12 @@ export function readTokenFile(file: string): TokenFile {
   try {
     text = readFileSync(file, 'utf8');
   } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') {
+      throw new SignalboxError('usage', `there is no token file ${file}`, {
+        cause,
+        details: { hint: `an operator makes one with: signalbox token issue --out ${file}` },
+      });
+    }
     throw new SignalboxError('usage', `the token file ${file} cannot be read: ${messageOf(cause)}`, {
       cause,
     });

@@ -164,7 +164,7 @@ export async function readPair({ cert, key }: Pick<TlsFilesOptions, 'cert' | 'ke
   const exposed = exposedKey(await stat(key), process.getuid?.() ?? 0);
   if (exposed !== undefined) {
     throw badTls(
-      `the key ${key} is not private: ${exposed}; whoever has it can pretend to be this server and collect its clients' tokens`,
+      `the key ${key} is not private: ${exposed}; anybody who has it can pretend to be this server and collect its clients' tokens`,
       `make it private with chmod 600 ${key}, and get a new key and certificate if somebody may have read it`,
     );
   }

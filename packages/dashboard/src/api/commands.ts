@@ -237,7 +237,7 @@ export const commands: Readonly<Record<string, ApiOperation>> = {
   'clock/accept': operation({
     method: 'POST',
     needs: admin.clock_accept,
-    meaning: 'Has the broker believe its clock: what it held back expires.',
+    meaning: 'Makes the broker trust its clock: messages that it held back expire.',
     params: z.object({}),
     run: async ({ client }) => ({ hold: await acceptClock(client) }),
   }),

@@ -278,7 +278,7 @@ function spaceItems({ used_bytes, max_bytes, free_bytes }: BrokerStats): Attenti
 function clockItems(hold: ClockHold | undefined): AttentionItem[] {
   // A broker that was down for a while finds its clock ahead at every start.
   if (!hold || (hold.at_start && hold.requests + hold.messages === 0)) return [];
-  const what = `The clock leapt, and the broker does not believe it yet. It holds back ${hold.requests + hold.messages} messages.`;
+  const what = `The clock leapt, and the broker does not trust it yet. It holds back ${hold.requests + hold.messages} messages.`;
   const action = { label: 'Believe it', command: 'clock/accept', params: {} };
   return [{ id: 'clock', level: 'now', who: 'clock', what, since: hold.to, link: '/system', action }];
 }

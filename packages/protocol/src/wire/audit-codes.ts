@@ -28,7 +28,7 @@ const codes = {
   token_revoked: { kind: 'change', meaning: 'A token and its child tokens were revoked.' },
   dead_letters_retried: { kind: 'change', meaning: 'Dead letters were stored again.' },
   dead_letters_dropped: { kind: 'change', meaning: 'Dead letters were dropped.' },
-  clock_accepted: { kind: 'change', meaning: 'A leap of the clock was believed.' },
+  clock_accepted: { kind: 'change', meaning: 'A leap of the clock was accepted.' },
   hold_placed: { kind: 'change', meaning: 'An operator placed a hold; `detail` says on what, and why.' },
   hold_released: { kind: 'change', meaning: 'An operator released a hold.' },
   hold_ended: { kind: 'change', meaning: 'A hold ended by itself, at its time.' },

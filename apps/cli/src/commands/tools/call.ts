@@ -12,7 +12,7 @@ import type { ToolsCallFlags } from '../../tools/call.ts';
 export function toolsCallCommand(): Command {
   const command = withConnectionOptions(
     new Command('call')
-      .description('Call one tool and print what it answers.')
+      .description('Call one tool and print its answer.')
       .argument('<name>', 'the tool, as tools list shows it')
       .argument('[arguments]', 'its arguments as one JSON object; - reads them from standard input', '{}'),
   ).addOption(timeOption('--timeout <time>', 'give up after this time, as in 30s', '60s'));

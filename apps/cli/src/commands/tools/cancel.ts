@@ -11,7 +11,7 @@ import type { ToolsCancelFlags } from '../../tools/cancel.ts';
 export function toolsCancelCommand(): Command {
   const command = withConnectionOptions(
     new Command('cancel')
-      .description('Call off a tool call of any agent that waits or runs. For the operator.')
+      .description('Cancel a waiting or running tool call of any agent. For the operator.')
       .argument('<request-id>', 'id of the request, as tools calls shows it'),
   )
     .option('--of <agent>', 'the agent that made it; needed only if several have a call with this id')
@@ -19,7 +19,7 @@ export function toolsCancelCommand(): Command {
   withOrchestratorOption(command);
   command.addHelpText(
     'after',
-    '\nThe agent hears at once that you called it off. A tool that runs is told to stop, but may have taken effect\nall the same: the answer says whether it may have. Exit code 1: the call had ended before, or did not end.',
+    '\nThe agent is told at once that you cancelled it. A running tool is told to stop, but may have taken effect\nall the same: the answer says whether it may have. Exit code 1: the call had ended before, or did not end.',
   );
   withExamples(
     withJsonOption(command),

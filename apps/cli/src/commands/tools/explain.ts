@@ -12,7 +12,7 @@ export function toolsExplainCommand(): Command {
   const command = withConnectionOptions(
     new Command('explain')
       .description(
-        'Say what would become of a role’s call of a tool, and which rule decides. For the operator.',
+        'Say whether a role may call a tool, what would happen to the call, and which rule decides. For the operator.',
       )
       .argument('<role>', 'the role, as tokens have it')
       .argument('<tool>', 'the tool, as tools list shows it')
@@ -22,7 +22,10 @@ export function toolsExplainCommand(): Command {
       ),
   );
   withOrchestratorOption(command);
-  command.addHelpText('after', '\nExit code 0 for either answer; --json has it under "allowed".');
+  command.addHelpText(
+    'after',
+    '\nThe exit code is 0 for both answers; --json has the answer under "allowed".',
+  );
   withExamples(
     withJsonOption(command),
     'signalbox tools explain researcher mcp_everything__echo',

@@ -11,13 +11,13 @@ import type { ToolsResultFlags } from '../../tools/result.ts';
 export function toolsResultCommand(): Command {
   const command = withConnectionOptions(
     new Command('result')
-      .description('Ask what became of a call: queued, running, or finished with its reply.')
-      .argument('<request-id>', 'id of the request, as a failed tools call and tools calls say it'),
+      .description('Show the state of a call: queued, running, or finished with its reply.')
+      .argument('<request-id>', 'id of the request, as tools calls and the error of tools call show it'),
   ).option('--of <agent>', 'a call of this agent, with a token of the operator');
   withOrchestratorOption(command);
   command.addHelpText(
     'after',
-    '\nA call is found by who made it: use a token of the same agent, or name it with --of. A reply is kept for 24 hours if\nits call took 10 s or longer, or if nobody was there to read it; others as long as the orchestrator remembers them.\nExit codes: 75 while it waits or runs, 1 if it is unknown, else that of the call itself.',
+    '\nUse a token of the agent that made the call, or name that agent with --of. A reply is kept for 24 hours if its call\ntook 10 s or longer, or if nobody was there to read it. Other replies are kept while the orchestrator remembers them.\nExit codes: 75 while it waits or runs, 1 if it is unknown, else that of the call itself.',
   );
   withExamples(
     withJsonOption(command),

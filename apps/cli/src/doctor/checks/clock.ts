@@ -4,7 +4,7 @@ import { type Finding, failed, ok, warning } from '../finding.ts';
 
 /** A difference that is worth a warning, in milliseconds. */
 const muchMs = 2000;
-/** A step after which a broker no longer believes its clock, in milliseconds. */
+/** A step after which a broker no longer trusts its clock, in milliseconds. */
 const leapMs = 60_000;
 
 const sync =
@@ -18,7 +18,7 @@ export interface ClockFacts {
   brokerAheadMs?: number;
   /** The newest change of a database of a stopped broker, minus now. */
   dataAheadMs?: number;
-  /** A leap that the broker does not believe. */
+  /** A leap that the broker does not trust. */
   hold?: ClockHold | undefined;
 }
 
@@ -49,8 +49,8 @@ export function clockFindings({ steppedMs, brokerAheadMs, dataAheadMs, hold }: C
   if (hold && (!hold.at_start || hold.requests + hold.messages > 0)) {
     found.push(
       warning(
-        `the clock of the broker leapt by ${moved(hold.to - hold.from)}, and it does not believe it for another ${formatDuration(hold.left_ms)}`,
-        'see what is held back: signalbox clock show   (signalbox clock accept believes the clock)',
+        `the clock of the broker leapt by ${moved(hold.to - hold.from)}, and the broker does not trust it for another ${formatDuration(hold.left_ms)}`,
+        'see what is held back: signalbox clock show   (signalbox clock accept makes the broker trust it)',
       ),
     );
   }
