@@ -108,7 +108,7 @@ test('A path of 101 bytes or with a comma holds no socket: it goes to the runtim
     await client.close();
     await elsewhere.broker.broker.stop();
     expect(await exists(join(path, '..'))).toBe(false);
-    // What lies at that name must be ours alone.
+    // The entry of that name must be ours alone.
     await mkdir(join(path, '..'), { mode: 0o750 });
     await using refused = await start(long, runtimeDir);
     expect(refused.socket).toBeUndefined();

@@ -114,7 +114,7 @@ test('An observer sees the views, and neither bodies nor a button that changes s
   await page.getByText('Its body is shown to operators only.').waitFor();
   await show(page, here, 'agents?agent=walt');
   expect(await page.getByRole('button', { name: /Retry|Drop|Revoke|Send|Reload/ }).count()).toBe(0);
-  // What the page does not offer, the API refuses all the same.
+  // The API also refuses requests that the page does not offer.
   const status = await page.evaluate(async () => {
     const key = localStorage.getItem('signalbox-key')!;
     const headers = {
@@ -204,7 +204,7 @@ test('A page of another port of this machine can neither change anything with th
     },
     [here.origin, key] as const,
   );
-  // A simple request leaves the browser, whatever its page may read of the answer. The broker refuses it.
+  // The browser sends a simple request even if its page may not read the answer. The broker refuses it.
   expect(outcomes).toMatchObject({ read: 'refused', custom: 'refused' });
   for (const frame of other.frames()) expect(await frame.locator('h1').count()).toBe(0);
   const operator = await here.stack.client('operator', 'operator');

@@ -80,7 +80,7 @@ test('init --from refuses a file that cannot be used, with its line, and writes 
   const useless = await signalbox(['init', '--from', 'empty.json'], at);
   expect(useless).toMatchObject({ code: 2, stderr: expect.stringContaining('it holds no servers') });
   expect(await readdir(home.path)).toEqual(['broken.json', 'empty.json']);
-  // A folder cannot be read as a file, whoever asks.
+  // No user can read a folder as a file.
   await mkdir(join(home.path, '.cursor/mcp.json'), { recursive: true });
   const empty = await signalbox(['init'], at);
   expect(empty).toMatchObject({ code: 0, stderr: expect.stringContaining('.cursor/mcp.json is not used: ') });

@@ -216,7 +216,7 @@ test('Whoever takes the broker’s port while it is down hears nothing from the 
       patient,
     );
     expect(squatter.visitors()).toBe(0);
-    // Who names the TCP address does talk to it.
+    // A client that names the TCP address does connect to it.
     const named = connectSocket(port, '127.0.0.1');
     await once(named, 'connect');
     await vi.waitFor(() => expect(squatter.visitors()).toBe(1));

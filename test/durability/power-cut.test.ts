@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { connect, subscribe } from '../support/broker/wire-actions.ts';
 import { watchSyncs } from '../support/durability/disk-as-synced.ts';
 
-/** What was known outside when the power went, and what the disk held. */
+/** The facts that clients knew when the power went, and the content of the disk. */
 interface Cut {
   receipted: string[];
   /** Ids of the messages whose acks were confirmed. */
@@ -75,7 +75,7 @@ async function openAfter({ files }: Pick<Cut, 'files'>, directory: string): Prom
   return openSqliteInboxStore({ file: messages, durability: 'full', boot: 'after the cut' });
 }
 
-/** What had a receipt, or a confirmed ack, and is not so on the disk. */
+/** Lists messages with a receipt, and confirmed acks, that the disk does not hold. */
 async function lost({ receipted, acked }: Cut, store: InboxStore): Promise<string[]> {
   const lost: string[] = [];
   for (const id of receipted) {

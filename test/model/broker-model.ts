@@ -5,11 +5,11 @@ import type { BrokerOp, SenderName } from './broker-ops.ts';
 /** Lifetime of a message that is `brief`, in milliseconds. */
 export const briefMs = 20_000;
 const tombstoneMs = 60_000;
-/** How long after its deadline an acked request can be answered. */
+/** The time after its deadline in which an acked request can be answered, in milliseconds. */
 const answerGraceMs = 5 * 60_000;
 const maxTries = 5;
 
-/** What the contract says about one message with a receipt. */
+/** The state of one message with a receipt according to the contract. */
 export interface ModelMessage {
   sender: SenderName;
   id: string;
@@ -56,7 +56,7 @@ export class BrokerModel {
     if (there) {
       if (there.kind === kind && there.body === body) return ['duplicate'];
       if (there.settled) return there.unconfirmed ? ['id_conflict', 'duplicate'] : ['duplicate'];
-      // Past its lifetime it may have ended by now, whoever holds it.
+      // Past its lifetime it may have ended by now, with any holder.
       return there.expiresAt > this.now ? ['id_conflict'] : ['id_conflict', 'duplicate'];
     }
     const name = `${sender} ${id}`;
@@ -101,7 +101,7 @@ export class BrokerModel {
       if (message.kind === 'ask' && message.expiresAt - this.now <= briefMs) message.inLeap = true;
   }
 
-  /** How many messages the holder has to have, no more and no fewer. */
+  /** Returns the exact number of messages that the holder has to have. */
   owed(): number {
     const offered = [...this.messages.values()].filter((message) => this.isOffered(message));
     return Math.min(this.window, offered.length);

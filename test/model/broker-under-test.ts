@@ -22,7 +22,7 @@ const agents = ['alice', 'carol', 'bob'] as const;
 /** A running broker, the clients that meet on the inbox `bob`, and the model beside it. */
 export class BrokerUnderTest implements AsyncDisposable {
   readonly model = new BrokerModel();
-  /** How far the broker's wall clock was stepped, in milliseconds. The model counts lifetimes without steps. */
+  /** The sum of the steps of the broker's wall clock, in milliseconds. The model counts lifetimes without steps. */
   steppedBy = 0;
   readonly #steps = new Set<string>();
   readonly #broker: TestBroker;
@@ -32,7 +32,7 @@ export class BrokerUnderTest implements AsyncDisposable {
   readonly #injected: InjectedFaults;
   readonly #timeoutMs: number;
   #holder: WireClient | undefined;
-  /** How many of the holder's frames were looked at. */
+  /** The number of the holder's frames that were checked. */
   #seen = 0;
   #serial = 0;
   readonly #pushed: ModelMessage[] = [];

@@ -28,7 +28,7 @@ export type CopyOp = (typeof ops)[number];
 
 export const copyOps = fc.array(fc.constantFrom(...ops), { minLength: 8, maxLength: 12 });
 
-/** What the store must hold: notes that nobody has read, and calls that must end. */
+/** The messages that the store must hold: notes that nobody has read, and calls that must end. */
 interface Expected {
   notes: Set<string>;
   calls: Set<string>;

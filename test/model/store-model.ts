@@ -87,7 +87,7 @@ interface Live {
 const key = ({ inbox, sender, id }: Pick<Live, 'inbox' | 'sender' | 'id'>): string =>
   `${inbox} ${sender} ${id}`;
 
-/** What the contract says about the messages of a store. */
+/** The state of a store's messages according to the contract. */
 class StoreModel {
   readonly live = new Map<number, Live>();
   readonly dead = new Map<number, Live>();
@@ -204,7 +204,7 @@ async function commit(
   for (const settlement of settlements) model.settle(settlement, settlement.outcome, now);
 }
 
-/** What the broker does with the messages that a sweep finds. */
+/** Does what the broker does with the messages that a sweep finds. */
 async function expire(setup: ModelledStore, model: StoreModel): Promise<void> {
   const { store, now } = setup;
   const found = new Map<number, string>();

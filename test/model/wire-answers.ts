@@ -1,7 +1,7 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import type { WireFrame } from '@signalbox/testing';
 
-/** How a deliver was answered: `delivered`, `duplicate`, or the code of the refusal. */
+/** The answer to a deliver: `delivered`, `duplicate`, or the code of the refusal. */
 export function answerOf(frame: WireFrame): string {
   if (frame.type === 'error') return frame.code as string;
   return frame.duplicate === true ? 'duplicate' : 'delivered';

@@ -19,7 +19,7 @@ test('a worker that has used up its budget is told when to call again, and its c
   });
   const [rosa, walt] = [await stack.client('rosa'), await stack.client('walt')];
   const bob = await stack.client('bob', 'builder');
-  // What the allowlist refuses costs nothing; arguments that can't be read do.
+  // Calls that the allowlist refuses cost nothing. Calls with unreadable arguments do.
   expect(await callError(rosa, gate)).toMatchObject({ code: 'permission_denied' });
   expect(await callError(rosa, count)).toBeUndefined();
   expect(await callError(rosa, count, [] as never)).toMatchObject({ code: 'invalid_arguments' });

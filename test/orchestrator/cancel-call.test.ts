@@ -37,7 +37,7 @@ test('an operator calls off a call that runs: its agent hears who and why, and t
       may_have_run: true,
     },
   });
-  // Who is too late hears how the call ended.
+  // An operator who is too late is told how the call ended.
   expect(await cancelCall(operator, 'orchestrator', key)).toMatchObject({
     cancelled: false,
     state: 'finished',

@@ -29,7 +29,7 @@ async function send(url: string, token: string, calls: { id: string; tool: strin
   }
 }
 
-/** What rosa's inbox says of her calls: `ok`, or the code of the error. */
+/** Returns the outcomes of rosa's calls from her inbox: `ok`, or the code of the error. */
 async function replies(url: string, token: string): Promise<Record<string, string>> {
   await using rosa = await connectBroker({ url, token, agent: 'rosa#reads' });
   const messages = await rosa.peek({ address: 'rosa' });

@@ -67,7 +67,7 @@ test('no reply of any op shows a secret of any server, nor to a worker what othe
   const everything = [...forReader, ...forOperator].join('\n');
   for (const canary of canaries) expect(everything).not.toContain(canary);
   for (const [n, reply] of forReader.entries()) {
-    // What the reader said itself may come back in its error.
+    // Text of the reader itself may come back in its error.
     if (!JSON.stringify(questions[n]).includes('away')) expect(reply).not.toMatch(/hidden_away|signed_in/);
     expect(reply).not.toContain('127.0.0.1');
   }

@@ -32,7 +32,7 @@ it.runIf(isPackaged).each(['openly', 'silently'] as const)(
     await Promise.all([ann, bob].map((client) => reached(client, 'ready')));
     expect([ann.url, bob.url]).toEqual([other!.url, other!.url]);
     await ann.deliver({ to: 'bob', kind: 'note', id: 'since' });
-    // What was not acked comes again.
+    // Messages that were not acked come again.
     const ids = [(await inbox.messages.next()).value!.id, (await inbox.messages.next()).value!.id];
     expect(ids).toEqual([before.id, 'since']);
     one!.proxy.heal();

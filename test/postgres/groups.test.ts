@@ -25,7 +25,7 @@ describe.skipIf(serverUrl === undefined)('A group with members at two brokers', 
     await slow.next('message', { id: 'm1' });
     await using quick = await joinGroup(site.other, 'quick');
     for (const id of ids.slice(2)) await ackMessage(quick, await quick.next('message', { id }));
-    // What comes to the one broker goes to a member of the other one.
+    // A message that comes to one broker goes to a member of the other one.
     await send(alice, ['late']);
     await ackMessage(quick, await quick.next('message', { id: 'late' }));
     expect(idsOf(slow)).toEqual(['m0', 'm1']);

@@ -22,7 +22,7 @@ describe.skipIf(serverUrl === undefined)('Who is connected to several brokers', 
       (await operator.listConnected({ withStatus: true })).map(
         ({ address, role, broker, status, inbox }) => [address, role, broker, status, inbox] as const,
       );
-    // What another broker has handed out is not known.
+    // The messages that another broker has handed out are not known.
     const mail = { unread: 1 };
     await expect.poll(listed).toEqual([
       ['ann', 'worker', 'one', undefined, { unread: 0, held: 0 }],
@@ -94,7 +94,7 @@ function caller(agent: string, role = 'worker'): PresentCaller {
   return { key: agent, agent, address: agent, role, connectedAt: 1, status: undefined };
 }
 
-/** What two brokers on one schema know of each other. */
+/** Opens what two brokers on one schema know of each other's connections. */
 async function openTwo(url?: string) {
   await using opening = new AsyncDisposableStack();
   const schema = opening.use(await testSchema(url));

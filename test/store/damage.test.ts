@@ -17,7 +17,7 @@ import { edit, replaceText, select, startedAt } from '../support/store/test-stor
 const inboxes = ['bob', 'eve', 'bob#one'];
 const room = { memtableMessages: 60, segmentMessages: 16, reserveBytes: 4096 };
 
-/** What a store must hold, and what it may. */
+/** The messages that a store must hold, and those that it may hold. */
 interface Sent {
   pending: ReadonlyMap<string, NewMessage>;
   dead: ReadonlyMap<string, NewMessage>;

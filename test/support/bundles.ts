@@ -18,7 +18,7 @@ export default async function prepare({ config }: TestProject): Promise<void> {
   ]);
 }
 
-/** Each build leaves compiled code under names of its own. What is removed and still needed is compiled again. */
+/** Each build leaves compiled code under names of its own. Code that is removed and still needed is compiled again. */
 async function removeOldFiles(folder: string): Promise<void> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   for (const entry of entries.filter((each) => each.isFile())) {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { programOptions } from './program-options.ts';
 
-/** How a process ended: one of the two is null. */
+/** The end of a process: one of the two fields is null. */
 export interface ChildEnd {
   code: number | null;
   signal: NodeJS.Signals | null;

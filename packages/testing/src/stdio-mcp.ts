@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 
-/** What a tool can do during the call that it serves. */
+/** The functions that a tool may use during the call that it serves. */
 export interface CallContext {
   /** Aborted when the client cancels the call. */
   readonly signal: AbortSignal;

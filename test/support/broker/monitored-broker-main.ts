@@ -27,7 +27,7 @@ if (process.send) {
       return delays.reset();
     }
     collect();
-    // What was closed in this turn lets go of its buffers in the next.
+    // Connections that were closed in this turn release their buffers in the next one.
     await new Promise(setImmediate);
     collect();
     const { heapUsed, external } = process.memoryUsage();

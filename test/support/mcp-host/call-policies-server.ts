@@ -4,7 +4,7 @@ import type { HttpServerConfig, ServerPolicy } from '@signalbox/mcp-host';
 import { startEndpoint } from './http-endpoint.ts';
 import { toolNamed } from './test-servers.ts';
 
-/** What happens to a call instead of its answer: HTTP 502, HTTP 401, or a response that breaks off. */
+/** The failures that a call can get instead of its answer: HTTP 502, HTTP 401, or a response that breaks off. */
 type Trouble = 'gateway' | 'unauthorized' | 'break';
 
 export interface PolicyServer extends AsyncDisposable {

@@ -8,7 +8,7 @@ export function printJson(value: unknown): void {
 }
 
 /**
- * Prints lines for people on standard output. Each text is one line, whatever it holds: line ends and characters that nobody sees
+ * Prints lines for people on standard output. Each text becomes one line: line ends and characters that nobody sees
  * are written as escapes. A text of several lines is split by the caller, with {@link linesOf} or `quotedLines`. Very many lines are
  * passed as a list, because a call takes only so many arguments.
  */

@@ -4,7 +4,7 @@ import { mayMatchStart, nearestName, serverPart } from '@signalbox/protocol/inte
 import type { Config } from '../config.ts';
 
 /**
- * Warns of patterns for tools, prompts and resources that match nothing whatever the servers offer: no server has the name that a pattern names, or none
+ * Warns of patterns for tools, prompts and resources that can match nothing of any server: no server has the name that a pattern names, or none
  * offers tools under names of that form. Patterns that only miss the tools of their server are found when it runs. `file` is the
  * configuration as people named it.
  */

@@ -1,4 +1,4 @@
-/** What a browser shows at the end of the redirects that begin at a URL. Cookies are kept per origin. */
+/** Follows the redirects from a URL as a browser does, and returns the last page. Cookies are kept per origin. */
 export async function browse(start: string): Promise<{ status: number; text: string; url: string }> {
   const cookies = new Map<string, Map<string, string>>();
   let url = start;
