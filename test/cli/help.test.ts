@@ -36,9 +36,7 @@ test('An argument that begins with a dash is told where to go, and goes there.',
   expect(withoutDashes.stderr).toContain("unknown option '--version'");
   expect(withoutDashes.stderr).toContain('goes last, after --');
   const seq = await signalbox(['dead', 'show', '-5']);
-  expect(seq.stderr).toContain(
-    "'-5' is invalid for argument 'seq'. A sequence number is a whole number from 1",
-  );
+  expect(seq.stderr).toContain("argument 'seq' can't be '-5'. A sequence number is a whole number from 1");
 });
 
 test('An option without a value, as an unset variable leaves it, is refused before anything happens.', async () => {
@@ -47,6 +45,16 @@ test('An option without a value, as an unset variable leaves it, is refused befo
   expect(run).toMatchObject({ code: 2, stdout: '' });
   expect(run.stderr).toContain("option '--data <dir>' is empty");
   expect(await readdir(directory.path)).toEqual([]);
+});
+
+test('A missing argument, option or token file is named, and said to be missing.', async () => {
+  await using directory = await tempDir();
+  const stderrOf = async (...argv: string[]) => (await signalbox(argv, { cwd: directory.path })).stderr;
+  expect(await stderrOf('send')).toContain("argument 'to' is missing");
+  expect(await stderrOf('hold', '--all')).toContain("option '--reason <text>' is missing");
+  const file = await stderrOf('send', 'rosa', 'hi', '--token-file', 'gone.token');
+  expect(file).toContain('there is no token file gone.token');
+  expect(file).toContain('signalbox token issue --out gone.token');
 });
 
 test('With --json a usage error is JSON on standard output.', async () => {

@@ -1,26 +1,20 @@
 import type { OrchestratorStatus, Status } from '@signalbox/operator';
+import { isDiskNearlyFull, isNotableLeap, isStoreNearlyFull } from '@signalbox/operator/internal';
 import type { ServerReport } from '@signalbox/protocol';
 import { formatDuration } from '../terminal/duration.ts';
-
-/** The share of the store's cap from which on a status warns. */
-const fullShare = 0.9;
-/** Free bytes of the disk below which a status warns. */
-const littleRoomBytes = 512 * 1024 * 1024;
 
 /** Lists what does not work as it should, one sentence each with the command that shows more; none if all is fine. */
 export function degradations({ broker, hold, holds, orchestrator }: Status): string[] {
   const found = [...orchestratorProblems(orchestrator), ...orchestrator.servers.flatMap(serverProblem)];
   if (holds.some(({ damaged }) => damaged))
     found.push('the record of a hold is damaged, so that everything is held: signalbox holds');
-  // A broker that was down for a while finds its clock ahead at every start.
-  if (hold && (!hold.at_start || hold.requests + hold.messages > 0))
+  if (isNotableLeap(hold))
     found.push(
       `the broker does not trust its clock for another ${formatDuration(hold.left_ms)}: signalbox clock show`,
     );
-  if (broker.used_bytes >= fullShare * broker.max_bytes)
+  if (isStoreNearlyFull(broker))
     found.push('the store is nearly full: see signalbox dead list, and who does not read: signalbox ps');
-  if (broker.free_bytes < littleRoomBytes)
-    found.push('the disk of the data directory is nearly full: make room there');
+  if (isDiskNearlyFull(broker)) found.push('the disk of the data directory is nearly full: make room there');
   return found;
 }
 

@@ -7,7 +7,12 @@ import type {
   OrchestratorStatus,
   WebhookReport,
 } from '@signalbox/operator';
-import { isRenewedByHand } from '@signalbox/operator/internal';
+import {
+  isDiskNearlyFull,
+  isNotableLeap,
+  isRenewedByHand,
+  isStoreNearlyFull,
+} from '@signalbox/operator/internal';
 import type {
   Approval,
   CallRecord,
@@ -80,13 +85,11 @@ const minute = 60_000;
 /** The most waiting calls that are listed one by one. */
 const shownApprovals = 25;
 
-/** The bounds beyond which a thing takes too long, in milliseconds, or is too full. */
+/** The times beyond which a thing takes too long, in milliseconds. */
 export const attentionLimits = {
   mailMs: 10 * minute,
   callMs: 10 * minute,
   unknownOutcomeMs: 60 * minute,
-  fullShare: 0.9,
-  freeBytes: 512 * 1024 * 1024,
 } as const;
 
 /**
@@ -260,15 +263,15 @@ function withheldItems(withheld: DefinitionsReply | undefined): AttentionItem[] 
   });
 }
 
-function spaceItems({ used_bytes, max_bytes, free_bytes }: BrokerStats): AttentionItem[] {
+function spaceItems(stats: BrokerStats): AttentionItem[] {
   const items: AttentionItem[] = [];
   const about = { level: 'now', link: '/system' } as const;
-  if (used_bytes >= attentionLimits.fullShare * max_bytes) {
-    const percent = Math.floor((100 * used_bytes) / max_bytes);
+  if (isStoreNearlyFull(stats)) {
+    const percent = Math.floor((100 * stats.used_bytes) / stats.max_bytes);
     const what = `The store is ${percent} % full. When it is full, messages are refused.`;
     items.push({ id: 'store', who: 'store', what, ...about });
   }
-  if (free_bytes < attentionLimits.freeBytes) {
+  if (isDiskNearlyFull(stats)) {
     const what = 'The disk of the data directory is nearly full.';
     items.push({ id: 'disk', who: 'disk', what, ...about });
   }
@@ -276,10 +279,9 @@ function spaceItems({ used_bytes, max_bytes, free_bytes }: BrokerStats): Attenti
 }
 
 function clockItems(hold: ClockHold | undefined): AttentionItem[] {
-  // A broker that was down for a while finds its clock ahead at every start.
-  if (!hold || (hold.at_start && hold.requests + hold.messages === 0)) return [];
+  if (!isNotableLeap(hold)) return [];
   const what = `The clock leapt, and the broker does not trust it yet. It holds back ${hold.requests + hold.messages} messages.`;
-  const action = { label: 'Believe it', command: 'clock/accept', params: {} };
+  const action = { label: 'Trust the clock', command: 'clock/accept', params: {} };
   return [{ id: 'clock', level: 'now', who: 'clock', what, since: hold.to, link: '/system', action }];
 }
 

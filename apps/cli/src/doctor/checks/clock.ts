@@ -1,4 +1,5 @@
 import type { ClockHold } from '@signalbox/operator';
+import { isNotableLeap } from '@signalbox/operator/internal';
 import { formatDuration } from '../../terminal/duration.ts';
 import { type Finding, failed, ok, warning } from '../finding.ts';
 
@@ -45,8 +46,7 @@ export function clockFindings({ steppedMs, brokerAheadMs, dataAheadMs, hold }: C
       ),
     );
   }
-  // A broker that was down for a while finds its clock ahead at every start.
-  if (hold && (!hold.at_start || hold.requests + hold.messages > 0)) {
+  if (isNotableLeap(hold)) {
     found.push(
       warning(
         `the clock of the broker leapt by ${moved(hold.to - hold.from)}, and the broker does not trust it for another ${formatDuration(hold.left_ms)}`,

@@ -1,11 +1,10 @@
+import { littleRoomBytes } from '@signalbox/operator/internal';
 import { byteSize } from '../../terminal/byte-size.ts';
 import { type Finding, failed, ok, warning } from '../finding.ts';
 import type { FileSystemFacts } from '../machine.ts';
 
 /** Free bytes below which messages are refused soon. */
 const tooLittleBytes = 64 * 1024 * 1024;
-/** Free bytes below which there is a warning. */
-const littleBytes = 512 * 1024 * 1024;
 
 const elsewhere = 'name a directory on a disk of this machine with broker.data or --data';
 
@@ -81,8 +80,8 @@ function kindOf(type: number, platform: NodeJS.Platform) {
 }
 
 function spaceFinding(freeBytes: number, directory: string): Finding | undefined {
-  if (freeBytes >= littleBytes) return undefined;
+  if (freeBytes >= littleRoomBytes) return undefined;
   const text = `only ${byteSize(freeBytes)} are free on the disk of ${directory}`;
-  const fix = `make room there: below ${byteSize(littleBytes)} messages may soon be refused`;
+  const fix = `make room there: below ${byteSize(littleRoomBytes)} messages may soon be refused`;
   return freeBytes < tooLittleBytes ? failed(text, fix) : warning(text, fix);
 }
