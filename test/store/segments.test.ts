@@ -150,6 +150,21 @@ describe('Messages on their way through the store', () => {
     expect(settledSegments(setup.file)).toHaveLength(1);
   });
 
+  it('moves old messages of many inboxes out of memory in several steps, in which none is lost', async () => {
+    let passed = 0;
+    await using setup = await openStore({ now: () => startedAt + passed, monotonic: () => passed });
+    const ids = Array.from({ length: 300 }, (_, n) => `m-${n}`);
+    for (const id of ids) await commit(setup, [{ ...message(id), inbox: `inbox-of-${id}` }]);
+    passed = hour;
+    const left: number[] = [];
+    for (let step = 0; step < 3; step++) {
+      await setup.store.sweep(steadyTime(startedAt));
+      left.push(select(setup.file, 'SELECT number FROM commit_log').length);
+    }
+    expect(left).toEqual([172, 44, 0]);
+    for (const id of ids) expect(await setup.store.read(`inbox-of-${id}`, 0, 9, 1e9)).toMatchObject([{ id }]);
+  });
+
   it('remembers what was settled for the dedupe window after a leap of the clock', async () => {
     await using setup = await openStore({ memtableMessages: 4 });
     const { store } = setup;

@@ -37,6 +37,8 @@ export interface LogStructuredLimits extends RetentionLimits {
 
 /** Messages that one step of compaction moves, about. */
 const compactedAtOnce = 400;
+/** Inboxes with pending messages in one step, about: each costs as much as many messages, and nothing else happens meanwhile. */
+const inboxesAtOnce = 128;
 /** A message is compacted at this age, as soon as another one is twice as old. */
 const memtableMs = 5 * 60 * 1000;
 
@@ -175,14 +177,14 @@ export class LogStructuredStore {
   save(): void {
     const { memtableMessages, memtableBytes } = this.#limits;
     while (this.#memtable.size > memtableMessages || this.#memtable.loggedBytes > memtableBytes)
-      this.#compact(compactedAtOnce);
+      this.#compact(compactedAtOnce, inboxesAtOnce);
     this.#pending.save();
     this.#log.write();
   }
 
   /** Compacts the whole memtable, which gives back what settled messages take in the log. */
   compactAll(): void {
-    this.#compact(Number.POSITIVE_INFINITY);
+    this.#compact(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY);
   }
 
   /** A small step of housekeeping in a transaction of its own. */
@@ -195,7 +197,8 @@ export class LogStructuredStore {
     }
     const { oldestAt } = this.#memtable;
     if (oldestAt !== undefined && now - oldestAt >= 2 * memtableMs) {
-      this.#compact(this.#memtable.countPutBy(now - memtableMs));
+      const old = this.#memtable.countPutBy(now - memtableMs);
+      this.#compact(Math.min(old, compactedAtOnce), inboxesAtOnce);
       this.save();
     }
     if (this.#time.note(time))
@@ -296,9 +299,9 @@ export class LogStructuredStore {
     this.#log.record.put(entry);
   }
 
-  /** Moves the oldest messages of the memtable to segments, at least `count`, and drops their records. */
-  #compact(count: number): void {
-    const { entries, upTo } = this.#memtable.takeOldest(count);
+  /** Moves the oldest messages of the memtable to segments, about `count` or the pending ones of `inboxes`, and drops their records. */
+  #compact(count: number, inboxes: number): void {
+    const { entries, upTo } = this.#memtable.takeOldest(count, inboxes);
     if (upTo === undefined) return;
     const settled = entries.filter(({ ending }) => ending !== undefined);
     const pending: LoggedMessage[] = entries.filter(({ ending }) => ending === undefined);

@@ -46,3 +46,22 @@ it('removes the entries of whole commits, the oldest first, and keeps nothing of
   // They are pending in segments.
   expect(inbox).toMatchObject({ messages: 4, bytes: 16 });
 });
+
+it('removes the entries of no more commits than have pending entries of so many inboxes', () => {
+  const memtable = new Memtable(
+    () => ({ messages: 0, bytes: 0 }),
+    () => 0,
+    new AgentUsage(),
+  );
+  const inboxes = ['settled', 'a', 'a', 'b', 'c'];
+  const entries = inboxes.map((name, commit) => {
+    const shared = sharedFieldsOf({ ...sent, inbox: name }, undefined);
+    const entry = new MemtableEntry(commit, shared, sent, 4, sent.body);
+    memtable.add(memtable.inbox(name), entry, commit);
+    memtable.inbox(name).count(shared, 4);
+    return entry;
+  });
+  memtable.settle(entries[0]!, { at: 5, outcome: 'acked', reason: null });
+  expect(memtable.takeOldest(5, 2)).toEqual({ entries: entries.slice(0, 4), upTo: 3 });
+  expect(memtable.takeOldest(5, 2)).toEqual({ entries: entries.slice(4), upTo: 4 });
+});

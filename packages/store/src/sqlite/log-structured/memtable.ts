@@ -107,13 +107,20 @@ export class Memtable {
   }
 
   /**
-   * Removes the entries of the oldest commits, at least `count` entries. `upTo` is the number of the last of these commits, if
+   * Removes the entries of the oldest commits, until they are `count` or the pending ones are of `inboxes` inboxes. `upTo` is the number of the last of these commits, if
    * there is any: nothing that the log holds up to it is needed any more.
    */
-  takeOldest(count: number): { entries: MemtableEntry[]; upTo: number | undefined } {
+  takeOldest(
+    count: number,
+    inboxes = Number.POSITIVE_INFINITY,
+  ): { entries: MemtableEntry[]; upTo: number | undefined } {
     let commits = 0;
-    for (let taken = 0; commits < this.#commits.length && taken < count; commits++)
-      taken += this.#commits[commits]!.entries.length;
+    const found = new Set<string>();
+    for (let taken = 0; commits < this.#commits.length && taken < count && found.size < inboxes; commits++) {
+      const { entries } = this.#commits[commits]!;
+      taken += entries.length;
+      for (const { ending, shared } of entries) if (ending === undefined) found.add(shared.inbox);
+    }
     const taken = this.#commits.splice(0, commits);
     const entries = taken.flatMap((commit) => commit.entries);
     for (const entry of entries) {

@@ -35,6 +35,8 @@ export class PendingRanges {
   readonly #known: KnownRange[] = [];
   /** By inboxes, numbers behind which no range ends. Most reads of an inbox find nothing in segments, and each question costs a lock. */
   readonly #ends = new Map<string, number>();
+  /** The highest number at which a range ever ended; undefined until it was asked for. */
+  #end: number | undefined;
   readonly #insert: Statement<[Row]>;
   readonly #delete: Statement<[inbox: string, last: number]>;
   readonly #setFirst: Statement<[Row]>;
@@ -78,6 +80,7 @@ export class PendingRanges {
 
   add(range: PendingRange): void {
     this.#insert.run(rowOf(range));
+    if (this.#end !== undefined && range.last > this.#end) this.#end = range.last;
     const end = this.#ends.get(range.inbox);
     if (end !== undefined && end < range.last) this.#ends.set(range.inbox, range.last);
   }
@@ -118,10 +121,13 @@ export class PendingRanges {
   check(): { ranges: PendingRange[]; damaged: number } {
     const ranges: PendingRange[] = [];
     let damaged = 0;
+    let end = 0;
     for (const row of this.#all.iterate()) {
       if (isSound(row)) ranges.push(row);
       else damaged++;
+      end = Math.max(end, row.last);
     }
+    this.#end ??= end;
     return { ranges, damaged };
   }
 
@@ -176,6 +182,12 @@ export class PendingRanges {
   /** The highest sequence number of all inboxes, 0 for none. */
   highestSeq(): number {
     return this.#highest.get() ?? 0;
+  }
+
+  /** A sequence number behind which no range of any inbox ends, perhaps a higher one than {@link highestSeq}. */
+  get end(): number {
+    this.#end ??= this.highestSeq();
+    return this.#end;
   }
 
   /** The messages in the ranges of the inboxes after a name, in order, and the lowest sequence number of each. */

@@ -58,7 +58,8 @@ export class PendingSegments {
   add(messages: readonly LoggedMessage[]): void {
     // Neighbours in an inbox are read together, and neighbours in the indexes share their pages.
     const sorted = messages.toSorted((a, b) => compare(a.shared.inbox, b.shared.inbox) || a.seq - b.seq);
-    for (const { messages: part, fill } of this.#parts(sorted)) this.#addSegment(part, fill);
+    const { end } = this.#ranges;
+    for (const { messages: part, fill } of this.#parts(sorted)) this.#addSegment(part, fill, end);
   }
 
   /** Takes a message out of its segment, so that it can be settled or written again. */
@@ -228,7 +229,8 @@ export class PendingSegments {
     if (messages.length > 0) yield { messages, fill: Math.max(...shares) };
   }
 
-  #addSegment(messages: readonly LoggedMessage[], fill: number): void {
+  /** `rangesEnd` is a number behind which no range ended before these messages and those that are added with them. */
+  #addSegment(messages: readonly LoggedMessage[], fill: number, rangesEnd: number): void {
     const segment = this.#segments.write('pending', messages, fill);
     this.#noteSparse(segment);
     let range: { -readonly [Field in keyof PendingRange]: PendingRange[Field] } | undefined;
@@ -244,7 +246,9 @@ export class PendingSegments {
       }
       if (range) this.#ranges.add(range);
       range = { inbox, first: seq, last: seq, segment: segment.number, messages: 1 };
-      end = this.#rangeAfter(inbox, seq)?.first ?? Number.POSITIVE_INFINITY;
+      // What was added with the message was sorted, so of its inbox it has lower numbers.
+      const next = seq > rangesEnd ? undefined : this.#rangeAfter(inbox, seq);
+      end = next?.first ?? Number.POSITIVE_INFINITY;
     }
     if (range) this.#ranges.add(range);
   }
