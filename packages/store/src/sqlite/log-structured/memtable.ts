@@ -107,8 +107,8 @@ export class Memtable {
   }
 
   /**
-   * Removes the entries of the oldest commits, until they are `count` or the pending ones are of `inboxes` inboxes. `upTo` is the number of the last of these commits, if
-   * there is any: nothing that the log holds up to it is needed any more.
+   * Removes the entries of the oldest commits, until they are `count` or the pending ones are of `inboxes` inboxes. `upTo` is the number
+   * of the last of these commits, if there is any: nothing that the log holds up to it is needed any more.
    */
   takeOldest(
     count: number,
