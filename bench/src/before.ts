@@ -18,7 +18,9 @@ export async function commitOf(root: URL): Promise<string> {
 export async function prepareBefore(root: URL): Promise<void> {
   await compileBefore(root);
   const bundler = new URL('scripts/bundle.mjs', root);
-  if (await exists(bundler)) await runProgram({ command: process.execPath, args: [fileURLToPath(bundler)] });
+  if (!(await exists(bundler))) return;
+  // The bundler finds the sources of a checkout only from there.
+  await runProgram({ command: process.execPath, args: [fileURLToPath(bundler)], cwd: fileURLToPath(root) });
 }
 
 /** The same without its bundle. */

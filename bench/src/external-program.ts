@@ -86,12 +86,13 @@ export async function startProgram(options: ProgramOptions): Promise<AsyncDispos
 
 /** Runs a program to its end and returns what it printed; rejects with its output if it fails. */
 export async function runProgram(
-  options: Pick<ProgramOptions, 'command' | 'args' | 'debianPackage' | 'env' | 'user'>,
+  options: Pick<ProgramOptions, 'command' | 'args' | 'debianPackage' | 'env' | 'cwd' | 'user'>,
 ): Promise<string> {
-  const { command, args, debianPackage, env, user } = options;
+  const { command, args, debianPackage, env, cwd, user } = options;
   const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
+    ...(cwd !== undefined && { cwd }),
     ...user,
   });
   let output = '';

@@ -152,11 +152,19 @@ class Runs<Key, Run extends Measurement = Measurement> {
   /** Rows of everything that was measured at least once. */
   rows<Facts>(
     describe: (key: Key, rounds: readonly Run[]) => Facts,
-  ): (Facts & Measurement & { rounds: Run[] })[] {
+  ): (Facts & Measurement & { rounds: Measurement[] })[] {
     return [...this.all]
       .filter(([, rounds]) => rounds.length > 0)
-      .map(([key, rounds]) => ({ ...describe(key, rounds), ...medianOf(rounds), rounds }));
+      .map(([key, rounds]) => ({
+        ...describe(key, rounds),
+        ...medianOf(rounds),
+        rounds: rounds.map(figuresOf),
+      }));
   }
+}
+
+function figuresOf({ perSecond, p50Ms, p99Ms }: Measurement): Measurement {
+  return { perSecond, p50Ms, p99Ms };
 }
 
 function summary({ perSecond, p50Ms }: Measurement): string {
