@@ -84,7 +84,7 @@ async function serveHttp(
       limits: worker.limits,
       ...options,
     },
-    'choose another address with worker.http in the configuration, or with --http',
+    'choose another address with worker.http in the configuration, or with --http of worker face',
   );
 }
 
