@@ -30,7 +30,7 @@ export interface CallMeasurement extends Measurement {
 export interface CallSeries {
   name: string;
   title: string;
-  /** What the client speaks. A way over HTTP is called by {@link httpClients} clients at once. */
+  /** The transport of the client. A way over HTTP is called by {@link httpClients} clients at once. */
   over: 'stdio' | 'http';
   /** `compared` stands in the table; a `layer` of ours only tells where the time goes. */
   part: 'compared' | 'layer';

@@ -37,7 +37,7 @@ export interface CallRow extends Row {
   part: 'compared' | 'layer';
   /** 1, or as many as are tried at once over stdio or over HTTP. */
   inFlight: number;
-  /** What one call costs each process, in microseconds of processor time. */
+  /** The processor time of one call in each process, in microseconds. */
   processorUs: Record<string, number>;
   /** The name of the way that this one is an earlier state of. */
   earlierOf?: string;

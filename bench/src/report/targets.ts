@@ -117,57 +117,47 @@ function ofCalls({ rows }: CallsReport): TargetRow[] {
   const p50 = (name: string): number => find(name, false)?.p50Ms ?? Number.NaN;
   const rate = (name: string): number => find(name, true)?.perSecond ?? Number.NaN;
   const at = (name: string): string => `${find(name, true)?.inFlight} in flight`;
-  return [
-    judged(
-      'tools/call over stdio, 1 in flight: times the p50 of the naive proxy',
-      '≤',
-      3,
-      p50('signalbox') / p50('naive'),
-      times,
-    ),
-    judged(
-      `tools/call over stdio, ${at('signalbox')}: times the rate of the naive proxy`,
+  const milliseconds = { sign: ' ms', digits: 2 };
+  const targets: [what: string, wanted: '≥' | '≤', bound: number, figure: number, unit?: typeof times][] = [
+    ['over stdio, 1 in flight: times the p50 of the naive proxy', '≤', 3, p50('signalbox') / p50('naive')],
+    [
+      `over stdio, ${at('signalbox')}: times the rate of the naive proxy`,
       '≥',
       0.8,
       rate('signalbox') / rate('naive'),
-      times,
-    ),
-    judged(
-      'tools/call, not safe to repeat, 1 in flight: times the p50 of a safe one',
+    ],
+    [
+      'not safe to repeat, 1 in flight: times the p50 of a safe one',
       '≤',
       1.4,
       p50('signalbox-journaled') / p50('signalbox'),
-      times,
-    ),
-    judged(
-      'tools/call through a shim, 1 in flight: added to the p50',
+    ],
+    [
+      'through a shim, 1 in flight: added to the p50',
       '≤',
       0.1,
       p50('signalbox-shim') - p50('signalbox'),
-      { sign: ' ms', digits: 2 },
-    ),
-    judged(
-      'tools/call over HTTP, 1 in flight: times the p50 of the naive proxy',
+      milliseconds,
+    ],
+    [
+      'over HTTP, 1 in flight: times the p50 of the naive proxy',
       '≤',
       2.5,
       p50('signalbox-http') / p50('naive-http'),
-      times,
-    ),
-    judged(
-      'tools/call over HTTP, 1 in flight: times the p50 of mcp-proxy',
-      '≤',
-      1,
-      p50('signalbox-http') / p50('mcp-proxy'),
-      times,
-    ),
-    judged(
-      `tools/call over HTTP, ${at('signalbox-http')}: times the rate of the naive proxy`,
+    ],
+    ['over HTTP, 1 in flight: times the p50 of mcp-proxy', '≤', 1, p50('signalbox-http') / p50('mcp-proxy')],
+    [
+      `over HTTP, ${at('signalbox-http')}: times the rate of the naive proxy`,
       '≥',
       1,
       rate('signalbox-http') / rate('naive-http'),
-      times,
-    ),
-  ].filter(({ by }) => Number.isFinite(by));
+    ],
+  ];
+  return targets
+    .map(([what, wanted, bound, figure, unit = times]) =>
+      judged(`tools/call ${what}`, wanted, bound, figure, unit),
+    )
+    .filter(({ by }) => Number.isFinite(by));
 }
 
 /** Returns the worst size of each cost, at which the figure is highest above its bound. */

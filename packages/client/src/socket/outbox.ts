@@ -14,7 +14,7 @@ const messagesAtOnce = 16;
 const maxKeptCancels = 1_000;
 /** The longest wait of an ack for another frame to travel with, in milliseconds. */
 const ackWaitMs = 5;
-/** So many acks leave without such a wait, so that the broker's window is never full of messages whose acks wait. */
+/** This many acks leave without that wait, so that the broker's window is never full of messages whose acks wait. */
 const acksAtOnce = 16;
 
 /**

@@ -183,7 +183,7 @@ function fitting(report: AuditReport): AuditReport {
 
 const unusual = /[^ -~]/;
 
-/** Whether a text is on one line of at most so many characters. */
+/** Returns true if a text is on one line of at most so many characters. */
 function fitsLine(text: string | undefined, length: number): boolean {
   return text === undefined || text === '' || (text.length <= length && !unusual.test(text));
 }

@@ -62,7 +62,7 @@ export class TrackedCall {
   calledOff: CalledOff | undefined;
   /** Whether the call is a task: its reply is kept, and its agent asks for it. */
   isTask: boolean;
-  /** Whether it is a round of a task that only keeps answers: it ends as soon as they are written. */
+  /** True for a round of a task that only keeps answers: it ends as soon as they are written. */
   keepsAnswers = false;
   /** Who holds the call, since when and why; `undefined` if nobody does. */
   hold: string | undefined;

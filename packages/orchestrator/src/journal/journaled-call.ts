@@ -59,7 +59,7 @@ export class JournaledCall {
     }
   }
 
-  /** Whether the end of the call is to be written: the journal has an entry for it, or its reply is late. */
+  /** True if the end of the call is to be written: the journal has an entry for it, or its reply is late. */
   hasToFinish(isLate: boolean): boolean {
     return this.#isWritten || isLate;
   }

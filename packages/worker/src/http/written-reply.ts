@@ -32,9 +32,9 @@ export class WrittenReply implements HttpReply {
   onWaiting: ((bytes: number) => void) | undefined;
   readonly #to: ServerResponse;
   readonly #options: ReplyOptions;
-  /** What the client has been sent: nothing, the beginning of a stream, or everything. */
+  /** The part of the answer that was sent: nothing, the beginning of a stream, or everything. */
   #sent: 'nothing' | 'stream' | 'all' = 'nothing';
-  /** What is written when the client has read what waits for it; `undefined` while nothing waits. */
+  /** The parts to write when the client has read those that wait for it; `undefined` while none wait. */
   #waiting: (string | Uint8Array)[] | undefined;
   /** Called when the client has read everything, or has hung up. */
   #onRead: (() => void) | undefined;

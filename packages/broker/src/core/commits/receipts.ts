@@ -15,7 +15,7 @@ export interface WrittenBatch {
   readonly onDurable: readonly Waiter[];
   /** True if somebody waits until the batch is durable. */
   readonly isHurried: boolean;
-  /** When the first of its changes came, in monotonic milliseconds. */
+  /** The time at which the first of its changes came, in monotonic milliseconds. */
   readonly since: number | undefined;
 }
 

@@ -3,14 +3,14 @@ import type { Database } from 'better-sqlite3';
 
 /** The commits in a row that the medium may refuse. */
 const maxRefused = 3;
-/** How long a write that nobody waits for may wait for company, in milliseconds. */
+/** The longest time for which a write that nobody waits for may wait for company, in milliseconds. */
 const laterMs = 20;
 
 type Write = () => void;
 
 interface PendingWrite {
   write: Write;
-  /** Whether it must be on the disk before it is confirmed. */
+  /** True if it must be on the disk before it is confirmed. */
   sync: boolean;
   resolve: () => void;
   reject: (error: unknown) => void;

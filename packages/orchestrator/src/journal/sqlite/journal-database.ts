@@ -148,7 +148,7 @@ export function openJournalDatabase(file: string): Database.Database {
  */
 export function journalError(thrown: unknown, file: string): SignalboxError {
   if (thrown instanceof SignalboxError) return thrown;
-  // What fails to sync is named by the log of the database already.
+  // The error of a failed sync names the log of the database already.
   if (thrown instanceof StoreError)
     return new SignalboxError('journal_failed', thrown.message, { retryable: true, cause: thrown });
   const sqlite = thrown instanceof Database.SqliteError ? thrown.code : '';

@@ -17,7 +17,7 @@ type Row = PendingRange & { checksum: number };
 /** A range that was read, as it is now. */
 interface KnownRange {
   range: PendingRange;
-  /** Whether the first number of the range has to be saved. */
+  /** True if the first number of the range has to be saved. */
   isChanged: boolean;
 }
 

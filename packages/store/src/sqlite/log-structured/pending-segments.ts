@@ -246,7 +246,7 @@ export class PendingSegments {
       }
       if (range) this.#ranges.add(range);
       range = { inbox, first: seq, last: seq, segment: segment.number, messages: 1 };
-      // What was added with the message was sorted, so of its inbox it has lower numbers.
+      // The messages that were added with this one are sorted, so those of its inbox have lower numbers.
       const next = seq > rangesEnd ? undefined : this.#rangeAfter(inbox, seq);
       end = next?.first ?? Number.POSITIVE_INFINITY;
     }
