@@ -8,7 +8,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { openSqliteJournal, type SqliteJournalOptions } from '../journal/sqlite/sqlite-journal.ts';
 import { answerApprovals } from '../operator/approval-operations.ts';
-import { Approvals, type ApprovalsDeps, type AskedCall, type Decision } from './approvals.ts';
+import { Approvals, type ApprovalsDeps } from './approvals.ts';
+import type { AskedCall, Decision } from './asked-decision.ts';
 
 const deadlineMs = 1_000_000;
 

@@ -65,6 +65,11 @@ export class OpenApprovals implements Disposable {
     return this.#open.get(id);
   }
 
+  /** Reads the approval with this id, also one that has ended. */
+  async find(id: string): Promise<ApprovalRecord | undefined> {
+    return this.#open.get(id)?.record ?? (await this.#deps.store.find(id));
+  }
+
   /** Lists them, oldest first. */
   all(): Iterable<OpenApproval> {
     return this.#open.values();

@@ -1,0 +1,69 @@
+import type { ServedRequest } from '@signalbox/client';
+import type { McpReply, ToolCallError } from '@signalbox/protocol';
+import { errorOfEnd } from './approval-errors.ts';
+import type { ApprovalRecord, BoundCall, ProposedCall } from './approval-record.ts';
+
+/** A call that a rule has wait, or that waited before. */
+export interface AskedCall {
+  request: ServedRequest;
+  bound: BoundCall;
+  /** The JSON text of the arguments, without secrets. */
+  arguments: string;
+  /** The JSON text of what the server gets beside the arguments, without secrets. */
+  meta?: string | undefined;
+  rule: string;
+  server: string | undefined;
+  idempotencyKey: string | undefined;
+  /** Whether it gets the reply of an earlier call of its agent that is the same. */
+  joins: boolean;
+  /** Called when the call begins to wait, with the id of its approval. */
+  onWait: (id: string) => void;
+}
+
+/**
+ * What became of a call that had to wait. `answered`: it was attached to another request, and gets that one's reply. `handed_back`: this
+ * process ends before a decision came.
+ */
+export type Decision =
+  | { status: 'approved'; record: ApprovalRecord }
+  | { status: 'refused'; error: ToolCallError }
+  | { status: 'answered'; reply: McpReply; of: ApprovalRecord }
+  | { status: 'handed_back' };
+
+/** Returns what the end of an approval means for its call. An approval that has not ended counts as approved. */
+export function decisionOf(record: ApprovalRecord): Decision {
+  const error = errorOfEnd(record);
+  return error ? { status: 'refused', error } : { status: 'approved', record };
+}
+
+/** Tells a caller that its call waits, and how long it can. `now` is in epoch milliseconds. */
+export function tellWaiting(request: ServedRequest, { id, deadlineAt }: ApprovalRecord, now: number): void {
+  request.progress({
+    progress: 0,
+    message: `waiting for approval ${id} by a person`,
+    awaiting_approval: { id, remaining_ms: Math.max(0, deadlineAt - now) },
+  });
+}
+
+/** Makes the record of a call that begins to wait at `createdAt` (epoch milliseconds), for `deadlineMs` at most. */
+export function proposedCall(
+  { request, bound, server, idempotencyKey, arguments: args, meta, rule }: AskedCall,
+  { id, createdAt, deadlineMs }: { id: string; createdAt: number; deadlineMs: number },
+): ProposedCall {
+  const remainingMs = request.remainingMs() ?? Number.POSITIVE_INFINITY;
+  // A caller that gives little time hears of the end before its own deadline passes.
+  const most = remainingMs - Math.min(1000, remainingMs / 10);
+  const { agent, requestId, role, tool, definitionHash, argumentsHash, metaHash } = bound;
+  return {
+    id,
+    ...{ agent, requestId, role, tool, definitionHash, argumentsHash },
+    ...(metaHash !== undefined && { metaHash }),
+    ...(server !== undefined && { server }),
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+    arguments: args,
+    ...(meta !== undefined && { meta }),
+    rule,
+    createdAt,
+    deadlineAt: Math.ceil(createdAt + Math.min(deadlineMs, most)),
+  };
+}

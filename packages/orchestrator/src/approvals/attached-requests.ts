@@ -1,0 +1,128 @@
+import type { McpReply, ToolCallError } from '@signalbox/protocol';
+import type { CallKey } from '../journal/call-key.ts';
+import { endOfFollower, usedApproval } from './approval-errors.ts';
+import { type ApprovalRecord, isSameCall } from './approval-record.ts';
+import type { ApprovalStore } from './approval-store.ts';
+import { type AskedCall, type Decision, decisionOf, tellWaiting } from './asked-decision.ts';
+import { AwaitedReplies } from './awaited-replies.ts';
+import type { OpenApprovals } from './open-approvals.ts';
+import type { WaitingPlaces } from './waiting-places.ts';
+
+/** The dependencies of {@link AttachedRequests}. */
+export interface AttachedRequestsDeps {
+  store: Pick<ApprovalStore, 'attach' | 'findByKey'>;
+  open: Pick<OpenApprovals, 'get' | 'all' | 'find' | 'isWanted'>;
+  places: WaitingPlaces;
+  /** Reads the reply to a call that has ended, for as long as it is kept. */
+  replyOf: (request: CallKey) => Promise<McpReply | undefined>;
+  /** Epoch milliseconds. */
+  now: () => number;
+}
+
+/** Gives requests the reply to an earlier call of their agent that is the same. */
+export class AttachedRequests {
+  readonly #deps: AttachedRequestsDeps;
+  readonly #replies = new AwaitedReplies();
+  /** The approvals whose requests are here and have no reply yet. */
+  readonly #underWay = new Set<string>();
+  #isClosed = false;
+
+  constructor(deps: AttachedRequestsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Notes that the call of an approval is here, so that its reply will come here. */
+  begins(approval: string): void {
+    this.#underWay.add(approval);
+  }
+
+  /** Gives the reply to the call of an approval to the requests that are attached to it. */
+  answered(approval: string, reply: McpReply): void {
+    this.#underWay.delete(approval);
+    this.#replies.answered(approval, reply);
+  }
+
+  /** Gives them the error of an approval that was not given. Its own request may be gone, and they still wait. */
+  refused(approval: string, error: ToolCallError): void {
+    this.#replies.answered(approval, { error });
+  }
+
+  /** Hands back the requests that wait. */
+  close(): void {
+    this.#isClosed = true;
+    this.#replies.close();
+  }
+
+  /** Finds the approval whose reply a call gets: of the same call of the same agent, or of a call with its key, while that waits. */
+  openSameOf({ bound, idempotencyKey, joins }: AskedCall): ApprovalRecord | undefined {
+    if (!joins) return undefined;
+    for (const { record, isEnding } of this.#deps.open.all()) {
+      if (record.agent !== bound.agent || isEnding) continue;
+      const isSame =
+        idempotencyKey === undefined ? isSameCall(record, bound) : record.idempotencyKey === idempotencyKey;
+      if (isSame) return record;
+    }
+    return undefined;
+  }
+
+  /** Reads the approval of a call with the same key that was approved: the call gets the reply of that one, too. */
+  async decidedSameOf({ bound, idempotencyKey, joins }: AskedCall): Promise<ApprovalRecord | undefined> {
+    if (!joins || idempotencyKey === undefined) return undefined;
+    const earlier = await this.#deps.store.findByKey(bound.agent, idempotencyKey);
+    return earlier?.end?.state === 'approved' ? earlier : undefined;
+  }
+
+  /** Attaches a request to an approval, and waits for the reply to its call. `minter` issued the token of the request's agent. */
+  async attach(record: ApprovalRecord, call: AskedCall, minter: string | undefined): Promise<Decision> {
+    const reply = record.end && (await this.#deps.replyOf(record));
+    if (reply) return { status: 'answered', reply, of: record };
+    const refusal = this.#deps.places.refusalToAsk(call.bound, minter);
+    if (refusal) return { status: 'refused', error: refusal };
+    return await this.follow(record, call, minter, async () => {
+      await this.#deps.open.get(record.id)?.written;
+      await this.#deps.store.attach(record.id, call.bound);
+    });
+  }
+
+  /** Waits for the reply to the call of an approval, for another request. `begin` writes that it does. */
+  async follow(
+    record: ApprovalRecord,
+    { request, bound, onWait }: AskedCall,
+    minter: string | undefined,
+    begin?: () => Promise<void>,
+  ): Promise<Decision> {
+    const { places, open, replyOf, now } = this.#deps;
+    places.take(bound.agent, minter);
+    const over = new AbortController();
+    try {
+      await begin?.();
+      // No reply that comes while the journal is read may be missed.
+      const waiting = this.#replies.wait(record.id, AbortSignal.any([request.signal, over.signal]));
+      const earlier = decisionOf((await open.find(record.id)) ?? record);
+      if (earlier.status === 'refused') return earlier;
+      const known = await replyOf(record);
+      if (known) return { status: 'answered', reply: known, of: record };
+      onWait(record.id);
+      tellWaiting(request, record, now());
+      if (await this.#isOver(record)) {
+        const late = await replyOf(record);
+        return late
+          ? { status: 'answered', reply: late, of: record }
+          : { status: 'refused', error: usedApproval(record) };
+      }
+      const reply = await waiting;
+      if (reply) return { status: 'answered', reply, of: record };
+      const error = this.#isClosed ? undefined : endOfFollower(record, request.signal);
+      return error ? { status: 'refused', error } : { status: 'handed_back' };
+    } finally {
+      over.abort();
+      places.giveBack(bound.agent);
+    }
+  }
+
+  /** Resolves with whether the call of an approval has ended, so that no reply to it will come. If that can't be found out, it counts as under way. */
+  async #isOver({ id, ...record }: ApprovalRecord): Promise<boolean> {
+    if (this.#deps.open.get(id) || this.#underWay.has(id)) return false;
+    return !(await this.#deps.open.isWanted({ id, ...record }).catch(() => true));
+  }
+}
