@@ -105,6 +105,15 @@ class Stack implements AsyncDisposable {
     return this.approvals.ask(asked);
   }
 
+  /** Proposes call 0, and goes on with other approvals on the same journal, which have not heard of it. */
+  async moveToOther(): Promise<void> {
+    const other = await this.#open();
+    void this.ask(0);
+    await expect.poll(() => this.stateOf(0)).toBe('pending');
+    this.approvals.close();
+    this.approvals = other;
+  }
+
   cancel(n: number): void {
     this.#cancels.get(n)?.abort();
   }
@@ -309,4 +318,15 @@ test('of approvals that have ended the newest are kept, and one that waits stays
   const kept = ['old19', 'old18', 'old17', 'old16', 'old15', await stack.idOf(0)];
   const listed = async () => (await stack.list(undefined, 100)).map(({ record }) => record.id);
   await expect.poll(listed).toEqual(kept);
+});
+
+test('a call that was proposed at another process, of which this one has not heard, waits here for its decision', async () => {
+  await using stack = await Stack.start();
+  await stack.moveToOther();
+  const decision = stack.ask(0);
+  const waits = expect.poll(() => stack.approvals.pending().length).toBe(1);
+  expect(await Promise.race([decision, waits.then(() => 'waits')])).toBe('waits');
+  const by = { tokenId: 't1', agent: 'operator' };
+  await stack.approvals.decide((await stack.idOf(0))!, { kind: 'deny', by });
+  expect(await decision).toMatchObject({ status: 'refused', error: { code: 'approval_denied' } });
 });

@@ -140,11 +140,9 @@ export class Approvals implements Disposable {
     event: ApprovalEvent & { kind: 'approve' | 'deny' },
     standing?: StandingRecord,
   ): Promise<Decided | undefined> {
-    const known = this.#open.get(id);
-    const record = known ? undefined : await this.#deps.store.find(id);
-    // Another process may have proposed it a moment ago.
-    const open = known ?? this.#open.get(id) ?? (record && !record.end ? this.#open.add(record) : undefined);
-    if (!open) return record && { record, isDone: false };
+    const record = await this.#open.find(id);
+    if (!record || record.end) return record && { record, isDone: false };
+    const open = await this.#open.join(record);
     const decided = await this.#open.decide(open, event, standing);
     if (decided.isDone && standing) this.standing.add(standing);
     return decided;
@@ -246,11 +244,12 @@ export class Approvals implements Disposable {
   }
 
   /** Goes on with a request that came again. */
-  async #resume(record: ApprovalRecord, call: AskedCall, minter: string | undefined): Promise<Decision> {
-    if (record.requestId !== call.bound.requestId) return await this.#attached.follow(record, call, minter);
-    const open = this.#open.get(record.id);
+  async #resume(read: ApprovalRecord, call: AskedCall, minter: string | undefined): Promise<Decision> {
+    if (read.requestId !== call.bound.requestId) return await this.#attached.follow(read, call, minter);
+    const open = read.end ? undefined : await this.#open.join(read);
+    const record = open?.record ?? read;
     const reason = differenceFrom(record, call.bound);
-    if (reason === undefined && open) return await this.#wait(open, call);
+    if (reason === undefined && open && !record.end) return await this.#wait(open, call);
     if (reason === undefined) {
       if (record.isUsed && record.end?.state === 'approved')
         return { status: 'refused', error: usedApproval(record) };

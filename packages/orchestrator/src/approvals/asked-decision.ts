@@ -30,8 +30,9 @@ export type Decision =
   | { status: 'answered'; reply: McpReply; of: ApprovalRecord }
   | { status: 'handed_back' };
 
-/** Returns what the end of an approval means for its call. An approval that has not ended counts as approved. */
+/** Returns what the end of an approval means for its call. A call whose approval has not ended is handed back. */
 export function decisionOf(record: ApprovalRecord): Decision {
+  if (!record.end) return { status: 'handed_back' };
   const error = errorOfEnd(record);
   return error ? { status: 'refused', error } : { status: 'approved', record };
 }

@@ -1,9 +1,9 @@
 import type { McpReply, ToolCallError } from '@signalbox/protocol';
 import type { CallKey } from '../journal/call-key.ts';
-import { endOfFollower, usedApproval } from './approval-errors.ts';
+import { endOfFollower, errorOfEnd, usedApproval } from './approval-errors.ts';
 import { type ApprovalRecord, isSameCall } from './approval-record.ts';
 import type { ApprovalStore } from './approval-store.ts';
-import { type AskedCall, type Decision, decisionOf, tellWaiting } from './asked-decision.ts';
+import { type AskedCall, type Decision, tellWaiting } from './asked-decision.ts';
 import { AwaitedReplies } from './awaited-replies.ts';
 import type { OpenApprovals } from './open-approvals.ts';
 import type { WaitingPlaces } from './waiting-places.ts';
@@ -98,8 +98,8 @@ export class AttachedRequests {
       await begin?.();
       // No reply that comes while the journal is read may be missed.
       const waiting = this.#replies.wait(record.id, AbortSignal.any([request.signal, over.signal]));
-      const earlier = decisionOf((await open.find(record.id)) ?? record);
-      if (earlier.status === 'refused') return earlier;
+      const refusal = errorOfEnd((await open.find(record.id)) ?? record);
+      if (refusal) return { status: 'refused', error: refusal };
       const known = await replyOf(record);
       if (known) return { status: 'answered', reply: known, of: record };
       onWait(record.id);

@@ -105,6 +105,17 @@ export class OpenApprovals implements Disposable {
     return open;
   }
 
+  /** Returns the approval of a record that was read without an end. Another process may have proposed it, or ended it, a moment ago. */
+  async join(record: ApprovalRecord): Promise<OpenApproval> {
+    const known = this.#open.get(record.id);
+    if (known) return known;
+    // It is added before it is read again: of an end that comes between these two, `refresh` hears.
+    const open = this.add(record);
+    const now = await this.#deps.store.find(record.id);
+    if (now?.end) open.endedElsewhere(now);
+    return open;
+  }
+
   /** Adds those that other processes have proposed, and ends those that they have decided. `pending` is what the store holds. */
   async refresh(pending: readonly ApprovalRecord[]): Promise<void> {
     const waiting = new Set(pending.map(({ id }) => id));
