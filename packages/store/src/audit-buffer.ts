@@ -6,14 +6,14 @@ const flushAfterMs = 1000;
 const mergeForMs = 60_000;
 /** The number of waiting events at which they are written at once. */
 const maxWaiting = 256;
-/** The most events that are kept while the medium takes none. */
+/** The most events that are kept while the medium refuses them. */
 const maxKept = 4096;
 
 /** The dependencies of an {@link AuditBuffer}. */
 export interface AuditBufferDeps {
   /**
-   * Writes events, and returns or resolves when they are written; with `isUrgent`, durably. Throws or rejects if they can't be: they are
-   * given again.
+   * Writes events. It returns, or its promise resolves, when they are written; with `isUrgent`, when they are durable. Throws or rejects if
+   * they can't be written: they are passed again later.
    */
   write: (events: readonly CountedEvent[], isUrgent: boolean) => void | Promise<void>;
   /** Returns epoch milliseconds. */
@@ -23,8 +23,8 @@ export interface AuditBufferDeps {
 }
 
 /**
- * The events of an audit log on their way to the medium. A change is written at once, others within a second, and repeats of a merged event
- * within a minute. Events that the medium does not take are kept for a while, and counted if they are given up.
+ * Holds the events of an audit log until the medium has them. A change is written at once, other events within a second, and repeats of a
+ * merged event within a minute. Events that the medium refuses are kept for a while; those that are given up are counted.
  */
 export class AuditBuffer {
   readonly #deps: AuditBufferDeps;
@@ -32,9 +32,9 @@ export class AuditBuffer {
   #waiting: CountedEvent[] = [];
   /** True from a failed write until the next one that succeeds. Until then only the timer tries again. */
   #isFailing = false;
-  /** The number of events that were given up because the medium took none. */
+  /** The number of events that were given up because the medium refused them. */
   #lost = 0;
-  /** The last write that takes its time. */
+  /** The last write that has not ended yet. */
   #writing: Promise<void> | undefined;
   #flushTimer: NodeJS.Timeout | undefined;
   #mergeTimer: NodeJS.Timeout | undefined;
@@ -52,14 +52,17 @@ export class AuditBuffer {
       this.#flushTimer ??= setTimeout(() => this.#tryWrite(false), flushAfterMs).unref();
   }
 
-  /** Returns those of some events that are to be written now. The others are counted. */
+  /** Returns the events that are to be written now, and counts the others. */
   merge(events: readonly AuditEvent[]): CountedEvent[] {
     const due = events.flatMap((event) => (event.merged ? this.#merged.add(event) : [event]));
     if (!this.#merged.isEmpty) this.#mergeTimer ??= setTimeout(() => this.#endMerging(), mergeForMs).unref();
     return due;
   }
 
-  /** Resolves when all changes so far are written, or are kept because the medium does not take them. `undefined` if they are. */
+  /**
+   * Resolves when all changes so far are written, or are kept because the medium refuses them. It is `undefined` if nothing has to be
+   * waited for.
+   */
   get writing(): Promise<void> | undefined {
     return this.#writing;
   }
@@ -70,11 +73,11 @@ export class AuditBuffer {
     this.#mergeTimer = undefined;
     this.#waiting.push(...this.#merged.takeAll());
     const written = this.#write(false);
-    // A write that runs has what was recorded before.
+    // A running write includes the events that were recorded before it.
     return written ?? this.#writing;
   }
 
-  /** Ends the timers. */
+  /** Stops the timers. */
   close(): void {
     clearTimeout(this.#mergeTimer);
     clearTimeout(this.#flushTimer);

@@ -7,14 +7,14 @@ export const firstHash = '0'.repeat(64);
 const maxDetail = 500;
 const maxName = 256;
 
-/** An event as it is written: how often it happened, and when first. */
+/** An event as it is written, with the number of times that it happened and the first time. */
 export interface CountedEvent extends AuditEvent {
   firstAt?: number;
 }
 
 /**
- * Makes the row of an event, behind the row with the hash `previous`. `recordedAt` never runs backward: rows are found by it, and so it is
- * part of what is hashed.
+ * Makes the row of an event, which follows the row with the hash `previous`. `recordedAt` never decreases, since rows are searched by it;
+ * therefore it is part of the hashed text.
  */
 export function auditRow(
   event: CountedEvent,
@@ -46,8 +46,8 @@ function hashOf(entry: string): string {
 }
 
 /**
- * Checks the rows of one chain, page by page. It finds rows that were changed, taken out or put in by hand. Somebody who can write the
- * file and makes the whole chain anew is found only by a hash that was noted elsewhere before.
+ * Checks the rows of one chain, page by page. It finds rows that were changed, removed or inserted by hand. If somebody who can write the
+ * file makes the whole chain anew, only a hash that was noted elsewhere before shows that.
  */
 export class AuditChainCheck {
   #after = 0;
@@ -58,7 +58,7 @@ export class AuditChainCheck {
     return this.#after;
   }
 
-  /** Checks the next page. Returns what is wrong with its first broken row, if there is one. `isLast` is true if no rows follow. */
+  /** Checks the next page. Returns the problem of its first broken row, if there is one. `isLast` is true if no rows follow. */
   check(rows: readonly AuditRow[], chain: AuditChain, isLast: boolean): string | undefined {
     const { kind, dropped } = chain;
     if (auditKinds[kind].kept && dropped.number > 0)

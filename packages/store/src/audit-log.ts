@@ -1,12 +1,12 @@
 const MiB = 1024 * 1024;
 
 /**
- * The kinds of audit events. Each has a chain of its own and a budget in bytes: of a kind that uses it up, the oldest rows are dropped,
- * so that a flood of one kind pushes out no other. A kind that is `kept` never loses a row. It is full at its budget, which callers
- * ask for before they let somebody else than an operator add to it.
+ * The kinds of audit events. Each has a chain of its own and a budget in bytes. If a kind exceeds its budget, its oldest rows are dropped,
+ * so that a flood of one kind removes no rows of another. A kind that is `kept` never loses a row. It is full when it has reached its
+ * budget: callers check that before they let anybody but an operator add to it.
  */
 export const auditKinds = {
-  /** Tokens, roles, policies, servers, configuration: what somebody changed. */
+  /** Changes of tokens, roles, policies, servers and the configuration. */
   change: { maxBytes: 1024 * MiB, kept: true },
   /** Tool calls that ran. */
   call: { maxBytes: 256 * MiB, kept: false },
@@ -27,15 +27,15 @@ export interface AuditEvent {
   kind: AuditKind;
   at: number;
   code: string;
-  /** Absent where no token was recognised. */
+  /** Absent if no token was recognised. */
   tokenId?: string;
   agent?: string;
   role?: string;
-  /** The name of the tool, the inbox or the field that it is about. Merged events are counted by it. */
+  /** The name of the tool, the inbox or the field that the event is about. Merged events are counted by it. */
   name?: string;
-  /** One line. */
+  /** A text of one line. */
   detail: string;
-  /** True for events that may come in floods: those of one token, agent, code and name are counted together for a minute. */
+  /** True for events that may come in floods: events of one token, agent, code and name are counted together for a minute. */
   merged?: boolean;
   /** The number of times that it happened, if its reporter has counted them. */
   count?: number;
@@ -52,17 +52,20 @@ export interface AuditRow {
   hash: string;
 }
 
-/** The ends of the chain of one kind. */
+/** The two ends of the chain of one kind. */
 export interface AuditChain {
   kind: AuditKind;
-  /** The number and the hash of the last row that was dropped to keep within the budget, or 0 and the hash before every first row. */
+  /**
+   * The number and the hash of the last row that was dropped to keep within the budget. If none was, the number is 0, and the hash is the
+   * one before every first row.
+   */
   dropped: { number: number; hash: string };
   last: { number: number; hash: string };
   rows: number;
   bytes: number;
 }
 
-/** Selects rows that were recorded at or after `since`, behind the number of a row that was read before. */
+/** Selects rows that were recorded at or after `since`, and that follow the row with a given number. */
 export interface AuditQuery {
   since: number;
   kinds: readonly AuditKind[];
@@ -70,18 +73,18 @@ export interface AuditQuery {
   limit: number;
 }
 
-/** A log of who did what. Each row is chained to the one before it of the same kind. */
+/** A log of the things that agents and operators did. Each row is chained to the row of the same kind before it. */
 export interface AuditLog extends AsyncDisposable {
   /**
-   * Records an event. A `change` is written at once, see {@link changesWritten}; others are within a second, and repeats of a merged event
-   * within a minute. Never throws: what can't be written is kept for a while, and counted if it is given up.
+   * Records an event. A `change` is written at once (see {@link changesWritten}), other events within a second, and repeats of a merged
+   * event within a minute. Never throws: an event that can't be written is kept for a while, and counted if it is given up.
    */
   record(event: AuditEvent): void;
-  /** Resolves when all changes that were recorded so far are on disk, if the disk takes them. `undefined` if they are already. */
+  /** Resolves when all changes that were recorded so far are on disk, if the disk accepts them. Returns `undefined` if they already are. */
   changesWritten(): Promise<void> | undefined;
   /**
-   * Records what another process reports, all of it or nothing. It is written when this resolves. Resolves with false if the last batch from
-   * there had the same id: its sender did not learn that it was recorded. Rejects with a `StoreError`.
+   * Records the events that another process reports: all of them, or none. They are written when this resolves. Resolves with false if the
+   * last batch from that process had the same id: it did not learn that the batch was recorded. Rejects with a `StoreError`.
    */
   recordBatch(batch: { from: string; id: string }, events: readonly AuditEvent[]): Promise<boolean>;
   /**
@@ -89,8 +92,8 @@ export interface AuditLog extends AsyncDisposable {
    * `StoreError`.
    */
   read(query: AuditQuery): Promise<AuditRow[]>;
-  /** Reads rows of a chain behind a number, in their order, and its ends at that moment. Rejects with a `StoreError`. */
+  /** Reads rows of a chain after a number, in their order, and the ends of the chain at that moment. Rejects with a `StoreError`. */
   readChain(kind: AuditKind, after: number, limit: number): Promise<{ rows: AuditRow[]; chain: AuditChain }>;
-  /** Returns which part of its budget a kind has used: 1 and more is all of it. */
+  /** Returns the used part of a kind's budget; the kind is full at 1 or more. */
   usedPart(kind: AuditKind): number;
 }

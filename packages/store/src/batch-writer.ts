@@ -15,19 +15,22 @@ import type { NewMessage, Outcome, Release, StoredMetadata } from './message.ts'
 import type { FoundRequest } from './open-requests.ts';
 import type { ScheduledPlace, Taken } from './scheduled-rules.ts';
 
-/** Roughly what a message takes in the file besides its body. */
+/** The approximate size of a message in the file besides its body. */
 const messageOverheadBytes = 512;
-/** So many bytes may be stored before the size of the database is read again. Larger than the largest message, which would find no room else. */
+/**
+ * After this many stored bytes the size of the database is read again. It is larger than the largest message, which would otherwise find no
+ * room.
+ */
 const trustedBytes = 64 * 1024 * 1024;
 
 /** An inbox with the count of its pending messages. */
 export interface CountedInbox extends Amount {
   readonly name: string;
-  /** The agent whose inbox it is. */
+  /** The agent to which the inbox belongs. */
   readonly agent: string;
 }
 
-/** The messages of a store, pending and settled, as far as a batch is about them. */
+/** The operations on a store's messages, pending and settled, that a batch needs. */
 export interface BatchMessages<Inbox extends CountedInbox> {
   readonly reader: {
     get(inbox: string, seq: number): LoggedMessage | undefined;
@@ -53,24 +56,27 @@ export interface BatchMessages<Inbox extends CountedInbox> {
   setAnswered(key: RequestKey, request: FoundRequest): void;
   /** Marks a message as cancelled, if several brokers share the store. */
   setCancelled?(inbox: string, seq: number): void;
-  /** Tells whether a broker can have handed out a message, if several share the store. `isKnown`: this one, if it holds it, has not. */
+  /**
+   * Tells whether a broker can have handed out a message, if several brokers share the store. `isKnown` is true if this broker
+   * holds the inbox and has not handed the message out.
+   */
   mayBeHandedOut?(inbox: string, seq: number, isKnown: boolean): boolean;
-  /** Gives back room that messages take which were settled. */
+  /** Frees the room that settled messages take. */
   compactAll(): void;
   /** Ends the batch. */
   save(): void;
 }
 
-/** The dead letters of a store. */
+/** The operations on a store's dead letters that a batch needs. */
 export interface BatchDeadLetters {
   add(message: LoggedMessage, reason: string | null, deadAt: number): void;
   find(seq: number): (DeadLetter & { body?: string | undefined }) | undefined;
   drop(seq: number): { isCounted: boolean } | undefined;
 }
 
-/** The scheduled messages of a store. */
+/** The operations on a store's scheduled messages that a batch needs. */
 export interface BatchScheduled {
-  /** The number of all scheduled messages, or 0 if none of them concerns the batch. */
+  /** The number of all scheduled messages. It may be 0 if none of them concerns the batch. */
   readonly count: number;
   amount(inbox: string): Readonly<Amount>;
   add(number: number, message: NewMessage, size: number, isCounted: boolean): void;
@@ -90,17 +96,17 @@ export interface BatchWriterDeps<Inbox extends CountedInbox> {
   messages: BatchMessages<Inbox>;
   dead: BatchDeadLetters;
   scheduled: BatchScheduled;
-  /** The caller reserves as many numbers as a change may need, before its transaction. */
+  /** Gives out sequence numbers. Before its transaction the caller reserves as many numbers as a change may need. */
   sequence: { next(): number };
   usage: BatchUsage;
   caps: StoreCaps;
   isPrivileged: (agent: string) => boolean;
-  /** The bytes of everything that is stored, but for the transaction that is under way. */
+  /** Returns the bytes of everything that is stored, without the current transaction. */
   usedBytes: () => number;
 }
 
 /**
- * Applies batches by the rules of the store: which messages are stored and which are refused, what settling and retrying means.
+ * Applies batches by the rules of the store: which messages are stored, which are refused, and what settling and retrying mean.
  * Transactions are the caller's.
  */
 export class BatchWriter<Inbox extends CountedInbox> {
@@ -114,11 +120,11 @@ export class BatchWriter<Inbox extends CountedInbox> {
   readonly #ordinaryCaps: ReceivingCaps;
   readonly #isPrivileged: (agent: string) => boolean;
   readonly #usedBytes: () => number;
-  /** Bytes that surely fit under the cap on all that is stored, without its reserve; at most {@link trustedBytes}. */
+  /** The bytes that certainly fit under the cap on everything that is stored, without its reserve; at most {@link trustedBytes}. */
   #room = 0;
   /** The same with the reserve. */
   #roomWithReserve = 0;
-  /** Bytes of the messages of this transaction, which the size of the database does not tell yet. */
+  /** The bytes of this transaction's messages, which the size of the database does not include yet. */
   #unsaved = 0;
 
   constructor({
@@ -142,7 +148,7 @@ export class BatchWriter<Inbox extends CountedInbox> {
     this.#usedBytes = usedBytes;
   }
 
-  /** Applies a batch and answers for each of its messages, in order. */
+  /** Applies a batch. Returns one answer for each of its messages, in their order. */
   apply({ takings = [], messages, attempts, settlements, cancelled = [] }: Batch, now: number): Appended[] {
     for (const { inbox, seq, agent } of takings) this.#messages.setTaken(inbox, seq, agent);
     const appended = this.#appendAll(messages, now);
@@ -153,7 +159,7 @@ export class BatchWriter<Inbox extends CountedInbox> {
     return appended;
   }
 
-  /** Settles a message, and stores the notice to its sender if that takes effect. */
+  /** Settles a message. If that takes effect, stores the notice to its sender. */
   #settleWhole(settlement: Settlement, now: number): void {
     const { inbox, seq, outcome, reason = null, notice, ifNotHandedOut, orMark } = settlement;
     const isWanted = notice && !this.#messages.reader.get(inbox, seq)?.answered;
@@ -165,15 +171,18 @@ export class BatchWriter<Inbox extends CountedInbox> {
     if (!isSettled && orMark) this.#messages.setCancelled?.(inbox, seq);
   }
 
-  /** Puts a dead letter into its inbox again. Its id may be settled, since that was the same message, but not pending. */
+  /**
+   * Puts a dead letter into its inbox again. Its id may belong to a settled message, since that was the same message, but not to a pending
+   * one.
+   */
   retry(seq: number, now: number): Retried {
     const retried = this.#retry(seq, now);
-    // Also if it was refused: looking for room may have compacted the memtable.
+    // This is needed even if the retry was refused: the search for room may have compacted the memtable.
     this.#save();
     return retried;
   }
 
-  /** Ends scheduled messages, as settled ones that were cancelled. Returns those that could be read. */
+  /** Ends scheduled messages: they become settled messages that were cancelled. Returns those that could be read. */
   cancelScheduled(places: readonly ScheduledPlace[], now: number): StoredMetadata[] {
     const cancelled: StoredMetadata[] = [];
     for (const place of places) {
@@ -190,7 +199,7 @@ export class BatchWriter<Inbox extends CountedInbox> {
     return cancelled;
   }
 
-  /** Forgets what it knew of the room that is left, after a rollback. */
+  /** Forgets the room that was left, after a rollback. */
   reset(): void {
     this.#room = 0;
     this.#roomWithReserve = 0;
@@ -240,7 +249,7 @@ export class BatchWriter<Inbox extends CountedInbox> {
       if (isHere(appended)) this.#settleWith(message, now);
       return appended;
     }
-    // A repeat is recognised in a full inbox too: its sender only missed the receipt.
+    // A repeat is recognised in a full inbox, too: its sender only missed the receipt.
     if (message.release !== undefined) return this.#release(message, message.release, inbox);
     const repeat = this.#repeatOf(inbox, message);
     const appended: Appended = repeat ? { result: repeat } : this.#appendNew(message, inbox);
@@ -260,7 +269,7 @@ export class BatchWriter<Inbox extends CountedInbox> {
     return this.#messages.reader.repeatOf(inbox, message) ?? this.#scheduled.repeatOf(inbox.name, message);
   }
 
-  /** Appends a copy for each of many agents, and notes in the group's inbox what became of them, as a message that is settled. */
+  /** Appends a copy for each of many agents. In the group's inbox it stores a settled message with the outcome of each copy. */
   #appendToAll(
     message: NewMessage,
     { agents, partial }: NonNullable<NewMessage['copies']>,
@@ -313,7 +322,7 @@ export class BatchWriter<Inbox extends CountedInbox> {
       : { result: 'scheduled', sent };
   }
 
-  /** Appends the final reply to a request, if that is open. The request is marked as answered in the same transaction. */
+  /** Appends the final reply to a request, if the request is open. The request is marked as answered in the same transaction. */
   #appendReply(message: NewMessage, now: number): Appended {
     const inbox = this.#messages.inbox(message.inbox);
     const repeat = this.#messages.reader.repeatOf(inbox, message);
@@ -360,7 +369,10 @@ export class BatchWriter<Inbox extends CountedInbox> {
     return message.scheduledAt === undefined ? { result: 'stored', seq } : { result: 'scheduled' };
   }
 
-  /** The reason why a message can't be added, if any. `more` counts further messages of the same size that its sender has added. */
+  /**
+   * Returns the reason why a message can't be added, if there is one. `more` counts further messages of the same size that its sender has
+   * added.
+   */
   #refusalOf(message: NewMessage, size: number, inbox: Inbox, more: number): Refused | undefined {
     const excess = this.#excess(message, size, inbox, more);
     if (excess) return { result: 'quota_exceeded', ...excess };
@@ -368,7 +380,7 @@ export class BatchWriter<Inbox extends CountedInbox> {
     return refusal && { result: refusal };
   }
 
-  /** The cap of its sender or its recipient that a message exceeds, if any. */
+  /** Returns the cap of its sender or its recipient that a message exceeds, if there is one. */
   #excess({ quota, sender }: NewMessage, size: number, { agent }: Inbox, more: number): Excess | undefined {
     const usage = this.#usage;
     const own = quota && usage.sentTo(sender, agent);
@@ -385,7 +397,7 @@ export class BatchWriter<Inbox extends CountedInbox> {
     return receivingExcess('privilegedRecipient', privilegedRecipient, received, own, size);
   }
 
-  /** Puts a message into its inbox, or with those that wait for their time. */
+  /** Puts a message into its inbox, or among the scheduled messages. */
   #put(message: NewMessage, size: number, inbox: Inbox, isCounted: boolean): number {
     if (message.scheduledAt === undefined) return this.#add(message, size, inbox, isCounted);
     const number = this.#sequence.next();
@@ -424,7 +436,7 @@ export class BatchWriter<Inbox extends CountedInbox> {
     if (bytes <= this.#roomFor(mayUseReserve)) return true;
     this.#measureRoom();
     if (bytes <= this.#roomFor(mayUseReserve)) return true;
-    // The bodies of messages that were settled lately are still in the commit log.
+    // The commit log still holds the bodies of messages that were settled lately.
     this.#messages.compactAll();
     this.#measureRoom();
     return bytes <= this.#roomFor(mayUseReserve);
@@ -441,7 +453,7 @@ export class BatchWriter<Inbox extends CountedInbox> {
     this.#roomWithReserve = Math.min(bytes - used, trustedBytes);
   }
 
-  /** False if the message was not pending. */
+  /** Settles a message. Returns false if it was not pending. */
   #settle(inbox: string, seq: number, now: number, outcome: Outcome, reason: string | null): boolean {
     if (outcome === 'dead') {
       const message = this.#messages.reader.get(inbox, seq);
@@ -450,7 +462,10 @@ export class BatchWriter<Inbox extends CountedInbox> {
     return this.#messages.settle(inbox, seq, now, outcome, reason);
   }
 
-  /** Stores a notice. Notices are small and no more than the settled messages, so the cap on all that is stored does not count. */
+  /**
+   * Stores a notice. Notices are small, and there are at most as many as settled messages, so the cap on everything that is stored does not
+   * apply.
+   */
   #notify(notice: NewMessage): void {
     const inbox = this.#messages.inbox(notice.inbox);
     const size = sizeOf(notice);
@@ -459,7 +474,7 @@ export class BatchWriter<Inbox extends CountedInbox> {
   }
 }
 
-/** A refusal for lack of room of one kind or another. */
+/** A refusal because of any lack of room. */
 type Refused = Extract<Appended, { result: 'quota_exceeded' | 'inbox_full' | 'storage_full' }>;
 
 function withMore(
@@ -481,7 +496,7 @@ function requestKeyOf(reply: NewMessage): RequestKey {
   return { requester: answers, id: correlationId, ...replier };
 }
 
-/** Whether the message, or one with its id, is in the store now. */
+/** Tells whether the store has the message, or one with its id, now. */
 function isHere({ result }: Appended): boolean {
   return result === 'stored' || result === 'duplicate' || result === 'id_conflict';
 }

@@ -1,11 +1,11 @@
 import type { ExpiryTime } from './expiry-time.ts';
 
-/** The time has leapt if it gains more than this on the monotonic clock between two steps of housekeeping. */
+/** The wall clock has leapt if it gains more than this on the monotonic clock between two steps of housekeeping. */
 const leapMs = 60_000;
 
 /**
- * The time by which a store forgets. A leap makes what was settled a moment ago look old, so that nothing is forgotten for the dedupe
- * window after one, and after the start: for so long senders may repeat what they sent.
+ * The clock by which a store forgets messages. After a leap, messages that were settled a moment ago look old. Therefore nothing is
+ * forgotten for one dedupe window after a leap and after the start: senders may repeat their messages for that long.
  */
 export class BelievedTime {
   readonly #dedupeWindowMs: number;
@@ -24,7 +24,7 @@ export class BelievedTime {
     this.#forgetsAfter = monotonic() + dedupeWindowMs;
   }
 
-  /** Notes the time of a step of housekeeping. Returns whether settled messages may be forgotten in it. */
+  /** Notes the time of a step of housekeeping. Returns true if this step may forget settled messages. */
   note({ earliest }: ExpiryTime): boolean {
     const now = this.#monotonic();
     const last = this.#noted;
@@ -34,7 +34,7 @@ export class BelievedTime {
     return now >= this.#forgetsAfter;
   }
 
-  /** Returns the wall clock's time, but not ahead of what the broker last said the time is. */
+  /** Returns the wall clock's time, but not later than the last time of the broker, plus the time that has passed since. */
   now(): number {
     const now = this.#now();
     const last = this.#noted;

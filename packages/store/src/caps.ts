@@ -4,7 +4,7 @@ export interface Amount {
   bytes: number;
 }
 
-/** What one sender may have stored: in all inboxes together, and for one recipient agent with all its sub-inboxes. */
+/** The caps on the stored messages of one sender: in all inboxes together, and for one recipient agent with all its sub-inboxes. */
 export interface SenderCaps {
   /** Pending messages and dead letters. */
   readonly sender: Readonly<Amount>;
@@ -13,15 +13,15 @@ export interface SenderCaps {
 }
 
 /**
- * Hard caps, checked in the storing commit; a cap that is not given does not bound anything. Of each, `store.reservePercent` is kept
- * for messages without a quota.
+ * Hard caps, which the storing commit checks. A cap that is not given does not apply. Of each cap, `store.reservePercent` is kept for
+ * messages without a quota.
  */
 export interface StoreCaps {
   /** Pending messages of one inbox. */
   readonly inbox: Readonly<Amount>;
   /** Pending messages and dead letters of one recipient agent with all its sub-inboxes. */
   readonly recipient: Readonly<Amount>;
-  /** The same for an agent that `isPrivileged` knows, which is asked only about a message that exceeds `recipient`. */
+  /** The same for an agent for which `isPrivileged` returns true. It is called only for a message that exceeds `recipient`. */
   readonly privilegedRecipient: Readonly<Amount>;
   /** `bytes` bounds `InboxStore.usage`, which may be estimated between two measurements. */
   readonly store: { readonly bytes: number; readonly reservePercent: number };
@@ -33,15 +33,15 @@ export type GivenCaps = { readonly [Group in keyof StoreCaps]?: Partial<StoreCap
 /** The caps of inboxes and recipients for one kind of message: with the reserve, or without it. */
 export type ReceivingCaps = Pick<StoreCaps, 'inbox' | 'recipient' | 'privilegedRecipient'>;
 
-/** The cap that a message would exceed, by the group and the name of it in {@link SenderCaps} or {@link StoreCaps}. */
+/** The cap that a message would exceed, by its group and its name in {@link SenderCaps} or {@link StoreCaps}. */
 export interface Excess {
   of: 'sender' | 'senderToRecipient' | 'recipient' | 'privilegedRecipient';
   unit: keyof Amount;
-  /** True if there is room for the message, and the room is kept for senders who hold less of it. */
+  /** True if there is room for the message, but the room is kept for senders who use less of it. */
   isKept?: boolean;
 }
 
-/** Adds to given caps those that bound nothing. */
+/** Completes given caps: the other caps have no bound. */
 export function capsOf({ inbox, recipient, privilegedRecipient, store }: GivenCaps = {}): StoreCaps {
   const none = Number.POSITIVE_INFINITY;
   return {
@@ -54,11 +54,11 @@ export function capsOf({ inbox, recipient, privilegedRecipient, store }: GivenCa
 
 /** Returns the part of a cap that messages with a quota may use. A cap of a few messages has no reserve. */
 export function withoutReserve(cap: number, reservePercent: number): number {
-  // A part of infinity would leave nothing.
+  // A percentage of infinity would leave nothing.
   return Number.isFinite(cap) ? cap - Math.floor((cap * reservePercent) / 100) : cap;
 }
 
-/** Returns the caps that hold for messages with a quota. */
+/** Returns the caps that apply to messages with a quota. */
 export function ordinaryCaps({ inbox, recipient, privilegedRecipient, store }: StoreCaps): ReceivingCaps {
   const part = ({ messages, bytes }: Amount): Amount => ({
     messages: withoutReserve(messages, store.reservePercent),
@@ -73,7 +73,7 @@ export function ordinaryCaps({ inbox, recipient, privilegedRecipient, store }: S
 
 const nothing: Readonly<Amount> = { messages: 0, bytes: 0 };
 
-/** Tells in which unit a message of `size` bytes does not fit into a cap. `undefined`: it fits. */
+/** Returns the unit in which a message of `size` bytes does not fit into a cap, or `undefined` if it fits. */
 export function unitExceeded(
   stored: Readonly<Amount> | undefined,
   size: number,
@@ -85,9 +85,9 @@ export function unitExceeded(
 }
 
 /**
- * Returns the cap `of` a recipient that a message of `size` bytes would exceed, if any. `received` is all that counts against the cap, and
- * `own` is what the sender has of it; without `own`, the message does not count against its sender. A sender that has something there may
- * hold at most as much as it leaves to all others. So `n` senders that take what they get leave one part of `n + 1`, and another sender
+ * Returns the cap `of` a recipient that a message of `size` bytes would exceed, if there is one. `received` is everything that counts
+ * against the cap, and `own` is the sender's part of it; without `own`, the message does not count against its sender. A sender that has
+ * messages there may hold at most as much as it leaves to all others. So `n` greedy senders leave one part of `n + 1`, and another sender
  * finds room.
  */
 export function receivingExcess(

@@ -2,25 +2,25 @@ import type { InboxStore } from './inbox-store.ts';
 import type { StoredMessage, StoredMetadata } from './message.ts';
 import type { PresencePort } from './presence-port.ts';
 
-/** A message that is told to the holder of an inbox and never stored. */
+/** A message that goes to the holder of an inbox and is never stored. */
 export interface LiveMessage {
-  /** JSON of the broker that sent it. */
+  /** The header as JSON, as the sending broker wrote it. */
   header: string;
   body: string | undefined;
 }
 
 /**
- * How the messages of a shared inbox are handed out that have the same key. `in_order`: the key is the one that the sender gave, and one message
- * of it is handed out at a time, in their order; messages without a key are free. `by_member`: the key is the agent that sent the message, and
- * all its messages go to one member as long as that lives, also several at a time.
+ * How messages of a shared inbox with the same key are handed out. `in_order`: the sender chose the key. One message of a key is handed out
+ * at a time, in their order; messages without a key are free. `by_member`: the key is the agent that sent the message. All messages of a
+ * key go to one member while it lives, also several at a time.
  */
 export type KeyMode = 'in_order' | 'by_member';
 
-/** Asks for messages of a shared inbox. */
+/** A request for messages of a shared inbox. */
 export interface ClaimRequest {
-  /** Only messages after this number are looked at. */
+  /** Only messages after this number are considered. */
   after: number;
-  /** The most messages, and bytes of their bodies; a message that is larger comes alone. */
+  /** The most messages, and the most bytes of their bodies; a larger message comes alone. */
   limit: number;
   maxBytes: number;
   keys: KeyMode;
@@ -29,25 +29,23 @@ export interface ClaimRequest {
 /** Messages of a shared inbox that this broker hands out, in order. */
 export interface Claimed {
   messages: StoredMessage[];
-  /** No other message up to this number is to be handed out by this broker before it is told so. */
+  /** No other message up to this number may be handed out by this broker until `freed` says so. */
   upTo: number;
-  /** True if there were no more of them. */
+  /** True if there were no more messages. */
   isAll: boolean;
 }
 
-/** The events of other brokers on which a broker has to act. */
+/** Called with the events of other brokers on which a broker must act. */
 export interface ClusterListener {
-  /** There may be messages in an inbox of this broker that it was not told of. */
+  /** An inbox of this broker may have messages of which the broker was not told. */
   wake(inbox: string): void;
-  /** Messages of a shared inbox may be claimed that could not be before: these ones, or `any`. */
+  /** Messages of a shared inbox may be claimed that could not be claimed before: the listed ones, or `any`. */
   freed(inbox: string, seqs: readonly number[] | 'any'): void;
   /** Another broker has taken an inbox. */
   lost(inbox: string): void;
-  /**
-   * These requests, which this broker holds or has claimed, were cancelled. It is told again until they are settled.
-   */
+  /** These requests, which this broker holds or has claimed, were cancelled. The call is repeated until they are settled. */
   cancelled(requests: readonly StoredMetadata[]): void;
-  /** Another broker tells the holder of an inbox something. */
+  /** Another broker sends a message to the holder of an inbox. */
   told(inbox: string, message: LiveMessage): void;
 }
 
@@ -62,43 +60,45 @@ export interface ClusterListener {
  * message that another living broker holds or has claimed, as if the message were settled already.
  */
 export interface ClusterPort {
-  /** True if there never is another broker. Nothing has happened then that this one was not told of. */
+  /** True if there is never another broker. Then nothing happens of which this broker is not told. */
   readonly isAlone: boolean;
-  /** True if this broker does what one of them has to do for all. It changes when another one has died. */
+  /** True if this broker does the work that one broker does for all. It changes when another broker has died. */
   readonly keepsHouse: boolean;
-  /** True if this broker has not heard of the store for so long that others may have taken its inboxes. */
+  /** True if this broker could not reach the store for so long that others may have taken its inboxes. */
   readonly isCutOff: boolean;
-  /** Tells the living brokers, and who is connected to them. */
+  /** Knows the living brokers, and their callers. */
   readonly presence: PresencePort;
-  /** Has `listener` called from now on. */
+  /** Calls `listener` from now on. */
   listen(listener: ClusterListener): void;
   /**
-   * Takes an inbox for this broker, also from another one. When it resolves, the messages of the inbox can be read with {@link read}, and all
-   * that was settled before is settled. It resolves with the highest number of a message that may have been handed out before. Rejects as the
-   * store does.
+   * Takes an inbox for this broker, even if another broker holds it. When it resolves, {@link read} reads the messages of the inbox, and
+   * every earlier settlement has taken effect. Resolves with the highest number of a message that may have been handed out before. Rejects
+   * as the store does.
    */
   take(inbox: string): Promise<number>;
-  /** Shares an inbox with the other brokers that do. One that held it for itself has lost it. Rejects as the store does. */
+  /** Shares an inbox with the other brokers that share it. A broker that held the inbox alone loses it. Rejects as the store does. */
   join(inbox: string): Promise<void>;
-  /** Tells which of some inboxes other living brokers hold. */
+  /** Returns those of some inboxes that other living brokers hold. */
   heldElsewhere(inboxes: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Gives an inbox back that this broker holds or shares, with what it has claimed, after all that was asked before. */
+  /** Gives back an inbox that this broker holds or shares, and its claims there, after all earlier requests. */
   giveBack(inbox: string): void;
   /**
-   * Tells something to the broker that holds an inbox, if that is another one; it may be lost on the way. Of those that share one, it is told to
-   * the one with the member that has the messages of `sender`, or else to any. Resolves with false if no other broker
-   * holds the inbox, and returns false if there is no other broker.
+   * Sends a message to the broker that holds an inbox, if that is another broker; the message may be lost on the way. If several brokers
+   * share the inbox, the message goes to the one whose member has the messages of `sender`, or else to any. Resolves with false if no other
+   * broker holds the inbox, and returns false if there is no other broker.
    */
   tell(inbox: string, message: LiveMessage, sender: string): Promise<boolean> | false;
-  /** Reads messages to be handed out, as `InboxStore.read` does. Resolves with none if this broker does not hold the inbox any more. */
+  /** Reads messages to be handed out, as `InboxStore.read` does. Resolves with none if this broker no longer holds the inbox. */
   read: InboxStore['read'];
-  /** Claims messages of a shared inbox that no other broker has claimed, and whose keys are free. Resolves with none if it is lost. */
+  /**
+   * Claims messages of a shared inbox that no other broker has claimed and whose keys are free. Resolves with none if the inbox is lost.
+   */
   claim(inbox: string, request: ClaimRequest): Promise<Claimed>;
   /** Claims one message, which this broker may have claimed already. Resolves with `undefined` if it can't be claimed. */
   claimAgain(inbox: string, seq: number, keys: KeyMode): Promise<StoredMessage | undefined>;
   /**
-   * Gives claimed messages back, so that other brokers may claim them. They are told if the messages are `offered`. `wasHandedOut` tells whether
-   * a member had them, and `keys` are senders that no member has.
+   * Gives claimed messages back, so that other brokers may claim them. Those brokers are told if the messages are `offered`. `wasHandedOut`
+   * says whether a member had them, and `keys` are senders whose messages no member has.
    */
   unclaim(
     inbox: string,

@@ -22,7 +22,7 @@ export {
 export type { OpenStore, StoreUnderTest } from './conformance/store-under-test.ts';
 export { type TokenStoreUnderTest, tokenStoreConformance } from './conformance/token-store-tests.ts';
 
-/** What every `InboxStore` must do, as Vitest tests. Each test opens a store of its own. */
+/** Defines Vitest tests of the rules that every `InboxStore` must follow. Each test opens a store of its own. */
 export function inboxStoreConformance(name: string, open: OpenStore): void {
   describe(`${name} is an InboxStore:`, () => {
     describe('order', () => orderTests(open));

@@ -1,7 +1,7 @@
 /**
- * Damage that a store found and goes on with. `what` names the part: `log` and `segment` hold messages, `message` is one that has
- * lost its body, `audit` is the whole audit log, and the others are rows of that name: `count` of what is
- * pending of a sender, `request` of a request that can be answered, `journal` of the journal behind an inbox.
+ * Damage with which a store goes on. `what` names the part: `log` and `segment` hold messages, `message` is one message that has lost its
+ * body, and `audit` is the whole audit log. The others are rows: `count` counts a sender's pending messages, `request` is a request that
+ * can be answered, and `journal` is the journal behind an inbox.
  */
 export interface Damage {
   what:
@@ -16,6 +16,6 @@ export interface Damage {
     | 'count'
     | 'request'
     | 'journal';
-  /** The damage in words, with what is lost. */
+  /** A description of the damage, and of the loss. */
   detail: string;
 }

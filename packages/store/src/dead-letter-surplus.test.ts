@@ -3,7 +3,7 @@ import { type CountedLetter, surplusOf } from './dead-letter-surplus.ts';
 
 const bounds = { maxCount: 10, maxBytes: 1000, maxCountPerAgent: 6, maxBytesPerAgent: 600 };
 
-/** Letters of one byte, the oldest first: `ann>bob` is one of ann to bob. */
+/** Makes letters of one byte, the oldest first: `ann>bob` is one of ann to bob. */
 function letters(...names: string[]): CountedLetter[] {
   return names.map((name, seq) => {
     const [sender = '', recipient = ''] = name.split('>');

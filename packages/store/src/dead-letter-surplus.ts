@@ -1,7 +1,7 @@
 import type { Amount } from './caps.ts';
 import { ageOf, type ExpiryTime } from './expiry-time.ts';
 
-/** How many dead letters are kept, and how many bytes of bodies: of all, and of each sender and each recipient agent. */
+/** The number of dead letters and bytes of bodies that are kept: of all, and of each sender and each recipient agent. */
 export interface DeadLetterBounds {
   maxCount: number;
   maxBytes: number;
@@ -9,7 +9,7 @@ export interface DeadLetterBounds {
   maxBytesPerAgent: number;
 }
 
-/** The same, and the age at which a dead letter is dropped. */
+/** The same bounds, and the age at which a dead letter is dropped. */
 export interface DeadLetterLimits extends DeadLetterBounds {
   maxAgeMs: number;
 }
@@ -26,19 +26,19 @@ export const defaultDeadLetterLimits: DeadLetterLimits = {
 
 /** The most dead letters that one step drops. */
 export const dropsPerStep = 500;
-/** The time between two checks while no dead letter is new, in milliseconds. Only their age can pass a bound then. */
+/** The time between two checks while no dead letter is new, in milliseconds. Then only the age of a letter can pass a bound. */
 export const quietTrimMs = 60_000;
 
-/** What the bounds need to know of a dead letter. */
+/** The facts of a dead letter that the bounds depend on. */
 export interface CountedLetter {
   readonly seq: number;
   readonly size: number;
   readonly sender: string;
-  /** The agent in whose inbox it was. */
+  /** The agent that had it in its inbox. */
   readonly recipient: string;
 }
 
-/** Returns the dead letters that are too old or beyond the bounds. `letters` are given with the oldest first. */
+/** Returns the dead letters that are too old or beyond the bounds. `letters` must be in order, the oldest first. */
 export function droppedOf<T extends CountedLetter & { readonly deadAt: number }>(
   letters: readonly T[],
   limits: DeadLetterLimits,
@@ -53,9 +53,9 @@ export function droppedOf<T extends CountedLetter & { readonly deadAt: number }>
 }
 
 /**
- * Returns the dead letters that are beyond the bounds. `letters` are given with the oldest first. Each sender keeps its newest ones
- * within the bounds per agent. Where letters of several senders are too many, for one recipient or in all, the sender with the most
- * loses its oldest one, and so on, so that no sender can push out those of the others.
+ * Returns the dead letters that are beyond the bounds. `letters` must be in order, the oldest first. Each sender keeps its newest letters
+ * within the bounds per agent. If the letters of several senders are too many, for one recipient or in total, the sender with the most
+ * loses its oldest letter, again and again. So no sender can push out the letters of others.
  */
 export function surplusOf<T extends CountedLetter>(letters: readonly T[], bounds: DeadLetterBounds): Set<T> {
   const surplus = new Set<T>();
@@ -98,7 +98,7 @@ function isWithin({ messages, bytes }: Amount, bound: Amount): boolean {
   return messages <= bound.messages && bytes <= bound.bytes;
 }
 
-/** The greater one of the parts of a bound that an amount takes. */
+/** Returns the part of a bound that an amount takes: the larger one of the parts that its messages and its bytes take. */
 function shareOf({ messages, bytes }: Amount, bound: Amount): number {
   return Math.max(messages / bound.messages, bytes / bound.bytes);
 }

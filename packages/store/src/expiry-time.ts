@@ -1,9 +1,9 @@
 /**
- * The present, in epoch milliseconds. It is one time while the wall clock runs evenly. After a step there are several: that of the wall
- * clock, and those that it would show without the step, as far as stamps of them may be in the store.
+ * The present, in epoch milliseconds. It has one time while the wall clock runs evenly. After a step of the clock it has several: that of
+ * the wall clock, and the times that the clock would show without the step, as long as the store may have stamps of them.
  */
 export interface ExpiryTime {
-  /** All of them, in ascending order. */
+  /** All times, in ascending order. */
   readonly times: readonly number[];
   /** The first of {@link times}. */
   readonly earliest: number;
@@ -11,13 +11,13 @@ export interface ExpiryTime {
   readonly latest: number;
 }
 
-/** Returns the present by the clock that made a stamp: the earliest time that is not before the stamp. It is never too late. */
+/** Returns the present by the clock that made a stamp: the earliest time that is not before the stamp. The result is never too late. */
 export function presentFor(stamp: number, { times, latest }: ExpiryTime): number {
   for (const time of times) if (time >= stamp) return time;
   return latest;
 }
 
-/** Tells whether the lifetime of a message is over. */
+/** Tells whether a message's lifetime is over. */
 export function hasExpired(message: { createdAt: number; expiresAt: number }, time: ExpiryTime): boolean {
   return message.expiresAt <= presentFor(message.createdAt, time);
 }

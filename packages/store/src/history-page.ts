@@ -2,13 +2,15 @@ import { agentOf } from './agent-of.ts';
 import type { HistoryEntry, HistoryPage, HistoryQuery } from './history.ts';
 import type { LoggedMessage } from './logged-message.ts';
 
-/** Messages beyond the limit that are gathered before they are sorted. */
+/** The number of messages beyond the limit that are gathered before they are sorted. */
 const spare = 2000;
 
-/** The first messages of a range that match, or the last ones. They may come in any order. Of a message that comes twice the later one counts. */
+/**
+ * Collects the first or the last matching messages of a range, which may come in any order. If a message comes twice, the later one counts.
+ */
 export class PageOfHistory {
   readonly #query: HistoryQuery;
-  /** The last message of the page before. */
+  /** The place of the last message of the page before. */
   readonly from: Place | undefined;
   readonly #bySeq = new Map<number, LoggedMessage>();
   #isCut = false;
@@ -18,7 +20,7 @@ export class PageOfHistory {
     this.from = readCursor(query.cursor);
   }
 
-  /** Keeps a message if it may be of the page. Returns whether it matches the query. */
+  /** Keeps a message if it may belong to the page. Returns true if it matches the query. */
   consider(message: LoggedMessage): boolean {
     if (!this.#matches(message)) return false;
     this.#bySeq.set(message.seq, message);
@@ -46,7 +48,7 @@ export class PageOfHistory {
     return correlationId === undefined || message.correlationId === correlationId || id === correlationId;
   }
 
-  /** Compares places by the order of the pages. */
+  /** Compares places in the order of the pages. */
   #order(a: Place, b: Place): number {
     return this.#query.newestFirst ? compare(b, a) : compare(a, b);
   }

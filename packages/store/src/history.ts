@@ -1,19 +1,19 @@
 import type { Outcome } from './message.ts';
 
-/** Which messages a history shows. Times are epoch milliseconds of their creation. */
+/** Selects the messages of a history. Times are epoch milliseconds of their creation. */
 export interface HistoryQuery {
-  /** Included. */
+  /** The time is included. */
   since: number;
-  /** Excluded. */
+  /** The time is excluded. */
   until?: number;
   /** Only messages that this agent sent, or that were sent to one of its inboxes. */
   agent?: string;
   /** Only messages with this correlation id, and messages with this id. */
   correlationId?: string;
-  /** True: the newest come first, and each page is older than the one before. */
+  /** True: the newest messages come first, and each page is older than the one before. */
   newestFirst?: boolean;
   limit: number;
-  /** The cursor of the page before, which is given with the same conditions as that page. */
+  /** The cursor of the page before. The other conditions must be those of that page. */
   cursor?: string;
 }
 
@@ -29,13 +29,13 @@ export interface HistoryEntry {
   thread?: string;
   createdAt: number;
   size: number;
-  /** How it was settled; absent while it is pending. */
+  /** The end of the message; absent while it is pending. */
   settled?: { at: number; outcome: Outcome; reason?: string };
 }
 
 /**
- * Messages in the order of their creation, or against it, those of one millisecond by sequence number, and a `cursor` if there are more.
- * A message that is stored or settled while pages are read may be told as it was before or after, or be left out if it is new.
+ * Messages in the order of their creation, or in reverse; those of one millisecond by sequence number. There is a `cursor` if there are
+ * more. A message that is stored or settled while pages are read may appear as it was before or after that; a new one may be left out.
  */
 export interface HistoryPage {
   entries: HistoryEntry[];

@@ -1,7 +1,7 @@
 import type { FoundMessage } from './inbox-store.ts';
 import type { GroupFields, NewMessage, Outcome, StoredMessage, StoredMetadata } from './message.ts';
 
-/** The fields that a message mostly shares with those that come right after it. They are kept once for all of them. */
+/** The fields that a message mostly shares with those right after it. They are kept once for all of them. */
 export interface SharedFields {
   readonly inbox: string;
   readonly sender: string;
@@ -13,11 +13,11 @@ export interface SharedFields {
   readonly expiresAt: number;
   /** See `NewMessage.openUntil`. */
   readonly openUntil: number | undefined;
-  /** Whether the messages count against their sender. */
+  /** True if the messages count against their sender. */
   readonly isCounted: boolean;
 }
 
-/** When a message was settled, and how. */
+/** The time and the way in which a message was settled. */
 export interface Ending {
   readonly at: number;
   readonly outcome: Outcome;
@@ -33,25 +33,25 @@ export interface LoggedMessage {
   readonly traceparent: string | undefined;
   readonly group: GroupFields | undefined;
   readonly thread: string | undefined;
-  /** Bytes of the body that it has or had. */
+  /** The bytes of its body, also after the body was dropped. */
   readonly size: number;
-  /** Undefined once it is settled. */
+  /** `undefined` once the message is settled. */
   body: string | undefined;
   attempts: number;
-  /** Whether the final reply to this request was stored. */
+  /** True if the final reply to this request was stored. */
   answered: boolean;
-  /** The agents that have taken it from the inbox of a group, as far as it says so itself: see `OpenRequests`. */
+  /** The agents that have taken it from the inbox of a group, as far as the message itself has them: see `OpenRequests`. */
   takers: readonly string[] | undefined;
-  /** Undefined while it is pending. */
+  /** `undefined` while the message is pending. */
   ending: Ending | undefined;
 }
 
-/** Whether a message is pending and its body was damaged on the disk. It must not be given to a consumer. */
+/** Tells whether a message is pending and the disk has damaged its body. It must not be given to a consumer. */
 export function hasLostBody({ ending, body, size }: LoggedMessage): boolean {
   return body === undefined && size > 0 && ending === undefined;
 }
 
-/** Tells whether a message says the same as a known one. A body that was lost is taken for the same. */
+/** Tells whether a message has the same content as a known one. A lost body counts as the same. */
 export function isSameContent(known: LoggedMessage, message: NewMessage): boolean {
   const { shared, correlationId, body } = known;
   const isSameBody = body === message.body || hasLostBody(known);
@@ -67,13 +67,13 @@ export function repeatOf(
   return known.ending || isSameContent(known, message) ? 'duplicate' : 'id_conflict';
 }
 
-/** Returns a message in the form in which the store's interface tells that it was found. */
+/** Converts a message to the form in which the store's interface returns found messages. */
 export function foundMessageOf({ seq, shared, ending }: LoggedMessage): FoundMessage {
   const { kind, senderAddress } = shared;
   return { seq, kind, senderAddress, ...(ending && { outcome: ending.outcome }) };
 }
 
-/** The fields of `message` that can be shared: `last` itself if they are the same. */
+/** Returns the fields of `message` that can be shared: `last` itself if they are the same. */
 export function sharedFieldsOf(
   message: NewMessage,
   last: SharedFields | undefined,
@@ -110,12 +110,12 @@ export function sharedFieldsOf(
   };
 }
 
-/** A pending message in the form of the store's interface. */
+/** Converts a pending message to the form of the store's interface. */
 export function storedMessageOf(message: LoggedMessage): StoredMessage {
   return { ...storedMetadataOf(message), body: message.body };
 }
 
-/** The same without the body. */
+/** Converts a pending message to the form of the store's interface, without its body. */
 export function storedMetadataOf(message: LoggedMessage): StoredMetadata {
   const { shared } = message;
   return {
@@ -143,7 +143,7 @@ export function storedMetadataOf(message: LoggedMessage): StoredMetadata {
 /** The most agents that are remembered as takers of one message. */
 const maxTakers = 16;
 
-/** Returns the takers of a message with another one. Of too many, the first is forgotten. */
+/** Returns the takers of a message with another one added. If there are too many, the first is forgotten. */
 export function withTaker(takers: readonly string[] = [], agent: string): readonly string[] {
   return takers.includes(agent) ? takers : [...takers, agent].slice(-maxTakers);
 }

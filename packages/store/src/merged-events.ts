@@ -1,18 +1,21 @@
 import type { CountedEvent } from './audit-chain.ts';
 import type { AuditEvent } from './audit-log.ts';
 
-/** The most names by which the events of one token, agent, role and code are told apart at a time. */
+/** The most names by which events of one token, agent, role and code are distinguished at a time. */
 const maxNames = 20;
 const otherNames = '(others)';
 /** The most counts at a time, so that a flood from very many agents does not fill the memory. */
 const maxCounts = 4096;
 
-/** Counts events that come in floods, so that they take few rows: the first of each sort is a row at once, its repeats are one later. */
+/**
+ * Counts events that come in floods, so that they take few rows: the first of each sort is written at once, and its repeats are written
+ * later in one row.
+ */
 export class MergedEvents {
   readonly #counts = new Map<string, CountedEvent & { count: number; firstAt: number }>();
   readonly #names = new Map<string, number>();
 
-  /** Counts an event. Returns the events that are to be written now. */
+  /** Counts an event. Returns the events that must be written now. */
   add(event: AuditEvent): CountedEvent[] {
     const sort = JSON.stringify([event.kind, event.tokenId, event.agent, event.role, event.code]);
     const named = this.#named(event, sort);
@@ -30,7 +33,7 @@ export class MergedEvents {
     return [];
   }
 
-  /** Returns what was counted, and begins anew. */
+  /** Returns the counted events, and begins anew. */
   takeAll(): CountedEvent[] {
     const all = [...this.#counts.values()].filter(({ count }) => count > 0);
     this.#counts.clear();

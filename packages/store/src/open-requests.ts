@@ -1,15 +1,15 @@
 import type { RequestKey } from './inbox-store.ts';
 import type { LoggedMessage } from './logged-message.ts';
 
-/** A request to which a reply came, and whether the reply can be stored. */
+/** A request for which a reply came, and whether the reply can be stored. */
 export interface FoundRequest {
   readonly seq: number;
   readonly inbox: string;
   readonly isOpen: boolean;
   readonly isPending: boolean;
-  /** The thread that it belongs to; `undefined` if that has the request's id. */
+  /** The thread of the request; `undefined` if it equals the request's id. */
   readonly thread: string | undefined;
-  /** The message itself, unless it was forgotten and only a row tells of it. */
+  /** The message itself; `undefined` if it was forgotten and only a row describes it. */
   readonly message: LoggedMessage | undefined;
 }
 
@@ -18,9 +18,9 @@ export interface ForgottenRequest {
   readonly seq: number;
   readonly isOver: boolean;
   readonly openUntil: number;
-  /** The agents that took it from the inbox of a group. */
+  /** The agents that have taken it from the inbox of a group. */
   readonly takers: readonly string[];
-  /** The thread that it belongs to; `undefined` if that has the request's id. */
+  /** The thread of the request; `undefined` if it equals the request's id. */
   readonly thread: string | undefined;
 }
 
@@ -33,13 +33,13 @@ export interface RequestSource {
   forgotten(requester: string, id: string, inbox: string): ForgottenRequest | undefined;
   /** Returns the agents that have taken a message from the inbox of a group. */
   takersOf(message: LoggedMessage): readonly string[];
-  /** Tells whether it is noted elsewhere than in a settled request that it was answered. */
+  /** Tells whether a later answer to a settled request is noted elsewhere than in the message. */
   wasAnsweredLater(message: LoggedMessage): boolean;
 }
 
 /**
- * Finds the request that a reply names. `settles` is the message that the reply settles, which mostly is that request. Among requests
- * of the same id in the replier's inboxes an open one comes first.
+ * Finds the request that a reply names. `settles` is the message that the reply settles, which usually is that request. If the replier's
+ * inboxes have several requests of this id, an open one is preferred.
  */
 export function findRequest(
   source: RequestSource,
@@ -64,7 +64,7 @@ export function inboxesOf({ replierAddress, replier, groups }: RequestKey): Iter
   return new Set([replierAddress, replier, ...(groups ?? [])]);
 }
 
-/** Tells whether the requester of a settled request has its reply, or was told that there will be none. */
+/** Tells whether the requester of a settled request has its reply, or was told that none will come. */
 export function hasEnd({ answered, ending }: LoggedMessage): boolean {
   return answered || (ending !== undefined && ending.outcome !== 'acked');
 }

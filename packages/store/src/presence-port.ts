@@ -1,56 +1,56 @@
 /** A caller that is connected to a broker. */
 export interface PresentCaller {
-  /** Names one caller of all brokers, and orders them by their addresses. */
+  /** Names a caller among the callers of all brokers. Keys are ordered by address. */
   readonly key: string;
   readonly agent: string;
   readonly address: string;
   readonly role: string;
   /** Epoch milliseconds. */
   readonly connectedAt: number;
-  /** The status that it announced last, which can be written as JSON; `undefined` before the first. */
+  /** The status that it announced last, a value that JSON can represent; `undefined` before the first. */
   readonly status: unknown;
 }
 
-/** A caller that is connected to another broker. */
+/** A caller that is connected to another broker than this one. */
 export interface CallerElsewhere extends PresentCaller {
   /** The name of that broker. */
   readonly broker: string;
 }
 
-/** Asks for callers of other brokers in the order of their keys. */
+/** Selects callers of other brokers, in the order of their keys. */
 export interface PresenceQuery {
-  /** Only those behind this key. */
+  /** Only callers after this key. */
   after: string;
   limit: number;
-  /** Only those of this role. */
+  /** Only callers of this role. */
   role?: string | undefined;
-  /** Only those of roles that one of these patterns covers, which may end in `*`. */
+  /** Only callers of roles that one of these patterns covers. A pattern may end in `*`. */
   roles?: readonly string[] | undefined;
 }
 
-/** A broker that lives. */
+/** A living broker. */
 export interface LivingBroker {
   name: string;
-  /** The time at which it began, in epoch milliseconds of the store. */
+  /** The time of its start, in epoch milliseconds of the store's clock. */
   since: number;
 }
 
-/** Lets the brokers on one store know of each other, and of each other's callers. */
+/** Tells the brokers on one store about each other, and about each other's callers. */
 export interface PresencePort {
-  /** The name of this broker among them; `undefined` if there never is another. */
+  /** The name of this broker among them; `undefined` if there is never another one. */
   readonly broker: string | undefined;
-  /** Notes that a caller has connected to this broker, or has announced another status. Others see it a moment later. */
+  /** Notes that a caller has connected to this broker, or has announced another status. Other brokers learn it a moment later. */
   present(caller: PresentCaller): void;
-  /** Notes that a caller is gone. */
+  /** Notes that a caller has disconnected. */
   absent(key: string): void;
-  /** Returns callers of other brokers that live. */
+  /** Returns callers of other living brokers. */
   elsewhere(query: PresenceQuery): Promise<CallerElsewhere[]>;
-  /** Tells which of some agents are connected to other brokers. */
+  /** Returns those of some agents that are connected to other brokers. */
   connectedElsewhere(agents: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Returns all brokers that live, this one among them, the oldest first; none if there never is another. */
+  /** Returns all living brokers, this one included, the oldest first; none if there is never another one. */
   brokers(): Promise<LivingBroker[]>;
-  /** Tells all other brokers something, or the one with a name. It may be lost on the way. */
+  /** Sends a text to all other brokers, or to the one that is named. It may be lost on the way. */
   tellBrokers(text: string, to?: string): Promise<void>;
-  /** Has `listener` called with what other brokers tell this one, in the order in which each of them told it. */
+  /** Calls `listener` with the texts that other brokers send to this one. Those of one broker come in its order. */
   onTold(listener: (text: string) => void): void;
 }

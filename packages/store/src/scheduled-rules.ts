@@ -2,19 +2,19 @@ import { type LoggedMessage, sharedFieldsOf, storedMetadataOf } from './logged-m
 import type { NewMessage } from './message.ts';
 import type { ScheduledMessage } from './scheduled-messages.ts';
 
-/** The place of a scheduled message in the order of their times. */
+/** The place of a scheduled message in the order of due times. */
 export interface ScheduledPlace {
   due: number;
   number: number;
 }
 
-/** A scheduled message that is not scheduled any more. */
+/** A message that was removed from the scheduled messages. */
 export interface Taken {
   message: LoggedMessage;
   sentAt: number;
 }
 
-/** Returns the form in which a message is kept until it is due. */
+/** Converts a message to the form in which it is stored until it is due. */
 export function scheduledLogged(
   seq: number,
   message: NewMessage,
@@ -24,7 +24,7 @@ export function scheduledLogged(
   const { id, correlationId, traceparent, group, thread, body } = message;
   return {
     seq,
-    // Revoking the token of its sender leaves a scheduled message.
+    // A scheduled message stays when the token of its sender is revoked.
     shared: { ...sharedFieldsOf(message, undefined, isCounted), tokenId: undefined },
     id,
     correlationId,
@@ -40,7 +40,7 @@ export function scheduledLogged(
   };
 }
 
-/** Returns the message with which a scheduled one is released. */
+/** Returns the message that releases a scheduled one. */
 export function releaseOf({
   seq: number,
   shared,
@@ -73,18 +73,18 @@ export function releaseOf({
   };
 }
 
-/** Returns a scheduled message as a list shows it. */
+/** Converts a scheduled message to the form in which a list shows it. */
 export function scheduledMessageOf(message: LoggedMessage, sentAt: number): ScheduledMessage {
   const { seq: number, attempts: _, damaged: __, ...rest } = storedMetadataOf(message);
   return { ...rest, number, sentAt };
 }
 
-/** Returns the cursor of the page behind a place. */
+/** Returns the cursor of the page after a place. */
 export function cursorOf({ due, number }: ScheduledPlace): string {
   return `${due}.${number}`;
 }
 
-/** Returns the place behind which a page begins. */
+/** Returns the place after which a page begins. */
 export function placeOf(cursor: string | undefined): ScheduledPlace {
   const found = /^(\d+)\.(\d+)$/.exec(cursor ?? '');
   return found ? { due: Number(found[1]), number: Number(found[2]) } : { due: 0, number: 0 };

@@ -4,15 +4,18 @@ import type { LoggedMessage } from './logged-message.ts';
 import type { ForgottenRequest } from './open-requests.ts';
 import type { HoldRecord, TokenRecord } from './token-store.ts';
 
-/** The content of the stores of a broker, by its kind, as it is copied to other stores. */
+/** The content of a broker's stores, by kind, in the form in which it is copied to other stores. */
 export interface ContentItems {
-  /** The broker's id, the time that it has kept, the first number that was never given out, and when it was restored from a backup. */
+  /**
+   * The broker's id, the time that it has stored, the first number that was never given out, and the time when it was restored from a
+   * backup.
+   */
   fact: { key: 'identity' | 'time' | 'next_number' | 'restored_at'; value: string };
-  /** Pending messages, with bodies, and settled ones, which have none. */
+  /** Pending messages with bodies, and settled ones, which have none. */
   message: LoggedMessage;
   scheduled: { message: LoggedMessage; sentAt: number };
   dead_letter: LoggedMessage;
-  /** Requests of which nothing else is stored any more. */
+  /** Requests of which nothing else is stored. */
   request: ForgottenRequest & { requester: string; id: string; inbox: string };
   journal: { inbox: string; generation: string; foreignUpTo: number };
   token: TokenRecord;
@@ -23,10 +26,10 @@ export interface ContentItems {
   audit_batch: { sender: string; id: string };
 }
 
-/** A kind of what stores hold. */
+/** A kind of content. */
 export type ContentKind = keyof ContentItems;
 
-/** Some items of one kind, which fit in memory. */
+/** Some items of one kind that fit into memory. */
 export type ContentPart = {
   [Kind in ContentKind]: { kind: Kind; items: readonly ContentItems[Kind][] };
 }[ContentKind];
@@ -34,17 +37,17 @@ export type ContentPart = {
 /** One item with its kind. */
 export type ContentEntry = { [Kind in ContentKind]: [kind: Kind, item: ContentItems[Kind]] }[ContentKind];
 
-/** The number of items of each kind. Kinds without any are absent. */
+/** The number of items of each kind. Kinds without items are absent. */
 export type ContentCounts = Partial<Record<ContentKind, number>>;
 
 /**
- * Counts items, and makes one hash over the items of each kind and their bodies, in any order: the sum of their SHA-256. Two stores that
- * hold the same have the same.
+ * Counts items, and computes one hash over the items of each kind and their bodies, in any order: the sum of their SHA-256. Two stores with
+ * the same content have the same hashes.
  */
 export class ContentDigest {
   readonly #kinds = new Map<ContentKind, { count: number; sum: bigint }>();
 
-  /** Adds items. `bodies` says whether the messages have the SHA-256 of their bodies in hex in place of them. */
+  /** Adds items. `bodies` says whether the messages have the SHA-256 of their bodies, in hex, in place of the bodies. */
   add({ kind, items }: ContentPart, bodies: 'whole' | 'hashed' = 'whole'): void {
     const of = this.#kinds.get(kind) ?? { count: 0, sum: 0n };
     this.#kinds.set(kind, of);
@@ -59,7 +62,7 @@ export class ContentDigest {
     return Object.fromEntries([...this.#kinds].map(([kind, { count }]) => [kind, count]));
   }
 
-  /** One hash over everything, in hex. */
+  /** A single hash over everything, in hex. */
   get hash(): string {
     const whole = createHash('sha256');
     for (const [kind, { count, sum }] of [...this.#kinds].sort(([a], [b]) => (a < b ? -1 : 1)))
@@ -67,7 +70,7 @@ export class ContentDigest {
     return whole.digest('hex');
   }
 
-  /** The kinds of which the other one has not the same items. */
+  /** Returns the kinds whose items differ from those of the other digest. */
   differencesTo(other: ContentDigest): ContentKind[] {
     return [...new Set([...this.#kinds.keys(), ...other.#kinds.keys()])].filter((kind) => {
       const [one, two] = [this.#kinds.get(kind), other.#kinds.get(kind)];
@@ -78,7 +81,7 @@ export class ContentDigest {
 
 type Item = ContentPart['items'][number];
 
-/** Returns what is hashed of an item. */
+/** Returns the value of an item that is hashed. */
 function plainOf(kind: ContentKind, item: Item, bodies: 'whole' | 'hashed'): unknown {
   if ('shared' in item) return plainMessage(item, bodies, kind === 'message' && item.ending !== undefined);
   if ('message' in item) return [plainMessage(item.message, bodies, false), item.sentAt];
@@ -86,8 +89,8 @@ function plainOf(kind: ContentKind, item: Item, bodies: 'whole' | 'hashed'): unk
 }
 
 /**
- * Returns the fields that every store keeps. Of a settled message that is not its token, its attempts, and whether it counts against its
- * sender; and no reason need have a NUL.
+ * Returns the fields that every store keeps. For a settled message these exclude its token, its attempts, and whether it counts against its
+ * sender. A NUL in a reason counts as U+FFFD, since some stores can't hold a NUL.
  */
 function plainMessage(message: LoggedMessage, bodies: 'whole' | 'hashed', isSettled: boolean): unknown {
   const { seq, shared, id, correlationId, traceparent, group, thread, size, body, ending } = message;
@@ -110,7 +113,7 @@ function plainMessage(message: LoggedMessage, bodies: 'whole' | 'hashed', isSett
   };
 }
 
-/** Has the fields of objects written in the order of their names. */
+/** Makes JSON write the fields of objects in the order of their names. */
 function inOrder(_: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));

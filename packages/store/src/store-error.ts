@@ -1,11 +1,9 @@
 /**
- * Why a store failed. `store_corrupt`: the file is damaged or not a database. `store_damaged`: it has lost what it had confirmed,
- * and can be opened only if that is accepted. `store_other_version`: it has another version of the format.
- * `store_full`: the disk has no room. `store_unwritable`: the file or its directory can't be written to.
- * `data_directory_locked`: another process owns the directory. `store_unavailable`: the database server can't be reached now.
- * `store_in_use`: another broker uses the database. `store_refused`: the server does not serve this client, for a reason that somebody has
- * to change. `store_failed`: the medium refused
- * anything else; see `cause`.
+ * The reason why a store failed. `store_corrupt`: the file is damaged or not a database. `store_damaged`: it has lost confirmed content,
+ * and can be opened only if that is accepted. `store_other_version`: it has another version of the format. `store_full`: the disk has no
+ * room. `store_unwritable`: the file or its directory can't be written. `data_directory_locked`: another process owns the directory.
+ * `store_unavailable`: the database server can't be reached now. `store_in_use`: another broker uses the database. `store_refused`: the
+ * server does not serve this client, for a reason that somebody must remove. `store_failed`: the medium refused anything else; see `cause`.
  */
 export type StoreErrorCode =
   | 'store_corrupt'
@@ -19,7 +17,7 @@ export type StoreErrorCode =
   | 'store_refused'
   | 'store_failed';
 
-/** The error with which a store rejects. Branch on `code`, never on `message`. */
+/** The error with which a store rejects. Callers branch on `code`, never on `message`. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
   readonly code: StoreErrorCode;
@@ -33,7 +31,7 @@ export class StoreError extends Error {
   }
 }
 
-/** Returns true if this is the error of a store that has failed for good. */
+/** Returns true for the error of a store that has failed for good. */
 export function isFinalFailure(error: unknown): boolean {
   return error instanceof StoreError && error.isFinal;
 }

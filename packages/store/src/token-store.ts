@@ -1,10 +1,10 @@
 /**
- * What a token allows beyond acting as its agent: `operator` sees and administers everything, `observer` only looks, `approver` decides
+ * The rights of a token beyond acting as its agent: `operator` sees and administers everything, `observer` only looks, `approver` decides
  * on tool calls of certain roles, `mint` may only issue child tokens.
  */
 export type Permission = 'operator' | 'observer' | 'approver' | 'mint';
 
-/** A token as it is stored. Of its secret only the SHA-256 is kept, in hex. Times are epoch milliseconds. */
+/** A token in its stored form. Of its secret only the SHA-256 is kept, in hex. Times are epoch milliseconds. */
 export interface TokenRecord {
   id: string;
   hash: string;
@@ -12,51 +12,54 @@ export interface TokenRecord {
   agent: string;
   role: string;
   permissions: Permission[];
-  /** The roles that the tokens of a minting token may have; by default its own alone. */
+  /** The roles that the tokens of a minting token may have; by default only its own role. */
   roles?: string[];
   /** The roles on whose tool calls an approver decides, or patterns with `*`. */
   approves?: string[];
-  /** The agents whose tokens issued this one: of a token that may decide on tool calls, all the way back. */
+  /** The agents whose tokens issued this one. For a token that may decide on tool calls, the chain of issuers is complete. */
   issuers?: string[];
   createdAt: number;
   /** Absent for a token that never expires. */
   expiresAt?: number;
-  /** The token that it ends with: the minting token that issued it, or the one with which the browser signed in that issued it. */
+  /**
+   * The token with whose end this one ends: the minting token that issued it. For a token that a browser issued, it is the token with which
+   * the person signed in.
+   */
   parentId?: string;
-  /** True for the session of a browser, whose parent is the token of the person. */
+  /** True for the session of a browser. Its parent is the token of the person. */
   isSession?: true;
-  /** True if the row was damaged on the disk, so that nothing in it can be relied on. Such a token authenticates nobody. */
+  /** True if the disk has damaged the row, so that none of its fields can be relied on. Such a token authenticates nobody. */
   damaged?: true;
 }
 
-/** A hold as it is stored. Times are epoch milliseconds. */
+/** A hold in its stored form. Times are epoch milliseconds. */
 export interface HoldRecord {
   id: string;
   on: 'agent' | 'role' | 'tool' | 'all';
-  /** The agent, the role or the pattern of tools; empty for `all`. */
+  /** The name of the agent or the role, or the pattern of tools; empty for `all`. */
   name: string;
   reason: string;
-  /** The agent that placed it, and its token. */
+  /** The agent that placed it, and the id of its token. */
   by: string;
   tokenId: string;
   createdAt: number;
-  /** Absent for a hold that stands until its release. */
+  /** Absent for a hold that stays until its release. */
   until?: number;
-  /** True if calls that run are cancelled, too. */
+  /** True if running calls are cancelled, too. */
   cancelsRunning: boolean;
-  /** True if the row was damaged on the disk. Only its id can be relied on, and that it was placed. */
+  /** True if the disk has damaged the row. Only its id is reliable, and the fact that it was placed. */
   damaged?: true;
 }
 
 /** The changes in a token store since a version of it. */
 export interface TokenChanges {
-  /** The version to which these changes lead. Some that are newer may be among them. */
+  /** The version to which these changes lead. They may include some newer ones. */
   version: number;
   /** Tokens that were added. */
   added: TokenRecord[];
-  /** The ids of all tokens, if some were removed. */
+  /** The ids of all tokens, if tokens were removed. */
   ids?: ReadonlySet<string>;
-  /** All holds, if some were placed or have ended. */
+  /** All holds, if a hold was placed or has ended. */
   holds?: HoldRecord[];
   /** Agents that connected for the first time. */
   agents?: string[];
@@ -65,18 +68,18 @@ export interface TokenChanges {
 /** Keeps the tokens, the holds, and the agents that ever connected. Changes are durable when they resolve. */
 export interface TokenStore extends AsyncDisposable {
   all(): Promise<TokenRecord[]>;
-  /** Returns what has changed since a version, of which 0 is the first. Only a store that several brokers share has this method. */
+  /** Returns the changes since a version; the first version is 0. Only a store that several brokers share has this method. */
   changes?(since: number): Promise<TokenChanges>;
   add(record: TokenRecord): Promise<void>;
-  /** Removes a token; false if there was none. */
+  /** Removes a token. Resolves with false if there was none. */
   remove(id: string): Promise<boolean>;
-  /** Holds that stand, the oldest first. */
+  /** Returns the present holds, the oldest first. */
   holds(): Promise<HoldRecord[]>;
   addHold(record: HoldRecord): Promise<void>;
-  /** Removes a hold; false if there was none. */
+  /** Removes a hold. Resolves with false if there was none. */
   removeHold(id: string): Promise<boolean>;
-  /** Agents that connected at least once, even if their tokens are gone. */
+  /** Returns the agents that connected at least once, even if their tokens no longer exist. */
   agents(): Promise<string[]>;
-  /** Remembers agents, up to the 100,000 newest. */
+  /** Remembers agents. The newest 100,000 are kept. */
   addAgents(agents: readonly string[]): Promise<void>;
 }

@@ -19,12 +19,12 @@ const minute = 60_000;
 const at = 1_800_000_000_000;
 const kinds = Object.keys(auditKinds) as AuditKind[];
 
-/** A refusal as brokers record it. */
+/** Makes a refusal as brokers record it. */
 export function refusal(fields: Partial<AuditEvent> = {}): AuditEvent {
   return { kind: 'refusal', merged: true, at, code: 'forbidden', agent: 'ann', detail: '', ...fields };
 }
 
-/** A change by an operator. */
+/** Makes a change by an operator. */
 export function change(fields: Partial<AuditEvent> = {}): AuditEvent {
   return { kind: 'change', at, code: 'token_issued', agent: 'operator.alice', detail: '', ...fields };
 }
@@ -56,7 +56,7 @@ export async function problemsOf(log: AuditLog): Promise<string[]> {
   return problems;
 }
 
-/** Defines Vitest tests of what every `AuditLog` must do. Each test opens a log of its own. */
+/** Defines Vitest tests of the rules that every `AuditLog` must follow. Each test opens a log of its own. */
 export function auditLogConformance(name: string, open: OpenAuditLog): void {
   describe(`${name} is an AuditLog:`, () => {
     it('counts the refusals of an agent under two roles apart, so that each row has the role and the rule of all that it counts', async () => {
@@ -107,14 +107,14 @@ export function auditLogConformance(name: string, open: OpenAuditLog): void {
       expect(rows).toContainEqual(expect.objectContaining({ agent: 'bob', name: 'tool-1000' }));
     });
 
-    it('answers from a time on, page by page, in the order in which it recorded, whatever a clock does', async () => {
+    it('answers from a time on, page by page, in the order in which it recorded, even if a clock leaps', async () => {
       let now = at;
       await using setup = await open({ now: () => now });
       for (let i = 0; i < 10; i++) {
         setup.log.record(
           i % 2 === 0 ? change({ detail: String(i) }) : { ...change({ detail: String(i) }), kind: 'call' },
         );
-        // A query writes what waits.
+        // A query writes the events that wait.
         await entriesOf(setup.log);
         now += minute;
       }

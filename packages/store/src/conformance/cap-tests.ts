@@ -3,7 +3,7 @@ import type { SenderCaps } from '../caps.ts';
 import type { NewMessage } from '../message.ts';
 import { ack, append, commit, message, type OpenStore, seqOf } from './store-under-test.ts';
 
-/** The quota of a sender with some caps, and without the others. */
+/** Returns the quota of a sender with some caps, and without the others. */
 function quotaOf(caps: Partial<SenderCaps>): SenderCaps {
   const none = { messages: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY };
   return { sender: none, senderToRecipient: none, ...caps };
@@ -42,7 +42,7 @@ export function capTests(open: OpenStore): void {
     expect(await setup.store.stats('inbox')).toMatchObject({ bytes: 6 });
   });
 
-  it('stops one sender at one recipient, whichever of its inboxes it writes to, and lets another one in', async () => {
+  it('stops one sender at one recipient, over all inboxes of it, and lets another one in', async () => {
     await using setup = await open();
     const { store } = setup;
     const quota = quotaOf({ senderToRecipient: { messages: 2, bytes: 20 } });
@@ -95,13 +95,13 @@ export function capTests(open: OpenStore): void {
     ).toEqual([{ result: 'quota_exceeded', of: 'sender', unit: 'bytes' }]);
     expect(await next()).toMatchObject([{ result: 'stored' }]);
     expect(await next()).toEqual([{ result: 'duplicate' }]);
-    // What does not count against its sender, as a reply, is not stopped.
+    // A reply does not count against its sender, so it is stored.
     expect(await append(setup.store, [message({ id: 'reply', inbox: 'e' })])).toMatchObject([
       { result: 'stored' },
     ]);
   });
 
-  it('counts what is stored for one recipient with all its inboxes, whoever sent it', async () => {
+  it('counts what all senders have stored for one recipient, over all its inboxes', async () => {
     await using setup = await open({ recipient: { messages: 3, bytes: 50 } });
     const quota = quotaOf({});
     const sent = await append(setup.store, [
@@ -139,7 +139,7 @@ export function capTests(open: OpenStore): void {
     }
   });
 
-  it('tells a repeat as such in a full inbox too', async () => {
+  it('recognises a repeat in a full inbox, too', async () => {
     await using setup = await open({ inbox: { messages: 1 } });
     await append(setup.store, [message({ id: 'a' })]);
     const repeats = [message({ id: 'a' }), message({ id: 'a', body: '"other"' }), message({ id: 'b' })];

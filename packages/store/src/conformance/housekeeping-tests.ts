@@ -39,7 +39,7 @@ export function housekeepingTests(open: OpenStore): void {
     for (let restart = 0; restart < 2; restart++) {
       expect((await setup.store.waiting('', 10)).agents).toMatchObject([ann, walt, { agent: 'zoe' }]);
       expect(await setup.store.waiting('', 1)).toEqual({ agents: [ann], cursor: 'ann' });
-      // Of `bob` only a sub-inbox has a message, and of `dead` only a dead letter.
+      // `bob` has a message only in a sub-inbox, and `dead` has only a dead letter.
       expect(await setup.store.waiting('ann', 1)).toEqual({ agents: [], cursor: 'bob' });
       expect(await setup.store.waiting('gone', 2)).not.toHaveProperty('cursor');
       await setup.reopen();
@@ -48,7 +48,7 @@ export function housekeepingTests(open: OpenStore): void {
     expect((await setup.store.waiting('', 2)).agents).toEqual([
       { agent: 'ann', pending: 1, oldestAt: began + 4 },
     ]);
-    // More than the memory holds, so that most are read from where they wait on the disk.
+    // These are more than fit into memory, so that most of them are read from the disk.
     const many = Array.from({ length: 3000 }, (_, i) =>
       message({ id: `m${i}`, inbox: `many-${String(i % 300)}`, createdAt: began + i }),
     );
@@ -160,7 +160,7 @@ export function housekeepingTests(open: OpenStore): void {
     expect(await bind('another')).toBe(seqOf(later));
   });
 
-  it('takes a journal that has one generation for the same each time, whoever else of its users was bound before', async () => {
+  it('recognises a journal that always has one generation, and finds messages foreign to another one', async () => {
     await using setup = await open();
     const [only] = await append(setup.store, [message({ id: 'a' })]);
     const bind = () => setup.store.bindJournal('inbox', { previous: [], next: 'shared' });

@@ -14,13 +14,13 @@ import {
   sweepAll,
 } from './store-under-test.ts';
 
-/** A request of `ann#one` to `inbox` that can be answered for a day. */
+/** Makes a request of `ann#one` to `inbox` that can be answered for a day. */
 function request(setup: StoreUnderTest, id: string, change: Partial<NewMessage> = {}): NewMessage {
   const at = setup.now();
   return message({ id, kind: 'ask', createdAt: at, expiresAt: at + hour, openUntil: at + day, ...change });
 }
 
-/** The reply of the agent `inbox` to the request `id`. */
+/** Makes the reply of the agent `inbox` to the request `id`. */
 function reply(id: string, change: Partial<NewMessage> = {}): NewMessage {
   const replier = { sender: 'inbox', senderAddress: 'inbox' };
   return message({

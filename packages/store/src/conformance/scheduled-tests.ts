@@ -58,7 +58,7 @@ export function scheduledTests(open: OpenStore): void {
     const repeats = [later({ id: 'a' }, 5), message({ id: 'a' }), later({ id: 'a', body: '"other"' })];
     const results = async (): Promise<string[]> => (await append(store, repeats)).map(({ result }) => result);
     expect(await results()).toEqual(['duplicate', 'duplicate', 'id_conflict']);
-    // Another sender may use the id, and the same sender in another inbox.
+    // Another sender may use the id, and the same sender may use it in another inbox.
     const others = [message({ id: 'a', sender: 'bob' }), message({ id: 'a', inbox: 'other' })];
     expect((await append(store, others)).map(({ result }) => result)).toEqual(['stored', 'stored']);
     const [released] = await releaseAll(store, sentAt + minute);
@@ -183,7 +183,7 @@ export function scheduledTests(open: OpenStore): void {
   });
 }
 
-/** A message that is due some milliseconds after it was sent. */
+/** Makes a message that is due some milliseconds after it was sent. */
 function later(change: Partial<NewMessage> & { id: string }, ms = minute): NewMessage {
   return message({ createdAt: sentAt + ms, scheduledAt: sentAt, ...change });
 }

@@ -8,12 +8,12 @@ export interface StoreUnderTest extends AsyncDisposable {
   readonly store: InboxStore;
   /** Closes the store and opens another one over the same storage. */
   reopen(): Promise<InboxStore>;
-  /** Moves the store's clock, which never moves by itself. */
+  /** Advances the store's clock, which never moves by itself. */
   advance(ms: number): void;
   now(): number;
-  /** After this and enough sweeps a settled id is surely forgotten. */
+  /** After this time and enough sweeps a settled id has been forgotten. */
   readonly forgottenAfterMs: number;
-  /** The number of messages that the store keeps in memory. Those before them wait in segments. */
+  /** The number of messages that the store keeps in memory. Older messages are in segments. */
   readonly memoryRoom: number;
 }
 
@@ -58,7 +58,7 @@ export async function bodies(store: InboxStore, inbox: string): Promise<(string 
   return (await store.read(inbox, 0, 1000, 1e9)).map(({ body }) => body);
 }
 
-/** As many steps as cover the stores of these tests several times over. */
+/** Sweeps often enough to cover the stores of these tests several times over. */
 export async function sweepAll({ store, now }: StoreUnderTest): Promise<StoredMetadata[]> {
   const found = new Map<number, StoredMetadata>();
   for (let step = 0; step < 20; step++) {

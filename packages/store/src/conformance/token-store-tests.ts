@@ -29,7 +29,7 @@ const child: TokenRecord = {
   isSession: true,
 };
 
-/** Defines Vitest tests of what every `TokenStore` must do. Each test opens a store of its own. */
+/** Defines Vitest tests of the rules that every `TokenStore` must follow. Each test opens a store of its own. */
 export function tokenStoreConformance(name: string, open: () => Promise<TokenStoreUnderTest>): void {
   describe(`${name} is a TokenStore:`, () => {
     it('keeps tokens over a restart, in the order of their making', async () => {

@@ -14,9 +14,9 @@ import { StoreError } from '../store-error.ts';
 import { toStoreError } from './database.ts';
 
 /**
- * Makes a data directory (0700) and locks it for this process. The operating system releases the lock when the process ends,
- * however it ends. The file `holder.json` (`facts` and the pid) only tells who the holder is. Rejects with the `StoreError`
- * `data_directory_locked`, which names the holder's pid, if another process holds the lock.
+ * Makes a data directory (0700) and locks it for this process. The operating system releases the lock when the process ends, even if it
+ * crashes. The file `holder.json` (`facts` and the pid) only names the holder. Rejects with the `StoreError` `data_directory_locked`, which
+ * names the holder's pid, if another process holds the lock.
  */
 export async function lockDataDirectory(
   directory: string,
@@ -43,14 +43,14 @@ export async function lockDataDirectory(
 }
 
 /**
- * Keeps brokers off a data directory until it is disposed, so that its databases can be read by somebody else. Writes nothing. Throws
- * the `StoreError` `data_directory_locked` if a broker runs there.
+ * Keeps brokers off a data directory until the result is disposed, so that its databases can be read. Writes nothing. Throws the
+ * `StoreError` `data_directory_locked` if a broker runs there.
  */
 export function holdStoppedDirectory(directory: string): Disposable {
   const file = join(directory, 'lock.db');
   let lock: Database.Database | undefined;
   try {
-    // No broker has run on a directory without a lock file: it was just restored.
+    // Without a lock file no broker has run here: the directory was just restored.
     if (existsSync(file)) lock = lockEmptyFile(file);
   } catch (thrown) {
     if (isLocked(thrown)) throw inUse(directory, join(directory, 'holder.json'), thrown);
@@ -102,14 +102,14 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Locks the file exclusively. It is empty as long as nothing else writes into it. */
+/** Locks the file exclusively. The file is empty as long as nothing else writes into it. */
 function lockFile(file: string): Database.Database {
   try {
     return lockEmptyFile(file);
   } catch (thrown) {
     if (!isNoDatabase(thrown)) throw thrown;
-    // SQLite asks for the lock before it reads, so nobody holds it. The file stays the same one: who comes at the same time as this
-    // process asks for the same lock.
+    // SQLite asks for the lock before it reads, so no process holds the lock. The file is truncated, not replaced: a process that starts at
+    // the same time asks for the same lock.
     truncateSync(file);
     return lockEmptyFile(file);
   }
@@ -132,7 +132,9 @@ function isNoDatabase(thrown: unknown): boolean {
   return thrown instanceof Database.SqliteError && /^SQLITE_(NOTADB|CORRUPT)/.test(thrown.code);
 }
 
-/** Makes parents one by one: Node's recursive mode never returns if the file system refuses with ENOENT, as /proc does. */
+/**
+ * Makes a directory and its parents one by one: Node's recursive mode never returns if the file system refuses with ENOENT, as /proc does.
+ */
 function makeDirectory(directory: string): void {
   if (existsSync(directory)) return;
   makeDirectory(dirname(directory));
@@ -148,7 +150,7 @@ function describeHolder(holderFile: string): string {
   return pid === undefined ? 'another process' : `process ${pid}`;
 }
 
-/** Reads the pid of the holder. `undefined` if the holder has not written the file yet: only the lock counts. */
+/** Reads the pid of the holder. Returns `undefined` if the holder has not written the file yet: only the lock counts. */
 function readHolder(holderFile: string): number | undefined {
   try {
     const { pid } = JSON.parse(readFileSync(holderFile, 'utf8')) as { pid?: unknown };

@@ -11,17 +11,19 @@ export interface DatabaseOptions {
 }
 
 /**
- * The version of every format in this package, another one after each change of tables or of what is in them. A database of another
- * version is refused.
+ * The version of all formats in this package. It changes with each change of tables or of their content. A database of another version is
+ * refused.
  */
 export const formatVersion = 10;
 
-/** How long a write waits for another process (a shell, a backup) that holds the write lock. It blocks the event loop. */
+/**
+ * The longest wait of a write for another process (a shell, a backup) that holds the write lock, in milliseconds. It blocks the event loop.
+ */
 const busyTimeoutMs = 2000;
 
 /**
- * Opens or creates a database in WAL mode, readable by its owner only, creates its tables and hands it to `use`,
- * whose result closes it. If anything fails, the database is closed and a `StoreError` is thrown.
+ * Opens or creates a database in WAL mode, readable by its owner only, creates its tables and passes it to `use`. The result of `use`
+ * closes the database. If anything fails, the database is closed and a `StoreError` is thrown.
  */
 export function openDatabase<T>(options: DatabaseOptions, use: (db: Database.Database) => T): T {
   const { file, synchronous, schema } = options;
@@ -36,21 +38,21 @@ export function openDatabase<T>(options: DatabaseOptions, use: (db: Database.Dat
     return use(db);
   } catch (thrown) {
     db?.close();
-    // SQLite refuses a statement, although all of them are right: the tables are not those that were made.
+    // SQLite refuses a correct statement: the tables are not the expected ones.
     const isOtherSchema = sqliteCode(thrown) === 'SQLITE_ERROR';
     throw isOtherSchema ? newStoreError('store_corrupt', thrown, file) : toStoreError(thrown, file);
   }
 }
 
-/** A database, and files that are made only when it is there. */
+/** A database, and the files that are made only if it exists. */
 export interface ExpectedDatabase {
   file: string;
   madeLater: readonly string[];
 }
 
 /**
- * Looks for databases that are absent or empty, although a file shows that they were in use. Throws a `StoreError` that names all of
- * them. With `acceptLoss` it only returns what the error would say; `undefined` if nothing is missing.
+ * Looks for databases that are absent or empty although a file shows that they were in use. Throws a `StoreError` that names all of them.
+ * With `acceptLoss` it returns the message of that error instead; `undefined` if nothing is missing.
  */
 export function refuseAbsent(
   databases: readonly ExpectedDatabase[],
@@ -70,7 +72,7 @@ export function refuseAbsent(
   );
 }
 
-/** A log does not count: SQLite removes the log of a database that is missing or empty. */
+/** Tells whether a database is absent or empty. Its log does not count: SQLite removes the log of an absent or empty database. */
 function isAbsent(file: string): boolean {
   return (statSync(file, { throwIfNoEntry: false })?.size ?? 0) === 0;
 }
@@ -81,7 +83,7 @@ export function requireSound(db: Database.Database, file: string): void {
   if (found !== 'ok') throw new StoreError('store_corrupt', `${file}: ${String(found)}.`);
 }
 
-/** Renames a database that nobody uses, with its log. Returns its new name, which tells the time. Throws a `StoreError`. */
+/** Renames a database that is not in use, and its log. Returns the new name, which holds the time. Throws a `StoreError`. */
 export function setAside(file: string, now: number): string {
   const aside = `${file}.damaged-${new Date(now).toISOString().replaceAll(':', '-')}`;
   try {
@@ -94,12 +96,12 @@ export function setAside(file: string, now: number): string {
   }
 }
 
-/** The size of the log that SQLite keeps beside a database file. */
+/** Returns the size of the log that SQLite keeps beside a database file, in bytes. */
 export function logBytes(file: string): number {
   return statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Copies the log into the database file, so that the file is whole by itself, and closes it. */
+/** Copies the log into the database file, so that the file is complete by itself, and closes it. */
 export function closeDatabase(db: Database.Database): void {
   if (!db.open) return;
   try {
@@ -110,8 +112,8 @@ export function closeDatabase(db: Database.Database): void {
 }
 
 /**
- * Copies the log into the database file and empties it, without waiting for anybody. False if somebody else reads the database, or
- * the medium refused it: everything that was committed is in the log then, as before.
+ * Copies the log into the database file and empties it, without waiting. Returns false if another connection reads the database, or the
+ * medium refused it: then every commit is still in the log.
  */
 export function emptyLog(db: Database.Database): boolean {
   try {
@@ -126,19 +128,19 @@ export function emptyLog(db: Database.Database): boolean {
 }
 
 /**
- * The codes of SQLite for what may be a lack of room. A file-size limit of the process shows as a failed write, and so can a full
- * disk, when the index of the log has to grow. Only `SQLITE_FULL` says nothing else.
+ * The SQLite codes that may mean a lack of room. A file-size limit of the process shows as a failed write, and so can a full disk when the
+ * index of the log has to grow. Only `SQLITE_FULL` has no other meaning.
  */
 const outOfRoomCodes = new Set(['SQLITE_FULL', 'SQLITE_IOERR_WRITE', 'SQLITE_IOERR_SHMSIZE']);
 
-/** Whether SQLite failed, perhaps for lack of room. */
+/** Tells whether SQLite failed, perhaps because of a lack of room. */
 export function isOutOfRoom(thrown: unknown): boolean {
   return outOfRoomCodes.has(sqliteCode(thrown) ?? '');
 }
 
 const mediumErrnos = new Set(['EIO', 'EROFS', 'EACCES', 'EPERM', 'ENXIO', 'ENODEV', 'ESTALE', 'EBADF']);
 
-/** Whether the medium refused to read or write: the same will probably happen to the next attempt. */
+/** Tells whether the medium refused to read or write. The next attempt will probably fail as well. */
 export function isMediumFailure(thrown: unknown): boolean {
   const code = sqliteCode(thrown);
   if (code === undefined) return mediumErrnos.has((thrown as NodeJS.ErrnoException | null)?.code ?? '');
@@ -147,14 +149,14 @@ export function isMediumFailure(thrown: unknown): boolean {
 
 const noRoomErrnos = new Set(['ENOSPC', 'EFBIG', 'EDQUOT']);
 
-/** Whether a system call failed for lack of room. */
+/** Tells whether a system call failed because of a lack of room. */
 export function isNoRoomErrno(thrown: unknown): boolean {
   return noRoomErrnos.has((thrown as NodeJS.ErrnoException | null)?.code ?? '');
 }
 
 /**
- * Copies the log into the database file as far as there is room, so that the log is written from its start again.
- * With `release` the disk gets the room of the log back, too.
+ * Copies as much of the log into the database file as there is room for, so that the log is written from its start again. With `release`
+ * the disk gets back the room of the log, too.
  */
 export function reuseLog(db: Database.Database, how: 'keep' | 'release'): void {
   try {
@@ -175,7 +177,7 @@ function newStoreError(code: StoreErrorCode, thrown: unknown, file: string): Sto
   return new StoreError(code, `${file}: ${text}.${adviceFor(code, thrown, file)}`, thrown);
 }
 
-/** Returns a function that reads how many bytes hold data: the pages of the file without those that are free for reuse. */
+/** Returns a function that reads the number of bytes in use: the pages of the file without the free ones. */
 export function usedBytesReader(db: Database.Database): () => number {
   const pageSize = db.pragma('page_size', { simple: true }) as number;
   const pages = db.prepare<[], number>('PRAGMA page_count').pluck();
@@ -184,8 +186,8 @@ export function usedBytesReader(db: Database.Database): () => number {
 }
 
 /**
- * Makes a file readable by its owner only. It never opens a file that exists: closing any handle of it would drop the locks that
- * SQLite holds in this process.
+ * Makes a file readable by its owner only. It never opens an existing file: closing any handle of it would drop the locks that SQLite holds
+ * in this process.
  */
 function makePrivate(file: string): void {
   try {

@@ -27,19 +27,19 @@ export type HoldRow = Omit<HoldRecord, 'until' | 'cancelsRunning' | 'damaged'> &
   checksum: number;
 };
 
-/** Returns the columns of a row in the order of the table, its checksum last. */
+/** Returns the columns of a row in the order of the table, with the checksum last. */
 export function holdColumns(record: HoldRecord): (string | number | null)[] {
   const { until = null, cancelsRunning, ...rest } = record;
   const columns = columnsOf({ ...rest, until, cancelsRunning: cancelsRunning ? 1 : 0 });
   return [...columns, rowChecksum(...columns)];
 }
 
-/** Tells whether a row is as it was written. */
+/** Tells whether a row matches its checksum. */
 export function isSoundHold(row: HoldRow): boolean {
   return row.checksum === rowChecksum(...columnsOf(row));
 }
 
-/** Reads a row. */
+/** Converts a row to its hold. */
 export function toHold(row: HoldRow): HoldRecord {
   const { until, cancelsRunning, checksum: _checksum, ...rest } = row;
   return {

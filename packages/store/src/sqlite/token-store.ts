@@ -29,19 +29,20 @@ export const tokenSchema = `
 `;
 
 const maxAgents = 100_000;
-/** How long after a failed attempt the log is emptied again. */
+/** The time between a failed attempt to empty the log and the next one, in milliseconds. */
 const emptyAgainMs = 1000;
 
 export interface SqliteTokenStoreOptions {
-  /** A file of its own, created when missing, readable by its owner only. */
+  /** The file of the database, created when missing, readable by its owner only. */
   file: string;
   /** Called with damage that the store goes on with. */
   onDamage?: (damage: Damage) => void;
 }
 
 /**
- * Opens the token store; each change is fsynced. Tokens and holds that were added or removed do not stay in the log of SQLite, which ends
- * silently where it was cut: a removed token would be valid again, and a hold would be gone. Rejects with a `StoreError`, `add` also for an id or hash in use.
+ * Opens the token store; each change is fsynced. Added and removed tokens and holds do not stay in SQLite's log, which ends silently where
+ * it was cut: a removed token would be valid again, and a hold would be gone. Rejects with a `StoreError`; `add` also does for an id or
+ * hash that is in use.
  */
 export async function openSqliteTokenStore(options: SqliteTokenStoreOptions): Promise<TokenStore> {
   const { file, onDamage = () => {} } = options;
@@ -105,8 +106,8 @@ class SqliteTokenStore implements TokenStore {
   }
 
   /**
-   * Reports damaged rows. Damaged agents are deleted, since they are remembered again when they connect. The indexes are made anew
-   * then: a key in them may be another one than in the row.
+   * Reports damaged rows. Damaged agents are deleted, since they are remembered again when they connect. Then the indexes are built again:
+   * a key in them may differ from that of its row.
    */
   findDamage(report: (damage: Damage) => void): void {
     const tokens = this.#all.all().filter((row) => !isSoundToken(row));
@@ -210,7 +211,7 @@ class SqliteTokenStore implements TokenStore {
     closeDatabase(this.#db);
   }
 
-  /** Empties the log now, or as soon as nobody reads the database any more, as a backup does. */
+  /** Empties the log now, or as soon as nobody reads the database any more. A backup reads it for a while. */
   #emptyLog(): void {
     clearTimeout(this.#emptyAgain);
     if (emptyLog(this.#db)) return;
@@ -268,22 +269,22 @@ function isSoundAgent({ name, checksum }: { name: string; checksum: number }): b
   return checksum === rowChecksum(name);
 }
 
-/** Reads everything in a token store that is whole. */
+/** Reads all undamaged content of a token store. */
 export function* tokenContent(db: Database): Iterable<ContentEntry> {
   for (const row of db.prepare<[], TokenRow>(allTokens).all()) yield ['token', toRecord(row)];
   for (const row of db.prepare<[], HoldRow>(allHolds).all()) yield ['hold', toHold(row)];
   for (const { name } of db.prepare<[], { name: string }>(allAgents).all()) yield ['agent', { name }];
 }
 
-/** What {@link verifyTokenStore} read. */
+/** The result of {@link verifyTokenStore}. */
 export interface VerifiedTokens {
-  /** Each damage in words; empty if the store is whole. */
+  /** A description of each damage; empty if the store is undamaged. */
   problems: string[];
   tokens: number;
   agents: number;
 }
 
-/** Reads every row of a token store that nobody uses, and checks it. Changes nothing. Throws a `StoreError`. */
+/** Reads every row of a token store that is not in use, and checks it. Changes nothing. Throws a `StoreError`. */
 export function verifyTokenStore(file: string): VerifiedTokens {
   return readDatabase(file, { schema: tokenSchema, version: formatVersion }, (db, problems) => {
     const tokens = db.prepare<[], TokenRow>(allTokens).all();

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { WalSync } from './wal-sync.ts';
 
-/** A log, and how many syncs of it ran at once, at most, and in all. */
+/** Opens a log that counts its syncs: the most at one time, and all. */
 async function openLog() {
   const directory = await mkdtemp(join(tmpdir(), 'signalbox-log-'));
   const file = join(directory, 'messages.db');

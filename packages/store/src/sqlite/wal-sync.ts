@@ -3,9 +3,9 @@ import { dirname } from 'node:path';
 import { StoreError } from '../store-error.ts';
 
 /**
- * Syncs SQLite's write-ahead log in place of SQLite, which with `synchronous = NORMAL` does so only around a
- * checkpoint (https://sqlite.org/pragma.html#pragma_synchronous). The log stays the same file as long as the database is open,
- * and carries no lock that closing another handle of it could drop.
+ * Syncs SQLite's write-ahead log in place of SQLite, which with `synchronous = NORMAL` does so only around a checkpoint
+ * (https://sqlite.org/pragma.html#pragma_synchronous). The log stays the same file while the database is open, and has no lock that closing
+ * another handle of it could drop.
  *
  * A failed sync is final: the system may forget the data that it could not write, and report success for the next sync
  * (https://wiki.postgresql.org/wiki/Fsync_Errors).
@@ -15,11 +15,11 @@ export class WalSync {
   readonly #begin: () => () => void;
   readonly #handle: number;
   #running: Promise<void> | undefined;
-  /** The sync that begins when the running one ends. */
+  /** The sync that begins when the current one ends. */
   #next: Promise<void> | undefined;
   #failure: StoreError | undefined;
 
-  /** `file` is the database, which is open. `begin` is called before each sync; it returns a function that is called after it. */
+  /** `file` is the database, which must be open. `begin` is called before each sync; it returns a function that is called after it. */
   constructor(file: string, begin: () => () => void = () => () => {}) {
     this.#file = file;
     this.#begin = begin;
@@ -33,14 +33,14 @@ export class WalSync {
   }
 
   /**
-   * Resolves when everything that was committed before the call is on the disk. One sync runs at a time; the next one is for all
-   * commits made meanwhile. Rejects with a `StoreError`.
+   * Resolves when everything that was committed before the call is on the disk. One sync runs at a time; the next one covers all commits
+   * made meanwhile. Rejects with a `StoreError`.
    */
   sync(): Promise<void> {
     if (!this.#running) return this.#run();
     const next = (): Promise<void> => {
       this.#next = undefined;
-      // Another caller that waited for the end may have begun it.
+      // Another caller that waited for the end may have begun the next sync.
       return this.#running ?? this.#run();
     };
     this.#next ??= this.#running.then(next, next);
@@ -69,7 +69,7 @@ export class WalSync {
     this.#running = new Promise((resolve, reject) => {
       fdatasync(this.#handle, (error) => {
         this.#running = undefined;
-        // The system tells a failure once: to a sync that runs at the same time, perhaps.
+        // The system reports a failure once, perhaps to a sync that runs at the same time.
         if (error ?? this.#failure) return reject(this.#failed(error));
         synced();
         resolve();
@@ -90,7 +90,7 @@ export class WalSync {
   }
 }
 
-/** Syncs the directory, since syncing a new file need not make its name durable. */
+/** Syncs the directory, since syncing a new file does not always make its name durable. */
 export function syncDirectory(directory: string): void {
   if (process.platform === 'win32') return;
   const handle = openSync(directory, 'r');

@@ -27,13 +27,13 @@ import {
   toRow,
 } from './audit-tables.ts';
 
-/** A larger log is not read at every start: damage in its older pages is found when they are read. */
+/** The largest log that is read at every start. In a larger one damage in older pages is found when they are read. */
 const maxCheckedBytes = 64 * 1024 * 1024;
-/** The rows that are looked at together when rows are dropped. */
+/** The number of rows that are examined together when rows are dropped. */
 const droppedAtOnce = 256;
 
 export interface SqliteAuditLogOptions {
-  /** A file of its own, created when missing, readable by its owner only. */
+  /** The file of the log, created when missing, readable by its owner only. */
   file: string;
   /** Budgets that differ from those of `auditKinds`. */
   maxBytes?: Partial<Record<AuditKind, number>>;
@@ -46,8 +46,8 @@ export interface SqliteAuditLogOptions {
 }
 
 /**
- * Opens the audit log. Rejects with a `StoreError`. A log that is damaged is set aside and reported, and a new one is begun: it is no
- * reason to deliver nothing.
+ * Opens the audit log. Rejects with a `StoreError`. A damaged log is set aside and reported, and a new one is begun, so that messages are
+ * delivered all the same.
  */
 export async function openSqliteAuditLog(options: SqliteAuditLogOptions): Promise<AuditLog> {
   const { file, onDamage = () => {}, now = Date.now } = options;
@@ -68,7 +68,7 @@ export async function openSqliteAuditLog(options: SqliteAuditLogOptions): Promis
   }
 }
 
-/** The ends of a chain, and the time of its last row. */
+/** The ends of a chain, and the time of its last row in epoch milliseconds. */
 interface TimedChain extends AuditChain {
   recordedAt: number;
 }
@@ -81,7 +81,7 @@ class SqliteAuditLog implements AuditLog {
   readonly #chains: Map<AuditKind, TimedChain>;
   readonly #buffer: AuditBuffer;
   #number: number;
-  /** The time of the last row. It never runs backward, so that rows are found by it. */
+  /** The time of the last row. It never decreases, so that rows can be found by it. */
   #recordedAt: number;
 
   constructor(db: Database, options: SqliteAuditLogOptions) {
@@ -111,7 +111,7 @@ class SqliteAuditLog implements AuditLog {
     this.#buffer.record(event);
   }
 
-  /** They are on disk when they are recorded. */
+  /** Returns `undefined`: changes are on disk when they are recorded. */
   changesWritten(): undefined {
     return undefined;
   }
@@ -172,7 +172,7 @@ class SqliteAuditLog implements AuditLog {
     return this.#options.maxBytes?.[kind] ?? auditKinds[kind].maxBytes;
   }
 
-  /** Returns a number behind which the rows of a kind are that were recorded at or after a time. */
+  /** Returns a number such that all rows of the kind that were recorded at or after a time have a higher one. */
   #numberBefore(kind: AuditKind, since: number): number {
     const { dropped, last, recordedAt } = this.#chains.get(kind)!;
     if (recordedAt < since) return last.number;
@@ -186,7 +186,7 @@ class SqliteAuditLog implements AuditLog {
     return before;
   }
 
-  /** Writes events in one transaction, with what `also` writes. With `full` they are on disk when this returns. */
+  /** Writes events in one transaction, together with the changes that `also` makes. With `full` they are on disk when this returns. */
   #write(events: readonly CountedEvent[], synchronous: 'normal' | 'full', also?: () => void): void {
     const chains = new Map<AuditKind, TimedChain>();
     const recordedAt = Math.max(this.#recordedAt, (this.#options.now ?? Date.now)());
@@ -226,7 +226,7 @@ class SqliteAuditLog implements AuditLog {
     chain.bytes += rowBytes(Buffer.byteLength(entry));
   }
 
-  /** Drops the oldest rows of a chain until it is within its budget. What remains follows the last row that was dropped. */
+  /** Drops the oldest rows of a chain until it is within its budget. The rest follows the last row that was dropped. */
   #trim(chain: TimedChain): void {
     if (auditKinds[chain.kind].kept) return;
     const maxBytes = this.#maxBytes(chain.kind);

@@ -3,10 +3,10 @@ import { firstHash } from '../../audit-chain.ts';
 import { type AuditChain, type AuditKind, type AuditRow, auditKinds } from '../../audit-log.ts';
 import type { ContentEntry } from '../../store-content.ts';
 
-/** The kinds of events, each with a table of its own: rows are only ever added at the end of it and dropped from its beginning. */
+/** The kinds of events. Each has a table of its own: rows are only added at its end and dropped from its beginning. */
 export const allKinds = Object.keys(auditKinds) as AuditKind[];
 
-/** The rows that are read together. */
+/** The number of rows that are read together. */
 const rowsAtOnce = 256;
 
 /** The tables of an audit log. */
@@ -62,10 +62,10 @@ export function sharedTables(db: Database): SharedTables {
   };
 }
 
-/** SQL for the time at which a row was recorded; NULL if its entry was changed into something else. */
+/** SQL for the time at which a row was recorded; NULL if its entry was replaced by something that is no entry. */
 const recordedAt = "iif(json_valid(entry), coalesce(entry ->> 'recorded_at', entry ->> 'at'), NULL)";
 
-/** What a row counts in the budget of its kind: its entry of `entryBytes`, its hash and its columns. */
+/** Returns the bytes by which a row counts in the budget of its kind: its entry of `entryBytes`, its hash and its columns. */
 export function rowBytes(entryBytes: number): number {
   return entryBytes + 90;
 }
@@ -101,7 +101,7 @@ export function kindTable(db: Database, kind: AuditKind): KindTable {
   };
 }
 
-/** Prepares the read of a kind's rows behind a number. */
+/** Prepares the statement that reads a kind's rows after a number. */
 export function rowsBehind(
   db: Database,
   kind: AuditKind,
@@ -111,7 +111,7 @@ export function rowsBehind(
   );
 }
 
-/** Reads everything in an audit log that is whole. */
+/** Reads all undamaged content of an audit log. */
 export function* auditContent(db: Database): Iterable<ContentEntry> {
   for (const row of db.prepare<[], ChainRow>('SELECT * FROM chain').all())
     yield ['audit_chain', toChain(row)];
@@ -125,13 +125,13 @@ export function* auditContent(db: Database): Iterable<ContentEntry> {
   for (const batch of batches.all()) yield ['audit_batch', batch];
 }
 
-/** Returns the chain of a kind of which nothing was ever recorded. */
+/** Returns the chain of a kind without any rows. */
 export function emptyChain(kind: AuditKind): AuditChain {
   const none = { number: 0, hash: firstHash };
   return { kind, dropped: none, last: none, rows: 0, bytes: 0 };
 }
 
-/** Reads a chain from its row. */
+/** Converts a row to its chain. */
 export function toChain(row: ChainRow): AuditChain {
   return {
     kind: row.kind,
@@ -142,7 +142,7 @@ export function toChain(row: ChainRow): AuditChain {
   };
 }
 
-/** Writes a chain as its row. */
+/** Converts a chain to its row. */
 export function toRow({ kind, dropped, last, rows, bytes }: AuditChain): ChainRow {
   return {
     kind,

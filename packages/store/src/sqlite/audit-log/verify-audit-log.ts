@@ -12,10 +12,10 @@ import {
   toChain,
 } from './audit-tables.ts';
 
-/** The rows that are checked together. */
+/** The number of rows that are checked together. */
 const rowsAtOnce = 256;
 
-/** Reads every row of an audit log that nobody uses, and checks its chains. Changes nothing. Throws a `StoreError`. */
+/** Reads every row of an audit log that is not in use, and checks its chains. Changes nothing. Throws a `StoreError`. */
 export function verifyAuditLog(file: string): { problems: string[]; rows: number } {
   return readDatabase(file, { schema, version: formatVersion }, (db, problems) => {
     let rows = 0;

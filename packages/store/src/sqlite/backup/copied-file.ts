@@ -11,12 +11,12 @@ export interface CopiedFile {
 
 const chunkBytes = 256 * 1024;
 
-/** Makes a file that only its owner may read. Throws `EEXIST` if something of that name is there, a link included. */
+/** Makes a file that only its owner may read. Throws `EEXIST` if something with that name exists, including a link. */
 export function makeEmptyFile(file: string): void {
   closeSync(openSync(file, 'wx', 0o600));
 }
 
-/** Makes a copied database whole by itself, without a log beside it, and syncs it. Returns its facts. */
+/** Makes a copied database complete without a log beside it, and syncs it. Returns its length and hash. */
 export async function finishCopy(file: string): Promise<CopiedFile> {
   const db = new Database(file, { fileMustExist: true });
   try {
@@ -28,7 +28,7 @@ export async function finishCopy(file: string): Promise<CopiedFile> {
   return await describeFile(file);
 }
 
-/** Writes what the system holds of a file or a directory to the disk. */
+/** Syncs a file or a directory to the disk. */
 export async function syncFile(file: string): Promise<void> {
   const handle = await open(file, 'r');
   try {
@@ -38,7 +38,7 @@ export async function syncFile(file: string): Promise<void> {
   }
 }
 
-/** Reads a file to its end, in small steps. Rejects with what the file system throws. */
+/** Reads a file in small steps. Returns its length and hash. Rejects with the error of the file system. */
 export async function describeFile(file: string): Promise<CopiedFile> {
   const hash = createHash('sha256');
   let bytes = 0;

@@ -3,28 +3,28 @@ import { StoreError } from '../../store-error.ts';
 import { toStoreError } from '../database.ts';
 import type { CopiedFile } from './copied-file.ts';
 
-/** The database to copy, and the file that the copy gets. */
+/** The database to copy, and the file that the copy is written to. */
 export interface CopyOrder {
   source: string;
   target: string;
 }
 
-/** A message of the thread that copies. */
+/** A report of the thread that copies. */
 export type CopyReport =
   | { copiedBytes: number; totalBytes: number }
   | { file: CopiedFile }
   | { failed: { message: string; code?: string } };
 
-/** How a copy is followed and given up. */
+/** The options by which a caller follows a copy or cancels it. */
 export interface CopyOptions {
   signal: AbortSignal;
   onProgress?: (progress: { copiedBytes: number; totalBytes: number }) => void;
 }
 
 /**
- * Copies a database that may be in use to a file that does not exist, as it is at one moment. The copy is one file, readable by its
- * owner only, and on disk when this resolves. Rejects with a `StoreError`, or with the reason of the signal; the caller removes what was
- * written.
+ * Copies a database, which may be in use, to a file that does not exist. The copy shows the database at one moment. It is one file,
+ * readable by its owner only, and on disk when this resolves. Rejects with a `StoreError`, or with the reason of the signal; the caller
+ * removes the incomplete copy.
  */
 export async function copyDatabase(order: CopyOrder, options: CopyOptions): Promise<CopiedFile> {
   const { signal, onProgress } = options;
@@ -48,7 +48,7 @@ export async function copyDatabase(order: CopyOrder, options: CopyOptions): Prom
   }
 }
 
-/** The thread runs the source where this file is source, and else what was compiled of it. */
+/** The thread runs the source if this file is source, and the compiled file otherwise. */
 const workerFile = import.meta.url.endsWith('.ts')
   ? new URL('./copy-worker.ts', import.meta.url)
   : new URL('./copy-worker.js', import.meta.url);

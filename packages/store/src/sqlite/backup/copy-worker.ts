@@ -4,8 +4,8 @@ import { finishCopy, makeEmptyFile } from './copied-file.ts';
 import type { CopyOrder, CopyReport } from './copy-database.ts';
 
 /**
- * Copies a database in a thread of its own, so that neither reading it nor syncing the copy holds up the process. One read
- * transaction spans the copy: it shows the database of one moment, and nobody who writes has to wait.
+ * This thread copies a database, so that neither reading it nor syncing the copy holds up the process. One read transaction spans the copy:
+ * it shows the database at one moment, and no writer has to wait.
  */
 const pagesAtOnce = 2048;
 

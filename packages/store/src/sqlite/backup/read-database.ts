@@ -1,18 +1,18 @@
 import Database from 'better-sqlite3';
 import { toStoreError } from '../database.ts';
 
-/** Problems of SQLite's own structures that are listed. */
+/** The most problems of SQLite's own structures that are listed. */
 const maxProblems = 20;
 
-/** What a database should be: the SQL that made its tables, and the number of its format (`user_version`). */
+/** The expected format of a database: the SQL that made its tables, and its version (`user_version`). */
 export interface DatabaseFormat {
   schema: string;
   version: number;
 }
 
 /**
- * Opens a database that nobody uses for reading, and hands it to `read` with what is wrong with SQLite's own structures, with its
- * version and with the definitions of its tables. Throws a `StoreError`.
+ * Opens a database that is not in use for reading. Calls `read` with it and with the problems of SQLite's own structures, of its version
+ * and of the definitions of its tables. Throws a `StoreError`.
  */
 export function readDatabase<T>(
   file: string,
@@ -32,7 +32,7 @@ export function readDatabase<T>(
   }
 }
 
-/** SQLite reads the texts that made its tables at each start, and has no checksum of them. */
+/** Compares the texts that made the tables. SQLite reads them at each start, and has no checksum of them. */
 function alteredFormat(db: Database.Database, { schema, version }: DatabaseFormat): string[] {
   const present = db.pragma('user_version', { simple: true });
   const altered = present === version ? [] : [`the format has version ${present}, not ${version}`];

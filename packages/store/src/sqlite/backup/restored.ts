@@ -8,8 +8,8 @@ import { lastCommitOf } from '../inbox-store/wal-recovery.ts';
 import { tokenSchema } from '../token-store.ts';
 
 /**
- * Makes another broker's store of a restored one: it gets a new id and a mark of its own, and what waits in it is foreign to every
- * journal. Returns the id and the file of the mark. Throws a `StoreError`.
+ * Turns a restored store into that of another broker: it gets a new id and a mark of its own, and its pending messages become foreign to
+ * every journal. Returns the id and the file of the mark. Throws a `StoreError`.
  */
 export function claimRestoredStore(file: string, now: number): { identity: string; mark: string } {
   const identity = change(file, inboxSchema, (db) => {
@@ -24,15 +24,15 @@ export function claimRestoredStore(file: string, now: number): { identity: strin
 }
 
 /**
- * Drops the tokens of a restored store that were issued by other tokens, or with `all` every token: any of them may have been revoked
- * since. Returns how many it dropped and left. Throws a `StoreError`.
+ * Removes the tokens of a restored store that other tokens issued, or with `all` every token: any of them may have been revoked since the
+ * backup. Returns the numbers of removed and remaining tokens. Throws a `StoreError`.
  */
 export function dropRestoredTokens(
   file: string,
   { all }: { all: boolean },
 ): { dropped: number; left: number } {
   return change(file, tokenSchema, (db) => {
-    // Rows with these ids are no tokens: they say which tokens of an identity provider were revoked.
+    // Rows with these ids are no tokens: they list the revoked tokens of an identity provider.
     const isToken = "id NOT LIKE 'jwt:%'";
     const which = all ? isToken : 'parent_id IS NOT NULL';
     const dropped = db.prepare(`DELETE FROM token WHERE ${which}`).run().changes;

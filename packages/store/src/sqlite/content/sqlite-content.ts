@@ -14,13 +14,13 @@ export interface SqliteFiles {
   audit: string;
 }
 
-/** Parts have at most so many items, and about so many bytes of bodies. */
+/** The most items of one part. Its bodies also have about this many bytes at most. */
 const itemsPerPart = 500;
 const bytesPerPart = 4 * 1024 * 1024;
 
 /**
- * Reads everything in the databases of a broker that does not run, in parts that fit in memory. Changes nothing. The databases must be
- * whole; those that are not there hold nothing. Throws a `StoreError`.
+ * Reads everything in the databases of a broker that does not run, in parts that fit into memory. Changes nothing. The databases must be
+ * undamaged; a missing one counts as empty. Throws a `StoreError`.
  */
 export function* sqliteContent({ messages, tokens, audit }: SqliteFiles): Iterable<ContentPart> {
   yield* reading(messages, (db) => messageContent(db, messages));

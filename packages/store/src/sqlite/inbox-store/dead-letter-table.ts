@@ -24,12 +24,12 @@ type Row = EncodedRecord & { seq: number };
 
 export interface DeadLetterDeps {
   monotonic: () => number;
-  /** Is told of what is kept from the start on. */
+  /** Counts the dead letters that are kept, from the start on. */
   usage: AgentUsage;
   onDamage: (damage: Damage) => void;
 }
 
-/** What a row says of its message beside the record. */
+/** The facts of a message that its row holds beside the record. */
 interface Facts {
   seq: number;
   inbox: string;
@@ -39,7 +39,7 @@ interface Facts {
   deadAt: number;
 }
 
-/** The dead letters, one row each, with a record of the whole message as it was when it died. */
+/** The dead letters, one row each. A row holds a record of the whole message as it was when it died. */
 export class DeadLetterTable {
   readonly #insert: Statement<(string | number | Buffer | null)[]>;
   readonly #list: Statement<{ inbox: string | null; after: number; limit: number }, Row>;
@@ -50,7 +50,7 @@ export class DeadLetterTable {
   #isChanged = true;
   readonly #monotonic: () => number;
   readonly #usage: AgentUsage;
-  /** When the last trim ended, in monotonic milliseconds. */
+  /** The end of the last trim, in monotonic milliseconds. */
   #trimmedAt = Number.NEGATIVE_INFINITY;
 
   readonly #onDamage: (damage: Damage) => void;
@@ -78,12 +78,12 @@ export class DeadLetterTable {
     this.reload();
   }
 
-  /** Counts what is there, at the start, and after a rollback once the usage was cleared. */
+  /** Counts the rows, at the start, and after a rollback when the usage was cleared. */
   reload(): void {
     for (const facts of this.#byAge.iterate()) this.#count(facts, 1);
   }
 
-  /** Keeps a copy of a pending message, which the caller settles. */
+  /** Keeps a copy of a pending message. The caller settles the message. */
   add(message: LoggedMessage, reason: string | null, deadAt: number): void {
     const { seq } = message;
     const { inbox, sender, isCounted, size } = factsOf(message);
@@ -105,7 +105,7 @@ export class DeadLetterTable {
     });
   }
 
-  /** A dead letter; `damaged` if it has lost its body. Undefined if nothing of it can be read. */
+  /** Finds a dead letter; it is `damaged` if it has lost its body. Returns `undefined` if it can't be read at all. */
   find(seq: number): (DeadLetter & { body?: string | undefined }) | undefined {
     const row = this.#find.get(seq);
     const message = row && this.#decode(row);
@@ -114,7 +114,7 @@ export class DeadLetterTable {
     return letterOf(message, { ...storedMessageOf(message), damaged });
   }
 
-  /** The messages of all dead letters that can be read, with the reason as their ending. */
+  /** Yields the messages of all readable dead letters, with the reason as their ending. */
   *messages(): Iterable<LoggedMessage> {
     for (const { seq } of this.#byAge.all()) {
       const row = this.#find.get(seq);
@@ -123,7 +123,7 @@ export class DeadLetterTable {
     }
   }
 
-  /** All dead letters that can be read, whole. The others are reported. */
+  /** Yields all readable dead letters with their bodies. The others are reported. */
   *all(): Iterable<DeadLetter> {
     for (const { seq } of this.#byAge.all()) {
       const letter = this.find(seq);
@@ -131,7 +131,7 @@ export class DeadLetterTable {
     }
   }
 
-  /** The dead letters whose row says something else than their record, in the columns by which they are looked up and counted. */
+  /** Yields the dead letters whose row differs from their record, in the columns by which they are found and counted. */
   *misfiled(): Iterable<number> {
     for (const { seq, ...facts } of this.#byAge.all()) {
       const row = this.#find.get(seq);
@@ -140,7 +140,7 @@ export class DeadLetterTable {
     }
   }
 
-  /** Drops a dead letter. Returns whether it counted against its sender; `undefined` if there is none. */
+  /** Drops a dead letter. Returns whether it counted against its sender, or `undefined` if there is none. */
   drop(seq: number): { isCounted: boolean } | undefined {
     const facts = this.#drop.get(seq);
     if (!facts) return undefined;
@@ -148,7 +148,7 @@ export class DeadLetterTable {
     return { isCounted: facts.isCounted === 1 };
   }
 
-  /** Undefined, with a report, if it is damaged. */
+  /** Decodes a row. Returns `undefined`, and reports it, if it is damaged. */
   #decode(row: Row): LoggedMessage | undefined {
     const { messages, isWhole } = decodeMessages(row, row.seq);
     if (isWhole && messages.length === 1) return messages[0];
@@ -159,7 +159,7 @@ export class DeadLetterTable {
     return undefined;
   }
 
-  /** Some of the dead letters that are beyond the bounds, oldest first. */
+  /** Returns some of the dead letters beyond the bounds, the oldest first. */
   surplus(time: ExpiryTime): DeadLetter[] {
     if (!this.#isChanged && this.#monotonic() - this.#trimmedAt < quietTrimMs) return [];
     const letters = this.#byAge.all().map((facts) => ({ ...facts, recipient: agentOf(facts.inbox) }));
@@ -174,7 +174,7 @@ export class DeadLetterTable {
   }
 }
 
-/** Returns the facts in the row of a message, beside its number. */
+/** Returns the facts that a message's row holds, without its number. */
 function factsOf({ shared, size, ending }: LoggedMessage): Omit<Facts, 'seq'> {
   const { inbox, sender, isCounted } = shared;
   return { inbox, sender, isCounted: isCounted ? 1 : 0, size, deadAt: ending?.at ?? 0 };

@@ -12,7 +12,7 @@ import { SqliteInboxStore } from './inbox-store.ts';
 
 const full = 'refuses messages when the disk is full, goes on settling, and stores again when there is room';
 
-// All of them in the memtable, and each one in a segment at once.
+// First all of them are in the memtable, then each one is in a segment at once.
 it.each([2000, 2])(`${full}, with %d messages in the memtable`, async (memtableMessages) => {
   using small = smallDisk(memtableMessages);
   const { store, setPages } = small;
@@ -66,7 +66,7 @@ it('has failed for good when the medium refused three changes in a row, and not 
   expect(await append(store, ['a'])).toMatchObject([{ result: 'stored' }]);
   setReadOnly(true);
   await expect(append(store, ['b'])).rejects.toMatchObject({ isFinal: false });
-  // Housekeeping tries, too, so that a medium is found out although nobody sends.
+  // Housekeeping tries, too, so that a broken medium is noticed although nobody sends.
   await expect(store.sweep(steadyTime(1))).rejects.toMatchObject({ isFinal: false });
   await expect(store.sweep(steadyTime(1))).rejects.toMatchObject({ isFinal: true });
   setReadOnly(false);
@@ -79,7 +79,7 @@ it('has failed for good when the medium refused three changes in a row, and not 
 
 const size = 100_000;
 
-/** A store whose file may grow by the pages that it is given, in place of a disk that is full. */
+/** Opens a store whose file may grow by the pages that it is given, in place of a full disk. */
 function smallDisk(
   memtableMessages = 2000,
 ): Disposable & { store: InboxStore; setPages(more: number): void; setReadOnly(isReadOnly: boolean): void } {

@@ -8,8 +8,8 @@ const chunk = Buffer.alloc(
 );
 
 /**
- * A file that only takes up room. When the disk is full, it is deleted. That leaves room for settlements, which free room in the
- * database, and for the checkpoint after which SQLite's log is written from its start again.
+ * A file that only occupies room. It is deleted when the disk is full. That leaves room for settlements, which free room in the database,
+ * and for the checkpoint after which SQLite's log is written from its start again.
  */
 export class DiskReserve {
   readonly #file: string;
@@ -26,20 +26,20 @@ export class DiskReserve {
     return this.#isHeld;
   }
 
-  /** Deletes the file. Throws if the medium refuses to be written for another reason than lack of room. */
+  /** Deletes the file. Throws if the medium refuses writes for another reason than lack of room. */
   release(): void {
     this.#proveMedium();
     this.#isHeld = false;
     rmSync(this.#file, { force: true });
   }
 
-  /** Takes the room again; false if there is none. */
+  /** Occupies the room again. Returns false if there is too little. */
   hold(): boolean {
     if (!this.#isHeld) this.#isHeld = this.#isWhole() || this.#write();
     return this.#isHeld;
   }
 
-  /** Whether the reserve, and some room to work in, would fit if so many bytes more were free. */
+  /** Tells whether the reserve and some working room would fit if this many more bytes were free. */
   isPossibleWith(bytes: number): boolean {
     const { bavail, bsize } = statfsSync(dirname(this.#file));
     return bavail * bsize + bytes > this.#bytes * 1.25;
@@ -49,7 +49,7 @@ export class DiskReserve {
     return (statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0) >= this.#bytes;
   }
 
-  /** Writes beyond the end of the file: SQLite's errors don't tell a full medium from a broken one. */
+  /** Writes beyond the end of the file, because SQLite's errors don't distinguish a full medium from a broken one. */
   #proveMedium(): void {
     let handle: number | undefined;
     try {
@@ -72,7 +72,7 @@ export class DiskReserve {
       return true;
     } catch (thrown) {
       if (!isNoRoomErrno(thrown)) throw thrown;
-      // Messages could not be written either. The caller goes on without a reserve.
+      // Then messages could not be written either. The caller continues without a reserve.
       rmSync(this.#file, { force: true });
       return false;
     } finally {

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { rowChecksum } from '../row-checksum.ts';
 import { syncDirectory } from '../wal-sync.ts';
 
-/** The store's identity and the number of a commit that is known to be there. */
+/** The store's identity and the number of a commit that certainly was in the database. */
 export interface Mark {
   identity: string;
   commit: number;
@@ -11,19 +11,19 @@ export interface Mark {
 
 /** A mark that was read. */
 export interface ReadMark extends Mark {
-  /** Whether the commit must still be there. False if it was only written, and the machine may have restarted since. */
+  /** True if the commit must still be there. False if it was only written, and the machine may have restarted since. */
   isCertain: boolean;
 }
 
-/** The boot of the machine in which what is written survives the process; `unknown` where the system does not tell it. */
+/** Names the boot of the machine that a write survives without a sync; `unknown` if the system does not name it. */
 export type Boot = string;
 
 const synced = 'synced';
 const unknown = 'unknown';
-/** The length of a boot's name on Linux. */
+/** The length of a boot's name on Linux, in characters. */
 const bootLength = 36;
 
-/** Names the present boot of the machine. */
+/** Returns the name of the present boot of the machine. */
 export function presentBoot(): Boot {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim().slice(0, bootLength) || unknown;
@@ -33,23 +33,23 @@ export function presentBoot(): Boot {
 }
 
 /**
- * A small file beside the database, which says up to which commit the database is known to be there. SQLite ends its log
- * silently where it is damaged, so that the database alone can't tell that it once held more. The file is written after syncs, or
- * where nothing is synced once a second with the boot of the machine. Only its first mark is synced: after a power cut it may be older
- * than the database, but it is never absent and never newer.
+ * A small file beside the database that names the last commit which the database is known to have. SQLite ends its log silently where the
+ * log is damaged, so that the database alone can't tell that it once held more. The file is written after syncs; if nothing is synced, it
+ * is written once a second with the boot of the machine. Only its first mark is synced: after a power cut it may be older than the
+ * database, but it is never absent and never newer.
  */
 export class DurableMark {
   readonly #file: string;
   readonly #handle: number;
 
-  /** `file` is the mark's own. Read it first: it is written from its start. */
+  /** `file` is the mark's own file. Read the mark first: the file is written from its start. */
   constructor(file: string) {
     this.#file = file;
-    // Opened without truncating it: until it is written again, it says what it said.
+    // It is opened without being truncated, so that it keeps its mark until the next one is written.
     this.#handle = openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600);
   }
 
-  /** Writes the first mark and syncs it. Throws what the file system throws: a store without a mark is refused later. */
+  /** Writes the first mark and syncs it. Throws the error of the file system: a store without a mark is refused later. */
   start(mark: Mark): void {
     writeSync(this.#handle, textOf(mark, synced), 0);
     fdatasyncSync(this.#handle);
@@ -57,8 +57,8 @@ export class DurableMark {
   }
 
   /**
-   * Writes the mark; with `boot` the commit was written in that boot and not synced. If it fails, the mark stays older, which is safe:
-   * the store itself will find what is wrong with the medium.
+   * Writes the mark. `boot` is given if the commit was written in that boot and not synced. If the write fails, the mark stays older, which
+   * is safe: the store itself will find the problem of the medium.
    */
   write(mark: Mark, boot: Boot = synced): void {
     try {
@@ -71,12 +71,12 @@ export class DurableMark {
   }
 }
 
-/** The file of a database's mark. */
+/** Returns the file of a database's mark. */
 export function markFile(database: string): string {
   return `${database}.mark`;
 }
 
-/** Reads the mark in a file; undefined if there is none, or none that can be read. */
+/** Reads the mark in a file. Returns `undefined` if there is none, or none that can be read. */
 export function readMark(file: string, boot: Boot): ReadMark | undefined {
   let text: string;
   try {
@@ -90,7 +90,7 @@ export function readMark(file: string, boot: Boot): ReadMark | undefined {
   return { ...mark, isCertain: state === synced || (state === boot && boot !== unknown) };
 }
 
-/** Always of the same length, so that each text replaces the one before. */
+/** Returns the text of a mark. All texts have the same length, so that each replaces the one before. */
 function textOf({ identity, commit }: Mark, state: Boot): string {
   const checksum = rowChecksum(identity, commit, state);
   const fields = [

@@ -7,7 +7,7 @@ import { append, commit, message, seqOf } from '../../conformance/store-under-te
 import type { Outcome } from '../../message.ts';
 import { openSqliteInboxStore } from './inbox-store.ts';
 
-/** More than the reader looks at before others have their turn, and than it keeps for a short page. */
+/** More messages than the reader examines before others have their turn, and than it keeps for a short page. */
 const rows = 2300;
 
 const rooms: [string, { limit: number; memtableMessages: number }][] = [
@@ -42,7 +42,7 @@ it.each(rooms)(
         for (const seq of seqs) ended.set(seq, outcome);
         await commit(store, { settlements: seqs.map((seq) => ({ inbox, seq, outcome })) });
       };
-      // Most in segments, the last ones in the memtable.
+      // Most are in segments, the last ones in the memtable.
       const slow = await add('slow', rows);
       const early = await add('early', 1200);
       for (let page = 0; page < 3; page++) await settle('early', early.splice(0, 370), 'acked');
@@ -57,7 +57,7 @@ it.each(rooms)(
       for (let turn = 0; !isRead; turn++) {
         const outcome = turn % 2 === 0 ? 'acked' : 'expired';
         for (const [inbox, seqs] of Object.entries({ slow, early, recent })) {
-          // From the start, the end and the middle: some were looked at, and some not yet.
+          // They are from the start, the end and the middle: some were examined, and some not yet.
           const chosen = [0, seqs.length - 8, seqs.length >> 1].flatMap((at) => seqs.splice(at, 4));
           await settle(inbox, chosen, outcome);
         }

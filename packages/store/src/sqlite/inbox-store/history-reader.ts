@@ -4,8 +4,8 @@ import { PageOfHistory } from '../../history-page.ts';
 import type { MessageReader } from '../log-structured/message-reader.ts';
 
 /**
- * Reads a page of messages by time of creation. There is no index for this, so that storing a message costs nothing more: all
- * messages that may be in the range are looked at, in steps between which the store goes on with its work.
+ * Reads a page of messages by time of creation. Without an index for this, storing a message costs nothing more; the reader examines all
+ * messages that may be in the range, in steps between which the store continues its work.
  */
 export async function readHistory(messages: MessageReader, query: HistoryQuery): Promise<HistoryPage> {
   const page = new PageOfHistory(query);

@@ -73,20 +73,20 @@ export const defaultLimits: LogStructuredLimits = {
 };
 
 export interface SqliteInboxStoreOptions extends Partial<LogStructuredLimits> {
-  /** A file of its own, created when missing, readable by its owner only. */
+  /** The file of the database, created when missing, readable by its owner only. */
   file: string;
   /** `full`: durable means fsynced. `process`: messages survive the end of the process, but not a power cut. */
   durability: 'full' | 'process';
-  /** No caps unless given. */
+  /** The caps of the store; by default none. */
   caps?: GivenCaps;
-  /** Tells whether an agent has the cap `privilegedRecipient`. Default: none has. */
+  /** Tells whether an agent has the cap `privilegedRecipient`. By default no agent has. */
   isPrivileged?: (agent: string) => boolean;
   deadLetters?: Partial<DeadLetterLimits>;
-  /** Room kept beside the database for settlements on a full disk; 4 MiB by default. */
+  /** The bytes that are kept beside the database for settlements on a full disk; 4 MiB by default. */
   reserveBytes?: number;
-  /** Whether other files show that the store was in use before. Then it must have a mark, also if it holds no commit. */
+  /** True if other files show that the store was in use before. Then it must have a mark, even if it holds no commit. */
   wasInUse?: boolean;
-  /** Goes on with what is left of a store that has lost messages. By default such a store is refused. */
+  /** True: a store that has lost messages is opened with the rest of them. By default it is refused. */
   acceptLoss?: boolean;
   /** Called with damage that the store goes on with. */
   onDamage?: (damage: Damage) => void;
@@ -94,7 +94,7 @@ export interface SqliteInboxStoreOptions extends Partial<LogStructuredLimits> {
   now?: () => number;
   /** Returns monotonic milliseconds. */
   monotonic?: () => number;
-  /** Names the present boot of the machine. */
+  /** The present boot of the machine. */
   boot?: Boot;
 }
 
@@ -109,8 +109,8 @@ export async function openSqliteInboxStore(options: SqliteInboxStoreOptions): Pr
 }
 
 /**
- * The store on an open database, which it closes. Messages are in a log-structured store on tables of that database; this class
- * makes a transaction of each change, tells when it is durable, and goes on as far as it can when the disk is full.
+ * The store on an open database, which it closes. The messages are in a log-structured store on tables of that database. This class runs
+ * each change in a transaction, tells when it is durable, and continues as far as possible when the disk is full.
  */
 export class SqliteInboxStore implements InboxStore {
   readonly caps: InboxStore['caps'];
@@ -120,7 +120,7 @@ export class SqliteInboxStore implements InboxStore {
   readonly #db: Database;
   readonly #file: string;
   readonly #now: () => number;
-  /** What is stored of each agent; kept by `#messages`, `#deadLetters` and `#scheduledTable`. */
+  /** The stored amounts of each agent; kept by `#messages`, `#deadLetters` and `#scheduledTable`. */
   readonly #usage = new AgentUsage();
   readonly #messages: LogStructuredStore;
   readonly #deadLetters: DeadLetterTable;
@@ -137,7 +137,7 @@ export class SqliteInboxStore implements InboxStore {
   readonly #writer: BatchWriter<Inbox>;
   readonly #transactions: Transactions;
   readonly #health: MediumHealth;
-  /** Undefined where written is durable enough. */
+  /** `undefined` if a write is durable enough. */
   readonly #walSync: WalSync | undefined;
 
   constructor(db: Database, options: SqliteInboxStoreOptions) {
@@ -340,7 +340,7 @@ export class SqliteInboxStore implements InboxStore {
   async keepTime({ times }: ExpiryTime): Promise<void> {
     const kept = JSON.stringify(times.map(Math.floor));
     this.#write(() => {
-      // The next call on a disk with room writes it.
+      // The next call with room on the disk writes it.
       if (!this.#transactions.hasRoom) return;
       this.#freeing(() => this.#meta.set('time', kept));
     });
@@ -367,7 +367,7 @@ export class SqliteInboxStore implements InboxStore {
     try {
       await this.#walSync?.close();
       closeDatabase(this.#db);
-      // Without a log of SQLite, everything is in the database and was synced.
+      // Without SQLite's log, everything is in the database and was synced.
       if (logBytes(this.#file) === 0) synced();
     } finally {
       if (this.#db.open) closeDatabase(this.#db);
@@ -398,7 +398,7 @@ export class SqliteInboxStore implements InboxStore {
     };
   }
 
-  /** Messages that can't be read any more are dropped, so that they hold up no others. */
+  /** Returns messages that are due. Messages that can't be read any more are dropped, so that they hold up no others. */
   #due(at: number, limit: number, maxBytes: number): NewMessage[] {
     for (;;) {
       const { due, unreadable } = this.#scheduledTable.due(at, limit, maxBytes);
@@ -426,13 +426,16 @@ export class SqliteInboxStore implements InboxStore {
     return this.#transactions.run(() => this.#writer.apply(batch, this.#now()));
   }
 
-  /** On a full disk settling goes on, because it frees room. */
+  /** Settles messages, which continues on a full disk because it frees room. */
   #settleOnly(batch: Batch): Appended[] {
     this.#apply({ ...batch, messages: [] });
     return batch.messages.map(() => ({ result: 'storage_full' }));
   }
 
-  /** Sequence numbers are known to others before the messages that bear them are durable, so their mark must be. */
+  /**
+   * Reserves sequence numbers. Others know them before the messages with these numbers are durable, so the mark of the reservation must be
+   * durable first.
+   */
   #reserveNumbers(count: number): void {
     if (this.#sequence.reserve(count)) this.#walSync?.syncNow();
   }
@@ -466,7 +469,7 @@ export class SqliteInboxStore implements InboxStore {
     return result;
   }
 
-  /** Writes something and reads it, to see whether the medium takes it. SQLite does not write a value that is there already. */
+  /** Writes something and reads it, to learn whether the medium accepts it. SQLite does not write a value that it has already. */
   #proveMedium(): 'works' {
     const proof = (this.#meta.number('proofs') ?? 0) + 1;
     this.#meta.set('proofs', proof);
@@ -498,25 +501,25 @@ export class SqliteInboxStore implements InboxStore {
     }
   }
 
-  /** Notes what the next sync covers. The function that it returns is called when the sync has succeeded. */
+  /** Notes which changes the next sync covers. Returns a function to call when that sync has succeeded. */
   #beginSync(): () => void {
     const mark = this.#present;
     return () => this.#mark.write(mark);
   }
 
-  /** Where nothing is synced, has the mark say what was written: it outlives the process, but not the boot of the machine. */
+  /** Writes the mark if nothing is synced: the changes outlive the process, but not the boot of the machine. */
   #markWritten(): void {
     if (!this.#walSync) this.#mark.write(this.#present, this.#boot);
   }
 
-  /** Has the mark say what is on the disk, once the store itself is there. */
+  /** Writes the first mark, once the store itself is on the disk. */
   #startMark(): void {
     const mark = this.#present;
     this.#db.pragma('wal_checkpoint(FULL)');
     this.#mark.start(mark);
   }
 
-  /** The store with its last commit. */
+  /** Returns the store's identity and its last commit. */
   get #present(): Mark {
     return { identity: this.#identity, commit: this.#messages.lastCommit };
   }
@@ -528,7 +531,7 @@ export class SqliteInboxStore implements InboxStore {
     this.#onDamage({ what: 'log', detail });
   }
 
-  /** Reads again what is in memory. */
+  /** Reads again everything that is in memory. */
   #reload(): void {
     this.#usage.clear();
     this.#messages.reload();
@@ -537,7 +540,7 @@ export class SqliteInboxStore implements InboxStore {
   }
 
   #repairFound({ segment }: DamageFound, found: Set<number>): void {
-    // What was repaired is sound: to find it damaged again means that the medium does not keep what is written.
+    // A repaired segment is undamaged: if it is damaged again, the medium does not keep what is written.
     if (segment !== undefined && found.has(segment)) {
       throw new StoreError(
         'store_corrupt',
@@ -548,7 +551,7 @@ export class SqliteInboxStore implements InboxStore {
     this.#repair(new Set(segment === undefined ? [] : [segment]));
   }
 
-  /** Repairs segments, these in any case. */
+  /** Repairs damaged segments, and the given ones in any case. */
   #repair(segments: Set<number>): void {
     for (;;) {
       try {

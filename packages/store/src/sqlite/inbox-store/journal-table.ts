@@ -11,12 +11,15 @@ interface Binding {
 }
 
 /**
- * The key in `meta` of a store that was restored. An orchestrator may have handled messages of any inbox after the backup was made,
- * so an inbox that is not bound is foreign to every journal.
+ * The key in `meta` of a restored store. An orchestrator may have handled messages of any inbox after the backup was made, so an inbox that
+ * is not bound is foreign to every journal.
  */
 const restoredKey = 'restored_at';
 
-/** The generation of the execution journal to which each inbox is bound, and how far its messages are foreign to that journal. */
+/**
+ * The generation of the execution journal to which each inbox is bound, and the number up to which its messages are foreign to that
+ * journal.
+ */
 export class JournalTable {
   readonly #binding: Statement<[string], Binding>;
   readonly #save: Statement<[string, string, number, checksum: number]>;
@@ -30,7 +33,7 @@ export class JournalTable {
     this.#isRestored = meta.has(restoredKey);
   }
 
-  /** Binds an inbox to the next generation. Returns the number up to which its pending messages are foreign, 0 for none. */
+  /** Binds an inbox to the next generation. Returns the number up to which its pending messages are foreign, or 0 if none are. */
   bind(inbox: string, claim: JournalClaim, messages: MessageReader): number {
     const binding = this.#binding.get(inbox);
     const foreignUpTo = this.#isSame(inbox, binding, claim)
@@ -40,10 +43,13 @@ export class JournalTable {
     return foreignUpTo;
   }
 
-  /** Whether the inbox was bound to this journal in its present state, or never to any journal. Nobody knows it of a damaged row. */
+  /**
+   * Tells whether the inbox was bound to this journal in its present state, or never to any journal. For a damaged row that is unknown, and
+   * the result is false.
+   */
   #isSame(inbox: string, binding: Binding | undefined, { previous, next }: JournalClaim): boolean {
     if (binding) return isSound(inbox, binding) && [...previous, next].includes(binding.generation);
-    // A journal that knows a generation was bound here: this store is older than that.
+    // A journal that knows a generation was bound here before, so this store is older than the journal.
     return previous.length === 0 && !this.#isRestored;
   }
 }
@@ -61,14 +67,14 @@ export function allBindings(db: Database): (Binding & { inbox: string })[] {
     .all();
 }
 
-/** Tells which inboxes have a damaged row: to a journal, all that waits in them is foreign. */
+/** Returns the inboxes with a damaged row: all their waiting messages are foreign to a journal. */
 export function damagedBindings(db: Database): string[] {
   return allBindings(db)
     .filter((row) => !isSound(row.inbox, row))
     .map(({ inbox }) => inbox);
 }
 
-/** Forgets that messages are foreign once none of them is pending. */
+/** Returns the number up to which messages are foreign, or 0 once none of them is pending. */
 function stillPending(inbox: string, foreignUpTo: number, messages: MessageReader): number {
   const [first] = messages.read(inbox, 0, 1, 0);
   return first && first.seq <= foreignUpTo ? foreignUpTo : 0;

@@ -1,24 +1,24 @@
 import { StoreError } from '../../store-error.ts';
 import { isMediumFailure } from '../database.ts';
 
-/** The number of writes in a row that the medium may refuse before the store has failed for good. */
+/** The number of writes in a row that the medium may refuse before the store fails for good. */
 const maxFailures = 3;
 
 /**
- * Counts the writes in a row that the medium refused. A medium that lacks room is not meant: it recovers. One that refuses
- * everything rarely does while the database is open, so that the store has failed for good after some refusals.
+ * Counts the writes in a row that the medium refused. A lack of room does not count: such a medium recovers. A medium that refuses
+ * everything rarely recovers while the database is open, so the store fails for good after a few refusals.
  */
 export class MediumHealth {
   readonly #file: string;
   #failures = 0;
   #final: StoreError | undefined;
 
-  /** `file` is the database. */
+  /** `file` is the database file. */
   constructor(file: string) {
     this.#file = file;
   }
 
-  /** True if the last write was refused, and none since has shown that the medium works. */
+  /** True if the last write was refused, and no later one has shown that the medium works. */
   get isInDoubt(): boolean {
     return this.#failures > 0;
   }
@@ -28,12 +28,12 @@ export class MediumHealth {
     if (this.#final !== undefined) throw this.#final;
   }
 
-  /** Notes that a write was taken. */
+  /** Notes that a write succeeded. */
   worked(): void {
     this.#failures = 0;
   }
 
-  /** Counts a write that failed if the medium refused it. Returns the error to throw, which is final after too many. */
+  /** Counts a failed write if the medium refused it. Returns the error to throw, which is final after too many. */
   failed(error: StoreError): StoreError {
     if (this.#final !== undefined) return this.#final;
     if (!isMediumFailure(error.cause)) return error;

@@ -10,7 +10,7 @@ import { MetaTable } from './meta-table.ts';
 import { inspect } from './recovery.ts';
 import { ScheduledTable } from './scheduled-table.ts';
 
-/** Reads everything in a database of messages that is whole. */
+/** Reads all undamaged content of a database of messages. */
 export function* messageContent(db: Database, file: string): Iterable<ContentEntry> {
   const meta = new MetaTable(db);
   const monotonic = (): number => 0;
@@ -26,7 +26,7 @@ export function* messageContent(db: Database, file: string): Iterable<ContentEnt
   if (restoredAt) yield ['fact', { key: 'restored_at', value: String(restoredAt) }];
   for (const { inbox, generation, foreignUpTo } of allBindings(db))
     yield ['journal', { inbox, generation, foreignUpTo }];
-  // Rows of requests tell more of a message that is stored, or are all that is left of one.
+  // The row of a request adds to a stored message, or is the only rest of one.
   const rows = new Map(messages.requests.all().map((row) => [row.seq, row]));
   for (const message of messages.all()) {
     const row = rows.get(message.seq);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Database, Statement } from 'better-sqlite3';
 import { rowChecksum } from '../row-checksum.ts';
 
-/** A value that the store keeps once. */
+/** The name of a value that the store keeps once. */
 export type MetaKey = 'identity' | 'seq_reserved' | 'log_dropped' | 'time' | 'proofs' | 'restored_at';
 
 /** Single values, each with a checksum. Transactions are the caller's. */
@@ -18,35 +18,35 @@ export class MetaTable {
     );
   }
 
-  /** Whether the value was ever set, damaged or not. */
+  /** Tells whether the value was ever set, damaged or not. */
   has(key: MetaKey): boolean {
     return this.#read(key) !== undefined;
   }
 
-  /** A text; undefined if it was never set, or was damaged. */
+  /** Returns a text; `undefined` if it was never set, or was damaged. */
   text(key: 'time'): string | undefined {
     const value = this.#read(key);
     return typeof value === 'string' ? value : undefined;
   }
 
-  /** A number, 0 if it was never set; undefined if it was damaged. */
+  /** Returns a number, or 0 if it was never set; `undefined` if it was damaged. */
   number(key: 'seq_reserved' | 'log_dropped' | 'proofs' | 'restored_at'): number | undefined {
     const value = this.#read(key);
     return value === undefined ? 0 : typeof value === 'number' ? value : undefined;
   }
 
-  /** The random id of the store, made when it is first asked for, and again if it was damaged. */
+  /** Returns the random id of the store. It is made at the first call, and again if it was damaged. */
   identity(): string {
     const known = this.#read('identity');
     return typeof known === 'string' ? known : this.newIdentity();
   }
 
-  /** Whether a value was set and is damaged. */
+  /** Tells whether a value was set and is damaged. */
   isDamaged(key: MetaKey): boolean {
     return this.#read(key) === null;
   }
 
-  /** Replaces the id of the store: it is another one from now on. */
+  /** Gives the store a new id, which makes it another store. */
   newIdentity(): string {
     const made = randomBytes(16).toString('hex');
     this.set('identity', made);
@@ -57,7 +57,7 @@ export class MetaTable {
     this.#set.run(key, value, rowChecksum(key, value));
   }
 
-  /** Undefined without a row, null if it was damaged. */
+  /** Reads a value. Returns `undefined` without a row, and null if it was damaged. */
   #read(key: MetaKey): string | number | null | undefined {
     const row = this.#get.get(key);
     if (!row) return undefined;

@@ -6,22 +6,22 @@ import type { SegmentDamage, StoreDamage } from '../log-structured/repair-segmen
 import type { ReadMark } from './durable-mark.ts';
 import type { MetaTable } from './meta-table.ts';
 
-/** Numbers that are skipped where it is not known which are in use. No store has given out so many since its last sync. */
+/** The count of numbers that are skipped if it is unknown which are in use. No store has given out as many since its last sync. */
 const skippedNumbers = 1_000_000_000;
 
-/** How a store was found when it was opened. */
+/** The state of a store when it was opened. */
 export interface Finding {
-  /** What is lost beyond what a crash can take, in words; empty if nothing is. */
+  /** The losses beyond those that a crash can cause, in words; empty if there are none. */
   losses: string[];
-  /** What a restart of the machine took, as the durability allows, in words; empty if nothing. */
+  /** The losses through a restart of the machine that the durability allows, in words; empty if there are none. */
   allowed: string[];
   /** The number up to which sequence numbers may be in use. */
   reserved: number;
 }
 
 /**
- * Compares what was read with what is known to have been written. `mark` is what the file beside the database says. A copy in a backup
- * needs none; a store that was in use and has none may have lost its last commits with it.
+ * Compares the content of a store with its mark. `mark` is that of the file beside the database. A copy in a backup needs no mark; a store
+ * that was in use and has no mark may have lost its last commits with it.
  */
 export function inspect(
   messages: LogStructuredStore,
@@ -55,7 +55,7 @@ export function inspect(
   };
 }
 
-/** The error of a store that has lost something, which is opened only if that is accepted. */
+/** Makes the error of a store that has lost something. It is opened only if the loss is accepted. */
 export function lossError(file: string, losses: readonly string[]): StoreError {
   return new StoreError(
     'store_damaged',
@@ -64,7 +64,7 @@ export function lossError(file: string, losses: readonly string[]): StoreError {
   );
 }
 
-/** Makes the store whole again with what is left of it. Call it in a transaction, and read everything again afterwards. */
+/** Makes the store consistent again with the rest of its content. Call it in a transaction, and read everything again afterwards. */
 export function acceptLoss(
   messages: LogStructuredStore,
   meta: MetaTable,
@@ -76,7 +76,7 @@ export function acceptLoss(
   meta.set('seq_reserved', reserved);
 }
 
-/** Says what a repair found. */
+/** Describes the damage that a repair found. */
 export function describeDamage({ segments, counts, requests }: StoreDamage & { requests: number }): Damage[] {
   const found = segments.map(describeSegment);
   if (counts > 0)

@@ -24,22 +24,22 @@ import {
 } from '../log-structured/record-codec.ts';
 import { rowChecksum } from '../row-checksum.ts';
 
-/** The most rows that a page of a list looks at. */
+/** The most rows that are examined for one page of a list. */
 const rowsPerPage = 2000;
-/** Ids whose messages are gone are looked for when there are so many of them, and are this part of all ids. */
+/** The number of ids, and the part of them without messages, from which housekeeping looks for ids whose messages have left. */
 const tidyFrom = { ids: 1000, part: 0.25 };
-/** The most ids that one step of housekeeping looks at. */
+/** The most ids that one step of housekeeping examines. */
 const idsPerStep = 5000;
 
 const none: Readonly<Amount> = { messages: 0, bytes: 0 };
 
 export interface ScheduledTableDeps {
-  /** Is told of what is kept from the start on. */
+  /** Counts the scheduled messages that are kept, from the start on. */
   usage: AgentUsage;
   onDamage: (damage: Damage) => void;
 }
 
-/** What a row says of its message beside the record. */
+/** The facts of a message that its row holds beside the record. */
 interface Facts extends ScheduledPlace {
   inbox: string;
   sender: string;
@@ -47,7 +47,7 @@ interface Facts extends ScheduledPlace {
   size: number;
 }
 
-/** The same of the rows of one sender in one inbox. */
+/** The facts of all rows of one sender in one inbox, with their total amount. */
 interface Sum extends Pick<Facts, 'inbox' | 'sender' | 'isCounted'>, Amount {}
 
 interface Row extends EncodedRecord, Facts {
@@ -67,15 +67,15 @@ interface Page extends ScheduledPlace {
 }
 
 interface Scheduled extends Amount {
-  /** The messages of each sender. */
+  /** The number of messages of each sender. */
   readonly senders: Map<string, number>;
 }
 
 /**
- * The messages that are not due, one row each in the order of their times, with a record of the whole message. Another table says where
- * each id is. An id is forgotten some time after its message has left: ids lie in another order, so that forgetting each at once would
- * write a page for each message. How many messages each inbox has of each sender is known in memory, so that a message to an inbox
- * without scheduled ones of its sender needs no look at the tables.
+ * The messages that are not due, one row each in the order of their times, with a record of the whole message. Another table holds the
+ * place of each id. An id is forgotten some time after its message has left: ids lie in another order, so forgetting each at once would
+ * write a page for each message. The number of messages of each sender in each inbox is in memory, so that a message to an inbox without
+ * scheduled ones of its sender needs no read of the tables.
  */
 export class ScheduledTable {
   readonly #insert: Statement<(string | number | Buffer)[]>;
@@ -97,12 +97,12 @@ export class ScheduledTable {
   readonly #onDamage: (damage: Damage) => void;
   readonly #encoder = new RecordEncoder();
   readonly #inboxes = new Map<string, Scheduled>();
-  /** The messages of each sender. */
+  /** The number of messages of each sender. */
   readonly #senders = new Map<string, number>();
   #count = 0;
-  /** Ids, those included whose messages are gone. */
+  /** The number of ids, including those whose messages have left. */
   #idCount = 0;
-  /** The id at which housekeeping goes on; undefined while it has nothing to do. */
+  /** The id at which housekeeping continues; `undefined` while it has nothing to do. */
   #tidyAfter: Pick<IdRow, 'sender' | 'inbox' | 'id'> | undefined;
 
   constructor(db: Database, { usage, onDamage }: ScheduledTableDeps) {
@@ -145,7 +145,7 @@ export class ScheduledTable {
     this.reload();
   }
 
-  /** Counts what is there, at the start, and after a rollback once the usage was cleared. */
+  /** Counts the rows, at the start, and after a rollback when the usage was cleared. */
   reload(): void {
     this.#inboxes.clear();
     this.#senders.clear();
@@ -159,12 +159,12 @@ export class ScheduledTable {
     return this.#count;
   }
 
-  /** What is scheduled for an inbox. */
+  /** Returns the amount that is scheduled for an inbox. */
   amount(inbox: string): Readonly<Amount> {
     return this.#inboxes.get(inbox) ?? none;
   }
 
-  /** Keeps a message under a number that no other message ever has. */
+  /** Adds a message under a number that no other message ever has. */
   add(number: number, message: NewMessage, size: number, isCounted: boolean): void {
     const { inbox, sender, id, createdAt: due, scheduledAt: sentAt = due } = message;
     const logged = scheduledLogged(number, message, size, isCounted);
@@ -187,12 +187,12 @@ export class ScheduledTable {
     return known ? repeatOf(known, message) : 'duplicate';
   }
 
-  /** The first time at which a message is due. */
+  /** Returns the first time at which a message is due. */
   nextDueAt(): number | undefined {
     return this.#count === 0 ? undefined : (this.#first.get() ?? undefined);
   }
 
-  /** Messages that are due, and the places of those that can't be read. */
+  /** Returns messages that are due, and the places of those that can't be read. */
   due(at: number, limit: number, maxBytes: number): { due: NewMessage[]; unreadable: ScheduledPlace[] } {
     const due: NewMessage[] = [];
     const unreadable: ScheduledPlace[] = [];
@@ -207,14 +207,14 @@ export class ScheduledTable {
     return { due, unreadable };
   }
 
-  /** Takes out a message that is released. False if it is not there any more. */
+  /** Removes a message that is released. Returns false if it is not there any more. */
   drop({ inbox, sender, createdAt: due }: NewMessage, { number, size, isCounted }: Release): boolean {
     if (this.#drop.run(due, number).changes === 0) return false;
     this.#add({ inbox, sender, isCounted }, -1, -size);
     return true;
   }
 
-  /** Takes a message out, and reports it if it can't be read. Returns `undefined` if so, or if it is not there any more. */
+  /** Removes a message, and reports it if it can't be read. Returns `undefined` if it could not be read or is not there any more. */
   take({ due, number }: ScheduledPlace): Taken | undefined {
     const row = this.#row.get(due, number);
     if (!row) return undefined;
@@ -227,7 +227,7 @@ export class ScheduledTable {
     return undefined;
   }
 
-  /** The places of a sender's messages with an id: of the one to an inbox, or of the copies for the members of a group. */
+  /** Returns the places of a sender's messages with an id: of the one to an inbox, or of the copies for the members of a group. */
   placesOf(inbox: string, sender: string, id: string): ScheduledPlace[] {
     if (this.#count === 0) return [];
     const one = this.#find(sender, inbox, id);
@@ -240,7 +240,7 @@ export class ScheduledTable {
 
   list({ sender, inbox, limit, cursor }: ScheduledQuery): ScheduledPage {
     const page = { ...placeOf(cursor), limit: rowsPerPage };
-    // The rows of a sender have to be sorted. Of one with many, sorting them for each page would keep everybody else waiting.
+    // The rows of a sender have to be sorted. If they are many, sorting them for each page would keep everyone else waiting.
     const isFew = sender !== undefined && (this.#senders.get(sender) ?? 0) <= rowsPerPage;
     const rows = isFew ? this.#pageOfSender.iterate({ ...page, sender }) : this.#page.iterate(page);
     const messages: ScheduledMessage[] = [];
@@ -261,7 +261,7 @@ export class ScheduledTable {
     return { messages, ...(!isAll && last && { cursor: cursorOf(last) }) };
   }
 
-  /** Does one small step of housekeeping: forgets some ids whose messages are gone, if there are many. */
+  /** Does one small step of housekeeping: forgets some ids whose messages have left, if there are many. */
   tidy(): void {
     const gone = this.#idCount - this.#count;
     const isWorth = gone >= tidyFrom.ids && gone >= this.#idCount * tidyFrom.part;
@@ -276,7 +276,7 @@ export class ScheduledTable {
     this.#tidyAfter = rows.length < idsPerStep ? undefined : rows.at(-1);
   }
 
-  /** Reads all messages that can be read, the first due one first. */
+  /** Yields all readable messages, the first due one first. */
   *all(): Iterable<Taken> {
     for (const { due, number } of this.#places.all()) {
       const row = this.#row.get(due, number);
@@ -285,7 +285,7 @@ export class ScheduledTable {
     }
   }
 
-  /** Reads every row, and says of each message what is wrong with it, if anything is. */
+  /** Reads every row. Yields for each message its problem, or `undefined` if it has none. */
   *verify(): Iterable<string | undefined> {
     for (const { due, number } of this.#places.all()) {
       const row = this.#row.get(due, number);
@@ -342,7 +342,7 @@ function messageOf(row: Row): LoggedMessage | undefined {
   return decodeMessages(row, row.number).messages[0];
 }
 
-/** Tells whether a row says of its message what the record says. */
+/** Tells whether a row matches the record of its message. */
 function isTrue(
   { entries: _, bodies: __, sentAt, checksum, ...facts }: Row,
   message: LoggedMessage,

@@ -1,11 +1,11 @@
 import type { MetaTable } from './meta-table.ts';
 
-/** Numbers that are reserved in the database at a time. Unused numbers of a block are skipped at the next start. */
+/** The count of numbers that are reserved in the database at a time. Unused numbers of a block are skipped at the next start. */
 const blockSize = 10_000;
 
 /**
- * Gives out numbers that are never used twice, even if the rows with them are lost: a whole block is marked as used before its
- * first number is given out. The caller must sync that mark before anyone outside learns of a number.
+ * Gives out numbers that are never used twice, even if the rows with them are lost: a whole block is marked as used before its first number
+ * is given out. The caller must sync that mark before another process learns a number.
  */
 export class SequenceNumbers {
   readonly #meta: MetaTable;
@@ -19,7 +19,9 @@ export class SequenceNumbers {
     this.#next = this.#reserved + 1;
   }
 
-  /** Reserves so many numbers; true if a block had to be marked for them. Call it outside of transactions that may be rolled back. */
+  /**
+   * Reserves this many numbers. Returns true if a block had to be marked for them. Call it outside of transactions that may be rolled back.
+   */
   reserve(count: number): boolean {
     const missing = this.#next + count - 1 - this.#reserved;
     if (missing <= 0) return false;

@@ -5,17 +5,17 @@ import { DiskReserve } from './disk-reserve.ts';
 export interface TransactionsOptions {
   /** The database file. */
   file: string;
-  /** Size of the reserve beside it. */
+  /** The size of the reserve beside it. */
   reserveBytes: number;
-  /** Reads again what is in memory, which is in doubt after a rollback. */
+  /** Reads again everything that is in memory, which is in doubt after a rollback. */
   reload: () => void;
   /** Called when a transaction is written. */
   onWritten: () => void;
 }
 
 /**
- * Runs changes as transactions, also on a full disk: then it releases a reserve, which gives changes that free room the little
- * they have to write first.
+ * Runs changes as transactions, also on a full disk: then it releases a reserve, so that changes which free room have the little room that
+ * they must write first.
  */
 export class Transactions {
   readonly #db: Database;
@@ -25,7 +25,7 @@ export class Transactions {
   readonly #onWritten: () => void;
   readonly #begin: Statement<[]>;
   readonly #end: Statement<[]>;
-  /** Whether a transaction failed and what is in memory was not read again since. */
+  /** True if a transaction failed and the content of the memory was not read again since. */
   #isInDoubt = false;
 
   constructor(db: Database, { file, reserveBytes, reload, onWritten }: TransactionsOptions) {
@@ -38,7 +38,7 @@ export class Transactions {
     this.#end = db.prepare('COMMIT');
   }
 
-  /** False from the moment when the disk was full until {@link regainRoom} finds room again. */
+  /** False from the moment when the disk is full until {@link regainRoom} finds room again. */
   get hasRoom(): boolean {
     return this.#reserve.isHeld;
   }
@@ -57,13 +57,16 @@ export class Transactions {
       try {
         this.recover();
       } catch {
-        // The next use tries again, and fails with the reason if it can't either.
+        // The next use tries again, and fails with the reason if that fails, too.
       }
       throw thrown;
     }
   }
 
-  /** Rolls back what failed and reads memory again. Call it before memory is used: a medium that fails may fail in this, too. */
+  /**
+   * Rolls back a failed transaction and reads the memory's content again. Call it before that content is used: a failing medium may fail
+   * here, too.
+   */
   recover(): void {
     if (!this.#isInDoubt) return;
     if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
@@ -83,7 +86,7 @@ export class Transactions {
     }
   }
 
-  /** Runs a change that frees room, and must be possible when there is none. */
+  /** Runs a change that frees room, and that must be possible without room. */
   freeingRoom<T>(change: () => T): T {
     try {
       return change();
@@ -94,7 +97,7 @@ export class Transactions {
     }
   }
 
-  /** Takes the reserve again once there is room for it. If the disk alone has too little, the room of SQLite's log may do. */
+  /** Occupies the reserve again once there is room for it. If the disk alone has too little, it also uses the room of SQLite's log. */
   regainRoom(): void {
     if (this.#reserve.hold() || !this.#reserve.isPossibleWith(logBytes(this.#file))) return;
     reuseLog(this.#db, 'release');

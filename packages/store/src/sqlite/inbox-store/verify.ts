@@ -12,21 +12,22 @@ import { MetaTable } from './meta-table.ts';
 import { inspect } from './recovery.ts';
 import { ScheduledTable } from './scheduled-table.ts';
 
-/** What {@link verifyInboxStore} read. */
+/** The result of {@link verifyInboxStore}. */
 export interface VerifiedStore {
   /** The id of the broker; absent if it was damaged. */
   identity?: string;
-  /** Each damage in words; empty if the store is whole. */
+  /** A description of each damage; empty if the store is undamaged. */
   problems: string[];
-  /** Messages that could be read: pending, settled and scheduled. */
+  /** The number of readable messages: pending, settled and scheduled. */
   messages: number;
-  /** Dead letters that could be read. */
+  /** The number of readable dead letters. */
   deadLetters: number;
 }
 
 /**
- * Reads everything in a store that nobody uses, and checks it: SQLite's structures and the definitions of its tables, the checksums of all messages, and what the
- * tables say of each other. Changes nothing, and needs little memory. Rejects with a `StoreError` if there is no such database.
+ * Reads everything in a store that is not in use, and checks it: SQLite's structures and the definitions of its tables, the checksums of
+ * all messages, and whether the tables agree. Changes nothing, and needs little memory. Rejects with a `StoreError` if there is no such
+ * database.
  */
 export async function verifyInboxStore(file: string): Promise<VerifiedStore> {
   return readDatabase(file, { schema: inboxSchema, version: formatVersion }, (db, problems) =>

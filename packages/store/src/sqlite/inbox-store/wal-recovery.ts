@@ -13,15 +13,15 @@ import type { Damage } from '../../damage.ts';
 import type { ReadMark } from './durable-mark.ts';
 import { findWalDamage } from './wal-repair.ts';
 
-/** Larger logs are left to SQLite: they are read into memory here. */
+/** The largest log that is repaired, since it is read into memory. SQLite handles larger ones alone. */
 const maxWalBytes = 1024 * 1024 * 1024;
 const defaultPageSize = 4096;
 
 /**
- * Repairs SQLite's log before the database is opened, if it is damaged in the middle and holds more than what a crash may take: SQLite
- * alone would forget every commit behind the first damaged byte. Nothing but checksums is changed, and only if SQLite then finds
- * the database consistent; what the damage did to messages shows in their own checksums. The log as it was is kept beside it.
- * `mark` says up to which commit the store is known to be there.
+ * Repairs SQLite's log before the database is opened, if the log is damaged in the middle and holds more than a crash may take: SQLite
+ * alone would forget every commit after the first damaged byte. It changes only checksums, and only if SQLite then finds the database
+ * consistent; damage to messages shows in their own checksums. The original log is kept beside it. `mark` names the last commit that the
+ * store is known to have.
  */
 export function repairWal(
   file: string,
@@ -29,10 +29,10 @@ export function repairWal(
   onDamage: (damage: Damage) => void,
 ): void {
   const wal = `${file}-wal`;
-  // SQLite removes the log of a database that is missing.
+  // SQLite removes the log of a missing database.
   const content = existsSync(file) ? readWal(wal) : undefined;
   const found = content && findWalDamage(content, pageSizeOf(file));
-  // What was never synced may be torn by a power cut, in any order of its frames.
+  // A power cut may tear what was never synced, in any order of its frames.
   if (!found || (mark && (!mark.isCertain || lastCommitOf(file) >= mark.commit))) return;
   const kept = `${wal}.damaged`;
   copyFileSync(wal, kept);
@@ -52,7 +52,7 @@ function readWal(wal: string): Buffer | undefined {
   return content.length <= maxWalBytes ? content : undefined;
 }
 
-/** From the header of the database: https://sqlite.org/fileformat2.html#page_size */
+/** Reads the page size from the header of the database: https://sqlite.org/fileformat2.html#page_size */
 function pageSizeOf(file: string): number {
   const header = Buffer.alloc(18);
   const handle = openSync(file, 'r');
@@ -70,7 +70,7 @@ function replaceWal(file: string, content: Buffer): void {
   writeFileSync(`${file}-wal`, content, { mode: 0o600, flush: true });
 }
 
-/** The last commit that SQLite reads from the files as they are: 0 if there was none, -1 if it can't read them. */
+/** Returns the last commit that SQLite reads from the files in their present state: 0 if there was none, -1 if it can't read them. */
 export function lastCommitOf(file: string): number {
   return (
     readOnly(file, (db) =>
@@ -89,7 +89,7 @@ function isConsistent(file: string): boolean {
   return readOnly(file, (db) => db.pragma('integrity_check(1)', { simple: true })) === 'ok';
 }
 
-/** Opens the database without writing into it or its log. Undefined if it can't be read. */
+/** Opens the database without writing into it or its log. Returns `undefined` if it can't be read. */
 function readOnly<T>(file: string, read: (db: Database.Database) => T): T | undefined {
   let db: Database.Database | undefined;
   try {

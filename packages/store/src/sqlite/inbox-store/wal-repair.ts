@@ -1,23 +1,26 @@
 /** The layout of SQLite's write-ahead log: https://sqlite.org/fileformat2.html#the_write_ahead_log */
 const headerBytes = 32;
 const frameHeaderBytes = 24;
-/** The last bit of the magic number tells the byte order of the words that are summed. */
+/** The last bit of the magic number is the byte order of the words that are summed. */
 const magic = 0x377f0682;
 
 type Sum = readonly [number, number];
 
-/** A log that is damaged in the middle: frames that can't be valid, and valid ones behind them. */
+/** A log that is damaged in the middle: it has frames that can't be valid, and valid ones after them. */
 export interface DamagedWal {
-  /** How many frames are damaged. */
+  /** The number of damaged frames. */
   damaged: number;
-  /** Logs with new checksums, from which SQLite reads all frames up to the last valid commit: with the damaged ones, and without them. */
+  /**
+   * Logs with new checksums, from which SQLite reads all frames up to the last valid commit: once with the damaged frames, and once without
+   * them.
+   */
   candidates: Buffer[];
 }
 
 /**
- * Finds damage that a crash doesn't leave. SQLite reads a log up to its first frame with a wrong checksum, and forgets all behind it
- * without a word. But each frame holds the sum up to its own end, so that the frames behind a damaged one can still be checked.
- * Returns `undefined` for a log that is whole, or has only a torn end. `pageSize` is that of the database.
+ * Finds damage that a crash doesn't cause. SQLite reads a log up to its first frame with a wrong checksum, and silently ignores everything
+ * after it. But each frame holds the sum up to its own end, so that the frames after a damaged one can still be checked. Returns
+ * `undefined` for a log that is undamaged, or only has a torn end. `pageSize` is that of the database.
  */
 export function findWalDamage(wal: Buffer, pageSize: number): DamagedWal | undefined {
   if (wal.length < headerBytes + frameHeaderBytes) return undefined;
@@ -55,7 +58,7 @@ class Log {
     this.frames = Math.floor((wal.length - headerBytes) / this.#frameBytes);
   }
 
-  /** Whether a frame belongs to this log, and follows the sum that the frame before it holds. */
+  /** Tells whether a frame belongs to this log, and continues the sum that the frame before it holds. */
   isSound(frame: number): boolean {
     const at = this.#at(frame);
     if (!this.#wal.subarray(at + 8, at + 16).equals(this.#salts)) return false;
@@ -67,12 +70,12 @@ class Log {
     return this.#wal.readUInt32BE(this.#at(frame));
   }
 
-  /** The pages of the database after a commit; 0 for a frame that doesn't end one. */
+  /** Returns the number of the database's pages after a commit, or 0 for a frame that doesn't end one. */
   commitSize(frame: number): number {
     return this.#wal.readUInt32BE(this.#at(frame) + 4);
   }
 
-  /** A log of some frames. Only sound ones end commits. */
+  /** Makes a log of some frames. Only undamaged ones end commits. */
   withFrames(frames: readonly number[], sound: readonly boolean[]): Buffer {
     const made = Buffer.alloc(headerBytes + frames.length * this.#frameBytes);
     this.#wal.copy(made, 0, 0, headerBytes);

@@ -1,22 +1,21 @@
 import type { Amount } from '../../caps.ts';
 
-/** What is stored of one sender, if it counts against the sender. */
+/** The stored amount of one sender, of messages that count against it. */
 interface Sent extends Amount {
   /** Its pending messages by recipient agent. */
   readonly to: Map<string, Amount>;
 }
 
-/** The fields of a message that say against whom it counts. */
+/** The fields of a message that decide against whom it counts. */
 export interface Counted {
   readonly sender: string;
-  /** Whether it counts against its sender. */
+  /** True if it counts against its sender. */
   readonly isCounted: boolean;
 }
 
 /**
- * Counts in memory what is stored of each sender agent and for each recipient agent: pending and scheduled messages, and dead letters. It is
- * made anew
- * from the counts of what is stored, at the start and after a rollback.
+ * Counts in memory the stored messages of each sender agent and for each recipient agent: pending and scheduled messages, and dead letters.
+ * The counts are built from those of the store at the start and after a rollback.
  */
 export class AgentUsage {
   readonly #received = new Map<string, Amount>();
@@ -29,7 +28,7 @@ export class AgentUsage {
     return this.#pending;
   }
 
-  /** The agents for which something is stored, and perhaps some for which nothing is any more, in no order. */
+  /** Returns, in no order, the agents for which something is stored, and perhaps some for which nothing is any more. */
   recipients(): Iterable<string> {
     return this.#received.keys();
   }
@@ -39,40 +38,42 @@ export class AgentUsage {
     return this.#dead;
   }
 
-  /** What is stored for an agent. */
+  /** Returns the stored amount for an agent. */
   received(agent: string): Readonly<Amount> | undefined {
     return this.#received.get(agent);
   }
 
-  /** What is stored of a sender and counts against it. */
+  /** Returns the stored amount of a sender that counts against it. */
   sent(sender: string): Readonly<Amount> | undefined {
     return this.#sent.get(sender);
   }
 
-  /** What waits of a sender for an agent and counts against the sender. */
+  /** Returns the pending amount of a sender for an agent that counts against the sender. */
   sentTo(sender: string, agent: string): Readonly<Amount> | undefined {
     return this.#sent.get(sender)?.to.get(agent);
   }
 
-  /** Counts pending messages for an agent; with negative numbers, messages that are pending no more. */
+  /** Counts pending messages for an agent. Negative numbers count messages that are no longer pending. */
   countPending(agent: string, counted: Counted, messages: number, bytes: number): void {
     this.#pending += messages;
     this.#count(agent, counted, messages, bytes);
   }
 
-  /** The same for messages that are not due: they count against agents as pending ones do. */
+  /** Counts messages that are not due in the same way: they count against agents as pending ones do. */
   countScheduled(agent: string, counted: Counted, messages: number, bytes: number): void {
     this.#count(agent, counted, messages, bytes);
   }
 
-  /** The same for dead letters. */
+  /** Counts dead letters in the same way. */
   countDead(agent: string, { sender, isCounted }: Counted, messages: number, bytes: number): void {
     this.#dead += messages;
     add(amountAt(this.#received, agent), messages, bytes);
     if (isCounted) add(this.#sentBy(sender), messages, bytes);
   }
 
-  /** Forgets agents of which nothing is stored. Not at once: the next message of the same agent often comes in a moment. */
+  /**
+   * Forgets agents without stored messages. It is not done at once, because the next message of the same agent often comes a moment later.
+   */
   forgetIdle(): void {
     for (const [agent, { messages }] of this.#received) if (messages === 0) this.#received.delete(agent);
     for (const [sender, { messages, to }] of this.#sent) {

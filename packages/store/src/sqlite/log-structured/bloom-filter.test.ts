@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { BloomFilter, hashOfId } from './bloom-filter.ts';
 
-/** As many as the segments that share a filter hold, about. */
+/** The approximate number of ids in the segments that share a filter. */
 const many = 32_000;
 
 const kinds: [string, (i: number) => string][] = [

@@ -1,4 +1,4 @@
-/** The FNV-1a hash of an id, 32 bits. */
+/** Returns the FNV-1a hash of an id, 32 bits. */
 export function hashOfId(id: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < id.length; i++) hash = Math.imul(hash ^ id.charCodeAt(i), 0x01000193);
@@ -6,12 +6,12 @@ export function hashOfId(id: string): number {
 }
 
 const words = 1 << 14;
-/** How many of the 32 bits of a hash are not needed to number a bit of the words. */
+/** The bits of a 32-bit hash that are not needed to number a bit of the words. */
 const unusedBits = 32 - Math.log2(words * 32);
-/** Odd multipliers, which make three nearly independent places from one hash. */
+/** Odd multipliers, which turn one hash into three nearly independent places. */
 const multipliers = [1, 0x9e3779b1, 0x85ebca6b];
 
-/** A Bloom filter over hashes of ids. It takes 64 KiB; with 32,000 ids in it, about 5 of 1,000 others are taken for one of them. */
+/** A Bloom filter over hashes of ids. It takes 64 KiB. With 32,000 ids in it, about 5 of 1,000 other ids are mistaken for one of them. */
 export class BloomFilter {
   readonly #words = new Uint32Array(words);
 

@@ -4,20 +4,20 @@ import { decodeRecord, type EncodedRecord, RecordEncoder, type RecordReader } fr
 
 /** The damage that was found when the log was read. */
 export interface LogDamage {
-  /** The numbers of commits of which the record is missing. */
+  /** The numbers of commits whose records are missing. */
   missing: { first: number; last: number }[];
-  /** The numbers of commits of which parts can't be read. */
+  /** The numbers of commits whose records are partly unreadable. */
   damaged: number[];
 }
 
 /**
- * The record of each commit, one row each, until all messages that the commit put are in segments. Commits are numbered without a
+ * The records of commits, one row each. A record is kept until all messages of its commit are in segments. Commits are numbered without a
  * gap, so that a missing record is noticed. Transactions are the caller's.
  */
 export class CommitLog {
-  /** The operations of the commit that is under way. */
+  /** The operations of the current commit. */
   readonly record = new RecordEncoder();
-  /** Number of the commit that is under way. */
+  /** The number of the current commit. */
   #number = 1;
   readonly #meta: MetaTable;
   readonly #insert: Statement<[number: number, entries: string, bodies: Buffer]>;
@@ -35,7 +35,7 @@ export class CommitLog {
     return this.#number;
   }
 
-  /** Writes the record of the commit that is under way, if it has any operation. */
+  /** Writes the record of the current commit, if it has any operation. */
   write(): void {
     if (this.record.isEmpty) return;
     const { entries, bodies } = this.record.take(this.#number);
@@ -43,7 +43,7 @@ export class CommitLog {
     this.#number++;
   }
 
-  /** Drops all records up to a commit, which may be the one that is under way: what it does from now on is another one. */
+  /** Drops all records up to a commit. That may be the current one: its further operations belong to another commit. */
   drop(upTo: number): void {
     if (upTo === this.#number) {
       this.record.clear();
@@ -53,14 +53,14 @@ export class CommitLog {
     this.#meta.set('log_dropped', upTo);
   }
 
-  /** Drops all records, and goes on after a commit that is known to have been written, although its record may be gone. */
+  /** Drops all records, and continues after a commit that was certainly written, although its record may be missing. */
   restartAfter(written: number): void {
     this.#drop.run(Number.MAX_SAFE_INTEGER);
     this.#meta.set('log_dropped', written);
     this.#number = written + 1;
   }
 
-  /** Reads all records, the oldest first; `number` is the commit's during its operations. */
+  /** Reads all records, the oldest first. During the operations of a commit, `number` is its number. */
   replay(reader: RecordReader): LogDamage {
     const damage: LogDamage = { missing: [], damaged: [] };
     const dropped = this.#meta.number('log_dropped');

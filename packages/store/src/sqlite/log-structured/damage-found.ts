@@ -1,6 +1,6 @@
-/** Thrown when damage is met that the store repairs before it tries again: see `LogStructuredStore.repair`. */
+/** Thrown for damage that the store repairs before it tries again: see `LogStructuredStore.repair`. */
 export class DamageFound extends Error {
-  /** The segment of which the content is damaged; undefined if another table is. */
+  /** The segment whose content is damaged; undefined if another table is. */
   readonly segment: number | undefined;
 
   constructor(segment?: number) {

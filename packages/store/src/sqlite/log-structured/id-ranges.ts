@@ -6,12 +6,12 @@ interface IdRange {
 }
 
 /**
- * Tells which ids a set may hold, from the smallest and the largest id of each prefix. New ids that sort by time lie outside the
- * ranges of all older ones. It may say "maybe" for an id that is not in the set, but never "no" for one that is. ASCII only.
+ * Tells which ids a set may hold, by the smallest and the largest id of each prefix. New ids that sort by time lie outside the ranges of
+ * all older ones. The answer may be "maybe" for an id that is not in the set, but it is never "no" for one that is. Ids must be ASCII.
  */
 export class IdRanges {
   readonly #byPrefix = new Map<number, IdRange>();
-  /** One range for all ids, in place of too many prefixes. */
+  /** A single range for all ids, which replaces too many prefixes. */
   #overall: IdRange | undefined;
 
   add(id: string): void {
@@ -60,7 +60,7 @@ export class IdRanges {
   }
 }
 
-/** The prefix as a number, because numbers are quicker to look up than substrings. Missing characters count as 0. */
+/** Returns the prefix as a number, because numbers are quicker to look up than substrings. Missing characters count as 0. */
 function prefixKey(id: string): number {
   return (id.charCodeAt(0) << 14) | (id.charCodeAt(1) << 7) | id.charCodeAt(2);
 }

@@ -16,7 +16,7 @@ const message: NewMessage = {
   expiresAt: 2,
 };
 
-it('finds messages of one id by their senders, the newest first, in whatever order they go', () => {
+it('finds messages of one id by their senders, the newest first, in any order of their removal', () => {
   const orders = [
     [0, 1, 2, 3],
     [3, 2, 1, 0],

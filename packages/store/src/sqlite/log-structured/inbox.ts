@@ -3,25 +3,25 @@ import type { Amount } from '../../caps.ts';
 import type { AgentUsage, Counted } from './agent-usage.ts';
 import type { MemtableEntry } from './memtable-entry.ts';
 
-/** What is known in memory of one inbox: its entries in the memtable, and how much is pending there and in segments. */
+/** The state of one inbox in memory: its entries in the memtable, and the amount that is pending there and in segments. */
 export class Inbox {
   readonly name: string;
-  /** The agent whose inbox it is. */
+  /** The agent to which the inbox belongs. */
   readonly agent: string;
-  /** Pending messages of the inbox, in the memtable and in segments. */
+  /** The number of pending messages, in the memtable and in segments. */
   messages: number;
-  /** Bytes of the bodies of all pending messages. */
+  /** The bytes of the bodies of all pending messages. */
   bytes: number;
   /** Pending entries by their sequence numbers, in order. */
   readonly pendingEntries = new Map<number, MemtableEntry>();
-  /** Pending and settled entries. Those with the same id are linked, the newest first: several senders may use one id. */
+  /** Pending and settled entries. Entries with the same id are linked, the newest first: several senders may use one id. */
   readonly #byId = new Map<string, MemtableEntry>();
   readonly #usage: AgentUsage;
-  /** The id that was looked for last, and the newest entry with it: an id is mostly looked for right before its message is added. */
+  /** The id of the last search and the newest entry with it: an id is usually searched right before its message is added. */
   #sought: string | undefined;
   #found: MemtableEntry | undefined;
 
-  /** `inSegments` is what is pending in segments, which `usage` counts already. */
+  /** `inSegments` is the pending amount in segments, which `usage` includes already. */
   constructor(name: string, inSegments: Amount, usage: AgentUsage) {
     this.name = name;
     this.agent = agentOf(name);
@@ -34,14 +34,14 @@ export class Inbox {
     return this.#byId.size > 0;
   }
 
-  /** Counts a message that has become pending. */
+  /** Counts a message that became pending. */
   count(counted: Counted, size: number): void {
     this.messages++;
     this.bytes += size;
     this.#usage.countPending(this.agent, counted, 1, size);
   }
 
-  /** Finds the newest entry with an id, of this sender or of any. */
+  /** Finds the newest entry with an id, of this sender or of any sender. */
   find(id: string, sender?: string): MemtableEntry | undefined {
     let entry = this.#newest(id);
     while (entry !== undefined && sender !== undefined && entry.shared.sender !== sender)
@@ -49,7 +49,7 @@ export class Inbox {
     return entry;
   }
 
-  /** Adds an entry that is pending, which {@link count} counts where it is new. */
+  /** Adds a pending entry. A new one is counted by {@link count}. */
   add(entry: MemtableEntry): void {
     entry.sameId = this.#newest(entry.id);
     this.#byId.set(entry.id, entry);
@@ -64,7 +64,7 @@ export class Inbox {
     for (const entry of sorted) this.pendingEntries.set(entry.seq, entry);
   }
 
-  /** An entry is no longer pending. It stays, so that its id is recognised. */
+  /** Marks an entry as no longer pending. It stays, so that its id is recognised. */
   settle({ seq, shared, size }: MemtableEntry): void {
     this.pendingEntries.delete(seq);
     this.messages--;
@@ -72,7 +72,7 @@ export class Inbox {
     this.#usage.countPending(this.agent, shared, -1, -size);
   }
 
-  /** Removes an entry that goes to a segment. If it is pending, it is still counted. */
+  /** Removes an entry that moves to a segment. A pending one is still counted. */
   remove(entry: MemtableEntry): void {
     if (entry.ending === undefined) this.pendingEntries.delete(entry.seq);
     const { id, sameId } = entry;

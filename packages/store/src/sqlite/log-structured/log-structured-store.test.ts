@@ -19,7 +19,7 @@ const clock = 5000;
 const bodies = [undefined, '', '"body"', 'ünï 漢字 😀 \u0000', `"${'long '.repeat(40)}"`];
 const outcomes: Outcome[] = ['acked', 'expired', 'dead', 'cancelled'];
 
-/** Limits, and where messages are then. */
+/** Limits, and the places where messages are with them. */
 const rooms: [string, Partial<SqliteInboxStoreOptions>, string[]][] = [
   ['all messages are in the memtable', {}, ['log']],
   ['some are in segments', { memtableMessages: 35 }, ['log', 'pending', 'settled']],
@@ -90,11 +90,11 @@ const writes = [
   'DELETE ON commit_log',
   'INSERT ON pending_count',
   'INSERT ON commit_log',
-  // Nearly always possible, and it leaves a record half made.
+  // This is nearly always possible, and it leaves a record half made.
   'INSERT ON dead_letter',
 ];
 
-it('a commit that fails at whatever it writes changes nothing, and the next ones work', async () => {
+it('a commit that fails at any of its writes changes nothing, and the next ones work', async () => {
   using files = scratch();
   const room = { memtableMessages: 16, segmentMessages: 5 };
   const { store, db } = files.open(room);
@@ -166,7 +166,7 @@ it('a step of housekeeping that fails forgets nothing', async () => {
   expect(found).toContain(undefined);
 });
 
-/** What was written when it failed: `write`, or else what a commit does last. */
+/** Runs `run`, which must fail. Returns the write that failed: `write`, or else the last one of a commit. */
 async function failingAt(db: Database, write: string, run: () => Promise<unknown>): Promise<string> {
   const dropping = write === 'INSERT ON pending_count' ? write : 'DELETE ON commit_log';
   const last = { counting: 'INSERT ON pending_count', last: 'INSERT ON commit_log' };
@@ -182,7 +182,9 @@ async function failingAt(db: Database, write: string, run: () => Promise<unknown
   return expect.fail(`it did not fail at ${write}`);
 }
 
-/** All that was sent is a repeat, a new message is none, a dead letter comes back, and settling all leaves nothing. */
+/**
+ * Checks that everything sent is a repeat, that a new message is none, that a dead letter comes back, and that settling all leaves nothing.
+ */
 async function expectToGoOn(store: InboxStore, traffic: Traffic): Promise<void> {
   const repeats = await append(store, traffic.sent);
   expect(new Set(repeats.map(({ result }) => result))).toEqual(new Set(['duplicate']));
@@ -203,13 +205,13 @@ async function expectToGoOn(store: InboxStore, traffic: Traffic): Promise<void> 
     expect(await store.stats(inbox)).toEqual({ pending: 0, bytes: 0, headSeq: 0 });
 }
 
-/** Where messages are. */
+/** Returns the places where messages are: the log, and the kinds of segments. */
 function placesOf(db: Database): string[] {
   const kinds = db.prepare<[], string>('SELECT DISTINCT kind FROM segment ORDER BY kind').pluck().all();
   return db.prepare('SELECT 1 FROM commit_log').get() === undefined ? kinds : ['log', ...kinds];
 }
 
-/** The counts are those of what is pending in segments, and ranges of an inbox do not overlap. */
+/** Checks that the counts match the pending messages in segments, and that ranges of an inbox do not overlap. */
 function expectTrueCounts(db: Database): void {
   const segments = new Segments(db);
   const pending = new PendingSegments(db, segments, 128);
@@ -233,7 +235,7 @@ function expectTrueCounts(db: Database): void {
   expect(db.prepare('SELECT 1 FROM segment WHERE pending = 0 AND kind = ?').all('pending')).toEqual([]);
 }
 
-/** All that a store tells. */
+/** Returns everything that a store tells. */
 async function stateOf(store: InboxStore, sent: readonly NewMessage[]) {
   const of = async (inbox: string) => ({
     stats: await store.stats(inbox),
@@ -269,7 +271,7 @@ function firstMessages(count: number): NewMessage[] {
   });
 }
 
-/** Messages of all kinds to `fast`, where most are settled soon, and `slow`; knows what a store must hold of them. */
+/** Messages of all kinds to `fast`, where most are settled soon, and to `slow`. It knows which of them a store must have. */
 class Traffic {
   sent: NewMessage[] = [];
   readonly #seqs: number[] = [];
@@ -348,7 +350,7 @@ interface Opened {
   readonly store: InboxStore;
 }
 
-/** Files of a store that go away in the end; `copy` makes others, with so much of the log. */
+/** Files of a store that are removed at the end; `copy` makes others, with this much of the log. */
 interface Files {
   open(room: Partial<SqliteInboxStoreOptions>): Opened;
   copy(part?: number): Files;
@@ -368,7 +370,7 @@ function scratch(): Files & Disposable {
           reserveBytes: 0,
           now: () => clock,
           monotonic: () => clock,
-          // A copy is what a power cut leaves, which takes what was not synced.
+          // A copy shows what a power cut leaves: it lacks what was not synced.
           boot: basename(file),
         } as const;
         return { db, store: new SqliteInboxStore(db, { file, ...fixed, ...room }) };

@@ -25,24 +25,27 @@ import { PendingSegments } from './pending-segments.ts';
 import type { StoreDamage } from './repair-segments.ts';
 import { type RetentionLimits, Segments } from './segments.ts';
 
-/** How much the memtable and the segments hold. */
+/** The sizes of the memtable and of the segments. */
 export interface LogStructuredLimits extends RetentionLimits {
-  /** Messages in the memtable. */
+  /** The most messages in the memtable. */
   memtableMessages: number;
-  /** Bytes of bodies in the commit log. */
+  /** The most bytes of bodies in the commit log. */
   memtableBytes: number;
-  /** Pending messages in one segment. */
+  /** The most pending messages in one segment. */
   segmentMessages: number;
 }
 
-/** Messages that one step of compaction moves, about. */
+/** The approximate number of messages that one step of compaction moves. */
 const compactedAtOnce = 400;
-/** Inboxes with pending messages in one step, about: each costs as much as many messages, and nothing else happens meanwhile. */
+/**
+ * The approximate number of inboxes with pending messages in one step: each costs as much as many messages, and nothing else happens
+ * meanwhile.
+ */
 const inboxesAtOnce = 128;
-/** A message is compacted at this age, as soon as another one is twice as old. */
+/** The age at which a message is compacted, as soon as another one is twice as old, in milliseconds. */
 const memtableMs = 5 * 60 * 1000;
 
-/** How often agents are forgotten of which nothing is stored. */
+/** The time between two searches for agents without stored messages, in milliseconds. */
 const idleMs = 60_000;
 
 export interface LogStructuredDeps {
@@ -50,22 +53,21 @@ export interface LogStructuredDeps {
   now: () => number;
   /** Returns the time by which messages age in the memtable, in monotonic milliseconds. */
   monotonic: () => number;
-  /** Is told of what is pending from the start on. */
+  /** Counts the pending messages, from the start on. */
   usage: AgentUsage;
 }
 
 /**
- * All messages of the store, log-structured. Most are settled soon after they were put, so that hardly anything is written but
- * the commit log:
- *
- * - A commit puts messages into the **memtable**, settles them there, and appends one record of what it did to the **commit log**.
- * - **Compaction** moves the oldest messages of the memtable into immutable **segments**, which hold either pending or settled
- *   messages, and drops their records from the log. Nearly empty segments of pending messages are merged on the way.
- * - Settling a message of a segment takes it out there and puts it into the memtable as settled.
+ * All messages of the store, log-structured. Most messages are settled soon after they were put, so that little more than the commit log is
+ * written:
+ * - A commit puts messages into the **memtable**, settles them there, and appends one record of its operations to the **commit log**.
+ * - **Compaction** moves the oldest messages of the memtable into immutable **segments**, which hold either pending or settled messages,
+ *   and drops their records from the log. It also merges nearly empty segments of pending messages.
+ * - Settling a message of a segment removes it there and puts it into the memtable as settled.
  * - Segments of settled messages are dropped whole when they are old.
  *
- * Opening reads what is known of each segment and replays the log. A rollback does the same. Transactions are the caller's; the
- * last step of each is {@link save}.
+ * Opening reads the facts of each segment and replays the log. A rollback does the same. Transactions are the caller's; the last step of
+ * each is {@link save}.
  */
 export class LogStructuredStore {
   readonly reader: MessageReader;
@@ -73,14 +75,14 @@ export class LogStructuredStore {
   readonly #limits: LogStructuredLimits;
   readonly #monotonic: () => number;
   readonly #usage: AgentUsage;
-  /** When idle agents were last forgotten, in monotonic milliseconds. */
+  /** The time when idle agents were last forgotten, in monotonic milliseconds. */
   #forgotIdleAt = 0;
   readonly #memtable: Memtable;
   readonly #log: CommitLog;
   readonly #segments: Segments;
   readonly #pending: PendingSegments;
   readonly #time: BelievedTime;
-  /** The shared fields of the last message that was put, and the last ending: the next message often has the same. */
+  /** The shared fields of the last message that was put, and the last ending: those of the next message are often the same. */
   #lastShared: SharedFields | undefined;
   #lastEnding: Ending | undefined;
   #logDamage: LogDamage = { missing: [], damaged: [] };
@@ -104,7 +106,7 @@ export class LogStructuredStore {
     this.#replay();
   }
 
-  /** The counts of an inbox. */
+  /** Returns the inbox with its counts. */
   inbox(name: string): Inbox {
     return this.#memtable.inbox(name);
   }
@@ -117,7 +119,10 @@ export class LogStructuredStore {
     inbox.count(shared, size);
   }
 
-  /** Settles a message; false if it is not pending in this inbox. `isAnswered` tells that its reply is stored in the same transaction. */
+  /**
+   * Settles a message. Returns false if it is not pending in this inbox. `isAnswered` says that its reply is stored in the same
+   * transaction.
+   */
   settle(
     inbox: string,
     seq: number,
@@ -148,12 +153,12 @@ export class LogStructuredStore {
       this.#log.record.setTaken(entry, agent);
       return;
     }
-    // A message of a segment stays there: it would be written once more, with its body.
+    // A message of a segment stays there: otherwise it would be written once more, with its body.
     const message = this.#pending.get(inbox, seq);
     if (message) this.requests.setTaken(message, agent);
   }
 
-  /** Notes how often a pending message was tried. */
+  /** Notes the number of times that a pending message was tried. */
   setAttempts(inbox: string, seq: number, attempts: number): void {
     const entry = this.#memtable.pendingEntry(inbox, seq) ?? this.#takeBack(inbox, seq, 'with body');
     if (!entry) return;
@@ -161,7 +166,7 @@ export class LogStructuredStore {
     this.#log.record.setAttempts(entry);
   }
 
-  /** Notes that an open request was answered, and leaves it as it is otherwise. */
+  /** Notes that an open request was answered, and changes nothing else of it. */
   setAnswered(key: RequestKey, request: FoundRequest): void {
     const { message } = request;
     const isHere = message instanceof MemtableEntry;
@@ -173,7 +178,7 @@ export class LogStructuredStore {
     } else this.requests.close(key, request);
   }
 
-  /** Ends a transaction: compacts what is too much for the memtable, and writes the record and the counts. */
+  /** Ends a transaction: compacts the messages beyond the limits of the memtable, and writes the record and the counts. */
   save(): void {
     const { memtableMessages, memtableBytes } = this.#limits;
     while (this.#memtable.size > memtableMessages || this.#memtable.loggedBytes > memtableBytes)
@@ -182,12 +187,12 @@ export class LogStructuredStore {
     this.#log.write();
   }
 
-  /** Compacts the whole memtable, which gives back what settled messages take in the log. */
+  /** Compacts the whole memtable, which frees the room that settled messages take in the log. */
   compactAll(): void {
     this.#compact(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY);
   }
 
-  /** A small step of housekeeping in a transaction of its own. */
+  /** Does a small step of housekeeping in a transaction of its own. */
   tidy(time: ExpiryTime): void {
     const now = this.#monotonic();
     this.#memtable.forgetIdleInboxes();
@@ -208,17 +213,17 @@ export class LogStructuredStore {
     this.requests.tidy(time.earliest);
   }
 
-  /** What was missing or unreadable in the commit log when it was last read. */
+  /** The missing and unreadable parts of the commit log when it was last read. */
   get logDamage(): LogDamage {
     return this.#logDamage;
   }
 
-  /** The number of the last commit that was written; 0 for none. Commits are numbered in their order. */
+  /** The number of the last commit that was written, or 0 if there is none. Commits are numbered in their order. */
   get lastCommit(): number {
     return this.#log.number - 1;
   }
 
-  /** The highest sequence number that is in use, of those that the store can see without reading every segment. */
+  /** Returns the highest sequence number in use, among those that the store sees without reading every segment. */
   highestSeq(): number {
     let highest = this.#pending.highestSeq();
     for (const { seq } of this.#memtable.entries()) highest = Math.max(highest, seq);
@@ -226,8 +231,8 @@ export class LogStructuredStore {
   }
 
   /**
-   * Goes on with what is left after damage to the commit log, in a transaction. `written` is the number of the last commit that is
-   * known to have been written.
+   * Continues with the rest of a damaged commit log, in a transaction. `written` is the number of the last commit that was certainly
+   * written.
    */
   acceptLoss(written: number): void {
     this.compactAll();
@@ -236,9 +241,8 @@ export class LogStructuredStore {
   }
 
   /**
-   * Repairs segments and what is known of them, and these segments in any case; see {@link PendingSegments.repair}. Call it in a
-   * transaction of its own, and {@link reload} afterwards. Throws {@link DamageFound} when it meets the content of one that it did
-   * not know of.
+   * Repairs segments and their tables, and the given segments in any case; see {@link PendingSegments.repair}. Call it in a transaction of
+   * its own, and {@link reload} afterwards. Throws {@link DamageFound} if it finds the content of another segment damaged.
    */
   repair(found: ReadonlySet<number>): StoreDamage & { requests: number } {
     return { ...this.#pending.repair(found), requests: this.requests.repair() };
@@ -253,7 +257,7 @@ export class LogStructuredStore {
         : this.#segments.read(segment.number);
   }
 
-  /** Reads everything, and yields for each part how many messages were read and what is wrong with it. Changes nothing. */
+  /** Reads everything. Yields for each part the number of messages that were read, and its problem if there is one. Changes nothing. */
   *verify(): Iterable<{ messages: number; problem?: string }> {
     let messages = 0;
     for (const entry of this.#memtable.entries()) {
@@ -274,7 +278,7 @@ export class LogStructuredStore {
     this.#replay();
   }
 
-  /** Takes a message that changes from its segment into the memtable. A settled one needs no body. */
+  /** Moves a message that changes from its segment into the memtable. A settled one needs no body. */
   #takeBack(name: string, seq: number, how: 'with body' | 'without body'): MemtableEntry | undefined {
     // The inbox is counted before the message leaves its segment, so that the message is counted once.
     const inbox = this.#memtable.inbox(name);
@@ -299,7 +303,10 @@ export class LogStructuredStore {
     this.#log.record.put(entry);
   }
 
-  /** Moves the oldest messages of the memtable to segments, about `count` or the pending ones of `inboxes`, and drops their records. */
+  /**
+   * Moves the oldest messages of the memtable to segments, and drops their records. It moves about `count` messages, or the pending ones of
+   * `inboxes` inboxes.
+   */
   #compact(count: number, inboxes: number): void {
     const { entries, upTo } = this.#memtable.takeOldest(count, inboxes);
     if (upTo === undefined) return;
@@ -325,7 +332,7 @@ export class LogStructuredStore {
         bySeq.set(message.seq, entry);
         inbox.count(message.shared, message.size);
       },
-      // A message that isn't there has gone to a segment since.
+      // A message that isn't there has moved to a segment since.
       settle: (inbox, seq, ending, answered) => {
         const entry = memtable.pendingEntry(inbox, seq);
         if (!entry) return;

@@ -4,8 +4,8 @@ import type { GroupFields, NewMessage } from '../../message.ts';
 type Content = Pick<NewMessage, 'id' | 'correlationId' | 'traceparent' | 'group' | 'thread'>;
 
 /**
- * A message in the memtable. Thousands of them live for a while and each is copied by the garbage collector, so an entry is
- * small, and drops its body when it is settled.
+ * A message in the memtable. Thousands of entries live for a while, and the garbage collector copies each of them. So an entry is small,
+ * and drops its body when it is settled.
  */
 export class MemtableEntry implements LoggedMessage {
   readonly seq: number;
@@ -16,7 +16,7 @@ export class MemtableEntry implements LoggedMessage {
   readonly group: GroupFields | undefined;
   readonly thread: string | undefined;
   readonly size: number;
-  /** Bytes of its body in the commit log, where it stays although the message is settled. */
+  /** The bytes of its body in the commit log, where the body stays after the message was settled. */
   readonly loggedBytes: number;
   body: string | undefined;
   attempts = 0;

@@ -4,24 +4,27 @@ import type { AgentUsage } from './agent-usage.ts';
 import { Inbox } from './inbox.ts';
 import type { MemtableEntry } from './memtable-entry.ts';
 
-/** With more inboxes than this in memory, those without entries are forgotten. Below it, the next message to them finds their counts. */
+/**
+ * The number of inboxes in memory beyond which those without entries are forgotten. Below it, the next message to such an inbox finds its
+ * counts.
+ */
 const maxIdleInboxes = 10_000;
 
 /** The entries that were put by one commit. */
 interface Commit {
   readonly number: number;
-  /** Monotonic milliseconds. */
+  /** The time of the commit, in monotonic milliseconds. */
   readonly at: number;
   readonly entries: MemtableEntry[];
 }
 
-/** The messages whose records are in the commit log, in memory. Reads the disk only to count what an inbox has in segments. */
+/** The messages whose records are in the commit log, in memory. It reads the disk only to count an inbox's messages in segments. */
 export class Memtable {
   readonly #countInSegments: (inbox: string) => Amount;
   readonly #monotonic: () => number;
   readonly #usage: AgentUsage;
   readonly #inboxes = new Map<string, Inbox>();
-  /** The oldest first. */
+  /** The commits, the oldest first. */
   #commits: Commit[] = [];
   #size = 0;
   #loggedBytes = 0;
@@ -32,17 +35,17 @@ export class Memtable {
     this.#countInSegments = countInSegments;
   }
 
-  /** Number of entries. */
+  /** The number of entries. */
   get size(): number {
     return this.#size;
   }
 
-  /** Bytes of the bodies of all entries in the commit log, those of settled entries included. */
+  /** The bytes of the bodies of all entries in the commit log, settled entries included. */
   get loggedBytes(): number {
     return this.#loggedBytes;
   }
 
-  /** When the oldest entries were put, in monotonic milliseconds; undefined without any. */
+  /** The time when the oldest entries were put, in monotonic milliseconds; undefined if there are none. */
   get oldestAt(): number | undefined {
     return this.#commits[0]?.at;
   }
@@ -59,7 +62,7 @@ export class Memtable {
     return this.#inboxes.get(inbox)?.pendingEntries.get(seq);
   }
 
-  /** The pending entries of an inbox, in order. */
+  /** Returns the pending entries of an inbox, in order. */
   pendingIn(inbox: string): Iterable<MemtableEntry> {
     return this.#inboxes.get(inbox)?.pendingEntries.values() ?? [];
   }
@@ -70,7 +73,7 @@ export class Memtable {
     return found;
   }
 
-  /** The first pending entry of each inbox that has one. */
+  /** Yields the first pending entry of each inbox that has one. */
   *firstOfInboxes(): Iterable<MemtableEntry> {
     for (const { pendingEntries } of this.#inboxes.values()) {
       const [first] = pendingEntries.values();
@@ -82,7 +85,7 @@ export class Memtable {
     for (const { entries } of this.#commits) yield* entries;
   }
 
-  /** Names of the inboxes with pending entries. */
+  /** Returns the names of the inboxes with pending entries. */
   inboxNames(): string[] {
     const names: string[] = [];
     for (const { name, pendingEntries } of this.#inboxes.values())
@@ -90,7 +93,7 @@ export class Memtable {
     return names;
   }
 
-  /** Adds an entry of an inbox that the commit with this number put. */
+  /** Adds an entry that the commit with this number put into an inbox. */
   add(inbox: Inbox, entry: MemtableEntry, commit: number): void {
     const last = this.#commits.at(-1);
     if (last?.number === commit) last.entries.push(entry);
@@ -107,8 +110,8 @@ export class Memtable {
   }
 
   /**
-   * Removes the entries of the oldest commits, until they are `count` or the pending ones are of `inboxes` inboxes. `upTo` is the number
-   * of the last of these commits, if there is any: nothing that the log holds up to it is needed any more.
+   * Removes the entries of the oldest commits, until they are `count` entries or the pending ones belong to `inboxes` inboxes. `upTo` is
+   * the number of the last of these commits, if there is one: the records of the log up to it are no longer needed.
    */
   takeOldest(
     count: number,
@@ -144,8 +147,8 @@ export class Memtable {
   }
 
   /**
-   * Forgets inboxes without entries when there are many, because memory must not grow with the number of inboxes. What they have
-   * in segments is counted again when they are next asked for. Call it between transactions.
+   * Forgets inboxes without entries if there are many, because memory must not grow with the number of inboxes. Their messages in segments
+   * are counted again when they are next used. Call it between transactions.
    */
   forgetIdleInboxes(): void {
     if (this.#inboxes.size <= maxIdleInboxes) return;

@@ -16,7 +16,7 @@ import type { PendingSegments } from './pending-segments.ts';
 import type { Segment } from './segment.ts';
 import type { Segments } from './segments.ts';
 
-/** How far into an inbox `tried` looks. */
+/** The number of messages of an inbox that `tried` considers. */
 const triedDepth = 10_000;
 
 /** Reads messages from the memtable and from segments. A message is in one of them, never in both. */
@@ -33,18 +33,18 @@ export class MessageReader {
     this.#pending = pending;
   }
 
-  /** The answer to a message whose id is here already; undefined for a new id. */
+  /** Tells whether a message repeats a known id. Returns undefined for a new id. */
   repeatOf(inbox: Inbox, message: NewMessage): 'duplicate' | 'id_conflict' | undefined {
     return repeatOf(this.#find(inbox, message.id, message.sender), message);
   }
 
-  /** Whether a message with this id is pending. */
+  /** Tells whether a message with this id is pending. */
   isPending(inbox: Inbox, id: string, sender: string): boolean {
     const found = this.#find(inbox, id, sender);
     return found !== undefined && found.ending === undefined;
   }
 
-  /** Finds a message by its id: a pending one if there is one, else the newest settled one. */
+  /** Finds a message by its id: the pending one, or else the newest settled one. */
   withId(id: string, inbox: string, sender: string | undefined): LoggedMessage | undefined {
     return this.#find(this.#memtable.inbox(inbox), id, sender);
   }
@@ -58,7 +58,7 @@ export class MessageReader {
   /** Finds the messages of up to `limit` senders with one id, as {@link find} does for each of them. */
   findOfAnySender(id: string, name: string, limit: number): FoundMessage[] {
     const found = new Map<string, LoggedMessage>();
-    // The newest of a sender comes first.
+    // The newest message of a sender comes first.
     const keep = (message: LoggedMessage) => {
       const { sender } = message.shared;
       if (!found.has(sender) && found.size < limit) found.set(sender, message);
@@ -79,7 +79,7 @@ export class MessageReader {
     return this.#memtable.pendingEntry(inbox, seq) ?? this.#pending.get(inbox, seq);
   }
 
-  /** Reads pending messages of an inbox in order, at least one if there is any. */
+  /** Reads pending messages of an inbox in order, at least one if there is one. */
   read(inbox: string, afterSeq: number, limit: number, maxBytes: number): StoredMessage[] {
     const messages: StoredMessage[] = [];
     let bytes = 0;
@@ -100,7 +100,7 @@ export class MessageReader {
     return { pending, bytes, headSeq };
   }
 
-  /** Counts the pending messages of all inboxes, and finds when the one with the lowest number was created. */
+  /** Counts the pending messages of all inboxes, and finds the time when the one with the lowest number was created. */
   backlog(): Omit<Backlog, 'dead' | 'scheduled'> {
     let oldest = this.#pending.oldest();
     for (const message of this.#memtable.firstOfInboxes())
@@ -108,7 +108,7 @@ export class MessageReader {
     return { pending: this.#usage.pending, ...(oldest && { oldestAt: oldest.shared.createdAt }) };
   }
 
-  /** Agents in whose own inboxes messages wait, in order, among the next `limit` for which anything is stored. */
+  /** Returns agents with messages in their own inboxes, in order, among the next `limit` agents for which anything is stored. */
   waiting(after: string, limit: number): WaitingPage {
     const rest = [...this.#usage.recipients()].filter((agent) => agent > after).sort();
     const page = rest.slice(0, limit);
@@ -122,7 +122,7 @@ export class MessageReader {
     return { agents, ...(rest.length > limit && last !== undefined && { cursor: last }) };
   }
 
-  /** Counts what is pending in the inboxes after a name, in the order of their names. */
+  /** Counts the pending messages of the inboxes after a name, in the order of their names. */
   inboxBacklogs(after: string, limit: number): InboxBacklog[] {
     const backlogs = new Map(this.#pending.backlogs(after, limit).map((one) => [one.inbox, one]));
     for (const { shared, seq, size } of this.#memtable.pendingWhere(({ shared }) => shared.inbox > after)) {
@@ -135,17 +135,17 @@ export class MessageReader {
         known.oldestSeq = Math.min(known.oldestSeq, seq);
       }
     }
-    // An inbox behind the last one that the segments were asked for is counted by a later call.
+    // Inboxes after the last one of the segments' answer are counted by a later call.
     return [...backlogs.values()].sort((a, b) => compare(a.inbox, b.inbox)).slice(0, limit);
   }
 
-  /** Names of inboxes with pending messages, in order. */
+  /** Returns the names of inboxes with pending messages, in order. */
   inboxes(after: string, limit: number): string[] {
     const names = this.#memtable.inboxNames().filter((name) => name > after);
     return [...new Set([...this.#pending.inboxes(after, limit), ...names])].sort().slice(0, limit);
   }
 
-  /** Pending messages that were sent with a token, in order. */
+  /** Returns the pending messages that were sent with a token, in order. */
   sentWith(tokenId: string, limit: number): StoredMetadata[] {
     const entries = this.#memtable.pendingWhere(({ shared }) => shared.tokenId === tokenId);
     return [...this.#pending.sentWith(tokenId), ...entries]
@@ -154,7 +154,7 @@ export class MessageReader {
       .map(storedMetadataOf);
   }
 
-  /** Pending messages of an inbox that have attempts, or whose number is among `seqs`, in order. */
+  /** Returns the pending messages of an inbox that have attempts, or whose number is among `seqs`, in order. */
   tried(inbox: string, seqs: readonly number[], limit: number): StoredMetadata[] {
     const asked = new Set(seqs);
     const found: StoredMetadata[] = [];
@@ -166,13 +166,13 @@ export class MessageReader {
     return found;
   }
 
-  /** All expired messages of the memtable and some of segments; calling it again and again gives all. Damaged ones are among them. */
+  /** Returns all expired messages of the memtable and some of segments; repeated calls return all. Damaged messages are among them. */
   expired(time: ExpiryTime): StoredMetadata[] {
     const entries = this.#memtable.pendingWhere((one) => hasExpired(one.shared, time) || hasLostBody(one));
     return [...this.#pending.expired(time), ...entries].map(storedMetadataOf);
   }
 
-  /** All expired messages, in parts. Commits may happen between two parts. */
+  /** Yields all expired messages, in parts. Commits may happen between two parts. */
   *expiredInParts(time: ExpiryTime): Iterable<LoggedMessage[]> {
     for (const segment of this.#segments.all()) {
       if (segment.kind === 'settled' || segment.until > time.latest) continue;
@@ -182,11 +182,11 @@ export class MessageReader {
   }
 
   /**
-   * All messages, pending and settled, in parts; settled ones that were settled before `since` may be left out. A message that
-   * changes meanwhile can come twice: the later one is as it is now. Commits may happen between two parts.
+   * Yields all messages, pending and settled, in parts. Messages that were settled before `since` may be left out. A message that changes
+   * meanwhile may come twice: the later one has its present state. Commits may happen between two parts.
    */
   *scan(since: number): Iterable<Iterable<LoggedMessage>> {
-    // A message moves to a segment that is newer than all others, so it comes even if it was not where the scan had looked.
+    // A message moves to a segment that is newer than all others, so the scan finds it even if it was not where the scan had looked.
     for (const segment of this.#segments.all()) {
       if (segment.kind === 'pending') yield this.#pending.messagesIn(segment);
       else if (segment.until >= since) yield this.#segments.read(segment.number);
@@ -194,7 +194,7 @@ export class MessageReader {
     yield this.#memtable.entries();
   }
 
-  /** A pending message with this id if there is one, else the newest settled one. */
+  /** Finds a pending message with this id, or else the newest settled one. */
   #find(inbox: Inbox, id: string, sender: string | undefined): LoggedMessage | undefined {
     const entry = inbox.find(id, sender);
     if (entry || !this.#segments.mayHold(id)) return entry;
@@ -206,7 +206,7 @@ export class MessageReader {
     );
   }
 
-  /** Whether a message of a segment is in this inbox, and as the segment has it. */
+  /** Tells whether a message of a segment belongs to this inbox and is still as the segment has it. */
   #isHeld(message: LoggedMessage, segment: Segment, inbox: string): boolean {
     const isCurrent = segment.kind === 'settled' || this.#pending.holds(message, segment);
     return message.shared.inbox === inbox && isCurrent;

@@ -12,7 +12,7 @@ import { rowChecksum } from '../row-checksum.ts';
 import { MemtableEntry } from './memtable-entry.ts';
 import type { MessageReader } from './message-reader.ts';
 
-/** Rows of one requester. Of more, those that can be answered for the shortest time are forgotten. */
+/** The most rows of one requester. Of more rows, those that can be answered for the shortest time are dropped. */
 const maxRowsPerRequester = 10_000;
 
 interface Row {
@@ -22,9 +22,9 @@ interface Row {
   inbox: string;
   openUntil: number;
   isOver: number;
-  /** The agents that took it from the inbox of a group, with a space between each two. */
+  /** The agents that took it from the inbox of a group, separated by spaces. */
   takers: string;
-  /** The thread that the request belongs to; empty if that has the request's id. */
+  /** The thread of the request; empty if it equals the request's id. */
   thread: string;
   checksum: number;
 }
@@ -42,10 +42,10 @@ type Values = [
 ];
 
 /**
- * Tells whether requests can be answered. As long as a request is in the memtable or in a segment of pending messages, it says itself
- * whether it was answered. A table keeps what a segment can't say: that a settled request in it was answered later, that a pending one
- * was taken from the inbox of a group later, and, when a segment of settled messages is dropped, which of its requests can still be
- * answered. Transactions are the caller's.
+ * Tells whether requests can be answered. While a request is in the memtable or in a segment of pending messages, the message itself holds
+ * whether it was answered. A table holds the facts that a segment can't: a settled request that was answered later, and a pending one that
+ * was taken from the inbox of a group later. When a segment of settled messages is dropped, the table also keeps those of its requests that
+ * can still be answered. Transactions are the caller's.
  */
 export class OpenRequests implements RequestSource {
   readonly #reader: MessageReader;
@@ -59,10 +59,10 @@ export class OpenRequests implements RequestSource {
   readonly #tooMany: Statement<[limit: number], { requester: string; count: number }>;
   readonly #dropSoonest: Statement<[requester: string, count: number]>;
   readonly #maxPerRequester: number;
-  /** Whether rows were added since they were last counted. */
+  /** True if rows were added since the last count. */
   #isChanged = true;
 
-  /** `now` returns the present in epoch milliseconds, by a clock that no leap moves before the broker believes it. */
+  /** `now` returns the present in epoch milliseconds, by a clock that follows no leap before the broker believes it. */
   constructor(db: Database, reader: MessageReader, now: () => number, maxPerRequester = maxRowsPerRequester) {
     const row =
       'SELECT seq, requester, id, inbox, open_until AS openUntil, is_over AS isOver, takers, thread, checksum FROM open_request';
@@ -103,12 +103,12 @@ export class OpenRequests implements RequestSource {
     return row && forgottenOf(row);
   }
 
-  /** The agents that have taken a message. Those that took it from a segment are in a row. */
+  /** Returns the agents that have taken a message. A row holds those that took it from a segment. */
   takersOf({ seq, takers = [] }: LoggedMessage): readonly string[] {
     return takersIn(this.#bySeq.get(seq)).reduce(withTaker, takers);
   }
 
-  /** An entry of the memtable says itself that it was answered. */
+  /** Tells whether a later answer to a message has a row. An entry of the memtable itself holds whether it was answered. */
   wasAnsweredLater(message: LoggedMessage): boolean {
     if (message instanceof MemtableEntry) return false;
     const row = this.#bySeq.get(message.seq);
@@ -142,7 +142,7 @@ export class OpenRequests implements RequestSource {
     this.#isChanged = true;
   }
 
-  /** The requests of all rows, of which there is one for each message. */
+  /** Returns the requests of all rows; each message has one row. */
   all(): (ForgottenRequest & { requester: string; id: string; inbox: string })[] {
     return this.#all.all().map((row) => {
       const { requester, id, inbox } = row;
@@ -150,21 +150,21 @@ export class OpenRequests implements RequestSource {
     });
   }
 
-  /** How many rows are damaged. Call it between transactions. */
+  /** Counts the damaged rows. Call it between transactions. */
   countDamaged(): number {
     return this.#all.all().filter((row) => !isSound(row)).length;
   }
 
-  /** Has requests of damaged rows count as answered, since a second reply must not be stored. Returns how many there were. */
+  /** Marks the requests of damaged rows as answered, since a second reply must not be stored. Returns their number. */
   repair(): number {
     const damaged = this.#all.all().filter((row) => !isSound(row));
-    // A key in an index may be another one than in the row.
+    // A key in an index may differ from that of its row.
     if (damaged.length > 0) this.#db.exec('REINDEX open_request');
     for (const row of damaged) this.#set.run(...valuesOf({ ...row, isOver: 1 }));
     return damaged.length;
   }
 
-  /** Keeps those of settled messages that are requests and can still be answered, before their segment is dropped. */
+  /** Keeps the settled requests that can still be answered, before their segment is dropped. */
   keep(messages: readonly LoggedMessage[], now: number): void {
     for (const message of messages) {
       const { sender, inbox, openUntil = 0 } = message.shared;
@@ -178,7 +178,7 @@ export class OpenRequests implements RequestSource {
     }
   }
 
-  /** Forgets requests whose time is over, and those that are too many of one requester. */
+  /** Forgets requests whose time is over, and those beyond the most of one requester. */
   tidy(now: number): void {
     this.#dropOld.run(now);
     if (!this.#isChanged) return;
@@ -204,7 +204,7 @@ function isSound(row: Row): boolean {
   return row.checksum === valuesOf(row).at(-1);
 }
 
-/** Whether a row says that its request can't be answered, or can't be relied on. */
+/** Tells whether the request of a row can't be answered, or the row is damaged. */
 function isOver(row: Row): boolean {
   return row.isOver !== 0 || !isSound(row);
 }

@@ -4,7 +4,7 @@ import type { SharedFields } from '../../logged-message.ts';
 import { rowChecksum } from '../row-checksum.ts';
 import { DamageFound } from './damage-found.ts';
 
-/** How much is pending in an inbox of one sender. Messages that don't count against their sender are counted apart. */
+/** The pending amount of one sender in an inbox. Messages that don't count against their sender are counted separately. */
 export interface PendingCount extends Amount {
   inbox: string;
   sender: string;
@@ -15,7 +15,7 @@ type Row = Amount & { inbox: string; sender: string; isCounted: 0 | 1; checksum:
 
 const columns = 'inbox, sender, is_counted AS isCounted, pending AS messages, bytes, checksum';
 
-/** Counts what is pending in segments of each sender in each inbox: the messages of a long inbox would take seconds to count. */
+/** Counts the pending messages in segments, for each sender in each inbox. Counting the messages of a long inbox would take seconds. */
 export class PendingCounts {
   readonly #of: Statement<[inbox: string], Amount>;
   readonly #bytesOfInboxes: Statement<[after: string, limit: number], { inbox: string; bytes: number }>;
@@ -28,7 +28,7 @@ export class PendingCounts {
   readonly #clear: Statement<[]>;
   /** The changes of this transaction, by inbox, sender and whether they count against the sender. */
   readonly #changes = new Map<string, PendingCount>();
-  /** The change that was counted last: the next message of a segment is mostly from the same sender to the same inbox. */
+  /** The change that was counted last: the next message of a segment is usually from the same sender to the same inbox. */
   #last: PendingCount | undefined;
 
   constructor(db: Database) {
@@ -49,32 +49,32 @@ export class PendingCounts {
     this.#forget = db.prepare('DELETE FROM pending_count WHERE inbox = ? AND sender = ? AND is_counted = ?');
   }
 
-  /** What is pending in an inbox. */
+  /** Returns the pending amount of an inbox. */
   of(inbox: string): Amount {
     this.save();
     return this.#of.get(inbox) ?? { messages: 0, bytes: 0 };
   }
 
-  /** The bytes that are pending in the inboxes after a name, in order. */
+  /** Returns the pending bytes of the inboxes after a name, in order. */
   bytesOfInboxes(after: string, limit: number): Map<string, number> {
     this.save();
     return new Map(this.#bytesOfInboxes.all(after, limit).map(({ inbox, bytes }) => [inbox, bytes]));
   }
 
-  /** How many rows are damaged. Call it between transactions. */
+  /** Counts the damaged rows. Call it between transactions. */
   countDamaged(): number {
     let damaged = 0;
     for (const row of this.#all.iterate()) if (!isSound(row)) damaged++;
     return damaged;
   }
 
-  /** All counts, damaged ones too: a repair counts again. Call it between transactions. */
+  /** Yields all counts, including damaged ones: a repair counts again. Call it between transactions. */
   *all(): Iterable<PendingCount> {
     for (const { checksum: _, ...row } of this.#all.iterate())
       yield { ...row, isCounted: row.isCounted === 1 };
   }
 
-  /** Counts a message that went to a segment (`by` 1) or was taken out of one (-1). */
+  /** Counts a message that moved to a segment (`by` 1) or was removed from one (-1). */
   count(by: 1 | -1, { inbox, sender, isCounted }: SharedFields, size: number): void {
     let change = this.#last;
     if (change?.inbox !== inbox || change.sender !== sender || change.isCounted !== isCounted)
@@ -83,7 +83,7 @@ export class PendingCounts {
     change.bytes += by * size;
   }
 
-  /** Writes the changes. One of the last steps of a transaction. Throws {@link DamageFound}. */
+  /** Writes the changes. Call it as one of the last steps of a transaction. Throws {@link DamageFound}. */
   save(): void {
     for (const { inbox, sender, isCounted, messages, bytes } of this.#changes.values()) {
       if (messages === 0 && bytes === 0) continue;
@@ -103,7 +103,7 @@ export class PendingCounts {
     this.reset();
   }
 
-  /** Forgets all counts. The caller counts again. */
+  /** Forgets all counts. The caller then counts again. */
   clear(): void {
     this.reset();
     this.#clear.run();

@@ -3,7 +3,7 @@ import { openDatabase } from '../database.ts';
 import { inboxSchema } from '../inbox-store/inbox-schema.ts';
 import { type PendingRange, PendingRanges } from './pending-ranges.ts';
 
-/** Ranges on an empty database, and a function that reads how they are stored. */
+/** Opens ranges on an empty database, and a function that reads their stored form. */
 function opened(): { ranges: PendingRanges; stored: () => PendingRange[] } {
   const options = { file: ':memory:', synchronous: 'normal', schema: inboxSchema } as const;
   return openDatabase(options, (db) => {

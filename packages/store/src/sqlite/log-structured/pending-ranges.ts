@@ -2,40 +2,40 @@ import type { Database, Statement } from 'better-sqlite3';
 import { rowChecksum } from '../row-checksum.ts';
 import { DamageFound } from './damage-found.ts';
 
-/** The messages of an inbox from `first` to `last`, which all are pending in one segment. */
+/** The messages of an inbox from `first` to `last`, which are all pending in one segment. */
 export interface PendingRange {
   readonly inbox: string;
   readonly first: number;
   readonly last: number;
   readonly segment: number;
-  /** How many messages those are. */
+  /** The number of these messages. */
   readonly messages: number;
 }
 
 type Row = PendingRange & { checksum: number };
 
-/** A range that was read, as it is now. */
+/** A range that was read, in its present state. */
 interface KnownRange {
   range: PendingRange;
-  /** True if the first number of the range has to be saved. */
+  /** True if the range's first number must be saved. */
   isChanged: boolean;
 }
 
-/** The ranges that are kept in memory at most: one for each of some consumers, and one ahead of it. */
+/** The most ranges in memory: one for each of a few consumers, and the one after it. */
 const maxKnown = 8;
-/** The inboxes at most of which it is kept in memory where their ranges end. */
+/** The most inboxes for which the end of their ranges is in memory. */
 const maxEnds = 1000;
 
 /**
- * Which messages of segments are pending, as ranges of sequence numbers of an inbox. Settling a message cuts it out of its
- * range, so that segments need not change. Ranges of one inbox never overlap. Transactions are the caller's.
+ * The messages of segments that are pending, as ranges of sequence numbers of an inbox. Settling a message cuts it out of its range, so
+ * that segments need not change. Ranges of one inbox never overlap. Transactions are the caller's.
  */
 export class PendingRanges {
-  /** The ranges that were read last, the oldest first: the next message to be cut out is mostly the first one of one of them. */
+  /** The ranges that were read last, the oldest first: the next message to be cut out is usually the first of one of them. */
   readonly #known: KnownRange[] = [];
-  /** By inboxes, numbers behind which no range ends. Most reads of an inbox find nothing in segments, and each question costs a lock. */
+  /** Numbers, by inbox, after which no range ends. Most reads of an inbox find nothing in segments, and each query costs a lock. */
   readonly #ends = new Map<string, number>();
-  /** The highest number at which a range ever ended; undefined until it was asked for. */
+  /** The highest number at which a range ever ended; undefined until it was first needed. */
   #end: number | undefined;
   readonly #insert: Statement<[Row]>;
   readonly #delete: Statement<[inbox: string, last: number]>;
@@ -92,8 +92,8 @@ export class PendingRanges {
   }
 
   /**
-   * Cuts a range in two, of which one or both may be empty: the messages up to `before.last`, and those from `behind.first` on. What
-   * was between them is in no range any more.
+   * Cuts a range in two: the messages up to `before.last`, and those from `behind.first` on. One or both may be empty. The messages between
+   * them are in no range any more.
    */
   cut(
     range: PendingRange,
@@ -111,13 +111,13 @@ export class PendingRanges {
     this.forgetChanges();
   }
 
-  /** Drops the ranges that are not sound. */
+  /** Drops the damaged ranges. */
   dropDamaged(): void {
     for (const { inbox, last } of this.#all.all().filter((row) => !isSound(row)))
       this.#delete.run(inbox, last);
   }
 
-  /** All ranges that are sound, and how many are not. Call it between transactions. */
+  /** Returns all undamaged ranges, and the number of damaged ones. Call it between transactions. */
   check(): { ranges: PendingRange[]; damaged: number } {
     const ranges: PendingRange[] = [];
     let damaged = 0;
@@ -131,13 +131,13 @@ export class PendingRanges {
     return { ranges, damaged };
   }
 
-  /** The range that holds a sequence number. */
+  /** Returns the range that holds a sequence number. */
   holding(inbox: string, seq: number): PendingRange | undefined {
     const range = this.next(inbox, seq - 1);
     return range && range.first <= seq ? range : undefined;
   }
 
-  /** The first range of an inbox that ends after a sequence number. */
+  /** Returns the first range of an inbox that ends after a sequence number. */
   next(inbox: string, afterSeq: number): PendingRange | undefined {
     for (const { range } of this.#known)
       if (afterSeq >= range.first - 1 && afterSeq < range.last && range.inbox === inbox) return range;
@@ -155,7 +155,7 @@ export class PendingRanges {
     return known?.range ?? row;
   }
 
-  /** Writes what has changed. One of the last steps of a transaction. */
+  /** Writes the changes. Call it as one of the last steps of a transaction. */
   save(): void {
     for (const known of this.#known) this.#saveOne(known);
   }
@@ -166,7 +166,7 @@ export class PendingRanges {
     this.#ends.clear();
   }
 
-  /** The range with the lowest sequence number of all inboxes. It looks at all ranges. */
+  /** Returns the range with the lowest sequence number of all inboxes. It reads all ranges. */
   lowest(): PendingRange | undefined {
     this.save();
     const row = this.#lowest.get();
@@ -174,29 +174,29 @@ export class PendingRanges {
     return row;
   }
 
-  /** The highest sequence number of an inbox, 0 for none. */
+  /** Returns the highest sequence number of an inbox, or 0 if it has none. */
   headSeq(inbox: string): number {
     return this.#head.get(inbox) ?? 0;
   }
 
-  /** The highest sequence number of all inboxes, 0 for none. */
+  /** Returns the highest sequence number of all inboxes, or 0 if there is none. */
   highestSeq(): number {
     return this.#highest.get() ?? 0;
   }
 
-  /** A sequence number behind which no range of any inbox ends, perhaps a higher one than {@link highestSeq}. */
+  /** A sequence number after which no range of any inbox ends. It may be higher than {@link highestSeq}. */
   get end(): number {
     this.#end ??= this.highestSeq();
     return this.#end;
   }
 
-  /** The messages in the ranges of the inboxes after a name, in order, and the lowest sequence number of each. */
+  /** Returns the number of messages in the ranges of each inbox after a name, in order, and their lowest sequence number. */
   firstOfInboxes(after: string, limit: number): { inbox: string; pending: number; oldestSeq: number }[] {
     this.save();
     return this.#firstOfInboxes.all(after, limit);
   }
 
-  /** Names of inboxes with ranges, in order, after a name. */
+  /** Returns the names of inboxes with ranges after a name, in order. */
   inboxes(after: string, limit: number): string[] {
     const names: string[] = [];
     for (let name = this.#nextInbox.get(after); name != null && names.length < limit; ) {
@@ -211,7 +211,7 @@ export class PendingRanges {
     known.isChanged = false;
   }
 
-  /** Takes note of the beginning of a range that has changed. */
+  /** Notes that the first number of a range has changed. */
   #change(range: PendingRange): void {
     const known = this.#find(range);
     if (known) {

@@ -14,18 +14,18 @@ import {
 import type { Segment } from './segment.ts';
 import type { Segments } from './segments.ts';
 
-/** Bytes of bodies in one segment, about. */
+/** The approximate bytes of bodies in one segment. */
 const segmentBytes = 128 * 1024;
-/** Inboxes in one segment: whoever reads one message decodes those of the others, too. */
+/** The most inboxes in one segment: reading one message decodes those of the other inboxes, too. */
 const segmentInboxes = 32;
-/** Segments that are less than half full are merged when there are so many of them. */
+/** The number of segments that are less than half full at which they are merged. */
 const mergedAtOnce = 8;
-/** Messages among which expired ones are looked for in one step, about. */
+/** The approximate number of messages that one step searches for expired ones. */
 const expiryStep = 2000;
 
 /**
- * The messages that are pending in segments. A segment is never changed: ranges tell which of its messages are still pending,
- * and counts how many there are of each sender. Transactions are the caller's.
+ * The messages that are pending in segments. A segment never changes: ranges tell which of its messages are still pending, and counts give
+ * their number for each sender. Transactions are the caller's.
  */
 export class PendingSegments {
   readonly counts: PendingCounts;
@@ -34,10 +34,10 @@ export class PendingSegments {
   readonly #segmentMessages: number;
   /** Segments that are less than half full. */
   readonly #sparse = new Set<Segment>();
-  /** Number of the segment up to which expired messages were looked for. */
+  /** The number of the segment up to which expired messages were searched for. */
   #swept = 0;
 
-  /** `segmentMessages` is how many messages one segment holds at most. */
+  /** `segmentMessages` is the most messages of one segment. */
   constructor(db: Database, segments: Segments, segmentMessages: number) {
     this.counts = new PendingCounts(db);
     this.#segments = segments;
@@ -46,7 +46,7 @@ export class PendingSegments {
     this.reload();
   }
 
-  /** Forgets what a transaction changed, after a rollback and once the segments were read again. */
+  /** Forgets the changes of a transaction, after a rollback, when the segments have been read again. */
   reload(): void {
     this.counts.reset();
     this.#ranges.forgetChanges();
@@ -56,20 +56,20 @@ export class PendingSegments {
 
   /** Writes pending messages into new segments. */
   add(messages: readonly LoggedMessage[]): void {
-    // Neighbours in an inbox are read together, and neighbours in the indexes share their pages.
+    // The neighbours in an inbox are read together, and the neighbours in the indexes share their pages.
     const sorted = messages.toSorted((a, b) => compare(a.shared.inbox, b.shared.inbox) || a.seq - b.seq);
     const { end } = this.#ranges;
     for (const { messages: part, fill } of this.#parts(sorted)) this.#addSegment(part, fill, end);
   }
 
-  /** Takes a message out of its segment, so that it can be settled or written again. */
+  /** Removes a message from its segment, so that it can be settled or written again. */
   take(inbox: string, seq: number): LoggedMessage | undefined {
     const range = this.#ranges.holding(inbox, seq);
     if (!range) return undefined;
     const messages = this.#segments.read(range.segment);
     const at = placeOf(messages, inbox, seq);
     const taken = messages[at];
-    // The number may be that of another inbox's message.
+    // The number may belong to a message of another inbox.
     if (taken?.seq !== seq) return undefined;
     this.#cut(range, messages, at, at + 1);
     const segment = this.#segments.countOff(range.segment);
@@ -79,8 +79,8 @@ export class PendingSegments {
   }
 
   /**
-   * Takes out all messages of segments that are less than half full, once there are several of them. The caller adds them again,
-   * together with others.
+   * Removes all messages of segments that are less than half full, once there are several of these segments. The caller adds the messages
+   * again, together with others.
    */
   takeSparse(): LoggedMessage[] {
     if (this.#sparse.size < mergedAtOnce) return [];
@@ -98,12 +98,12 @@ export class PendingSegments {
     });
   }
 
-  /** Whether a message that was found in a segment is still pending there. */
+  /** Tells whether a message that was found in a segment is still pending there. */
   holds(message: LoggedMessage, segment: Segment): boolean {
     return this.#ranges.holding(message.shared.inbox, message.seq)?.segment === segment.number;
   }
 
-  /** Messages of one inbox, in order. */
+  /** Yields the messages of one inbox after a sequence number, in order. */
   *after(inbox: string, afterSeq: number): Iterable<LoggedMessage> {
     let range = this.#ranges.next(inbox, afterSeq);
     for (; range; range = this.#ranges.next(inbox, range.last)) {
@@ -111,40 +111,40 @@ export class PendingSegments {
     }
   }
 
-  /** The messages of one segment that are still pending. */
+  /** Returns the messages of one segment that are still pending. */
   messagesIn(segment: Segment): LoggedMessage[] {
     return [...this.#rangesOf(segment)].flatMap((range) => this.#messagesOf(range));
   }
 
-  /** The highest sequence number of an inbox, 0 for none. */
+  /** Returns the highest sequence number of an inbox, or 0 if it has none. */
   headSeq(inbox: string): number {
     return this.#ranges.headSeq(inbox);
   }
 
-  /** The highest sequence number of all inboxes, 0 for none. */
+  /** Returns the highest sequence number of all inboxes, or 0 if there is none. */
   highestSeq(): number {
     return this.#ranges.highestSeq();
   }
 
-  /** The message with the lowest sequence number of all inboxes. */
+  /** Returns the message with the lowest sequence number of all inboxes. */
   oldest(): LoggedMessage | undefined {
     const range = this.#ranges.lowest();
     return range && this.get(range.inbox, range.first);
   }
 
-  /** Counts what is pending in the inboxes after a name, in order, without a look at segments. */
+  /** Counts the pending messages of the inboxes after a name, in order, without reading segments. */
   backlogs(after: string, limit: number): InboxBacklog[] {
     const first = this.#ranges.firstOfInboxes(after, limit);
     const bytes = this.counts.bytesOfInboxes(after, limit);
     return first.map((one) => ({ ...one, bytes: bytes.get(one.inbox) ?? 0 }));
   }
 
-  /** Names of inboxes with messages, in order, after a name. */
+  /** Returns the names of inboxes with messages after a name, in order. */
   inboxes(after: string, limit: number): string[] {
     return this.#ranges.inboxes(after, limit);
   }
 
-  /** One message, which stays where it is. */
+  /** Returns one message, which stays in its segment. */
   get(inbox: string, seq: number): LoggedMessage | undefined {
     const range = this.#ranges.holding(inbox, seq);
     if (!range) return undefined;
@@ -153,7 +153,7 @@ export class PendingSegments {
     return message?.seq === seq ? message : undefined;
   }
 
-  /** Messages that were sent with a token, in no order. */
+  /** Returns the messages that were sent with a token, in no order. */
   sentWith(tokenId: string): LoggedMessage[] {
     const found: LoggedMessage[] = [];
     for (const segment of this.#pendingSegments()) {
@@ -164,7 +164,7 @@ export class PendingSegments {
     return found;
   }
 
-  /** Some of the expired messages; calling it again and again gives all. */
+  /** Returns some of the expired messages; repeated calls return all. */
   expired(time: ExpiryTime): LoggedMessage[] {
     const found: LoggedMessage[] = [];
     let looked = 0;
@@ -175,7 +175,7 @@ export class PendingSegments {
       this.#swept = segment.number;
       const messages = this.messagesIn(segment);
       const expired = messages.filter(({ shared }) => hasExpired(shared, time));
-      // The message that expires first may have been settled: the segment need not be read again before the next one does.
+      // The message that would expire first may have been settled: the segment need not be read again before the next one expires.
       if (expired.length === 0) segment.until = Math.min(...messages.map(({ shared }) => shared.expiresAt));
       found.push(...expired);
     }
@@ -197,14 +197,14 @@ export class PendingSegments {
     return { segments: this.#segments, ranges: this.#ranges, pending: this };
   }
 
-  /** Writes the counts that changed. One of the last steps of a transaction. */
+  /** Writes the counts that changed. Call it as one of the last steps of a transaction. */
   save(): void {
     this.#ranges.save();
     this.#segments.save();
     this.counts.save();
   }
 
-  /** Splits messages, in the order in which they are written, into segments. */
+  /** Splits messages into segments, in the order in which they are written. */
   *#parts(sorted: readonly LoggedMessage[]): Iterable<{ messages: LoggedMessage[]; fill: number }> {
     let messages: LoggedMessage[] = [];
     let bytes = 0;
@@ -229,12 +229,12 @@ export class PendingSegments {
     if (messages.length > 0) yield { messages, fill: Math.max(...shares) };
   }
 
-  /** `rangesEnd` is a number behind which no range ended before these messages and those that are added with them. */
+  /** `rangesEnd` is a number after which no range ended before these messages and those added with them. */
   #addSegment(messages: readonly LoggedMessage[], fill: number, rangesEnd: number): void {
     const segment = this.#segments.write('pending', messages, fill);
     this.#noteSparse(segment);
     let range: { -readonly [Field in keyof PendingRange]: PendingRange[Field] } | undefined;
-    /** Where the next range of the inbox begins. */
+    /** The first number of the inbox's next range. */
     let end = Number.POSITIVE_INFINITY;
     for (const { shared, seq, size } of messages) {
       const { inbox } = shared;
@@ -254,8 +254,8 @@ export class PendingSegments {
   }
 
   /**
-   * The first range of an inbox behind a number, which is in no segment yet. A range around it, of messages that went to a segment
-   * before their neighbour did, is split there.
+   * Returns the first range of an inbox after a number that is in no segment yet. If messages went to a segment before their neighbour did,
+   * the range around the number is split there.
    */
   #rangeAfter(inbox: string, seq: number): PendingRange | undefined {
     const range = this.#ranges.next(inbox, seq);
@@ -266,7 +266,7 @@ export class PendingSegments {
     return this.#ranges.next(inbox, seq);
   }
 
-  /** Cuts a range of these messages in two: those before the place `at`, and those from the place `rest` on. */
+  /** Cuts a range of these messages in two: the part before the place `at`, and the part from the place `rest` on. */
   #cut(range: PendingRange, messages: readonly LoggedMessage[], at: number, rest: number): void {
     const before = messages[at]?.seq === range.first ? 0 : at - placeOf(messages, range.inbox, range.first);
     const behind = range.messages - before - (rest - at);
@@ -291,7 +291,7 @@ export class PendingSegments {
     else this.#sparse.delete(segment);
   }
 
-  /** The ranges of all inboxes in a segment. */
+  /** Yields the ranges of all inboxes in a segment. */
   *#rangesOf({ number }: Segment): Iterable<PendingRange> {
     let range: PendingRange | undefined;
     for (const { shared, seq } of this.#segments.read(number)) {
@@ -307,7 +307,7 @@ export class PendingSegments {
   }
 }
 
-/** The place of a message in a segment, or where it would be. */
+/** Returns the place of a message in a segment, or the place where it would be. */
 function placeOf(messages: readonly LoggedMessage[], inbox: string, seq: number): number {
   let from = 0;
   let to = messages.length;

@@ -44,7 +44,7 @@ const changes: Partial<NewMessage>[] = [
   { quota: { sender: { messages: 1, bytes: 1 }, senderToRecipient: { messages: 1, bytes: 1 } } },
 ];
 
-/** Messages with every pair of neighbours. */
+/** Makes messages with every pair of neighbours. */
 function messages(): LoggedMessage[] {
   const all = changes.flatMap((one) => changes.flatMap((other) => [one, one, other]));
   let shared: SharedFields | undefined;
@@ -72,7 +72,7 @@ function endingOf(seq: number): Ending {
   return { at, outcome: 'dead', reason: at % 2 === 0 ? hostile : null };
 }
 
-it('reads all operations in their order, whatever messages share', () => {
+it('reads all operations in their order, with all combinations of shared fields', () => {
   const encoder = new RecordEncoder();
   const written: unknown[] = [];
   let ending = endingOf(0);

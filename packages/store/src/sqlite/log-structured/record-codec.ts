@@ -3,12 +3,12 @@ import { type Ending, type LoggedMessage, type SharedFields, withTaker } from '.
 import type { GroupFields, Outcome } from '../../message.ts';
 
 /**
- * A record as it is stored: blocks of operations on messages, and the bodies of its messages one after the other, in UTF-8. The
- * commit log holds one for each commit; a segment is one, too, which makes exactly the messages of the segment.
+ * A record in its stored form: blocks of operations on messages, and the bodies of its messages one after the other, in UTF-8. The commit
+ * log has one record for each commit. A segment is a record, too, whose operations make exactly the messages of the segment.
  *
- * Each block is a line of `entries`, with a checksum over the rest of the line. The line holds a checksum for each part of the
- * bodies of its messages. So damage to a line costs the operations of one block, and damage to bodies costs the few messages that
- * lie in one part. A checksum for each message would cost about as much as encoding it.
+ * Each block is a line of `entries`, with a checksum over the rest of the line. The line has a checksum for each part of the bodies of its
+ * messages. So damage to a line costs the operations of one block, and damage to bodies costs the few messages in one part. A checksum for
+ * each message would cost about as much as encoding the message.
  */
 export interface EncodedRecord {
   entries: string;
@@ -17,10 +17,10 @@ export interface EncodedRecord {
 
 /** The number of entries after which a block ends. */
 const blockEntries = 80;
-/** The bytes of bodies that have one checksum. */
+/** The bytes of bodies that share one checksum. */
 const partBytes = 4096;
 
-/** The JSON array that a line holds behind its checksum. The bodies of a block begin at a byte of the record's bodies. */
+/** The JSON array that follows the checksum in a line. The bodies of a block begin at a byte of the record's bodies. */
 type Block = [
   number: number,
   isLast: 0 | 1,
@@ -32,12 +32,12 @@ type Block = [
 /** The place of the first entry in a block. */
 const firstEntry = 5;
 
-/** The bytes of room for bodies that an encoder has at first. */
+/** The initial room of an encoder for bodies, in bytes. */
 const usualBytes = 64 * 1024;
-/** The most room that an encoder keeps for its next record. */
+/** The most room that an encoder keeps for its next record, in bytes. */
 const maxKeptBytes = 1024 * 1024;
 
-/** What the messages after it, up to the next one, share. */
+/** The fields that the following messages share, up to the next entry of this type. */
 type Shared = [
   'shared',
   inbox: string,
@@ -52,7 +52,7 @@ type Shared = [
   isCounted?: true,
 ];
 
-/** A message is put; `size` is that of the body that it has or had. */
+/** Puts a message; `size` counts the bytes of the body that it has or had. */
 type Put = [
   seq: number,
   size: number,
@@ -64,7 +64,10 @@ type Put = [
   thread?: string,
 ];
 
-/** How the messages are settled whose sequence numbers follow, up to the next one. `answered` is given if they are answered requests. */
+/**
+ * Settles the messages of the following sequence numbers, up to the next entry of this type. `answered` is set if they are answered
+ * requests.
+ */
 type Settled = [
   'settled',
   inbox: string,
@@ -76,17 +79,17 @@ type Settled = [
 
 type Attempts = ['attempts', inbox: string, seq: number, attempts: number];
 
-/** A request was answered and not settled in the same commit. */
+/** Marks a request as answered that is not settled in the same commit. */
 type Answered = ['answered', inbox: string, seq: number];
 
-/** A message of a group was handed to an agent. */
+/** Notes that a message of a group was handed to an agent. */
 type Taken = ['taken', inbox: string, seq: number, agent: string];
 
 type Entry = Shared | Put | Settled | number | Attempts | Answered | Taken;
 
 /** Receives the operations of a record in their order. */
 export interface RecordReader {
-  /** A message whose body was damaged has none: see `hasLostBody`. */
+  /** Called with a message. If its body was damaged, it has none: see `hasLostBody`. */
   put(message: LoggedMessage): void;
   settle(inbox: string, seq: number, ending: Ending, answered: boolean): void;
   setAttempts(inbox: string, seq: number, attempts: number): void;
@@ -94,14 +97,14 @@ export interface RecordReader {
   setTaken(inbox: string, seq: number, agent: string): void;
 }
 
-/** Collects operations as they happen, and encodes them. */
+/** Collects operations in their order, and encodes them. */
 export class RecordEncoder {
   #lines: string[] = [];
   /** The room for bodies, which is used again for the next record. */
   #bodies = Buffer.allocUnsafe(usualBytes);
-  /** The bytes of that room that are written. */
+  /** The number of bytes that are used of that room. */
   #written = 0;
-  /** Where the bodies of the last block begin. */
+  /** The first byte of the last block's bodies. */
   #blockStart = 0;
   #entries: Entry[] = [];
   #shared: SharedFields | undefined;
@@ -167,8 +170,8 @@ export class RecordEncoder {
   }
 
   /**
-   * Returns the record of all operations since the last call. Only {@link decodeRecord} with the same `place` reads it. The next
-   * operation overwrites its bodies.
+   * Returns the record of all operations since the last call. Only {@link decodeRecord} with the same `place` reads it. The next operation
+   * overwrites its bodies.
    */
   take(place: number): EncodedRecord {
     this.#endBlock(true);
@@ -190,7 +193,7 @@ export class RecordEncoder {
     if (this.#entries.length >= blockEntries) this.#endBlock(false);
   }
 
-  /** Nothing of a block is needed to read the next one. */
+  /** Begins a block. Reading it needs nothing of the blocks before. */
   #beginBlock(): void {
     this.#entries = [];
     this.#blockStart = this.#written;
@@ -232,12 +235,12 @@ export class RecordEncoder {
 }
 
 /**
- * Reads a record that {@link RecordEncoder.take} made for this place. Returns false if blocks are missing or unreadable: the
- * operations of the others were read. A message whose body alone was damaged is read without it.
+ * Reads a record that {@link RecordEncoder.take} made for this place. Returns false if blocks are missing or unreadable; the operations of
+ * the others were read. A message with a damaged body is read without it.
  */
 export function decodeRecord(record: EncodedRecord, place: number, reader: RecordReader): boolean {
   const { entries, bodies } = record;
-  // Damage may make another type of a value.
+  // Damage may change the type of a value.
   if (typeof entries !== 'string' || !Buffer.isBuffer(bodies)) return false;
   const isPlain = !entries.includes('\n');
   const blocks = isPlain
@@ -248,7 +251,7 @@ export function decodeRecord(record: EncodedRecord, place: number, reader: Recor
   return isWhole;
 }
 
-/** Undefined if the line is damaged. */
+/** Reads a line. Returns undefined if it is damaged. */
 function readLine(line: string, place: number): Block | undefined {
   const space = line.indexOf(' ');
   const json = line.slice(space + 1);
@@ -300,7 +303,7 @@ function readBlock(block: Block, bodies: Buffer, reader: RecordReader): void {
   }
 }
 
-/** The checksum of each part of the bodies between two places. */
+/** Returns the checksum of each part of the bodies between two places. */
 function checksumsOf(bodies: Buffer, start: number, end: number): number[] {
   const checksums: number[] = [];
   for (let at = start; at < end; at += partBytes)
@@ -308,7 +311,7 @@ function checksumsOf(bodies: Buffer, start: number, end: number): number[] {
   return checksums;
 }
 
-/** Undefined if a part of it is damaged. `blockStart` is where the first part begins. */
+/** Reads the body of a message. Returns undefined if a part of it is damaged. `blockStart` is the first byte of the first part. */
 function bodyOf(
   bodies: Buffer,
   start: number,
@@ -323,7 +326,7 @@ function bodyOf(
 }
 
 /**
- * Encodes messages as they are now: the record of a segment. What the encoder held before is dropped, and its next operation
+ * Encodes messages in their present state: the record of a segment. The encoder's earlier content is dropped, and its next operation
  * overwrites the bodies.
  */
 export function encodeMessages(
@@ -343,15 +346,15 @@ export function encodeMessages(
 }
 
 /**
- * The messages that a record of {@link encodeMessages} makes, in the order in which they were given. If it is not whole, some are
- * missing, and others have lost how they ended.
+ * Returns the messages of an {@link encodeMessages} record, in their original order. If the record is damaged, some are missing, and others
+ * have lost their endings.
  */
 export function decodeMessages(
   record: EncodedRecord,
   place: number,
 ): { messages: LoggedMessage[]; isWhole: boolean } {
   const messages: LoggedMessage[] = [];
-  // Its operations after the puts are in the order of the messages.
+  // The operations after the puts have the order of the messages.
   let next = 0;
   const find = (seq: number): LoggedMessage | undefined => {
     const from = next;

@@ -8,23 +8,23 @@ import type { Segments } from './segments.ts';
 /** The damage that a repair found in one segment. */
 export interface SegmentDamage {
   segment: number;
-  /** True if all its messages could be read. */
+  /** True if all its messages were readable. */
   isWhole: boolean;
   /** The number of its messages that are pending after the repair. */
   pending: number;
-  /** False if it was not known which of its messages are pending, so that settled ones may come again. */
+  /** False if it was unknown which of its messages are pending, so that settled ones may come again. */
   isPendingKnown: boolean;
-  /** The pending messages that can't be read any more: their number in an inbox, from one sequence number to another. */
+  /** The pending messages that are no longer readable: their number in an inbox, between two sequence numbers. */
   lost: { inbox: string; first: number; last: number; messages: number }[];
 }
 
-/** The damage that a repair found in all. `counts` are damaged rows of what is pending of each sender. */
+/** The damage that a repair found in total. `counts` is the number of damaged rows of pending counts. */
 export interface StoreDamage {
   segments: SegmentDamage[];
   counts: number;
 }
 
-/** The parts of a store that tell which messages are pending in segments. */
+/** The tables that tell which messages are pending in segments. */
 export interface PendingTables {
   segments: Segments;
   ranges: PendingRanges;
@@ -37,16 +37,16 @@ export interface PendingTables {
   };
 }
 
-/** A segment that was read, or a problem that was found. */
+/** A segment that was read, and the problem of it if there is one. */
 export interface CheckedSegment {
   messages: number;
   problem?: string;
 }
 
 /**
- * Repairs what is damaged in segments and their ranges, and `found` in any case: each of them is written again with what can be
- * read of it. Where it is not known which messages of a segment are still pending, all are, since a message that comes twice is
- * better than one that is lost. Damaged counts are counted again. Returns what it found. Throws {@link DamageFound}.
+ * Repairs the damaged segments and ranges, and the segments of `found` in any case: each is written again with its readable messages. If it
+ * is unknown which messages of a segment are pending, all of them become pending, since a message that comes twice is better than a lost
+ * one. Damaged counts are counted again. Returns the damage. Throws {@link DamageFound}.
  */
 export function repairSegments(tables: PendingTables, found: ReadonlySet<number>): StoreDamage {
   const {
@@ -69,7 +69,7 @@ export function repairSegments(tables: PendingTables, found: ReadonlySet<number>
   return { segments: damage, counts: damagedCounts };
 }
 
-/** Reads all segments, pending and settled, and yields the number of messages in each, and what is wrong with it. */
+/** Reads all segments, pending and settled. Yields the number of messages in each, and its problem if there is one. */
 export function* verifySegments({
   segments,
   ranges: table,
@@ -93,14 +93,14 @@ export function* verifySegments({
   }
 }
 
-/** A segment that is repaired. `ranges` tell which of its messages are pending; they are absent if that is not known. */
+/** A segment to repair. `ranges` tell which of its messages are pending; they are absent if that is unknown. */
 interface DamagedSegment {
   number: number;
   known: Segment | undefined;
   ranges: readonly PendingRange[] | undefined;
 }
 
-/** Writes a segment again with what can be read of it. */
+/** Writes a segment again with its readable messages. */
 function repairSegment(tables: PendingTables, { number, known, ranges }: DamagedSegment): SegmentDamage {
   const { messages, isWhole } = tables.segments.salvage(number);
   const settled = messages.filter(({ ending }) => ending !== undefined);
@@ -126,7 +126,7 @@ function isWithin({ seq, shared }: LoggedMessage, { inbox, first, last }: Pendin
   return inbox === shared.inbox && first <= seq && seq <= last;
 }
 
-/** Counts again what is pending. A segment that turns out to be damaged is repaired later, and counted then. */
+/** Counts again the pending messages. A segment that proves to be damaged is repaired later, and counted then. */
 function recount({ segments, pending }: PendingTables): void {
   pending.counts.clear();
   for (const segment of segments.all()) {

@@ -4,22 +4,22 @@ import type { Segment } from './segment.ts';
 
 const segmentsPerGroup = 64;
 
-/** Segments written one after the other, which share what tells whether an id may be in one of them. */
+/** Consecutive segments that share the data which tells whether an id may be in one of them. */
 interface Group {
-  /** The oldest first. */
+  /** The segments, the oldest first. */
   readonly segments: Segment[];
   readonly ids: IdRanges;
-  /** Made when an id first lies within the ranges: new ids that sort by time never do. */
+  /** Made for the first id within the ranges: new ids that sort by time never are. */
   filter: BloomFilter | undefined;
 }
 
 /**
- * Tells which segments may hold a message of an id. Most ids are new, so it must rule them out quickly: first by the ranges of
- * all ids, then by the ranges and the Bloom filter of each group, and last by the hashes of a segment, which are on disk.
+ * Tells which segments may hold a message with an id. Most ids are new, so it must exclude segments quickly: first by the ranges of all
+ * ids, then by the ranges and the Bloom filter of each group, and last by the hashes of a segment, which are on disk.
  */
 export class SegmentIndex {
   readonly #readHashes: (segment: number) => Uint32Array;
-  /** The oldest first. */
+  /** The groups, the oldest first. */
   #groups: Group[] = [];
   #ids = new IdRanges();
   #size = 0;
@@ -29,12 +29,12 @@ export class SegmentIndex {
     this.#readHashes = readHashes;
   }
 
-  /** False if no segment holds this id. */
+  /** Returns false if no segment holds this id. */
   mayHold(id: string): boolean {
     return this.#ids.mayHold(id);
   }
 
-  /** Segments that may hold this id, the newest first. */
+  /** Yields the segments that may hold this id, the newest first. */
   *candidates(id: string): Iterable<Segment> {
     const hash = hashOfId(id);
     for (let at = this.#groups.length - 1; at >= 0; at--) {
@@ -75,7 +75,7 @@ export class SegmentIndex {
     this.#size = 0;
   }
 
-  /** The last group that begins with a segment as old as this one, or older. */
+  /** Returns the last group whose first segment is not newer than this one. */
   #groupOf({ number }: Segment): Group | undefined {
     let from = 0;
     let to = this.#groups.length;
@@ -93,7 +93,7 @@ export class SegmentIndex {
     for (const { ids } of this.#groups) this.#ids.include(ids);
   }
 
-  /** Fills groups up that have become small: each may have a filter in memory. */
+  /** Fills groups that have become small: each may have a filter in memory. */
   #regroup(): void {
     const segments = this.#groups.flatMap((group) => group.segments);
     this.clear();

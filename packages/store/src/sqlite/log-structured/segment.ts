@@ -1,23 +1,29 @@
 import type { IdRanges } from './id-ranges.ts';
 
-/** What is in memory of a segment. All its messages were pending when it was written, or all were settled. */
+/** The facts of a segment that are in memory. When it was written, all its messages were pending, or all were settled. */
 export interface Segment {
   readonly number: number;
   readonly kind: 'pending' | 'settled';
-  /** How many messages it holds. */
+  /** The number of its messages. */
   readonly messages: number;
-  /** How many of them are still pending; 0 in a settled segment. */
+  /** The number of its messages that are still pending; 0 in a settled segment. */
   pending: number;
-  /** When the last message of a settled segment was settled, or the first one of a pending segment expires. */
+  /**
+   * The time when the last message of a settled segment was settled, or when the first one of a pending segment expires. In epoch
+   * milliseconds.
+   */
   until: number;
-  /** When the last request of a settled segment can be answered no more; 0 in a pending segment and without requests. */
+  /**
+   * The time until which a request of a settled segment can be answered, in epoch milliseconds; 0 in a pending segment and without
+   * requests.
+   */
   readonly openUntil: number;
-  /** How full a segment of pending messages was when it was written, 1 for full. */
+  /** The fill of a segment of pending messages when it was written; 1 is full. */
   readonly fill: number;
-  /** Size on disk, roughly. */
+  /** The approximate size on disk. */
   readonly bytes: number;
-  /** The ids that it may hold. */
+  /** Tells which ids it may hold. */
   readonly ids: IdRanges;
-  /** The tokens with which messages of a pending segment were sent. */
+  /** The tokens with which the messages of a pending segment were sent. */
   readonly tokenIds: readonly string[];
 }

@@ -12,32 +12,32 @@ import { SegmentIndex } from './segment-index.ts';
 
 type SegmentRow = Omit<Segment, 'ids' | 'tokenIds'> & { ids: string; tokenIds: string; checksum: number };
 
-/** How long settled messages are remembered. */
+/** The times and the size that bound how long settled messages are remembered. */
 export interface RetentionLimits {
-  /** Settled messages are remembered at least this long. */
+  /** The least time for which settled messages are remembered, in milliseconds. */
   dedupeWindowMs: number;
-  /** After this time they are forgotten, segment by segment. */
+  /** The time after which they are forgotten, segment by segment, in milliseconds. */
   retentionMs: number;
-  /** Old segments go sooner when all of them take more than this, but never within the dedupe window. */
+  /** The total size beyond which old segments are dropped sooner, but never within the dedupe window. */
   retentionBytes: number;
 }
 
-/** Most old segments dropped in one step of housekeeping. */
+/** The most old segments that one step of housekeeping drops. */
 const dropsPerStep = 8;
-/** Segments of which the messages stay in memory after they were read: each consumer acks what it read before, and then reads on. */
+/** The number of segments whose messages stay in memory after a read: a consumer acks the messages that it read, and then reads on. */
 const maxCached = 4;
 
 /**
- * Immutable segments, each one row with the record of some hundred messages. A row for each message, with its entries in
- * indexes, would cost more than everything else that happens to a message. Transactions are the caller's.
+ * Immutable segments, each a row with the record of some hundred messages. A row for each message, with its index entries, would cost more
+ * than everything else that is done with a message. Transactions are the caller's.
  */
 export class Segments {
   readonly #byNumber = new Map<number, Segment>();
   readonly #index = new SegmentIndex((segment) => this.#readHashes(segment));
-  /** Segments whose number of pending messages has to be saved. */
+  /** The segments whose number of pending messages must be saved. */
   readonly #changed = new Set<Segment>();
   readonly #cache = new Map<number, readonly LoggedMessage[]>();
-  /** Numbers of the segments that are damaged, as far as it was noticed. */
+  /** The numbers of the segments that were found to be damaged. */
   readonly #damaged = new Set<number>();
   readonly #encoder = new RecordEncoder();
   #lastNumber = 0;
@@ -72,7 +72,7 @@ export class Segments {
     this.reload();
   }
 
-  /** Reads what is in memory of segments, at the start and after a rollback. */
+  /** Reads the facts of segments into memory, at the start and after a rollback. */
   reload(): void {
     this.#byNumber.clear();
     this.#index.clear();
@@ -90,12 +90,12 @@ export class Segments {
     }
   }
 
-  /** All segments, the oldest first. Segments that are written while the caller iterates come, too. */
+  /** Iterates over all segments, the oldest first, including those that are written during the iteration. */
   all(): Iterable<Segment> {
     return this.#byNumber.values();
   }
 
-  /** Writes messages, all of them pending or all settled. */
+  /** Writes messages as a segment. All must be pending, or all settled. */
   write(kind: Segment['kind'], messages: readonly LoggedMessage[], fill = 1): Segment {
     const number = this.#lastNumber + 1;
     const { entries, bodies } = encodeMessages(messages, number, this.#encoder);
@@ -124,7 +124,7 @@ export class Segments {
     return segment;
   }
 
-  /** The messages of a segment in the order in which they were written; none if it was dropped. Throws {@link DamageFound}. */
+  /** Reads the messages of a segment in the order in which they were written; none if it was dropped. Throws {@link DamageFound}. */
   read(number: number): readonly LoggedMessage[] {
     const cached = this.#cache.get(number);
     if (cached) return cached;
@@ -140,12 +140,12 @@ export class Segments {
     return messages;
   }
 
-  /** False if no segment holds this id. */
+  /** Returns false if no segment holds this id. */
   mayHold(id: string): boolean {
     return this.#index.mayHold(id);
   }
 
-  /** Finds the newest message with this id that is the one meant, given with the segment that holds it. */
+  /** Finds the newest message with this id that `isMeant` accepts, and the segment that holds it. */
   find(
     id: string,
     isMeant: (message: LoggedMessage, segment: Segment) => boolean,
@@ -157,7 +157,7 @@ export class Segments {
     return undefined;
   }
 
-  /** Counts a message of a pending segment as pending no more, and drops the segment with its last one. */
+  /** Counts a message of a pending segment as no longer pending. Drops the segment with its last one. */
   countOff(number: number): Segment | undefined {
     const segment = this.#byNumber.get(number);
     if (!segment) return undefined;
@@ -168,23 +168,23 @@ export class Segments {
   }
 
   /**
-   * The messages of a segment that can be read, damaged or not, and whether those are all. A message without its ending is one that
-   * was pending when the segment was written.
+   * Returns the readable messages of a segment, damaged or not, and whether they are all. A message without an ending was pending when the
+   * segment was written.
    */
   salvage(number: number): { messages: LoggedMessage[]; isWhole: boolean } {
     const content = this.#content.get(number);
     return content ? decodeMessages(content, number) : { messages: [], isWhole: false };
   }
 
-  /** False if the hashes of a segment are damaged, by which its messages are found. */
+  /** Tells whether the hashes by which a segment's messages are found are undamaged. */
   hasSoundHashes(number: number): boolean {
     const bytes = this.#hashes.get(number);
     return bytes === undefined || withoutChecksum(bytes) !== undefined;
   }
 
   /**
-   * The numbers of segments that are damaged. It compares what the tables say of each other, but reads no
-   * content. `pendingOf` tells how many messages of each segment are in ranges.
+   * Returns the numbers of damaged segments. It compares the tables with each other, but reads no content. `pendingOf` gives the number of
+   * each segment's messages in ranges.
    */
   damaged(pendingOf: ReadonlyMap<number, number>): Set<number> {
     const damaged = new Set(this.#damaged);
@@ -196,12 +196,12 @@ export class Segments {
     return damaged;
   }
 
-  /** What is known of a segment; undefined if that was damaged. */
+  /** Returns the facts of a segment; undefined if they were damaged. */
   get(number: number): Segment | undefined {
     return this.#byNumber.get(number);
   }
 
-  /** Drops all rows of a segment, of which nothing need be known. */
+  /** Drops all rows of a segment about which nothing else is known. */
   dropDamaged(number: number): void {
     const segment = this.#byNumber.get(number);
     if (segment) this.drop(segment);
@@ -222,8 +222,8 @@ export class Segments {
   }
 
   /**
-   * Drops some segments of settled messages that are past their time, the oldest first. `keepOpen` is called before with each segment
-   * that may hold a request which can still be answered.
+   * Drops some segments of settled messages whose time is over, the oldest first. `keepOpen` is called first with each segment that may
+   * hold a request which can still be answered.
    */
   dropOld(
     { dedupeWindowMs, retentionMs, retentionBytes }: RetentionLimits,
@@ -235,7 +235,7 @@ export class Segments {
     let dropped = 0;
     for (const segment of settled) {
       const age = ageOf(segment.until, time);
-      // A segment that is kept longer does not keep those behind it.
+      // Later segments may be dropped although this one is kept longer.
       if (age < dedupeWindowMs || (age < retentionMs && bytes <= retentionBytes)) continue;
       bytes -= segment.bytes;
       if (segment.openUntil > time.earliest) keepOpen(segment);
@@ -244,7 +244,7 @@ export class Segments {
     }
   }
 
-  /** Writes the numbers of pending messages that changed. One of the last steps of a transaction. */
+  /** Writes the changed numbers of pending messages. Call it as one of the last steps of a transaction. */
   save(): void {
     for (const { pending, number } of this.#changed) this.#setPending.run(pending, number);
     this.#changed.clear();
@@ -253,7 +253,7 @@ export class Segments {
   #include(segment: Segment): void {
     this.#byNumber.set(segment.number, segment);
     this.#index.add(segment);
-    // A number is not used again while the store is open, because a scan and the search for expired messages go on by number.
+    // A number is not used again while the store is open: a scan and the search for expired messages continue by number.
     this.#lastNumber = Math.max(this.#lastNumber, segment.number);
   }
 
@@ -266,7 +266,7 @@ export class Segments {
   }
 }
 
-/** Writes the hashes of a segment with their CRC-32 behind them: with a wrong one, a message that comes again would be stored twice. */
+/** Appends the CRC-32 to the hashes of a segment. With wrong hashes, a repeated message would be stored twice. */
 function withChecksum(hashes: Uint32Array): Buffer {
   const bytes = Buffer.from(hashes.buffer);
   const checksum = Buffer.alloc(4);
@@ -274,7 +274,7 @@ function withChecksum(hashes: Uint32Array): Buffer {
   return Buffer.concat([bytes, checksum]);
 }
 
-/** Undefined if the hashes were damaged. */
+/** Returns the hashes, or undefined if they were damaged. */
 function withoutChecksum(bytes: Buffer): Uint32Array | undefined {
   if (!Buffer.isBuffer(bytes) || bytes.length < 4 || bytes.length % 4 !== 0) return undefined;
   const hashes = bytes.subarray(0, -4);
@@ -282,7 +282,7 @@ function withoutChecksum(bytes: Buffer): Uint32Array | undefined {
   return new Uint32Array(new Uint8Array(hashes).buffer);
 }
 
-/** Not over `pending`, which changes, and is compared with the ranges. */
+/** Returns the checksum of a row. It does not cover `pending`, which changes, and which is compared with the ranges. */
 function checksumOf({
   number,
   kind,
