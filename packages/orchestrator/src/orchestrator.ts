@@ -72,44 +72,44 @@ export interface OrchestratorOptions {
   client: BrokerClient;
   /** The host of the MCP servers. The caller closes it. */
   host: McpHost;
-  /** Which tools each role may use; by default every role may use every tool. */
+  /** The tools that each role may use; by default every role may use every tool. */
   allowlist?: RoleToolAllowlist;
-  /** Which prompts and resources each role may use; by default every role may use all if there is no `allowlist`, or else none. */
+  /** The prompts and resources that each role may use. By default every role may use all if there is no `allowlist`, or else none. */
   offers?: RoleOfferAllowlist;
   /**
-   * Remembers calls that are not safe to repeat across crashes. The caller closes it, after `host`. Without a journal,
-   * calls that ran during a crash run again after it.
+   * Remembers over crashes the calls that are not safe to repeat. The caller closes it, after `host`. Without a journal, calls that ran
+   * during a crash run again after it.
    */
   journal?: Journal | undefined;
   /** Keeps the large results of the roles that `resultRules` names. The caller closes it. */
   results?: ResultStore | undefined;
-  /** Says which results of each role are kept; by default none are. */
+  /** The rules which decide what results of each role are kept; by default none are. */
   resultRules?: ResultRules;
-  /** Tools that may or must not be called again. This overrides the declarations of their servers. */
+  /** Tools that may or must not be called again. These lists override the declarations of their servers. */
   repeat?: RepeatLists;
   /** The mailbox tools that each role sees; by default all. */
   mailbox?: MailboxRules;
-  /** How often tools may be called; by default only `concurrency` limits that. */
+  /** The budgets of tool calls; by default only `concurrency` limits calls. */
   budgets?: CallBudgets;
-  /** How many calls may run and wait; by default {@link defaultCallLimits}. */
+  /** The most calls that may run and wait; by default {@link defaultCallLimits}. */
   concurrency?: Partial<CallLimits>;
-  /** What the requests that wait and run may take in memory; defaults in `callLimits` of the protocol. */
+  /** The most memory for waiting and running requests; the defaults are in `callLimits` of the protocol. */
   sizes?: Partial<CallSizeLimits>;
-  /** Limits the run of a call that sets no timeout; default 60 s. */
+  /** The longest run of a call that sets no timeout, in milliseconds; default 60 s. */
   callTimeoutMs?: number;
   /** Describes the rules for the audit log, without secrets. It is recorded before the first request is served. */
   rules?: string;
-  /** Which calls wait for a decision; by default none does. Rules that have calls wait need a journal. */
+  /** The rules of calls that wait for a decision; by default no call waits. Rules that make calls wait need a journal. */
   approvals?: ApprovalPolicy;
-  /** How many calls may wait for decisions; by default {@link defaultApprovalLimits}. */
+  /** The most calls that may wait for decisions; by default {@link defaultApprovalLimits}. */
   approvalLimits?: ApprovalLimits;
-  /** What the calls that are held may take; by default {@link defaultHeldCallLimits}. */
+  /** The most room of held calls; by default {@link defaultHeldCallLimits}. */
   heldCallLimits?: HeldCallLimits;
-  /** How often the broker is asked which requests of the journal are settled; default a minute. */
+  /** The time between two questions to the broker which requests of the journal are settled, in milliseconds; default a minute. */
   askSettledEveryMs?: number;
-  /** The time between two reports of figures to the broker; default 5 s. */
+  /** The time between two reports of figures to the broker, in milliseconds; default 5 s. */
   reportEveryMs?: number;
-  /** How long `stop` waits for running calls; default 5 s. */
+  /** The longest wait of `stop` for running calls, in milliseconds; default 5 s. */
   drainMs?: number;
   log?: Log;
   /** Called at every named point that a call passes. */
@@ -123,29 +123,29 @@ export interface OrchestratorOptions {
 /** Serves `mcp_request` messages until it is stopped. */
 export interface Orchestrator extends AsyncDisposable {
   /**
-   * Takes no new requests, leaves waiting calls to the next orchestrator on this inbox, and waits until the running
-   * calls are answered, at most `drainMs`.
+   * Accepts no new requests, leaves waiting calls to the next orchestrator on this inbox, and waits at most `drainMs` until the running
+   * calls are answered.
    */
   stop(): Promise<void>;
   /**
-   * Replaces the given settings together, for calls that start from now on, and notifies the roles whose tools changed.
-   * Throws `SignalboxError` `bad_config` before anything has changed.
+   * Replaces the given settings together, for calls that start from now on, and notifies the roles whose tools changed. Throws
+   * `SignalboxError` `bad_config` before anything has changed.
    */
   setPolicy(changes: PolicyChanges): void;
-  /** Reports to the audit log which configuration it is about to put in force. `detail` is without secrets. */
+  /** Reports to the audit log the configuration that is about to take effect. `detail` has no secrets. */
   recordConfig(detail: string): Promise<void>;
-  /** Reads the figures of this orchestrator, and sentences about what does not work. */
+  /** Returns the figures of this orchestrator, and sentences about its problems. */
   status(): { figures: OrchestratorFigures; problems: string[] };
   /** False while another orchestrator with the same journal serves the inbox. */
   readonly isServing: boolean;
-  /** Requests that wait, run, or whose reply the broker has not confirmed yet. */
+  /** The number of requests that wait, run, or whose reply the broker has not confirmed yet. */
   readonly inFlight: number;
 }
 
 /**
- * Subscribes the client's inbox and answers tool calls and all other operations concurrently, each under the role that
- * the broker attests. Every request gets a reply; a fault of the orchestrator itself is reported as `tool_panicked`.
- * Throws `SignalboxError` `bad_config` for budgets and limits that make no sense.
+ * Subscribes to the client's inbox. It answers tool calls and all other operations concurrently, each under the role that the broker
+ * attests. Every request gets a reply; a fault of the orchestrator itself is reported as `tool_panicked`. Throws `SignalboxError`
+ * `bad_config` for invalid budgets and limits.
  */
 export async function startOrchestrator(options: OrchestratorOptions): Promise<Orchestrator> {
   const { client, host, journal, budgets = {}, concurrency, log = () => {}, now = Date.now } = options;
@@ -290,7 +290,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   const serve = async (): Promise<void> => {
     if (options.rules !== undefined)
       await audit.recordBefore({ code: 'config_applied', detail: options.rules });
-    // No call starts before it is known which of them are held.
+    // No call starts before the holds are known.
     await Promise.race([holds.known, client.closed.then(refuseClosed)]);
     const loop = serving.use(
       await client.serve(
@@ -327,7 +327,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     );
     const otherMessages = serving.use(await client.subscribe());
     void ackUnexpectedMessages(client, otherMessages, log);
-    // Runs before the requests are disposed: waiting calls are handed back, and only running ones are waited for.
+    // This runs before the requests are disposed: waiting calls are handed back, and only running ones are waited for.
     serving.defer(scheduler.close);
     serving.defer(() => holds.close());
     if (approvals) serving.defer(() => approvals.close());
@@ -336,7 +336,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   const begun = beginServing(serve, { journal, inbox: ownership.inbox, signal: turn.signal, log });
   starting.defer(async () => {
     turn.abort();
-    // If it can't begin, the start itself says so.
+    // If it can't begin, the start itself reports that.
     await begun.then(
       ({ over }) => over,
       () => {},
@@ -387,11 +387,11 @@ async function answerRequest(
 ): Promise<ServeAnswer> {
   const { message } = served;
   const place = room.place(message.from.agent);
-  // Without `using`, which is compiled to a stack of resources for each request.
+  // There is no `using` here, since it is compiled to a stack of resources for each request.
   try {
     const endTurn = (message.body?.length ?? 0) > largeLength ? await reading.next() : undefined;
     const full = place.take(message.body ?? '');
-    // A request that may have started needs its answer, which is not that it did not run.
+    // A request that may have started needs its own answer, not one that says it did not run.
     const isRefused = full && !(await mayHaveStarted(callDeps, message));
     const { request, refusal } = isRefused ? { refusal: full } : readRequest(message.body);
     endTurn?.();
@@ -414,7 +414,7 @@ async function answerRequest(
   }
 }
 
-/** Whether a call with this message may have run before, here or in another orchestrator, or has waited for a decision. */
+/** Tells whether a call with this message may have run before, here or in another orchestrator, or has waited for a decision. */
 async function mayHaveStarted(
   { journal, ownership, approvals }: CallDeps,
   { id, from, seq }: ServedRequest['message'],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { PassingList } from './passing-list.ts';
 
-test('a list has its values in the order of their coming, whatever leaves it in whatever order', () => {
+test('a list has its values in the order of their coming, with values removed in any order', () => {
   const list = new PassingList<number>();
   const places = [1, 2, 3, 4, 5].map((value) => list.add(value));
   for (const [at, left] of [

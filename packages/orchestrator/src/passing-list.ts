@@ -17,14 +17,14 @@ class Place<T> implements ListPlace<T> {
 }
 
 /**
- * Values that stay only briefly, thousands in a second, in the order in which they were added. A `Set` in this use keeps values that were
- * deleted until the next full collection of garbage; ADR 10 says why.
+ * A list for values that stay only briefly, thousands in a second, in the order in which they were added. A `Set` would keep deleted values
+ * until the next full garbage collection; ADR 10 gives the reason.
  */
 export class PassingList<T> implements Iterable<T> {
   #first: Place<T> | undefined;
   #last: Place<T> | undefined;
 
-  /** Adds a value at the end. Returns the place by which it is removed. */
+  /** Adds a value at the end. Returns its place, by which it is removed. */
   add(value: T): ListPlace<T> {
     const place = new Place(value, this, this.#last);
     if (this.#last) this.#last.after = place;
@@ -47,7 +47,7 @@ export class PassingList<T> implements Iterable<T> {
     place.after = undefined;
   }
 
-  /** Goes through a copy of the values, so that they may be removed meanwhile. */
+  /** Iterates over a copy of the values, so that they may be removed meanwhile. */
   [Symbol.iterator](): Iterator<T> {
     const values: T[] = [];
     for (let place = this.#first; place; place = place.after) values.push(place.value);

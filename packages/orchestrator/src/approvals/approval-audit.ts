@@ -1,7 +1,7 @@
 import type { AuditReport, Sender } from '@signalbox/protocol';
 import type { ApprovalRecord, StandingRecord } from './approval-record.ts';
 
-/** Describes what happens to approvals for the audit log. */
+/** Describes the events of approvals for the audit log. */
 export const approvalEvents = {
   /** A call waits, or would have waited without a standing approval. */
   proposed({ id, agent, role, tool, server, requestId, rule, argumentsHash }: ApprovalRecord): AuditReport {

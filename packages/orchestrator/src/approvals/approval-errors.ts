@@ -76,7 +76,7 @@ export function asksTooOften(agent: string, limit: number, seconds: number): Too
   });
 }
 
-/** Returns the error for a request that was attached and is aborted: the call itself goes on. `undefined` if the client was closed. */
+/** Returns the error for an attached request that is aborted: the call itself continues. Returns `undefined` if the client was closed. */
 export function endOfFollower(
   { id, tool }: ApprovalRecord,
   { reason }: AbortSignal,
@@ -90,7 +90,7 @@ export function endOfFollower(
   return toolCallError(isOver ? 'approval_expired' : 'cancelled', message, { mayHaveRun: true });
 }
 
-/** Returns the error for arguments that cannot be shown to a person, or not be told apart from others. */
+/** Returns the error for arguments that cannot be shown to a person, or that cannot be distinguished from others. */
 export function unfitArguments(why: string): ToolCallError {
   return toolCallError('invalid_arguments', `a call that waits for a person ${why}`, {
     mayHaveRun: false,

@@ -1,4 +1,4 @@
-/** Letters and digits that nobody takes for one another. */
+/** Letters and digits that people do not confuse. */
 const alphabet = '23456789abcdefghjkmnpqrstvwxyz';
 const length = 6;
 

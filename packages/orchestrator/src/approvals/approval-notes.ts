@@ -5,7 +5,7 @@ import { type ApprovalRecord, shownApproval } from './approval-record.ts';
 /** The longest text of arguments in a note, in characters. */
 const maxArgumentLength = 4096;
 
-/** Tells agents and groups of a call that waits for a decision, by a note in their inboxes. A note that can't be sent is logged. */
+/** Sends agents and groups a note of a call that waits for a decision. A note that can't be sent is logged. */
 export function sendApprovalNotes(
   client: Pick<BrokerClient, 'deliver'>,
   record: ApprovalRecord,

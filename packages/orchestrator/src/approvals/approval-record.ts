@@ -6,13 +6,13 @@ import {
 } from '@signalbox/protocol';
 import type { CallKey } from '../journal/call-key.ts';
 
-/** The call that an approval binds, and no other. Hashes are texts that differ wherever the hashed things do. */
+/** The only call to which an approval applies. Hashes are texts that differ if the hashed values do. */
 export interface BoundCall extends CallKey {
   role: string;
   tool: string;
   definitionHash: string;
   argumentsHash: string;
-  /** Of what the server gets beside the arguments; absent if that is nothing. */
+  /** The hash of the data that the server gets beside the arguments; absent if there is none. */
   metaHash?: string;
 }
 
@@ -22,25 +22,25 @@ export interface ProposedCall extends BoundCall {
   server?: string;
   /** The JSON text of the arguments, without secrets. */
   arguments: string;
-  /** The JSON text of what the server gets beside the arguments, without secrets. */
+  /** The JSON text of the data that the server gets beside the arguments, without secrets. */
   meta?: string;
-  /** The rule that has it wait, as `tools explain` names it. */
+  /** The rule that makes it wait, as `tools explain` names it. */
   rule: string;
-  /** The key by which its caller recognises a repetition of it. */
+  /** The key by which its caller recognises a repetition of the call. */
   idempotencyKey?: string;
   createdAt: number;
   /** A decision after this time changes nothing. */
   deadlineAt: number;
 }
 
-/** The agent that decided, with its token, perhaps by a standing approval that it had given. */
+/** The agent that decided, with its token. It may have decided earlier, by giving a standing approval. */
 export interface Decider {
   tokenId: string;
   agent: string;
   standing?: string;
 }
 
-/** The end of an approval. */
+/** The state in which an approval ended, with the time, the decider and the reason. */
 export interface ApprovalEnd {
   state: Exclude<ApprovalState, 'pending'>;
   endedAt: number;
@@ -49,13 +49,16 @@ export interface ApprovalEnd {
   reason?: string;
 }
 
-/** An approval as it is stored. Without `end` it is pending. `isUsed` stands where its call was made, or has ended. */
+/** An approval as it is stored. Without `end` it is pending. `isUsed` is set if its call was made, or has ended. */
 export interface ApprovalRecord extends ProposedCall {
   end?: ApprovalEnd;
   isUsed?: true;
 }
 
-/** Calls of one agent and tool that need no decision until `until`, as long as role and definition stay. Times are epoch milliseconds. */
+/**
+ * A permission for calls of one agent and tool to run without a decision until `until`, as long as role and definition stay the same. Times
+ * are epoch milliseconds.
+ */
 export interface StandingRecord {
   id: string;
   agent: string;
@@ -68,16 +71,16 @@ export interface StandingRecord {
   reason?: string;
 }
 
-/** Something that happens to an approval. */
+/** An event that may end an approval. */
 export type ApprovalEvent =
   | { kind: 'approve' | 'deny'; by: Decider; reason?: string | undefined }
   | { kind: 'expire'; requestIsOver?: true }
   | { kind: 'cancel' | 'supersede'; reason: string };
 
 /**
- * Returns how an approval ends by an event at a time. `isDone` tells whether the event did what it is for: a decision after the deadline
- * only ends the approval as expired. Returns `undefined` where nothing changes: a record that has ended stays as it is, and none expires
- * before its deadline, unless its request is over.
+ * Returns the end of an approval by an event at a time. `isDone` says whether the event had its own effect: a decision after the deadline
+ * only ends the approval as expired. Returns `undefined` if nothing changes: a record that has ended stays as it is, and none expires
+ * before its deadline unless its request is over.
  */
 export function endBy(
   { end, deadlineAt }: Pick<ApprovalRecord, 'end' | 'deadlineAt'>,
@@ -102,7 +105,7 @@ export function endBy(
   }
 }
 
-/** Says how a call differs from the one that an approval binds; `undefined` if it is the same. */
+/** Describes how a call differs from the one that an approval applies to; `undefined` if it is the same. */
 export function differenceFrom(
   bound: BoundCall,
   call: Omit<BoundCall, 'definitionHash'> & { definitionHash: string | undefined },
@@ -112,14 +115,14 @@ export function differenceFrom(
   if (bound.tool !== call.tool) return `its tool was '${bound.tool}' and is '${call.tool}'`;
   if (bound.argumentsHash !== call.argumentsHash) return 'its arguments changed';
   if (bound.metaHash !== call.metaHash) return "its '_meta' changed";
-  // While its server is away, nobody knows the definition of the tool.
+  // While the tool's server is away, the definition of the tool is unknown.
   const isChanged = call.definitionHash !== undefined && bound.definitionHash !== call.definitionHash;
   return isChanged ? `the definition of '${bound.tool}' changed` : undefined;
 }
 
 /**
- * Whether two calls are the same but for their requests, and for what their servers get beside the arguments: clients put another id there
- * for each call.
+ * Tells whether two calls are the same except for their requests and for the data that their servers get beside the arguments: clients put
+ * another id there for each call.
  */
 export function isSameCall(one: BoundCall, other: BoundCall): boolean {
   return (
@@ -130,7 +133,10 @@ export function isSameCall(one: BoundCall, other: BoundCall): boolean {
   );
 }
 
-/** Returns an approval as it is shown: without its arguments to those who may not see them, and with their beginning only if it is `brief`. */
+/**
+ * Returns an approval in the form in which it is shown. Those who may not see the arguments do not get them. If it is `brief`, only their
+ * beginning is shown.
+ */
 export function shownApproval(
   record: ApprovalRecord,
   { withArguments, brief = false }: { withArguments: boolean; brief?: boolean },
@@ -165,7 +171,7 @@ export function shownApproval(
   };
 }
 
-/** Returns a standing approval as it is shown. */
+/** Returns a standing approval in the form in which it is shown. */
 export function shownStanding(record: StandingRecord): StandingApproval {
   const { id, agent, role, tool, createdAt, until, by, reason } = record;
   const times = { created_at: createdAt, until };

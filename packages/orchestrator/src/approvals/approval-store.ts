@@ -21,18 +21,18 @@ export interface ApprovalStore {
   /** Writes a new approval, with its end if it is decided already. */
   propose(call: ProposedCall, end?: ApprovalEnd): Promise<void>;
   /**
-   * Writes how an approval ended, and with it a standing approval that was given. Resolves with false, and writes nothing, if it had ended
-   * already: the first end counts.
+   * Writes the end of an approval, and with it a standing approval that was given. Resolves with false, and writes nothing, if the approval
+   * had ended already: the first end counts.
    */
   end(id: string, end: ApprovalEnd, standing?: StandingRecord): Promise<boolean>;
   /**
-   * Notes that the call of a request has ended, so that its approval holds for nothing more. The start of the call notes that, too, in the
+   * Notes that the call of a request has ended, so that its approval can't be used again. The start of the call notes that, too, in the
    * commit of the journal's own entry.
    */
   use(request: CallKey): Promise<void>;
-  /** Notes that a further request gets the reply of the call that an approval is about. */
+  /** Notes that another request gets the reply to an approval's call. */
   attach(id: string, request: CallKey): Promise<void>;
-  /** Reads the approval of a request, its own or the one that it is attached to. Asking is cheap, also for a request without any. */
+  /** Reads the approval of a request: its own, or the one to which it is attached. The look-up is cheap, even if there is none. */
   of(request: CallKey): Promise<ApprovalRecord | undefined>;
   /** Reads the approval with this id. */
   find(id: string): Promise<ApprovalRecord | undefined>;
@@ -46,6 +46,6 @@ export interface ApprovalStore {
   standing(): Promise<StandingRecord[]>;
   /** Removes a standing approval. */
   removeStanding(id: string): Promise<void>;
-  /** Calls `listener` when another process may have changed anything. Returns the function that unsubscribes it. */
+  /** Calls `listener` when another process may have changed something. Returns a function that removes the listener. */
   onChanged(listener: () => void): () => void;
 }

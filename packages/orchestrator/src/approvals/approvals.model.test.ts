@@ -13,7 +13,7 @@ import type { AskedCall, Decision } from './asked-decision.ts';
 
 const deadlineMs = 1_000_000;
 
-/** What may happen, to one of two calls where it is about a call. `race`: two decide at once. */
+/** An event, perhaps about one of two calls. `race`: two decide at once. */
 type Op = CallOp | { op: 'wait' | 'crash' | 'change' };
 interface CallOp {
   op: 'ask' | 'approve' | 'deny' | 'race' | 'cancel';
@@ -30,11 +30,11 @@ const ops: fc.Arbitrary<Op[]> = fc.array(
   { maxLength: 14 },
 );
 
-/** Approvals on a real journal, with a clock and definitions in the hands of the test. */
+/** Approvals on a real journal, with a clock and definitions that the test controls. */
 class Stack implements AsyncDisposable {
   now = 1_000;
   definition = 'd1';
-  /** The broker's word on every request. */
+  /** The broker's answer about every request. */
   requestState: FoundState = 'open';
   readonly #directory: string;
   #journal: Awaited<ReturnType<typeof openSqliteJournal>>;
@@ -105,7 +105,7 @@ class Stack implements AsyncDisposable {
     return this.approvals.ask(asked);
   }
 
-  /** Proposes call 0, and goes on with other approvals on the same journal, which have not heard of it. */
+  /** Proposes call 0, and continues with other approvals on the same journal, which have not heard of it. */
   async moveToOther(): Promise<void> {
     const other = await this.#open();
     void this.ask(0);
@@ -152,16 +152,16 @@ class Stack implements AsyncDisposable {
   }
 }
 
-/** The contract: an approval ends once, by the first thing that ends it, and keeps its end over crashes. */
+/** The contract: an approval ends once, by the first event that ends it, and keeps its end over crashes. */
 interface ModelCall {
   state: string;
   deadlineAt: number;
   definition: string;
-  /** Whether its request is at this process. */
+  /** True if its request is at this process. */
   isHere: boolean;
 }
 
-test('whatever happens in whatever order, an approval ends once, by what came first, and keeps its end over crashes', async () => {
+test('in any order of events, an approval ends once, by the first event that ends it, and keeps its end over crashes', async () => {
   await fc.assert(
     fc.asyncProperty(ops, async (sequence) => {
       await using stack = await Stack.start();
@@ -244,7 +244,7 @@ async function ask(
   if (known?.isHere && known.state === 'pending') return;
   const decided = stack.ask(n);
   if (known && (known.state !== 'pending' || isChanged)) {
-    // What was approved may start, unless it is another call by now.
+    // An approved call may start, unless it differs from the approved one by now.
     const mayStart = known.state === 'approved' && !isChanged;
     expect((await decided).status).toBe(mayStart ? 'approved' : 'refused');
     if (known.state === 'pending') known.state = 'superseded';
@@ -268,7 +268,7 @@ test('of 513 calls that would wait the last is refused, and 16 of one agent may 
   expect(await stack.ask(513, 'agent-3')).toMatchObject({
     error: { code: 'quota_exceeded', message: expect.stringContaining("16 calls of 'agent-3'") },
   });
-  // They wait on after a crash, and count.
+  // They still wait after a crash, and count.
   await stack.crash();
   expect(stack.approvals.pending()).toHaveLength(512);
   expect(await stack.ask(514, 'agent-40')).toMatchObject({ error: { code: 'quota_exceeded' } });

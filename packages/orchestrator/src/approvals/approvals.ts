@@ -31,11 +31,11 @@ import { type ApprovalLimits, defaultApprovalLimits, WaitingPlaces } from './wai
 export interface ApprovalsDeps extends Omit<OpenApprovalsDeps, 'places' | 'onEnded'>, StandingGiversDeps {
   store: ApprovalStore;
   policy: () => ApprovalPolicy;
-  /** Reads the reply to a call that has ended, for as long as it is kept. */
+  /** Reads the reply to a call that has ended, while it is kept. */
   replyOf: (request: CallKey) => Promise<McpReply | undefined>;
-  /** Tells those whom the policy names of a call that waits. */
+  /** Sends a note of a waiting call to the agents and groups that the policy names. */
   notify: (record: ApprovalRecord) => void;
-  /** Returns the minting token that issued that of an agent. */
+  /** Returns the minting token that issued the token of an agent. */
   minterOf: (agent: string) => Promise<string | undefined>;
   newId: () => string;
   limits?: ApprovalLimits;
@@ -44,8 +44,8 @@ export interface ApprovalsDeps extends Omit<OpenApprovalsDeps, 'places' | 'onEnd
 }
 
 /**
- * Has calls wait until somebody decides on them. The record of a call is on the disk before its caller hears that it waits, and a decision
- * before the call starts or who decided hears of it. A request whose process died finds its record again by its id.
+ * Makes calls wait until somebody decides on them. The record of a call is on the disk before its caller hears that it waits. A decision is
+ * on the disk before the call starts or the decider hears of it. A request whose process died finds its record again by its id.
  */
 export class Approvals implements Disposable {
   /** The standing approvals. */
@@ -79,7 +79,7 @@ export class Approvals implements Disposable {
     });
   }
 
-  /** Reads what the store holds, and goes on with it. */
+  /** Reads the store's records, and continues with them. */
   static async open(deps: ApprovalsDeps): Promise<Approvals> {
     const [pending, standing] = await Promise.all([deps.store.pending(), deps.store.standing()]);
     return new Approvals(deps, { pending, standing });
@@ -115,7 +115,7 @@ export class Approvals implements Disposable {
     return this.#deps.store.list(query);
   }
 
-  /** Waits until somebody decides on the call, or it ends otherwise. Nothing of it runs meanwhile. Never rejects. */
+  /** Waits until somebody decides on the call, or it ends otherwise. No part of it runs meanwhile. Never rejects. */
   async ask(call: AskedCall): Promise<Decision> {
     const { bound } = call;
     try {
@@ -132,8 +132,8 @@ export class Approvals implements Disposable {
   }
 
   /**
-   * Takes a decision, as far as it changes anything. `standing` begins to hold with it. Rejects if it can't be written; the call waits on
-   * then.
+   * Applies a decision, if it changes anything. `standing` takes effect together with it. Rejects if it can't be written; then the call
+   * continues to wait.
    */
   async decide(
     id: string,
@@ -149,34 +149,34 @@ export class Approvals implements Disposable {
   }
 
   /**
-   * Ends the approval of a call that waits for it, because the call is called off. Resolves with false if it has ended otherwise. Rejects if
-   * that can't be written.
+   * Ends the approval of a waiting call, because the call is called off. Resolves with false if it has ended otherwise. Rejects if that
+   * can't be written.
    */
   async cancel(id: string, reason: string): Promise<boolean> {
     const ended = await this.#open.get(id)?.end({ kind: 'cancel', reason });
     return ended?.isDone ?? false;
   }
 
-  /** Ends a standing approval. Resolves with it when that is on the disk; `undefined` if there is none with this id. */
+  /** Ends a standing approval. Resolves with it when its end is on the disk, or with `undefined` if there is none with this id. */
   async revokeStanding(id: string, asker: Sender): Promise<StandingRecord | undefined> {
     const standing = await this.standing.revoke(id);
     if (standing) this.#deps.audit.record(approvalEvents.standingRevoked(standing, asker));
     return standing;
   }
 
-  /** Ends the standing approvals whose givers can't decide any more. Resolves also if the broker does not say who can. */
+  /** Ends the standing approvals whose givers can't decide any more. Also resolves if the broker does not say who can. */
   async endOrphaned(): Promise<void> {
     await endOrphaned(this.standing, this.#deps);
   }
 
-  /** Returns why an approved call may not start: it is not the one that was approved; `undefined` if it is. */
+  /** Returns the reason why an approved call may not start: it differs from the approved one. Returns `undefined` if it does not. */
   refusalToStart(record: ApprovalRecord): ToolCallError | undefined {
     const reason = this.#open.changeOf(record);
     if (reason === undefined) return undefined;
     return errorOfEnd({ ...record, end: { state: 'superseded', endedAt: this.#deps.now(), reason } });
   }
 
-  /** Reports that an approved call is made now. */
+  /** Reports that an approved call starts now. */
   started(record: ApprovalRecord): void {
     this.#deps.fault('orchestrator.approval.starting');
     this.#deps.audit.record(approvalEvents.started(record));
@@ -188,25 +188,25 @@ export class Approvals implements Disposable {
     if (record) this.#deps.audit.record(approvalEvents.answered({ ...record, ...request }, how));
   }
 
-  /** Gives the reply of an approval's call to the requests that are attached to it. The reply is in the journal already. */
+  /** Gives the reply to an approval's call to the attached requests. The reply is in the journal already. */
   async answered(request: CallKey, reply: McpReply): Promise<void> {
     const record = await this.#recordOfRequest(request);
     if (record?.requestId !== request.requestId) return;
     this.#attached.answered(record.id, reply);
   }
 
-  /** Notes that a call that waited has ended: its request, if it comes again, is not made by the same approval. */
+  /** Notes that a call that waited has ended. If its request comes again, the same approval does not let it run. */
   async ended(request: CallKey): Promise<void> {
     if (!(await this.#recordOfRequest(request))) return;
     await this.#deps.store.use(request).catch((thrown) => this.#logFailure(request.requestId, thrown));
   }
 
-  /** Ends the approvals of calls whose tools are no longer those that they were. */
+  /** Ends the approvals of calls whose tools have changed. */
   definitionsChanged(): void {
     this.#open.definitionsChanged();
   }
 
-  /** Hands back the calls that wait: their records stay, and the next process on this inbox goes on with them. */
+  /** Hands back the waiting calls: their records stay, and the next process on this inbox continues with them. */
   close(): void {
     this.#isClosed = true;
     this.#waits.close();
@@ -219,7 +219,7 @@ export class Approvals implements Disposable {
     this.#open[Symbol.dispose]();
   }
 
-  /** Looks at what other processes have changed. */
+  /** Reads the changes of other processes. */
   async #refresh(): Promise<void> {
     if (this.#isClosed) return;
     try {
@@ -233,7 +233,7 @@ export class Approvals implements Disposable {
     }
   }
 
-  /** Reads the approval of a request that was answered. Of one that can't be read, nothing more is told. */
+  /** Reads the approval of a request that was answered. If it can't be read, nothing is reported. */
   async #recordOfRequest(request: CallKey): Promise<ApprovalRecord | undefined> {
     try {
       return await this.#deps.store.of(request);
@@ -243,7 +243,7 @@ export class Approvals implements Disposable {
     }
   }
 
-  /** Goes on with a request that came again. */
+  /** Continues with a request that came again. */
   async #resume(read: ApprovalRecord, call: AskedCall, minter: string | undefined): Promise<Decision> {
     if (read.requestId !== call.bound.requestId) return await this.#attached.follow(read, call, minter);
     const open = read.end ? undefined : await this.#open.join(read);
@@ -271,7 +271,7 @@ export class Approvals implements Disposable {
   ): Promise<Decision> {
     const { bound, idempotencyKey } = call;
     const decided = await this.#attached.decidedSameOf(call);
-    // From here to the new record, nothing is waited for: of two calls that are the same, the second finds the first.
+    // Nothing is awaited from here to the new record: of two identical calls, the second finds the first.
     const same = this.#attached.openSameOf(call) ?? decided;
     if (same && !isSameCall(same, bound)) {
       const why = `has the idempotency_key '${idempotencyKey}' of another call`;
@@ -297,7 +297,7 @@ export class Approvals implements Disposable {
     return await this.#wait(open, call);
   }
 
-  /** Has a call run at once, by a standing approval. Its record says so. */
+  /** Lets a call run at once because of a standing approval, which its record names. */
   async #passBy(standing: StandingRecord, call: AskedCall): Promise<Decision> {
     const proposed = this.#newRecord(call);
     const by = { ...standing.by, standing: standing.id };

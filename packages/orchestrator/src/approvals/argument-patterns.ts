@@ -2,14 +2,14 @@ import { posix } from 'node:path';
 import { matchesPattern } from '@signalbox/protocol';
 
 /**
- * Patterns for argument values, by the name of the argument. A name with dots leads into objects, and into those of lists, as in `target.path`. `*` stands for any
- * run of characters, `/` included.
+ * Patterns for argument values, by the name of the argument. A name with dots leads into objects, and into the objects in lists, as in
+ * `target.path`. `*` stands for any run of characters, including `/`.
  */
 export type ArgumentPatterns = Readonly<Record<string, string | readonly string[]>>;
 
 /**
- * Whether the arguments match every pattern. An argument that is missing matches none. Of a list or an object, any value within it
- * counts, and so that no other spelling gets past a rule, a path counts also without `.`, `..` and repeated slashes.
+ * Tells whether the arguments match every pattern. A missing argument matches none. In a list or an object any value counts. A path is also
+ * compared without `.`, `..` and repeated slashes, so that no other spelling evades a rule.
  */
 export function matchesArguments(
   patterns: ArgumentPatterns,
@@ -21,7 +21,7 @@ export function matchesArguments(
   });
 }
 
-/** Returns the texts of all values that an argument holds. */
+/** Returns the texts of all values of an argument. */
 function valuesAt(args: Readonly<Record<string, unknown>>, name: string): string[] {
   const texts: string[] = [];
   const reached: unknown[] = Object.hasOwn(args, name) ? [args[name]] : [];
@@ -36,7 +36,7 @@ function valuesAt(args: Readonly<Record<string, unknown>>, name: string): string
   return texts;
 }
 
-/** Returns the field of an object; of a list, the fields of all objects in it. */
+/** Returns the field of an object. For a list, returns the fields of all its objects. */
 function fieldsOf(value: unknown, key: string): unknown[] {
   if (typeof value !== 'object' || value === null) return [];
   const own = Object.hasOwn(value, key) ? [Reflect.get(value, key)] : [];
@@ -47,6 +47,6 @@ function matchesValue(pattern: string, value: string): boolean {
   if (matchesPattern(pattern, value)) return true;
   if (!pattern.includes('/')) return false;
   const path = posix.normalize(value);
-  // A pattern for everything in a folder means the folder, too.
+  // A pattern for everything in a folder matches the folder, too.
   return matchesPattern(pattern, path) || matchesPattern(pattern, path.endsWith('/') ? path : `${path}/`);
 }

@@ -4,7 +4,7 @@ import { matchesTool } from '../roles/tool-pattern.ts';
 import { type ArgumentPatterns, matchesArguments } from './argument-patterns.ts';
 
 /**
- * A rule that has calls wait for a decision: a pattern of tools, or an object whose parts must all match. `annotations: destructive`
+ * A rule that makes calls wait for a decision: a pattern of tools, or an object whose parts must all match. `annotations: destructive`
  * matches a tool unless its server declares it to be read-only or not destructive.
  */
 export type AskRule =
@@ -19,22 +19,22 @@ export type AskRule =
 export interface ApprovalPolicy {
   /** The rules of each role, by its name. A call waits if any of them matches. */
   roles: Readonly<Record<string, readonly AskRule[]>>;
-  /** How long a call waits before it ends, in milliseconds. */
+  /** The time after which a waiting call ends, in milliseconds. */
   deadlineMs: number;
   /** The agents and groups that get a note of each call that waits. */
   notify: readonly string[];
 }
 
-/** The rules under which no call waits. */
+/** A policy under which no call waits. */
 export const noApprovals: ApprovalPolicy = { roles: {}, deadlineMs: defaultAskDeadlineMs, notify: [] };
 
-/** A tool, with its place of origin if that is known. */
+/** A tool, and its origin if that is known. */
 export interface AskedTool {
   tool: Tool;
   origin: ToolOrigin | undefined;
 }
 
-/** Returns the name of the first rule that has this call of a role wait; `undefined` if it does not wait. */
+/** Returns the name of the first rule that makes this call of a role wait; `undefined` if it does not wait. */
 export function askRuleFor(
   { roles }: Pick<ApprovalPolicy, 'roles'>,
   role: string,
@@ -46,12 +46,12 @@ export function askRuleFor(
   return at < 0 ? undefined : ruleName(role, at);
 }
 
-/** Whether some call of the tool by this role may have to wait. */
+/** Tells whether some call of the tool by this role may have to wait. */
 export function mayAsk({ roles }: Pick<ApprovalPolicy, 'roles'>, role: string, tool: AskedTool): boolean {
   return rulesOf(roles, role)?.some((rule) => meansTool(rule, tool)) ?? false;
 }
 
-/** Says whether calls of the tool by this role wait, and which rule decides it. Without arguments, it may depend on them. */
+/** Tells whether calls of the tool by this role wait, and which rule decides it. Without arguments, the answer may depend on them. */
 export function explainAsk(
   { roles }: Pick<ApprovalPolicy, 'roles'>,
   role: string,
@@ -82,7 +82,7 @@ function meansTool(rule: AskRule, { tool, origin }: AskedTool): boolean {
   return rule.annotations === undefined || isDestructive(tool);
 }
 
-/** By MCP, a tool is destructive unless its server says otherwise. */
+/** Tells whether a tool is destructive. By MCP, it is unless its server says otherwise. */
 function isDestructive({ annotations }: Tool): boolean {
   return annotations?.readOnlyHint !== true && annotations?.destructiveHint !== false;
 }

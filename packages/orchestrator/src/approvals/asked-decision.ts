@@ -3,26 +3,26 @@ import type { McpReply, ToolCallError } from '@signalbox/protocol';
 import { errorOfEnd } from './approval-errors.ts';
 import type { ApprovalRecord, BoundCall, ProposedCall } from './approval-record.ts';
 
-/** A call that a rule has wait, or that waited before. */
+/** A call that has to wait because of a rule, or that waited before. */
 export interface AskedCall {
   request: ServedRequest;
   bound: BoundCall;
   /** The JSON text of the arguments, without secrets. */
   arguments: string;
-  /** The JSON text of what the server gets beside the arguments, without secrets. */
+  /** The JSON text of the data that the server gets beside the arguments, without secrets. */
   meta?: string | undefined;
   rule: string;
   server: string | undefined;
   idempotencyKey: string | undefined;
-  /** Whether it gets the reply of an earlier call of its agent that is the same. */
+  /** True if it gets the reply of an earlier identical call of its agent. */
   joins: boolean;
   /** Called when the call begins to wait, with the id of its approval. */
   onWait: (id: string) => void;
 }
 
 /**
- * What became of a call that had to wait. `answered`: it was attached to another request, and gets that one's reply. `handed_back`: this
- * process ends before a decision came.
+ * The result for a call that had to wait. `answered`: it was attached to another request, and gets the reply to that one. `handed_back`:
+ * this process ends before a decision.
  */
 export type Decision =
   | { status: 'approved'; record: ApprovalRecord }
@@ -30,14 +30,14 @@ export type Decision =
   | { status: 'answered'; reply: McpReply; of: ApprovalRecord }
   | { status: 'handed_back' };
 
-/** Returns what the end of an approval means for its call. A call whose approval has not ended is handed back. */
+/** Returns the result for the call of an approval. A call whose approval has not ended is handed back. */
 export function decisionOf(record: ApprovalRecord): Decision {
   if (!record.end) return { status: 'handed_back' };
   const error = errorOfEnd(record);
   return error ? { status: 'refused', error } : { status: 'approved', record };
 }
 
-/** Tells a caller that its call waits, and how long it can. `now` is in epoch milliseconds. */
+/** Tells a caller that its call waits, and for how long it can. `now` is in epoch milliseconds. */
 export function tellWaiting(request: ServedRequest, { id, deadlineAt }: ApprovalRecord, now: number): void {
   request.progress({
     progress: 0,
@@ -52,7 +52,7 @@ export function proposedCall(
   { id, createdAt, deadlineMs }: { id: string; createdAt: number; deadlineMs: number },
 ): ProposedCall {
   const remainingMs = request.remainingMs() ?? Number.POSITIVE_INFINITY;
-  // A caller that gives little time hears of the end before its own deadline passes.
+  // A caller with little time hears of the end before its own deadline passes.
   const most = remainingMs - Math.min(1000, remainingMs / 10);
   const { agent, requestId, role, tool, definitionHash, argumentsHash, metaHash } = bound;
   return {

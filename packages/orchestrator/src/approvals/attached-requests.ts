@@ -13,17 +13,17 @@ export interface AttachedRequestsDeps {
   store: Pick<ApprovalStore, 'attach' | 'findByKey'>;
   open: Pick<OpenApprovals, 'get' | 'all' | 'find' | 'isWanted'>;
   places: WaitingPlaces;
-  /** Reads the reply to a call that has ended, for as long as it is kept. */
+  /** Reads the reply to a call that has ended, while it is kept. */
   replyOf: (request: CallKey) => Promise<McpReply | undefined>;
   /** Epoch milliseconds. */
   now: () => number;
 }
 
-/** Gives requests the reply to an earlier call of their agent that is the same. */
+/** Gives requests the reply to an earlier identical call of their agent. */
 export class AttachedRequests {
   readonly #deps: AttachedRequestsDeps;
   readonly #replies = new AwaitedReplies();
-  /** The approvals whose requests are here and have no reply yet. */
+  /** The approvals whose requests this process has, and which have no reply yet. */
   readonly #underWay = new Set<string>();
   #isClosed = false;
 
@@ -31,7 +31,7 @@ export class AttachedRequests {
     this.#deps = deps;
   }
 
-  /** Notes that the call of an approval is here, so that its reply will come here. */
+  /** Notes that this process makes the call of an approval, so that the reply will come here. */
   begins(approval: string): void {
     this.#underWay.add(approval);
   }
@@ -42,18 +42,21 @@ export class AttachedRequests {
     this.#replies.answered(approval, reply);
   }
 
-  /** Gives them the error of an approval that was not given. Its own request may be gone, and they still wait. */
+  /** Gives the attached requests the error of an approval that was not given. They still wait, although its own request may be gone. */
   refused(approval: string, error: ToolCallError): void {
     this.#replies.answered(approval, { error });
   }
 
-  /** Hands back the requests that wait. */
+  /** Hands back the waiting requests. */
   close(): void {
     this.#isClosed = true;
     this.#replies.close();
   }
 
-  /** Finds the approval whose reply a call gets: of the same call of the same agent, or of a call with its key, while that waits. */
+  /**
+   * Finds the approval whose reply a call gets: that of an identical call of the same agent, or of a call with its key, while that call
+   * waits.
+   */
   openSameOf({ bound, idempotencyKey, joins }: AskedCall): ApprovalRecord | undefined {
     if (!joins) return undefined;
     for (const { record, isEnding } of this.#deps.open.all()) {
@@ -65,7 +68,7 @@ export class AttachedRequests {
     return undefined;
   }
 
-  /** Reads the approval of a call with the same key that was approved: the call gets the reply of that one, too. */
+  /** Reads the approval of a call with the same key that was approved. The new call gets the reply to that one, too. */
   async decidedSameOf({ bound, idempotencyKey, joins }: AskedCall): Promise<ApprovalRecord | undefined> {
     if (!joins || idempotencyKey === undefined) return undefined;
     const earlier = await this.#deps.store.findByKey(bound.agent, idempotencyKey);
@@ -84,7 +87,7 @@ export class AttachedRequests {
     });
   }
 
-  /** Waits for the reply to the call of an approval, for another request. `begin` writes that it does. */
+  /** Waits on behalf of another request for the reply to an approval's call. `begin` writes that it waits. */
   async follow(
     record: ApprovalRecord,
     { request, bound, onWait }: AskedCall,
@@ -96,7 +99,7 @@ export class AttachedRequests {
     const over = new AbortController();
     try {
       await begin?.();
-      // No reply that comes while the journal is read may be missed.
+      // The wait begins first, so that no reply is missed while the journal is read.
       const waiting = this.#replies.wait(record.id, AbortSignal.any([request.signal, over.signal]));
       const refusal = errorOfEnd((await open.find(record.id)) ?? record);
       if (refusal) return { status: 'refused', error: refusal };
@@ -120,7 +123,10 @@ export class AttachedRequests {
     }
   }
 
-  /** Resolves with whether the call of an approval has ended, so that no reply to it will come. If that can't be found out, it counts as under way. */
+  /**
+   * Tells whether the call of an approval has ended, so that no reply to it will come. If that can't be found out, the call counts as
+   * running.
+   */
   async #isOver({ id, ...record }: ApprovalRecord): Promise<boolean> {
     if (this.#deps.open.get(id) || this.#underWay.has(id)) return false;
     return !(await this.#deps.open.isWanted({ id, ...record }).catch(() => true));

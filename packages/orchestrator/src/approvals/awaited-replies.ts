@@ -1,11 +1,11 @@
 import type { McpReply } from '@signalbox/protocol';
 
-/** Requests that wait for the replies to calls of other requests, by the approvals of those calls. */
+/** Requests that wait for the replies to calls of other requests, by the approvals of these calls. */
 export class AwaitedReplies {
   readonly #waiting = new Map<string, Set<(reply: McpReply | undefined) => void>>();
   #isClosed = false;
 
-  /** Resolves with the reply to the call of an approval; with `undefined` if the signal aborts or this is closed before. */
+  /** Resolves with the reply to an approval's call, or with `undefined` if the signal aborts or this is closed first. */
   async wait(approval: string, signal: AbortSignal): Promise<McpReply | undefined> {
     if (this.#isClosed || signal.aborted) return undefined;
     const { promise, resolve } = Promise.withResolvers<McpReply | undefined>();
@@ -22,7 +22,7 @@ export class AwaitedReplies {
     }
   }
 
-  /** Gives the reply to those that wait for it. */
+  /** Gives the reply to the requests that wait for it. */
   answered(approval: string, reply: McpReply): void {
     for (const resolve of this.#waiting.get(approval) ?? []) resolve(reply);
   }

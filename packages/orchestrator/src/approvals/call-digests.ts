@@ -4,31 +4,31 @@ import { isSecretName } from '@signalbox/protocol/internal';
 import { withTexts } from '@signalbox/redaction';
 import { canonicalJson } from '@signalbox/tool-calls';
 
-/** The most bytes of arguments, and of what comes beside them, that a person is shown. */
+/** The most bytes of arguments, and of the data beside them, that a person is shown. */
 export const maxArgumentBytes = 64 * 1024;
 
-/** The name beside the arguments under which a person is shown what the caller answered to questions of the tool. */
+/** The name beside the arguments under which a person is shown the caller's answers to questions of the tool. */
 const answersName = 'signalbox/answers';
 
 /** The answers of a caller to questions of the tool, in a further round of a call. */
 export type AnsweredRound = Pick<NonNullable<CallRequest['round']>, 'input_responses' | 'request_state'>;
 
-/** Something that a person is shown: a hash that tells it from all others, and its text without secrets. */
+/** A value that a person is shown: a hash that distinguishes it from all others, and its text without secrets. */
 export interface ShownJson {
   hash: string;
   text: string;
 }
 
-/** The arguments of a call that waits. `meta` is what its tool's server gets beside them; absent if that is nothing. */
+/** The arguments of a waiting call. `meta` is the data that its tool's server gets beside them; absent if there is none. */
 export interface ShownArguments extends ShownJson {
   meta?: ShownJson;
 }
 
 /**
- * Returns what is kept of the arguments of a call that waits. The hash is over the canonical form (RFC 8785) of all of them; the text
- * is without tokens and without the values of fields that are named like secrets. Returns a problem for arguments that are too long, or
- * have no canonical form. The answers of a further round are hashed and shown as an argument would be. `meta` counts for the length and has a
- * hash of its own, because two calls that differ only there are the same call.
+ * Returns the stored form of a waiting call's arguments. The hash covers the canonical form (RFC 8785) of all of them; the text has no
+ * tokens, and no values of fields that are named like secrets. Returns a problem for arguments that are too long, or that have no canonical
+ * form. The answers of a further round are hashed and shown like an argument. `meta` counts towards the length but has its own hash,
+ * because two calls that differ only there are the same call.
  */
 export function shownArguments(
   args: Readonly<Record<string, unknown>>,

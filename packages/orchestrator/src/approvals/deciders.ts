@@ -12,14 +12,14 @@ export function permissionsOf({ role, token }: Sender): readonly Permission[] {
   return token?.approves === undefined ? ofRole : [...ofRole, 'approver'];
 }
 
-/** Whether the asker may see the approvals of a role. */
+/** Tells whether the asker may see the approvals of a role. */
 export function seesRole(asker: Sender, role: string): boolean {
   return isPermitted(['operator', 'observer'], permissionsOfRole(asker.role)) || isInScope(asker, role);
 }
 
 /**
- * Returns why the asker may not decide on calls of an agent under a role; `undefined` if it may. Nobody decides on its own calls, nor with
- * a token that the agent had issued, however many tokens lie between.
+ * Returns the reason why the asker may not decide on calls of an agent under a role; `undefined` if it may. Nobody decides on their own
+ * calls, nor with a token that the agent issued, directly or through other tokens.
  */
 export function refusalToDecide(
   asker: Sender,

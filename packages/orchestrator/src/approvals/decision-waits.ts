@@ -11,7 +11,7 @@ export interface DecisionWaitsDeps {
   log: Log;
 }
 
-/** The requests of this process that wait until their own approvals end. */
+/** The requests of this process that wait for the end of their own approvals. */
 export class DecisionWaits {
   readonly #deps: DecisionWaitsDeps;
   readonly #handBack = new Set<() => void>();
@@ -21,7 +21,7 @@ export class DecisionWaits {
     this.#deps = deps;
   }
 
-  /** Resolves when the approval of a call ends, its request is aborted, or this is closed. Never rejects. */
+  /** Resolves when the approval of a call ends, when its request is aborted, or when this is closed. Never rejects. */
   async wait(open: OpenApproval, { request, onWait }: AskedCall): Promise<Decision> {
     if (this.#isClosed) return { status: 'handed_back' };
     const { promise, resolve } = Promise.withResolvers<Decision>();
@@ -49,13 +49,13 @@ export class DecisionWaits {
     }
   }
 
-  /** Hands back the calls that wait, and those that would wait later. */
+  /** Hands back the calls that wait now or begin to wait later. */
   close(): void {
     this.#isClosed = true;
     for (const handBack of this.#handBack) handBack();
   }
 
-  /** Ends a wait whose request was aborted: called off, over, or left to the next process. */
+  /** Ends a wait whose request was aborted: it was called off, its time is over, or it is left to the next process. */
   async #abort(open: OpenApproval, { reason }: AbortSignal): Promise<Decision> {
     const code = reason instanceof SignalboxError ? reason.code : undefined;
     if (code === 'closed') return { status: 'handed_back' };

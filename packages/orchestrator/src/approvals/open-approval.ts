@@ -7,9 +7,9 @@ export interface OpenApprovalDeps {
   store: Pick<ApprovalStore, 'end' | 'find'>;
   /** Epoch milliseconds. */
   now: () => number;
-  /** Called once, when it is on the disk how the approval ended, by this process or by another one. */
+  /** Called once, when the end of the approval is on the disk, whether this process or another one wrote it. */
   onEnded: (approval: OpenApproval, by: { isOwn: boolean }) => void;
-  /** Called if an end that nobody waits for can't be written. */
+  /** Called if an end without a waiting caller can't be written. */
   onFailed: (approval: OpenApproval, thrown: unknown) => void;
 }
 
@@ -19,13 +19,13 @@ export interface Decided {
   isDone: boolean;
 }
 
-/** An approval that has not ended. It expires in time unless it ends otherwise before. */
+/** An approval that has not ended. It expires at its deadline unless it ends earlier. */
 export class OpenApproval implements Disposable {
-  /** The record as it is on the disk. */
+  /** The record as it is stored. */
   record: ApprovalRecord;
   /** Resolves when the record is on the disk. */
   written: Promise<void> = Promise.resolve();
-  /** Called when it has ended; absent while its request is not here. */
+  /** Called when the approval has ended; absent while its request is not here. */
   onDecided: ((record: ApprovalRecord) => void) | undefined;
   readonly #deps: OpenApprovalDeps;
   #ending: Promise<unknown> | undefined;
@@ -42,7 +42,10 @@ export class OpenApproval implements Disposable {
     return this.#ending !== undefined;
   }
 
-  /** Ends it by an event. Of several at once, one is written after the other, and only the first counts. Rejects if it can't be written. */
+  /**
+   * Ends the approval by an event. Simultaneous events are written one after the other, and only the first counts. Rejects if it can't be
+   * written.
+   */
   async end(event: ApprovalEvent, standing?: StandingRecord): Promise<Decided> {
     while (this.#ending) await this.#ending.catch(() => {});
     const { store, now, onEnded } = this.#deps;
@@ -68,7 +71,7 @@ export class OpenApproval implements Disposable {
     return { record: this.record, isDone: isDone && isFirst };
   }
 
-  /** Takes the end that another process has written. */
+  /** Takes over the end that another process has written. */
   endedElsewhere(record: ApprovalRecord): void {
     if (this.#ending) return;
     this.record = record;
@@ -77,7 +80,7 @@ export class OpenApproval implements Disposable {
     this.onDecided?.(record);
   }
 
-  /** Ends it by an event of which nobody waits to hear. */
+  /** Ends the approval by an event whose result nobody waits for. */
   endQuietly(event: ApprovalEvent): void {
     this.end(event).catch((thrown) => this.#deps.onFailed(this, thrown));
   }

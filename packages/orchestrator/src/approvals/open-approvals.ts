@@ -13,9 +13,9 @@ import type { ApprovalStore } from './approval-store.ts';
 import { type Decided, OpenApproval } from './open-approval.ts';
 import type { WaitingPlaces } from './waiting-places.ts';
 
-/** The time between two looks, in milliseconds, at whether callers have called off calls that wait while this process was away. */
+/** The time between two checks for calls that their callers called off while this process was away, in milliseconds. */
 const defaultSweepEveryMs = 30_000;
-/** The most calls that one question to the broker is about. */
+/** The most calls in one question to the broker. */
 const sweptAtOnce = 64;
 
 /** The dependencies of {@link OpenApprovals}. */
@@ -24,9 +24,9 @@ export interface OpenApprovalsDeps {
   client: Pick<BrokerClient, 'find'>;
   /** Returns a hash of the present definition of a tool; `undefined` if no tool has this name now. */
   definitionHash: (tool: string) => string | undefined;
-  /** The places of calls that wait. */
+  /** The places of waiting calls. */
   places: WaitingPlaces;
-  /** Called when it is on the disk how an approval ended, before its own request hears of it. */
+  /** Called when the end of an approval is on the disk, before its own request hears of it. */
   onEnded: (record: ApprovalRecord) => void;
   audit: Pick<AuditTrail, 'record'>;
   /** The time between two questions to the broker about calls whose requests are not here, in milliseconds; default 30 s. */
@@ -37,7 +37,7 @@ export interface OpenApprovalsDeps {
   log: Log;
 }
 
-/** How many calls wait for a decision, since when the oldest does, and the nearest of their deadlines. */
+/** The number of calls that wait for a decision, the time since when the oldest waits, and the nearest of their deadlines. */
 export interface WaitingSummary {
   waiting: number;
   oldestAt?: number;
@@ -45,15 +45,15 @@ export interface WaitingSummary {
 }
 
 /**
- * The approvals that have not ended, and all the ways in which they end: a decision, a changed tool, a caller that is gone, the deadline.
- * They do so whether or not their requests are here.
+ * The approvals that have not ended, and every way in which they end: a decision, a changed tool, a caller that has gone, the deadline.
+ * They end whether or not their requests are here.
  */
 export class OpenApprovals implements Disposable {
   readonly #deps: OpenApprovalsDeps;
   readonly #open = new Map<string, OpenApproval>();
   readonly #sweeping: NodeJS.Timeout;
 
-  /** `pending` is what the store holds. */
+  /** `pending` are the store's records. */
   constructor(deps: OpenApprovalsDeps, pending: readonly ApprovalRecord[]) {
     this.#deps = deps;
     for (const record of pending) this.add(record);
@@ -70,12 +70,12 @@ export class OpenApprovals implements Disposable {
     return this.#open.get(id)?.record ?? (await this.#deps.store.find(id));
   }
 
-  /** Lists them, oldest first. */
+  /** Lists the approvals, oldest first. */
   all(): Iterable<OpenApproval> {
     return this.#open.values();
   }
 
-  /** Counts them. Times are epoch milliseconds; there are none if none is open. */
+  /** Counts the approvals. Times are epoch milliseconds, absent if no approval is open. */
   summary(): WaitingSummary {
     const records = Array.from(this.#open.values(), ({ record }) => record);
     if (records.length === 0) return { waiting: 0 };
@@ -86,7 +86,7 @@ export class OpenApprovals implements Disposable {
     };
   }
 
-  /** Adds an approval, which takes a place. `minter` is the minting token that issued its agent's, if one did. */
+  /** Adds an approval, which takes a place. `minter` is the minting token that issued the agent's token, if one did. */
   add(record: ApprovalRecord, minter?: string): OpenApproval {
     const { store, now, audit, fault, places, onEnded } = this.#deps;
     const open = new OpenApproval(record, {
@@ -109,20 +109,20 @@ export class OpenApprovals implements Disposable {
   async join(record: ApprovalRecord): Promise<OpenApproval> {
     const known = this.#open.get(record.id);
     if (known) return known;
-    // It is added before it is read again: of an end that comes between these two, `refresh` hears.
+    // It is added before it is read again, so that `refresh` reports an end that comes between the two.
     const open = this.add(record);
     const now = await this.#deps.store.find(record.id);
     if (now?.end) open.endedElsewhere(now);
     return open;
   }
 
-  /** Adds those that other processes have proposed, and ends those that they have decided. `pending` is what the store holds. */
+  /** Adds the approvals that other processes have proposed, and ends those that they have decided. `pending` are the store's records. */
   async refresh(pending: readonly ApprovalRecord[]): Promise<void> {
     const waiting = new Set(pending.map(({ id }) => id));
     for (const record of pending) if (!this.#open.has(record.id)) this.add(record);
     for (const open of [...this.#open.values()]) {
       if (waiting.has(open.record.id)) continue;
-      // One that is being written is not there yet.
+      // An approval that is being written is not in the store yet.
       const record = await this.#deps.store.find(open.record.id);
       if (record?.end && this.#open.get(record.id) === open) open.endedElsewhere(record);
     }
@@ -134,7 +134,7 @@ export class OpenApprovals implements Disposable {
     this.#remove(open);
   }
 
-  /** Takes a decision, as far as it changes anything. Rejects if it can't be written; the call waits on then. */
+  /** Applies a decision, if it changes anything. Rejects if it can't be written; then the call continues to wait. */
   async decide(
     open: OpenApproval,
     event: ApprovalEvent & { kind: 'approve' | 'deny' },
@@ -154,12 +154,12 @@ export class OpenApprovals implements Disposable {
     return await open.end(event, standing);
   }
 
-  /** Says how the call of an approval is no longer the one that was asked about; `undefined` if it is. */
+  /** Describes how an approval's call differs from the one that was asked about; `undefined` if it does not. */
   changeOf(record: ApprovalRecord): string | undefined {
     return differenceFrom(record, { ...record, definitionHash: this.#deps.definitionHash(record.tool) });
   }
 
-  /** Ends the approvals of calls whose tools are no longer those that they were. */
+  /** Ends the approvals of calls whose tools have changed. */
   definitionsChanged(): void {
     for (const open of this.#open.values()) {
       const reason = this.changeOf(open.record);
@@ -182,7 +182,7 @@ export class OpenApprovals implements Disposable {
     if (this.#open.delete(record.id)) this.#deps.places.giveBack(record.agent);
   }
 
-  /** Ends the approvals of calls that were called off while no orchestrator was there. */
+  /** Ends the approvals of calls that were called off while no orchestrator was connected. */
   async #sweep(): Promise<void> {
     const absent = [...this.#open.values()].filter(({ onDecided, isEnding }) => !onDecided && !isEnding);
     try {

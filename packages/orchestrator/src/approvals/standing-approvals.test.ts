@@ -17,7 +17,7 @@ test('a standing approval ends in time although the clock was set back, and at o
     );
   const inForce = open();
   clock.now = 500_000;
-  // A process that starts now does not know better than that it was given for a minute.
+  // A process that starts now only knows that it was given for a minute.
   const later = open();
   clock.monotonic = 59_000;
   expect([inForce.list(), later.list()]).toEqual([[standing], [standing]]);

@@ -1,16 +1,16 @@
 import type { BoundCall, StandingRecord } from './approval-record.ts';
 import type { ApprovalStore } from './approval-store.ts';
 
-/** Knows the standing approvals that are in force. A wall clock that is set back does not prolong one in this process. */
+/** Holds the standing approvals in force. A wall clock that is set back does not prolong one in this process. */
 export class StandingApprovals {
   readonly #store: Pick<ApprovalStore, 'removeStanding'>;
   readonly #now: () => number;
   readonly #monotonic: () => number;
   readonly #known = new Map<string, StandingRecord>();
-  /** The time at which each one ends at the latest, in monotonic milliseconds. */
+  /** The latest time at which each one ends, in monotonic milliseconds. */
   readonly #endsAt = new Map<string, number>();
 
-  /** `known` is what the store holds. `now` is in epoch milliseconds, `monotonic` in monotonic ones. */
+  /** `known` are the store's records. `now` returns epoch milliseconds, `monotonic` returns monotonic milliseconds. */
   constructor(
     store: Pick<ApprovalStore, 'removeStanding'>,
     known: readonly StandingRecord[],
@@ -23,31 +23,31 @@ export class StandingApprovals {
     for (const standing of known) this.#remember(standing);
   }
 
-  /** Lists those that are in force, oldest first. */
+  /** Lists the standing approvals in force, oldest first. */
   list(): StandingRecord[] {
     return [...this.#known.values()].filter((standing) => !this.#isOver(standing));
   }
 
-  /** Adds one that has been written, and forgets those whose time is over. */
+  /** Adds a standing approval that has been written, and forgets those whose time is over. */
   add(standing: StandingRecord): void {
     this.#remember(standing);
     for (const known of this.#known.values()) {
       if (!this.#isOver(known)) continue;
       const { id } = known;
       this.#forget(id);
-      // If this fails, it is over all the same, and removed another time.
+      // If this fails, the standing approval is still over. It is removed later.
       this.#store.removeStanding(id).catch(() => {});
     }
   }
 
-  /** Takes what the store holds now: other processes may have added some and removed others. */
+  /** Takes over the store's present records: other processes may have added and removed some. */
   refresh(stored: readonly StandingRecord[]): void {
     const ids = new Set(stored.map(({ id }) => id));
     for (const id of [...this.#known.keys()]) if (!ids.has(id)) this.#forget(id);
     for (const standing of stored) if (!this.#known.has(standing.id)) this.#remember(standing);
   }
 
-  /** Returns one that lets a call pass: of the same agent, role, tool and definition. */
+  /** Returns a standing approval that lets a call run: one for the same agent, role, tool and definition. */
   for({ agent, role, tool, definitionHash }: BoundCall): StandingRecord | undefined {
     return this.list().find(
       (one) =>
@@ -58,7 +58,7 @@ export class StandingApprovals {
     );
   }
 
-  /** Ends one. Resolves with it when that is on the disk; `undefined` if there is none with this id. */
+  /** Ends a standing approval. Resolves with it when that is on the disk, or with `undefined` if there is none with this id. */
   async revoke(id: string): Promise<StandingRecord | undefined> {
     const standing = this.#known.get(id);
     if (!standing) return undefined;

@@ -9,13 +9,13 @@ import type { StandingApprovals } from './standing-approvals.ts';
 /** The dependencies of {@link standingFor} and {@link endOrphaned}. */
 export interface StandingGiversDeps {
   store: Pick<ApprovalStore, 'standing'>;
-  /** Whether tokens are valid and decide on tool calls of a role, in the order of the question. */
+  /** Asks whether tokens are valid and may decide on tool calls of a role. The answers have the order of the questions. */
   mayDecide: (deciders: readonly { tokenId: string; role: string }[]) => Promise<boolean[]>;
   audit: Pick<AuditTrail, 'record'>;
   log: Log;
 }
 
-/** Returns a standing approval that lets a call pass, if the token of its giver still decides. */
+/** Returns a standing approval that lets a call run, if the token of its giver may still decide. */
 export async function standingFor(
   standing: StandingApprovals,
   bound: BoundCall,
@@ -29,20 +29,20 @@ export async function standingFor(
     if (!found) return undefined;
     const decide = await canDecide([found], deps);
     if (decide?.[0]) return found;
-    // Where nobody says it, the call asks a person, and the standing approval stays.
+    // If the broker does not answer, the call asks a person, and the standing approval stays.
     if (!decide) return undefined;
     await endOrphan(standing, found, deps);
   }
 }
 
-/** Ends the standing approvals whose givers can't decide any more. Resolves also if the broker does not say who can. */
+/** Ends the standing approvals whose givers can't decide any more. Also resolves if the broker does not say who can. */
 export async function endOrphaned(standing: StandingApprovals, deps: StandingGiversDeps): Promise<void> {
   const all = standing.list();
   const decide = await canDecide(all, deps);
   for (const [i, one] of all.entries()) if (decide?.[i] === false) await endOrphan(standing, one, deps);
 }
 
-/** Asks the broker who can decide; resolves with `undefined` if it does not say that. */
+/** Asks the broker who may decide. Resolves with `undefined` if it does not say. */
 async function canDecide(
   standing: readonly StandingRecord[],
   { mayDecide, log }: StandingGiversDeps,

@@ -2,41 +2,41 @@ import type { ToolCallError } from '@signalbox/protocol';
 import { BudgetLedger } from '../budgets/budget-ledger.ts';
 import { asksTooOften, tooManyWait } from './approval-errors.ts';
 
-/** How many calls may wait for decisions: of one agent, of the agents of one minting token, and of all. */
+/** The most calls that may wait for decisions: of one agent, of the agents of one minting token, and of all agents. */
 export interface ApprovalLimits {
   perAgent: number;
   perMinter: number;
   all: number;
 }
 
-/** The bounds of calls that wait; each of them keeps a place of the inbox's window. */
+/** The default limits of waiting calls. Each waiting call keeps a place of the inbox's window. */
 export const defaultApprovalLimits: ApprovalLimits = { perAgent: 16, perMinter: 128, all: 512 };
 
-/** The questions of one agent in a minute. More would bury those of others, and push decided ones out of the journal. */
+/** The most questions of one agent in a minute. More would bury those of others, and push decided ones out of the journal. */
 const asked = { calls: 120, windowMs: 60_000 };
 
-/** Counts the requests that wait for decisions, and how often agents ask. */
+/** Counts the requests that wait for decisions, and the questions of each agent. */
 export class WaitingPlaces {
   readonly #limits: ApprovalLimits;
   readonly #asked: BudgetLedger;
   readonly #ofAgents = new Map<string, number>();
-  /** The minting tokens of agents that have calls here, as far as they are known. */
+  /** The minting tokens of agents that have calls here, if they are known. */
   readonly #minters = new Map<string, string>();
   #all = 0;
 
-  /** `monotonic` is in milliseconds. */
+  /** `monotonic` returns monotonic milliseconds. */
   constructor(limits: ApprovalLimits, monotonic: () => number) {
     this.#limits = limits;
     this.#asked = new BudgetLedger({ perWorker: asked }, monotonic);
   }
 
-  /** Takes a place for a request that waits. `minter` is the minting token that issued its agent's. */
+  /** Takes a place for a waiting request. `minter` is the minting token that issued the agent's token. */
   take(agent: string, minter?: string): void {
     this.#count(agent, 1);
     this.belongs(agent, minter);
   }
 
-  /** Notes which minting token issued that of an agent whose requests wait already. */
+  /** Notes the minting token that issued the token of an agent whose requests wait already. */
   belongs(agent: string, minter: string | undefined): void {
     if (minter !== undefined && this.#ofAgents.has(agent)) this.#minters.set(agent, minter);
   }
@@ -45,7 +45,7 @@ export class WaitingPlaces {
     this.#count(agent, -1);
   }
 
-  /** Returns why another request of an agent may not wait; `undefined` if it may. */
+  /** Returns the reason why another request of an agent may not wait; `undefined` if it may. */
   refusalOf(agent: string, minter?: string): ToolCallError | undefined {
     const { perAgent, perMinter, all } = this.#limits;
     if ((this.#ofAgents.get(agent) ?? 0) >= perAgent) return tooManyWait(agent, 'agent', perAgent);
@@ -54,7 +54,7 @@ export class WaitingPlaces {
     return this.#all >= all ? tooManyWait(agent, 'all', all) : undefined;
   }
 
-  /** Counts a question to people. Returns why the agent may not ask it now; `undefined` if it may. */
+  /** Counts a question to people. Returns the reason why the agent may not ask it now; `undefined` if it may. */
   refusalToAsk(
     { agent, role }: { agent: string; role: string },
     minter: string | undefined,

@@ -6,7 +6,7 @@ import { AuditTrail } from './audit-trail.ts';
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
 afterEach(() => void vi.useRealTimers());
 
-/** A trail, and the batches that a broker got. It refuses them while `failure` is set. */
+/** Opens a trail, with the batches that a broker got. The broker refuses them while `failure` is set. */
 function trailWithBroker() {
   const batches: { id: string; events: readonly AuditReport[] }[] = [];
   const logged: Record<string, unknown>[] = [];

@@ -5,13 +5,15 @@ import { visible } from '@signalbox/protocol/internal';
 const gatherMs = 100;
 const againAfterMs = 1000;
 /**
- * The most events that wait while the broker is away. Beyond that the oldest are given up, changes last of all. Calls come through
- * the broker, so few are made meanwhile.
+ * The most events that wait while the broker is away. Beyond that the oldest are dropped, and changes last. Calls come through the broker,
+ * so few are made meanwhile.
  */
 const maxWaiting = 10_000;
-/** The time that the trail waits until the broker has an event that comes before something else, and the last events at its end. */
+/**
+ * The longest wait for the broker to take an event that must come before something else, or the last events at the end, in milliseconds.
+ */
 const waitMs = 2000;
-/** The space that the names of all fields and their numbers take in the JSON text of a report. */
+/** The length of all field names and numbers in the JSON text of a report. */
 const fieldsLength = 230;
 /** The most characters that one character becomes in JSON text. */
 const escapeLength = 6;
@@ -30,20 +32,20 @@ interface Waiting {
   report: AuditReport;
   /** Monotonic milliseconds. */
   at: number;
-  /** Called when the broker has it, or refused it for good. */
+  /** Called when the broker has recorded it, or refused it for good. */
   onTaken?: () => void;
 }
 
 /**
- * Reports what happens here to the broker's audit log, in batches and off the way of calls. Each batch is sent until the broker has it,
- * and recorded once. The death of this process loses what happened in the last tenth of a second or so.
+ * Reports events to the broker's audit log, in batches, so that calls do not wait. Each batch is sent until the broker has it, and is
+ * recorded once. The death of this process loses the events of about the last tenth of a second.
  */
 export class AuditTrail implements AsyncDisposable {
   readonly #deps: AuditTrailDeps;
   #waiting: Waiting[] = [];
   /** Refused calls that wait, by agent, role and tool, so that a flood of them is one event. */
   readonly #refused = new Map<string, { count: number }>();
-  /** The number of events that were given up. */
+  /** The number of events that were dropped. */
   #lost = 0;
   #timer: NodeJS.Timeout | undefined;
   #sending: Promise<void> | undefined;
@@ -63,7 +65,7 @@ export class AuditTrail implements AsyncDisposable {
     this.#add({ report, at: this.#deps.monotonic() });
   }
 
-  /** Reports an event before what it tells of happens: resolves when the broker has it, or has not taken it for two seconds. */
+  /** Reports an event before the described action happens. Resolves when the broker has it, or after two seconds. */
   async recordBefore(given: AuditReport): Promise<void> {
     if (this.#isEnded) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -92,7 +94,7 @@ export class AuditTrail implements AsyncDisposable {
     this.#waiting = [];
   }
 
-  /** Counts a refused call with one that waits already. */
+  /** Counts a refused call. Returns false if it is the first of its agent, role and tool that waits. */
   #isCounted(report: AuditReport): boolean {
     const key = refusalKey(report);
     const known = this.#refused.get(key);
@@ -113,7 +115,7 @@ export class AuditTrail implements AsyncDisposable {
     });
   }
 
-  /** Sends batch after batch. One that the broker can't take now waits at the front, with its id. */
+  /** Sends batch after batch. If the broker can't take one now, it stays at the front, with its id. */
   async #sendAll(): Promise<void> {
     while (this.#waiting.length > 0 || this.#lost > 0) {
       const { id, events, taken } = this.#batch();
@@ -151,7 +153,7 @@ export class AuditTrail implements AsyncDisposable {
     return { id: crypto.randomUUID(), events, taken: this.#waiting.splice(0, count) };
   }
 
-  /** Reports a batch. Returns false if it is to be reported again. A batch that the broker refuses for good is logged. */
+  /** Reports a batch. Returns false if it must be reported again. A batch that the broker refuses for good is logged. */
   async #isTaken(id: string, events: readonly AuditReport[]): Promise<boolean> {
     try {
       await this.#deps.client.audit(id, events);
@@ -163,7 +165,7 @@ export class AuditTrail implements AsyncDisposable {
   }
 }
 
-/** Makes the texts of a report such that the broker takes them: tools and servers may have any names. */
+/** Makes the texts of a report acceptable to the broker: tools and servers may have any names. */
 function fitting(report: AuditReport): AuditReport {
   const { name, server, rule, detail } = report;
   const fits =
@@ -183,18 +185,18 @@ function fitting(report: AuditReport): AuditReport {
 
 const unusual = /[^ -~]/;
 
-/** Returns true if a text is on one line of at most so many characters. */
+/** Tells whether a text is one line of at most this many characters. */
 function fitsLine(text: string | undefined, length: number): boolean {
   return text === undefined || text === '' || (text.length <= length && !unusual.test(text));
 }
 
-/** Writes a text on one line of at most so many characters. */
+/** Writes a text as one line of at most this many characters. */
 function line(text: string, length: number): string {
   if (fitsLine(text, length)) return text;
   return visible(text).replace(/\s+/g, ' ').slice(0, length);
 }
 
-/** Returns at least the length of a report as JSON text. */
+/** Returns an upper bound of the length of a report as JSON text. */
 function lengthOf({ name, server, rule, detail, agent, role, outcome, request_id: id }: AuditReport): number {
   let length = fieldsLength;
   for (const text of [name, server, rule, detail, agent, role, outcome, id]) {

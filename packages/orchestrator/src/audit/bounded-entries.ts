@@ -4,11 +4,11 @@ import type { AuditTrail } from './audit-trail.ts';
 /** The trail that takes the entries. */
 export type EntryTrail = Pick<AuditTrail, 'record'>;
 
-/** The most things that wait to be named; the others are counted. An entry has no room for more. */
+/** The most texts that wait to be named; the others are counted. An entry has no room for more. */
 const maxWaiting = 20;
-/** The space in an entry for the number of what it does not name. */
+/** The length of an entry's text for the number of things that it does not name. */
 const countLength = 30;
-/** Entries that are made in a stretch of time. A server that changes all the time must not fill the audit log. */
+/** The most entries in a period of time. A server that changes all the time must not fill the audit log. */
 const maxEntries = 10;
 const stretchMs = 10 * 60_000;
 
@@ -18,7 +18,7 @@ export interface BoundedEntries extends Disposable {
   add(texts: readonly string[]): void;
 }
 
-/** Creates entries of a code for the audit log. When they are disposed, they report what waits. */
+/** Creates entries of a code for the audit log. When the result is disposed, it reports what waits. */
 export function boundedEntries(
   trail: EntryTrail,
   code: AuditReport['code'],
@@ -54,7 +54,7 @@ export function boundedEntries(
   };
 }
 
-/** Names as many as fit, and counts the others. */
+/** Names as many texts as fit, and counts the others. */
 function detailOf(texts: readonly string[], unnamed: number): string {
   const room = frameLimits.auditDetailLength - countLength;
   let detail = texts[0]!.slice(0, room);

@@ -1,8 +1,8 @@
 import type { AuditReport, CallRecord } from '@signalbox/protocol';
 
 /**
- * Describes the end of a call for the audit log. One that was not started is a refusal; `rule` says which rule refused it. `detail` is
- * what else is to be said of one that was started.
+ * Describes the end of a call for the audit log. A call that was not started is a refusal; `rule` names the rule that refused it. `detail`
+ * is a further text about a call that was started.
  */
 export function callEvent(
   call: CallRecord,

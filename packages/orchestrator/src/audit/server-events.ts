@@ -13,7 +13,7 @@ const codes = {
   pinned: 'definitions_pinned',
 } as const satisfies Record<ServerEvent['change'], string>;
 
-/** Reports to the audit log what becomes of the hosted servers. Returns the function that ends it. */
+/** Reports changes of the hosted servers' states to the audit log. Returns a function that ends the reports. */
 export function auditServerEvents(
   trail: Pick<AuditTrail, 'record'>,
   host: Pick<McpHost, 'onServerEvent'>,

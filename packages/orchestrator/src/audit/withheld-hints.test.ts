@@ -6,7 +6,7 @@ import { auditWithheldHints } from './withheld-hints.ts';
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
 afterEach(() => void vi.useRealTimers());
 
-/** A host that withholds the hints that the test says, and what is reported of that. */
+/** Makes a host that withholds the hints that the test names, and collects the reports of that. */
 function ports() {
   const reported: string[] = [];
   let onHints = (_hints: WithheldHints[]) => {};

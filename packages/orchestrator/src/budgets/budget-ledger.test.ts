@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { BudgetLedger } from './budget-ledger.ts';
 import { type CallBudgets, checkBudgets } from './call-budgets.ts';
 
-/** A ledger and its clock. `call` returns `undefined` for a call that was let through. */
+/** Opens a ledger with its clock. `call` returns `undefined` for a call that was let through. */
 function open(budgets: CallBudgets) {
   const clock = { now: 0 };
   const ledger = new BudgetLedger(budgets, () => clock.now);
@@ -53,7 +53,7 @@ test('a budget that a role shares holds for all its workers together, besides th
     message: "the workers of role 'builder' have together used up the budget of 3 calls in 10 s",
     retry_after_seconds: 10,
   });
-  // Refused by the shared budget, it is not counted in ben's own: he has one call left when the shared one is free.
+  // The shared budget refused it, so it is not counted in ben's own: he has one call left when the shared one is free.
   clock.now = 10_000;
   expect(call('bob', 'builder')?.message).toContain("'bob' has used up");
   expect(call('ben', 'builder')).toBeUndefined();
@@ -97,7 +97,7 @@ test('never more calls than the budget pass in any window, and its memory does n
     const next = passed[n + 500];
     if (next !== undefined) expect(next - at).toBeGreaterThanOrEqual(1000);
   }
-  // Places come back up to a 64th late.
+  // Places become free up to a 64th late.
   expect(passed.length).toBeGreaterThan(5 * 500 * 0.95);
   expect(ledger.size).toBe(1);
 });

@@ -2,7 +2,7 @@ import { type ToolCallError, toolCallError } from '@signalbox/protocol';
 import type { Budget, CallBudgets } from './call-budgets.ts';
 import { CallWindow } from './call-window.ts';
 
-/** How many counted requests are remembered. It is more than can be un-acked in the inbox's window. */
+/** The number of counted requests that are remembered. It is more than the inbox's window can hold un-acked. */
 const rememberedRequests = 4096;
 
 /** The caller of a call. `request` identifies the request: it is the same for every delivery of it. */
@@ -13,8 +13,8 @@ export interface BudgetedCall {
 }
 
 /**
- * The decision on a call. A call within its budgets has been counted, and `takeBack` undoes that if it is not made
- * after all. Any other call is refused with an error for its caller.
+ * The decision on a call. A call within its budgets is counted; `takeBack` undoes that if the call is not made after all. Any other call is
+ * refused with an error for its caller.
  */
 export type BudgetDecision =
   | { takeBack: () => void; refusal?: undefined }
@@ -39,7 +39,7 @@ interface AppliedBudget {
 export class BudgetLedger {
   readonly #now: () => number;
   #budgets: CallBudgets;
-  /** The worker that called longest ago is first. */
+  /** The calls of each worker; the worker whose last call is the oldest comes first. */
   readonly #workers = new Map<string, CallWindow>();
   readonly #roles = new Map<string, CallWindow>();
   readonly #counted = new Set<string>();

@@ -6,7 +6,7 @@ export interface Budget {
   windowMs: number;
 }
 
-/** How often tools may be called. A budget that is left out limits nothing. */
+/** The budgets of tool calls. A budget that is left out limits nothing. */
 export interface CallBudgets {
   /** The budget of each worker. */
   perWorker?: Budget;

@@ -52,7 +52,7 @@ export class CallWindow {
     };
   }
 
-  /** Whether all counted calls are too old to matter. */
+  /** Tells whether all counted calls are too old to matter. */
   isIdle(now: number): boolean {
     this.#forget(this.#windowMs, now);
     return this.#entries.length === 0;

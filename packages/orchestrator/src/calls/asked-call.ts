@@ -15,7 +15,7 @@ import { shownArguments } from '../approvals/call-digests.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { IncomingCall } from './incoming-call.ts';
 
-/** What is known of a call that may have to wait. `tool` is absent if its server is away, and it waited before. */
+/** The facts about a call that may have to wait. `tool` is absent if its server is away and the call waited before. */
 export interface ReadCall {
   catalog: Catalog;
   tool: Tool | undefined;
@@ -28,12 +28,12 @@ export interface ReadCallWithApproval extends ReadCall {
   asked: ApprovalRecord | undefined;
 }
 
-/** How a call may go on: at once (`approval` is absent), with an approval, or not at all. */
+/** The way in which a call may go on: at once (`approval` is absent), with an approval, or not at all. */
 export type Clearance =
   | { ended?: undefined; approval?: ApprovalRecord }
   | { ended: ToolCallResult | typeof handBack };
 
-/** Returns the rule that has a call wait for a decision. */
+/** Returns the rule that makes a call wait for a decision. */
 export function ruleOfCall({ catalog, tool, args }: ReadCall, role: string): string | undefined {
   if (tool === undefined) return undefined;
   const origin = catalog.inventory.origins.get(tool.name);
@@ -41,8 +41,8 @@ export function ruleOfCall({ catalog, tool, args }: ReadCall, role: string): str
 }
 
 /**
- * Has a call wait for a decision if a rule says so, or if it waited before. `judge` says, before anybody is asked, what else would keep it
- * from running now.
+ * Makes a call wait for a decision if a rule demands it, or if the call waited before. `judge` says, before anybody is asked, what else
+ * would prevent the call from running now.
  */
 export async function clearCall(
   approvals: Approvals,
@@ -59,7 +59,7 @@ export async function clearCall(
   if (refusal) return { ended: { error: refusal } };
   const shown = shownArguments(read.args, body.round, forwardedMeta(body.meta));
   if ('problem' in shown) return { ended: { error: unfitArguments(shown.problem) } };
-  // Many wait for long: what they hold is bounded by their number, and takes no room of others.
+  // Many calls wait for a long time: their number bounds what they hold, so they take no room of others.
   place[Symbol.dispose]();
   const definitionHash = approvals.definitionHash(body.tool) ?? known?.definitionHash ?? '';
   const decision = await approvals.ask({
@@ -89,7 +89,7 @@ export async function clearCall(
   }
 }
 
-/** Returns the error for a call that now has to wait, because the rules changed while it waited for its turn. */
+/** Returns the error for a call that must wait now, because the rules changed while it waited for its turn. */
 export function askedMeanwhile(tool: string, rule: string): ToolCallError {
   return toolCallError(
     'approval_superseded',
@@ -98,7 +98,7 @@ export function askedMeanwhile(tool: string, rule: string): ToolCallError {
   );
 }
 
-/** Returns the reply of the call to which a request was attached, and says so. */
+/** Returns the reply to the call to which a request was attached, and notes the attachment in it. */
 function resultOf(reply: McpReply, { id, requestId }: ApprovalRecord): ToolCallResult {
   const of = `this is the reply to your earlier request ${requestId}, which was the same call (approval ${id})`;
   if ('error' in reply) {

@@ -15,14 +15,14 @@ export interface BoundedReply {
 }
 
 /**
- * Returns the reply without tokens, which a server may have read somewhere. Returns a `result_too_large` error instead if the reply
- * could not reach the worker: it has more bytes than the broker takes in one message (`maxBytes`), or nests deeper or has more nodes
- * than readers of bodies accept there.
+ * Returns the reply without tokens, which a server may have read somewhere. Returns a `result_too_large` error instead if the reply could
+ * not reach the worker: it has more bytes than the broker accepts in one message (`maxBytes`), or nests deeper or has more nodes than
+ * readers of bodies accept there.
  */
 export function boundedReply(reply: McpReply, maxBytes: number): BoundedReply {
   const written = textOf(reply);
   if (written === undefined) return tooDeep(reply);
-  // No escape of JSON stands for a character of a token, so that a token cannot hide in this text.
+  // No escape of JSON stands for a character of a token, so a token cannot hide in this text.
   const text = withoutTokens(written);
   // A character takes at most three bytes, so the bytes of most replies need not be counted.
   const bytes = text.length * 3 > maxBytes ? Buffer.byteLength(text) : 0;
@@ -41,7 +41,7 @@ export function boundedReply(reply: McpReply, maxBytes: number): BoundedReply {
   return { reply: text === written ? reply : JSON.parse(text), text };
 }
 
-/** Returns the JSON text of a reply; `undefined` if it nests so deeply that the stack does not suffice. */
+/** Returns the JSON text of a reply; `undefined` if it nests too deeply for the stack. */
 function textOf(reply: McpReply): string | undefined {
   try {
     return JSON.stringify(reply);

@@ -8,16 +8,16 @@ import { type RunCallDeps, runCall } from './run-call.ts';
 /** A call that another process may have started. */
 export interface LostCall {
   tool: string;
-  /** Whether it waited for a decision. */
+  /** True if it waited for a decision. */
   wasAsked: boolean;
-  /** Whether its start is in the journal. */
+  /** True if its start is in the journal. */
   isStarted: boolean;
 }
 
-/** The way in which calls of one kind are made. */
+/** The rules of making calls of one kind. */
 export interface CallKind {
   run(deps: RunCallDeps, call: IncomingCall): Promise<ToolCallResult | typeof handBack>;
-  /** Whether a call may be made although another process may have started it. */
+  /** Tells whether a call may be made although another process may have started it. */
   mayRunAgain(deps: RunCallDeps, call: LostCall): Promise<boolean>;
   /** Set if the call is a round of a task. */
   taskRound?: TaskRound | undefined;
@@ -27,8 +27,9 @@ export interface CallKind {
 export const hostedToolCalls: CallKind = {
   run: runCall,
   /**
-   * Decides by the present catalog. A call that waited for a decision is made once, whatever its tool declares, and so is one whose tool is
-   * gone. A call with a start in the journal has it because its tool was not safe then: what its server declares since does not count.
+   * Decides by the present catalog. A call that waited for a decision is made once, regardless of its tool's declarations, and so is one
+   * whose tool is gone. A call has a start in the journal because its tool was not safe then: later declarations of its server do not
+   * count.
    */
   async mayRunAgain({ catalogs }, { tool: name, wasAsked, isStarted }) {
     if (wasAsked) return false;

@@ -25,14 +25,14 @@ export function replyOf(ended: ToolCallResult, { tool, round }: CallRequest): Mc
   };
 }
 
-/** MCP demands `content` of a result. One that a server left out is empty. */
+/** Adds the `content` that MCP demands of a result. If the server left it out, it is empty. */
 function withContent(result: Record<string, unknown>): McpResult {
   return (Array.isArray(result.content) ? result : { ...result, content: [] }) as McpResult;
 }
 
 /**
- * Returns the outcome of a reply as call records show it: the code of its error, `input_required`, `tool_error` if the
- * tool itself reports an error, else `ok`.
+ * Returns the outcome of a reply as call records show it: the code of its error, `input_required`, `tool_error` if the tool itself reports
+ * an error, or else `ok`.
  */
 export function outcomeOf(reply: McpReply): CallRecordOutcome {
   if ('error' in reply) return reply.error.code;
@@ -54,7 +54,7 @@ export function outcomeUnknown(requestId: string): ToolCallError {
   );
 }
 
-/** Returns the error for a call whose request is over, and that ended nowhere. */
+/** Returns the error for a call whose request is over, and whose end is recorded nowhere. */
 export function endedUnanswered(): ToolCallError {
   const message = 'the deadline of the call passed before it ended';
   return toolCallError('tool_timeout', message, { mayHaveRun: true });

@@ -12,7 +12,7 @@ const started = {
   isSettled: false,
 };
 
-test('a call that another process started keeps the times of that start, whatever is answered now', () => {
+test('a call that another process started keeps the times of that start when it is answered here', () => {
   const registry = new CallRegistry(() => 5_000);
   registry.add(call, started).ended('outcome_unknown', '{}');
   expect(registry.recent()).toMatchObject([

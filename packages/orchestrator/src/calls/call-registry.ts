@@ -9,9 +9,8 @@ import { type CallName, type StoppableRequest, TrackedCall, type TrackedCallDeps
 const defaultLimits: EndedCallLimits = { calls: 1_000, replyBytes: 16 * 1024 * 1024 };
 
 /**
- * Holds the calls that wait or run, and those that ended last, whether or not they are safe to repeat. Its memory is
- * bounded and ends with the process. Calls are added all the time and rarely looked up, so there is no index: a query
- * goes through all calls.
+ * Holds the calls that wait or run, and the newest ended ones, whether or not they are safe to repeat. Its memory is bounded and ends with
+ * the process. Calls are added all the time and rarely looked up, so there is no index: a query goes through all calls.
  */
 export class CallRegistry {
   readonly #callDeps: TrackedCallDeps;
@@ -49,12 +48,12 @@ export class CallRegistry {
     };
   }
 
-  /** Returns a call that waits or runs; `undefined` if none has this key. */
+  /** Returns a call that waits or runs; `undefined` if no such call has this key. */
   find(key: CallKey): TrackedCall | undefined {
     return [...this.#active].find((call) => call.hasKey(key));
   }
 
-  /** Returns a call that runs; `undefined` if none has this key. */
+  /** Returns a running call; `undefined` if none has this key. */
   running(key: CallKey): TrackedCall | undefined {
     const call = this.find(key);
     return call?.state === 'running' ? call : undefined;
@@ -75,9 +74,7 @@ export class CallRegistry {
     return [...this.#active].filter(isOf(agent)).map((call) => call.toRecord());
   }
 
-  /**
-   * Lists the calls that ended last, of one agent or of all, oldest first. A request that was answered more than once appears once.
-   */
+  /** Lists the calls that ended last, of one agent or of all, oldest first. A request that was answered more than once appears once. */
   recent(agent?: string): CallRecord[] {
     const records = new Map<string, CallRecord>();
     for (const call of this.#ended.newestFirst().filter(isOf(agent))) {

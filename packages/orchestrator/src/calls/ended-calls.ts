@@ -12,15 +12,15 @@ interface KeptCall {
   readonly number: number;
 }
 
-/** What is kept of one agent, oldest first. */
+/** The ended calls of one agent, oldest first. */
 interface AgentCalls {
   readonly calls: KeptCall[];
   replyBytes: number;
 }
 
 /**
- * Keeps the calls that ended last. Where there is no room, the agent of which most is kept loses its oldest, so that no agent pushes out
- * the calls or the replies of one of which less is kept.
+ * Keeps the calls that ended last. If there is no room, the agent with the most kept calls or reply bytes loses its oldest, so that no
+ * agent pushes out the calls or replies of an agent with fewer.
  */
 export class EndedCalls {
   readonly #limits: EndedCallLimits;
@@ -46,13 +46,13 @@ export class EndedCalls {
       this.#dropOldestReply(this.#withMost((one) => one.replyBytes));
   }
 
-  /** Returns what is kept, newest first. */
+  /** Returns the kept calls, newest first. */
   newestFirst(): TrackedCall[] {
     const all = [...this.#byAgent.values()].flatMap(({ calls }) => calls);
     return all.sort((a, b) => b.number - a.number).map(({ call }) => call);
   }
 
-  /** Among agents of which equally much is kept, this is the one that was added first. */
+  /** Returns the agent with the largest amount. Of agents with equal amounts, it is the one that was added first. */
   #withMost(amountOf: (one: AgentCalls) => number): AgentCalls {
     let [most] = this.#byAgent.values();
     for (const one of this.#byAgent.values()) if (amountOf(one) > amountOf(most!)) most = one;

@@ -1,14 +1,14 @@
-/** Texts of more characters are large: handling one takes a time that callers of others notice. */
+/** The length in characters beyond which a text is large: handling it takes a time that callers of other agents notice. */
 export const largeLength = 128 * 1024;
 
-/** The longest turn. An end that never comes holds nobody up for longer. */
+/** The longest turn, in milliseconds. A turn whose end never comes holds nobody up for longer. */
 const mostMs = 1_000;
-/** The longest pause after a turn. */
+/** The longest pause after a turn, in milliseconds. */
 const mostPauseMs = 250;
 
 /**
- * Lets large texts be handled one after the other, with a pause after each that is as long as its turn was. So they take half of the time
- * at most, and what is small goes ahead of those that wait. The first of them does not wait.
+ * Handles large texts one after the other, each followed by a pause that is as long as its turn. So they take at most half of the time, and
+ * small texts go ahead of the waiting ones. The first large text does not wait.
  */
 export class LargeTurns {
   readonly #now: () => number;
@@ -19,7 +19,7 @@ export class LargeTurns {
     this.#now = now;
   }
 
-  /** Resolves when it is the text's turn, with the function to call at its end. */
+  /** Resolves when it is the text's turn, with a function to call at the end of the turn. */
   async next(): Promise<() => void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const before = this.#last;

@@ -1,7 +1,7 @@
 /** The wall clock has leapt if it gains more than this on the monotonic clock. */
 const leapMs = 60_000;
 
-/** What the clocks say at one moment of a request: epoch milliseconds, and what is left of its lifetime by the monotonic clock. */
+/** The clocks at one moment of a request: epoch milliseconds, and the rest of its lifetime by the monotonic clock. */
 export interface Moment {
   wall: number;
   /** `undefined` for a request without a lifetime. */
@@ -9,8 +9,8 @@ export interface Moment {
 }
 
 /**
- * Tells whether the deadline of a request lies in a leap of the wall clock between two moments. The monotonic clock does not count the
- * time for which a machine sleeps, so nobody may wait for the answer any more.
+ * Tells whether the deadline of a request lies in a leap of the wall clock between two moments. The monotonic clock does not count the time
+ * that a machine sleeps, so nobody may wait for the answer any more.
  */
 export function endedInLeap(before: Moment, after: Moment): boolean {
   if (before.remainingMs === undefined || after.remainingMs === undefined) return false;

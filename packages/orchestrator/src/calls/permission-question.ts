@@ -16,14 +16,14 @@ import type { IncomingCall } from './incoming-call.ts';
 import type { RunCallDeps } from './run-call.ts';
 import { type OnHold, runUnlessHeld } from './run-unless-held.ts';
 
-/** The rule of a question, in the place of one of the configuration. */
+/** The rule of a question, in place of a rule of the configuration. */
 const rule = 'worker --permissions ask';
 
-/** Stands for the hash of a definition. Tools of agent CLIs have none that anybody here knows, and no hash is this word. */
+/** Stands in place of the hash of a definition. The definitions of agent CLIs' tools are unknown here, and no hash is this word. */
 const definitionHash = 'unknown';
 
 /**
- * Returns a question of an agent's CLI as a call: of the tool `cli:tool`. No hosted tool has such a name, because names of tools have no
+ * Returns a question of an agent's CLI as a call of the tool `cli:tool`. No hosted tool has this name, because names of tools have no
  * colon.
  */
 export function callOfQuestion({ cli, tool, input }: AskPermissionRequest): CallRequest {
@@ -31,8 +31,8 @@ export function callOfQuestion({ cli, tool, input }: AskPermissionRequest): Call
 }
 
 /**
- * Questions of an agent's CLI, whether it may use a tool of its own. A person decides on each of them. The result only says that it may:
- * nothing runs here, so that a question may always be answered again.
+ * Questions of an agent's CLI whether it may use a tool of its own. A person decides on each of them. The result only says that it may:
+ * nothing runs here, so a question may always be answered again.
  */
 export function permissionQuestions({ cli, tool }: Pick<AskPermissionRequest, 'cli' | 'tool'>): CallKind {
   return {
@@ -54,14 +54,14 @@ async function tryAsk(
   const subject: CallSubject = { agent, role, tool: body.tool, origin: { server: cli, tool } };
   const known = await approvals.of({ agent, requestId });
   if (known) tracked.cleared(known.id);
-  // One that was asked before goes on waiting for its decision: its hold is looked at when it is answered.
+  // A question that was asked before continues to wait for its decision: its hold is checked when it is answered.
   else if (holds.on(subject)) return { onHold: subject };
   const { arguments: args, problem } = parseArguments(body.arguments);
   if (problem !== undefined)
     return { error: toolCallError('invalid_arguments', problem, { mayHaveRun: false }) };
   const shown = shownArguments(args);
   if ('problem' in shown) return { error: unfitArguments(shown.problem) };
-  // Many wait for long: what they hold is bounded by their number, and takes no room of others.
+  // Many questions wait for a long time: their number bounds what they hold, so they take no room of others.
   place[Symbol.dispose]();
   const decision = await approvals.ask({
     request,
@@ -70,7 +70,7 @@ async function tryAsk(
     rule,
     server: cli,
     idempotencyKey: undefined,
-    // Each question is about one use of the tool, and its answer allows one.
+    // Each question is about one use of the tool, and its answer allows one use.
     joins: false,
     onWait: (id) => tracked.awaits(id),
   });

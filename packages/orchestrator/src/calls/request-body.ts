@@ -11,12 +11,12 @@ import {
 
 const ops = [...openOps, ...Object.keys(operationPermissions.request)].join(', ');
 
-/** The body of an `mcp_request`, or why it is refused. */
+/** The body of an `mcp_request`, or the reason why it is refused. */
 export type ReadRequest =
   | { request: McpRequest; refusal?: undefined }
   | { request?: undefined; refusal: ToolCallError };
 
-/** Reads the body of an `mcp_request`. A refusal names the bound, or the field that is wrong and the rule. */
+/** Reads the body of an `mcp_request`. A refusal names the exceeded bound, or the wrong field and the rule. */
 export function readRequest(body: string | undefined): ReadRequest {
   try {
     return parseRequest(body === undefined ? undefined : parseJson(body));

@@ -3,11 +3,11 @@ import { type CallSizeLimits, SharedRoom, type Shortage } from '@signalbox/proto
 
 type Unit = 'bytes' | 'nodes';
 
-/** Requests up to this length take no room: the number of calls bounds them. */
+/** The longest requests that take no room: the number of calls bounds them. */
 const freeLength = 2048;
 const retryAfterSeconds = 1;
 
-/** What the requests that an orchestrator has under way may take in memory: those of each worker, and all together. */
+/** Bounds the memory of the requests that an orchestrator handles: those of each worker, and of all together. */
 export class RequestRoom {
   readonly #room: SharedRoom<Unit>;
 
@@ -24,7 +24,7 @@ export class RequestRoom {
   }
 }
 
-/** What one request takes in memory, until it is answered. */
+/** The memory that one request takes, until it is answered. */
 export class RequestPlace {
   readonly #room: SharedRoom<Unit>;
   readonly #worker: string;
@@ -36,11 +36,11 @@ export class RequestPlace {
     this.#worker = worker;
   }
 
-  /** Takes room for a JSON text and what it is parsed to. Returns the error for the caller if there is none. */
+  /** Takes room for a JSON text and its parsed form. Returns the error for the caller if there is none. */
   take(text: string): ToolCallError | undefined {
     if (text.length <= freeLength) return undefined;
     const { nodes } = jsonSize(text, bodyLimits);
-    // Its reader refuses it.
+    // The reader of the request refuses it.
     if (nodes > bodyLimits.maxNodes) return undefined;
     const bytes = Buffer.byteLength(text);
     const shortage = this.#room.take(this.#worker, { bytes, nodes });

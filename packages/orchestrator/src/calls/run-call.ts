@@ -35,13 +35,13 @@ export interface RunCallDeps {
   scheduler: CallScheduler;
   catalogs: Pick<CatalogTracker, 'latest' | 'current'>;
   budgets: BudgetLedger;
-  /** Has calls wait for decisions; `undefined` without a journal. */
+  /** Makes calls wait for decisions; `undefined` without a journal. */
   approvals: Approvals | undefined;
-  /** Has calls wait on which a hold is. */
+  /** Makes calls wait while a hold is on them. */
   holds: HeldCalls;
-  /** Bounds the run of a call that names no timeout of its own. */
+  /** The longest run of a call that sets no timeout of its own, in milliseconds. */
   callTimeoutMs: number;
-  /** Names the broker and the inbox through which requests come. */
+  /** Returns the name of the broker and the inbox through which requests come. */
   inbox: () => string;
   /** Epoch milliseconds. */
   now: () => number;
@@ -49,10 +49,10 @@ export interface RunCallDeps {
 }
 
 /**
- * Runs one call in these steps: allowlist, wait for the release if a hold is on it, decision of a person if a rule wants one, budget,
- * reading of the arguments, queue, allowlist, hold and approval again with the catalog of that moment, host. The host goes on with the
- * check against the tool's schema; see `ServerCalls` of mcp-host. The wait in the queue and for a release counts against the caller's
- * deadline only. Resolves with `handBack` if the scheduler is closed before the call starts.
+ * Runs one call in these steps: allowlist, wait for the release if a hold is on it, decision of a person if a rule demands one, budget,
+ * reading of the arguments, queue, allowlist, hold and approval again with the catalog of that moment, host. The host continues with the
+ * check against the tool's schema; see `ServerCalls` of mcp-host. The wait in the queue and for a release counts only against the caller's
+ * deadline. Resolves with `handBack` if the scheduler is closed before the call starts.
  */
 export function runCall(deps: RunCallDeps, call: IncomingCall): Promise<ToolCallResult | typeof handBack> {
   const arrived = momentOf(deps, call.request);
@@ -74,7 +74,7 @@ async function tryCall(
   const runs = () => state !== undefined && deps.host.waitsFor(state, agent);
   const admission = admit(catalog, role, body.tool, { runs: runs() });
   const route = deps.host.route(body.tool);
-  // A call that waited for a decision, or has one, goes there first: its hold is looked at when it starts.
+  // A call that waited for a decision, or has one, goes there first: its hold is checked when it starts.
   const asked = approvals && (await approvals.of({ agent, requestId: id }));
   if (admission.tool && !asked) {
     const subject = subjectOf(call, catalog);
@@ -84,7 +84,7 @@ async function tryCall(
   const asks =
     approvals !== undefined && (asked !== undefined || mayWait(call, { catalog, tool: admission.tool }));
   const isWithheld = catalog.inventory.changed.has(body.tool);
-  // An answer to a server makes no other call than the one that was approved, or that began before its definition was withheld.
+  // An answer to a server continues only the call that was approved, or that began before its definition was withheld.
   const goesOn = (asks || isWithheld) && runs();
   if (approvals && asks && !goesOn) {
     if (admission.refusal?.code === 'permission_denied') return { error: admission.refusal };
@@ -101,7 +101,7 @@ async function tryCall(
   const { takeBack, refusal } = deps.budgets.take({ agent, role, request: delivery });
   if (refusal) return { error: refusal };
 
-  // What waits for a decision has given up its room.
+  // A call that waited for a decision has given up its room.
   const takesRoom = approval === undefined && typeof body.arguments === 'string';
   const full = takesRoom ? place.take(body.arguments as string) : undefined;
   if (full) {
@@ -160,14 +160,14 @@ function subjectOf({ request, body }: IncomingCall, { inventory }: Catalog): Cal
   return { agent, role, tool: body.tool, origin: inventory.origins.get(body.tool) };
 }
 
-/** Returns how a call ended, with the words of the hold if one cancelled it. */
+/** Returns the end of a call, with the words of the hold if one cancelled it. */
 function withHold({ holds }: RunCallDeps, request: ServedRequest, ended: ToolCallResult): ToolCallResult {
   if (!('error' in ended) || ended.error.code !== 'cancelled') return ended;
   const hold = holds.stoppedBy(request);
   return hold ? { error: stoppedByHold(hold, ended.error.may_have_run) } : ended;
 }
 
-/** Tells whether a rule may have the call wait for a decision. For nearly all calls, this is a look-up. */
+/** Tells whether a rule may make the call wait for a decision. For nearly all calls this is a look-up. */
 function mayWait(
   { request, body }: IncomingCall,
   { catalog, tool }: { catalog: Catalog; tool: Tool | undefined },
@@ -183,7 +183,7 @@ function overBudget(budgets: BudgetLedger, who: { agent: string; role: string })
   return refusal;
 }
 
-/** Returns why a call may not start although it was admitted: rules or tools have changed while it waited. */
+/** Returns the reason why a call may not start although it was admitted: rules or tools have changed while it waited. */
 function barredMeanwhile(
   { approvals, host }: RunCallDeps,
   { request, body }: IncomingCall,
@@ -198,7 +198,7 @@ function unreadable(problem: string): ToolCallError {
   return toolCallError('invalid_arguments', problem, { mayHaveRun: false });
 }
 
-/** Passes a call whose turn has come to the host. One that was approved is made once, whatever its tool declares. */
+/** Passes a call whose turn has come to the host. An approved call is made once, regardless of its tool's declarations. */
 async function callHost(
   deps: RunCallDeps,
   call: IncomingCall,
@@ -214,7 +214,7 @@ async function callHost(
     tool: Tool;
     args: Record<string, unknown>;
     approval: ApprovalRecord | undefined;
-    /** Set if it only goes on with a call that runs: no other one may be made. */
+    /** True if it only continues a running call: no other call may be made. */
     goesOn: boolean;
     subject: CallSubject;
   },
@@ -238,7 +238,7 @@ async function callHost(
     round: body.round && fromWireRound(body.round),
     traceparent: request.traceparent,
     meta: forwardedMeta(body.meta),
-    // The server may have started anew meanwhile, with another definition of the tool.
+    // The server may have restarted meanwhile, with another definition of the tool.
     beforeSend: repeatable
       ? undefined
       : async () =>

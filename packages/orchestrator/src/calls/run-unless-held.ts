@@ -3,12 +3,12 @@ import type { ToolCallResult } from '@signalbox/tool-calls';
 import type { CallSubject, HeldCalls } from '../holds/held-calls.ts';
 import type { IncomingCall } from './incoming-call.ts';
 
-/** A call that may not start now, because a hold is on it. */
+/** A call that may not start now because a hold is on it. */
 export interface OnHold {
   onHold: CallSubject;
 }
 
-/** Makes attempts at a call. After one that met a hold, the call waits for the release, and another attempt is made. */
+/** Attempts a call. If an attempt meets a hold, the call waits for the release, and is attempted again. */
 export async function runUnlessHeld(
   holds: HeldCalls,
   { request, place, tracked }: Pick<IncomingCall, 'request' | 'place' | 'tracked'>,
@@ -17,7 +17,7 @@ export async function runUnlessHeld(
   for (;;) {
     const result = await attempt();
     if (typeof result === 'symbol' || !('onHold' in result)) return result;
-    // What waits is bounded by limits of its own, and takes no room of others.
+    // Limits of their own bound the waiting calls, so they take no room of others.
     place[Symbol.dispose]();
     const onHold = (hold: string): void => tracked.held(hold);
     const end = await holds.wait({ request, subject: result.onHold, onHold });

@@ -35,16 +35,16 @@ import type { TrackedCall } from './tracked-call.ts';
 export interface CallDeps extends RunCallDeps {
   registry: CallRegistry;
   journal: Journal | undefined;
-  /** Keeps large results; `undefined` if it keeps none. */
+  /** Keeps large results; `undefined` if none are kept. */
   results: ResultStore | undefined;
-  /** Returns the minting token that issued that of an agent. Never rejects. */
+  /** Returns the minting token that issued the token of an agent. Never rejects. */
   minterOf: (agent: string) => Promise<string | undefined>;
   ownership: InboxOwnership;
   /** The longest reply that can be delivered, in bytes. */
   maxReplyBytes: () => number;
   /** The turns of large replies: one is sent when the one before it is stored. */
   replies: LargeTurns;
-  /** Counts the calls that end. */
+  /** Counts the ended calls. */
   meter: Pick<CallMeter, 'ended'>;
   /** Reports how calls end to the audit log. */
   audit: Pick<AuditTrail, 'record'>;
@@ -53,13 +53,13 @@ export interface CallDeps extends RunCallDeps {
   log: Log;
 }
 
-/** A call that took this long, its wait included, may have outlasted its requester's patience. */
+/** The time after which the requester of a call, including its wait, may have lost patience, in milliseconds. */
 const lateMs = 10_000;
 
 /**
- * Answers a call. A call that has ended already gets the same reply again. A call that another process may have started
- * and that may not run again gets the error `outcome_unknown`. Any other call runs. Rejects only if the journal
- * cannot be read, because the case is unknown then.
+ * Answers a call. A call that has ended already gets the same reply again. A call that another process may have started and that may not
+ * run again gets the error `outcome_unknown`. Any other call runs. Rejects only if the journal cannot be read, because then it is unknown
+ * which of these applies.
  */
 export async function serveCall(
   deps: CallDeps,
@@ -79,11 +79,11 @@ export async function serveCall(
     const settle = refusal ? undefined : (how: ReplyEnd) => journaled?.settle(how, () => undefined);
     return answer(fault, refusal ?? sentReply(end.reply), settle);
   }
-  // The journal deletes a reply when it has been delivered. Then only the ack is missing, unless it was delivered to the store of
-  // which this one is an older copy.
+  // The journal deletes a delivered reply. Then only the ack is missing, unless the reply was delivered to a store of which this one is an
+  // older copy.
   if (end && !isForeign) return undefined;
 
-  // It was kept before its reply was sent, so the call has ended.
+  // The result was kept before its reply was sent, so the call has ended.
   const kept = deps.results && (await deps.results.previewOf(name));
   const isKept = kept?.call.tool === body.tool;
   const hidden = isKept ? await refusedReply(deps, from.role, kept.call) : undefined;
@@ -105,7 +105,7 @@ export async function serveCall(
   });
   if (kind.taskRound?.waiting) tracked.keepsAnswers = true;
   const unwritten = kind.taskRound && (await tracked.becomeTask().then(noError, notWritten));
-  // Its error is the end of the task.
+  // Its error ends the task.
   if (unwritten) tracked.isTask = true;
   // Its task may have been called off after the journal was read.
   const isReadAgain = kind.taskRound !== undefined || journaled?.earlier !== undefined;
@@ -146,7 +146,7 @@ export async function serveCall(
   const forbiddenBy = isForbidden ? ruleOf(catalog, from.role, body.tool) : undefined;
   deps.audit.record(callEvent(record, { rule: forbiddenBy, detail: keptText(shown) }));
   const wasAsked = tracked.approval !== undefined;
-  // Who waits for a call that an operator called off is told so.
+  // The requester of a call that an operator called off is told so.
   const isGivenUp = request.signal.aborted && tracked.calledOff === undefined;
   const isLate = !isGivenUp && (tracked.isTask || wasAsked || monotonic() - receivedAt >= lateMs);
   const endWith = (replyText: string): EndedCall => ({
@@ -158,7 +158,7 @@ export async function serveCall(
       await journaled.finish(endWith(text));
       fault('orchestrator.journal.finished');
     } catch (thrown) {
-      // The requester can still be told, now; only after a crash would the outcome be unknown.
+      // The requester can still be told now; only after a crash would the outcome be unknown.
       deps.log({ event: 'journal_failed', id, reason: messageOf(thrown) });
     }
   }
@@ -170,14 +170,14 @@ export async function serveCall(
   return answer(fault, reply, (how) => {
     endTurn?.();
     if (wasAsked) void deps.approvals?.delivered(name, how);
-    // Nobody waits for the reply to a call that its requester called off, or whose deadline has passed.
+    // Nobody waits for the reply if the requester called the call off, or its deadline has passed.
     journaled?.settle(how, () => (isGivenUp ? undefined : endWith(text)));
   });
 }
 
 function noError(): undefined {}
 
-/** Refuses the reply that the journal holds, or the result that is kept, to a role that may not see it. It stays there. */
+/** Refuses the reply in the journal, or the kept result, to a role that may not see it. Both stay there. */
 async function refusedReply(
   { catalogs }: CallDeps,
   role: string,
@@ -191,7 +191,7 @@ function ruleOf({ allowlist, inventory }: Catalog, role: string, tool: string): 
   return allowlist.explain(role, tool, inventory.origins.get(tool)).rule;
 }
 
-/** Returns the error for a call that met a fault of the orchestrator itself. */
+/** Returns the error for a call that failed because of a fault of the orchestrator itself. */
 function panicked({ log }: CallDeps, { name, state }: TrackedCall, thrown: unknown): ToolCallError {
   log({ event: 'request_panicked', id: name.requestId, reason: messageOf(thrown) });
   return toolCallError('tool_panicked', messageOf(thrown), { mayHaveRun: state === 'running' });
@@ -210,13 +210,13 @@ function answer(fault: Fault, reply: McpReply, settle: ((how: ReplyEnd) => void)
   };
 }
 
-/** Returns how a call ended, with the words of the operator if one called it off. */
+/** Returns the end of a call, with the words of the operator if one called it off. */
 function withOperator({ calledOff, name }: TrackedCall, result: ToolCallResult): ToolCallResult {
   if (!calledOff || !('error' in result) || result.error.code !== 'cancelled') return result;
   return { error: calledOffError(name.tool, calledOff, result.error.may_have_run) };
 }
 
-/** Returns what the journal is told of a call. */
+/** Returns the facts about a call that the journal stores. */
 function callOf(
   { inbox }: CallDeps,
   { role, tool, thread, server, received_at, started_at }: CallRecord,
@@ -232,8 +232,8 @@ function callOf(
 }
 
 /**
- * Whether the call ended because this orchestrator does, and not because its requester cancelled it. Such an end can't
- * be delivered, and it is not what the next orchestrator on this inbox should tell the requester.
+ * Tells whether the call ended because this orchestrator ends, and not because its requester cancelled it. This end can't be delivered, and
+ * the next orchestrator on this inbox should not report it to the requester.
  */
 function wasInterrupted({ aborted, reason }: AbortSignal, ended: ToolCallResult): boolean {
   const isClosed = aborted && reason instanceof SignalboxError && reason.code === 'closed';

@@ -6,9 +6,9 @@ import { closest } from 'fastest-levenshtein';
 import type { Catalog, RoleView } from '../catalog/catalog.ts';
 
 /**
- * Returns the tool if `role` may call it now, or else the error for the caller. The error for a forbidden tool is the
- * same whether the tool exists or not, and it suggests only tools that the role sees. `runs` is set for the next round of a call that
- * runs: it ends as it began, also if the definition of its tool is withheld by now.
+ * Returns the tool if `role` may call it now, or else the error for the caller. The error for a forbidden tool is the same whether the tool
+ * exists or not, and it suggests only tools that the role sees. `runs` is set for the next round of a running call: that may continue even
+ * if the definition of its tool is withheld by now.
  */
 export function admit(
   catalog: Catalog,
@@ -54,7 +54,7 @@ export function admit(
   return { refusal: toolCallError('tool_not_found', `there is no tool '${name}'`, options) };
 }
 
-/** Refuses a role the reply to a call that was made under another role, if it may not make that call itself. */
+/** Refuses a role the reply to a call that was made under another role, unless it may make that call itself. */
 export function refusalOfReply(
   catalog: Catalog,
   role: string,
@@ -70,7 +70,7 @@ export function maySeeReply(...asked: Parameters<typeof refusalOfReply>): boolea
   return refusalOfReply(...asked) === undefined;
 }
 
-/** Whether the name belongs to a server that has a problem and has listed no tools yet. */
+/** Tells whether the name belongs to a server that has a problem and has listed no tools yet. */
 function isOfMissingServer({ tools, hidden, unprefixed, problems }: Inventory, name: string): boolean {
   const missing = problems.filter(({ tool }) => tool === undefined);
   const server = parseMcpToolName(name)?.server;
@@ -81,7 +81,9 @@ function isOfMissingServer({ tools, hidden, unprefixed, problems }: Inventory, n
   return !isKnown && missing.some((at) => parseMcpToolName(mcpToolName(at.server, 'x'))?.server === server);
 }
 
-/** Guesses where a tool comes from whose server has not told its tools yet; it is only asked whether the role may call it then. */
+/**
+ * Guesses the origin of a tool whose server has not listed its tools yet. It is used only to check whether the role may call the tool then.
+ */
 function missingOrigin({ problems }: Inventory, name: string): ToolOrigin | undefined {
   const parsed = parseMcpToolName(name);
   const missing = problems.find(

@@ -3,22 +3,22 @@ import type { CallKey } from '../journal/call-key.ts';
 import type { JournalEntry } from '../journal/journal.ts';
 import type { ListPlace } from '../passing-list.ts';
 
-/** Names a call: its key, the role of its caller, its tool, and the thread of its request, if that is not the request's id. */
+/** Names a call: its key, the role of its caller, its tool, and the thread of its request, if that differs from the request's id. */
 export interface CallName extends CallKey {
   readonly role: string;
   readonly tool: string;
   readonly thread?: string | undefined;
 }
 
-/** The request of a call: its length, how it is stopped while its requester waits on, and how its reply comes to be kept. */
+/** The request of a call: its length, the way to stop it while its requester waits, and the way to keep its reply. */
 export interface StoppableRequest {
   bytes: number;
   stop: () => void;
-  /** Has the journal keep the reply; absent without a journal. Rejects if that can't be written. */
+  /** Makes the journal keep the reply; absent without a journal. Rejects if that can't be written. */
   keep?: (() => Promise<void>) | undefined;
 }
 
-/** The operator who called off a call, and why. */
+/** The operator who called off a call, and the reason. */
 export interface CalledOff {
   by: Sender;
   reason: string | undefined;
@@ -36,7 +36,7 @@ export interface TrackedCallDeps {
 export class TrackedCall {
   readonly name: CallName;
   readonly #deps: TrackedCallDeps;
-  /** Its request until it ends: what a request refers to is large, and thousands of ended calls are kept. */
+  /** The request of the call until it ends: the objects of a request are large, and thousands of ended calls are kept. */
   #request: StoppableRequest | undefined;
   readonly #requestBytes: number | undefined;
   /** Made when somebody waits for the end. */
@@ -54,17 +54,17 @@ export class TrackedCall {
   #heldMs = 0;
   #position: (() => number | undefined) | undefined;
   #replyBytes: number | undefined;
-  /** Set from the first request for a task on, which others share while it is being written. */
+  /** Set from the first request for a task on. Later requests share it while it is being written. */
   #beginsTask: Promise<boolean> | undefined;
-  /** What the tool told last of its progress. */
+  /** The last progress that the tool reported. */
   progress: CallRecord['progress'];
-  /** The operator who called it off, and why; `undefined` if nobody did. */
+  /** The operator who called it off, and the reason; `undefined` if nobody did. */
   calledOff: CalledOff | undefined;
-  /** Whether the call is a task: its reply is kept, and its agent asks for it. */
+  /** True if the call is a task: its reply is kept, and its agent asks for it. */
   isTask: boolean;
-  /** True for a round of a task that only keeps answers: it ends as soon as they are written. */
+  /** True for a round of a task that only stores answers: it ends as soon as they are written. */
   keepsAnswers = false;
-  /** Who holds the call, since when and why; `undefined` if nobody does. */
+  /** A text that says who placed the hold on the call, when and why; `undefined` if there is none. */
   hold: string | undefined;
   /** The id of the approval that the call waits for, or waited for. */
   approval: string | undefined;
@@ -90,24 +90,24 @@ export class TrackedCall {
     this.isTask = earlier?.isKept ?? false;
   }
 
-  /** Whether this is the call with that key. */
+  /** Tells whether this is the call with that key. */
   hasKey({ agent, requestId }: CallKey): boolean {
     return this.name.requestId === requestId && this.name.agent === agent;
   }
 
-  /** Marks the call as one that waits for a decision. */
+  /** Marks the call as waiting for a decision. */
   awaits(approval: string): void {
     this.approval = approval;
     this.#isAwaited = true;
   }
 
-  /** Marks the call as one that may run since somebody decided so. */
+  /** Marks the call as allowed to run by a decision. */
   cleared(approval: string): void {
     this.approval = approval;
     this.#isAwaited = false;
   }
 
-  /** Marks the call as held, or as held no more. */
+  /** Marks the call as held, or as no longer held. */
   held(hold: string | undefined): void {
     const now = this.#deps.now();
     if (hold !== undefined) this.#lastHold = { hold, from: now };
@@ -115,20 +115,20 @@ export class TrackedCall {
     this.hold = hold;
   }
 
-  /** Marks the call as one that waits for its turn. `position` returns its place in the line. */
+  /** Marks the call as waiting for its turn. `position` returns its place in the line. */
   waits(position: () => number | undefined): void {
     this.#position = position;
   }
 
-  /** Stops the call for an operator. Its requester is told who did, and why. */
+  /** Stops the call for an operator. Its requester is told who stopped it, and why. */
   callOff(calledOff: CalledOff): void {
     this.calledOff ??= calledOff;
     this.#request?.stop();
   }
 
   /**
-   * Makes a task of the call. Resolves when that is on disk: false if there is no journal. Rejects if it can't be written: the call is no
-   * task then, and the next request for one tries again.
+   * Makes the call a task. Resolves with true when that is on disk, or with false if there is no journal. Rejects if it can't be written:
+   * then the call is no task, and the next request for one tries again.
    */
   becomeTask(): Promise<boolean> {
     this.#beginsTask ??= this.#beginTask();
@@ -139,7 +139,7 @@ export class TrackedCall {
     if (this.isTask) return true;
     const { keep } = this.#request ?? {};
     if (!keep) return false;
-    // A call that ends meanwhile is kept as one of a task.
+    // A call that ends meanwhile is kept like the call of a task.
     this.isTask = true;
     try {
       await keep();
@@ -175,7 +175,7 @@ export class TrackedCall {
     this.#leave();
   }
 
-  /** Removes a call that did not run here and that another orchestrator will run. */
+  /** Removes a call that did not run here, and that another orchestrator will run. */
   dropped(): void {
     this.#leave();
   }
@@ -187,7 +187,7 @@ export class TrackedCall {
     return this.#isRunning ? 'running' : 'queued';
   }
 
-  /** Returns the call as operators and its agent are shown it. */
+  /** Returns the call in the form in which operators and its agent see it. */
   toRecord(): CallRecord {
     const { agent, requestId, role, tool, thread } = this.name;
     const { outcome, progress, hold, approval } = this;

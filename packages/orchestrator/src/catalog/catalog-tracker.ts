@@ -32,12 +32,9 @@ export interface CatalogTracker {
   /** Returns the catalog as it is now, even if servers are still starting for the first time. */
   present(): Catalog;
   readonly policy: ToolPolicy;
-  /** Replaces the given parts of the policy as one change. */
+  /** Replaces the given parts of the policy in one change. */
   setPolicy(changes: Partial<ToolPolicy>): void;
-  /**
-   * Returns when the definition of a tool last changed, in epoch milliseconds; `undefined` if this process saw no
-   * change.
-   */
+  /** Returns the time when the definition of a tool last changed, in epoch milliseconds; `undefined` if this process saw no change. */
   changedAt(tool: string): number | undefined;
   /** Lists the last changes of a server's tools that this process saw, newest first. */
   changesOf(server: string): ToolChangeReport[];

@@ -19,12 +19,15 @@ import { createToolIndex, type FoundTool, type ToolIndex } from '../search/tool-
 
 /** The part of a catalog that one role sees. */
 export interface RoleView {
-  /** Changes exactly when anything else of the view does. */
+  /** A text that changes exactly when another field of the view does. */
   version: string;
   tools: readonly Tool[];
-  /** What the role is shown beside tools. */
+  /** The prompts, resources, templates and instructions that the role sees. */
   offers: RoleOffers;
-  /** True if the role may also call tools that no list shows, or whose definitions are withheld: those are refused by name. */
+  /**
+   * True if the role may also call tools that no list shows, or whose definitions are withheld: calls of these get an error that names
+   * them.
+   */
   hasUnlisted: boolean;
   /** The part of its mailbox that the role sees. */
   mailbox: MailboxRule;
@@ -54,7 +57,7 @@ export interface Catalog {
   readonly inventory: Inventory;
   readonly allowlist: RoleToolAllowlist;
   readonly approvals: ApprovalPolicy;
-  /** Says which results of each role are kept. */
+  /** The rules which decide what results of each role are kept. */
   readonly results: ResultRules;
   /** The rules by which requests for resources and prompts find their servers. */
   readonly offerRules: OfferRules;
@@ -66,7 +69,10 @@ export interface Catalog {
   tool(name: string): Tool | undefined;
 }
 
-/** Creates the catalog of one inventory. Tools whose calls may have to wait for a decision say how long. Without an entry in `mailbox`, a role sees all mailbox tools. */
+/**
+ * Creates the catalog of one inventory. Tools whose calls may have to wait for a decision show the longest wait. Without an entry in
+ * `mailbox`, a role sees all mailbox tools.
+ */
 export function createCatalog(
   inventory: Inventory,
   allowlist: RoleToolAllowlist,
@@ -78,7 +84,7 @@ export function createCatalog(
 ): Catalog {
   const views = new Map<string, RoleView>();
   const byName = new Map([...inventory.tools, ...inventory.hidden].map((tool) => [tool.name, tool]));
-  // A call of a tool that is withheld is answered with the reason.
+  // A call of a withheld tool is answered with the reason.
   const unlisted = [...inventory.hidden.map(({ name }) => name), ...inventory.changed.keys()];
   let everything: RoleView | undefined;
   const withAskDeadlines = (tools: readonly Tool[], role: string): Tool[] =>
@@ -103,7 +109,7 @@ export function createCatalog(
         const allowed = allowlist.filterManifest(role, inventory.tools, inventory.origins);
         const tools = withAskDeadlines(keepsResults ? allowed.map(withKeptResults) : allowed, role);
         const offered = offersOfRole(inventory.offers, offerAllowlist, role, usesToolOf(inventory, tools));
-        // Results that are kept are read as resources.
+        // Kept results are read as resources.
         const offers = keepsResults
           ? { ...offered, kinds: { ...offered.kinds, resources: true as const } }
           : offered;
@@ -125,7 +131,7 @@ export function createCatalog(
   };
 }
 
-/** Returns a function that tells whether one of the tools is a server's. */
+/** Returns a function that tells whether one of the tools belongs to a server. */
 function usesToolOf({ origins }: Inventory, tools: readonly Tool[]): (server: string) => boolean {
   const servers = new Set(tools.map(({ name }) => origins.get(name)?.server));
   return (server) => servers.has(server);
@@ -164,7 +170,7 @@ function createView(
   };
 }
 
-/** Tells which kinds differ between two views, beside tools. */
+/** Returns the kinds beside tools in which two views differ. */
 export function changedKinds({ offers: before }: RoleView, { offers: after }: RoleView): OfferedKinds {
   const differ = (one: unknown, other: unknown) => JSON.stringify(one) !== JSON.stringify(other);
   const { resources, templates } = before;

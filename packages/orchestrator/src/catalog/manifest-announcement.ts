@@ -41,7 +41,7 @@ function eventFor(role: string, before: Catalog | undefined, after: Catalog): ob
   };
 }
 
-/** Cuts long lists of names, so that the event can be delivered however many tools change at once. */
+/** Cuts long lists of names, so that the event can be delivered even if very many tools change at once. */
 function bounded({ added, removed, changed }: ViewChange): ViewChange {
   return {
     added: added.slice(0, maxNames),

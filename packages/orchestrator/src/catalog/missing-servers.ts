@@ -2,7 +2,7 @@ import type { MissingServer } from '@signalbox/mcp-host';
 import type { Manifest } from '@signalbox/protocol';
 import type { RoleToolAllowlist } from '../roles/role-tool-allowlist.ts';
 
-/** The servers that have told no tool yet, as a manifest names them. */
+/** The servers that have listed no tool yet, as a manifest names them. */
 export type NotReady = NonNullable<Manifest['not_ready']>;
 
 /** The most servers that a manifest names. */
@@ -10,7 +10,7 @@ const maxNamed = 100;
 /** The longest reason, in characters. */
 const maxReason = 500;
 
-/** Lists the missing servers whose tools `role` may be allowed to use. It learns of no other server. */
+/** Lists the missing servers whose tools `role` may be allowed to use. The role learns of no other server. */
 export function missingServersOf(
   missing: readonly MissingServer[],
   allowlist: RoleToolAllowlist,

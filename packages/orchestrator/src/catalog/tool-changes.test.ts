@@ -8,7 +8,7 @@ const tool = (name: string, description = ''): Tool => ({
   inputSchema: { type: 'object' },
 });
 
-/** Changes of tools whose names begin with their server: `a_1` is of server `a`. */
+/** Follows changes of tools whose names begin with their server: `a_1` is of server `a`. */
 function follow() {
   const changes = new ToolChanges(({ description }) => `hash of '${description}'`);
   const serverOf = (name: string) => name.split('_')[0];

@@ -8,11 +8,11 @@ const maxListed = 20;
 /** The last change of a tool. */
 interface Change extends ToolChangeReport {
   server: string | undefined;
-  /** False if its server told its tools for the first time, or told none: that says nothing about the tool. */
+  /** False if its server listed its tools for the first time, or listed none: that says nothing about the tool. */
   isNews: boolean;
 }
 
-/** The tools of a moment, and where each of them comes from. */
+/** The tools at one moment, and the server of each. */
 export interface KnownTools {
   tools: readonly Tool[];
   serverOf: (tool: string) => string | undefined;
@@ -23,7 +23,7 @@ interface Known {
   serverOf: KnownTools['serverOf'];
 }
 
-/** Remembers how the definition of each tool last changed, and when. */
+/** Remembers the last change of each tool's definition, and its time. */
 export class ToolChanges {
   readonly #digest: (tool: Tool) => string;
   #known: Known | undefined;
@@ -64,7 +64,7 @@ export class ToolChanges {
     return this.#changes.get(tool)?.at;
   }
 
-  /** Lists the last changes of tools of a server that had told its tools before, newest first. */
+  /** Lists the last changes of the tools of a server that had listed its tools before, newest first. */
   ofServer(name: string): ToolChangeReport[] {
     return [...this.#changes.values()]
       .filter(({ server, isNews }) => isNews && server === name)

@@ -7,24 +7,24 @@ export interface DiffRoom {
   differences: number;
   /** The longest text of one side of a difference. */
   text: number;
-  /** True if a definition with more differences is shown as a whole, so that none is left out. */
+  /** True if a definition with more differences is shown as a whole, so that nothing is left out. */
   isWholeBeyond?: boolean;
 }
 
 /** The characters of equal text that are shown before a difference. */
 const context = 60;
-/** The depth to which differences are told apart; deeper values are compared as a whole. */
+/** The depth to which differences are listed separately; deeper values are compared as a whole. */
 const maxDepth = 24;
 
-/** The differences that were listed, and how many were not. */
+/** The listed differences, and the number of the others. */
 export interface DefinitionDiff {
   differences: DefinitionDifference[];
   more: number;
 }
 
 /**
- * Compares two definitions in JSON, field by field. `undefined` stands for one that is not there. In all texts, characters that nobody
- * sees are written as escapes.
+ * Compares two definitions in JSON, field by field. `undefined` stands for a missing definition. In all texts, invisible characters are
+ * written as escapes.
  */
 export function definitionDiff(before: unknown, after: unknown, room: DiffRoom): DefinitionDiff {
   const all = [...differencesOf(before, after, [])];
@@ -92,7 +92,7 @@ function equalStart(one: string, other: string): number {
   return at;
 }
 
-/** Returns a text as it is read, and other data as JSON; `undefined` for what is not there. */
+/** Returns a text unchanged, and other data as JSON; `undefined` for a missing value. */
 function shown(value: unknown): string | undefined {
   if (value === undefined) return undefined;
   return visible(typeof value === 'string' ? value : JSON.stringify(value, null, 2));
@@ -114,7 +114,7 @@ const fields: Readonly<Record<string, string>> = {
   arguments: 'the arguments',
 };
 
-/** Says in words what stands at a path of a definition. */
+/** Describes in words a path of a definition. */
 function wordsOf(path: readonly string[]): string {
   const field = fields[path.join('.')];
   if (field !== undefined) return field;

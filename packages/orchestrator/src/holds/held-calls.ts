@@ -7,7 +7,7 @@ import { type ListPlace, PassingList } from '../passing-list.ts';
 import { matchesTool } from '../roles/tool-pattern.ts';
 import { cancelledWhileHeld, heldTooLong, tooManyHeld } from './hold-errors.ts';
 
-/** What the calls that are held may take: those of one agent, of the agents of one minting token, and all together. `bytes` are those of their requests. */
+/** Bounds the held calls: those of one agent, of the agents of one minting token, and all together. `bytes` counts their requests. */
 export interface HeldCallLimits {
   callsPerAgent: number;
   callsPerMinter: number;
@@ -19,7 +19,7 @@ export interface HeldCallLimits {
 
 const MiB = 1024 * 1024;
 
-/** The bounds of calls that are held; each of them keeps a place of the inbox's window. */
+/** The default limits of held calls. Each held call keeps a place of the inbox's window. */
 export const defaultHeldCallLimits: HeldCallLimits = {
   callsPerAgent: 16,
   callsPerMinter: 128,
@@ -29,7 +29,7 @@ export const defaultHeldCallLimits: HeldCallLimits = {
   bytes: 16 * MiB,
 };
 
-/** What a hold may be on: a call of a tool by an agent. */
+/** The subject of a hold: a call of a tool by an agent. */
 export interface CallSubject {
   readonly agent: string;
   readonly role: string;
@@ -37,7 +37,7 @@ export interface CallSubject {
   readonly origin: ToolOrigin | undefined;
 }
 
-/** How the wait of a held call ended. `handed_back`: this process ends before the release. */
+/** The way in which the wait of a held call ended. `handed_back`: this process ends before the release. */
 export type HoldEnd =
   | { status: 'released' }
   | { status: 'refused'; error: ToolCallError }
@@ -46,20 +46,20 @@ export type HoldEnd =
 type Told = Parameters<HoldsListener>[0];
 type RunningRequest = Pick<ServedRequest, 'stop'>;
 
-/** A call that runs. */
+/** A running call. */
 interface RunningCall {
   request: RunningRequest;
   subject: CallSubject;
 }
 
-/** A call that waits. */
+/** A waiting call. */
 interface Waiting {
-  /** Looks again whether a hold is on the call. */
+  /** Checks again whether a hold is on the call. */
   lookAgain: () => void;
   end: (end: HoldEnd) => void;
 }
 
-/** A call that is held. `onHold` is called with the hold when it begins to wait. */
+/** A held call. `onHold` is called with the hold when the wait begins. */
 export interface HeldCall {
   request: Pick<ServedRequest, 'message' | 'signal' | 'remainingMs' | 'progress'>;
   subject: CallSubject;
@@ -68,22 +68,22 @@ export interface HeldCall {
 
 /** The dependencies of {@link HeldCalls}. */
 export interface HeldCallsDeps {
-  /** Returns the minting token that issued that of an agent. Never rejects. */
+  /** Returns the minting token that issued the token of an agent. Never rejects. */
   minterOf: (agent: string) => Promise<string | undefined>;
-  /** By default {@link defaultHeldCallLimits}. */
+  /** The limits; by default {@link defaultHeldCallLimits}. */
   limits?: HeldCallLimits;
 }
 
-/** Knows the holds that stand, has the calls wait on which they are, and cancels those that run where a hold says so. */
+/** Holds the current holds. It makes the calls wait on which a hold is, and cancels running calls if the hold demands it. */
 export class HeldCalls {
   readonly #minterOf: HeldCallsDeps['minterOf'];
   readonly #room: SharedRoom<'calls' | 'bytes'>;
-  /** The room of the agents of each minting token together. */
+  /** The room that all agents of one minting token share. */
   readonly #minterRoom: SharedRoom<'calls' | 'bytes'>;
   #holds: readonly Hold[] = [];
   #neverHeld: ReadonlySet<string> = new Set();
   readonly #told = Promise.withResolvers<void>();
-  /** The calls that wait, in the order in which they came. */
+  /** The waiting calls, in the order in which they came. */
   readonly #waiting = new Set<Waiting>();
   readonly #running = new PassingList<RunningCall>();
   readonly #stopped = new WeakMap<RunningRequest, Hold>();
@@ -108,12 +108,12 @@ export class HeldCalls {
     return this.#told.promise;
   }
 
-  /** The number of calls that are held. */
+  /** The number of held calls. */
   get count(): number {
     return this.#room.held('calls');
   }
 
-  /** Takes the holds that stand now, in place of those before. */
+  /** Takes over the current holds, in place of the previous ones. */
   readonly set = ({ holds, approvers }: Told): void => {
     this.#holds = holds;
     this.#neverHeld = new Set(approvers);
@@ -122,7 +122,7 @@ export class HeldCalls {
     if (holds.some((hold) => hold.cancel_running)) this.#stopRunning();
   };
 
-  /** The holds that stand, the oldest first. */
+  /** The current holds, the oldest first. */
   get all(): readonly Hold[] {
     return this.#holds;
   }
@@ -141,22 +141,22 @@ export class HeldCalls {
     );
   }
 
-  /** Remembers a call as one that runs, so that a hold can cancel it. Returns what {@link ended} takes. */
+  /** Remembers a call as running, so that a hold can cancel it. Returns the value to pass to {@link ended}. */
   runs(request: RunningRequest, subject: CallSubject): ListPlace<RunningCall> {
     return this.#running.add({ request, subject });
   }
 
-  /** Forgets a call that ran. */
+  /** Forgets a call that has ended. */
   ended(running: ListPlace<RunningCall>): void {
     this.#running.remove(running);
   }
 
-  /** Returns the hold that cancelled a call which ran. */
+  /** Returns the hold that cancelled a running call. */
   stoppedBy(request: RunningRequest): Hold | undefined {
     return this.#stopped.get(request);
   }
 
-  /** Has a call wait until no hold is on it any more, or until shortly before its deadline. Never rejects. */
+  /** Makes a call wait until no hold is on it any more, or until shortly before its deadline. Never rejects. */
   async wait({ request, subject, onHold }: HeldCall): Promise<HoldEnd> {
     const { agent } = subject;
     const minter = await this.#minterOf(agent);
@@ -185,7 +185,7 @@ export class HeldCalls {
     }
   }
 
-  /** Hands back the calls that wait, and all that come later: the next process on this inbox goes on with them. */
+  /** Hands back the waiting calls, and all that come later: the next process on this inbox continues with them. */
   close(): void {
     this.#isClosed = true;
     for (const { end } of this.#waiting) end({ status: 'handed_back' });
@@ -237,7 +237,7 @@ function isOnCall(hold: Hold, { agent, role, tool, origin }: CallSubject): boole
   return hold.on === 'tool' ? matchesTool(hold.name ?? '', tool, origin) : isOnAgent(hold, { agent, role });
 }
 
-/** The caller hears of the end before its own deadline passes. */
+/** Starts a timer that ends the wait. The caller hears of the end before its own deadline passes. */
 function startTimer(remainingMs: number | undefined, end: () => void): NodeJS.Timeout | undefined {
   if (remainingMs === undefined) return undefined;
   return setTimeout(end, timerMs(remainingMs - Math.min(1000, remainingMs / 10))).unref();

@@ -24,7 +24,7 @@ export function stoppedByHold(hold: Hold, mayHaveRun: boolean): ToolCallError {
   });
 }
 
-/** Returns the error for a call that may not wait for a release, because what waits already takes up the room. */
+/** Returns the error for a call that may not wait for a release, because the waiting ones take up the room. */
 export function tooManyHeld(
   agent: string,
   hold: Hold,

@@ -3,23 +3,22 @@ import type { Log } from '@signalbox/client';
 import { messageOf } from '@signalbox/protocol';
 import type { Journal } from './journal.ts';
 
-/** An orchestrator that waits looks this often whether the other one still lives, in milliseconds. */
+/** The time between two checks of a waiting orchestrator whether the other one still lives, in milliseconds. */
 const lookEveryMs = 250;
 
 /** The dependencies of {@link beginServing}. */
 export interface BeginServingDeps {
   journal: Journal | undefined;
-  /** Names the broker and the inbox. */
+  /** Returns the name of the broker and the inbox. */
   inbox: () => string;
-  /** Ends the wait. */
+  /** Ends the wait when it is aborted. */
   signal: AbortSignal;
   log: Log;
 }
 
 /**
- * Has an orchestrator serve its inbox. Resolves when it does, or when it is known that it has to wait, because another one that shares its
- * journal serves it: then it goes on when that one is over. `over` resolves when nothing is waited for any more. Rejects if `serve` does
- * before it had to wait.
+ * Makes an orchestrator serve its inbox. Resolves when it does, or when it has to wait because another orchestrator with the same journal
+ * serves it: then it begins when that one has ended. `over` resolves when nothing waits any more. Rejects if `serve` does before a wait.
  */
 export async function beginServing(
   serve: () => Promise<void>,
@@ -47,7 +46,7 @@ async function takeOver(
   do {
     await delay(lookEveryMs, undefined, { signal }).catch(() => {});
     if (signal.aborted) return;
-    // While the database is away, nobody takes over.
+    // While the database is away, no orchestrator takes over.
   } while (!(await journal.lead(inbox()).catch(() => false)));
   log({ event: 'takes_over' });
   await serve();

@@ -4,15 +4,15 @@ import type { Fault } from '@signalbox/protocol/internal';
 import type { Journal } from './journal.ts';
 
 /**
- * Knows which requests in the inbox are foreign to the journal: an orchestrator with another journal, or with a newer state of this
- * one, may have handled them. Such a request may have been started although this journal has no entry for it.
+ * Knows which requests in the inbox are foreign to the journal: an orchestrator with another journal, or with a newer state of this one,
+ * may have handled them. A foreign request may have been started although this journal has no entry for it.
  */
 export interface InboxOwnership {
   /** Options for `client.serve`, by which the inbox is bound to the journal before any message is handled. */
   readonly serveOptions: Pick<ServeOptions, 'claimJournal' | 'onSubscribed'>;
-  /** Names the broker and the inbox, for the journal. */
+  /** Returns the name of the broker and the inbox, for the journal. */
   readonly inbox: () => string;
-  /** Whether an orchestrator with another journal may have started the request with this sequence number. */
+  /** Tells whether an orchestrator with another journal may have started the request with this sequence number. */
   mayHaveStartedElsewhere(seq: number | undefined): boolean;
 }
 
@@ -33,7 +33,7 @@ export function trackInboxOwnership(
       journal.bound(inbox(), generation);
       fault('orchestrator.journal.bound');
     } catch (thrown) {
-      // What is on disk still claims this generation, so it stays the same journal to the broker.
+      // The generation on disk is still this one, so the journal stays the same one to the broker.
       onFailed(thrown);
     }
   };

@@ -2,26 +2,26 @@ import { messageOf, SignalboxError, type ToolCallError, toolCallError } from '@s
 import type { CallKey } from './call-key.ts';
 import type { CallEnd, Journal, JournalEntry, ReceivedCall, SettledHow, StartedCall } from './journal.ts';
 
-/** The end of a call, as the journal is told of it. */
+/** The end of a call, in the form in which it is written to the journal. */
 export interface EndedCall {
   call: Omit<ReceivedCall, keyof CallKey>;
   end: CallEnd;
 }
 
 /**
- * Writes one call to the journal. The journal holds no entry for a call that never starts, or that is safe to repeat, unless its reply
- * is kept.
+ * Writes one call to the journal. The journal has no entry for a call that never starts, or that is safe to repeat, unless its reply is
+ * kept.
  */
 export class JournaledCall {
   readonly #journal: Journal;
   readonly #key: CallKey;
-  /** The entry that the journal held when the request came. */
+  /** The entry that the journal had when the request came. */
   readonly earlier: JournalEntry | undefined;
-  /** Whether the journal has an entry of the call, and whether that says that it was started. */
+  /** True if the journal has an entry of the call. */
   #isWritten: boolean;
   #isStarted: boolean;
 
-  /** `earlier` is the entry that the journal holds now. */
+  /** `earlier` is the present entry in the journal. */
   constructor(journal: Journal, key: CallKey, earlier: JournalEntry | undefined) {
     this.#journal = journal;
     this.#key = key;
@@ -30,10 +30,7 @@ export class JournaledCall {
     this.#isStarted = earlier?.wasStarted ?? false;
   }
 
-  /**
-   * Writes the start of the call to the disk, once. Resolves with an error if that fails; the call must not be sent
-   * then.
-   */
+  /** Writes the start of the call to the disk, once. Resolves with an error if that fails; then the call must not be sent. */
   async start(call: Omit<StartedCall, keyof CallKey>): Promise<ToolCallError | undefined> {
     if (this.#isStarted) return undefined;
     try {
@@ -46,10 +43,10 @@ export class JournaledCall {
     }
   }
 
-  /** Has the reply kept although it is delivered; see {@link Journal.keep}. */
+  /** Makes the journal keep the reply although it is delivered; see {@link Journal.keep}. */
   async keep(call: Omit<ReceivedCall, keyof CallKey>): Promise<void> {
     const wasWritten = this.#isWritten;
-    // Its end is written after this, and has to find the entry.
+    // The end is written after this, and must find the entry.
     this.#isWritten = true;
     try {
       await this.#journal.keep({ ...this.#key, ...call });
@@ -59,12 +56,12 @@ export class JournaledCall {
     }
   }
 
-  /** True if the end of the call is to be written: the journal has an entry for it, or its reply is late. */
+  /** Tells whether the end of the call must be written: the journal has an entry for it, or its reply is late. */
   hasToFinish(isLate: boolean): boolean {
     return this.#isWritten || isLate;
   }
 
-  /** Writes how the call ended. */
+  /** Writes the end of the call. */
   async finish({ call, end }: EndedCall): Promise<void> {
     if (this.#isWritten) await this.#journal.finish(this.#key, end, this.earlier);
     else {
@@ -74,13 +71,13 @@ export class JournaledCall {
   }
 
   /**
-   * Notes that the request was acked; see {@link Journal.settle}. `toKeep` is asked for what to write if the requester did not get its
-   * reply and the journal has no entry of the call.
+   * Notes that the request was acked; see {@link Journal.settle}. `toKeep` returns the end to write if the requester did not get its reply
+   * and the journal has no entry of the call.
    */
   settle(how: Exclude<SettledHow, 'found'>, toKeep: () => EndedCall | undefined): void {
     const ended = this.#isWritten || how === 'stored' ? undefined : toKeep();
     if (ended) {
-      // If this fails, the reply is kept no longer than the registry has it.
+      // If this fails, the reply is kept only as long as the registry has it.
       this.#journal.record({ ...this.#key, ...ended.call }, ended.end).catch(() => {});
       this.#isWritten = true;
     }
@@ -88,7 +85,7 @@ export class JournaledCall {
   }
 }
 
-/** Makes the error for a call that was not made, because it could not be written down. */
+/** Makes the error for a call that was not made because the journal could not be written. */
 export function notWritten(thrown: unknown): ToolCallError {
   const isFull = thrown instanceof SignalboxError && thrown.code === 'journal_full';
   return toolCallError(

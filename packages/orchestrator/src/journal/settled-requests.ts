@@ -2,25 +2,25 @@ import type { BrokerClient, Log } from '@signalbox/client';
 import { messageOf } from '@signalbox/protocol';
 import type { Journal } from './journal.ts';
 
-/** How often the broker is asked. */
+/** The time between two questions to the broker, in milliseconds. */
 const defaultEveryMs = 60_000;
-/** The most calls that one question is about. */
+/** The most calls in one question. */
 const atOnce = 64;
 
 /** The dependencies of {@link watchSettledRequests}. */
 export interface SettledRequestsDeps {
   client: Pick<BrokerClient, 'find'>;
   journal: Journal;
-  /** Names the broker and the inbox of the client. */
+  /** Returns the name of the broker and of the client's inbox. */
   inbox: () => string;
   everyMs?: number | undefined;
   log: Log;
 }
 
 /**
- * Asks the broker now and then whether the requests of calls in doubt are settled, and notes those that are. The journal may forget
- * only them, because any clock can be wrong. A request that the broker does not know is over, too: its lifetime has passed while the
- * journal was open, so that neither the broker nor its sender can bring it again.
+ * Asks the broker now and then whether the requests of calls in doubt are settled, and notes those that are. The journal may forget only
+ * these, because any clock can be wrong. A request that the broker does not know is over, too: its lifetime has passed while the journal
+ * was open, so neither the broker nor its sender can deliver it again.
  */
 export function watchSettledRequests(deps: SettledRequestsDeps): Disposable {
   let isAsking = false;

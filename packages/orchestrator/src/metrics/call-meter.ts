@@ -8,10 +8,10 @@ import {
 
 /** The most series of calls, one for each server, tool and outcome. */
 const maxCallSeries = 300;
-/** The most servers that are told apart. */
+/** The most servers that are counted separately. */
 const maxServers = 100;
 
-/** Counts calls that have ended, and how long they waited and ran. */
+/** Counts the ended calls, and the times that they waited and ran. */
 export class CallMeter {
   readonly #calls = histogramOf('calls', maxCallSeries);
   readonly #waits = histogramOf('waits', maxServers);
@@ -29,7 +29,7 @@ export class CallMeter {
     }
   }
 
-  /** Returns what was counted so far. */
+  /** Returns the counts so far. */
   collect(): Pick<OrchestratorFigures, 'calls' | 'waits' | 'refused' | 'unknown'> {
     return {
       calls: this.#calls.collect().samples,
@@ -40,7 +40,7 @@ export class CallMeter {
   }
 }
 
-/** Returns the name of a server or a tool as the value of a label, which has a longest length. */
+/** Returns the name of a server or a tool as the value of a label. A label's length is limited. */
 export function labelValue(name: string): string {
   return name.slice(0, orchestratorFigureLimits.labelLength);
 }
@@ -50,7 +50,7 @@ function histogramOf(key: 'calls' | 'waits', limit: number): LabelledHistogram {
   return new LabelledHistogram(info, buckets, limit);
 }
 
-/** The clock may be set back while a call runs. */
+/** Returns the seconds between two times, but at least 0: the clock may be set back while a call runs. */
 function seconds(from: number, to: number): number {
   return Math.max(0, to - from) / 1000;
 }

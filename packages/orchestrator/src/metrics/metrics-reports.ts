@@ -19,13 +19,13 @@ export interface MetricsReportsDeps {
   results: Pick<ResultStore, 'summary'> | undefined;
   /** Epoch milliseconds. */
   now: () => number;
-  /** The time between two reports; default 5 s. */
+  /** The time between two reports, in milliseconds; default 5 s. */
   everyMs?: number | undefined;
   /** Returns monotonic milliseconds. */
   monotonic: () => number;
 }
 
-/** Reports the figures of this orchestrator to the broker every few seconds, and when a connection is made. */
+/** Reports the figures of this orchestrator to the broker every few seconds, and at each new connection. */
 export class MetricsReports implements Disposable {
   readonly #deps: MetricsReportsDeps;
   readonly #loopDelay: LoopDelay;
@@ -44,7 +44,7 @@ export class MetricsReports implements Disposable {
     this.#report();
   }
 
-  /** Returns all figures of this orchestrator, and sentences about what does not work. */
+  /** Returns all figures of this orchestrator, and sentences about its problems. */
   collect(): { figures: OrchestratorFigures; problems: string[] } {
     const { calls, servers, holds, approvals, results, now } = this.#deps;
     const { waiting = 0, oldestAt } = approvals?.summary() ?? {};

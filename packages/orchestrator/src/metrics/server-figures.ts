@@ -14,18 +14,18 @@ export interface ServerFiguresDeps {
   scheduler: Pick<CallScheduler, 'serverLoad' | 'running' | 'waiting'>;
 }
 
-/** Reads the state of the hosted servers when it is asked for. */
+/** Reads the present state of the hosted servers. */
 export class ServerFigures {
   readonly #deps: ServerFiguresDeps;
   readonly #restarts = new Counter(orchestratorMetrics.restarts, maxServers);
-  /** The restarts that a server had told when it was last asked. They become fewer when an instance ends for good. */
+  /** The restarts that each server reported last. The number falls when an instance ends for good. */
   #toldRestarts = new Map<string, number>();
 
   constructor(deps: ServerFiguresDeps) {
     this.#deps = deps;
   }
 
-  /** Returns the figures of all hosted servers, and sentences about those that do not work. */
+  /** Returns the figures of all hosted servers, and sentences about their problems. */
   collect(): { figures: OrchestratorFigures; problems: string[] } {
     const { host, scheduler } = this.#deps;
     const servers = host.servers().slice(0, maxServers - 1);
@@ -50,7 +50,7 @@ export class ServerFigures {
   }
 }
 
-/** The calls of each server; those of tools that no hosted server offers, such as capabilities, stand under `other`. */
+/** Returns the calls of each server. Calls of tools that no hosted server offers, such as capabilities, count under `other`. */
 function loadSamples(
   loads: readonly { name: string; running: number; waiting: number }[],
   what: 'running' | 'waiting',

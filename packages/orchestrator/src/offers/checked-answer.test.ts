@@ -26,7 +26,7 @@ test.each([
   ['contents without a URI', [{ text: 't' }]],
   ['contents that are neither text nor blob', [{ uri, text: 7 }]],
   ['no list', undefined],
-])('An answer with %s is an error, and nothing of it is passed on.', (_what, contents) => {
+])('An answer with %s is an error, and no part of it is passed on.', (_what, contents) => {
   const reply = answer(contents);
   expect(reply).toMatchObject({ error: { code: 'internal', may_have_run: false } });
   expect(JSON.stringify(reply)).not.toContain('passwd');

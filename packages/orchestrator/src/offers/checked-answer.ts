@@ -2,8 +2,8 @@ import { isInputRequired, isJsonObject, type McpReply, toolCallError } from '@si
 import type { OfferRoute } from './route-offer.ts';
 
 /**
- * Makes the reply of what a server answered, as it came. The contents of a resource must be those of the URI that was asked for, or of
- * URIs below it that `mayRead` allows; a resource that was asked for under the name of its server is returned under that name.
+ * Makes the reply from the unchanged answer of a server. The contents of a resource must have the URI that was asked for, or URIs below it
+ * that `mayRead` allows. A resource that was asked for under the name of its server is returned under that name.
  */
 export function checkedAnswer(
   result: Record<string, unknown>,

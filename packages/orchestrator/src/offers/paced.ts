@@ -1,7 +1,7 @@
 /** The shortest time between two runs, in milliseconds. */
 const pauseMs = 200;
 
-/** Runs `work` at once and then at most five times a second: what is asked for in between is one run at the end of the pause. */
+/** Runs `work` at once, and then at most five times a second: all requests during a pause lead to one run at its end. */
 export class Paced {
   readonly #work: () => void;
   #timer: NodeJS.Timeout | undefined;
@@ -11,7 +11,7 @@ export class Paced {
     this.#work = work;
   }
 
-  /** Asks for a run. */
+  /** Requests a run. */
   ask(): void {
     if (this.#timer) {
       this.#isDue = true;
@@ -21,7 +21,7 @@ export class Paced {
     this.#work();
   }
 
-  /** Ends it: nothing runs any more. */
+  /** Stops all further runs. */
   end(): void {
     clearTimeout(this.#timer);
     this.#isDue = false;

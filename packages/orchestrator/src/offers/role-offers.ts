@@ -9,13 +9,13 @@ import {
 } from '@signalbox/protocol';
 import type { RoleOfferAllowlist } from '../roles/role-offer-allowlist.ts';
 
-/** What one role is shown beside tools, in the order of the configuration. */
+/** The prompts, resources, templates and instructions that one role is shown, in the order of the configuration. */
 export interface RoleOffers {
   kinds: OfferedKinds;
   prompts: readonly Prompt[];
   resources: readonly Resource[];
   templates: readonly ResourceTemplate[];
-  /** What the servers say of themselves of which the role is shown something. */
+  /** The instructions of the servers of which the role is shown something. */
   instructions: readonly ServerInstructions[];
 }
 
@@ -23,8 +23,8 @@ export interface RoleOffers {
 const maxInstructions = 32_000;
 
 /**
- * Returns what a role is shown. A URI or template that an earlier server offers to the role, too, is shown under the name of its own
- * server. `usesToolOf` says of which servers the role is shown a tool.
+ * Returns the offers that a role is shown. A URI or template that an earlier server also offers to the role is shown under the name of its
+ * own server. `usesToolOf` tells of which servers the role is shown a tool.
  */
 export function offersOfRole(
   offers: Offers,

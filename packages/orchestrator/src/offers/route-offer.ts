@@ -12,38 +12,38 @@ import {
 } from '@signalbox/protocol';
 import type { RoleOfferAllowlist } from '../roles/role-offer-allowlist.ts';
 
-/** What somebody asks for beside tools. */
+/** A request for a prompt, a resource or a completion. */
 export interface OfferQuestion {
   method: OfferMethod;
   params: Record<string, unknown>;
-  /** The server of the tool in whose result the URI stood. */
+  /** The server of the tool whose result contained the URI. */
   seenAt?: string | undefined;
 }
 
-/** Where a question goes, and how it is put there. */
+/** The server that a question goes to, and the form in which it is asked there. */
 export interface OfferRoute {
   server: string;
   params: Record<string, unknown>;
-  /** What is asked for, as an allowlist and a hold of tools name it. */
+  /** The name of the requested item, as an allowlist and a hold of tools write it. */
   name: string;
   origin: ToolOrigin;
-  /** The resource that is read: as the asker names it, and as its server does. */
+  /** The resource that is read, under the asker's name of it and under its server's. */
   resource?: { asked: string; uri: string };
 }
 
 /** A route, or the error for the asker. `rule` is the rule of the allowlist that refused it. */
 export type OfferRouting = { route: OfferRoute } | { refusal: ToolCallError; rule?: string };
 
-/** The policy, and what there is to be asked for. */
+/** The policy, and the offers of all servers. */
 export interface OfferRules {
   offers: Offers;
   allowlist: RoleOfferAllowlist;
 }
 
 /**
- * Finds the server for a question that `role` may ask. A URI leads to the first server of the configuration that lists it and of which
- * the role may read it; then to one with a template for it; then to that of the tool whose result named it. A forbidden thing gets
- * the same error whether it exists or not.
+ * Finds the server for a question that `role` may ask. A URI leads to the first server of the configuration that lists it and of which the
+ * role may read it; then to one with a template for it; then to the server of the tool whose result named it. A forbidden item gets the
+ * same error whether it exists or not.
  */
 export function routeOffer(rules: OfferRules, role: string, question: OfferQuestion): OfferRouting {
   switch (question.method) {
@@ -66,7 +66,7 @@ function routeRead(rules: OfferRules, role: string, { params, seenAt }: OfferQue
   return { route: { server, params: { ...params, uri }, name: uri, origin, resource: { asked, uri } } };
 }
 
-/** Finds the server of which `role` may read a URI, and the URI as that server has it. */
+/** Finds the server of which `role` may read a URI, and that server's name of the URI. */
 export function findResource(
   { offers, allowlist }: OfferRules,
   role: string,
@@ -97,7 +97,7 @@ export function findResource(
   return server === undefined ? { refusal: notFound('resource', asked) } : { server, uri };
 }
 
-/** Who lists each URI. Many reads and subscriptions look into the same offers, which can hold 10,000 resources of each server. */
+/** The offers that list each URI. Many reads and subscriptions search the same offers, which can hold 10,000 resources of each server. */
 const listings = new WeakMap<Offers['resources'], ReadonlyMap<string, Offers['resources']>>();
 
 function listingsOf({ resources }: Offers): ReadonlyMap<string, Offers['resources']> {
@@ -111,7 +111,7 @@ function listingsOf({ resources }: Offers): ReadonlyMap<string, Offers['resource
 
 const matchers = new WeakMap<Offers['templates'], { server: string; matches: (uri: string) => boolean }[]>();
 
-/** Finds the first of some servers that has a template for a URI. Templates stand in the order of the servers. */
+/** Finds the first of some servers that has a template for a URI. Templates have the order of the servers. */
 function firstWithTemplate(
   { templates }: Offers,
   servers: readonly string[],

@@ -37,7 +37,7 @@ export interface OfferDeps {
   catalogs: Pick<CatalogTracker, 'latest' | 'current'>;
   budgets: BudgetLedger;
   holds: HeldCalls;
-  /** The large results that are kept; `undefined` if it keeps none. */
+  /** The kept large results; `undefined` if none are kept. */
   results: ResultStore | undefined;
   callTimeoutMs: number;
   maxReplyBytes: () => number;
@@ -48,14 +48,14 @@ export interface OfferDeps {
   now: () => number;
 }
 
-/** A request for a resource, a prompt or a completion, while it is served. */
+/** A request for a resource, a prompt or a completion that is being served. */
 interface OfferCall {
   request: ServedRequest;
   body: OfferRequest;
   place: RequestPlace;
 }
 
-/** How a request ended, and what the audit log is told of it. */
+/** The end of a request, and its facts for the audit log. */
 interface OfferEnd {
   reply: McpReply;
   server?: string;
@@ -64,15 +64,15 @@ interface OfferEnd {
   detail?: string;
 }
 
-/** A request that may not start now, because a hold is on it. */
+/** A request that may not start now because a hold is on it. */
 interface OnHold {
   onHold: CallSubject;
 }
 
 /**
- * Answers a request for a resource, a prompt or a completion. Such a request has no effect: it is not journaled, and runs again if it
- * comes again. Otherwise it takes the way of a call: allowlist, hold, budget, queue, allowlist and hold again, host. So does the read of a kept result,
- * which this orchestrator answers itself. Never rejects.
+ * Answers a request for a resource, a prompt or a completion. This request has no effect: it is not journaled, and runs again if it comes
+ * again. Otherwise it takes the same steps as a call: allowlist, hold, budget, queue, allowlist and hold again, host. So does the read of a
+ * kept result, which this orchestrator answers itself. Never rejects.
  */
 export async function serveOffer(deps: OfferDeps, call: OfferCall): Promise<ServeAnswer> {
   const { request, body } = call;
@@ -145,14 +145,14 @@ async function tryOffer(deps: OfferDeps, call: OfferCall): Promise<OfferEnd | ty
   );
 }
 
-/** The server, or the orchestrator itself, that answers a request, as queues and holds name it. */
+/** The server, or the orchestrator itself, that answers a request, under its name in queues and holds. */
 interface OfferTarget {
   subject: CallSubject;
   server: string;
   ask: () => Promise<OfferEnd>;
 }
 
-/** Finds who answers: a hosted server, or this orchestrator with a result that it keeps. */
+/** Finds the party that answers: a hosted server, or this orchestrator with a result that it keeps. */
 function targetOf(
   deps: OfferDeps,
   catalog: Catalog,
@@ -226,7 +226,7 @@ async function askHost(deps: OfferDeps, { request, body }: OfferCall, route: Off
 
 function routed({ offerRules, inventory }: Catalog, { request, body }: OfferCall): OfferRouting {
   const { method, seen_in: seenIn, params } = body;
-  // These stand apart from the parameters, as `meta` and `round`.
+  // These are sent separately from the parameters, as `meta` and `round`.
   const { _meta, inputResponses, requestState, ...own } = params;
   const seenAt = seenIn === undefined ? undefined : inventory.origins.get(seenIn)?.server;
   return routeOffer(offerRules, request.message.from.role, { method, params: own, seenAt });

@@ -17,7 +17,7 @@ const offers: Offers = {
   instructions: [],
 };
 
-/** Subscriptions of which each part is in view: what the server is asked for, and who is told. */
+/** Makes subscriptions that show their questions to the server and the addresses that are told of updates. */
 function newSubscriptions(limits = { perAgent: 3, all: 4 }) {
   const followers = new Map<string, Set<() => void>>();
   const told: string[] = [];

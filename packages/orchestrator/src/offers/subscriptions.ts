@@ -11,13 +11,13 @@ import {
 import { Paced } from './paced.ts';
 import { findResource, type OfferRules } from './route-offer.ts';
 
-/** The bounds of the resources that are followed: those of one agent, and all together. */
+/** The limits of followed resources: those of one agent, and all together. */
 export interface SubscriptionLimits {
   perAgent: number;
   all: number;
 }
 
-/** The time between two looks at who is connected, in milliseconds. */
+/** The time between two checks of the connected addresses, in milliseconds. */
 const pruneEveryMs = 60_000;
 
 const defaultLimits: SubscriptionLimits = { perAgent: 1024, all: 16_384 };
@@ -26,7 +26,7 @@ const defaultLimits: SubscriptionLimits = { perAgent: 1024, all: 16_384 };
 export interface SubscriptionDeps {
   host: Pick<McpHost, 'follow'>;
   client: Pick<BrokerClient, 'deliver' | 'listConnected'>;
-  /** The rules as they are now. */
+  /** Returns the present rules. */
   rules: () => OfferRules;
   limits?: SubscriptionLimits;
   /** Monotonic milliseconds. */
@@ -42,17 +42,17 @@ interface Followed {
   end: (() => void) | undefined;
 }
 
-/** All that one address follows, by the URIs that it named. */
+/** The resources that one address follows, by the URIs that it named. */
 interface Follower {
   from: Sender;
-  /** What it wants to follow, also what it may not follow at present. */
+  /** The URIs that it wants to follow, including those that it may not follow now. */
   uris: readonly string[];
   resources: Map<string, Followed>;
 }
 
 /**
- * Knows which addresses follow which resources, and tells exactly these of updates. Each resource is judged when it is asked for and
- * again at each update. Nothing is kept beyond this process: a face says again what it follows when it or the orchestrator is new.
+ * Knows which addresses follow which resources, and sends updates only to these. Each resource is checked when it is asked for and again at
+ * each update. Nothing outlives this process: a face sends its list again when it or the orchestrator is new.
  */
 export class Subscriptions {
   readonly #deps: SubscriptionDeps;
@@ -66,7 +66,7 @@ export class Subscriptions {
     this.#prunedAt = deps.now();
   }
 
-  /** Replaces all that the asker's address follows. */
+  /** Replaces the resources that the asker's address follows. */
   set(from: Sender, uris: readonly string[]): SubscriptionsReply {
     const before = this.#followers.get(from.address);
     this.#followers.delete(from.address);
@@ -83,7 +83,7 @@ export class Subscriptions {
       }
     }
     if (uris.length > 0) this.#followers.set(from.address, { from, uris, resources });
-    // A resource that is followed on is not told to its server anew, as its new follower is there before the old one leaves.
+    // A resource that stays followed is not announced to its server again, because its new follower is added before the old one leaves.
     for (const [asked, { updates, end }] of before?.resources ?? []) {
       if (resources.get(asked)?.updates !== updates) updates.end();
       end?.();
@@ -91,12 +91,12 @@ export class Subscriptions {
     return reply;
   }
 
-  /** Follows everything anew: the servers, or what they offer, may be others than before. */
+  /** Follows everything again: the servers, or their offers, may have changed. */
   refresh(): void {
     for (const { from, uris } of [...this.#followers.values()]) this.set(from, uris);
   }
 
-  /** Forgets the addresses that are not connected any more, at most once a minute. */
+  /** Forgets the addresses that are no longer connected, at most once a minute. */
   async prune(): Promise<void> {
     const now = this.#deps.now();
     if (now - this.#prunedAt < pruneEveryMs) return;
@@ -105,17 +105,17 @@ export class Subscriptions {
     for (const address of [...this.#followers.keys()]) if (!connected.has(address)) this.#forget(address);
   }
 
-  /** Ends all. */
+  /** Ends all subscriptions. */
   close(): void {
     for (const address of [...this.#followers.keys()]) this.#forget(address);
   }
 
-  /** How many resources are followed. */
+  /** The number of followed resources. */
   get count(): number {
     return [...this.#followers.values()].reduce((sum, { resources }) => sum + resources.size, 0);
   }
 
-  /** Follows a resource. An update that is due from the time before is told all the same, if it is the same resource. */
+  /** Follows a resource. An update that was due before is still sent, if it is the same resource. */
   #follow(from: Sender, asked: string, resources: Map<string, Followed>, earlier: Followed | undefined) {
     const found = findResource(this.#deps.rules(), from.role, asked);
     if ('refusal' in found) return found;
@@ -127,7 +127,7 @@ export class Subscriptions {
     return found;
   }
 
-  /** Tells an address of an update, if its role may still read the resource. */
+  /** Sends an address an update, if its role may still read the resource. */
   #tell({ address, role }: Sender, asked: string, { server, uri }: { server: string; uri: string }): void {
     if (!this.#deps.rules().allowlist.allowsResource(role, server, uri)) return;
     const body = { event: 'resource_updated', uri: asked };

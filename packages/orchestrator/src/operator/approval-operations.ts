@@ -35,7 +35,7 @@ export interface ApprovalOperationDeps {
   now: () => number;
 }
 
-/** Lists approvals, newest first: those that wait, or also those that have ended. An approver is shown those of its roles. */
+/** Lists approvals, newest first: the waiting ones, or also the ended ones. An approver is shown those of its roles. */
 export async function answerApprovals(
   { approvals }: ApprovalOperationDeps,
   asker: Sender,
@@ -66,7 +66,7 @@ export async function answerApprovals(
   return { data: { approvals: listed.map(shown) } satisfies ApprovalsReply };
 }
 
-/** An approval with the cursor that leads behind it. */
+/** An approval with the cursor of the next page after it. */
 interface KeyedRecord {
   record: ApprovalRecord;
   key: string;
@@ -96,7 +96,7 @@ async function* everyRecord(
   }
 }
 
-/** Lists the standing approvals that are in force. An approver is shown those of its roles. */
+/** Lists the standing approvals in force. An approver is shown those of its roles. */
 export async function answerStandingApprovals(
   { approvals }: ApprovalOperationDeps,
   asker: Sender,
@@ -106,7 +106,7 @@ export async function answerStandingApprovals(
   return { data: { standing: standing.filter(({ role }) => seesRole(asker, role)).map(shownStanding) } };
 }
 
-/** Takes the decision of an asker on a call that waits. */
+/** Applies the decision of an asker on a waiting call. */
 export async function answerDecide(
   { approvals, newApprovalId, now }: ApprovalOperationDeps,
   asker: Sender,
@@ -163,7 +163,7 @@ export async function answerRevokeStanding(
       `there is no standing approval '${id}' in force; signalbox approvals standing lists them`,
     );
   }
-  // An approver may take back what others decided for an agent on whose calls it may not decide.
+  // An approver may revoke what others decided for an agent on whose calls it may not decide.
   await approvals.revokeStanding(id, asker);
   return { data: { revoked: shownStanding(standing) } };
 }

@@ -15,7 +15,7 @@ import type { Journal } from '../journal/journal.ts';
 /** The dependencies of {@link answerBackup}. */
 export interface BackupDeps {
   journal: Journal | undefined;
-  /** Returns the name under which the journal knows this orchestrator's inbox. */
+  /** Returns the name of this orchestrator's inbox in the journal. */
   inbox: () => string;
   log: Log;
 }
@@ -46,7 +46,7 @@ export async function answerBackup(
   return { data };
 }
 
-/** Reads which backup is being made in a directory. */
+/** Reads the id of the backup that is being made in a directory. */
 async function unfinishedBackup(directory: string): Promise<string | undefined> {
   try {
     const { id } = JSON.parse(await readFile(join(directory, backupFiles.unfinished), 'utf8')) as {

@@ -19,8 +19,8 @@ const defaultLimit = 100;
 const defaultOwnLimit = 20;
 
 /**
- * The dependencies of the status of calls. The registry knows the newest calls of this process. The journal outlives the process, and
- * knows the calls that are not safe to repeat and those whose replies are kept.
+ * The dependencies of the status of calls. The registry knows the newest calls of this process. The journal outlives the process, and knows
+ * the calls that are not safe to repeat and those whose replies are kept.
  */
 export interface CallLookupDeps {
   registry: CallRegistry;
@@ -28,7 +28,10 @@ export interface CallLookupDeps {
   catalogs: Pick<CatalogTracker, 'current'>;
 }
 
-/** Reports the status of one of the asker's own requests, or for operators of any agent's. Another agent's request is `unknown` to all others. */
+/**
+ * Reports the status of one of the asker's own requests. Operators may ask for any agent's request; for all others another agent's request
+ * is `unknown`.
+ */
 export async function answerStatus(
   { registry, journal, catalogs }: CallLookupDeps,
   asker: Sender,
@@ -56,7 +59,7 @@ async function isForRole(
 
 function statusOf(entry: JournalEntry): CallStatus {
   const { requestId, wasStarted, isSettled, end } = entry;
-  // The request waits at the broker for this process to take it on.
+  // The request waits at the broker until this process accepts it.
   if (!wasStarted && !isSettled) return { state: 'queued' };
   if (!end) {
     const error = wasStarted ? outcomeUnknown(requestId) : endedUnanswered();

@@ -18,10 +18,10 @@ export interface CancelCallDeps {
   approvals: Approvals | undefined;
 }
 
-/** How long an operator waits for the end of a call that was called off, in milliseconds. */
+/** The longest wait of an operator for the end of a call that was called off, in milliseconds. */
 const endMs = 5000;
 
-/** Calls off a call of any agent that waits or runs, and says how it ended. One that runs may have taken effect. */
+/** Calls off a waiting or running call of any agent, and reports its end. A running call may have taken effect. */
 export async function answerCancelCall(
   deps: CancelCallDeps,
   asker: Sender,
@@ -43,7 +43,7 @@ export async function answerCancelCall(
   return { data };
 }
 
-/** Calls off a call that waits or runs. Resolves when its approval, if it waits for one, is called off. */
+/** Calls off a waiting or running call. Resolves when the approval that it waits for, if any, has ended. */
 export async function stopCall(
   { approvals }: Pick<CancelCallDeps, 'approvals'>,
   call: TrackedCall,
@@ -51,12 +51,12 @@ export async function stopCall(
 ): Promise<void> {
   const { agent, requestId } = call.name;
   const approval = call.state === 'awaiting_approval' ? await approvals?.of({ agent, requestId }) : undefined;
-  // A call that is attached to another one that waits is called off alone.
+  // A call that is attached to another waiting one is called off alone.
   if (!approval || approval.requestId !== requestId) return call.callOff(calledOff);
   call.calledOff = calledOff;
   const why = calledOff.reason === undefined ? '' : `: ${calledOff.reason}`;
   const isOff = await approvals?.cancel(approval.id, `${calledOff.by.agent} called it off${why}`);
-  // Somebody decided at the same time, so that it may run by now.
+  // Somebody decided at the same time, so the call may run by now.
   if (!isOff) call.callOff(calledOff);
 }
 

@@ -14,18 +14,18 @@ import { nearestName } from '@signalbox/protocol/internal';
 import { type DiffRoom, definitionDiff } from '../definitions/definition-diff.ts';
 import { seenText, withheldAmong } from '../definitions/seen-definitions.ts';
 
-/** The most definitions of one answer. */
+/** The most definitions in one answer. */
 const maxListed = 2000;
 /** The room for the differences of one definition among several. */
 const roomOfMany = { differences: 50, text: 2000 };
-/** The room for those of a definition that is asked for by its name; a smaller one where a larger one does not fit into a reply. */
+/** The room for the differences of a single named definition; a smaller one is used if a larger one does not fit into a reply. */
 const roomsOfOne: readonly DiffRoom[] = [
   { differences: 500, text: 2_000_000, isWholeBeyond: true },
   // Differences name their fields, and names can be long: the whole definition may be shorter.
   { differences: 0, text: 400_000, isWholeBeyond: true },
   { differences: 0, text: 100_000, isWholeBeyond: true },
 ];
-/** The most bytes of an answer about several definitions, and the part of a reply that one about a name may take. */
+/** The most bytes of an answer about several definitions, and the part of a reply that an answer about one name may take. */
 const maxBytes = 1_000_000;
 const replyShare = 0.9;
 
@@ -36,7 +36,7 @@ export interface DefinitionOperationDeps {
   maxReplyBytes: () => number;
 }
 
-/** Lists the definitions of pinned servers: all of them, or those that are withheld, with how they differ from what is pinned. */
+/** Lists the definitions of pinned servers: all of them, or the withheld ones with their differences from the pins. */
 export async function answerDefinitions(
   { host, maxReplyBytes }: DefinitionOperationDeps,
   { server, name, withheld: isWithheldOnly }: DefinitionsRequest,
@@ -80,7 +80,7 @@ export async function answerDefinitions(
   return { data };
 }
 
-/** Accepts definitions that are withheld, if they are the ones that the asker has seen. */
+/** Accepts withheld definitions, if they are the ones that the asker has seen. */
 export async function answerAcceptDefinitions(
   { host }: DefinitionOperationDeps,
   asker: Sender,
@@ -109,7 +109,7 @@ export async function answerAcceptDefinitions(
   return { data };
 }
 
-/** Describes as many definitions as fit, with their differences as long as these fit, too. */
+/** Describes as many definitions as fit, with as many of their differences as fit. */
 async function reportsOf(
   host: McpHost,
   definitions: readonly HostedDefinition[],

@@ -4,7 +4,7 @@ import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 import type { HeldCalls } from '../holds/held-calls.ts';
 import { routeOffer } from '../offers/route-offer.ts';
 
-/** Says whether `role` may use a prompt or a resource now, which rule decides that, and which server would be asked. */
+/** Tells whether `role` may use a prompt or a resource now, which rule decides that, and which server would be asked. */
 export async function explainOffer(
   { catalogs, holds }: { catalogs: CatalogTracker; holds: HeldCalls },
   { role, kind, name }: ExplainOfferRequest,

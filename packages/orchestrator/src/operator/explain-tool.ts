@@ -16,10 +16,13 @@ import { explainRepeat } from '../roles/repeat-lists.ts';
 import { matchesTool } from '../roles/tool-pattern.ts';
 import type { CallScheduler } from '../scheduling/call-scheduler.ts';
 
-/** An approval is for one call, whatever the server says of its tool. */
+/** The rule of repeating a call that needs approval: an approval is for one call, regardless of the server's declarations. */
 const approvedOnce = { repeat: 'unsafe' as const, repeat_rule: 'a person approves one call' };
 
-/** Says whether `role` may call `tool` now and whether a person must approve it, which rules decide that, and in which state the tool's server is. */
+/**
+ * Tells whether `role` may call `tool` now and whether a person must approve it, which rules decide that, and the state of the tool's
+ * server.
+ */
 export async function explainTool(
   {
     host,
@@ -71,7 +74,7 @@ export async function explainTool(
     ...(target?.withheld && { withheld: [...target.withheld] }),
     ...(isPinned && { definition: changed?.what ?? ('pinned' as const) }),
     ...(changedAt !== undefined && { changed_at: changedAt }),
-    // A tool that is in no list has a name all the same.
+    // A tool that is in no list still has a name.
     matches: Math.max(matches, tool ? 1 : 0),
     ...(nearest !== undefined && { nearest }),
   };

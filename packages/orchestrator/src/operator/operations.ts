@@ -49,7 +49,7 @@ import {
 } from './server-operations.ts';
 
 const defaultSearchLimit = 10;
-/** The longest title and description of a tool that was found, in characters. */
+/** The longest title and description of a found tool, in characters. */
 const descriptionLength = 4000;
 
 /** The dependencies of {@link answerOperation}. */
@@ -61,7 +61,7 @@ export interface OperationDeps
     TaskDeps,
     ApprovalOperationDeps,
     DefinitionOperationDeps {
-  /** Reports to the audit log what operators ask for. */
+  /** Reports the requests of operators to the audit log. */
   audit: Pick<AuditTrail, 'record'>;
   catalogs: CatalogTracker;
   holds: HeldCalls;
@@ -69,13 +69,12 @@ export interface OperationDeps
   subscriptions: Subscriptions;
 }
 
-/** A request for any operation but a tool call or a round of one, what else a hosted server is asked, or a question of an agent's CLI. */
+/**
+ * A request for any operation except a tool call or one of its rounds, other requests to a hosted server, and a question of an agent's CLI.
+ */
 type OperationRequest = Exclude<McpRequest, { op: 'call' | 'request' | 'ask_permission' | 'update_task' }>;
 
-/**
- * Answers a request for any operation but these. The role that the broker attests decides what the asker may see and do. Never
- * rejects.
- */
+/** Answers a request for any of these operations. The role that the broker attests decides what the asker may see and do. Never rejects. */
 export async function answerOperation(
   deps: OperationDeps,
   asker: Sender,
@@ -101,7 +100,7 @@ export async function answerOperation(
   }
 }
 
-/** What operations that everybody may ask for are refused for. */
+/** The end of a refusal, for each operation that everybody may request for their own role or calls. */
 const ofOthers: Partial<Record<string, string>> = {
   manifest: ' of another role',
   status: ' of another agent',
@@ -117,7 +116,10 @@ function neededFor(request: OperationRequest, ownRole: string): readonly Permiss
   return request.op in byOp ? byOp[request.op as keyof typeof byOp] : undefined;
 }
 
-/** Reports to the audit log what an operator did or read. The broker records backups, and what everybody may ask for is no news. */
+/**
+ * Reports an operator's change or read to the audit log. The broker itself records backups, and operations that everybody may ask for are
+ * not recorded.
+ */
 function auditOperation(
   { audit }: OperationDeps,
   { agent, role }: Sender,
@@ -251,10 +253,10 @@ async function answerAllowed(
   }
 }
 
-/** How long a list waits for the changes that servers have announced. */
+/** The longest wait of a list for changes that servers have announced, in milliseconds. */
 const longestFreshMs = 1_000;
 
-/** Answers with the list of `role`, and with the servers that may add to it once they are ready. */
+/** Answers with the list of `role`, and with the servers that may add to it when they are ready. */
 async function answerManifest(
   { host, catalogs, manifests }: OperationDeps,
   role: string,

@@ -15,19 +15,19 @@ export interface PolicyChanges {
   offers?: RoleOfferAllowlist;
   repeat?: RepeatLists;
   budgets?: CallBudgets;
-  /** How many calls may run at once on a server, by its name. Other servers have the limit `perServer`. */
+  /** The most calls that may run at once on a server, by its name. Other servers have the limit `perServer`. */
   serverConcurrency?: ServerLimits;
-  /** The calls that wait for a decision. Without a journal no call may. */
+  /** The rules of calls that wait for a decision. Without a journal no call may wait. */
   approvals?: ApprovalPolicy;
   /** The part of its mailbox that each role sees. The broker's policy decides what a role may send. */
   mailbox?: MailboxRules;
-  /** Says which results of each role are kept. */
+  /** The rules which decide what results of each role are kept. */
   results?: ResultRules;
 }
 
 /**
- * Throws `SignalboxError` `bad_config`, naming the field, for values that make no sense: also for calls that are to wait for a decision
- * where nothing can keep them.
+ * Throws `SignalboxError` `bad_config`, naming the field, for invalid values: also for rules that make calls wait for a decision without a
+ * journal.
  */
 export function checkPolicy(
   { budgets = {}, serverConcurrency = {}, approvals, results = {} }: PolicyChanges,

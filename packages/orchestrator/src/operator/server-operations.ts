@@ -20,7 +20,7 @@ import type { DiscoveryPages } from '../pages/discovery-pages.ts';
 import type { KeptSummary, ResultStore } from '../results/result-store.ts';
 import type { CallScheduler } from '../scheduling/call-scheduler.ts';
 
-/** The most characters of standard error that one reply shows, of all servers together. */
+/** The most characters of standard error in one reply, of all servers together. */
 const maxStderrCharacters = 1024 * 1024;
 /** A character takes up to six bytes as JSON; the rest is room for the other fields of a report. */
 const bytesPerCharacter = 8;
@@ -34,14 +34,17 @@ export interface ServerOperationDeps {
   holds: Pick<HeldCalls, 'all' | 'count'>;
   /** `undefined` without a journal: then no call waits for a decision. */
   approvals: Approvals | undefined;
-  /** The large results that are kept; `undefined` if it keeps none. */
+  /** The kept large results; `undefined` if none are kept. */
   results: Pick<ResultStore, 'summary'> | undefined;
   catalogs: Pick<CatalogTracker, 'changesOf'>;
   /** The longest reply that can be delivered, in bytes. */
   maxReplyBytes: () => number;
 }
 
-/** Reports every hosted server. Only operators are shown how starts failed, and what servers wrote on standard error, which may hold what they were sent. */
+/**
+ * Reports every hosted server. Only operators are shown the failures of starts and the servers' standard error, which may hold data that
+ * the servers were sent.
+ */
 export async function answerServers(deps: ServerOperationDeps, asker: Sender): Promise<McpReply> {
   const statuses = deps.host.servers();
   const reports = await Promise.all(statuses.map((status) => reportOf(deps, status, statuses.length)));
@@ -96,8 +99,8 @@ export async function answerServer(
 }
 
 /**
- * Lists the tools that every server offers now. Servers that were not needed yet are started for this. A cursor asks for
- * a further page of the last answer.
+ * Lists the tools that every server offers now. Servers that were not needed yet are started for this. A cursor requests a further page of
+ * the last answer.
  */
 export async function answerDiscover(
   { host, log, discoveries }: ServerOperationDeps,
@@ -121,7 +124,7 @@ function serverError(host: McpHost, server: string, { code, message, retryable }
   return toolCallError('invalid_arguments', text, { mayHaveRun: false, hint });
 }
 
-/** Makes one of the `servers` reports of a reply. Standard error is cut so that the whole reply can be delivered. */
+/** Makes the report of a server; a reply has `servers` of them. Standard error is cut so that the whole reply can be delivered. */
 async function reportOf(
   { host, scheduler, catalogs, maxReplyBytes }: ServerOperationDeps,
   status: ServerStatus,

@@ -9,10 +9,10 @@ type ServerEntry = DiscoveryReply['servers'][number];
 
 /** The longest description of a tool in a page, in characters. */
 const descriptionLength = 500;
-/** A server with more tools has several entries, so that each of them fits a page. */
+/** The most tools of one entry. A server with more has several entries, so that each fits into a page. */
 const toolsPerEntry = 100;
 
-/** Hands out what the servers offer page by page. What an asker is told is kept for it for thirty seconds. */
+/** Returns the offers of the servers page by page. The list of an asker is kept for thirty seconds. */
 export class DiscoveryPages {
   readonly #maxReplyBytes: () => number;
   readonly #kept: KeptLists<{ tag: string; pages: ServerEntry[][] }>;
@@ -22,7 +22,7 @@ export class DiscoveryPages {
     this.#kept = new KeptLists(now);
   }
 
-  /** Answers with the first page of what the servers offer now. */
+  /** Answers with the first page of the servers' present offers. */
   first(asker: string, servers: readonly DiscoveredServer[]): McpReply {
     const pages = splitPages(servers.flatMap(entriesOf), this.#maxReplyBytes());
     const kept = { tag: pageTag(randomUUID()), pages };

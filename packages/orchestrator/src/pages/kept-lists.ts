@@ -4,13 +4,13 @@ interface Kept<List> {
   keptAtMs: number;
 }
 
-/** How long a list is kept for its readers, in milliseconds. */
+/** The time for which a list is kept for its readers, in milliseconds. */
 const keptMs = 30_000;
 /** Keeps the latest list of each owner for thirty seconds. */
 export class KeptLists<List> {
   readonly #now: () => number;
   readonly #sharedMs: number;
-  /** Oldest first. */
+  /** The lists by owner, oldest first. */
   readonly #kept = new Map<string, Kept<List>>();
 
   /**
@@ -22,7 +22,7 @@ export class KeptLists<List> {
     this.#sharedMs = sharedMs;
   }
 
-  /** Keeps `list` and returns it, or returns the list of the owner if that is still to be shared. */
+  /** Keeps `list` and returns it. If the owner's list is still to be shared, returns that one instead. */
   keep(owner: string, list: List): List {
     this.#dropOld();
     const now = this.#now();

@@ -4,7 +4,7 @@ import type { NotReady } from '../catalog/missing-servers.ts';
 import { KeptLists } from './kept-lists.ts';
 import { pageTag, readCursor, splitPages, writeCursor } from './pages.ts';
 
-/** A kept view that is younger is shared by its readers, in milliseconds. */
+/** The age up to which a kept view is shared by its readers, in milliseconds. */
 const sharedMs = 10_000;
 
 type ListName = 'tools' | 'prompts' | 'resources' | 'resource_templates';
@@ -21,9 +21,9 @@ export interface PagesDeps {
 }
 
 /**
- * Answers requests for manifests page by page. A cursor leads on only in the version and for the role that it was made
- * for: the answer to any other is `manifest_moved`, and its reader starts over. For a reader that was too slow several
- * times, the view of its role is kept for thirty seconds.
+ * Answers requests for manifests page by page. A cursor is valid only for its own version and role: any other cursor is answered with
+ * `manifest_moved`, and its reader starts over. For a reader that was too slow several times, the view of its role is kept for thirty
+ * seconds.
  */
 export class ManifestPages {
   readonly #deps: PagesDeps;
@@ -35,7 +35,7 @@ export class ManifestPages {
     this.#kept = new KeptLists(deps.now, sharedMs);
   }
 
-  /** Answers a request. `present` is what the role sees now; `notReady` are the servers that have told no tool yet. */
+  /** Answers a request. `present` is the role's present view; `notReady` are the servers that have listed no tool yet. */
   answer(role: string, present: RoleView, request: ManifestRequest, notReady: NotReady = []): McpReply {
     const { known_version, cursor, keep } = request;
     if (cursor === undefined) {
@@ -81,7 +81,7 @@ export class ManifestPages {
   }
 }
 
-/** The lists of a view as one list, in the order in which its pages hold them. */
+/** Returns the lists of a view as one list, in the order of its pages. */
 function itemsOf({ tools, offers }: RoleView): ListItem[] {
   const { prompts, resources, templates } = offers;
   return [
@@ -111,7 +111,7 @@ export function moved(): McpReply {
   return { error: toolCallError('manifest_moved', message, { mayHaveRun: false }) };
 }
 
-/** Returns the answer to a cursor that no answer held. */
+/** Returns the answer to a cursor that no answer contained. */
 export function badCursor(): McpReply {
   const message = "field 'cursor': it is not the cursor of an earlier page";
   return { error: toolCallError('invalid_arguments', message, { mayHaveRun: false }) };

@@ -4,20 +4,20 @@ import { bodyLimits, jsonSize } from '@signalbox/protocol';
 /** The most bytes of the items of one page, written as JSON. */
 const pageBytes = 1024 * 1024;
 const { maxDepth, maxNodes } = bodyLimits;
-/** The most values and names of the items of one page: what readers accept, but for the other fields of a reply. */
+/** The most values and names in the items of one page: the bound of readers, without the other fields of a reply. */
 const pageNodes = maxNodes - 1000;
-/** The room that the other fields of a reply need. */
+/** The bytes that are reserved for the other fields of a reply. */
 const otherFieldsBytes = 4096;
 
-/** The place at which a list goes on: the page, and the list that it is a page of. */
+/** The place at which a list continues: the number of the page, and the tag of the list. */
 interface PagePlace {
   tag: string;
   page: number;
 }
 
 /**
- * Splits a list into pages of at most `pageBytes`, or less if a reply may hold only `maxReplyBytes`, and of no more nodes
- * than readers accept. An item that is larger has a page of its own. There is always a page, even if it is empty.
+ * Splits a list into pages of at most `pageBytes`, or less if a reply may hold only `maxReplyBytes`, and of no more nodes than readers
+ * accept. A larger item has a page of its own. There is always a page, even if it is empty.
  */
 export function splitPages<Item>(items: readonly Item[], maxReplyBytes: number): Item[][] {
   const room = Math.min(pageBytes, maxReplyBytes) - otherFieldsBytes;
@@ -27,7 +27,7 @@ export function splitPages<Item>(items: readonly Item[], maxReplyBytes: number):
   let nodes = 0;
   for (const item of items) {
     const json = JSON.stringify(item);
-    // One byte for the comma.
+    // This adds one byte for the comma.
     const itemBytes = Buffer.byteLength(json) + 1;
     const itemNodes = jsonSize(json, { maxDepth, maxNodes }).nodes;
     if (page.length > 0 && (bytes + itemBytes > room || nodes + itemNodes > pageNodes)) {

@@ -6,7 +6,7 @@ import type { KeptCall, ResultStore } from './result-store.ts';
 /** The dependencies of {@link keepLarge}. */
 export interface KeepLargeDeps {
   results: ResultStore | undefined;
-  /** Returns the minting token that issued that of an agent. Never rejects. */
+  /** Returns the minting token that issued the token of an agent. Never rejects. */
   minterOf: (agent: string) => Promise<string | undefined>;
   /** The turns of large replies. */
   replies: LargeTurns;
@@ -17,13 +17,13 @@ export interface ShownReply {
   reply: McpReply;
   /** The size of the result for which the reply is a preview, in bytes of JSON. */
   keptBytes?: number;
-  /** Why the result is not kept although it is too large to be shown. */
+  /** The reason why the result is not kept although it is too large to be shown. */
   notKept?: string;
 }
 
 /**
- * Keeps the result of a call if it is larger than its role is shown at once, and returns a preview of it. If it cannot be kept, it is
- * returned whole and says why. Never rejects.
+ * Keeps the result of a call if it is larger than its role is shown at once, and returns a preview of it. A result that cannot be kept is
+ * returned whole, with the reason. Never rejects.
  */
 export async function keepLarge(
   { results, minterOf, replies }: KeepLargeDeps,
@@ -51,13 +51,13 @@ export async function keepLarge(
   }
 }
 
-/** Says for the audit log what was done with a large result; empty if it is none. */
+/** Describes for the audit log what was done with a large result. The text is empty for any other result. */
 export function keptText({ keptBytes, notKept }: ShownReply): string {
   if (keptBytes !== undefined) return `result of ${keptBytes} bytes kept`;
   return notKept === undefined ? '' : `large result not kept: ${notKept}`;
 }
 
-/** Adds to the refusal of a result that is too large for a message why it is not kept either. */
+/** Adds to the refusal of a result that is too large for a message the reason why it is not kept either. */
 export function withReason(reply: McpReply, notKept: string | undefined): McpReply {
   if (notKept === undefined || !('error' in reply) || reply.error.code !== 'result_too_large') return reply;
   const message = `${reply.error.message}; it could not be kept for you either: ${notKept}`;
@@ -71,12 +71,11 @@ function unkept(result: McpResult, bytes: number, notKept: string): ShownReply {
   return { reply: { result: { ...rest, ...told } }, notKept };
 }
 
-/** The longest wait for the minting token of an agent, in milliseconds. While the broker is away, nobody knows it. */
+/** The longest wait for the minting token of an agent, in milliseconds. While the broker is away, it is unknown. */
 const minterMs = 1_000;
 
 /**
- * Waits a moment for something that is good to know. The result is only in memory meanwhile: if the process dies, nobody knows any more
- * how its call has ended.
+ * Waits a short time for an optional value. The result is only in memory meanwhile: if the process dies, the end of its call is unknown.
  */
 async function soon<Value>(asked: Promise<Value>): Promise<Value | undefined> {
   const { promise: over, resolve } = Promise.withResolvers<undefined>();
@@ -90,7 +89,7 @@ async function soon<Value>(asked: Promise<Value>): Promise<Value | undefined> {
 
 const notKeptMeta = 'signalbox/not_kept';
 
-/** Returns the JSON text of a result; `undefined` if it nests so deeply that the stack does not suffice. */
+/** Returns the JSON text of a result; `undefined` if it nests too deeply for the stack. */
 function jsonOf(result: McpResult): string | undefined {
   try {
     return JSON.stringify(result);

@@ -11,7 +11,7 @@ export interface KeptDocument {
   marks: TextMarks;
 }
 
-/** The description of a kept result, which stands in its file before its text and its JSON. */
+/** The description of a kept result. In the file it precedes the text and the JSON. */
 export interface KeptHeader {
   id: string;
   agent: string;
@@ -19,7 +19,7 @@ export interface KeptHeader {
   role: string;
   tool: string;
   minter?: string | undefined;
-  /** The times when it was kept and when it may be deleted, in milliseconds for which the store was open. */
+  /** The times when it was kept and when it may be deleted, in milliseconds during which the store was open. */
   keptAt: number;
   expiresAt: number;
   text: KeptDocument;
@@ -30,7 +30,7 @@ export interface KeptHeader {
 }
 
 const format = 'signalbox-result 1';
-/** The first line has a fixed length, so that it can be read at once. */
+/** The length of the first line in bytes. It is fixed, so that the line can be read at once. */
 const firstLineBytes = 48;
 const longestHeader = 16 * 1024 * 1024;
 
@@ -48,7 +48,7 @@ export interface KeptPlaces {
   end: number;
 }
 
-/** Reads the header of a file; `undefined` if the file is not what was written. */
+/** Reads the header of a file; `undefined` if the file is damaged. */
 export async function readKeptHeader(
   handle: FileHandle,
 ): Promise<{ header: KeptHeader; places: KeptPlaces } | undefined> {
@@ -65,7 +65,7 @@ export async function readKeptHeader(
   return (await handle.stat()).size === end ? { header, places: { text, json, end } } : undefined;
 }
 
-/** Reads some bytes of a file, or those that there are. */
+/** Reads some bytes of a file, or fewer at its end. */
 export async function readAt(handle: FileHandle, at: number, length: number): Promise<Buffer> {
   const buffer = Buffer.alloc(length);
   let read = 0;

@@ -14,7 +14,7 @@ export class KeptResult implements AsyncDisposable {
     this.#places = places;
   }
 
-  /** Opens a file; resolves with `undefined` if it is not what was written. Rejects if it cannot be read. */
+  /** Opens a file. Resolves with `undefined` if it is damaged. Rejects if it cannot be read. */
   static async open(file: string): Promise<KeptResult | undefined> {
     const handle = await open(file, 'r');
     try {
@@ -28,7 +28,7 @@ export class KeptResult implements AsyncDisposable {
     return undefined;
   }
 
-  /** The bytes of the file. */
+  /** The size of the file in bytes. */
   get bytes(): number {
     return this.#places.end;
   }

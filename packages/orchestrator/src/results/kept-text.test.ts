@@ -3,7 +3,7 @@ import { type KeptText, lineOf, readBytes, readLines } from './kept-text.ts';
 import { linesAround, searchText } from './search-text.ts';
 import { marksOf } from './text-marks.ts';
 
-/** A text that counts the bytes that are read of it. */
+/** Makes a text that counts the bytes that are read of it. */
 function keptText(text: string): KeptText & { readonly buffer: Buffer; read: KeptText['read']; got: number } {
   const buffer = Buffer.from(text);
   const kept = {

@@ -8,16 +8,18 @@ import {
   type TextMarks,
 } from './text-marks.ts';
 
-/** A text of which parts can be read. Places and lengths are in bytes of UTF-8. */
+/** A text that can be read in parts. Places and lengths are in bytes of UTF-8. */
 export interface KeptText {
   bytes: number;
   lines: number;
   marks: TextMarks;
-  /** Reads as many bytes, or those that there are. */
+  /** Reads this many bytes, or fewer at the end of the text. */
   read(at: number, length: number): Promise<Buffer>;
 }
 
-/** A part of a text. It begins and ends between characters. `line` and `lastLine` are those of its first and its last byte, from 1 on. */
+/**
+ * A part of a text. It begins and ends between characters. `line` and `lastLine` are the lines of its first and its last byte, from 1 on.
+ */
 export interface TextPart {
   text: string;
   offset: number;
@@ -28,10 +30,10 @@ export interface TextPart {
   endsLine: boolean;
 }
 
-/** The longest character, in bytes. */
+/** The length of the longest character, in bytes. */
 const longestCharacter = 4;
 
-/** Reads the bytes of a range, or fewer: `most` at most, but always a whole character. An offset within a character is moved to its begin. */
+/** Reads the bytes of a range, at most `most`, but always a whole character. An offset within a character is moved to its beginning. */
 export async function readBytes(
   text: KeptText,
   { offset, bytes = Number.POSITIVE_INFINITY }: Extract<KeptRange, { by: 'bytes' }>,
@@ -46,7 +48,7 @@ export async function readBytes(
   return partOf(text, read.subarray(begin, end), { offset: from + begin, line: undefined });
 }
 
-/** Reads whole lines from a line on, or as many as fit into `most` bytes: of a line that does not fit alone, its begin. */
+/** Reads whole lines from a line on, as many as fit into `most` bytes. If not even one line fits, reads the beginning of it. */
 export async function readLines(
   text: KeptText,
   { line, lines = Number.POSITIVE_INFINITY }: Extract<KeptRange, { by: 'lines' }>,

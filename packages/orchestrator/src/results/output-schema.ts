@@ -3,7 +3,7 @@ import { keptResultField } from './preview.ts';
 
 /** Keywords that hold definitions, to which references lead from the root of a schema. */
 const definitions = ['$defs', 'definitions'];
-/** References that lead to the same place when the schema is put into another: to definitions, and to the root. */
+/** References that still lead to the same place when the schema is nested in another one: to definitions, and to the root. */
 const movable = /^#(?:\/(?:\$defs|definitions)\/.*)?$/;
 
 const previewSchema = {
@@ -15,8 +15,8 @@ const previewSchema = {
 const made = new WeakMap<Tool, Tool>();
 
 /**
- * Returns a tool of which large results are kept: its output schema also allows the data of a preview. A schema that cannot be put into
- * another is left out, so that no client compares a preview with it.
+ * Returns a tool whose large results are kept: its output schema also allows the data of a preview. A schema that cannot be nested in
+ * another one is left out, so that no client compares a preview with it.
  */
 export function withKeptResults(tool: Tool): Tool {
   if (!tool.outputSchema) return tool;
@@ -36,7 +36,7 @@ function eitherSchema(schema: Record<string, unknown>): Record<string, unknown> 
   const inner = Object.entries(schema).filter(([key]) => key !== '$schema' && !definitions.includes(key));
   return {
     ...Object.fromEntries(root),
-    // MCP wants it at the root of a schema of objects.
+    // MCP demands it at the root of a schema of objects.
     ...(schema.type === 'object' && { type: 'object' }),
     anyOf: [Object.fromEntries(inner), previewSchema],
   };
@@ -47,7 +47,7 @@ function isMovable(value: unknown): boolean {
   if (Array.isArray(value)) return value.every(isMovable);
   return Object.entries(value).every(([key, one]) => {
     if (key === '$ref' || key === '$dynamicRef') return typeof one === 'string' && movable.test(one);
-    // An id gives references another root.
+    // References are relative to the schema that has an id.
     if (key === '$id' || key === '$dynamicAnchor' || key === '$recursiveRef') return typeof one !== 'string';
     return isMovable(one);
   });

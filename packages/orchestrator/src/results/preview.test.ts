@@ -42,7 +42,7 @@ test('A result with data has a preview with data, and one without has none.', ()
   expect(of('a')).not.toHaveProperty('structuredContent');
 });
 
-test('No preview is longer than the least length of results that are kept, whatever the result holds.', () => {
+test('No preview of any result is longer than the least length of results that are kept.', () => {
   const kinds = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`${'k'.repeat(99)}${at}`, 1]));
   const worst = previewOf(
     { content: [], structuredContent: {}, _meta: { a: 'x'.repeat(600) }, own: 'y'.repeat(400) },

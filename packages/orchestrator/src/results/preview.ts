@@ -1,7 +1,7 @@
 import { keptResultMeta, keptResultUri, type McpResult, resultReadTool } from '@signalbox/protocol';
 import { behindNewline, characterBegin } from './text-marks.ts';
 
-/** The facts that a preview says of the result that it stands for. */
+/** The facts that a preview states about its result. */
 export interface PreviewFacts {
   id: string;
   tool: string;
@@ -14,16 +14,16 @@ export interface PreviewFacts {
   until: number;
 }
 
-/** The most lines, and bytes of JSON, that a preview shows of the text. */
+/** The most lines, and the most bytes of JSON, of the text in a preview. */
 const beginLines = 20;
 const beginBytes = 1536;
-/** Other fields of a result are repeated in its preview up to this length, in bytes of JSON. */
+/** The most bytes of JSON up to which a preview repeats other fields of the result. */
 const fieldBytes = 512;
 const shownKinds = 5;
 
 /**
- * Makes the result that a caller gets instead of a large one: what it is, where it is, how it is read, and its first lines. Whether it
- * is an error stays. A result with data has data that says the same; see `withKeptResults` for the schema of that.
+ * Makes the result that a caller gets instead of a large one: its size and kind, its URI, the way to read it, and its first lines. An error
+ * stays an error. If the result has data, the preview has data with the same facts; see `withKeptResults` for the schema of that.
  */
 export function previewOf(result: McpResult, facts: PreviewFacts): McpResult {
   const { content: _content, structuredContent, isError, _meta: meta = {}, ...fields } = result;
@@ -47,7 +47,7 @@ export function previewOf(result: McpResult, facts: PreviewFacts): McpResult {
         size: text.length,
       },
     ],
-    // Some clients show a model nothing but the data.
+    // Some clients show a model only the data.
     ...(structuredContent !== undefined && {
       structuredContent: { [keptResultField]: { message, uri, begin } },
     }),
@@ -59,12 +59,12 @@ export function previewOf(result: McpResult, facts: PreviewFacts): McpResult {
 /** The field in `structuredContent` of a preview. */
 export const keptResultField = 'signalbox_kept_result';
 
-/** Returns the first lines of a text, or the begin of its first line. */
+/** Returns the first lines of a text, or the beginning of its first line. */
 function beginOf(text: Buffer): string {
   const head = text.subarray(0, beginBytes);
   const some = head.subarray(0, behindNewline(head, beginLines) ?? head.length);
   for (let length = some.length; ; length = Math.floor(length / 2)) {
-    // `characterBegin` looks at the byte behind the cut.
+    // `characterBegin` reads the byte after the cut.
     const cut = text.subarray(0, characterBegin(text, length));
     const end = cut.length < text.length ? cut.lastIndexOf(0x0a) + 1 || cut.length : cut.length;
     const begin = cut.subarray(0, end).toString();

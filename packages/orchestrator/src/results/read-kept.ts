@@ -17,7 +17,7 @@ import { linesAround, type ShownLine, searchText } from './search-text.ts';
 /** The dependencies of {@link readKept}. */
 export interface ReadKeptDeps {
   results: ResultStore | undefined;
-  /** Returns true if the reader is shown the results of a call. */
+  /** Tells whether the reader is shown the results of a call. */
   mayRead: (call: KeptCall) => boolean;
   /** The longest part of a text that is shown at once, in bytes. */
   mostBytes: number;
@@ -26,8 +26,8 @@ export interface ReadKeptDeps {
 }
 
 /**
- * Answers a read of a kept result as MCP wants it of a resource: the part that the URI asks for, and after it, if there is more, a line
- * that says where. A result of somebody else gets the same error as one that is not there.
+ * Answers a read of a kept result in the form that MCP demands of a resource: the part that the URI asks for, and if there is more, a line
+ * that says where. Another agent's result gets the same error as a missing one.
  */
 export async function readKept(deps: ReadKeptDeps, uri: string): Promise<McpReply> {
   const read = parseKeptResultUri(uri);
@@ -99,7 +99,7 @@ async function readMatches(
   );
 }
 
-/** Writes lines with their numbers, matches with `>`, at most so many bytes of them. `cutAt` is the first match that is left out. */
+/** Writes lines with their numbers, and matches with `>`, up to this many bytes. `cutAt` is the first match that is left out. */
 function listingOf(
   lines: readonly ShownLine[],
   mostBytes: number,
@@ -139,7 +139,7 @@ async function readBlock(
       `there is no content block ${block} that is no text, or it is one of too many; ${inJson} holds all`,
     );
   const [, at, length] = place;
-  // The reply has some fields around it.
+  // The reply has further fields around it.
   if (length + 1024 > maxReplyBytes) {
     const message = `content block ${block} has ${length} bytes of JSON, and one message takes ${maxReplyBytes}`;
     return failed('result_too_large', message, `Read it in parts from ${inJson} on.`);
@@ -148,7 +148,7 @@ async function readBlock(
   return { data: { contents: [blockContent(uri, read)] } };
 }
 
-/** Makes the contents that stand for a content block. */
+/** Makes the contents that represent a content block. */
 function blockContent(uri: string, block: unknown): Record<string, unknown> {
   if (isJsonObject(block)) {
     const { mimeType, data, resource } = block;

@@ -3,25 +3,25 @@ import { isDeeperThan, isJsonObject, keptResultUri, type McpResult } from '@sign
 /** The place of one content block in the JSON text of a result, in bytes. */
 export type BlockPlace = readonly [block: number, at: number, length: number];
 
-/** A result as it is kept: what a model reads of it, and all of it. */
+/** A result in its kept form: the text that a model reads of it, and the whole result. */
 export interface ResultDocuments {
-  /** The texts of the content blocks one after the other, a line about each block that is no text, and data that no text repeats. */
+  /** The texts of the content blocks one after the other, a line about each block that is not text, and data that no text repeats. */
   text: Buffer;
   /** The whole result as JSON. */
   json: Buffer;
-  /** The places in the JSON of content blocks that are no texts: of many, the first ones. */
+  /** The places in the JSON of the content blocks that are not text. If there are many, only the first ones. */
   blocks: BlockPlace[];
-  /** The kinds of content, with how often each occurs. */
+  /** The kinds of content, with the number of blocks of each. */
   kinds: Record<string, number>;
 }
 
 const maxBlocks = 256;
 const maxKinds = 100;
-/** Data that nests deeper, or is longer, stays in one line: the blanks before its lines could be far longer than itself. */
+/** Data that nests deeper, or is longer, stays on one line: the indentation of its lines could be far longer than the data. */
 const linesDepth = 10;
 const linesLength = 8 * 1024 * 1024;
 
-/** Takes a result apart. `id` is the id under which it is kept. */
+/** Splits a result into its documents. `id` is the id under which it is kept. */
 export function documentsOf(result: McpResult, id: string): ResultDocuments {
   const { content, ...rest } = result;
   const kinds = new Map<string, number>();
@@ -29,7 +29,7 @@ export function documentsOf(result: McpResult, id: string): ResultDocuments {
   const blocks: BlockPlace[] = [];
   const json: Buffer[] = [];
   let length = 0;
-  /** Blocks that are no texts, beyond the first ones. */
+  /** The number of blocks that are not text, beyond the first ones. */
   let others = 0;
   const count = (kind: string): void => {
     const known = kinds.size < maxKinds || kinds.has(kind) ? kind : 'other';
@@ -94,7 +94,7 @@ function lineAbout(
   return `[content block ${at}: ${about}, ${bytes} bytes of JSON, at ${keptResultUri(id, at)}]`;
 }
 
-/** Returns true if a text is the JSON of some data. Its layout makes no difference. */
+/** Tells whether a text is the JSON of some data. Its layout makes no difference. */
 function isSameData(text: string, data: string): boolean {
   if (text.length < data.length || !/^\s*[[{]/.test(text)) return text === data;
   try {

@@ -1,6 +1,6 @@
 import { keptRangeLimits, leastInlineBytes, SignalboxError } from '@signalbox/protocol';
 
-/** Says which results of a role are kept instead of being shown. */
+/** The rule which decides what results of a role are kept instead of being shown. */
 export interface ResultRule {
   /** The longest result that is shown, in bytes of JSON. */
   maxInlineBytes: number;
@@ -22,7 +22,7 @@ export function partBytes(rule: ResultRule | undefined): number {
   return Math.min(rule?.maxInlineBytes ?? defaultPartBytes, keptRangeLimits.bytes);
 }
 
-/** Throws `SignalboxError` `bad_config` for rules under which previews would be larger than what they stand for. */
+/** Throws `SignalboxError` `bad_config` for rules under which previews would be larger than their results. */
 export function checkResultRules(rules: ResultRules): void {
   for (const [role, { maxInlineBytes }] of Object.entries(rules)) {
     if (Number.isSafeInteger(maxInlineBytes) && maxInlineBytes >= leastInlineBytes) continue;

@@ -46,10 +46,10 @@ const textOf = async (store: ResultStore, id: unknown) => {
 };
 const files = () => readdirSync(directory).filter((name) => name.endsWith('.result'));
 
-test('A kept result is read by whoever opens the folder next, also if the process before died.', async () => {
+test('The next process that opens the folder reads a kept result, also if the process before died.', async () => {
   const first = await open();
   const id = await keep(first, 'rosa', '1', 'äöü\n'.repeat(50_000));
-  // The first store is not closed: nothing that a process does at its end is needed.
+  // The first store is not closed: a process need not do anything at its end.
   const second = await open();
   expect(await textOf(second, id)).toBe('äöü\n'.repeat(50_000));
   expect(second.callOf(id as string)).toMatchObject(call('rosa', '1'));
@@ -100,7 +100,7 @@ test('Nothing is deleted before its time, which counts only while the store is o
   await second.prune();
   expect(await textOf(second, id)).toBe('x'.repeat(1000));
   clock += 1;
-  // What is over is gone at once, and its room is free after the next look.
+  // A result is gone as soon as its time is over, and its room is free after the next deletion.
   expect(await textOf(second, id)).toBeUndefined();
   expect(second.callOf(id as string)).toBeUndefined();
   await second.prune();

@@ -21,16 +21,16 @@ import { marksOf } from './text-marks.ts';
 export interface ResultStoreOptions {
   /** A folder that nothing else uses. It is made when the first result is kept (0700). */
   directory: string;
-  /** Replaces some of the defaults, which `resultLimits` of the protocol has. */
+  /** Replaces some of the defaults, which are in `resultLimits` of the protocol. */
   limits?: Partial<ResultLimits>;
-  /** The time between two deletions of old results; default a minute. */
+  /** The time between two deletions of old results, in milliseconds; default a minute. */
   pruneEveryMs?: number;
   /** Epoch milliseconds. */
   now?: () => number;
   /** Monotonic milliseconds. */
   monotonic?: () => number;
   newId?: () => string;
-  /** Returns the bytes that are free on the disk of a folder. */
+  /** Returns the free bytes on the disk of a folder. */
   freeBytes?: (folder: string) => Promise<number>;
   log?: Log;
 }
@@ -39,7 +39,7 @@ export interface ResultStoreOptions {
 export interface KeptCall extends CallKey {
   role: string;
   tool: string;
-  /** The minting token that issued that of the agent. */
+  /** The minting token that issued the token of the agent. */
   minter?: string | undefined;
 }
 
@@ -50,7 +50,7 @@ interface Entry extends KeptCall {
   expiresAt: number;
 }
 
-/** Counts the results that are kept, for operators. */
+/** The counts of kept results, for operators. */
 export interface KeptSummary {
   results: number;
   /** The bytes of their files. */
@@ -58,11 +58,11 @@ export interface KeptSummary {
   /** The most results that may be kept for all agents together. */
   maxResults: number;
   maxBytes: number;
-  /** Why a file could not be written in the last minutes; absent if one was since. */
+  /** The reason why a file could not be written in the last minutes; absent if one was written since. */
   problem?: string;
 }
 
-/** The preview of a result that is kept, or why it is not. */
+/** The preview of a kept result, or the reason why it is not kept. */
 export type Keeping = { preview: McpResult } | { notKept: string };
 
 const suffix = '.result';
@@ -70,19 +70,19 @@ const unfinished = '.new';
 const clockFile = 'open-ms';
 /** The bytes that stay free on the disk, for the messages of the broker. */
 const leastFreeBytes = 256 * 1024 * 1024;
-/** The time for which a failure to write is told, in milliseconds. */
+/** The time for which a failed write is reported, in milliseconds. */
 const problemMs = 10 * 60_000;
 const noSpace = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
 /**
- * Keeps large results of tool calls in files, one for each, until their time is over. Nothing is deleted before: what does not fit is not
- * kept. One process may use the folder at a time. Files that are not whole, because a process died, are deleted when the store is opened.
+ * Keeps large results of tool calls, each in a file, until their time is over. Nothing is deleted earlier: a result that does not fit is
+ * not kept. Only one process may use the folder at a time. Incomplete files of a process that died are deleted when the store is opened.
  */
 export class ResultStore implements AsyncDisposable {
   readonly #directory: string;
   readonly #limits: ResultLimits;
   readonly #room: SharedRoom<'results' | 'bytes'>;
-  /** The room of the agents of each minting token together. */
+  /** The room that all agents of one minting token share. */
   readonly #minterRoom: SharedRoom<'results' | 'bytes'>;
   readonly #now: () => number;
   readonly #newId: () => string;
@@ -92,7 +92,10 @@ export class ResultStore implements AsyncDisposable {
   readonly #byCall = new Map<string, Entry>();
   /** The results that are being written, by their calls. */
   readonly #keeping = new Map<string, Promise<Keeping>>();
-  /** The time for which the store was open, in all processes together: a step of the clock deletes nothing early. */
+  /**
+   * Returns the time for which the store was open, in all processes together, in milliseconds. So a step of the clock deletes nothing
+   * early.
+   */
   readonly #openMs: () => number;
   #openBefore: number;
   readonly #pruning: NodeJS.Timeout;
@@ -139,8 +142,8 @@ export class ResultStore implements AsyncDisposable {
   }
 
   /**
-   * Keeps the result of a call. When this resolves with a preview, the result is on disk. A call whose result is kept already gets the
-   * same preview again. Never rejects.
+   * Keeps the result of a call. When this resolves with a preview, the result is on disk. If the result of the call is kept already, it
+   * gets the same preview again. Never rejects.
    */
   keep(call: KeptCall, result: McpResult): Promise<Keeping> {
     const key = textOf(call);
@@ -187,7 +190,7 @@ export class ResultStore implements AsyncDisposable {
       return { preview };
     } catch (thrown) {
       if (bytes > 0) this.#giveBack(call, bytes);
-      // A file whose folder could not be synced has its last name already.
+      // If the folder could not be synced, the file already has its final name.
       for (const end of [unfinished, suffix])
         await rm(this.#fileOf(id, end), { force: true }).catch(() => {});
       this.#log({ event: 'result_not_kept', reason: messageOf(thrown) });
@@ -204,7 +207,7 @@ export class ResultStore implements AsyncDisposable {
     return entry && entry.expiresAt > this.#openMs() ? entry : undefined;
   }
 
-  /** Returns what the caller of a call was answered, if the result is kept and can be read. Never rejects. */
+  /** Returns the reply that the caller of a call got, if the result is kept and can be read. Never rejects. */
   async previewOf(key: CallKey): Promise<{ call: KeptCall; preview: McpResult } | undefined> {
     const entry = this.#byCall.get(textOf(key));
     if (!entry) return undefined;
@@ -228,7 +231,7 @@ export class ResultStore implements AsyncDisposable {
     }
   }
 
-  /** Counts what is kept. */
+  /** Counts the kept results. */
   summary(): KeptSummary {
     const problem = this.#problem;
     return {
@@ -240,7 +243,7 @@ export class ResultStore implements AsyncDisposable {
     };
   }
 
-  /** Deletes what is over, and notes how long the store was open. Never rejects. */
+  /** Deletes the results whose time is over, and notes how long the store was open. Never rejects. */
   async prune(): Promise<void> {
     if (!this.#isMade) return;
     const now = this.#openMs();
@@ -248,7 +251,7 @@ export class ResultStore implements AsyncDisposable {
       if (entry.expiresAt > now) continue;
       try {
         await rm(this.#fileOf(entry.id, suffix), { force: true });
-        // Another look at the same time may have been faster.
+        // A simultaneous deletion may have been faster.
         if (!this.#byId.delete(entry.id)) continue;
         if (this.#byCall.get(textOf(entry)) === entry) this.#byCall.delete(textOf(entry));
         this.#giveBack(entry, entry.bytes);
@@ -283,7 +286,7 @@ export class ResultStore implements AsyncDisposable {
     await syncFolder(this.#directory);
   }
 
-  /** Takes over a file of an earlier process. */
+  /** Adds a file of an earlier process. */
   async #take(name: string): Promise<void> {
     const file = join(this.#directory, name);
     if (name.endsWith(unfinished)) return await rm(file, { force: true });
@@ -297,7 +300,7 @@ export class ResultStore implements AsyncDisposable {
       }
       const { id, agent, requestId, role, tool, minter, keptAt, expiresAt } = header;
       const { bytes } = kept;
-      // The saved time is a minute old at most if the process died, and may be lost.
+      // If the process died, the saved time is up to a minute old, and it may be lost.
       this.#openBefore = Math.max(this.#openBefore, keptAt);
       this.#room.hold(agent, { results: 1, bytes });
       if (minter !== undefined) this.#minterRoom.hold(minter, { results: 1, bytes });
@@ -307,7 +310,7 @@ export class ResultStore implements AsyncDisposable {
     }
   }
 
-  /** Takes room for a file, or returns why there is none. */
+  /** Takes room for a file, or returns the reason why there is none. */
   #takeRoom({ agent, minter }: KeptCall, bytes: number): string | undefined {
     const amounts = { results: 1, bytes };
     const ofMinter = minter === undefined ? undefined : this.#minterRoom.take(minter, amounts);
@@ -342,7 +345,7 @@ export class ResultStore implements AsyncDisposable {
   }
 }
 
-/** Reads how long the store was open before. Without it, results are kept longer, never shorter. */
+/** Reads the time for which the store was open before, in milliseconds. Without it, results are kept longer, never shorter. */
 async function readOpenMs(directory: string): Promise<number> {
   try {
     const ms = Number(await readFile(join(directory, clockFile), 'utf8'));
@@ -352,7 +355,7 @@ async function readOpenMs(directory: string): Promise<number> {
   }
 }
 
-/** Without what is in the folder, calls whose results are kept would be made again. */
+/** Makes the error of a folder that can't be read. Without its content, calls whose results are kept would be made again. */
 function unreadable(directory: string, cause: unknown): SignalboxError {
   const message = `the folder of large results ${directory} cannot be read: ${messageOf(cause)}`;
   const hint =
@@ -360,7 +363,7 @@ function unreadable(directory: string, cause: unknown): SignalboxError {
   return new SignalboxError('bad_data_directory', message, { cause, details: { hint } });
 }
 
-/** There is too little room on the disk. */
+/** Thrown when there is too little room on the disk. */
 class NoSpace extends Error {
   constructor(free: number, needed: number) {
     super(

@@ -4,20 +4,20 @@ import { type KeptText, lineOf, readBytes, type TextPart } from './kept-text.ts'
 /** The matches of a search, in the order of the text. */
 export interface TextMatches {
   places: number[];
-  /** The byte from which on the search goes on; `undefined` if all of the text was searched. */
+  /** The byte at which the search continues; `undefined` if all of the text was searched. */
   next: number | undefined;
 }
 
-/** The bytes that are searched at once. */
+/** The number of bytes that are searched at once. */
 const stepBytes = 64 * 1024;
 /** The bytes around a match from which its context is taken. */
 const aroundBytes = 4 * 1024;
-/** The longest line that is shown whole, in characters; of longer ones, so much is shown around the match. */
+/** The longest line that is shown whole, in characters; of a longer one, this much is shown around the match. */
 const longestLine = 400;
 
 /**
- * Finds where a text stands, letter for letter or in any case. The text is read piece by piece, so that a large one takes no memory and
- * others get their turns.
+ * Finds the places of a text, exactly or ignoring case. It reads piece by piece, so that a large text takes little memory and other work
+ * gets its turns.
  */
 export async function searchText(
   text: KeptText,
@@ -55,14 +55,14 @@ export async function searchText(
 export interface ShownLine {
   line: number;
   text: string;
-  /** The byte at which the match begins that it is shown for; `undefined` for a line that only stands near one. */
+  /** The byte at which its match begins; `undefined` for a line that is only near one. */
   place: number | undefined;
   isCut: boolean;
 }
 
 /**
  * Returns the lines around each match, in the order of the text and each once. Of a long line, the part around a match is shown, and
- * another part for a match that is not in it.
+ * another part for a match that is outside of it.
  */
 export async function linesAround(
   text: KeptText,
@@ -96,7 +96,7 @@ export async function linesAround(
   );
 }
 
-/** `after` counts the bytes from the match to the end of what is shown of its line. */
+/** Returns the lines around one match. `after` counts the bytes from the match to the end of the shown part of its line. */
 function linesOf(
   around: TextPart,
   { text, place, own, context }: { text: KeptText; place: number; own: number; context: number },

@@ -3,7 +3,7 @@ export const markBytes = 64 * 1024;
 
 const newline = 0x0a;
 
-/** The number of newlines before each multiple of {@link markBytes}, by which lines are found without reading all before them. */
+/** The number of newlines before each multiple of {@link markBytes}. With these, lines are found without reading everything before them. */
 export type TextMarks = readonly number[];
 
 /** Counts the lines of a text and makes its marks. A text that does not end with a newline has one more line. */
@@ -24,7 +24,7 @@ export function countNewlines(bytes: Buffer): number {
   return count;
 }
 
-/** Returns the place behind the n-th newline of some bytes; `undefined` if there are fewer. */
+/** Returns the place after the n-th newline of some bytes; `undefined` if there are fewer. */
 export function behindNewline(bytes: Buffer, n: number): number | undefined {
   let at = -1;
   for (let left = n; left > 0; left--) {
@@ -45,7 +45,7 @@ export function markBefore(marks: TextMarks, newlines: number): number {
   return Math.max(0, low);
 }
 
-/** Returns the begin of the character in which a place lies: bytes of UTF-8 that go on a character begin with the bits 10. */
+/** Returns the first byte of the character in which a place lies: bytes of UTF-8 that continue a character begin with the bits 10. */
 export function characterBegin(bytes: Buffer, at: number): number {
   let begin = at;
   while (begin > 0 && begin < bytes.length && (bytes[begin]! & 0xc0) === 0x80) begin--;

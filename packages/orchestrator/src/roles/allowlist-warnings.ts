@@ -9,18 +9,18 @@ import { matchesTool } from './tool-pattern.ts';
 
 /** A part of the policy that has no effect and is probably mistyped. */
 export interface AllowlistWarning {
-  /** The role it concerns; absent for the repeat lists, which hold for all roles. */
+  /** The affected role; absent for the repeat lists, which apply to all roles. */
   role?: string;
   /** The pattern that matches nothing; absent if the role itself is unknown. */
   pattern?: string;
-  /** The kind of things that the pattern is about. */
+  /** The kind of items that the pattern is about. */
   kind?: 'tool' | 'prompt' | 'resource';
-  /** The known thing or role whose name is most similar. */
+  /** The known item or role with the most similar name. */
   nearest?: string;
   message: string;
 }
 
-/** The names that the patterns of a policy could mean. */
+/** The names that the patterns of a policy may match. */
 export interface KnownNames {
   /** The names of tools, listed or hidden. */
   tools: readonly string[];
@@ -31,7 +31,7 @@ export interface KnownNames {
   roles?: readonly string[];
 }
 
-/** Finds what is probably mistyped in a policy: patterns that match nothing that is known, and roles that no token has. */
+/** Finds probable mistakes in a policy: patterns that match nothing known, and roles that no token has. */
 export function allowlistWarnings(
   allowlist: RoleToolAllowlist,
   known: KnownNames,
@@ -59,10 +59,10 @@ export function allowlistWarnings(
   return warnings;
 }
 
-/** The things of one kind that patterns could mean. */
+/** The items of one kind that patterns may match. */
 interface KnownThings {
   kind: NonNullable<AllowlistWarning['kind']>;
-  /** Their names, as a pattern would say them. */
+  /** Returns their names in the form that a pattern uses. */
   names: () => readonly string[];
   isMeant: (pattern: string) => boolean;
 }
@@ -122,7 +122,7 @@ function unmatched(
     });
 }
 
-/** A resource that nobody lists can be meant all the same: one that a result of a tool names. */
+/** A pattern may still match a resource that nobody lists: a result of a tool may name it. */
 const nouns = { tool: 'tool', prompt: 'prompt', resource: 'resource or template that is listed' };
 
 function unknownRole(role: string, roles: readonly string[] | undefined, what: string): AllowlistWarning {

@@ -7,13 +7,13 @@ import { matchesTool } from './tool-pattern.ts';
  * lists match a tool, `never` decides.
  */
 export interface RepeatLists {
-  /** Tools that may be called again although nobody knows how the first call ended. */
+  /** Tools that may be called again although the outcome of the first call is unknown. */
   safe?: readonly string[];
   /** Tools that must not be called again, even if their server declares that they may be. */
   never?: readonly string[];
 }
 
-/** Returns what the operator's lists say about repeating this tool; `undefined` if neither list names it. */
+/** Returns the operator's decision on repeating this tool; `undefined` if neither list names it. */
 export function repeatOverrideFor(
   lists: RepeatLists,
   tool: string,
@@ -23,7 +23,7 @@ export function repeatOverrideFor(
   return patternFor(lists.safe, tool, origin) === undefined ? undefined : 'safe';
 }
 
-/** Says whether a call that was sent to the tool's server may be made again, and which rule decides that. */
+/** Tells whether a call that was sent to the tool's server may be made again, and which rule decides that. */
 export function explainRepeat(
   lists: RepeatLists,
   tool: Tool,

@@ -1,14 +1,14 @@
 import { matchesPattern, mayBeOfTemplate } from '@signalbox/protocol';
 
-/** Returns true if a pattern `SERVER:URI` means this URI of this server. Both parts may hold `*`. */
+/** Tells whether a pattern `SERVER:URI` matches this URI of this server. Both parts may hold `*`. */
 export function matchesResource(pattern: string, server: string, uri: string): boolean {
   const uris = urisOf(pattern, server);
   return uris !== undefined && matchesPattern(uris, uri);
 }
 
 /**
- * Returns true if a pattern may mean some resource that a template of this server makes. It is generous: of a pattern with `*`, only the
- * beginning and the end are compared with those of the template.
+ * Tells whether a pattern may match some resource that a template of this server makes. The check is generous: of a pattern with `*`, only
+ * the beginning and the end are compared with those of the template.
  */
 export function mayMeanResourceOf(pattern: string, server: string, template: string): boolean {
   const uris = urisOf(pattern, server);
@@ -22,7 +22,7 @@ export function mayMeanResourceOf(pattern: string, server: string, template: str
   return begins && (tail.endsWith(end) || end.endsWith(tail));
 }
 
-/** Returns the part of a pattern that is about URIs, if the rest of it means this server. */
+/** Returns the URI part of a pattern, if its server part matches this server. */
 function urisOf(pattern: string, server: string): string | undefined {
   const colon = pattern.indexOf(':');
   if (colon < 0 || !matchesPattern(pattern.slice(0, colon), server)) return undefined;

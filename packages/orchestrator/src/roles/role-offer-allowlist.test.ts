@@ -21,7 +21,7 @@ test('What an entry leaves out is none; a role without an entry may use everythi
   expect(RoleOfferAllowlist.unrestricted().allowsPrompt('any', name, origin)).toBe(true);
 });
 
-test('An observer uses nothing, whatever the entries say.', () => {
+test('An observer uses nothing, even if its entry names everything.', () => {
   const all = RoleOfferAllowlist.unrestricted().withRole('observer', { prompts: ['*'], resources: ['*:*'] });
   expect(all.kinds('observer')).toEqual({});
   expect(all.explainPrompt('observer', name, origin)).toEqual({

@@ -4,15 +4,15 @@ import { matchesResource } from './resource-pattern.ts';
 import type { AllowlistRule, UnlistedRoles } from './role-tool-allowlist.ts';
 import { matchesTool } from './tool-pattern.ts';
 
-/** What a role may use beside tools: patterns of prompts, and of resources in the form `SERVER:URI`. */
+/** The offers that a role may use: patterns of prompts, and of resources in the form `SERVER:URI`. */
 export interface OfferPatterns {
   prompts?: readonly string[] | undefined;
   resources?: readonly string[] | undefined;
 }
 
 /**
- * Says which prompts and resources each role may see and use. A role with an entry may use what its entry names, and nothing of a
- * kind that the entry leaves out. It never changes.
+ * Decides which prompts and resources each role may see and use. A role with an entry may use what its entry names, and nothing of a kind
+ * that the entry leaves out. An allowlist never changes.
  */
 export class RoleOfferAllowlist {
   readonly #entries: ReadonlyMap<string, OfferPatterns>;
@@ -46,7 +46,7 @@ export class RoleOfferAllowlist {
     return new Map(this.#entries).entries();
   }
 
-  /** Says which kinds a role may be offered, whichever servers are up. */
+  /** Returns the kinds that a role may be offered. The policy alone decides, no matter which servers are up. */
   kinds(role: string): OfferedKinds {
     return {
       ...(this.#mayUseSome(role, 'prompts') && { prompts: true }),
@@ -54,7 +54,7 @@ export class RoleOfferAllowlist {
     };
   }
 
-  /** Tells whether a role may use a prompt, by the name that it is offered under, or by its server and the server's own name. */
+  /** Tells whether a role may use a prompt, by its offered name, or by its server and the server's own name of it. */
   allowsPrompt(role: string, name: string, origin: ToolOrigin | undefined): boolean {
     return this.explainPrompt(role, name, origin).allowed;
   }
@@ -69,12 +69,12 @@ export class RoleOfferAllowlist {
     return this.allowsResource(role, server, templateShape(template));
   }
 
-  /** Answers like {@link allowsPrompt}, with the reason. */
+  /** Answers like {@link allowsPrompt}, and adds the reason. */
   explainPrompt(role: string, name: string, origin?: ToolOrigin): AllowlistRule {
     return this.#explain(role, 'prompts', (pattern) => matchesTool(pattern, name, origin));
   }
 
-  /** Answers like {@link allowsResource}, with the reason. */
+  /** Answers like {@link allowsResource}, and adds the reason. */
   explainResource(role: string, server: string, uri: string): AllowlistRule {
     return this.#explain(role, 'resources', (pattern) => matchesResource(pattern, server, uri));
   }

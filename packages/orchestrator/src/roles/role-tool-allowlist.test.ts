@@ -29,7 +29,7 @@ test('a role without an entry, or no role, may use everything unless unlisted ro
   expect(closed.allows('guest', 'x')).toBe(true);
 });
 
-test('an observer uses no tool, whatever its entry says', () => {
+test('an observer uses no tool, even if its entry names all', () => {
   const open = RoleToolAllowlist.unrestricted();
   for (const allowlist of [open, open.withRole('observer', ['*'])]) {
     expect(allowlist.allows('observer', 'x')).toBe(false);

@@ -2,22 +2,22 @@ import type { ToolOrigin } from '@signalbox/mcp-host';
 import type { Tool } from '@signalbox/protocol';
 import { matchesTool, mayMeanToolOf } from './tool-pattern.ts';
 
-/** Where each tool comes from, by the name that agents call it. */
+/** The origin of each tool, by the name with which agents call it. */
 export type ToolOrigins = ReadonlyMap<string, ToolOrigin>;
 
-/** Whether a role without an entry may use every tool (`allow`) or none (`deny`). */
+/** The access of a role without an entry: every tool (`allow`) or none (`deny`). */
 export type UnlistedRoles = 'allow' | 'deny';
 
-/** Whether a role may use a tool, and the rule of the configuration that decides it. */
+/** The decision whether a role may use a tool, and the rule of the configuration that led to it. */
 export interface AllowlistRule {
   allowed: boolean;
   rule: string;
 }
 
 /**
- * Says which tools each role may see and call. It never changes; `withRole` returns a new allowlist. The entry of a
- * role holds exact tool names and patterns in which `*` stands for any run of characters (`mcp_github__*`), or
- * `server:tool` (`github:*`), which names the server as the configuration does; an empty entry locks the role out.
+ * Decides which tools each role may see and call. It never changes; `withRole` returns a new allowlist. The entry of a role holds exact
+ * tool names and patterns in which `*` stands for any run of characters (`mcp_github__*`), or `server:tool` (`github:*`), which has the
+ * server's name of the configuration; an empty entry locks the role out.
  */
 export class RoleToolAllowlist {
   readonly #patterns: ReadonlyMap<string, readonly string[]>;
@@ -51,21 +51,21 @@ export class RoleToolAllowlist {
     return new RoleToolAllowlist(new Map(this.#patterns).set(role, [...patterns]), this.#unlisted);
   }
 
-  /** Whether `role` may use `tool`. Without an `origin`, no pattern of the form `server:tool` means it. */
+  /** Tells whether `role` may use `tool`. Without an `origin`, no pattern of the form `server:tool` matches it. */
   allows(role: string | undefined, tool: string, origin?: ToolOrigin): boolean {
     const patterns = this.#patternsOf(role);
     if (!patterns) return this.#unlisted === 'allow';
     return patterns.some((pattern) => matchesTool(pattern, tool, origin));
   }
 
-  /** Returns true if `role` may be allowed to use some tool of a server, whatever the server's tools are. */
+  /** Tells whether `role` may be allowed to use some tool of a server. The tools of the server need not be known. */
   mayAllowToolOf(role: string | undefined, server: { server: string; prefix: boolean }): boolean {
     const patterns = this.#patternsOf(role);
     if (!patterns) return this.#unlisted === 'allow';
     return patterns.some((pattern) => mayMeanToolOf(pattern, server));
   }
 
-  /** Answers like {@link allows}, with the reason: the first pattern that matches, or why none does. */
+  /** Answers like {@link allows}, and adds the reason: the first pattern that matches, or why none does. */
   explain(role: string | undefined, tool: string, origin?: ToolOrigin): AllowlistRule {
     if (role === 'observer') return { allowed: false, rule: 'an observer uses no tool' };
     const patterns = this.#patternsOf(role);
@@ -76,7 +76,7 @@ export class RoleToolAllowlist {
     return { allowed: false, rule: `roles.${role}.tools: ${why}` };
   }
 
-  /** Whether there may be a tool that `role` must not use. */
+  /** Tells whether there may be a tool that `role` must not use. */
   isRestricted(role: string | undefined): boolean {
     return this.#unlisted === 'deny' || this.#patternsOf(role) !== undefined;
   }
@@ -92,7 +92,7 @@ export class RoleToolAllowlist {
   }
 
   #patternsOf(role: string | undefined): readonly string[] | undefined {
-    // An observer uses no tool, whatever the configuration says of that role.
+    // An observer uses no tool, even if the configuration allows that role some.
     if (role === 'observer') return [];
     return role === undefined ? undefined : this.#patterns.get(role);
   }

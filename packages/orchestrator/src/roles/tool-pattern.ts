@@ -4,8 +4,8 @@ import { matchesPattern } from '@signalbox/protocol';
 import { mayMatchStart } from '@signalbox/protocol/internal';
 
 /**
- * Whether a pattern of the configuration means this tool. A pattern with a colon, `server:tool`, is about the server's name in the
- * configuration and the server's own name of the tool; any other is about the name by which agents call it.
+ * Tells whether a pattern of the configuration matches this tool. A pattern with a colon, `server:tool`, is compared with the server's name
+ * in the configuration and the server's own name of the tool; any other is compared with the name by which agents call it.
  */
 export function matchesTool(pattern: string, name: string, origin: ToolOrigin | undefined): boolean {
   const colon = pattern.indexOf(':');
@@ -18,7 +18,8 @@ export function matchesTool(pattern: string, name: string, origin: ToolOrigin | 
 }
 
 /**
- * Returns true if a pattern could mean a tool of this server, whatever its tools are. Without `prefix`, they have their own names.
+ * Tells whether a pattern could match a tool of this server. The tools of the server need not be known. Without `prefix`, they have their
+ * own names.
  */
 export function mayMeanToolOf(
   pattern: string,

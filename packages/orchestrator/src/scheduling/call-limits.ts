@@ -1,28 +1,28 @@
 import { SignalboxError } from '@signalbox/protocol';
 
-/** How many calls may run at once on a server, by its name. */
+/** The most calls that may run at once on a server, by its name. */
 export type ServerLimits = Readonly<Record<string, number>>;
 
-/** How many calls may run and wait at the same time. */
+/** The most calls that may run and wait at the same time. */
 export interface CallLimits {
-  /** Running calls of all workers together. */
+  /** The running calls of all workers together. */
   global: number;
-  /** Running calls on one MCP server. */
+  /** The running calls on one MCP server. */
   perServer: number;
-  /** Running calls of one worker. */
+  /** The running calls of one worker. */
   perWorker: number;
-  /** Limits of single servers, which replace `perServer`. */
+  /** The limits of single servers, which replace `perServer`. */
   servers?: ServerLimits;
-  /** Waiting calls of one worker. */
+  /** The waiting calls of one worker. */
   waitingPerWorker: number;
   /**
-   * Running and waiting calls of all workers together. Each occupies the window of the orchestrator's inbox until it is
-   * answered, so this limit is below that window.
+   * The running and waiting calls of all workers together. Each occupies the window of the orchestrator's inbox until it is answered, so
+   * this limit is below that window.
    */
   heldCalls: number;
 }
 
-/** The window of the orchestrator's inbox for calls that run or wait for their turn: how many may be pushed and not acked. */
+/** The window of the orchestrator's inbox for calls that run or wait for their turn: the most requests that may be pushed and not acked. */
 export const inboxWindow = 1024;
 
 export const defaultCallLimits: CallLimits = {
@@ -33,10 +33,7 @@ export const defaultCallLimits: CallLimits = {
   heldCalls: inboxWindow - 64,
 };
 
-/**
- * Checks limits from a configuration. Throws `SignalboxError` `bad_config`, naming the server, for one that makes no
- * sense.
- */
+/** Checks limits from a configuration. Throws `SignalboxError` `bad_config`, naming the server, for an invalid one. */
 export function checkServerLimits(limits: ServerLimits): void {
   for (const [server, limit] of Object.entries(limits)) {
     if (Number.isSafeInteger(limit) && limit >= 1) continue;

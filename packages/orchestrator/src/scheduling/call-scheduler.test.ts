@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { type CallLimits, defaultCallLimits } from './call-limits.ts';
 import { createCallScheduler } from './call-scheduler.ts';
 
-/** Tasks that end when told to, and a count of how many were at work at once. */
+/** Makes tasks that end when told to, and counts how many run at once. */
 function gatedTasks() {
   const open: (() => void)[] = [];
   let highest = 0;
@@ -148,7 +148,7 @@ test('a server may have a limit of its own, and a new one lets calls start that 
   expect(calls.serverLoad('absent')).toEqual({ running: 0, waiting: 0 });
   calls.setServerLimits({ narrow: 2 });
   expect(calls.serverLoad('narrow')).toEqual({ running: 2, waiting: 2 });
-  // What runs over the new limit goes on, and nothing comes after it until there is room again.
+  // The calls over the new limit continue, and no other one starts until there is room again.
   expect(calls.serverLoad('wide')).toEqual({ running: 3, waiting: 1 });
   await drain(gate, turns);
   expect(calls.serverLoad('wide')).toEqual({ running: 0, waiting: 0 });

@@ -3,9 +3,9 @@ import { FairQueue, type QueuedCall, type Refusal } from './fair-queue.ts';
 import { RetryEstimate } from './retry-estimate.ts';
 
 /**
- * How the wait of a call ended. Only a call that `ran` was started. `aborted`: its caller cancelled it while it waited.
- * `handed_back`: the scheduler was closed while it waited. `refused`: it may not wait, because the `waiting` calls of
- * its worker, or those of all workers, take up the room.
+ * The way in which the wait of a call ended. Only a call that `ran` was started. `aborted`: its caller cancelled it while it waited.
+ * `handed_back`: the scheduler was closed while it waited. `refused`: it may not wait, because the `waiting` calls of its worker, or those
+ * of all workers, take up the room.
  */
 export type CallTurn<T> =
   | { status: 'ran'; value: T }
@@ -16,8 +16,8 @@ export type CallTurn<T> =
 /** Runs calls within {@link CallLimits}, in the order of {@link FairQueue}. */
 export interface CallScheduler {
   /**
-   * Runs the task when it is the call's turn, and holds the call's places until the task ends. Rejects if the task
-   * does. `onWait` is called if the call has to wait, with a function that returns its place in the line of its server, 1 for the next.
+   * Runs the task when it is the call's turn, and keeps the call's places until the task ends. Rejects if the task does. If the call has to
+   * wait, `onWait` is called with a function that returns its place in the line of its server, 1 for the next.
    */
   run<T>(
     call: QueuedCall,
@@ -25,11 +25,11 @@ export interface CallScheduler {
     task: () => Promise<T>,
     onWait?: (position: () => number | undefined) => void,
   ): Promise<CallTurn<T>>;
-  /** Hands back all waiting calls, and all that come later. Running calls go on. */
+  /** Hands back all waiting calls, and all that come later. Running calls continue. */
   close(): void;
   /** Replaces the limits of single servers, and starts the calls for which there is room now. */
   setServerLimits(limits: ServerLimits): void;
-  /** How many calls run on one server and wait for it. */
+  /** Returns the number of calls that run on one server, and that wait for it. */
   serverLoad(server: string): { running: number; waiting: number };
   readonly running: number;
   readonly waiting: number;
@@ -37,7 +37,7 @@ export interface CallScheduler {
 
 interface Entry extends QueuedCall {
   stopListening(): void;
-  /** Resolves when the task has ended, however it ended. */
+  /** Runs the task. Resolves when it has ended in any way. */
   run(): Promise<void>;
   handBack(): void;
 }
@@ -51,7 +51,7 @@ export function createCallScheduler(
   now: () => number = () => performance.now(),
 ): CallScheduler {
   const queue = new FairQueue<Entry>(limits);
-  /** One estimate for each worker that has waiting calls. */
+  /** The estimate of each worker that has waiting calls. */
   const estimates = new Map<string, RetryEstimate>();
   let averageMs: number | undefined;
   let isClosed = false;
@@ -67,7 +67,7 @@ export function createCallScheduler(
     await entry.run();
     finished(entry, startedAt);
   };
-  /** Runs a call that need not wait, as nearly all need not. */
+  /** Runs a call that need not wait, like nearly all calls. */
   const runAtOnce = async <T>(call: QueuedCall, task: () => Promise<T>): Promise<CallTurn<T>> => {
     const startedAt = now();
     if (estimates.size > 0) estimates.get(call.worker)?.started(startedAt);

@@ -33,11 +33,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('limit'), servers }) },
 );
 
-/** The rules, kept as plainly as possible: lists of what runs and what waits, and when a line last had its turn. */
+/** The rules in their plainest form: lists of running and waiting calls, and the time of each line's last turn. */
 class Model {
   readonly running: QueuedCall[] = [];
   readonly waiting: QueuedCall[] = [];
-  /** When the calls of a worker began to wait for a server, or one of them was last served. */
+  /** The time when the calls of a worker began to wait for a server, or when one of them was last served. */
   readonly turns = new Map<string, number>();
   #time = 0;
   limits: CallLimits;

@@ -13,7 +13,7 @@ const unlimited: CallLimits = {
 
 const call = (worker: string, server = 'server'): QueuedCall => ({ worker, server });
 
-/** A queue from which every call that can start is started at once; `running` are those that did, in order. */
+/** Opens a queue that starts at once every call that can start; `running` lists these, in order. */
 function open(limits: Partial<CallLimits>) {
   const queue = new FairQueue<QueuedCall>({ ...unlimited, ...limits });
   const running: QueuedCall[] = [];
@@ -31,7 +31,7 @@ function open(limits: Partial<CallLimits>) {
         pump();
         return refusal ?? 'taken';
       }),
-    /** Ends the oldest call that runs, and returns whose calls start in its place. */
+    /** Ends the oldest running call, and returns the workers whose calls start in its place. */
     finish: () => {
       queue.finished(running.shift()!);
       return pump().map(({ worker }) => worker);

@@ -12,7 +12,7 @@ export interface QueuedCall {
  */
 export type Refusal = 'queue_full' | 'no_room';
 
-/** The calls of one worker on all servers. `turn` orders workers by when they were last served. */
+/** The calls of one worker on all servers. `turn` orders workers by the time when they were last served. */
 interface Worker {
   waiting: number;
   running: number;
@@ -36,11 +36,10 @@ interface Server<C> {
 }
 
 /**
- * Decides which call runs next. It knows neither time nor promises.
- * A call needs one place of each limit (global, of its server, of its worker). It takes all three at once, or waits
- * without any. On each server the workers take turns: a worker that was served goes to the end. If several servers have
- * room and only the global limit binds, the worker that was served longest ago goes first. So a worker with a thousand
- * calls and one with a single call alternate.
+ * Decides which call runs next. It knows neither time nor promises. A call needs one place of each limit (global, of its server, of its
+ * worker). It takes all three at once, or waits without any. On each server the workers take turns: a worker that was served goes to the
+ * end. If several servers have room and only the global limit binds, the worker that was served longest ago goes first. So a worker with a
+ * thousand calls and one with a single call alternate.
  */
 export class FairQueue<C extends QueuedCall> {
   readonly #limits: CallLimits;
@@ -56,7 +55,7 @@ export class FairQueue<C extends QueuedCall> {
     this.#serverLimits = new Map(Object.entries(limits.servers ?? {}));
   }
 
-  /** Replaces the limits of single servers. Running calls go on; call `next` again, as more calls may start now. */
+  /** Replaces the limits of single servers. Running calls continue; call `next` again, as more calls may start now. */
   setServerLimits(limits: ServerLimits): void {
     this.#serverLimits = new Map(Object.entries(limits));
   }
@@ -69,13 +68,13 @@ export class FairQueue<C extends QueuedCall> {
     return this.#waiting;
   }
 
-  /** How many calls of one worker run and wait. */
+  /** Returns the number of running and of waiting calls of one worker. */
   load(worker: string): { running: number; waiting: number } {
     const { running = 0, waiting = 0 } = this.#workers.get(worker) ?? {};
     return { running, waiting };
   }
 
-  /** How many calls run on one server and wait for it. */
+  /** Returns the number of calls that run on one server, and that wait for it. */
   serverLoad(name: string): { running: number; waiting: number } {
     const server = this.#servers.get(name);
     if (!server) return { running: 0, waiting: 0 };
@@ -146,20 +145,20 @@ export class FairQueue<C extends QueuedCall> {
     this.#forget(call, worker, server);
   }
 
-  /** Whether the call waits in this queue. */
+  /** Tells whether the call waits in this queue. */
   has(call: C): boolean {
     return this.#servers.get(call.server)?.lines.get(call.worker)?.calls.has(call) ?? false;
   }
 
   /**
-   * Returns the place of a waiting call in the line of its server, 1 for the next, as turns are now; `undefined` if it does not wait. Other
-   * limits may have it wait longer, and calls of workers that come later may go before it.
+   * Returns the place of a waiting call in the line of its server, 1 for the next, by the present turns; `undefined` if it does not wait.
+   * Other limits may make it wait longer, and later calls of other workers may go before it.
    */
   position(call: C): number | undefined {
     const server = this.#servers.get(call.server);
     const own = server?.lines.get(call.worker);
     if (!server || !own?.calls.has(call)) return undefined;
-    // Workers take turns: before its own n-th call, each worker before it has had n calls, and each one behind it n - 1.
+    // Workers take turns: before its own n-th call, each worker before it has had n calls, and each one after it n - 1.
     const turn = [...own.calls].indexOf(call) + 1;
     let before = turn - 1;
     let isBehind = false;
@@ -170,7 +169,7 @@ export class FairQueue<C extends QueuedCall> {
     return before + 1;
   }
 
-  /** Removes a waiting call. False if it is not waiting. */
+  /** Removes a waiting call. Returns false if it is not waiting. */
   remove(call: C): boolean {
     const server = this.#servers.get(call.server);
     const line = server?.lines.get(call.worker);
@@ -192,8 +191,8 @@ export class FairQueue<C extends QueuedCall> {
   }
 
   /**
-   * A worker may hold at most as much as is left for all others: however many workers flood, there is room for one that
-   * does not. A call that finds its places free need not wait, so a full queue does not refuse it.
+   * Returns the reason why a call may not wait. A worker may hold at most as much as is left for all others: even if many workers flood the
+   * queue, there is room for one that does not. A call that finds its places free need not wait, so a full queue does not refuse it.
    */
   #refusal(worker: Worker, server: Server<C>): Refusal | undefined {
     const { waitingPerWorker, heldCalls } = this.#limits;
@@ -241,8 +240,8 @@ export class FairQueue<C extends QueuedCall> {
 }
 
 /**
- * Whether line `a` is served before `b`: the worker served longest ago is first, and of one worker the line served
- * longest ago.
+ * Tells whether line `a` is served before `b`: the worker that was served longest ago comes first, and among lines of one worker the line
+ * that was served longest ago.
  */
 function goesBefore<C>(a: Line<C>, b: Line<C>): boolean {
   return a.worker === b.worker ? a.turn < b.turn : a.worker.turn < b.worker.turn;

@@ -10,7 +10,7 @@ export function queueRefusal(
   const message =
     reason === 'queue_full'
       ? `the queue of '${worker}' is full: ${calls} wait in it already`
-      : `the tools are in such demand that '${worker}' can't have more than ${calls} waiting now`;
+      : `many workers wait for the tools, so '${worker}' can't have more than ${calls} waiting now`;
   return toolCallError('quota_exceeded', message, {
     mayHaveRun: false,
     retryAfterSeconds,

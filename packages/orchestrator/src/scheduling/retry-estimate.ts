@@ -2,13 +2,13 @@ const rememberedStarts = 16;
 const maxSeconds = 600;
 
 /**
- * Estimates when a refused call of one worker can find room in the worker's queue, from how fast that queue moves. It
- * exists for as long as calls wait in the queue. Times are monotonic milliseconds.
+ * Estimates when a refused call of one worker can find room in the worker's queue, from the rate at which that queue moves. It exists while
+ * calls wait in the queue. Times are monotonic milliseconds.
  */
 export class RetryEstimate {
-  /** When the queue formed, or the oldest remembered start, and then every later start of a waiting call. */
+  /** The time when the queue formed, or the oldest remembered start, and then every later start of a waiting call. */
   readonly #startTimes: number[];
-  /** Refused callers for whom no place has become free yet. */
+  /** The number of refused callers for whom no place has become free yet. */
   #refused = 0;
 
   constructor(now: number) {
@@ -23,9 +23,9 @@ export class RetryEstimate {
   }
 
   /**
-   * Counts one more refused caller and returns after how many seconds it may find a place, from 1 to 600. Each refused
-   * caller waits for one more start than the one before, so that they do not all come back at once. `expectedMs` is the
-   * time between two starts for as long as none was seen.
+   * Counts one more refused caller. Returns the seconds after which it may find a place, from 1 to 600. Each refused caller waits for one
+   * more start than the one before, so that they do not all come back at once. `expectedMs` is the assumed time between two starts until
+   * one was seen.
    */
   refuse(now: number, expectedMs: number): number {
     this.#refused++;

@@ -17,7 +17,7 @@ interface IndexedOffers {
   templates: readonly ResourceTemplate[];
 }
 
-/** The longest texts of an offer that was found, in characters. */
+/** The longest texts of a found offer, in characters. */
 const textLength = 4000;
 
 /** Indexes offers by the rules of {@link createToolIndex}: a prompt's arguments count as parameters, a URI as a name. */

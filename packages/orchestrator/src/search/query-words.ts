@@ -2,7 +2,7 @@ import { wordsOf } from './words.ts';
 
 const maxQueryWords = 16;
 
-/** English words that say nothing about what a tool does. */
+/** English words that say nothing about the purpose of a tool. */
 const stopWords = new Set(
   [
     'a an the this that these those there here',
@@ -15,7 +15,7 @@ const stopWords = new Set(
   ].flatMap((line) => line.split(' ')),
 );
 
-/** The words of a query without stop words, each once. A query of stop words only keeps all its words. */
+/** Returns the words of a query without stop words, each once. A query of only stop words keeps all its words. */
 export function queryWordsOf(query: string): string[] {
   const words = [...new Set(wordsOf(query))];
   const meaningful = words.filter((word) => !stopWords.has(word));

@@ -27,8 +27,8 @@ const maxFuzzyLength = 24;
 const boost = { name: 2, title: 2, description: 1, parameters: 0.5, parameterTexts: 0.2 };
 
 /**
- * Indexes tools. Ranks by BM25 over word stems, times the share of the query's words that a tool has. A word that no
- * tool has also matches words that it begins, and words that differ by a typing error.
+ * Indexes tools. A search ranks them by BM25 over word stems, times the share of the query's words that a tool has. A word that no tool has
+ * also matches words that it begins, and words that differ by a typing error.
  */
 export async function createToolIndex(tools: readonly Tool[]): Promise<ToolIndex> {
   const known = new Set<string>();
@@ -48,7 +48,7 @@ export async function createToolIndex(tools: readonly Tool[]): Promise<ToolIndex
       fuzzy: (term) => (term.length >= 5 && term.length <= maxFuzzyLength && !known.has(term) ? 0.2 : false),
     },
   });
-  // In small parts: the tools of many servers take seconds, and calls must not wait for them.
+  // The tools are indexed in small parts: those of many servers take seconds, and calls must not wait for them.
   await index.addAllAsync(tools.map(documentOf), { chunkSize });
   return {
     search(query, limit) {
@@ -80,7 +80,7 @@ function documentOf({ name, description, inputSchema, ...tool }: Tool, id: numbe
   };
 }
 
-/** The properties of a schema with their descriptions, including those of nested objects and lists. */
+/** Returns the properties of a schema with their descriptions, including those of nested objects and lists. */
 function parametersOf(schema: unknown, depth: number): { name: string; text: string }[] {
   if (depth === 0 || !isObject(schema)) return [];
   const named = isObject(schema.properties) ? Object.entries(schema.properties) : [];

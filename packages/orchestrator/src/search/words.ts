@@ -1,6 +1,6 @@
 /**
- * Splits a text or a tool name into words in lower case, at everything that is no letter or digit and inside camelCase
- * names (`readHTTPPage`: read, http, page).
+ * Splits a text or a tool name into words in lower case: at everything that is not a letter or digit, and inside camelCase names
+ * (`readHTTPPage`: read, http, page).
  */
 export function wordsOf(text: string): string[] {
   return (

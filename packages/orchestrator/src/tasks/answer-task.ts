@@ -25,13 +25,13 @@ export interface TaskDeps extends TaskRoundsDeps {
   host: McpHost;
   approvals: Approvals | undefined;
   catalogs: Pick<CatalogTracker, 'current'>;
-  /** Names the broker and the inbox through which requests come. */
+  /** Returns the name of the broker and the inbox through which requests come. */
   inbox: () => string;
   /** Epoch milliseconds. */
   now: () => number;
 }
 
-/** Says how a task of the asker stands. With `begins`, a call that waits or runs is made a task first. */
+/** Reports the state of the asker's task. With `begins`, a waiting or running call is made a task first. */
 export async function answerTask(
   deps: TaskDeps,
   asker: Sender,
@@ -43,7 +43,7 @@ export async function answerTask(
   return { data: found ? stateOf(deps, found) : ({ state: 'unknown' } satisfies TaskState) };
 }
 
-/** Calls off a task of the asker. One that has ended stays as it is. */
+/** Calls off a task of the asker. A task that has ended stays as it is. */
 export async function answerCancelTask(
   deps: TaskDeps,
   asker: Sender,
@@ -61,12 +61,12 @@ export async function answerCancelTask(
   const next = question && number < maxTaskRounds ? taskRoundId(taskId, number + 1) : undefined;
   const stop = (call: TrackedCall) => stopCall(deps, call, { by: asker, reason: undefined });
   const key = { agent, requestId: next ?? newest.key.requestId };
-  // From here to the write of an end, nothing is waited for: a round that is taken on meanwhile finds that end.
+  // Nothing is awaited from here to the write of an end: a round that arrives meanwhile finds that end.
   const running = newest.running ?? deps.registry.running(key);
   if (running) await stop(running);
   else if (!newest.end || next !== undefined) {
     await endAsCancelled(deps, newest, key);
-    // Its request may have been taken on before the end was written.
+    // Its request may have been accepted before the end was written.
     const takenOn = deps.registry.find(key);
     if (takenOn) await stop(takenOn);
     deps.host.stopWaiting(question && stateOfRound(question), agent);
@@ -75,8 +75,8 @@ export async function answerCancelTask(
 }
 
 /**
- * Finds a task that the asker may see. One that it may not see is none to it. While answers are being written, the task neither works nor
- * waits for them, so that is waited for.
+ * Finds a task that the asker may see; a task that it may not see counts as missing. While answers are being written, the task neither
+ * works nor waits for answers, so this waits for the write.
  */
 async function taskOf(
   { tasks }: TaskDeps,
@@ -93,7 +93,7 @@ async function taskOf(
   return isSeen ? found : undefined;
 }
 
-/** Says how a task stands. A call that asked its caller directly, and was no task, is none. */
+/** Returns the state of a task. A call that asked its caller directly, and was no task, has none. */
 function stateOf({ journal, now }: TaskDeps, { first, newest, number }: FoundTask): TaskState {
   const fields = {
     tool: first.tool,
@@ -134,7 +134,7 @@ function messageOf(call: TrackedCall): string | undefined {
   }
 }
 
-/** Writes down that a round ended before it began. A request for it that is under way gets the same answer. */
+/** Writes that a round ended before it began. A request for it that is being served gets the same answer. */
 async function endAsCancelled(
   { journal, inbox, now }: TaskDeps,
   { role, tool, receivedAt }: RoundState,

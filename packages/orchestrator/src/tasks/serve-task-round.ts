@@ -9,8 +9,8 @@ import { keptQuestion, nextRound, type TaskCall } from './task-call.ts';
 import type { TaskRounds } from './task-rounds.ts';
 
 /**
- * Answers the next round of a task. When all answers are there, it is a call like any other; until then it only keeps those that have come.
- * The id of its request is made of the task's and the number of the round, so that each round is made once.
+ * Answers the next round of a task. When all answers are there, it is a call like any other; until then it only stores the answers that
+ * have come. The id of its request is made of the task's id and the number of the round, so that each round is made once.
  */
 export async function serveTaskRound(
   { tasks, ...deps }: CallDeps & { tasks: TaskRounds },
@@ -38,7 +38,7 @@ function goingOn(number: number): CallKind {
   return { ...hostedToolCalls, taskRound: { number } };
 }
 
-/** Ends a round as the one before it, which nobody calls anything for. */
+/** Ends a round like the one before it, without calling anything. */
 function keepingAnswers(asked: Record<string, unknown>, waiting: TaskCall, number: number): CallKind {
   return {
     run: async () => ({ result: asked }),

@@ -19,7 +19,7 @@ const body: CallRequest = {
 };
 const question = (name: string) => ({ method: 'elicitation/create', params: { message: name } });
 
-/** A reply that asks these, as it is kept after a round. */
+/** Makes a reply that asks these questions, in its kept form after a round. */
 function asks(keys: string[], round = 0, requestState?: string): KeptQuestion {
   const inputRequests = Object.fromEntries(keys.map((key) => [key, question(key)]));
   const input_required = {

@@ -1,31 +1,31 @@
 import { type CallRequest, type InputRequired, isJsonObject, type McpReply } from '@signalbox/protocol';
 
-/** A call that asks its caller for input, with all that its next round needs. It is kept beside the reply that asks. */
+/** A call that asks its caller for input, with everything that its next round needs. It is kept beside the reply that asks. */
 export interface TaskCall {
   call: Pick<CallRequest, 'tool' | 'arguments' | 'options' | 'meta'>;
   client_capabilities?: Record<string, unknown>;
-  /** The number of the round that asked. The names of its questions begin with it, so that no name comes twice in a task. */
+  /** The number of the round that asked. The names of its questions begin with it, so that no name occurs twice in a task. */
   asked_in: number;
-  /** The answers that are there already, under the server's own names. */
+  /** The answers that have come already, under the server's own names. */
   answered: Record<string, unknown>;
 }
 
-/** A round of a task but the first: its number, and the call as the round before left it, if that still asks. */
+/** A round of a task after the first: its number, and the call as the previous round left it, if that still asks. */
 export interface TaskRound {
   number: number;
   /** Set if answers are missing, so that nothing is called in this round. */
   waiting?: TaskCall | undefined;
 }
 
-/** A reply that asks for input, as it is kept. */
+/** A reply that asks for input, in its kept form. */
 export interface KeptQuestion {
   input_required: InputRequired;
   task: TaskCall;
 }
 
 /**
- * Returns the JSON text of a reply of a task as it is kept; `sent` is the text as it is sent. A reply that asks for input is kept with the call
- * that it belongs to: another process may go on with it than the one that made it.
+ * Returns the JSON text of a task's reply in its kept form; `sent` is the text as it is sent. A reply that asks for input is kept with its
+ * call: another process than the one that made it may continue it.
  */
 export function replyToKeep(
   reply: McpReply,
@@ -56,29 +56,29 @@ function taskCallOf(
   };
 }
 
-/** Returns a reply as it was sent, from the JSON text that is kept of it. */
+/** Returns a reply in its sent form, from its kept JSON text. */
 export function sentReply(kept: string): McpReply {
   const reply = JSON.parse(kept) as McpReply;
   if (!kept.startsWith('{"input_required":') || !('input_required' in reply)) return reply;
   return { input_required: reply.input_required };
 }
 
-/** Returns what the kept reply of a round asks, and the call that it belongs to; `undefined` if it asks nothing. */
+/** Returns the questions of a round's kept reply, and the call that they belong to; `undefined` if it asks nothing. */
 export function keptQuestion(end: { outcome: string; reply: string } | undefined): KeptQuestion | undefined {
   if (end?.outcome !== 'input_required') return undefined;
   const reply = JSON.parse(end.reply) as McpReply;
   return 'task' in reply ? (reply as unknown as KeptQuestion) : undefined;
 }
 
-/** Returns the questions that have no answer yet, under the names that they have in the task. */
+/** Returns the questions without an answer, under the names that they have in the task. */
 export function openQuestions({ input_required: asked, task }: KeptQuestion): Record<string, unknown> {
   const questions = Object.entries(requestsOf(asked)).filter(([key]) => !Object.hasOwn(task.answered, key));
   return Object.fromEntries(questions.map(([key, question]) => [nameOf(task, key), question]));
 }
 
 /**
- * Returns the body of the next round, with the answers that are there now; `waiting` is set if some are still missing. Answers to what
- * was not asked, or was answered before, are left out.
+ * Returns the body of the next round, with the answers that have come; `waiting` is set if some are still missing. Answers to questions
+ * that were not asked, or were answered before, are left out.
  */
 export function nextRound(
   kept: KeptQuestion,

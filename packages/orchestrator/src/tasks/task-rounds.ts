@@ -5,7 +5,7 @@ import type { TrackedCall } from '../calls/tracked-call.ts';
 import type { CallKey } from '../journal/call-key.ts';
 import type { Journal, JournalEntry } from '../journal/journal.ts';
 
-/** The dependencies of {@link TaskRounds}: the calls that this process has seen, and those that are written down. */
+/** The dependencies of {@link TaskRounds}: the calls that this process has seen, and the calls in the journal. */
 export interface TaskRoundsDeps {
   registry: CallRegistry;
   journal: Journal | undefined;
@@ -20,7 +20,7 @@ export interface RoundState {
   updatedAt: number;
   /** The call, if this process has it and it has not ended. */
   running?: TrackedCall;
-  /** Set if the round has ended. `reply` is the JSON text of its reply, as it is kept. */
+  /** Set if the round has ended. `reply` is the JSON text of its reply in its kept form. */
   end?: { outcome: CallRecordOutcome; reply: string };
 }
 
@@ -31,13 +31,13 @@ export interface FoundTask {
   number: number;
 }
 
-/** The tasks of which the number of the newest round is remembered. */
+/** The most tasks whose newest round's number is remembered. */
 const maxNumbers = 1_000;
 
 /** Finds the rounds of tasks. */
 export class TaskRounds {
   readonly #deps: TaskRoundsDeps;
-  /** The newest round of a task that has more than one, so that a client that asks often does not have all of them read each time. */
+  /** The newest round of each task that has more than one, so that a client that asks often does not make all of them be read each time. */
   readonly #numbers = new Map<string, number>();
 
   constructor(deps: TaskRoundsDeps) {
@@ -54,7 +54,7 @@ export class TaskRounds {
     return entry && ofEntry(entry);
   }
 
-  /** Tells whether this is a round of another task. Its questions are answered there only: otherwise its tool could go on twice. */
+  /** Tells whether this is a round of another task. Its questions may be answered only there: otherwise its tool could continue twice. */
   async isLaterRound({ key: { agent, requestId }, tool }: RoundState): Promise<boolean> {
     const [, taskId] = /^(.+)\.\d+$/.exec(requestId) ?? [];
     const first = taskId === undefined ? undefined : await this.find({ agent, requestId: taskId });
@@ -67,7 +67,7 @@ export class TaskRounds {
     if (!first || (await this.isLaterRound(first))) return undefined;
     const round = async (number: number) => {
       const found = await this.find({ agent, requestId: taskRoundId(taskId, number) });
-      // A call that only has such an id is no round.
+      // A call that only happens to have this id is no round.
       return found?.tool === first.tool ? found : undefined;
     };
     const name = `${agent} ${taskId}`;
@@ -104,7 +104,7 @@ function ofTracked(call: TrackedCall): RoundState {
   };
 }
 
-/** Returns a round that this process has not seen. Without an end, it waits for this process to take it on. */
+/** Returns the state of a round that this process has not seen. Without an end, the round waits until this process accepts it. */
 function ofEntry(entry: JournalEntry): RoundState | undefined {
   const { agent, requestId, role, tool, receivedAt, startedAt, wasStarted, isKept, isSettled, end } = entry;
   const updatedAt = end?.finishedAt ?? startedAt ?? receivedAt;

@@ -9,7 +9,7 @@ import type { ApprovalQuery, NumberedApproval } from '../../approvals/approval-s
 import type { CallKey } from '../call-key.ts';
 import { rowChecksum } from './row-checksum.ts';
 
-/** How many approvals that have ended are kept, and how many bytes of their arguments. */
+/** The number of ended approvals that are kept, and the bytes of their arguments. */
 export interface ApprovalRetention {
   rows: number;
   bytes: number;
@@ -62,7 +62,7 @@ interface StandingRow extends Omit<StandingRecord, 'by' | 'reason'> {
 
 type Value = string | number | null;
 
-/** Limits the rows of one housekeeping step, so that it does not hold up calls for long. */
+/** The most rows of one housekeeping step, which must not hold up calls for long. */
 const pruneBatch = 500;
 
 const sizeOfRow = "LENGTH(a.arguments) + LENGTH(COALESCE(a.meta, ''))";
@@ -148,7 +148,7 @@ export class ApprovalTable {
     this.#insert.run(...values, rowChecksum(...values));
   }
 
-  /** Returns false if the approval had ended. */
+  /** Writes the end of an approval. Returns false if it had ended. */
   end(id: string, end: ApprovalEnd): boolean {
     const values = endValues(id, end);
     return this.#insertEnd.run(...values, rowChecksum(...values)).changes > 0;
@@ -184,7 +184,7 @@ export class ApprovalTable {
     return this.#page.all(before, limit).map((row) => ({ number: row.number, record: toRecord(row) }));
   }
 
-  /** Reads the requests that have an approval of their own, and those that are attached to one. */
+  /** Yields the requests that have an approval of their own, and those that are attached to one. */
   *requests(): Generator<{ key: CallKey; id: string }> {
     for (const { agent, requestId, id } of this.#all.iterate()) yield { key: { agent, requestId }, id };
     for (const row of this.#attachments.iterate()) {
@@ -206,7 +206,7 @@ export class ApprovalTable {
     this.#deleteStanding.run(id);
   }
 
-  /** Returns how many rows are damaged. No damaged approval counts as approved, and no damaged standing approval is in force. */
+  /** Returns the number of damaged rows. No damaged approval counts as approved, and no damaged standing approval is in force. */
   countDamaged(): number {
     const isDamaged = (row: ApprovalRow) => !isSound(row);
     const rows = this.#all.all().filter(isDamaged).length;
@@ -215,7 +215,7 @@ export class ApprovalTable {
     return rows + uses + attachments + this.#standing.all().filter((row) => !isStandingSound(row)).length;
   }
 
-  /** Deletes one small batch of the oldest approvals that have ended. Returns their ids; fewer than a batch if there are no more to delete. */
+  /** Deletes one small batch of the oldest ended approvals. Returns their ids; fewer than a batch if there are no more to delete. */
   prune({ rows: maxRows, bytes: maxBytes }: ApprovalRetention): string[] {
     const size = this.#size.get()!;
     let [rows, bytes] = [size.rows - maxRows, size.bytes - maxBytes];
@@ -248,7 +248,7 @@ function standingValues({ by, reason, ...standing }: StandingRecord): Value[] {
   return [id, agent, role, tool, definitionHash, createdAt, until, by.tokenId, by.agent, reason ?? null];
 }
 
-/** A damaged row approves nothing: it counts as superseded. */
+/** Converts a row to its approval. A damaged row approves nothing: it counts as superseded. */
 function toRecord(row: ApprovalRow): ApprovalRecord {
   const { state, endedAt, tokenId, byAgent, standing, reason, server, metaHash, meta, idempotencyKey } = row;
   const proposed: ProposedCall = {

@@ -14,14 +14,14 @@ import type {
 import { rowChecksum } from './row-checksum.ts';
 
 /**
- * How long a settled call is kept: as long as all three limits allow. A call that is not settled is always kept. Calls whose replies are
- * kept for their requesters have {@link KeptReplyLimits} instead.
+ * The limits for settled calls: a settled call is kept as long as all three allow. A call that is not settled is always kept. Calls whose
+ * replies are kept for their requesters have {@link KeptReplyLimits} instead.
  */
 export interface JournalRetention {
-  /** Time since the request was settled, while a journal was open. */
+  /** The longest time since the request was settled, in milliseconds during which a journal was open. */
   maxAgeMs: number;
   maxRows: number;
-  /** Bytes of all stored replies together. */
+  /** The most bytes of all stored replies together. */
   maxBytes: number;
 }
 
@@ -53,12 +53,12 @@ interface ListedRow extends CallRow {
   isReplyKept: number;
 }
 
-/** All columns that tell of a call, but for its reply. */
+/** All columns of a call except its reply. */
 const callColumns = `agent, request_id AS requestId, role, tool, thread, server, received_at AS receivedAt,
   started_at AS startedAt, inbox, over_at AS overAt, finished_at AS finishedAt, outcome,
   start_checksum AS startChecksum, end_checksum AS endChecksum, settled_at IS NOT NULL AS isSettled`;
 
-/** Limits the rows of one housekeeping step, so that it does not hold up calls for long. */
+/** The most rows of one housekeeping step, which must not hold up calls for long. */
 const pruneBatch = 500;
 const replyBatch = 16;
 
@@ -150,7 +150,7 @@ export class CallTable {
     return this.#list.all(since, limit).map(toRecord);
   }
 
-  /** Lists those of an agent's calls that have these ids, and those whose replies are kept. */
+  /** Lists the calls of an agent that have these ids, and those whose replies are kept. */
   listOf(
     agent: string,
     ids: readonly string[],
@@ -169,7 +169,7 @@ export class CallTable {
     return [...calls.values()].sort((a, b) => b.receivedAt - a.receivedAt).slice(0, limit);
   }
 
-  /** `now` is in running milliseconds, here and below. */
+  /** Writes the start of a call. `now` is in running milliseconds, here and below. */
   start(call: StartedCall, now: number): void {
     this.#start.run(...startValues(call, now));
   }
@@ -195,20 +195,20 @@ export class CallTable {
     this.#finish.run(finishedAt, outcome, reply, bytes, isLate ? 1 : 0, ...checksums, agent, requestId);
   }
 
-  /** Returns the bytes of the reply if it is kept. */
+  /** Writes that a request is settled. Returns the bytes of the reply if it is kept. */
   settle({ agent, requestId }: CallKey, how: SettledHow, now: number): number {
     if (how === 'stored' && this.#settleDelivered.run(now, agent, requestId).changes > 0) return 0;
     return this.#settleKept.get(now, agent, requestId) ?? 0;
   }
 
-  /** Calls of an inbox that are not settled although their lifetime is over, behind a number. */
+  /** Lists calls of an inbox that are not settled although their lifetime is over, after a number. */
   inDoubt(inbox: string, after: number, now: number, limit: number): (CallKey & { number: number })[] {
     return this.#inDoubt.all(inbox, after, now, limit);
   }
 
   /**
-   * Reads all calls but for their replies, in the order of their starts. Returns how many rows are damaged, or are not found by their
-   * keys.
+   * Reads all calls without their replies, in the order of their starts. Returns the number of rows that are damaged, or that their keys do
+   * not find.
    */
   countDamaged(onCall: (key: CallKey) => void = () => {}): number {
     let damaged = 0;
@@ -221,7 +221,7 @@ export class CallTable {
   }
 
   /**
-   * Deletes one small batch of old calls or replies, all of them settled and none of them kept. Returns true if there may be more to
+   * Deletes one small batch of old calls or replies; all of them are settled, and none is kept. Returns true if there may be more to
    * delete.
    */
   prune({ maxAgeMs, maxRows, maxBytes }: JournalRetention, now: number): boolean {
@@ -251,7 +251,7 @@ function startValues(call: ReceivedCall, now: number): (string | number | null)[
   return [...values, rowChecksum(...values)];
 }
 
-/** The end of a damaged row is left out: it is not known how the call ended, and it is not made again. */
+/** Converts a row to its entry. A damaged row loses its end: then its outcome is unknown, and the call is not made again. */
 function toEntry(row: Row): JournalEntry {
   const { finishedAt, outcome, reply, replyChecksum, isKept } = row;
   const isReplySound = reply === null || replyChecksum === rowChecksum(reply);
@@ -275,7 +275,7 @@ function callOf(row: CallRow) {
   return {
     ...{ agent, requestId, role, tool, receivedAt },
     isSettled: row.isSettled === 1,
-    // Nobody knows of a damaged row, so it counts as started.
+    // The state of a damaged row is unknown, so it counts as started.
     wasStarted: startedAt !== null || finishedAt !== null || !isStartSound(row),
     ...(startedAt !== null && { startedAt }),
     ...(thread !== null && { thread }),

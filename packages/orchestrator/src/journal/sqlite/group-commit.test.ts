@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 import { GroupCommit } from './group-commit.ts';
 import { openJournalDatabase } from './journal-database.ts';
 
-/** The commits of a database with one table, and what they say of the medium. */
+/** Opens the commits of a database with one table, and collects their reports about the medium. */
 async function openCommits() {
   const directory = await mkdtemp(join(tmpdir(), 'signalbox-commits-'));
   const file = join(directory, 'journal.db');

@@ -1,9 +1,9 @@
 import type { WalSync } from '@signalbox/store/internal';
 import type { Database } from 'better-sqlite3';
 
-/** The commits in a row that the medium may refuse. */
+/** The number of commits in a row that the medium may refuse. */
 const maxRefused = 3;
-/** The longest time for which a write that nobody waits for may wait for company, in milliseconds. */
+/** The longest time that a write without a waiting caller waits for other writes, in milliseconds. */
 const laterMs = 20;
 
 type Write = () => void;
@@ -17,9 +17,9 @@ interface PendingWrite {
 }
 
 /**
- * Gathers the writes of one turn of the event loop into one transaction. The log of the database is synced outside of it, in a thread, and
- * only those wait for it whose writes must be on the disk. When a sync has failed, or after several commits in a row that the medium
- * refused, {@link failed} resolves.
+ * Gathers the writes of one turn of the event loop into one transaction. A thread syncs the log of the database outside of the transaction,
+ * and only callers whose writes must be on the disk wait for it. {@link failed} resolves after a failed sync, or after several commits in a
+ * row that the medium refused.
  */
 export class GroupCommit {
   readonly #log: Pick<WalSync, 'check' | 'sync' | 'syncNow'>;
@@ -29,7 +29,7 @@ export class GroupCommit {
   #timer: NodeJS.Timeout | undefined;
   readonly #commit: (writes: readonly Pick<PendingWrite, 'write'>[]) => void;
   #isClosed = false;
-  /** Commits in a row that the medium refused. */
+  /** The number of commits in a row that the medium refused. */
   #refused = 0;
   readonly #failed = Promise.withResolvers<Error>();
 
@@ -46,7 +46,7 @@ export class GroupCommit {
     });
   }
 
-  /** Resolves with the last error when the medium failed so that it will hardly take anything more. */
+  /** Resolves with the last error when the medium has failed in such a way that it will probably take no more writes. */
   get failed(): Promise<Error> {
     return this.#failed.promise;
   }
@@ -58,7 +58,7 @@ export class GroupCommit {
     return new Promise((resolve, reject) => this.#pending.push({ write, sync, resolve, reject }));
   }
 
-  /** Queues a write that nobody waits for: it becomes part of the next commit, or is one of its own soon. It is lost if that fails. */
+  /** Queues a write that nobody waits for: it joins the next commit, or soon becomes one of its own. It is lost if that commit fails. */
   writeLater(write: Write): void {
     if (this.#isClosed) return;
     this.#pending.push({ write, sync: false, resolve: ignore, reject: ignore });
@@ -68,14 +68,14 @@ export class GroupCommit {
     }, laterMs).unref();
   }
 
-  /** Commits the queued writes, and takes no more. Those that must be on disk are confirmed by the next sync of the log. */
+  /** Commits the queued writes, and accepts no more. Writes that must be on disk are confirmed by the next sync of the log. */
   close(): void {
     this.flush();
     this.#isClosed = true;
     clearTimeout(this.#timer);
   }
 
-  /** Commits the queued writes now. Those that must be on disk are confirmed later. */
+  /** Commits the queued writes now. Writes that must be on disk are confirmed later. */
   flush(): void {
     if (this.#immediate) clearImmediate(this.#immediate);
     const pending = this.#pending;
@@ -108,7 +108,7 @@ export class GroupCommit {
     }
   }
 
-  /** Commits these writes before it returns; with `sync`, they are on disk then. Throws what SQLite or the log throws. */
+  /** Commits these writes before it returns; with `sync`, they are on disk then. Throws the error of SQLite or of the log. */
   commitNow(writes: readonly Write[], { sync }: { sync: boolean }): void {
     this.#commitOnly(writes.map((write) => ({ write })));
     if (!sync) return;
@@ -132,7 +132,7 @@ export class GroupCommit {
     }
   }
 
-  /** Counts a commit that the medium refused. After a failed sync nobody knows what is on the disk: that is one too many. */
+  /** Counts a commit that the medium refused. After a failed sync it is unknown what is on the disk, so one failed sync is final. */
   #count(thrown: unknown): void {
     const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : '';
     if (!/^SQLITE_(IOERR|READONLY|CANTOPEN)/.test(code)) return;

@@ -7,16 +7,16 @@ import { journalError, openJournalDatabase } from './journal-database.ts';
 import { PinTable } from './pin-table.ts';
 import { rowChecksum } from './row-checksum.ts';
 
-/** What a journal holds. */
+/** The content of a journal. */
 export interface JournalContents {
-  /** Absent from a journal that has lost it. */
+  /** The id of the journal; absent if it was lost. */
   id?: string;
   calls: number;
-  /** Each damage in words; empty if the journal is whole. */
+  /** A description of each damage; empty if the journal is undamaged. */
   problems: string[];
 }
 
-/** Reads every row of a journal that nobody uses, and changes nothing. */
+/** Reads every row of a journal that is not in use, and changes nothing. */
 export function inspectJournal(db: Database.Database): JournalContents {
   const problems = damagedGenerations(db).map((inbox) => `the generations of '${inbox}' are damaged`);
   let calls = 0;
@@ -38,7 +38,7 @@ function isIdSound(db: Database.Database): boolean {
   return rows.length === 1 && rows.every(({ id, checksum }) => checksum === rowChecksum(id));
 }
 
-/** Counts the replies that are not what was written. A start doesn't read them: they may be many and large. */
+/** Counts the damaged replies. A start doesn't read the replies, since they may be many and large. */
 function countDamagedReplies(db: Database.Database): number {
   const replies = db.prepare<[], { reply: string | null; bytes: number; checksum: number | null }>(
     'SELECT reply, reply_bytes AS bytes, reply_checksum AS checksum FROM call NOT INDEXED',
@@ -53,8 +53,8 @@ function countDamagedReplies(db: Database.Database): number {
 }
 
 /**
- * Makes a restored journal foreign to every broker: it no longer claims what it knows to be all that was started. Throws
- * `SignalboxError` `journal_…`.
+ * Makes a restored journal foreign to every broker: it no longer claims to know everything that was started. Throws `SignalboxError`
+ * `journal_…`.
  */
 export function disownRestoredJournal(file: string): void {
   const db = openJournalDatabase(file);

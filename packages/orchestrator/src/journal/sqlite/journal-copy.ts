@@ -4,12 +4,12 @@ import { SignalboxError } from '@signalbox/protocol';
 import Database from 'better-sqlite3';
 import { journalError, openJournalDatabase } from './journal-database.ts';
 
-/** Pages that are copied in one turn of the event loop. */
+/** The number of pages that are copied in one turn of the event loop. */
 const pagesAtOnce = 64;
 
 /**
- * Copies an open journal to a file that does not exist, while calls go on. The copy is one file, readable by its owner only, and on
- * disk when this resolves. Rejects with `SignalboxError` `journal_…`; the caller removes what was written.
+ * Copies an open journal to a file that does not exist, while calls continue. The copy is one file, readable by its owner only, and on disk
+ * when this resolves. Rejects with `SignalboxError` `journal_…`; the caller removes the incomplete copy.
  */
 export async function copyOpenJournal(db: Database.Database, target: string): Promise<void> {
   try {

@@ -4,12 +4,12 @@ import { messageOf, SignalboxError } from '@signalbox/protocol';
 import { StoreError } from '@signalbox/store';
 import Database from 'better-sqlite3';
 
-/** The version of the schema, another one after each change of the tables. A journal of another version is refused. */
+/** The version of the schema. It changes with each change of the tables. A journal of another version is refused. */
 export const schemaVersion = 8;
 
-// over_at and settled_at are in running_ms: the time for which the journal was open, in all processes together.
-// Times of approvals are epoch milliseconds: a person decides by them.
-// is_kept: the reply outlives its delivery. Such a call counts as kept once it is settled, and has limits of its own.
+// over_at and settled_at are in running_ms: the time for which the journal was open, in all processes together. Times of approvals are
+// epoch milliseconds: a person decides by them. is_kept: the reply outlives its delivery. Once settled, this call counts as kept, and has
+// limits of its own.
 export const schema = `
   CREATE TABLE journal (id TEXT NOT NULL, checksum INTEGER NOT NULL, running_ms INTEGER NOT NULL DEFAULT 0);
   CREATE TABLE generation (inbox TEXT PRIMARY KEY, list TEXT NOT NULL, checksum INTEGER NOT NULL) WITHOUT ROWID;
@@ -111,14 +111,14 @@ export const schema = `
   );
 `;
 
-/** What an SQLite file must be to be a journal: the SQL that made its tables, and its `user_version`. */
+/** The format that an SQLite file must have to be a journal: the SQL that made its tables, and its `user_version`. */
 export const journalFormat = { schema, version: schemaVersion };
 
-/** Says in words what a new journal means. */
+/** Explains the consequence of a new journal. */
 const beginsAnew =
   'calls that were under way are then reported as outcome_unknown, and servers with definitions: pin are pinned anew as they are then';
 
-/** How long to wait for a process that is about to close the file. The wait blocks the event loop. */
+/** The longest wait for a process that is about to close the file, in milliseconds. The wait blocks the event loop. */
 const busyTimeoutMs = 1000;
 
 /**
@@ -143,12 +143,12 @@ export function openJournalDatabase(file: string): Database.Database {
 }
 
 /**
- * Turns a failure of SQLite into a `SignalboxError` that says what to do: `journal_in_use`, `journal_corrupt`,
- * `journal_full` or `journal_failed`.
+ * Converts a failure of SQLite to a `SignalboxError` that says what to do: `journal_in_use`, `journal_corrupt`, `journal_full` or
+ * `journal_failed`.
  */
 export function journalError(thrown: unknown, file: string): SignalboxError {
   if (thrown instanceof SignalboxError) return thrown;
-  // The error of a failed sync names the log of the database already.
+  // The error of a failed sync already names the log of the database.
   if (thrown instanceof StoreError)
     return new SignalboxError('journal_failed', thrown.message, { retryable: true, cause: thrown });
   const sqlite = thrown instanceof Database.SqliteError ? thrown.code : '';

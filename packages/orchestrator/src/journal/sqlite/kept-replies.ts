@@ -1,17 +1,20 @@
 import type { Database, Statement } from 'better-sqlite3';
 
-/** Limits of the replies that are kept for their requesters: a reply is kept as long as all of them allow. The oldest ones go first. */
+/**
+ * The limits of the replies that are kept for their requesters: a reply is kept as long as all of them allow. The oldest ones are dropped
+ * first.
+ */
 export interface KeptReplyLimits {
-  /** Time since the request was settled, while a journal was open. */
+  /** The longest time since the request was settled, in milliseconds during which a journal was open. */
   maxAgeMs: number;
-  /** Replies to one agent, and their bytes. */
+  /** The most replies to one agent, and the most bytes of these. */
   repliesPerAgent: number;
   bytesPerAgent: number;
-  /** Bytes of the replies to all agents. Beyond it, replies to the agent with the most bytes are dropped. */
+  /** The most bytes of the replies to all agents. Beyond it, replies to the agent with the most bytes are dropped. */
   bytes: number;
 }
 
-/** Limits the replies that are dropped in one step, so that it does not hold up calls for long. */
+/** The most replies that one step drops, so that it does not hold up calls for long. */
 const dropBatch = 64;
 
 const isKept = 'is_kept = 1 AND settled_at IS NOT NULL';
@@ -54,7 +57,7 @@ export class KeptReplies {
     );
   }
 
-  /** Drops the oldest replies to one agent that are beyond its limits. Call it for each reply that is kept. */
+  /** Drops the oldest replies to one agent beyond its limits. Call it for each reply that is kept. */
   bound(agent: string, { repliesPerAgent, bytesPerAgent }: KeptReplyLimits): void {
     const { replies, bytes } = this.#sizeOf.get(agent)!;
     this.#dropOldest(agent, { replies: replies - repliesPerAgent, bytes: bytes - bytesPerAgent });
@@ -70,12 +73,12 @@ export class KeptReplies {
     return true;
   }
 
-  /** Returns the bytes of all replies that are kept. */
+  /** Returns the bytes of all kept replies. */
   bytes(): number {
     return this.#bytes.get()!;
   }
 
-  /** Drops the oldest replies to an agent: at least this many, and at least this many bytes, but no more than one batch. */
+  /** Drops the oldest replies to an agent: at least this many replies and this many bytes, but at most one batch. */
   #dropOldest(agent: string, { replies, bytes }: { replies: number; bytes: number }): void {
     if (replies <= 0 && bytes <= 0) return;
     let [dropped, left] = [0, bytes];

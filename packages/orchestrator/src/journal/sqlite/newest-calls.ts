@@ -1,10 +1,10 @@
-/** The calls that are known for each agent, and the agents for which they are known. */
+/** The most calls that are known for each agent, and the most agents for which they are known. */
 const maxCalls = 50;
 const maxAgents = 1_000;
 
 /**
- * Knows the newest calls of each agent, so that they can be listed without an index on the disk, which every call would pay for. Of too
- * many agents, those are forgotten that have made no call for the longest time.
+ * Knows the newest calls of each agent, so that they can be listed without an index on the disk, for which every call would pay. If there
+ * are too many agents, those that have made no call for the longest time are forgotten.
  */
 export class NewestCalls {
   readonly #ids = new Map<string, string[]>();
@@ -13,7 +13,7 @@ export class NewestCalls {
   add(agent: string, requestId: string): void {
     const ids = this.#ids.get(agent) ?? [];
     ids.push(requestId);
-    // Not at each call: to remove the first element moves all others.
+    // This is not done at each call, since removing the first element moves all others.
     if (ids.length > 2 * maxCalls) ids.splice(0, maxCalls);
     this.#ids.delete(agent);
     this.#ids.set(agent, ids);

@@ -45,7 +45,7 @@ export class PinTable {
     );
   }
 
-  /** Lists the kinds that were seen. A pin shows that its kind was seen, even if the note of that is lost. */
+  /** Lists the kinds that were seen. A pin shows that its kind was seen, even if the note about it is lost. */
   seen(server: string): DefinitionKind[] {
     const kinds = new Set([...this.#sights.all(server), ...this.pins(server).map(({ kind }) => kind)]);
     return definitionKinds.filter((kind) => kinds.has(kind));
@@ -55,7 +55,7 @@ export class PinTable {
     return this.#ofServer.all(server).map(toPin);
   }
 
-  /** Returns the JSON text of a definition; `undefined` if it is not there, or damaged. */
+  /** Returns the JSON text of a definition; `undefined` if it is missing or damaged. */
   definition(server: string, kind: DefinitionKind, name: string): string | undefined {
     const row = this.#find.get(server, kind, name);
     return row && isSound(row) ? row.definition : undefined;

@@ -14,10 +14,10 @@ export class SqliteApprovals implements ApprovalStore {
   readonly #table: ApprovalTable;
   readonly #commits: Pick<GroupCommit, 'write'>;
   readonly #attempt: <T>(action: () => T) => T;
-  /** The approval of each request that has one. Nearly all calls have none, and pay for one look-up here. */
+  /** The approval of each request that has one. Nearly all calls have none, and cost one look-up here. */
   readonly #ids: Map<string, string>;
 
-  /** `attempt` turns what SQLite throws into errors of the journal. */
+  /** `attempt` converts the errors of SQLite to errors of the journal. */
   constructor(table: ApprovalTable, commits: Pick<GroupCommit, 'write'>, attempt: <T>(action: () => T) => T) {
     this.#table = table;
     this.#commits = commits;
@@ -48,7 +48,7 @@ export class SqliteApprovals implements ApprovalStore {
     await this.#commits.write(() => this.useNow(request), { sync: false });
   }
 
-  /** Does what `use` does within a transaction of the caller. A request that is attached to an approval does not use it. */
+  /** Does the same as `use` within a transaction of the caller. A request that is attached to an approval does not use it up. */
   useNow(request: CallKey): void {
     const id = this.#ids.get(textOf(request));
     const record = id === undefined ? undefined : this.#table.find(id);
@@ -90,7 +90,7 @@ export class SqliteApprovals implements ApprovalStore {
     await this.#commits.write(() => this.#table.removeStanding(id), { sync: true });
   }
 
-  /** One process has the journal to itself. */
+  /** Does nothing: no other process uses the journal. */
   onChanged(): () => void {
     return () => {};
   }

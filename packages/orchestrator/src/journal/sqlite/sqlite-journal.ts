@@ -29,22 +29,19 @@ import { isLogShortened } from './shortened-log.ts';
 import { SqliteApprovals } from './sqlite-approvals.ts';
 import { SqlitePins } from './sqlite-pins.ts';
 
-/** The file of a journal, and how long it keeps calls. */
+/** The file of a journal, and the limits of its calls. */
 export interface SqliteJournalOptions {
-  /**
-   * A file that nothing else uses. It is created when missing (0600, its folder 0700); one process may hold it at a
-   * time.
-   */
+  /** A file that nothing else uses. It is created if it is missing (0600, its folder 0700). Only one process can open it at a time. */
   file: string;
-  /** Replaces some of the defaults, which `journalLimits` of the protocol has. */
+  /** Replaces some of the defaults, which are in `journalLimits` of the protocol. */
   limits?: Partial<JournalLimits>;
-  /** How often old calls are deleted; default a minute. */
+  /** The time between two deletions of old calls, in milliseconds; default a minute. */
   pruneEveryMs?: number;
   /** Returns monotonic milliseconds. */
   monotonic?: () => number;
-  /** Called if the file is damaged, with what that means. */
+  /** Called if the file is damaged, with a text about the consequence. */
   onDamage?: (detail: string) => void;
-  /** Returns epoch milliseconds, the times of pins. */
+  /** Returns epoch milliseconds, for the times of pins. */
   now?: () => number;
 }
 
@@ -72,7 +69,7 @@ class SqliteJournal implements Journal {
   readonly pins: SqlitePins;
   readonly #db: Database;
   readonly #file: string;
-  /** Returns the time for which the journal was open, in all processes together. */
+  /** Returns the time for which the journal was open, in all processes together, in milliseconds. */
   readonly #runningMs: () => number;
   /** The keys of the calls that this process has started and not ended. */
   readonly #running = new Set<string>();
@@ -82,7 +79,7 @@ class SqliteJournal implements Journal {
   readonly #calls: CallTable;
   readonly #kept: KeptReplies;
   readonly #newest = new NewestCalls();
-  /** Bytes of the replies that were kept since they were counted last, and those that were there then. */
+  /** The bytes of the replies at the last count and of those kept since. */
   #keptBytes: number;
   readonly #generations: GenerationTable;
   readonly #log: WalSync;
@@ -259,7 +256,7 @@ class SqliteJournal implements Journal {
           () => {
             const now = this.#runningMs();
             this.#saveRunningMs();
-            // All in each step: none may wait for the end of the others.
+            // Each step does all of these: none may wait for the end of the others.
             const isMoreKept = this.#kept.prune(this.#keptLimits, now);
             const areMoreApprovals = this.approvals.prune(this.#approvalRetention);
             isMore = this.#calls.prune(this.#retention, now) || isMoreKept || areMoreApprovals;
@@ -284,12 +281,12 @@ class SqliteJournal implements Journal {
     this.#db.prepare('UPDATE journal SET running_ms = ?').run(this.#runningMs());
   }
 
-  /** A damaged journal may have forgotten calls. To the broker it is another one then, so that no unsafe call is made twice. */
+  /** Reports damage. A damaged journal may have lost calls. The broker then sees another journal, so that no unsafe call is made twice. */
   #findDamage(approvals: ApprovalTable, pins: PinTable, report: (detail: string) => void): void {
     const damagedPins = pins.countDamaged();
     if (damagedPins > 0)
       report(
-        `${this.#file} is damaged (${damagedPins} pinned definitions). What they pin is withheld until it is accepted: signalbox tools diff`,
+        `${this.#file} is damaged (${damagedPins} pinned definitions). They are withheld until they are accepted: signalbox tools diff`,
       );
     const calls = this.#calls.countDamaged((call) => this.#newest.add(call.agent, call.requestId));
     const damaged = calls + approvals.countDamaged();

@@ -8,7 +8,7 @@ export class SqlitePins implements DefinitionPins {
   readonly #attempt: <T>(action: () => T) => T;
   readonly #now: () => number;
 
-  /** `write` has its action on disk when it returns; `attempt` turns what SQLite throws into errors of the journal. */
+  /** `write` runs its action, which is on disk when it returns; `attempt` converts the errors of SQLite to errors of the journal. */
   constructor(
     table: PinTable,
     write: (action: () => void) => void,
@@ -44,7 +44,7 @@ export class SqlitePins implements DefinitionPins {
     return pins;
   }
 
-  /** One host has the journal to itself. */
+  /** Does nothing: no other host uses the journal. */
   onChanged(): () => void {
     return () => {};
   }
