@@ -3,12 +3,14 @@ import { operationPermissions, type Permission, permissions } from '../src/permi
 import { adminOperations } from '../src/wire/admin/operations.ts';
 import { tailNoticeSchemas } from '../src/wire/admin/tail.ts';
 import { auditCodes } from '../src/wire/audit-codes.ts';
+import { bodyLimits } from '../src/wire/body-limits.ts';
 import { brokerFrameSchemas } from '../src/wire/broker-frames.ts';
 import { clientFrameSchemas } from '../src/wire/client-frames.ts';
 import { closeCodes } from '../src/wire/close-codes.ts';
 import { errorCodes } from '../src/wire/error-codes.ts';
 import { frameCosts, furtherCosts } from '../src/wire/frame-costs.ts';
-import { bodyLimits, frameLimits, type LimitEntry, limitTable } from '../src/wire/limits.ts';
+import { frameLimits } from '../src/wire/frame-limits.ts';
+import { type LimitEntry, limitTable } from '../src/wire/limits.ts';
 import { type OrchestratorMetric, orchestratorMetrics } from '../src/wire/orchestrator-figures.ts';
 import { definitionName, protocolJsonSchema, type SchemaNode } from './json-schema.ts';
 

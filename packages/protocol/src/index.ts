@@ -20,6 +20,7 @@ export {
   auditEntryKinds,
   auditEntrySchema,
 } from './wire/audit-codes.ts';
+export { bodyLimits, bodyLimitsFor } from './wire/body-limits.ts';
 export {
   type BrokerFrame,
   brokerFrameSchemas,
@@ -61,23 +62,18 @@ export {
 export { type CloseCode, closeCodes } from './wire/close-codes.ts';
 export { closeCodeOf, type ErrorCode, errorCodes } from './wire/error-codes.ts';
 export { frameCosts, furtherCosts } from './wire/frame-costs.ts';
+export { frameDefaults, frameLimits, protocolVersion, subprotocol } from './wire/frame-limits.ts';
 export { encodeFrame, FrameCursor, type FrameText, splitFrames } from './wire/frame-text.ts';
 export type { JournalBinding, JournalClaim } from './wire/journal.ts';
 export { isDeeperThan } from './wire/json-depth.ts';
 export {
-  bodyLimits,
-  bodyLimitsFor,
   defaultLimits,
-  frameDefaults,
-  frameLimits,
   type LimitEntry,
   type LimitGroup,
   type LimitOverrides,
   type Limits,
   limitsOf,
   limitTable,
-  protocolVersion,
-  subprotocol,
 } from './wire/limits.ts';
 export {
   type Message,

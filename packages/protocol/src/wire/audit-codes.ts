@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { agentIdSchema, idSchema, roleSchema } from '../names/name-schemas.ts';
 import { type ErrorCode, errorCodes } from './error-codes.ts';
-import { frameLimits } from './limits.ts';
+import { frameLimits } from './frame-limits.ts';
 
 /** The kinds of entries of the audit log. Each has a chain and a budget of its own. */
 export const auditEntryKinds = ['change', 'call', 'read', 'connect', 'refusal', 'loss'] as const;

@@ -10,9 +10,9 @@ import {
   seqSchema,
 } from '../names/name-schemas.ts';
 import { auditReportSchema } from './audit-codes.ts';
+import { frameDefaults, frameLimits, protocolVersion } from './frame-limits.ts';
 import { frameSchema } from './frame-schema.ts';
 import { journalClaimSchema } from './journal.ts';
-import { frameDefaults, frameLimits, protocolVersion } from './limits.ts';
 import { orchestratorFigureLimits } from './orchestrator-figures.ts';
 
 const requestId = idSchema.describe('The answer repeats it.');

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { idSchema } from '../names/name-schemas.ts';
-import { frameLimits } from './limits.ts';
+import { frameLimits } from './frame-limits.ts';
 
 /**
  * The schema of `subscribe.journal`. A journal has a new generation at each subscription, so that an older copy of it, or of the

@@ -1,15 +1,11 @@
 import { isPrivileged } from '../names/privileged-roles.ts';
+import { frameLimits } from './frame-limits.ts';
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
 const minute = 60 * 1000;
 const hour = 60 * minute;
 const day = 24 * hour;
-
-/** The WebSocket subprotocol. */
-export const subprotocol = 'signalbox.v1';
-/** The version of the protocol, as `hello.protocol` states it. */
-export const protocolVersion = 1;
 
 /** One limit of a broker. */
 export interface LimitEntry {
@@ -359,81 +355,4 @@ function withOverrides(value: (entry: LimitEntry, group: string, name: string) =
 
 function valueAt(overrides: LimitOverrides, group: string, name: string): number | undefined {
   return (overrides as Record<string, Record<string, number | undefined> | undefined>)[group]?.[name];
-}
-
-/** Bounds of single frames. They belong to the protocol and are the same for every broker. Lengths are in UTF-16 units. */
-export const frameLimits = {
-  headerLength: 16 * KiB,
-  tokenLength: 8 * KiB,
-  traceparentLength: 128,
-  groupKeyLength: 64,
-  /** Sequence numbers in one `ack`, `nack` or `working`. */
-  seqs: 10_000,
-  /** Messages that one subscription may have pushed to it and not settled. */
-  windowMessages: 10_000,
-  /** Generations that one `subscribe` names as previous ones of its journal. */
-  journalGenerations: 16,
-  minAckDeadlineMs: 100,
-  maxAckDeadlineMs: 60 * 60 * 1000,
-  nackDelayMs: day,
-  nackReasonLength: 500,
-  consumerIdLength: 64,
-  /** The status of an `announce`, written as JSON. */
-  statusLength: 2 * KiB,
-  cursorLength: 256,
-  peekMessages: 1000,
-  /** Requests that one `find` asks about. With the longest names they fit into a header. */
-  findRequests: 64,
-  /** Agents, and tokens, that one `check_tokens` asks about. */
-  checkedTokens: 256,
-  auditDetailLength: 500,
-  /** Events in one `audit`. */
-  auditEvents: 64,
-  /** The longest life of a token, and of a hold that ends by itself: 100 years. */
-  lifetimeMs: 36_500 * day,
-  /** The latest time that can be written as a date, in epoch milliseconds. */
-  latestTime: 8_640_000_000_000_000,
-  opLength: 64,
-  /** Entries of one page of an `admin` operation, and sequence numbers that one names. */
-  adminItems: 1000,
-  adminTextLength: 256,
-  holdReasonLength: 500,
-  /** A path that an `admin` operation names. */
-  pathLength: 4096,
-} as const;
-
-/** The values that a broker uses for fields that a frame leaves out. */
-export const frameDefaults = {
-  /** The lifetime of a message: 7 days. */
-  ttlMs: 7 * day,
-  windowMessages: 64,
-  /** The window of a member of a group: it works on one message at a time. */
-  groupWindowMessages: 1,
-  windowBytes: 8 * MiB,
-  peekMessages: 100,
-} as const;
-
-/**
- * The bounds of JSON in message bodies, the same for every reader. `maxLength` is in UTF-16 units, `maxDepth` counts nested arrays
- * and objects, and `maxNodes` counts values, names and containers: parsed, a node takes up to 40 bytes.
- */
-export const bodyLimits = {
-  maxLength: defaultLimits.message.bytes,
-  maxDepth: 256,
-  maxNodes: 250_000,
-} as const;
-
-/**
- * Returns the bounds of JSON in bodies for readers at a broker that accepts bodies of `maxBytes`. If that is more than the default, a body
- * may have proportionally more values and names.
- */
-export function bodyLimitsFor(maxBytes: number = bodyLimits.maxLength): {
-  readonly [Bound in keyof typeof bodyLimits]: number;
-} {
-  const factor = Math.max(1, maxBytes / bodyLimits.maxLength);
-  return {
-    maxLength: Math.floor(bodyLimits.maxLength * factor),
-    maxDepth: bodyLimits.maxDepth,
-    maxNodes: Math.floor(bodyLimits.maxNodes * factor),
-  };
 }

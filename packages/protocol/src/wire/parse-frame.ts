@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type BrokerFrame, brokerFrameSchemas } from './broker-frames.ts';
 import { type ClientFrame, clientFrameSchemas } from './client-frames.ts';
 import type { ErrorCode } from './error-codes.ts';
-import { frameLimits } from './limits.ts';
+import { frameLimits } from './frame-limits.ts';
 import { isJsonObject } from './parse-json.ts';
 
 /** The reason why a header line was refused. `id` and `request_id` are copied from the line, so that the client can tell which frame was refused. */

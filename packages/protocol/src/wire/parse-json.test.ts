@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { bodyLimits } from './limits.ts';
+import { bodyLimits } from './body-limits.ts';
 import { jsonSize, parseJson } from './parse-json.ts';
 
 it('reads JSON up to its limits and says why it refuses more', () => {

@@ -1,5 +1,5 @@
 import { SignalboxError } from '../signalbox-error.ts';
-import { bodyLimits } from './limits.ts';
+import { bodyLimits } from './body-limits.ts';
 
 /** The bounds of the JSON that a reader accepts; {@link bodyLimits} gives their units. */
 export interface JsonLimits {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { frameLimits } from '../limits.ts';
+import { frameLimits } from '../frame-limits.ts';
 
 const directory = `must be a path of at most ${frameLimits.pathLength} characters`;
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { seqSchema } from '../../names/name-schemas.ts';
-import { frameLimits } from '../limits.ts';
+import { frameLimits } from '../frame-limits.ts';
 import { senderSchema } from '../message.ts';
 import { filterText, pageLimit, wholeNumber } from './params.ts';
 

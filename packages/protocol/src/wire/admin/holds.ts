@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { frameLimits } from '../limits.ts';
+import { frameLimits } from '../frame-limits.ts';
 import { wholeNumber } from './params.ts';
 
 /** The kinds of targets that a hold may be on. */

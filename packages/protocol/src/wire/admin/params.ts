@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { frameLimits } from '../limits.ts';
+import { frameLimits } from '../frame-limits.ts';
 
 /** Makes the schema of a whole number; its refusal names the bounds. */
 export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER) {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { agentIdSchema, rolePattern } from '../../names/name-schemas.ts';
-import { frameLimits } from '../limits.ts';
+import { frameLimits } from '../frame-limits.ts';
 
 const maxRoles = 32;
 /** Matches a role, or a pattern of roles in which `*` stands for any run of characters. */
