@@ -1,45 +1,30 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ArgumentCheck, compileArgumentCheck } from '@signalbox/argument-check';
-import {
-  isRunningCallState,
-  mayRepeat,
-  messageOf,
-  type RequestMeta,
-  type Tool,
-  type ToolCallError,
-  toolCallError,
-  withoutOwnMeta,
-} from '@signalbox/protocol';
+import { isRunningCallState, mayRepeat, messageOf, type Tool, toolCallError } from '@signalbox/protocol';
 import {
   type CacheKey,
-  type CallOptions,
   cancelledCall,
   circuitOpen,
-  errorOfFailure,
   type FailedCall,
   type Failure,
   gaveUp,
-  mcpErrorCode,
   noWaitingCall,
   ResponseCache,
-  redactedFailure,
   type ToolCallResult,
   unreachable,
   withEarlierTry,
 } from '@signalbox/tool-calls';
-import type { TracedSpan, Tracing } from '@signalbox/tracing';
-import { beginToolCall, toolError } from '@signalbox/tracing/internal';
 import type { ServerPolicy } from '../config/server-config.ts';
 import type { HostEvent } from '../host-event.ts';
-import type { CallIdentity, WaitingCall, WaitingCalls } from '../questions/waiting-calls.ts';
+import type { CallIdentity, WaitingCall } from '../questions/waiting-calls.ts';
 import type { ServerAnswer, ServerConnection, ToolRequest } from '../server-connection.ts';
 import { cacheHintOf } from './cache-hint.ts';
+import { CallSender, type CallSenderDeps } from './call-sender.ts';
 import type { CallTarget } from './call-target.ts';
 import type { CircuitState, Permit } from './circuit/circuit-breaker.ts';
 import { CircuitBreakers } from './circuit/circuit-breakers.ts';
 import { verdictOf, wasFairWait } from './circuit/circuit-verdict.ts';
-import { Latencies } from './latencies.ts';
-import { withNamedQuestions } from './named-questions.ts';
+import { type OutgoingCall, timeLeftOf } from './outgoing-call.ts';
 import { ProgressRelay } from './progress-relay.ts';
 import type { ToolCall } from './tool-call.ts';
 
@@ -63,22 +48,8 @@ export interface CallStats {
 }
 
 /** The dependencies of {@link ServerCalls}. */
-export interface ServerCallsDeps {
-  /** Monotonic milliseconds. */
-  now: () => number;
+export interface ServerCallsDeps extends CallSenderDeps {
   log: (event: HostEvent) => void;
-  /** Makes a span of each call that is sent to the server. */
-  tracing: Tracing | undefined;
-  /** The calls of the host that wait for answers of their callers. */
-  waiting: WaitingCalls;
-}
-
-/** A call whose arguments have been checked. */
-interface OutgoingCall extends ToolCall {
-  /** The instance that serves it. */
-  target: CallTarget;
-  /** True if the call may be made again although it was sent. */
-  repeatable: boolean;
 }
 
 /**
@@ -91,11 +62,12 @@ export class ServerCalls {
   readonly #checks = new WeakMap<Tool, ArgumentCheck>();
   readonly #breakers: CircuitBreakers;
   readonly #cache: ResponseCache;
-  #latencies = new Latencies();
+  readonly #sender: CallSender;
 
   constructor(config: ServerPolicy, deps: ServerCallsDeps) {
     this.#deps = deps;
     this.#breakers = new CircuitBreakers(config, deps);
+    this.#sender = new CallSender(deps);
     this.#cache = new ResponseCache({
       now: deps.now,
       entriesPerTool: cachedPerTool,
@@ -127,7 +99,7 @@ export class ServerCalls {
     if (this.#deps.waiting.find(round?.requestState ?? '') !== waiting)
       return { error: noWaitingCall(call.tool) };
     return forCaller(
-      await this.#sendOver(call, (request) => waiting.goOn(round?.inputResponses ?? {}, request)),
+      await this.#sender.send(call, (request) => waiting.goOn(round?.inputResponses ?? {}, request)),
     );
   }
 
@@ -199,7 +171,7 @@ export class ServerCalls {
         const barring = call.barred?.();
         ended = barring
           ? { error: barring, isCallersOwn: true }
-          : await this.#sendOver(call, (request) => sendTo(connection, call, request), {
+          : await this.#sender.send(call, (request) => sendTo(connection, call, request), {
               connection,
               earlier,
             });
@@ -229,7 +201,8 @@ export class ServerCalls {
    */
   #readyConnection(call: OutgoingCall, { isProbe }: Permit): ServerConnection | undefined {
     const { target, options } = call;
-    const mayGo = !isProbe && !options.beforeSend && !options.signal.aborted && this.#timeLeft(call) > 0;
+    const mayGo =
+      !isProbe && !options.beforeSend && !options.signal.aborted && timeLeftOf(call, this.#deps.now()) > 0;
     return mayGo ? target.openConnection : undefined;
   }
 
@@ -251,69 +224,15 @@ export class ServerCalls {
     // This check comes first, so that the start of a call that can't be made is not recorded.
     const barring = call.barred?.();
     if (barring) return { error: barring, isCallersOwn: true };
-    const refusal = beforeSend && this.#timeLeft(call) > 0 ? await beforeSend() : undefined;
+    const refusal = beforeSend && timeLeftOf(call, this.#deps.now()) > 0 ? await beforeSend() : undefined;
     if (refusal) return { error: refusal, isCallersOwn: true };
     if (gaveUp(signal)) return { error: cancelledCall(tool, false) };
-    if (!signal.aborted && this.#timeLeft(call) > 0) return connection;
+    if (!signal.aborted && timeLeftOf(call, this.#deps.now()) > 0) return connection;
     return {
       error: toolCallError('tool_timeout', 'the deadline of the call passed before it could be sent', {
         mayHaveRun: false,
       }),
     };
-  }
-
-  /** Sends a call and waits for its answer. `attempt` holds the connection, and the failure of an earlier attempt. */
-  async #sendOver(
-    call: OutgoingCall,
-    sending: (request: ToolRequest) => Promise<ServerAnswer>,
-    attempt?: { connection: ServerConnection; earlier: Failure | undefined },
-  ): Promise<ToolCallResult> {
-    const { target, options } = call;
-    const { signal, onSent, round } = options;
-    const timeoutMs = this.#timeLeft(call);
-    const sentAt = this.#deps.now();
-    const progress = options.onProgress && new ProgressRelay(options.onProgress, target.redactResult);
-    const span = call.method ? undefined : this.#deps.tracing && beginSpan(this.#deps.tracing, call);
-    const meta = metaOf(options, span);
-    const { caller, patienceMs = options.timeoutMs } = options;
-    const request: ToolRequest = {
-      signal,
-      timeoutMs,
-      // The call may have waited for its server, which leaves less time.
-      patienceMs: patienceMs + (call.deadline - sentAt - options.timeoutMs),
-      agent: caller?.agent,
-      round,
-      meta,
-      onAsked: call.onAsked ?? options.onAsked,
-      onProgress: progress?.report,
-    };
-    const send = () => sending(request);
-    const answering = span ? span.run(send) : send();
-    // Messages that are sent in one turn of the event loop are written at its end.
-    if (onSent) process.nextTick(onSent);
-    const answer = await answering;
-    progress?.end();
-    const ranMs = this.#deps.now() - sentAt;
-    if ('result' in answer) {
-      this.#latencies.add(ranMs);
-      span?.end(answer.result.isError === true ? toolError : undefined);
-      const { redactResult } = target;
-      const { requestState: state } = answer.result;
-      const waiting = isRunningCallState(state) ? this.#deps.waiting.find(state) : undefined;
-      if (waiting) this.#deps.waiting.targets.set(waiting, target);
-      const result = withNamedQuestions(target.name, withoutOwnMeta(answer.result));
-      return { result: redactResult ? redactResult(result) : result };
-    }
-    const failure = attempt ? unsentIfSessionUnknown(answer.failure, attempt) : answer.failure;
-    if (failure.kind !== 'not_sent') this.#latencies.add(ranMs);
-    const isSilent = wasFairWait({
-      waitedMs: signal.aborted ? ranMs : timeoutMs,
-      limitMs: target.config.timeoutMs,
-      sawProgress: progress?.sawSome,
-    });
-    const failed = failedCall(failure.kind === 'timed_out' ? { ...failure, isSilent } : failure, call);
-    if (span) endFailed(span, failed.error);
-    return failed;
   }
 
   /** A timeout is never followed by a second attempt, because a server that hangs would only hang twice. */
@@ -326,19 +245,15 @@ export class ServerCalls {
     return isAllowed && !options.signal.aborted && deadline - this.#deps.now() > retryPauseMs;
   }
 
-  /** Returns the time that is left for the run itself; the server's own limit applies, too. */
-  #timeLeft({ deadline, target }: OutgoingCall): number {
-    return Math.min(deadline - this.#deps.now(), target.config.timeoutMs ?? Number.POSITIVE_INFINITY);
-  }
-
   /** Returns the statistics of the calls so far. */
   stats(): CallStats {
-    const [p50Ms, p95Ms] = this.#latencies.quantiles(0.5, 0.95);
+    const { latencies } = this.#sender;
+    const [p50Ms, p95Ms] = latencies.quantiles(0.5, 0.95);
     return {
       ...this.#breakers.worst(),
       cacheEntries: this.#cache.size,
       cacheHits: this.#cache.hits,
-      calls: this.#latencies.count,
+      calls: latencies.count,
       ...(p50Ms !== undefined && { p50Ms }),
       ...(p95Ms !== undefined && { p95Ms }),
     };
@@ -351,7 +266,7 @@ export class ServerCalls {
 
   /** Closes every circuit, empties the cache, and counts and measures calls anew. */
   reset(): void {
-    this.#latencies = new Latencies();
+    this.#sender.reset();
     this.#breakers.reset();
     this.#cache.clear();
   }
@@ -401,57 +316,7 @@ function identityOf(server: string, { tool, method, args, options }: ToolCall): 
   return { server, agent: options.caller?.agent, name: method ?? tool.name, args };
 }
 
-function beginSpan(tracing: Tracing, { target, tool, options }: OutgoingCall): TracedSpan {
-  return beginToolCall(tracing, 'client', {
-    tool: tool.name,
-    server: target.name,
-    agent: options.caller?.agent,
-    transport: target.config.type === 'http' ? 'tcp' : 'pipe',
-    parent: options.traceparent,
-  });
-}
-
-/** Returns the `_meta` of the request to the server; `undefined` if it would be empty. */
-function metaOf(
-  { meta, traceparent: caused }: CallOptions,
-  span: TracedSpan | undefined,
-): RequestMeta | undefined {
-  const traceparent = span === undefined ? caused : span.traceparent;
-  return traceparent === undefined ? meta : { ...meta, traceparent };
-}
-
-/** Ends the span of a call without a result. */
-function endFailed(span: TracedSpan, { code, rpc_error: answered }: ToolCallError): void {
-  if (answered) span.set({ 'rpc.response.status_code': String(answered.code) });
-  span.end(answered ? String(answered.code) : code);
-}
-
 /** Leaves out the fields that only the steps of a call need. */
 function forCaller(ended: ToolCallResult): ToolCallResult {
   return 'result' in ended ? ended : { error: ended.error };
-}
-
-/**
- * A server answers to an unknown session before it runs anything, so such a call was not made. This holds for the first
- * attempt only: after one that was not sent, the refusal may be about the call itself.
- */
-function unsentIfSessionUnknown(
-  failure: Failure,
-  { connection, earlier }: { connection: ServerConnection; earlier: Failure | undefined },
-): Failure {
-  const isUnknown = failure.kind === 'refused' && !connection.isOpen && earlier?.kind !== 'not_sent';
-  return isUnknown ? { kind: 'not_sent', reason: failure.reason } : failure;
-}
-
-/** Returns the end of a call whose connection gave no result. */
-function failedCall(failure: Failure, { target, tool, options, repeatable }: OutgoingCall): FailedCall {
-  const redacted = redactedFailure(failure, target.redact);
-  const aborted = gaveUp(options.signal);
-  const error = errorOfFailure(redacted, { server: target.name, tool, repeatable, aborted });
-  return { error, failure: redacted, ...(isAboutCapabilities(error) && { isCallersOwn: true }) };
-}
-
-/** Returns true if the server needs a capability that this caller's client lacks. Another caller's client may have it. */
-function isAboutCapabilities({ rpc_error: answered }: ToolCallError): boolean {
-  return answered?.code === mcpErrorCode.missingRequiredClientCapability;
 }

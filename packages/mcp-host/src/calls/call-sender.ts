@@ -1,0 +1,159 @@
+import {
+  isRunningCallState,
+  type RequestMeta,
+  type ToolCallError,
+  withoutOwnMeta,
+} from '@signalbox/protocol';
+import {
+  type CallOptions,
+  errorOfFailure,
+  type FailedCall,
+  type Failure,
+  gaveUp,
+  mcpErrorCode,
+  redactedFailure,
+  type ToolCallResult,
+} from '@signalbox/tool-calls';
+import type { TracedSpan, Tracing } from '@signalbox/tracing';
+import { beginToolCall, toolError } from '@signalbox/tracing/internal';
+import type { WaitingCalls } from '../questions/waiting-calls.ts';
+import type { ServerAnswer, ServerConnection, ToolRequest } from '../server-connection.ts';
+import { wasFairWait } from './circuit/circuit-verdict.ts';
+import { Latencies } from './latencies.ts';
+import { withNamedQuestions } from './named-questions.ts';
+import { type OutgoingCall, timeLeftOf } from './outgoing-call.ts';
+import { ProgressRelay } from './progress-relay.ts';
+
+/** The dependencies of {@link CallSender}. */
+export interface CallSenderDeps {
+  /** Monotonic milliseconds. */
+  now: () => number;
+  /** Makes a span of each call that is sent to the server. */
+  tracing: Tracing | undefined;
+  /** The calls of the host that wait for answers of their callers. */
+  waiting: WaitingCalls;
+}
+
+/** Sends calls over connections: makes the request with its limits and its span, relays progress, and reads the answer. */
+export class CallSender {
+  readonly #deps: CallSenderDeps;
+  #latencies = new Latencies();
+
+  constructor(deps: CallSenderDeps) {
+    this.#deps = deps;
+  }
+
+  /** The times that the calls took which reached the server. */
+  get latencies(): Latencies {
+    return this.#latencies;
+  }
+
+  /** Measures calls anew. */
+  reset(): void {
+    this.#latencies = new Latencies();
+  }
+
+  /** Sends a call and waits for its answer. `attempt` holds the connection, and the failure of an earlier attempt. */
+  async send(
+    call: OutgoingCall,
+    sending: (request: ToolRequest) => Promise<ServerAnswer>,
+    attempt?: { connection: ServerConnection; earlier: Failure | undefined },
+  ): Promise<ToolCallResult> {
+    const { target, options } = call;
+    const { signal, onSent, round } = options;
+    const timeoutMs = timeLeftOf(call, this.#deps.now());
+    const sentAt = this.#deps.now();
+    const progress = options.onProgress && new ProgressRelay(options.onProgress, target.redactResult);
+    const span = call.method ? undefined : this.#deps.tracing && beginSpan(this.#deps.tracing, call);
+    const meta = metaOf(options, span);
+    const { caller, patienceMs = options.timeoutMs } = options;
+    const request: ToolRequest = {
+      signal,
+      timeoutMs,
+      // The call may have waited for its server, which leaves less time.
+      patienceMs: patienceMs + (call.deadline - sentAt - options.timeoutMs),
+      agent: caller?.agent,
+      round,
+      meta,
+      onAsked: call.onAsked ?? options.onAsked,
+      onProgress: progress?.report,
+    };
+    const send = () => sending(request);
+    const answering = span ? span.run(send) : send();
+    // Messages that are sent in one turn of the event loop are written at its end.
+    if (onSent) process.nextTick(onSent);
+    const answer = await answering;
+    progress?.end();
+    const ranMs = this.#deps.now() - sentAt;
+    if ('result' in answer) {
+      this.#latencies.add(ranMs);
+      span?.end(answer.result.isError === true ? toolError : undefined);
+      const { redactResult } = target;
+      const { requestState: state } = answer.result;
+      const waiting = isRunningCallState(state) ? this.#deps.waiting.find(state) : undefined;
+      if (waiting) this.#deps.waiting.targets.set(waiting, target);
+      const result = withNamedQuestions(target.name, withoutOwnMeta(answer.result));
+      return { result: redactResult ? redactResult(result) : result };
+    }
+    const failure = attempt ? unsentIfSessionUnknown(answer.failure, attempt) : answer.failure;
+    if (failure.kind !== 'not_sent') this.#latencies.add(ranMs);
+    const isSilent = wasFairWait({
+      waitedMs: signal.aborted ? ranMs : timeoutMs,
+      limitMs: target.config.timeoutMs,
+      sawProgress: progress?.sawSome,
+    });
+    const failed = failedCall(failure.kind === 'timed_out' ? { ...failure, isSilent } : failure, call);
+    if (span) endFailed(span, failed.error);
+    return failed;
+  }
+}
+
+function beginSpan(tracing: Tracing, { target, tool, options }: OutgoingCall): TracedSpan {
+  return beginToolCall(tracing, 'client', {
+    tool: tool.name,
+    server: target.name,
+    agent: options.caller?.agent,
+    transport: target.config.type === 'http' ? 'tcp' : 'pipe',
+    parent: options.traceparent,
+  });
+}
+
+/** Returns the `_meta` of the request to the server; `undefined` if it would be empty. */
+function metaOf(
+  { meta, traceparent: caused }: CallOptions,
+  span: TracedSpan | undefined,
+): RequestMeta | undefined {
+  const traceparent = span === undefined ? caused : span.traceparent;
+  return traceparent === undefined ? meta : { ...meta, traceparent };
+}
+
+/** Ends the span of a call without a result. */
+function endFailed(span: TracedSpan, { code, rpc_error: answered }: ToolCallError): void {
+  if (answered) span.set({ 'rpc.response.status_code': String(answered.code) });
+  span.end(answered ? String(answered.code) : code);
+}
+
+/**
+ * A server answers to an unknown session before it runs anything, so such a call was not made. This holds for the first
+ * attempt only: after one that was not sent, the refusal may be about the call itself.
+ */
+function unsentIfSessionUnknown(
+  failure: Failure,
+  { connection, earlier }: { connection: ServerConnection; earlier: Failure | undefined },
+): Failure {
+  const isUnknown = failure.kind === 'refused' && !connection.isOpen && earlier?.kind !== 'not_sent';
+  return isUnknown ? { kind: 'not_sent', reason: failure.reason } : failure;
+}
+
+/** Returns the end of a call whose connection gave no result. */
+function failedCall(failure: Failure, { target, tool, options, repeatable }: OutgoingCall): FailedCall {
+  const redacted = redactedFailure(failure, target.redact);
+  const aborted = gaveUp(options.signal);
+  const error = errorOfFailure(redacted, { server: target.name, tool, repeatable, aborted });
+  return { error, failure: redacted, ...(isAboutCapabilities(error) && { isCallersOwn: true }) };
+}
+
+/** Returns true if the server needs a capability that this caller's client lacks. Another caller's client may have it. */
+function isAboutCapabilities({ rpc_error: answered }: ToolCallError): boolean {
+  return answered?.code === mcpErrorCode.missingRequiredClientCapability;
+}
