@@ -7,22 +7,18 @@ import { instanceFor, listingInstance } from '../config/instance-name.ts';
 import type { McpServerConfig } from '../config/server-config.ts';
 import { limitsOf } from '../config/server-limits.ts';
 import { type EffectivePolicy, policyOf } from '../config/server-policy.ts';
-import { type DefinitionKey, definitionsOf, definitionsOfInstructions } from '../definitions/definition.ts';
-import { definitionChangedError } from '../definitions/definition-changed.ts';
-import { reviewedOffers, reviewedTools } from '../definitions/reviewed-lists.ts';
-import { type SeenDefinition, ServerDefinitions } from '../definitions/server-definitions.ts';
-import { HonouredHints } from '../inventory/honoured-hints.ts';
+import type { DefinitionKey } from '../definitions/definition.ts';
+import type { SeenDefinition, ServerDefinitions } from '../definitions/server-definitions.ts';
 import { nothingOffered, type OfferList, type ReadOffers } from '../inventory/offer-list.ts';
 import type { ToolList } from '../inventory/tool-list.ts';
 import { QuestionCounts } from '../questions/question-counts.ts';
 import { ServerInstances } from './instances/server-instances.ts';
 import type { SupervisedSession } from './instances/supervised-session.ts';
+import { OfferedLists, type ReadLists } from './offered-lists.ts';
 import { ResourceFollowers } from './resource-followers.ts';
 import { readServerCard } from './server-card.ts';
 import type { ServerDeps } from './server-deps.ts';
-import { ServerOffers } from './server-offers.ts';
 import { bestState, type ServerState, type ServerStatus, statusOf, type ToolGap } from './server-status.ts';
-import { ServerTools } from './server-tools.ts';
 import {
   noCallerError,
   noSlotError,
@@ -43,20 +39,12 @@ interface SlotWait {
 export class HostedServer {
   readonly name: string;
   readonly config: McpServerConfig;
-  /** Its definitions and their pins; `undefined` if they are not pinned. */
-  readonly definitions: ServerDefinitions | undefined;
   readonly #deps: ServerDeps;
   readonly #policy: EffectivePolicy;
   readonly #calls: ServerCalls;
   readonly #authorizer: Authorizer | undefined;
-  readonly #tools: ServerTools;
-  readonly #offers = new ServerOffers();
-  /** The prompts and resources without the withheld ones. */
-  #shownOffers: OfferList = nothingOffered();
-  /** The last lists of the server itself and of its card, unchanged. */
-  #lists: { own?: ToolList; card?: ToolList } = {};
+  readonly #lists: OfferedLists;
   readonly #followers = new ResourceFollowers();
-  readonly #hints = new HonouredHints();
   readonly #questions: QuestionCounts;
   readonly #instances: ServerInstances;
   readonly #ended = new AbortController();
@@ -65,7 +53,6 @@ export class HostedServer {
   /** True once an instance was ready with the present sign-in. */
   #isSignedIn = false;
   #cardRead: Promise<void> = Promise.resolve();
-  #cardProblem: string | undefined;
   #slotWait: SlotWait | undefined;
 
   /** `inherited` is offered as its list of tools until it has listed them. */
@@ -76,19 +63,15 @@ export class HostedServer {
     this.#policy = policyOf(config);
     this.#calls = new ServerCalls(config, deps);
     if (config.type === 'http' && config.auth) this.#authorizer = deps.authorizerFor?.(name, config);
-    this.definitions = this.#definitionsOf(config);
-    this.#tools = new ServerTools(inherited);
+    const { pins, tell, onChanged } = deps;
+    this.#lists = new OfferedLists(
+      { server: name, arePinned: config.definitions === 'pin', inherited, signal: this.#ended.signal },
+      { pins, tell, onChanged, onStale: () => this.#calls.forgetAnswers() },
+    );
     if (config.disabled) this.#halted = 'disabled';
-    const onList = (list: ToolList) => {
-      // A pinned definition was accepted together with its hints.
-      this.#lists.own = this.definitions ? list : this.#hints.apply(list);
-      this.#reviewTools();
-    };
-    const onOffers = (offers: ReadOffers) => {
-      if (this.#offers.take(offers)) this.#calls.forgetAnswers();
-      this.#reviewOffers();
-    };
-    const onRead = (read: { tools?: ToolList; offers?: ReadOffers }) => this.#meet(read);
+    const onRead = (read: ReadLists) => this.#lists.meet(read);
+    const onList = (list: ToolList) => this.#lists.takeTools(list);
+    const onOffers = (offers: ReadOffers) => this.#lists.takeOffers(offers);
     const onUpdated = (key: string, uri: string) => {
       if (this.#followers.tell(key, uri)) this.#calls.forgetAnswers();
     };
@@ -104,7 +87,7 @@ export class HostedServer {
     if (this.#halted) return;
     this.#cardRead = this.#readCard();
     await this.#cardRead;
-    const canWait = this.#policy.lazy && this.config.card !== undefined && this.#tools.isKnown;
+    const canWait = this.#policy.lazy && this.config.card !== undefined && this.#lists.isKnown;
     if (!canWait) await this.#learnTools();
   }
 
@@ -113,13 +96,18 @@ export class HostedServer {
     while (this.#slotWait) await this.#slotWait.ended;
   }
 
+  /** Its definitions and their pins; `undefined` if they are not pinned. */
+  get definitions(): ServerDefinitions | undefined {
+    return this.#lists.definitions;
+  }
+
   get state(): ServerState {
     return this.#halted ?? bestState(this.#instances.statuses());
   }
 
   /** True once a list of its tools is known. */
   get isKnown(): boolean {
-    return this.#tools.isKnown || this.#halted === 'disabled';
+    return this.#lists.isKnown || this.#halted === 'disabled';
   }
 
   /** The reason why no list of its tools is known; `undefined` once one is. */
@@ -146,21 +134,18 @@ export class HostedServer {
 
   /** Its prompts, resources and instructions, as far as they are known. */
   get offers(): OfferList {
-    return this.#halted === 'disabled' ? nothingOffered() : this.#shownOffers;
+    return this.#halted === 'disabled' ? nothingOffered() : this.#lists.offers;
   }
 
   /** True if it has listed all its prompts and resources, or is not asked for them. */
   get areOffersTold(): boolean {
-    return this.#halted === 'disabled' || this.#offers.areTold;
+    return this.#halted === 'disabled' || this.#lists.areOffersTold;
   }
 
   /** The last good tool list, with the problems of the list, of the other lists and of the card. */
   get #offered(): ToolList {
     if (this.#halted === 'disabled') return { tools: [], problems: [] };
-    const { problems, ...list } = this.#tools.current;
-    const own = [this.#cardProblem, this.definitions?.problem].flatMap((message) => message ?? []);
-    const first = own.map((message) => ({ message }));
-    return { ...list, problems: [...first, ...problems, ...this.#shownOffers.problems] };
+    return this.#lists.tools;
   }
 
   /** The present problem of the server, if it has one. */
@@ -171,7 +156,7 @@ export class HostedServer {
     if (ready) return ready.problem;
     if (this.#slotWait) return noSlotProblem;
     const failing = sessions.find(({ problem }) => problem !== undefined)?.problem;
-    return failing ?? (this.#tools.isKnown ? undefined : 'not available: it has not started yet');
+    return failing ?? (this.#lists.isKnown ? undefined : 'not available: it has not started yet');
   }
 
   /** The error for a call that the server's state rules out; `undefined` if the server takes calls. */
@@ -238,7 +223,7 @@ export class HostedServer {
       call.options.onAsked?.(asking);
     };
     try {
-      const barred = this.definitions && (() => this.#changeOf(call));
+      const barred = this.#lists.definitions && (() => this.#lists.changeOf(call));
       const { tool, method, args, options, deadline } = call;
       const ended = await this.#calls.call(session, {
         tool,
@@ -257,12 +242,8 @@ export class HostedServer {
   }
 
   /** Does what {@link McpHost.acceptDefinitions} does. */
-  async acceptDefinitions(seen: readonly SeenDefinition[], by: string): Promise<DefinitionKey[]> {
-    const { definitions } = this;
-    if (!definitions) return seen.map(({ kind, name }) => ({ kind, name }));
-    const moved = await definitions.accept(seen, by);
-    if (moved.length === 0) this.#reviewAll();
-    return moved;
+  acceptDefinitions(seen: readonly SeenDefinition[], by: string): Promise<DefinitionKey[]> {
+    return this.#lists.accept(seen, by);
   }
 
   /**
@@ -287,7 +268,7 @@ export class HostedServer {
     if (this.#halted === 'disabled') {
       throw new SignalboxError('server_disabled', `server '${this.name}' is disabled in its configuration`);
     }
-    if (this.#halted === 'stopped') this.#hints.forget();
+    if (this.#halted === 'stopped') this.#lists.forgetHints();
     this.#halted = undefined;
     await this.begin();
     if (this.#policy.share === 'all') await this.#learnTools();
@@ -309,7 +290,7 @@ export class HostedServer {
   async reload(): Promise<void> {
     if (this.#halted === 'disabled') return;
     this.#halted = undefined;
-    this.#hints.forget();
+    this.#lists.forgetHints();
     this.#calls.reset();
     this.#authorizer?.forget();
     this.#isSignedIn = false;
@@ -350,58 +331,6 @@ export class HostedServer {
     return unavailableError(this.name, state, lastError)!;
   }
 
-  #definitionsOf({ definitions }: McpServerConfig): ServerDefinitions | undefined {
-    const { pins, tell } = this.#deps;
-    if (definitions !== 'pin' || !pins) return undefined;
-    const own = new ServerDefinitions(this.name, pins, (kind, count) => {
-      const reason = kind === 'instructions' ? kind : `${count} ${kind}${count === 1 ? '' : 's'}`;
-      tell({ server: this.name, change: 'pinned', reason });
-    });
-    const unsubscribe = pins.onChanged(() => void own.readAgain().then(() => this.#reviewAll()));
-    this.#ended.signal.addEventListener('abort', unsubscribe, { once: true });
-    return own;
-  }
-
-  /** Pins what is seen for the first time, before it is offered. */
-  async #meet({ tools, offers }: { tools?: ToolList; offers?: ReadOffers }): Promise<void> {
-    const { definitions } = this;
-    if (!definitions) return;
-    if (tools) await definitions.meet('tool', definitionsOf('tool', tools.tools));
-    if (!offers) return;
-    if (!offers.unread.includes('prompts'))
-      await definitions.meet('prompt', definitionsOf('prompt', offers.prompts));
-    await definitions.meet('instructions', definitionsOfInstructions(offers.instructions));
-  }
-
-  /** Has everything offered that is as pinned now. */
-  #reviewAll(): void {
-    this.#reviewTools();
-    this.#reviewOffers();
-    this.#deps.onChanged();
-  }
-
-  /** Offers the tools whose definitions match their pins. The card's list is checked only until the server has listed its own. */
-  #reviewTools(): void {
-    const { own, card } = this.#lists;
-    if (own) {
-      if (this.#tools.setListed(reviewedTools(this, own))) this.#calls.forgetAnswers();
-    } else if (card) this.#tools.setCard(reviewedTools(this, card));
-  }
-
-  #reviewOffers(): void {
-    this.#shownOffers = reviewedOffers(this, this.#offers.current, { prompts: this.#offers.arePromptsTold });
-  }
-
-  /** Returns the error for a call of a tool, or a request for a prompt, whose definition is withheld now. */
-  #changeOf({ tool, method, args }: ToolCall): ToolCallError | undefined {
-    const isPrompt = method === 'prompts/get';
-    if (method && !isPrompt) return undefined;
-    const name = isPrompt ? String(args.name) : tool.name;
-    const { changed } = isPrompt ? this.#shownOffers : this.#tools.current;
-    const change = changed?.get(name)?.what;
-    return change && definitionChangedError(isPrompt ? 'prompt' : 'tool', name, this.name, change);
-  }
-
   get #listingKey(): string {
     return this.#policy.share === 'all' ? '' : listingInstance;
   }
@@ -431,12 +360,7 @@ export class HostedServer {
     const { fetch } = this.#deps;
     const options = { fetch, limits: limitsOf(this.config), signal: this.#ended.signal };
     const card = await readServerCard(this.config.card, options);
-    this.#cardProblem = 'problem' in card ? card.problem : undefined;
-    if ('list' in card) {
-      await this.#meet({ tools: card.list });
-      this.#lists.card = card.list;
-      this.#reviewTools();
-    }
+    await this.#lists.takeCard(card);
     this.#deps.onChanged();
   }
 }

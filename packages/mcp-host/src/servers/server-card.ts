@@ -6,6 +6,9 @@ import { readToolList, type ToolList, type ToolListLimits } from '../inventory/t
 const maxBytes = 4 * 1024 * 1024;
 const fetchMs = 5_000;
 
+/** What became of a server card: its list of tools, or the reason why it can't be used. */
+export type ServerCard = { list: ToolList } | { problem: string };
+
 /**
  * Reads a server card, `{name?, description?, tools: Tool[]}`, from a file or an http(s) URL. Never rejects: a card
  * that can't be read yields a problem.
@@ -13,7 +16,7 @@ const fetchMs = 5_000;
 export async function readServerCard(
   card: string,
   { fetch: fetchCard, limits, signal }: { fetch: typeof fetch; limits: ToolListLimits; signal: AbortSignal },
-): Promise<{ list: ToolList } | { problem: string }> {
+): Promise<ServerCard> {
   try {
     const text = /^https?:/i.test(card) ? await download(card, fetchCard, signal) : await load(card);
     const parsed: unknown = JSON.parse(text);
