@@ -29,16 +29,16 @@ export interface BrokerFacts {
   /** The address of the Unix socket, `unix:/path`, if there is one. */
   socket?: string;
   started_at: number;
-  /** The process that starts the broker again when it dies. */
+  /** The id of the process that restarts the broker when it dies. */
   supervisor_pid?: number;
 }
 
-/** Writes a file that only its owner may read. With the flag `wx` it must not exist. */
+/** Writes a file that only its owner may read. With the flag `wx` the file must not exist. */
 export async function writePrivate(file: string, text: string, { flag = 'w' } = {}): Promise<void> {
   await writeFile(file, text, { mode: 0o600, flag });
 }
 
-/** Reads a file's text without its last line break. `undefined` if there is no such file. */
+/** Reads a file's text without its last line break. Returns `undefined` if there is no such file. */
 export async function readText(file: string): Promise<string | undefined> {
   try {
     return (await readFile(file, 'utf8')).trim();
@@ -48,7 +48,7 @@ export async function readText(file: string): Promise<string | undefined> {
   }
 }
 
-/** Removes a file if it is there. */
+/** Removes a file if it exists. */
 export async function removeFile(file: string): Promise<void> {
   await rm(file, { force: true });
 }

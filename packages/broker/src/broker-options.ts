@@ -15,22 +15,24 @@ import type { HookSettings } from './webhooks/hook-settings.ts';
 export interface BrokerOptions {
   /** The directory of the broker's files. It is created with mode 0700 if it is missing. Only one broker may run on it. */
   dataDir: string;
-  /** Files of others that are made only when a broker has run on the directory: beside them, a missing database was lost. */
+  /**
+   * Files of other parts that are made only after a broker has run on the directory: if one of them exists, a missing database was lost.
+   */
   madeLater?: readonly string[];
   /** The host name or address to listen on. Default: 127.0.0.1. A host beyond loopback needs `tls` or `insecure`. */
   host?: string;
   /** The port to listen on. Default: 7420. With 0 the system chooses a free one. */
   port?: number;
-  /** The certificate and the key with which connections to host and port are encrypted. Without them they are not. */
+  /** The certificate and the key that encrypt connections to host and port. Without them, connections are not encrypted. */
   tls?: TlsPair;
   /**
-   * The addresses of web pages that may connect, such as `https://signalbox.example.com`. A broker on loopback also takes connections
+   * The addresses of web pages that may connect, such as `https://signalbox.example.com`. A broker on loopback also accepts connections
    * that name their hosts, as a proxy passes them on.
    */
   trustedOrigins?: readonly string[];
-  /** Checks the tokens that an identity provider issued. Without it the broker accepts its own tokens only. */
+  /** Checks the tokens that an identity provider issued. Without it the broker accepts only its own tokens. */
   identityProvider?: IdentityProvider;
-  /** Whether to listen on a Unix socket in the data directory, beside host and port. Default: true. */
+  /** True to listen on a Unix socket in the data directory, beside host and port. Default: true. */
   socket?: boolean;
   /** The directory for the socket if the data directory can't hold it. Default: the value of `XDG_RUNTIME_DIR`. */
   runtimeDir?: string;
@@ -39,11 +41,11 @@ export interface BrokerOptions {
    * `process` it is written and survives only the end of the process.
    */
   durability?: 'full' | 'process';
-  /** The stores in which messages, tokens and the audit log are. Default: files of the data directory. */
+  /** The stores of messages, tokens and the audit log. Default: files in the data directory. */
   stores?: StoresElsewhere;
   /** The limits that differ from the protocol's defaults. */
   limits?: LimitOverrides;
-  /** The limits of single roles that differ from those of all. */
+  /** The limits of single roles that differ from those of all roles. */
   roleLimits?: Readonly<Record<string, LimitOverrides>>;
   /** Replaces the limit `connections.heartbeatMs`. */
   heartbeatMs?: number;
@@ -53,32 +55,32 @@ export interface BrokerOptions {
   policies?: Readonly<Record<string, RolePolicy>>;
   /** The roles that the configuration names. Messages can be sent to `role:ROLE` before a token has the role. */
   roles?: readonly string[];
-  /** The groups of the configuration, which messages can be sent to as `group:NAME`. */
+  /** The groups of the configuration, to which messages can be sent as `group:NAME`. */
   groups?: GroupSettings;
-  /** The webhooks, by name. Messages come in by `POST /hooks/NAME`. */
+  /** The webhooks, by name. They receive messages by `POST /hooks/NAME`. */
   hooks?: HookSettings;
   /** The schedules, by name. The broker sends their messages itself. */
   schedules?: ScheduleSettings;
-  /** The number of files and sockets that the process may open, which connections must fit into. Default: what the system allows. */
+  /** The number of files and sockets that the process may open, which limits the connections. Default: the limit of the system. */
   openFiles?: number;
   /**
-   * Who may read `/metrics` and `/readyz?verbose`: `token`, the default, is who has the token of an operator or observer; `open` is
-   * everybody who reaches the broker, for a host on loopback.
+   * The callers who may read `/metrics` and `/readyz?verbose`. `token`, the default: callers with the token of an operator or observer.
+   * `open`: everybody who reaches the broker, for a host on loopback.
    */
   metrics?: 'token' | 'open';
   /** Allows a host beyond loopback, although tokens and messages cross the network unencrypted. */
   insecure?: boolean;
-  /** Goes on with what is left of a data directory that has lost messages or tokens. By default it is refused. */
+  /** True: the broker continues with the rest of a data directory that has lost messages or tokens. By default the directory is refused. */
   acceptLoss?: boolean;
-  /** The process that starts this one again when it dies. `broker.json` names it. */
+  /** The process id of the supervisor that restarts this process when it dies. `broker.json` names it. */
   supervisorPid?: number;
-  /** Called at the named points at which tests let a process die. */
+  /** Called at the named points at which tests make a process die. */
   fault?: Fault;
   /** Returns the time in epoch milliseconds. */
   now?: () => number;
-  /** Returns monotonic milliseconds, in which durations are measured. Default: `performance.now()`. */
+  /** Returns monotonic milliseconds, which measure durations. Default: `performance.now()`. */
   monotonic?: () => number;
-  /** Receives reports of what happens. */
+  /** Receives reports of the broker's events. */
   log?: Log;
 }
 

@@ -2,7 +2,7 @@ import type { TokenRecord } from '@signalbox/store';
 import type { TokenRegistry } from './auth/token-registry.ts';
 import { readText, removeFile, writePrivate } from './broker-files.ts';
 
-/** Issues the operator's token and writes it to `file`, unless the file already holds a token that is good. */
+/** Issues the operator's token and writes it to `file`, unless the file already holds a valid token. */
 export async function ensureOperatorToken(
   tokens: TokenRegistry,
   file: string,

@@ -35,12 +35,12 @@ import type { Stores } from './stores-elsewhere.ts';
 import { Webhooks } from './webhooks/webhooks.ts';
 
 const suggestionsPerSecond = 20;
-/** The time in which another broker has to answer a question, besides what it waits for, in milliseconds. */
+/** The time that another broker has to answer a question, in addition to its own waits, in milliseconds. */
 const answerMs = 1000;
 
 /**
- * Creates the parts that all sessions share: the tokens, the core that moves messages, and the callers that are connected.
- * `onStoreFailed` is called once if messages can't be made durable any more.
+ * Creates the parts that all sessions share: the tokens, the core that moves messages, and the connected callers. `onStoreFailed` is called
+ * once if messages can't be made durable any more.
  */
 export async function createSessionDeps(
   {
@@ -146,7 +146,7 @@ export async function createSessionDeps(
     others,
     agents,
     groups: new Groups(tokens, roles, groups),
-    // What was due since the broker before had reached this time was missed.
+    // Runs that were due after the time that the previous broker reached were missed.
     schedules: new Schedules(schedules, reached?.earliest ?? now()),
     webhooks,
     reachedAt,

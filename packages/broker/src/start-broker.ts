@@ -41,26 +41,26 @@ export interface Broker extends AsyncDisposable {
   readonly operatorTokenFile: string;
   /** Issues a token in this process. Rejects with a `SignalboxError`, `bad_frame` or `forbidden`, if the rules refuse it. */
   issueToken(request: TokenRequest): Promise<{ id: string; token: string }>;
-  /** Puts other groups in place of those of the configuration. Members that are members no more lose their leases. */
+  /** Replaces the groups of the configuration. Agents that are no longer members lose their leases. */
   setGroups(groups: GroupSettings): void;
-  /** Puts other webhooks in place of those of the configuration. Throws `bad_config` for a secret that can't be used. */
+  /** Replaces the webhooks of the configuration. Throws `bad_config` for a secret that can't be used. */
   setHooks(hooks: HookSettings): void;
-  /** Puts other schedules in place of those of the configuration. Throws `bad_config` for a timetable that can't be used. */
+  /** Replaces the schedules of the configuration. Throws `bad_config` for a timetable that can't be used. */
   setSchedules(schedules: ScheduleSettings): void;
-  /** Encrypts the connections that come from now on with another pair. Throws if it can't be used. */
+  /** Encrypts new connections with another certificate and key from now on. Throws if they can't be used. */
   setTls(pair: TlsPair): void;
   /**
-   * Checks tokens with another identity provider, or under other rules, from now on; with none if it is `undefined`. Clients with tokens
-   * of the one before connect again, and are judged anew.
+   * Checks tokens with another identity provider, or under other rules, from now on; with none if it is `undefined`. Clients with tokens of
+   * the previous one connect again, and are checked again.
    */
   setIdentityProvider(provider: IdentityProvider | undefined): void;
-  /** Has pages of this program answer the HTTP requests that they cover. The broker stops them when it stops. */
+  /** Lets pages of this program answer the HTTP requests that they cover. The broker stops them when it stops. */
   servePages(pages: HttpPages): void;
   /** The origins of those pages: those that the broker trusts, then its own. */
   readonly origins: readonly string[];
   /** Opens a connection of this process: a stream in place of a socket. */
   openConnection(): Duplex;
-  /** Begins a session of a browser for a code of `sign_in_link`. Resolves with `undefined` if the code is not good. */
+  /** Begins a session of a browser for a code of `sign_in_link`. Resolves with `undefined` if the code is not valid. */
   signIn(code: string): Promise<BrowserSession | undefined>;
   /** Returns the session of a browser that a token belongs to, if it has not ended. */
   sessionOf(token: string): BrowserSession | undefined;
@@ -69,13 +69,13 @@ export interface Broker extends AsyncDisposable {
   /** Resolves with the error if the store has failed for good. The broker then stops by itself. */
   readonly failed: Promise<unknown>;
   /**
-   * Tells the clients, commits the messages that wait, and closes the files. Resolves when all of this is done. Rejects if some of
-   * it failed; all the rest is done then.
+   * Tells the clients, commits the waiting messages, and closes the files. Resolves when all of this is done. If a part fails, the others
+   * are still done, and then the promise rejects.
    */
   stop(): Promise<void>;
 }
 
-/** The time after which clients come back to a broker that stops. */
+/** The time after which clients reconnect to a broker that stops, in milliseconds. */
 const reconnectAfterMs = 100;
 
 /**
@@ -89,7 +89,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const storeFailed = Promise.withResolvers<unknown>();
 
   await using opened = new AsyncDisposableStack();
-  // The messages' store is open before the tokens are loaded, since they are judged by the time that it keeps.
+  // The messages' store is opened before the tokens are loaded, since the time that it keeps decides which tokens have expired.
   let tokens: SessionDeps['tokens'] | undefined;
   const stores = await openStores(given, opened, (agent) => {
     for (const role of tokens?.rolesOf(agent) ?? []) if (isPrivileged(role)) return true;
@@ -181,7 +181,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const stop = stopOnce(opened.move(), log);
   void storeFailed.promise.then(async (error) => {
     log({ level: 'error', event: 'store_failed', error });
-    // Each step that fails is logged there.
+    // `stop` itself logs each step that fails.
     await stop().catch(() => {});
   });
   return {
@@ -221,7 +221,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   };
 }
 
-/** Records the start, with a hash of the rules for roles: where it differs from that of the start before, somebody changed them. */
+/** Records the start, with a hash of the rules for roles: if it differs from that of the previous start, somebody changed them. */
 function auditStart(
   { durability, policies, groups, limits, identityProvider }: BrokerSettings,
   { audit, now }: SessionDeps,
@@ -240,7 +240,7 @@ function providerText(provider: IdentityProvider | undefined): string {
   return `tokens of ${provider.issuer} are accepted under rules with the hash ${provider.rulesHash}`;
 }
 
-/** Warns if the process may open too few sockets for the connections that were asked for. */
+/** Warns if the process may open too few sockets for the configured connections. */
 function warnOfLoweredConnections(options: BrokerOptions, { limits, openFiles, log }: BrokerSettings): void {
   const wanted = limitsOf(undefined, options.limits).connections;
   const { total, unauthenticated } = limits.forAll.connections;
@@ -255,7 +255,7 @@ function warnOfLoweredConnections(options: BrokerOptions, { limits, openFiles, l
   });
 }
 
-/** Warns of webhooks and schedules whose recipients are not known. What they send is refused, and may come again later. */
+/** Warns about webhooks and schedules with unknown recipients. Their messages are refused, and may come again later. */
 function warnOfUnknownRecipients({ webhooks, schedules, agents, groups, tokens, log }: SessionDeps): void {
   const known = (to: string): boolean => (isGroup(to) ? groups.has(to) : agents.has(to));
   const warn = (of: 'hook' | 'schedule', name: string, to: string, what: string): void => {
@@ -287,7 +287,7 @@ function openListener(
     trustedOrigins,
     heartbeatMs,
     helloTimeoutMs,
-    // A client behind a proxy seems to come from this machine, too.
+    // A client behind a proxy also seems to come from this machine.
     opensMetrics: metrics === 'open' && trustedOrigins.length === 0,
     health,
     greeting: {
@@ -295,7 +295,7 @@ function openListener(
       broker_id: brokerId,
       ...(deps.presence.broker !== undefined && { broker: deps.presence.broker }),
       heartbeat_ms: heartbeatMs,
-      // A database may get another standby, or lose it.
+      // A database may gain or lose a standby.
       get receipt_means() {
         return deps.receiptMeans;
       },
@@ -305,7 +305,7 @@ function openListener(
   });
 }
 
-/** Returns the address of the socket that the broker listens on. If there can't be one, the log says why. */
+/** Returns the address of the socket that the broker listens on. If there can't be one, the log has the reason. */
 async function openSocket(
   listener: Listener,
   { dataDir, runtimeDir, log }: BrokerSettings,
@@ -326,8 +326,8 @@ async function openSocket(
 }
 
 /**
- * Returns the address for clients. A broker that listens on all addresses is reached on loopback. An encrypted one is reached by a
- * name of its certificate, since clients accept no other.
+ * Returns the address for clients. A broker that listens on all addresses is reached on loopback. An encrypted one is reached by a name of
+ * its certificate, since clients accept no other.
  */
 function urlOf({ host, tls }: BrokerSettings, port: number): string {
   const near = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
@@ -336,8 +336,8 @@ function urlOf({ host, tls }: BrokerSettings, port: number): string {
 }
 
 /**
- * Returns a function that stops the broker when it is first called. Every step is taken, whichever of them fail; each failure is
- * logged. Each call resolves when the broker has stopped, or rejects with the failures.
+ * Returns a function that stops the broker when it is first called. Every step is done, even if others fail; each failure is logged. Each
+ * call resolves when the broker has stopped, or rejects with the failures.
  */
 function stopOnce(resources: AsyncDisposableStack, log: Log): () => Promise<void> {
   let stopping: Promise<void> | undefined;

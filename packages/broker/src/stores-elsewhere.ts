@@ -1,9 +1,9 @@
 import type { AuditKind, AuditLog, ClusterPort, GivenCaps, InboxStore, TokenStore } from '@signalbox/store';
 
-/** The places in which a broker keeps what must outlive it. */
+/** The stores of a broker's lasting data. */
 export interface Stores {
   inboxes: InboxStore;
-  /** The brokers that share them. */
+  /** The brokers that share these stores. */
   cluster: ClusterPort;
   tokens: TokenStore;
   audit: AuditLog;
@@ -34,10 +34,10 @@ export interface StoreSettings {
 /** Stores that are not in the data directory. */
 export interface StoresElsewhere {
   /**
-   * Opens them. The data directory is locked. Disposing the result closes them. With `now`, all brokers on the stores go by that clock, in
-   * epoch milliseconds, and not by those of their machines. Rejects with a `StoreError`.
+   * Opens the stores. The data directory is locked. Disposing the result closes them. With `now`, all brokers on the stores use that clock,
+   * in epoch milliseconds, instead of those of their machines. Rejects with a `StoreError`.
    */
   open(settings: StoreSettings): Promise<Stores & { now?: () => number } & AsyncDisposable>;
-  /** Why the broker makes no backup, and how to make one. */
+  /** The reason why the broker makes no backup, and the way to make one. */
   readonly noBackup: string;
 }

@@ -72,7 +72,7 @@ export async function openStores(
     if (audit) audit.record(auditEvent('damage_found', { at: now(), detail }));
     else found.push(damage);
   };
-  // Each file is made only when those before it are there, so that one that is missing beside a later one was lost.
+  // Each file is made only when the earlier ones exist, so a missing file beside a later one was lost.
   const later = [files.audit, files.operatorToken, ...madeLater];
   const afterMessages = [files.tokens, ...later];
   const absent = refuseAbsent(

@@ -7,17 +7,17 @@ import type { IdentityProvider } from './identity-provider.ts';
 import type { TokenRegistry } from './token-registry.ts';
 import { describeExpired } from './token-rules.ts';
 
-/** The reason why a token proves nothing. `token_unchecked`: it could not be checked, and may be tried again. */
+/** The reason why a token is not accepted. `token_unchecked`: it could not be checked, and may be tried again. */
 export interface TokenRefusal {
   code: 'unauthorized' | 'token_unchecked';
   message: string;
   retryAfterMs?: number;
 }
 
-/** The record of a token, or why it is refused. */
+/** The record of a token, or the reason why it is refused. */
 export type Authenticated = TokenRecord | { refused: TokenRefusal };
 
-/** The time after which a client comes again whose token could not be looked up, in milliseconds. */
+/** The time after which a client may try again if its token could not be looked up, in milliseconds. */
 const lookUpAgainMs = 1000;
 
 /** The dependencies of an {@link Authentication}. */
@@ -31,8 +31,8 @@ export interface AuthenticationDeps {
 }
 
 /**
- * Finds out what a token proves, by its text. The broker's own tokens and those of the identity provider that it knows already cost one
- * hash. Others are checked in the turns of strangers, so that a flood of them delays strangers only.
+ * Authenticates tokens by their texts. For the broker's own tokens, and for known tokens of the identity provider, that costs one hash.
+ * Others are checked in the turns of strangers, so that a flood of them delays only strangers.
  */
 export class Authentication {
   readonly #deps: AuthenticationDeps;
@@ -48,13 +48,16 @@ export class Authentication {
     return this.#provider?.check();
   }
 
-  /** Checks tokens with another provider, or under other rules, from now on. Those that it did not accept itself are forgotten. */
+  /**
+   * Checks tokens with another provider, or under other rules, from now on. Tokens that the new provider did not accept itself are
+   * forgotten.
+   */
   setProvider(provider: IdentityProvider | undefined): void {
     this.#provider = provider;
     this.#deps.tokens.forgetOfProvider();
   }
 
-  /** Checks a token. `isWanted` returns false if nobody waits for the outcome any more. Never rejects. */
+  /** Checks a token. `isWanted` returns false if nobody waits for the result any more. Never rejects. */
   authenticate(text: string, isWanted: () => boolean = () => true): Authenticated | Promise<Authenticated> {
     if (text.length > frameLimits.tokenLength) {
       const most = `${frameLimits.tokenLength / 1024} KiB`;

@@ -4,13 +4,13 @@ import { describeIssued } from '../frames/admin/tokens.ts';
 import { auditCaller, type Caller } from '../frames/caller.ts';
 import type { FrameDeps } from '../frames/frame-deps.ts';
 
-/** How long a session of a browser lasts at most, in milliseconds. */
+/** The longest life of a browser's session, in milliseconds. */
 const sessionMs = 12 * 60 * 60 * 1000;
 
-/** The most sessions under one token. The oldest ends when there is another one. */
+/** The most sessions under one token. A new one beyond that ends the oldest. */
 const maxSessions = 16;
 
-/** A session of a browser. Its token is a child of that of the person who signed in, so that it ends with it. */
+/** A session of a browser. Its token is a child of the token of the person who signed in, and ends with that token. */
 export interface BrowserSession {
   token: string;
   agent: string;
@@ -24,7 +24,7 @@ export interface BrowserSession {
 
 type Deps = Pick<FrameDeps, 'signIns' | 'tokens' | 'connected' | 'delivery' | 'audit' | 'now'>;
 
-/** Begins a session for a code. Resolves with `undefined` if the code, or the token that it stands for, is not good. */
+/** Begins a session for a code. Resolves with `undefined` if the code, or its token, is not valid. */
 export async function signIn(code: string, deps: Deps): Promise<BrowserSession | undefined> {
   const id = deps.signIns.take(code);
   const parent = id === undefined ? undefined : deps.tokens.get(id);
@@ -37,13 +37,13 @@ export async function signIn(code: string, deps: Deps): Promise<BrowserSession |
     auditCaller(callerOf(parent), 'token_issued', { detail: `${detail}, for the dashboard`, name }, deps);
   };
   const request = { agent, role, ...(approves && { approves }), ttlMs: expiresAt - deps.now() };
-  // Whoever issued the token of the person is no more entitled to decide with a session of it than with the token.
+  // The issuers of the person's token may decide with its session no more than with the token.
   const { issuers } = parent;
   const { token, record } = await deps.tokens.issue(request, announce, { parent, issuers, isSession: true });
   return describe(token, record, expiresAt);
 }
 
-/** Returns the session that a token belongs to. `undefined` if it has ended, or the token is that of no session. */
+/** Returns the session that a token belongs to; `undefined` if the session has ended, or the token belongs to none. */
 export function sessionOf(token: string, { tokens }: Pick<FrameDeps, 'tokens'>): BrowserSession | undefined {
   const record = tokens.authenticate(token);
   if (typeof record === 'string' || 'expired' in record) return undefined;
@@ -57,7 +57,7 @@ function describe(token: string, record: TokenRecord, expiresAt: number): Browse
   return { token, agent, role, permissions, ...(approves && { approves }), expiresAt };
 }
 
-/** Ends the session that a token belongs to. Any other token is left alone. */
+/** Ends the session that a token belongs to. Any other token stays as it is. */
 export async function signOut(token: string, deps: Deps): Promise<void> {
   const record = deps.tokens.authenticate(token);
   if (typeof record === 'string' || 'expired' in record || !sessionOf(token, deps)) return;

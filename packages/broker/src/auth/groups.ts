@@ -1,12 +1,12 @@
 import { roleOfGroup } from '@signalbox/protocol';
 import type { TokenRegistry } from './token-registry.ts';
 
-/** The groups of the configuration by their names: the agents of these roles are the members. */
+/** The groups of the configuration by name: the agents with one of these roles are the members. */
 export type GroupSettings = Readonly<Record<string, { readonly roles: readonly string[] }>>;
 
 /**
- * Knows the groups, and who their members are. `role:ROLE` is there for every role that the configuration names or a token gives,
- * `group:NAME` for those of the configuration.
+ * Knows the groups and their members. A group `role:ROLE` exists for every role that the configuration names or a token gives, and
+ * `group:NAME` for the groups of the configuration.
  */
 export class Groups {
   readonly #tokens: Pick<TokenRegistry, 'agentsOf' | 'roles'>;
@@ -25,7 +25,7 @@ export class Groups {
     this.#groups = byAddress(groups);
   }
 
-  /** Puts other groups in place of those of the configuration. */
+  /** Replaces the groups of the configuration. */
   set(groups: GroupSettings): void {
     this.#groups = byAddress(groups);
     this.#byRole.clear();
@@ -42,7 +42,7 @@ export class Groups {
     return this.rolesIn(address).includes(role);
   }
 
-  /** Returns the groups whose members the agents of a role are. */
+  /** Returns the groups whose members have a role. */
   of(role: string): readonly string[] {
     const known = this.#byRole.get(role);
     if (known) return known;
@@ -64,7 +64,7 @@ export class Groups {
     }
   }
 
-  /** True if the group has a member. */
+  /** Tells whether the group has a member. */
   hasMembers(address: string): boolean {
     return !this.members(address).next().done;
   }
@@ -75,7 +75,7 @@ export class Groups {
     for (const role of new Set([...this.#roles, ...this.#tokens.roles()])) yield `role:${role}`;
   }
 
-  /** Returns the roles whose agents are the members of a group; none for an unknown group of the configuration. */
+  /** Returns the roles whose agents are the members of a group; none for a group that the configuration does not have. */
   rolesIn(address: string): readonly string[] {
     const role = roleOfGroup(address);
     return role === undefined ? (this.#groups.get(address) ?? []) : [role];

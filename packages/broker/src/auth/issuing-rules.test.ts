@@ -44,7 +44,7 @@ test.each(more)(
       'refusal.field',
       'agent',
     );
-    // The token of a person who has not come by a browser is bound to nothing.
+    // The token of a person who did not sign in with a browser is bound to nothing.
     expect(parentOf(person, { ...request, ttlMs: null })).toBeUndefined();
   },
 );

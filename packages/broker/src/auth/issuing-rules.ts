@@ -11,7 +11,7 @@ import {
   type TokenRequest,
 } from './token-rules.ts';
 
-/** The facts by which an issuer's token is judged. */
+/** The facts about an issuer that decide what it may issue. */
 interface IssuerFacts {
   /** True for a minting token, whose tokens are its children. */
   mints: boolean;
@@ -35,8 +35,8 @@ export function judgeIssue(
 }
 
 /**
- * Returns the token that a new one ends with. What a browser issues ends with the token of the person, so that nobody gets more than that
- * by a page that was left open; what a token of that kind issues in its turn ends with it. Tokens for one agent end with no other.
+ * Returns the token with which a new one ends. A token that a browser issues ends with the token of the person, so that a page that was
+ * left open gives nobody more than that; tokens that this token issues in its turn end with it. Tokens for one agent end with no other.
  */
 function ownedBy(
   issuer: TokenRecord,
@@ -51,7 +51,7 @@ function ownedBy(
 }
 
 function refuseLife(parent: TokenRecord, { ttlMs }: TokenRequest, now: number): TokenRefusal | undefined {
-  // Without a lifetime of its own it ends with its parent at the latest, and after 30 days.
+  // Without a lifetime of its own, it ends with its parent, or earlier after 30 days.
   if (ttlMs === undefined) return undefined;
   if (ttlMs !== null && ttlMs <= agentTokenMs) return refuseLongerLife(parent, ttlMs, now);
   const message = `a token that does more than act for one agent is valid for at most ${agentTokenMs} ms if a browser issues it; for longer there is signalbox token issue`;

@@ -2,8 +2,8 @@ import type { TokenStore } from '@signalbox/store';
 import type { TokenRegistry } from './token-registry.ts';
 
 /**
- * Keeps the agents that messages can be sent to: those of live tokens, and those that ever connected. {@link save} writes new ones
- * to the store. Until then they are known by their tokens, also after a restart.
+ * Keeps the agents to which messages can be sent: those of live tokens, and those that ever connected. {@link save} writes new ones to the
+ * store. Until then they are known by their tokens, also after a restart.
  */
 export class KnownAgents {
   readonly #store: TokenStore;

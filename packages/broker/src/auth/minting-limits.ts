@@ -10,7 +10,7 @@ export interface MintingRefusal {
   retryAfterMs?: number;
 }
 
-/** Bounds the tokens that each minting token issues: those that are live, and those of a minute. */
+/** Limits the tokens that each minting token issues: its live tokens, and its new tokens per minute. */
 export class MintingLimits {
   readonly #limits: RoleLimits;
   readonly #tokens: Pick<TokenRegistry, 'liveChildren'>;
@@ -21,7 +21,10 @@ export class MintingLimits {
     this.#tokens = tokens;
   }
 
-  /** Counts one token more of a minting token. Returns why it may not be issued, or `undefined`. `now` is in monotonic milliseconds. */
+  /**
+   * Counts one more token of a minting token. Returns the reason why it may not be issued, or `undefined`. `now` is in monotonic
+   * milliseconds.
+   */
   take({ id, role }: TokenRecord, now: number): MintingRefusal | undefined {
     const { perMinter, mintedPerMinute } = this.#limits.of(role).tokens;
     if (this.#tokens.liveChildren(id) >= perMinter) {

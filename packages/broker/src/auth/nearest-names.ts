@@ -16,7 +16,7 @@ export function nearestNames(name: string, candidates: Iterable<string>): string
   return near.slice(0, 3).map(({ candidate }) => candidate);
 }
 
-/** Counts the letters to insert, delete, replace or swap with their neighbour. Stops at one more than {@link maxEdits}. */
+/** Counts the letters to insert, delete, replace or swap with a neighbour. Stops at one more than {@link maxEdits}. */
 function editsBetween(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > maxEdits) return maxEdits + 1;
   let beforeLast: number[] = [];

@@ -3,9 +3,9 @@ import type { TokenRegistry } from './token-registry.ts';
 
 /** The configurable rules of a role. An entry is a name, or the beginning of names followed by `*`. */
 export interface RolePolicy {
-  /** The agents and groups that it may send to; groups only with an entry such as `role:*`, or `*`. Default: all. */
+  /** The agents and groups to which it may send; groups only with an entry such as `role:*`, or `*`. Default: all. */
   to?: readonly string[];
-  /** The kinds that it may send without being asked, by their exact names. Default: ask, task and note. */
+  /** The kinds that it may send unasked, by their exact names. Default: ask, task and note. */
   kinds?: readonly string[];
   /** The roles of the agents that it may list as connected. Default: every role. */
   list?: readonly string[];
@@ -14,7 +14,7 @@ export interface RolePolicy {
 const defaultKinds = ['ask', 'task', 'note'];
 
 /**
- * The decision on a `deliver`: allowed, allowed only as the final reply to a request that the sender was sent, allowed only as another
+ * The decision on a `deliver`: it is allowed, allowed only as the final reply to a request that the sender got, allowed only as another
  * answer to one, or refused.
  */
 export type Verdict = 'allowed' | 'only_as_reply' | 'only_as_answer' | { refusal: string };

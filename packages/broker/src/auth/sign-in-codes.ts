@@ -1,13 +1,13 @@
 import type { TokenRecord } from '@signalbox/store';
 import { newSecret } from './token-secret.ts';
 
-/** How long a code is good, in milliseconds. */
+/** The lifetime of a code, in milliseconds. */
 export const signInCodeMs = 60_000;
 
-/** The most codes that wait to be used. The oldest of the token with the most of them makes room for a newer one. */
+/** The most unused codes. Beyond that, the token with the most codes loses its oldest one. */
 const maxCodes = 256;
 
-/** Codes with which browsers sign in. Each is good once and for a minute, and stands for the token of who asked for it. */
+/** Codes with which browsers sign in. Each is valid once and for a minute, and stands for the token of the person who asked for it. */
 export class SignInCodes {
   readonly #codes = new Map<string, { tokenId: string; until: number }>();
   readonly #monotonic: () => number;
@@ -25,14 +25,14 @@ export class SignInCodes {
     return code;
   }
 
-  /** Uses a code up. Returns the id of its token, or `undefined` if it is not good. */
+  /** Uses up a code. Returns the id of its token, or `undefined` if the code is not valid. */
   take(code: string): string | undefined {
     const found = this.#codes.get(code);
     this.#codes.delete(code);
     return found && this.#monotonic() < found.until ? found.tokenId : undefined;
   }
 
-  /** Forgets a code of the token that has the most, so that who asks for many spoils nobody else's. */
+  /** Forgets a code of the token that has the most, so that a token with many codes does not displace those of others. */
   #makeRoom(): void {
     const byToken = Map.groupBy(this.#codes, ([, { tokenId }]) => tokenId);
     const [most] = [...byToken.values()].sort((a, b) => b.length - a.length);

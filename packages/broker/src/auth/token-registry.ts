@@ -6,10 +6,10 @@ import { providerTokenPrefix } from './identity-provider.ts';
 import { expiryOf, permissionsOf, type TokenRequest } from './token-rules.ts';
 import { hashToken, newSecret } from './token-secret.ts';
 
-/** The tokens of the identity provider that are known at a time, of one agent and of all. */
+/** The most tokens of the identity provider that are known at a time, of one agent and of all. */
 const mostOfProvider = { agent: 64, all: 16_384 };
 
-/** Whoever may decide on calls, or end a hold, is never held. */
+/** The permissions of callers who are never held, since they may decide on calls or end a hold. */
 const neverHeld = operationPermissions.request.decide;
 
 function isOfProvider({ id }: TokenRecord): boolean {
@@ -21,7 +21,7 @@ function isSameHolder(one: TokenRecord, other: TokenRecord): boolean {
   return one.agent === other.agent && one.role === other.role && isPermittedTheSame;
 }
 
-/** Names the token that a new one ends with and the agents whose tokens led to it, and says whether a browser signed in. */
+/** The token with which a new one ends, the agents whose tokens led to it, and whether a browser signed in. */
 export interface TokenOrigin {
   parent?: TokenRecord | undefined;
   issuers?: string[] | undefined;
@@ -39,7 +39,7 @@ export class TokenRegistry {
   readonly #expired = new Set<string>();
   /** Tokens of the identity provider that were revoked, until they expire. They are in the store, too. */
   readonly #revoked = new Map<string, TokenRecord>();
-  /** The ids of tokens that this broker has changed since it asked for changes of others: these may be older. */
+  /** The ids of tokens that this broker has changed since it asked for the changes of others, which may be older. */
   #touched: Set<string> | undefined;
   /** The number of known tokens of the identity provider. */
   #ofProvider = 0;
@@ -62,7 +62,7 @@ export class TokenRegistry {
     return registry;
   }
 
-  /** Returns the record of a token by its text, or why the token is not good. */
+  /** Returns the record of a token by its text, or the reason why the token is not valid. */
   authenticate(text: string): TokenRecord | 'unknown' | { expired: TokenRecord } {
     const hash = hashToken(text);
     const record = this.#byHash.get(hash);
@@ -71,9 +71,9 @@ export class TokenRegistry {
   }
 
   /**
-   * Takes a token of the identity provider that has just been checked. It is known until it expires, so that it can be listed and
-   * revoked. Where too many are known, the oldest one is forgotten that is not in use, and has to be checked again. Returns
-   * `other_holder` for a token with the id of one that says something else of its holder.
+   * Adds a token of the identity provider that has just been checked. It is known until it expires, so that it can be listed and revoked.
+   * If too many are known, the oldest unused one is forgotten, and must be checked again. Returns `other_holder` for a token whose id is
+   * known with another holder.
    */
   admitOfProvider(
     record: TokenRecord,
@@ -83,7 +83,7 @@ export class TokenRegistry {
     const known = this.#byId.get(record.id);
     if (known?.hash === record.hash) return known;
     if (known && !isSameHolder(known, record)) return 'other_holder';
-    // A provider that gives each renewed token the same id: the newest one counts, and who uses an older one keeps its own end.
+    // Some providers give each renewed token the same id. The newest one counts, and a caller with an older one keeps its own end.
     if (known) this.#forget(known);
     const ofAgent = [...(this.#byAgent.get(record.agent) ?? [])].filter(isOfProvider);
     if (ofAgent.length >= mostOfProvider.agent) this.#forgetUnused(ofAgent, isInUse);
@@ -96,12 +96,12 @@ export class TokenRegistry {
     this.#forget(oldestFirst.find(({ id }) => !isInUse(id)) ?? oldestFirst[0]!);
   }
 
-  /** Forgets every token of the identity provider, as if none had been shown yet. Revoked ones stay revoked. */
+  /** Forgets every token of the identity provider, as if none had been seen yet. Revoked ones stay revoked. */
   forgetOfProvider(): void {
     for (const record of this.list().filter(isOfProvider)) this.#forget(record);
   }
 
-  /** Forgets the tokens of the identity provider that have expired, and those that were revoked and have expired since. */
+  /** Forgets the expired tokens of the identity provider, including revoked ones. */
   async dropExpiredOfProvider(): Promise<void> {
     for (const record of this.#byId.values())
       if (isOfProvider(record) && !this.isLive(record)) this.#forget(record);
@@ -113,12 +113,12 @@ export class TokenRegistry {
     }
   }
 
-  /** Notes that the changes of other brokers are asked for. */
+  /** Notes that the changes of other brokers are being read. */
   beginChanges(): void {
     this.#touched = new Set();
   }
 
-  /** Takes over what other brokers have changed since {@link beginChanges}. Returns the ids of the tokens that are gone. */
+  /** Applies the changes that other brokers have made since {@link beginChanges}. Returns the ids of the removed tokens. */
   takeOver({ added, ids }: TokenChanges): string[] {
     const touched = this.#touched ?? new Set();
     const gone: TokenRecord[] = [];
@@ -136,7 +136,7 @@ export class TokenRegistry {
     return gone.map(({ id }) => id);
   }
 
-  /** True if the token is known and has not expired. */
+  /** Tells whether the token is known and has not expired. */
   isLive(record: TokenRecord): boolean {
     const { id, createdAt, expiresAt, damaged } = record;
     if (damaged || !this.#byId.has(id)) return false;
@@ -152,13 +152,13 @@ export class TokenRegistry {
     return roles;
   }
 
-  /** True if a live token is for exactly this agent. */
+  /** Tells whether a live token is for exactly this agent. */
   hasLive(agent: string): boolean {
     for (const record of this.#byAgent.get(agent) ?? []) if (this.isLive(record)) return true;
     return false;
   }
 
-  /** True if a live token makes this agent an operator or an approver. */
+  /** Tells whether a live token makes this agent an operator or an approver. */
   isNeverHeld(agent: string): boolean {
     for (const record of this.#byAgent.get(agent) ?? [])
       if (isPermitted(neverHeld, record.permissions) && this.isLive(record)) return true;
@@ -174,14 +174,14 @@ export class TokenRegistry {
     return agents;
   }
 
-  /** Returns the id of a token with which a live token of an agent ends: mostly the minting token that issued it. */
+  /** Returns the id of the token with which a live token of an agent ends, which usually is the minting token that issued it. */
   minterOf(agent: string): string | undefined {
     for (const record of this.#byAgent.get(agent) ?? [])
       if (record.parentId !== undefined && this.isLive(record)) return record.parentId;
     return undefined;
   }
 
-  /** True if this is a live token that decides on tool calls of a role. */
+  /** Tells whether this is a live token that decides on tool calls of a role. */
   mayDecide(id: string, role: string): boolean {
     const record = this.#byId.get(id);
     if (!record || !this.isLive(record)) return false;
@@ -190,19 +190,19 @@ export class TokenRegistry {
     return permissions.includes('approver') && approves.some((pattern) => matchesPattern(pattern, role));
   }
 
-  /** Yields the agent of each live token with this role that is no minting token: an agent with several comes several times. */
+  /** Yields the agent of each live token with this role that is not a minting token. An agent with several tokens occurs several times. */
   *agentsOf(role: string): Generator<string> {
     for (const record of this.#byRole.get(role) ?? []) {
       if (isAgentId(record.agent) && this.isLive(record)) yield record.agent;
     }
   }
 
-  /** Returns the roles of the tokens that are known, expired ones included. */
+  /** Returns the roles of the known tokens, including expired ones. */
   roles(): Iterable<string> {
     return this.#byRole.keys();
   }
 
-  /** Yields the agent and the role of each live token that is no minting token. */
+  /** Yields the agent and the role of each live token that is not a minting token. */
   *liveAgents(): Generator<{ agent: string; role: string }> {
     for (const record of this.#byId.values()) {
       if (isAgentId(record.agent) && this.isLive(record)) yield record;
@@ -213,7 +213,7 @@ export class TokenRegistry {
   takeExpired(): string[] {
     const expired: string[] = [];
     for (const record of this.#byId.values()) {
-      // A provider's tokens live shortly and are replaced as a matter of course: what was asked with one goes on.
+      // A provider's tokens are short-lived and renewed regularly: requests that were sent with one continue.
       if (record.damaged || isOfProvider(record) || this.isLive(record) || this.#expired.has(record.id))
         continue;
       this.#expired.add(record.id);
@@ -222,7 +222,7 @@ export class TokenRegistry {
     return expired;
   }
 
-  /** Returns every token, expired ones included. */
+  /** Returns every token, including expired ones. */
   list(): TokenRecord[] {
     return [...this.#byId.values()];
   }
@@ -235,7 +235,7 @@ export class TokenRegistry {
     return count;
   }
 
-  /** Removes tokens that a minting token issued and that expired `ageMs` ago, at most `limit` of them. */
+  /** Removes child tokens of minting tokens that expired `ageMs` ago, at most `limit` of them. */
   async removeExpiredChildren(ageMs: number, limit: number): Promise<void> {
     const time = this.#time.look();
     const old = this.list().filter(
@@ -254,8 +254,8 @@ export class TokenRegistry {
   }
 
   /**
-   * Issues a token that the rules allow. Only its hash is stored, so that its text can't be had again. `announce` records it before
-   * it is stored, so that no token is without a record, whenever the process dies.
+   * Issues a token that the rules allow. Only its hash is stored, so that its text can't be read again. `announce` records it before it is
+   * stored, so that no token exists without a record, even if the process dies.
    */
   async issue(
     request: TokenRequest,
@@ -302,7 +302,7 @@ export class TokenRegistry {
     const children = Map.groupBy(this.#byId.values(), ({ parentId }) => parentId);
     // A set that grows is iterated over to its end.
     for (const record of found) for (const child of children.get(record.id) ?? []) found.add(child);
-    // The token itself goes last: if the process dies in between, it can be revoked again.
+    // The token itself is last: if the process dies in between, it can be revoked again.
     return [...found].reverse();
   }
 

@@ -10,11 +10,11 @@ import { agentTokenMs, renewalCommand } from '@signalbox/protocol/internal';
 import type { Permission, TokenRecord } from '@signalbox/store';
 import { providerTokenPrefix } from './identity-provider.ts';
 
-/** The token that an issuer asks for. `ttlMs` is how long it is valid, `null` for ever; {@link expiryOf} has the default. */
+/** The token that an issuer asks for. `ttlMs` is its lifetime, `null` for none; {@link expiryOf} has the default. */
 export interface TokenRequest {
   agent: string;
   role: string;
-  /** The roles that the tokens of a minting token may have. By default it is `role` alone. */
+  /** The roles that the tokens of a minting token may have. By default only `role`. */
   roles?: readonly string[];
   /** The roles on whose tool calls the token decides, or patterns with `*`. */
   approves?: readonly string[];
@@ -94,7 +94,10 @@ function refuseUnnamed(agent: string, role: string): TokenRefusal | undefined {
   };
 }
 
-/** Checks the further rules for a child token: an agent id under the minting token's pattern, one of its roles, and no longer lifetime. */
+/**
+ * Checks the further rules for a child token: its agent id must match the minting token's pattern, it must have one of its roles, and it
+ * must not live longer.
+ */
 export function refuseChild(
   parent: TokenRecord,
   request: TokenRequest,
@@ -121,7 +124,7 @@ export function refuseChild(
   return request.ttlMs === undefined ? undefined : refuseLongerLife(parent, request.ttlMs, now);
 }
 
-/** Checks that a token for an operator does not outlive the one that issues it: else nobody's access would end by itself. */
+/** Checks that a token for an operator does not outlive its issuer: otherwise no operator's access would end by itself. */
 export function refuseOperator(
   issuer: TokenRecord,
   { role, ttlMs }: TokenRequest,
@@ -131,7 +134,7 @@ export function refuseOperator(
   return refuseLongerLife(issuer, ttlMs ?? null, now);
 }
 
-/** Checks that a token for `ttlMs`, or with `null` without an end, does not outlive another one. */
+/** Checks that a token for `ttlMs`, or with `null` for an unlimited time, does not outlive another one. */
 export function refuseLongerLife(
   { expiresAt }: TokenRecord,
   ttlMs: number | null,
@@ -143,8 +146,8 @@ export function refuseLongerLife(
 }
 
 /**
- * Returns when a new token expires, `undefined` for never. By default tokens of agents expire, because they lie in files where nobody
- * looks again. Those of operators and orchestrators do not: their holders are the ones who would have to renew them.
+ * Returns the time when a new token expires; `undefined` if it never does. By default tokens of agents expire, because they are in files
+ * that nobody looks at again. Tokens of operators and orchestrators do not: their holders are the ones who would have to renew them.
  */
 export function expiryOf(
   { role, ttlMs }: TokenRequest,
@@ -172,12 +175,12 @@ export function permissionsOf(request: TokenRequest): Permission[] {
   return [...permissionsOfRole(request.role), ...(request.approves ? (['approver'] as const) : [])];
 }
 
-/** The longest line of issuers, from the first operator on. */
+/** The longest chain of issuers, from the first operator on. */
 const maxIssuers = 32;
 
 /**
  * Returns the agents whose tokens led to a new token, if it may decide on tool calls: an agent must not decide on its own calls with a
- * token that it had issued. Returns a refusal if the line is too long to be remembered.
+ * token that it issued. Returns a refusal if the chain is too long to be stored.
  */
 export function issuersOf(
   issuer: Pick<TokenRecord, 'agent' | 'issuers'>,

@@ -12,7 +12,7 @@ export class BackupError extends Error {
 /** A directory that belongs to one unfinished backup. */
 export interface BackupDirectory {
   readonly path: string;
-  /** Removes what was put there, and the directory if it was made for the backup. */
+  /** Removes the files of the backup, and the directory if it was made for the backup. */
   remove(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export async function takeBackupDirectory(
   }
 }
 
-/** Makes the directory; false if it is there and empty. */
+/** Makes the directory. Returns false if it exists and is empty. */
 async function makeDirectory(path: string): Promise<boolean> {
   const there = await lstat(path).catch(() => undefined);
   if (there === undefined) {
@@ -88,6 +88,6 @@ async function remove(path: string, isNew: boolean): Promise<void> {
     for (const suffix of ['', '-journal', '-wal', '-shm', '.new'])
       await rm(join(path, name + suffix), { force: true });
   }
-  // Anything that somebody else put there stays.
+  // Files that somebody else put there stay.
   if (isNew) await rmdir(path).catch(() => {});
 }

@@ -8,9 +8,9 @@ import { type BackupJournal, type BackupProgress, RunningBackup } from './runnin
 export interface BackupsDeps {
   dataDir: string;
   brokerId: string;
-  /** Why no backup is made, if none is. */
+  /** The reason why no backups are made; absent if they are. */
   noBackup?: string | undefined;
-  /** Writes to the databases what is kept in memory for a moment. */
+  /** Writes to the databases the data that is kept in memory for a moment. */
   flush: () => Promise<void>;
   newId: () => string;
   now: () => number;
@@ -18,8 +18,8 @@ export interface BackupsDeps {
 }
 
 /**
- * Makes one backup at a time, for one connection. It is given up, and what was made of it is removed, when it fails, when that
- * connection ends, and when the broker stops. Methods reject with a `BackupError`.
+ * Makes one backup at a time, for one connection. A backup is given up and its files are removed when it fails, when its connection ends,
+ * and when the broker stops. Methods reject with a `BackupError`.
  */
 export class Backups implements AsyncDisposable {
   readonly #deps: BackupsDeps;
@@ -55,7 +55,7 @@ export class Backups implements AsyncDisposable {
     }
   }
 
-  /** Tells how far the backup of a connection is; see {@link RunningBackup.wait}. */
+  /** Reports the progress of a connection's backup; see {@link RunningBackup.wait}. */
   async wait(owner: Consumer): Promise<BackupProgress> {
     const running = this.#of(owner);
     try {
@@ -92,7 +92,7 @@ export class Backups implements AsyncDisposable {
     });
   }
 
-  /** Gives up a backup that is being made. */
+  /** Gives up the running backup, if there is one. */
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#owner) this.abandon(this.#owner);
     await this.#givingUp;

@@ -6,11 +6,11 @@ import { copyDatabase, describeFile, syncFile } from '@signalbox/store/internal'
 import { brokerFiles, writePrivate } from '../broker-files.ts';
 import { type BackupDirectory, BackupError } from './backup-directory.ts';
 
-/** How far a backup is. */
+/** The progress of a backup. */
 export interface BackupProgress {
   copied: boolean;
   copiedBytes: number;
-  /** An estimate until everything is copied. */
+  /** The total size. It is an estimate until everything is copied. */
   totalBytes: number;
 }
 
@@ -29,14 +29,14 @@ export interface BackupFacts {
 const databases = ['messages', 'tokens', 'audit'] as const;
 const waitMs = 1000;
 
-/** A backup that is under way. The broker's files are copied as soon as it is made. */
+/** A running backup. It begins to copy the broker's files when it is made. */
 export class RunningBackup {
   readonly directory: BackupDirectory;
   readonly #facts: BackupFacts;
   readonly #abort = new AbortController();
   readonly #copying: Promise<BackupManifest['files']>;
   #copied = false;
-  /** Bytes of the databases that are copied, and of the one that is being copied. */
+  /** The bytes of the copied databases, and of the one that is being copied. */
   #done = 0;
   #current = { copiedBytes: 0, totalBytes: 0 };
   #finishing: Promise<BackupManifest> | undefined;
@@ -46,7 +46,7 @@ export class RunningBackup {
     this.directory = directory;
     this.#facts = facts;
     this.#copying = this.#copyAll();
-    // Room on a full disk is given back at once, and not when somebody asks how far the backup is.
+    // Room on a full disk is freed at once, and not when the caller asks for the progress.
     this.#copying.catch(() => this.giveUp('the copy failed'));
   }
 
@@ -80,7 +80,7 @@ export class RunningBackup {
     return this.#finishing;
   }
 
-  /** Stops copying and removes what was copied. A manifest that is being written is awaited instead. */
+  /** Stops copying and removes the copied files. If a manifest is being written, it is awaited instead. */
   giveUp(reason: string): Promise<void> {
     this.#givingUp ??= this.#giveUp(reason);
     return this.#givingUp;

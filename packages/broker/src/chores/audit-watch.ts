@@ -1,12 +1,12 @@
 import type { AuditLog } from '@signalbox/store';
 import type { Log } from '../log.ts';
 
-/** The broker warns when this part of the budget is used. */
+/** The part of the budget from which on the broker warns. */
 const warnFrom = 0.5;
-/** The broker warns again each time this much more of the budget is used. */
+/** The further part of the budget after which the broker warns again. */
 const step = 0.1;
 
-/** Warns when the entries of the audit log that are never dropped use up their budget. */
+/** Warns when those entries of the audit log that are never dropped use up their budget. */
 export class AuditWatch {
   readonly #audit: Pick<AuditLog, 'usedPart'>;
   readonly #log: Log;
@@ -17,7 +17,7 @@ export class AuditWatch {
     this.#log = log;
   }
 
-  /** Checks how much of the budget is used, and warns if it is too much. Call it now and then. */
+  /** Checks the used part of the budget, and warns if it is too large. Call it now and then. */
   check(): void {
     const used = this.#audit.usedPart('change');
     if (used < this.#warnAt) return;

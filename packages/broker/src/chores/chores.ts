@@ -19,10 +19,13 @@ import { AuditWatch } from './audit-watch.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { repeat } from './repeat.ts';
 
-/** The time for which an expired token of a minting token is kept, so that who still uses it is told that it has expired. */
+/** The time for which an expired child token is kept, in milliseconds, so that a caller who still uses it is told that it has expired. */
 const expiredTokenMs = 10 * 60 * 1000;
 const expiredTokensPerStep = 200;
-/** Clients that came while the broker is cut off are let go after at most so long. They count as healthy then, and come back at once. */
+/**
+ * The longest time for which a client stays connected to a cut-off broker, in milliseconds. After that time its connection counts as
+ * healthy, so it reconnects at once.
+ */
 const cutOffMs = 10_000;
 
 /** The dependencies of the chores. */
@@ -42,20 +45,20 @@ export interface ChoreDeps {
   runs: ScheduleRuns;
   audit: AuditLog;
   time: ExpiryClock;
-  /** Remembers the time that this broker has reached. */
+  /** Stores the time that this broker has reached. */
   keepTime: () => Promise<void>;
   now: () => number;
   monotonic: () => number;
   log: Log;
   /** Called if the store has failed for good. */
   onStoreFailed: (error: unknown) => void;
-  /** Called while the broker is cut off from its store, and others may serve its clients. */
+  /** Called repeatedly while the broker is cut off from its store, and others may serve its clients. */
   onCutOff: () => void;
 }
 
 /**
- * Starts the work that a broker repeats while it runs. Each chore stops when it is disposed. The broker that keeps house
- * does for all what concerns the store and no connection.
+ * Starts the work that a broker repeats while it runs. Each chore stops when it is disposed. Chores that concern only the store, and no
+ * connection, are done by the broker that keeps house.
  */
 export function startChores(deps: ChoreDeps): AsyncDisposable[] {
   const { inboxes, delivery, followers, agents, budgets, log, onStoreFailed } = deps;
@@ -85,7 +88,7 @@ export function startChores(deps: ChoreDeps): AsyncDisposable[] {
   ];
 }
 
-/** Calls `onCutOff` when the broker is cut off, and now and then as long as it is. */
+/** Calls `onCutOff` when the broker is cut off, and repeatedly while it is. */
 function whileCutOff({ cluster, monotonic, onCutOff }: ChoreDeps): () => Promise<void> {
   let calledAt = Number.NEGATIVE_INFINITY;
   return async () => {
@@ -95,7 +98,10 @@ function whileCutOff({ cluster, monotonic, onCutOff }: ChoreDeps): () => Promise
   };
 }
 
-/** Takes over what other brokers did to tokens. Ends the connections of tokens that have expired, and gives up the requests that were sent with them. */
+/**
+ * Applies the changes that other brokers made to tokens. Ends the connections of expired tokens, and gives up the requests that were sent
+ * with them.
+ */
 async function endExpiredTokens({ cluster, connected, tokens, others, delivery }: ChoreDeps): Promise<void> {
   await others.follow();
   connected.endWhere(
@@ -104,14 +110,14 @@ async function endExpiredTokens({ cluster, connected, tokens, others, delivery }
   );
   await tokens.dropExpiredOfProvider();
   if (!cluster.keepsHouse) return;
-  // A broker that takes over begins with all that have expired.
+  // A broker that takes over begins with all expired tokens.
   for (const id of tokens.takeExpired()) {
     await delivery.cancellations.cancelSentWith(id, 'the token it was sent with has expired');
   }
   await tokens.removeExpiredChildren(expiredTokenMs, expiredTokensPerStep);
 }
 
-/** Ends the holds whose time is over, and has the others be on whom they are on now that tokens may have changed. */
+/** Ends the holds whose time is over. Updates the targets of the others, since tokens may have changed. */
 async function endExpiredHolds({ cluster, holds, audit, now }: ChoreDeps): Promise<void> {
   for (const hold of cluster.keepsHouse ? holds.expired() : []) {
     const detail = `hold ${hold.id} on ${holdSubject(hold)}: its time is over`;

@@ -4,7 +4,7 @@ import { auditEvent } from '../audit-event.ts';
 import type { Delivery } from '../core/delivery.ts';
 import type { ExpiryClock } from '../core/time/expiry-clock.ts';
 
-/** The time that a sub-inbox keeps its messages after its last holder left. */
+/** The time for which a sub-inbox keeps its messages after its last holder has left, in milliseconds. */
 const subInboxLifetimeMs = 10 * 60 * 1000;
 const inboxesPerStep = 200;
 
@@ -22,14 +22,14 @@ export interface HousekeepingDeps {
 }
 
 /**
- * Expires messages, drops old dead letters and empties sub-inboxes that nobody holds, in small steps. The last two are done by one of several
- * brokers for all. Each of them expires the messages of the inboxes that it holds.
+ * Expires messages, drops old dead letters and empties sub-inboxes without holders, in small steps. If there are several brokers, one of
+ * them does the last two for all. Each expires the messages of the inboxes that it holds.
  */
 export class Housekeeping {
   readonly #deps: HousekeepingDeps;
-  /** When each sub-inbox was first seen without a holder, in monotonic milliseconds. */
+  /** The time when each sub-inbox was first seen without a holder, in monotonic milliseconds. */
   readonly #unheldSince = new Map<string, number>();
-  /** The name of the inbox that the last step ended with. */
+  /** The name of the last inbox of the previous step. */
   #cursor = '';
 
   constructor(deps: HousekeepingDeps) {

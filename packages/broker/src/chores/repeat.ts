@@ -1,6 +1,6 @@
 /**
- * Runs `step` every `everyMs` milliseconds, but not while the step before still runs. A step that rejects is reported to `onError`
- * and the repetition goes on. Disposing ends it, and waits for a running step.
+ * Runs `step` every `everyMs` milliseconds, but not while the previous step still runs. A step that rejects is reported to `onError`, and
+ * the repetition continues. Disposing ends it, and waits for a running step.
  */
 export function repeat(
   everyMs: number,

@@ -11,7 +11,7 @@ const nobodyElsewhere: PresencePort = {
   onTold() {},
 };
 
-/** The cluster of a broker that is the only one on its store: it holds every inbox that a consumer of its holds. */
+/** Makes the cluster of a broker that is the only one on its store: it holds every inbox that one of its consumers holds. */
 export function alone(store: Pick<InboxStore, 'read'>): ClusterPort {
   return {
     isAlone: true,

@@ -1,6 +1,6 @@
 import type { PresencePort } from '@signalbox/store';
 
-/** A note, a question or an answer of a broker to others, which is written as JSON. */
+/** A note, a question or an answer from one broker to others, which is sent as JSON. */
 type Told =
   | { note: { kind: string; from: string; about: unknown } }
   | { ask: { id: string; kind: string; from: string; about: unknown } }
@@ -10,11 +10,11 @@ type Told =
 export interface BrokerTalkDeps {
   presence: Pick<PresencePort, 'broker' | 'brokers' | 'tellBrokers' | 'onTold'>;
   newId: () => string;
-  /** Called if something that another broker told could not be handled. */
+  /** Called if a message from another broker could not be handled. */
   onError: (error: unknown) => void;
 }
 
-/** Lets the brokers on one store tell and ask each other something. Notes, questions and answers may be lost on the way. */
+/** Lets the brokers on one store send notes and questions to each other. Notes, questions and answers may be lost on the way. */
 export class BrokerTalk {
   readonly #deps: BrokerTalkDeps;
   readonly #handlers = new Map<string, (about: never, from: string) => unknown>();
@@ -26,23 +26,26 @@ export class BrokerTalk {
     deps.presence.onTold((text) => void this.#told(text).catch(deps.onError));
   }
 
-  /** The name of this broker; `undefined` if there never is another. */
+  /** The name of this broker; `undefined` if there is never another one. */
   get self(): string | undefined {
     return this.#deps.presence.broker;
   }
 
-  /** Has notes and questions of one kind handled. The handler returns the answer. */
+  /** Handles notes and questions of one kind from now on. The handler returns the answer. */
   on<About>(kind: string, handler: (about: About, from: string) => unknown): void {
     this.#handlers.set(kind, handler);
   }
 
-  /** Tells all other brokers something, or one. */
+  /** Sends a note to all other brokers, or to one. */
   async note(kind: string, about: unknown, to?: string): Promise<void> {
     const { broker } = this.#deps.presence;
     if (broker !== undefined) await this.#tell({ note: { kind, from: broker, about } }, to);
   }
 
-  /** Asks all other brokers that live, and waits for each for the given time. Returns the names of those that did not answer as `silent`. */
+  /**
+   * Asks all other living brokers, and waits for each of them for the given time. Returns the names of those that did not answer as
+   * `silent`.
+   */
   async askAll<Answer>(
     kind: string,
     about: unknown,

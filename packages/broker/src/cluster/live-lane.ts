@@ -1,20 +1,20 @@
 import type { MessageFrame } from '@signalbox/protocol';
 import type { ClusterPort, LiveMessage } from '@signalbox/store';
 
-/** The header of what a broker tells another one. */
+/** The header of a message from one broker to another. */
 interface Header {
   message: MessageFrame;
 }
 
 type Cluster = Pick<ClusterPort, 'tell'>;
 
-/** Does what another broker asks for the holder of an inbox. */
+/** Carries out the requests of other brokers to the holder of an inbox. */
 export interface LiveListener {
   /** Pushes a message to the holder of its inbox. */
   push(frame: MessageFrame, body: string | undefined): void;
 }
 
-/** Passes on a message that is not stored to the broker that holds its inbox. False if no other one does. */
+/** Passes a message that is not stored to the broker that holds its inbox. Returns false if no other broker does. */
 export function passOn(
   cluster: Cluster,
   frame: MessageFrame,
@@ -24,7 +24,7 @@ export function passOn(
   return cluster.tell(frame.to, { header: JSON.stringify(header), body }, frame.from.agent);
 }
 
-/** Handles what another broker has passed on. */
+/** Handles a message that another broker has passed on. */
 export function receive({ header, body }: LiveMessage, listener: LiveListener): void {
   listener.push((JSON.parse(header) as Header).message, body);
 }

@@ -7,7 +7,7 @@ import { TailRelay } from './tail-relay.ts';
 
 const sender = { agent: 'ann', address: 'ann', role: 'worker' };
 
-/** Two brokers that hear each other at once, and a connection to the first one. */
+/** Makes two brokers that hear each other at once, and a connection to the first one. */
 function twoBrokers() {
   const listeners = new Map<string, (text: string) => void>();
   const told: string[] = [];
@@ -82,7 +82,7 @@ test('A connection is told how many events of another broker were lost.', async 
   refuse(other.followers, 600);
   await other.relay.send();
   expect(notices).toHaveLength(500);
-  // The numbers of what comes next say that a hundred did not fit, also if nothing happens.
+  // The numbers of the next lines show that a hundred did not fit, even if nothing happens.
   advance(1000);
   await other.relay.send();
   expect(notices.slice(500)).toMatchObject([{ what: 'missed', missed: 100 }]);

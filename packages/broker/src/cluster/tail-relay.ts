@@ -1,16 +1,22 @@
 import type { TailFollowers, TailLine } from '../frames/tail-followers.ts';
 import type { BrokerTalk } from './broker-talk.ts';
 
-/** A broker that does not repeat for this time that it watches does not watch any more. One that sends nothing for so long has ended. */
+/**
+ * A broker that does not repeat for this time that it watches no longer watches, and one that sends nothing for this time has ended. In
+ * milliseconds.
+ */
 const silentMs = 5000;
-/** A broker that is watched sends something this often at least, so that others see what they have missed. */
+/** The longest pause between two batches of a watched broker, in milliseconds, so that others notice lost ones. */
 const signEveryMs = 1000;
-/** The most lines that wait to be sent. Of more, the newest are lost, and the numbers tell how many. */
+/** The most lines that wait to be sent. Beyond that the newest are lost, and the numbers tell how many. */
 const maxLines = 500;
-/** The time in which other brokers confirm that they are watched. */
+/** The time in which other brokers confirm that they are watched, in milliseconds. */
 const confirmMs = 1000;
 
-/** Lines that a broker sends to those that watch it. They have the numbers from `first` on, which begin anew with each `run` of the broker. */
+/**
+ * Lines that a broker sends to those that watch it. They are numbered from `first` on, and the numbers begin anew with each `run` of the
+ * broker.
+ */
 interface Batch {
   run: string;
   first: number;
@@ -21,22 +27,22 @@ interface Batch {
 export interface TailRelayDeps {
   talk: Pick<BrokerTalk, 'note' | 'askAll' | 'on'>;
   followers: TailFollowers;
-  /** Differs for each run of the broker. */
+  /** A text that differs for each run of the broker. */
   run: string;
   /** Returns monotonic milliseconds. */
   monotonic: () => number;
 }
 
 /**
- * Passes what happens at one broker on to those at which somebody follows it. While nobody does, nothing is sent. The connections are told how
- * many events were lost, and of a broker that ended without saying so.
+ * Passes the events of one broker to those whose connections follow them. While no connection follows, nothing is sent. The connections are
+ * told the number of lost events, and that a broker ended without saying so.
  */
 export class TailRelay {
   readonly #deps: TailRelayDeps;
-  /** The brokers at which somebody follows, with the monotonic time up to which that is known. */
+  /** The brokers with following connections, each with the monotonic time up to which that is known. */
   readonly #watchers = new Map<string, number>();
   #lines: TailLine[] = [];
-  /** The number of the first of these lines, and that of the next event. */
+  /** The number of the first of these lines, and the number of the next event. */
   #first = 0;
   #next = 0;
   #signAt = 0;
@@ -53,13 +59,13 @@ export class TailRelay {
     talk.on('tail_over', (_: unknown, from) => void this.#heard.delete(from));
   }
 
-  /** Has other brokers send what happens there. Resolves when they do so, or don't answer. */
+  /** Asks other brokers to send their events. Resolves when they do so, or don't answer. */
   async begin(): Promise<void> {
     this.#isWatching = true;
     await this.#deps.talk.askAll('tail_begin', undefined, confirmMs);
   }
 
-  /** Repeats to other brokers that somebody follows, and looks which of them are silent. Call it once a second. */
+  /** Repeats to other brokers that connections follow, and checks which of them are silent. Call it once a second. */
   async check(): Promise<void> {
     const { talk, followers, monotonic } = this.#deps;
     const now = monotonic();
@@ -75,7 +81,7 @@ export class TailRelay {
     }
   }
 
-  /** Sends what has happened. Call it often. */
+  /** Sends the collected events. Call it often. */
   async send(): Promise<void> {
     const { talk, run, monotonic } = this.#deps;
     const isSignDue = monotonic() - this.#signAt >= signEveryMs;
@@ -87,7 +93,7 @@ export class TailRelay {
     for (const broker of [...this.#watchers.keys()]) await talk.note('tail', batch, broker);
   }
 
-  /** Sends the rest, and says that no more comes. */
+  /** Sends the rest, and says that no more events follow. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.send();
     for (const broker of this.#watchers.keys()) await this.#deps.talk.note('tail_over', undefined, broker);

@@ -15,12 +15,12 @@ export interface TokenFollowerDeps {
   onRevoked: (ids: readonly string[]) => Promise<void>;
 }
 
-/** Takes over the tokens, the holds and the known agents that other brokers have changed in the store. */
+/** Applies the changes that other brokers have made in the store to tokens, holds and known agents. */
 export class TokenFollower {
   readonly #deps: TokenFollowerDeps;
   #version = 0;
   #running: Promise<void> = Promise.resolve();
-  /** The look that begins when the running one has ended. */
+  /** The read that begins when the running one has ended. */
   #next: Promise<void> | undefined;
 
   constructor(deps: TokenFollowerDeps) {
@@ -32,7 +32,7 @@ export class TokenFollower {
     return this.#deps.hasOthers;
   }
 
-  /** Resolves when all that was changed before the call is in force here. Callers share a look that has not begun. */
+  /** Resolves when all changes before the call are in force here. Callers share a read that has not begun. */
   follow(): Promise<void> {
     if (!this.hasOthers) return Promise.resolve();
     this.#next ??= this.#running

@@ -63,7 +63,7 @@ it('lets those who send wait when the disk does not keep up, and go on when it d
   expect(deliver('first')).toBeUndefined();
   await new Promise(setImmediate);
   await new Promise(setImmediate);
-  // The disk has the first one; 16 MiB may wait behind it.
+  // The disk has the first message; 16 MiB may wait behind it.
   for (let i = 0; i < 15; i++) expect(deliver(`m${i}`), `${i}`).toBeUndefined();
   const behind = deliver('one too many');
   expect(behind).toBeInstanceOf(Promise);
@@ -164,7 +164,7 @@ it('keeps all messages of a sender with one member of a shared inbox as long as 
   await send('bob', 'bob1');
   await send('ann', 'ann2');
   await ack(other);
-  // The other one has room, and the message waits for the one that has the sender.
+  // The other member has room, and the message waits for the one that has the sender.
   await send('kim', 'kim1');
   expect([one.had, other.had]).toEqual([['ann1'], ['bob1', 'kim1']]);
   const live = { type: 'message', to: 'hub', from: from('ann'), id: 'live', kind: 'event' } as const;
@@ -174,7 +174,7 @@ it('keeps all messages of a sender with one member of a shared inbox as long as 
   await expect.poll(() => one.had).toEqual(['ann1', 'live', 'ann2']);
   await ack(one);
   await ack(other);
-  // Nothing of the sender is in flight, and the other one has waited longer.
+  // No message of the sender is in flight, and the other member has waited longer.
   await send('bob', 'bob2');
   await ack(other);
   await send('ann', 'ann3');

@@ -33,13 +33,13 @@ export interface DeliveryDeps {
   monotonic: () => number;
   /** Returns a new id for a lease. */
   newLeaseId: () => string;
-  /** Tells whether an operator holds an agent under a role. By default nobody is held. */
+  /** Tells whether an operator holds an agent under a role. By default no agent is held. */
   isOnHold?: SubscriptionsDeps['isOnHold'];
   /** The number of failed attempts after which a message becomes a dead letter. */
   maxDeliver: number;
   /** Called if background work fails. */
   onError: (error: unknown) => void;
-  /** Called once if messages can't be made durable any more. Their producers get no answer. */
+  /** Called once if messages can't be made durable any more. From then on their producers get no answers. */
   onStoreFailed: (error: unknown) => void;
   fault: Fault;
   tail: Tail;
@@ -59,19 +59,19 @@ export interface NackOptions {
   reason?: string;
 }
 
-/** The time that a settlement may wait for others to share its commit. */
+/** The longest wait of a settlement for others to share its commit, in milliseconds. */
 const lazyMs = 4;
 
 /**
- * The entrance to the core. A message comes in by {@link deliver}, is stored, and is pushed to the consumer that holds its inbox
- * ({@link subscriptions}), which acks or nacks it. The core knows neither sockets nor permissions.
+ * The entrance to the core. {@link deliver} stores a message and pushes it to the consumer that holds its inbox ({@link subscriptions}),
+ * which acks or nacks it. The core knows neither sockets nor permissions.
  */
 export class Delivery {
   /** Grants and ends the leases of consumers. */
   readonly subscriptions: Subscriptions;
   /** Cancels requests. */
   readonly cancellations: Cancellations;
-  /** Gives up messages whose time is over. Its methods are to be called repeatedly. */
+  /** Gives up messages whose time is over. Its methods must be called repeatedly. */
   readonly deadlines: Deadlines;
   /** Brings scheduled messages into their inboxes. */
   readonly releases: Releases;
@@ -200,8 +200,8 @@ export class Delivery {
   }
 
   /**
-   * Stores a message. It is pushed when it is written, and its producer is answered when it is durable. Returns a promise only if
-   * the disk does not keep up. The producer should then deliver nothing more until it resolves.
+   * Stores a message. It is pushed when it is written, and its producer is answered when it is durable. Returns a promise only if the disk
+   * can't keep up; then the producer should deliver nothing more until it resolves.
    */
   deliver(message: NewMessage, producer: Producer): Promise<undefined> | undefined {
     const commits = this.#commits;
@@ -213,7 +213,8 @@ export class Delivery {
   }
 
   /**
-   * Pushes a message to the holder of its inbox without storing it, which may be at another broker. False if nobody holds the inbox.
+   * Pushes a message without storing it to the holder of its inbox, perhaps at another broker. Returns or resolves with false if no
+   * consumer holds the inbox.
    */
   deliverEphemeral(frame: MessageFrame, body: string | undefined): boolean | Promise<boolean> {
     const { to, from } = frame;
@@ -233,7 +234,7 @@ export class Delivery {
   }
 
   /**
-   * Notes that a consumer works on messages, and renews their ack deadlines. If it is lost from now on, that is a failed attempt.
+   * Notes that a consumer works on messages, and renews their ack deadlines. If the consumer is lost from now on, that is a failed attempt.
    * `traceparent` names the attempt.
    */
   working(consumer: Consumer, seqs: readonly number[], traceparent?: string): void {
@@ -250,7 +251,7 @@ export class Delivery {
     this.#dispatcher.heard(lease);
   }
 
-  /** Notes that a consumer settles a message that it has no more: it is not silent. */
+  /** Notes that a consumer settles a message that it no longer has: the consumer is not silent. */
   heardLate(consumer: Consumer): void {
     const lease = this.#leases.of(consumer);
     if (lease) this.#dispatcher.heard(lease);
@@ -264,7 +265,10 @@ export class Delivery {
     });
   }
 
-  /** Gives back messages that this consumer holds, which counts as a failed attempt. After too many, a message becomes a dead letter. */
+  /**
+   * Gives back messages that this consumer holds, which counts as a failed attempt. After too many attempts a message becomes a dead
+   * letter.
+   */
   nack(consumer: Consumer, seqs: readonly number[], options: NackOptions): AckResult {
     const how = { ...options, reason: options.reason ?? 'no reason given' };
     return this.#releaseAll(consumer, seqs, (seq, message, holder) =>
@@ -279,22 +283,22 @@ export class Delivery {
     return retried;
   }
 
-  /** Discards what came to configured senders and was not discarded before the broker last ended. */
+  /** Discards messages to configured senders that were left when the broker last ended. */
   async discardLeftovers(): Promise<void> {
     await this.#discards.allLeft();
   }
 
-  /** The number of leases in force. */
+  /** The number of current leases. */
   get leaseCount(): number {
     return this.#leases.size;
   }
 
-  /** Tells which of some inboxes are held at other brokers. */
+  /** Returns those of some inboxes that other brokers hold. */
   heldElsewhere(inboxes: readonly string[]): Promise<ReadonlySet<string>> {
     return this.#deps.cluster.heldElsewhere(inboxes);
   }
 
-  /** True if some consumer of this broker holds the inbox now, or takes messages of the group. */
+  /** Tells whether a consumer of this broker holds the inbox now, or takes messages of the group. */
   isHeld(address: string): boolean {
     return this.#leases.at(address) !== undefined || this.#leases.ofGroup(address) !== undefined;
   }
@@ -320,8 +324,8 @@ export class Delivery {
   }
 
   /**
-   * Commits and answers the messages that wait. Nothing is pushed and no attempt is counted afterwards. When it resolves, no commit
-   * is under way.
+   * Commits and answers the waiting messages. Nothing is pushed and no attempt is counted afterwards. When it resolves, no commit is
+   * running.
    */
   async close(): Promise<void> {
     this.deadlines.close();
@@ -350,7 +354,7 @@ export class Delivery {
     this.cancellations.cancelScheduledEarly(message);
   }
 
-  /** A released message is handed out like one that was just sent, unless it has lost its body: reading it gives it up. */
+  /** Handles a released message like one that was just sent, unless it has lost its body: reading it gives it up. */
   #released(message: NewMessage, from: Sender, stored: Stored): void {
     const { meter, time } = this.#deps;
     meter.released(time.now() - message.createdAt);
@@ -408,7 +412,7 @@ export class Delivery {
   }
 }
 
-/** Returns the message as it is stored: the thread of a reply is that of its request. */
+/** Returns the message in its stored form: the thread of a reply is that of its request. */
 function inThread(message: NewMessage, thread: string | undefined): NewMessage {
   return thread === undefined ? message : { ...message, thread };
 }

@@ -26,12 +26,12 @@ export class HeldMessages {
     return held;
   }
 
-  /** Returns whether somebody was handed a message and has not settled it. */
+  /** Tells whether a consumer was handed a message and has not settled it. */
   has(address: string, seq: number): boolean {
     return this.#deps.leases.holderOf(address, seq) !== undefined;
   }
 
-  /** Returns whether the present holder of a message has said that it works on it. */
+  /** Tells whether the present holder of a message has said that it works on it. */
   isWorkedOn(address: string, seq: number): boolean {
     const message = this.#deps.leases.holderOf(address, seq)?.inFlight.get(seq);
     return message?.working === true && !message.ended;

@@ -1,7 +1,7 @@
 import type { Sender } from '@signalbox/protocol';
 import type { NewMessage, StoredMetadata } from '@signalbox/store';
 
-/** The header of a message, as the core keeps it. Times are in epoch milliseconds. */
+/** The header of a message in the form that the core keeps. Times are in epoch milliseconds. */
 export interface MessageHeader {
   inbox: string;
   id: string;
@@ -14,7 +14,7 @@ export interface MessageHeader {
   expiresAt: number;
   /** The length of the body in bytes. */
   size: number;
-  /** The group to whose members it was sent, if it is the copy of one of them. */
+  /** The group to whose members it was sent, if it is the copy for one of them. */
   copyOf?: string;
 }
 
@@ -43,7 +43,7 @@ export function isAnswer(kind: string): boolean {
   return answerKinds.has(kind);
 }
 
-/** A reply may come this long after the deadline of its request, if the request was acked in time. In milliseconds. */
+/** The time after the deadline of a request in which its reply is still stored, if the request was acked in time. In milliseconds. */
 const answerGraceMs = 5 * 60_000;
 
 /** Returns the time until which a message of this kind can be answered, or `undefined` if it is no request. */
@@ -59,8 +59,8 @@ export function isRequest(kind: string): boolean {
 const conversationKinds = new Set(['ask', 'mcp_request', 'reply', 'mcp_reply']);
 
 /**
- * Tells whether messages of this kind are questions and answers: the sender of a question waits for the answer, and that of an answer for
- * nothing, so that neither waits for the receipt.
+ * Tells whether messages of this kind are questions or answers. Their senders need no receipt: the sender of a question waits for the
+ * answer, and that of an answer waits for nothing.
  */
 export function isConversation(kind: string): boolean {
   return conversationKinds.has(kind);

@@ -1,10 +1,13 @@
-/** Counts what the core does, and how long the disk takes. Its methods are called for every message and must cost next to nothing. */
+/**
+ * Counts the operations of the core, and the time that the disk takes. Its methods are called for every message and must cost next to
+ * nothing.
+ */
 export interface Meter {
   /** A message of this kind was stored. */
   stored(kind: string): void;
-  /** A message came into its inbox so many milliseconds after it was due. */
+  /** A message came into its inbox this many milliseconds after it was due. */
   released(lateMs: number): void;
-  /** A message was pushed to its consumer, after so many failed attempts. */
+  /** A message was pushed to its consumer, after this many failed attempts. */
   pushed(kind: string, attempts: number): void;
   /** A message was settled. */
   settled(kind: string, outcome: string): void;
@@ -12,7 +15,7 @@ export interface Meter {
   died(reason: string): void;
   /** A commit was written. */
   committed(ms: number): void;
-  /** The commits that were written up to now were synced to the disk. */
+  /** The commits so far were synced to the disk. */
   synced(ms: number): void;
 }
 

@@ -12,19 +12,19 @@ import type { WaitingRequests } from './settling/waiting-requests.ts';
 
 /** The options of a subscriber. */
 export interface SubscribeOptions extends LeaseOptions {
-  /** The generations of the execution journal in which the subscriber notes what it has done. */
+  /** The generations of the execution journal in which the subscriber records its work. */
   journal?: JournalClaim;
 }
 
 /** The options of a member of a group. */
 export type JoinOptions = SubscribeOptions & Required<Pick<LeaseOptions, 'member'>>;
 
-/** A lease that was granted, with the number of messages in its inbox and the highest of their sequence numbers. */
+/** A granted lease, with the number of messages in its inbox and the highest of their sequence numbers. */
 export interface Subscription {
   lease: Lease;
   pending: number;
   headSeq: number;
-  /** The sequence number up to which messages are foreign to the subscriber's journal, 0 for none. */
+  /** The sequence number up to which messages are foreign to the subscriber's journal, or 0 if none are. */
   foreignUpTo: number;
 }
 
@@ -49,7 +49,7 @@ export interface SubscriptionsDeps {
 /** Grants leases on inboxes to consumers, and ends them. The newest subscriber of an inbox gets its lease. */
 export class Subscriptions {
   readonly #deps: SubscriptionsDeps;
-  /** The inboxes that are about to be given back. */
+  /** The inboxes that are being given back. */
   readonly #givenBack = new Map<string, Promise<void>>();
 
   constructor(deps: SubscriptionsDeps) {
@@ -57,8 +57,8 @@ export class Subscriptions {
   }
 
   /**
-   * Gives a consumer the lease on an inbox; a previous holder loses it. The lease is in force at once, but nothing is pushed before
-   * {@link start}. Resolves with `undefined` if the lease has ended meanwhile.
+   * Gives a consumer the lease on an inbox; a previous holder loses it. The lease is valid at once, but nothing is pushed until {@link
+   * start} is called. Resolves with `undefined` if the lease has ended meanwhile.
    */
   async subscribe(
     address: string,
@@ -75,9 +75,9 @@ export class Subscriptions {
   }
 
   /**
-   * Makes a consumer a member of a group. It shares the inbox of the group with the other members, also with those of other brokers, and gets
-   * nothing before {@link start}. If it is a member already, only its window changes. A consumer that held the inbox for itself loses it.
-   * Resolves with `undefined` if the lease has ended meanwhile.
+   * Makes a consumer a member of a group. It shares the inbox of the group with the other members, also with those of other brokers, and
+   * gets nothing until {@link start} is called. If it is a member already, only its window changes. A consumer that held the inbox alone
+   * loses it. Resolves with `undefined` if the lease has ended meanwhile.
    */
   async join(address: string, consumer: Consumer, options: JoinOptions): Promise<Subscription | undefined> {
     const { leases, newLeaseId } = this.#deps;
@@ -113,7 +113,7 @@ export class Subscriptions {
     const { address } = lease;
     await commits.written();
     await this.#givenBack.get(address);
-    // An inbox is taken and bound in the order in which its leases were granted: the newest one does so last.
+    // Inboxes are taken and bound in the order in which their leases were granted: the newest one comes last.
     if (lease.ended) return undefined;
     if (lease.isShared) await cluster.join(address);
     else lease.handedOutBefore = await cluster.take(address);
@@ -125,7 +125,7 @@ export class Subscriptions {
     return lease.ended ? undefined : { lease, pending, headSeq, foreignUpTo };
   }
 
-  /** Begins to push the messages of a lease. The caller has answered the subscriber before. */
+  /** Begins to push the messages of a lease. The caller must have answered the subscriber. */
   start(lease: Lease): void {
     lease.started = true;
     this.#deps.dispatcher.pump(lease);
@@ -152,7 +152,7 @@ export class Subscriptions {
     if (unfinished.length > 0) attempts.leftUnfinished(lease.address, lease, unfinished);
   }
 
-  /** Ends the leases on an inbox that another broker has taken. That broker decides about the messages that their holders had. */
+  /** Ends the leases on an inbox that another broker has taken. That broker decides about the messages of their holders. */
   lost(address: string): void {
     const { leases } = this.#deps;
     const members = leases.ofGroup(address)?.members ?? [];
@@ -165,7 +165,7 @@ export class Subscriptions {
     }
   }
 
-  /** Has the leases follow the holds as they stand now. */
+  /** Applies the current holds to the leases. */
   holdsChanged(): void {
     const { leases, dispatcher, isOnHold } = this.#deps;
     for (const lease of [...leases.all()]) {
@@ -174,12 +174,15 @@ export class Subscriptions {
     }
   }
 
-  /** Notes that the process with this token has ended. Its consumers have no leases any more, and what they worked on was tried. */
+  /**
+   * Notes that the process with this token has ended. Its consumers have no leases any more, and the messages that it worked on count as
+   * tried.
+   */
   processEnded(tokenId: string): void {
     this.#deps.attempts.processEnded(tokenId);
   }
 
-  /** Ends the leases of members that may take messages of their group no more. The others get what they had. */
+  /** Ends the leases of members that may no longer take messages of their group. The other members get their messages. */
   dropMembers(isMember: (group: string, role: string) => boolean): void {
     const { leases } = this.#deps;
     for (const lease of [...leases.all()]) {
@@ -197,7 +200,7 @@ export class Subscriptions {
     return foreignUpTo;
   }
 
-  /** Ends the leases of those that hold an inbox, because a consumer takes it for itself. */
+  /** Ends the leases of the present holders of an inbox, because a consumer takes it for itself. */
   #endOthers(address: string, next: Lease): void {
     const { leases } = this.#deps;
     const previous = leases.at(address);
@@ -225,8 +228,8 @@ export class Subscriptions {
   }
 
   /**
-   * Gives an inbox back to the cluster when all that was said of its messages is written, if no consumer holds it any more. Members that come
-   * meanwhile join it anew, since nobody knows any more what the others had.
+   * Gives an inbox back to the cluster if no consumer holds it any more, after all changes of its messages are written. Members that come
+   * meanwhile join it again, because the messages of the earlier members are no longer known.
    */
   #giveBack(address: string): void {
     const { leases, cluster, commits } = this.#deps;

@@ -11,9 +11,9 @@ export type TailEvent =
   | { what: 'delivered'; attempt: number }
   | { what: 'settled'; outcome: Outcome; reason?: string | undefined };
 
-/** Follows what happens to messages. Callers read `isOn` before each event and call nothing while it is false. */
+/** Receives the events of messages. Callers check `isOn` before each event and report nothing while it is false. */
 export interface Tail {
   readonly isOn: boolean;
-  /** Reports an event of a message. One that is not due has no sequence number. */
+  /** Reports an event of a message. A message that is not due has no sequence number. */
   report(event: TailEvent, seq: number | undefined, message: TailMessage): void;
 }

@@ -5,7 +5,7 @@ import type { Caller } from './caller.ts';
 import type { FrameDeps } from './frame-deps.ts';
 import type { Outcome } from './outcome.ts';
 
-/** Handles `audit`: records what an orchestrator reports, with the time of the broker. */
+/** Handles `audit`: records the reports of an orchestrator, with the time of the broker. */
 export async function audit(
   { request_id, batch, events }: AuditFrame,
   { sender, token }: Pick<Caller, 'sender' | 'token'>,
@@ -23,7 +23,7 @@ export async function audit(
   return { answer: { type: 'audited', request_id } };
 }
 
-/** Makes the event of a report. Its agent is the word of the orchestrator, so the entry says who reported it. */
+/** Makes the event of a report. Only the orchestrator vouches for the report's agent, so the entry names the orchestrator. */
 function eventOf(report: AuditReport, now: number, sender: Sender, tokenId: string): AuditEvent {
   const { code, ago_ms: agoMs = 0, count, agent, role, name, detail, ...facts } = report;
   const who =

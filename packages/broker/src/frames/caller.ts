@@ -19,17 +19,17 @@ export interface Caller {
   readonly sender: Sender;
   /** True for a minting token, with which a caller may only issue and revoke child tokens. */
   readonly mintsOnly: boolean;
-  /** The rules of its role. `undefined` if its role has the default rules. */
+  /** The rules of its role; `undefined` if its role has the default rules. */
   readonly policy: RolePolicy | undefined;
   /** The limits of its role. */
   readonly limits: Limits;
-  /** What its agent may still use, over all its connections. */
+  /** The budget of its agent, over all its connections. */
   readonly budget: AgentBudget;
   /** Receives the messages of its inbox. */
   readonly consumer: Consumer;
   /** Receives the results of the messages that it sends. */
   readonly producer: Producer;
-  /** False once its connection is over. No message of its may be stored then. */
+  /** False once its connection is over. From then on none of its messages may be stored. */
   isConnected: boolean;
 }
 
@@ -38,7 +38,7 @@ export function mayDo({ token }: Pick<Caller, 'token'>, needs: readonly Permissi
   return isPermitted(needs, token.permissions);
 }
 
-/** Records in the audit log what a caller did, or what it was refused. `name` says what it is about. */
+/** Records an action or a refusal of a caller in the audit log. `name` is the name of its subject. */
 export function auditCaller(
   { token, sender }: Pick<Caller, 'token' | 'sender'>,
   code: AuditEventCode | ErrorCode,

@@ -3,7 +3,10 @@ import type { Caller } from './caller.ts';
 import type { FrameDeps } from './frame-deps.ts';
 import type { Outcome } from './outcome.ts';
 
-/** Handles `check_tokens`: tells an orchestrator who issued the tokens of agents, and whether tokens still decide on tool calls. */
+/**
+ * Handles `check_tokens`: tells an orchestrator which minting tokens issued the tokens of agents, and whether tokens may still decide on
+ * tool calls.
+ */
 export function checkTokens(
   { request_id, agents = [], deciders = [] }: CheckTokensFrame,
   { sender }: Caller,

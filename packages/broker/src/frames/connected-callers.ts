@@ -13,7 +13,7 @@ export interface ConnectedCaller {
 }
 
 interface Entry extends ConnectedCaller {
-  /** Monotonic milliseconds. */
+  /** The time of that announcement, in monotonic milliseconds. */
   announcedAt: number;
   end: (why: string) => void;
 }
@@ -22,7 +22,7 @@ const announceEveryMs = 1000;
 
 /** The dependencies of {@link ConnectedCallers}. */
 export interface ConnectedCallersDeps {
-  /** Tells other brokers who is connected. */
+  /** Tells other brokers about the connected callers. */
   presence: Pick<PresencePort, 'present' | 'absent'>;
   newSerial: () => string;
   /** Returns epoch milliseconds. */
@@ -31,7 +31,7 @@ export interface ConnectedCallersDeps {
   monotonic: () => number;
 }
 
-/** Keeps the callers that are connected, each with its status. */
+/** Keeps the connected callers, each with its status. */
 export class ConnectedCallers {
   readonly #entries = new Map<Caller, Entry>();
   readonly #ofAgents = new Map<string, number>();
@@ -45,12 +45,12 @@ export class ConnectedCallers {
     this.#deps = deps;
   }
 
-  /** The number of callers that are connected. */
+  /** The number of connected callers. */
   get size(): number {
     return this.#entries.size;
   }
 
-  /** The number of callers whose role is neither operator nor orchestrator. */
+  /** The number of connected callers whose role is neither operator nor orchestrator. */
   get unprivileged(): number {
     return this.#unprivileged;
   }
@@ -70,12 +70,12 @@ export class ConnectedCallers {
     return this.#ofTokens.get(tokenId) ?? 0;
   }
 
-  /** Returns the number of callers of each role that has any. */
+  /** Returns each role with connected callers, and their number. */
   roles(): Iterable<[role: string, callers: number]> {
     return this.#ofRoles;
   }
 
-  /** Adds a caller. `end` closes its connection, and is called if its token is no longer good. */
+  /** Adds a caller. `end` closes its connection, and is called if its token is no longer valid. */
   add(caller: Caller, end: (why: string) => void): void {
     const { now, newSerial } = this.#deps;
     const entry: Entry = {
@@ -100,7 +100,7 @@ export class ConnectedCallers {
     this.#deps.presence.absent(entry.key);
   }
 
-  /** Sets the status of a caller, at most once a second. Returns 0 if it is set, else the milliseconds to wait. */
+  /** Sets the status of a caller, at most once a second. Returns 0 if it is set, or else the milliseconds to wait. */
   announce(caller: Caller, status: unknown): number {
     const entry = this.#entries.get(caller);
     if (!entry) return 0;
@@ -113,18 +113,18 @@ export class ConnectedCallers {
     return 0;
   }
 
-  /** Ends the connections of all callers for which `matches` returns true. They are told what `why` returns. */
+  /** Ends the connections of all callers for which `matches` returns true. Each is told the text of `why`. */
   endWhere(matches: (caller: Caller) => boolean, why: (caller: Caller) => string): void {
     for (const { caller, end } of [...this.#entries.values()]) if (matches(caller)) end(why(caller));
   }
 
-  /** Returns at most `limit` of the callers behind a key that `isWanted` accepts, in the order of their keys. */
+  /** Returns at most `limit` of the callers after a key that `isWanted` accepts, in the order of their keys. */
   behind(after: string, limit: number, isWanted: (caller: Caller) => boolean): ConnectedCaller[] {
     const rest = [...this.#entries.values()].filter(({ key, caller }) => key > after && isWanted(caller));
     return rest.sort((a, b) => (a.key < b.key ? -1 : 1)).slice(0, limit);
   }
 
-  /** A caller that only issues tokens is in no list. */
+  /** Tells other brokers about a caller. A caller that only issues tokens is in no list. */
   #tellOthers({ key, caller, connectedAt, status }: Entry): void {
     const { agent, address, role } = caller.sender;
     if (!caller.mintsOnly) this.#deps.presence.present({ key, agent, address, role, connectedAt, status });

@@ -4,19 +4,19 @@ import type { Caller } from './caller.ts';
 import type { FrameDeps } from './frame-deps.ts';
 import type { Outcome } from './outcome.ts';
 
-/** The most senders of requests with one id that are looked at. */
+/** The most senders of requests with one id that are considered. */
 const maxSenders = 16;
 
 /**
- * Handles `find`: tells which requests in the connection's inbox are settled, and whether certain replies of its agent are stored, to
- * those or to requests of its groups. The answer waits until that is durable.
+ * Handles `find`: tells which requests in the connection's inbox are settled, and whether certain replies of its agent to these, or to
+ * requests of its groups, are stored. The answer waits until that is durable.
  */
 export async function find(
   { request_id, requests }: FindFrame,
   { sender }: Caller,
   { store, delivery, groups }: Pick<FrameDeps, 'store' | 'delivery' | 'groups'>,
 ): Promise<Outcome> {
-  // A request that was settled long ago is looked for on the disk.
+  // A request that was settled long ago is searched for on the disk.
   if (sender.role !== 'orchestrator' && requests.length > 1) {
     const message = 'only orchestrators may ask about more than one request at a time';
     return { refusal: { code: 'forbidden', message, field: 'requests' } };
@@ -31,7 +31,7 @@ export async function find(
   return { later: delivery.flushed().then(() => ({ answer })) };
 }
 
-/** Tells whether a reply of this agent to a request is stored, which was in one of these inboxes. */
+/** Tells whether a reply of this agent to a request that was in one of these inboxes is stored. */
 async function isReplyStored(
   { agent, id, reply = '' }: FindFrame['requests'][number],
   { agent: replier }: Sender,

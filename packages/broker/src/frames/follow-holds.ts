@@ -3,7 +3,7 @@ import type { Caller } from './caller.ts';
 import type { FrameDeps } from './frame-deps.ts';
 import type { Outcome } from './outcome.ts';
 
-/** Handles `follow_holds`: tells an orchestrator the holds that stand, now and after each change. */
+/** Handles `follow_holds`: sends an orchestrator the current holds, now and after each change. */
 export function followHolds(
   _frame: FollowHoldsFrame,
   { sender, consumer }: Caller,
@@ -14,7 +14,7 @@ export function followHolds(
   return { refusal: { code: 'forbidden', message, field: 'type' } };
 }
 
-/** Handles `holds_known`: notes which holds an orchestrator acts by. */
+/** Handles `holds_known`: notes the holds that an orchestrator has applied. */
 export function holdsKnown(
   { version }: HoldsKnownFrame,
   { sender, consumer }: Caller,

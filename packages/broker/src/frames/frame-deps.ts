@@ -29,14 +29,14 @@ export interface BrokerSelf {
   version: string;
   /** Epoch milliseconds. */
   startedAt: number;
-  /** Returns the bytes that are free on the disk of the data directory. */
+  /** Returns the free bytes on the disk of the data directory. */
   freeBytes: () => Promise<number>;
 }
 
 /** The dependencies of the handlers of frames. Each handler names the few that it needs. */
 export interface FrameDeps {
   delivery: Delivery;
-  /** The store, for look-ups only. Messages are stored and settled by `delivery`. */
+  /** The store, only for look-ups. `delivery` stores and settles messages. */
   store: Pick<
     InboxStore,
     | 'read'
@@ -52,10 +52,10 @@ export interface FrameDeps {
     | 'scheduled'
     | 'countExpired'
   >;
-  /** The callers that are connected to other brokers. */
+  /** Knows the callers that are connected to other brokers. */
   presence: PresencePort;
   tokens: TokenRegistry;
-  /** Takes over the tokens and holds of other brokers. */
+  /** Applies the changes of other brokers to tokens and holds. */
   others: TokenFollower;
   minting: MintingLimits;
   agents: KnownAgents;
@@ -65,15 +65,15 @@ export interface FrameDeps {
   schedules: Schedules;
   reachedAt: ReachedAt;
   signIns: SignInCodes;
-  /** What each agent may still use. */
+  /** The budget of each agent. */
   budgets: AgentBudgets;
   /** The rules of each role that differ from the default, by role. */
   policies: Readonly<Record<string, RolePolicy>>;
   connected: ConnectedCallers;
-  /** Bounds how often a refusal of an unknown recipient suggests names. */
+  /** Limits how often a refusal of an unknown recipient suggests names. */
   suggestions: RateLimit;
   followers: TailFollowers;
-  /** Has other brokers send what happens there. */
+  /** Makes other brokers send their events. */
   tailRelay: TailRelay;
   /** Asks other brokers. */
   talk: BrokerTalk;

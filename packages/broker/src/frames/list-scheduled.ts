@@ -9,7 +9,7 @@ import { type Caller, mayDo } from './caller.ts';
 import type { FrameDeps } from './frame-deps.ts';
 import type { Outcome } from './outcome.ts';
 
-/** Handles `list_scheduled`: returns messages that are not due, those of the caller, or of any sender for the operator. */
+/** Handles `list_scheduled`: returns messages that are not due: those of the caller, or of any sender for the operator. */
 export async function listScheduled(
   { request_id, to, sender, limit = frameDefaults.peekMessages, cursor }: ListScheduledFrame,
   caller: Caller,

@@ -3,7 +3,7 @@ import type { Caller } from './caller.ts';
 import type { FrameDeps } from './frame-deps.ts';
 import type { Outcome } from './outcome.ts';
 
-/** Handles `metrics`: keeps what an orchestrator reports until its next report, or its end. */
+/** Handles `metrics`: keeps the report of an orchestrator until its next report, or until it disconnects. */
 export function metrics(
   { problems }: MetricsFrame,
   caller: Caller,

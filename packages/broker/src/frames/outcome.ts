@@ -11,14 +11,14 @@ export interface Refusal {
 export type Outcome =
   | undefined
   | { answer: BrokerFrame }
-  /** The answer is sent behind the messages that wait to be sent. Then `afterwards` runs; its messages are sent behind the answer. */
+  /** The answer is sent after the waiting messages. Then `afterwards` runs; its messages are sent after the answer. */
   | { answer: BrokerFrame; behindMessages: true; afterwards: () => void }
-  /** The connection's later frames are handled only after `resumeAfterMs`. `retryAfterMs` is told to the caller. */
+  /** The connection's later frames are handled only after `resumeAfterMs`. The caller is told `retryAfterMs`. */
   | { refusal: Refusal; retryAfterMs?: number; resumeAfterMs?: number }
   /** The connection's later frames are handled before this outcome is known. */
   | { later: Promise<Outcome> };
 
-/** Refuses a frame for a field that breaks a rule, and says why. */
+/** Refuses a frame for a field that breaks a rule, and gives the reason. */
 export function badField(field: string, why: string): Refusal {
   return { code: 'bad_frame', message: `field '${field}': ${why}`, field };
 }

@@ -42,9 +42,9 @@ export async function peek(
   }
   if (!isOwn) auditCaller(caller, 'inbox_read', { detail: `${stored.length} messages`, name: address }, deps);
   time.look();
-  // A damaged message is no message any more. It becomes a dead letter when it is given out, or by housekeeping.
+  // A damaged message is left out. It becomes a dead letter when it is handed out, or by housekeeping.
   const isOnHold = deps.holds.on(sender) !== undefined;
-  // Whoever is held sees no mail that it was not handed before.
+  // A caller on hold sees no mail that it was not handed before.
   const isShown = ({ damaged, kind, seq }: StoredMessage): boolean =>
     !damaged && (!isOnHold || isAnswer(kind) || delivery.held.has(address, seq));
   const messages = stored.filter(isShown).map((message) => ({

@@ -25,7 +25,7 @@ export function announce(
   return { refusal: { code: 'rate_limited', message: 'announce at most once a second' }, retryAfterMs };
 }
 
-/** Handles `list_connected`: returns a page of the connected agents that the caller's role may list, at all brokers. */
+/** Handles `list_connected`: returns a page of the connected agents at all brokers that the caller's role may list. */
 export function listConnected(
   frame: ListConnectedFrame,
   caller: Caller,
@@ -84,7 +84,7 @@ function describe(
   };
 }
 
-/** Describes agents with their status. The counts of an inbox are only for its agent and for operators. */
+/** Describes agents with their status. Only an agent itself and operators get the counts of its inbox. */
 async function describeWithStatus(
   shown: readonly Listed[],
   asker: Caller,
@@ -106,13 +106,13 @@ async function describeWithStatus(
 
 type Inbox = NonNullable<ConnectedAgent['inbox']>;
 
-/** Counts the messages that wait in inboxes. This broker does not know how many others have handed out. */
+/** Counts the messages that wait in inboxes. This broker does not know how many of them other brokers have handed out. */
 async function countInboxes(
   agents: readonly string[],
   { store, delivery }: Pick<FrameDeps, 'store' | 'delivery'>,
 ): Promise<ReadonlyMap<string, Inbox>> {
   const elsewhere = await delivery.heldElsewhere(agents);
-  // A database is asked for all of them at once.
+  // A database is queried for all of them at once.
   const stats = await Promise.all(agents.map((agent) => store.stats(agent)));
   return new Map(
     stats.map(({ pending }, at): [string, Inbox] => {

@@ -31,7 +31,7 @@ export function working(frame: WorkingFrame, { consumer, budget }: Caller, { del
   delivery.working(consumer, frame.seqs, frame.traceparent);
 }
 
-/** Answers when the settlements are durable, if the frame asked for an answer. They change nothing if the lease was lost before. */
+/** Answers when the settlements are durable, if the frame requested an answer. They change nothing if the lease was lost before. */
 function answerWhenDurable(
   { request_id, seqs }: Pick<AckFrame, 'request_id' | 'seqs'>,
   acked: AckResult,

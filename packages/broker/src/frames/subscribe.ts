@@ -7,7 +7,7 @@ import { badField, type Outcome } from './outcome.ts';
 
 type Deps = Pick<FrameDeps, 'delivery' | 'groups' | 'suggestions' | 'monotonic'>;
 
-/** Handles `subscribe`: gives the caller the lease on its inbox, or makes it a member of a group. Messages are pushed behind the answer. */
+/** Handles `subscribe`: gives the caller the lease on its inbox, or makes it a member of a group. Messages are pushed after the answer. */
 export async function subscribe(frame: SubscribeFrame, caller: Caller, deps: Deps): Promise<Outcome> {
   const { delivery } = deps;
   if (frame.address !== undefined || frame.shared) return join(frame, caller, deps);

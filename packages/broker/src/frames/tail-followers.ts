@@ -6,40 +6,40 @@ import type { HoldChange } from '../holds/holds.ts';
 
 interface Follower {
   readonly address: string;
-  /** If given, only messages and refusals of this agent are told, and holds but for those on other agents. */
+  /** If set, it gets only messages and refusals of this agent, and holds other than those on other agents. */
   readonly agent: string | undefined;
   /** The number of events that were dropped since the last one that was pushed. */
   missed: number;
 }
 
-/** An event, with the agents whom it concerns; without them, it may be any. `at` in epoch milliseconds. */
+/** An event, with the agents that it concerns; without them, it may concern any. `at` is in epoch milliseconds. */
 export interface TailLine {
   at: number;
   about?: readonly string[] | undefined;
   facts: Record<string, unknown>;
 }
 
-/** Tells the connections that follow what happens to messages, and which holds begin and end. Bodies are not told. */
+/** Sends the following connections the events of messages, and the beginnings and ends of holds. Events have no bodies. */
 export class TailFollowers implements Tail {
   /** True while a connection follows, here or at another broker. It is a plain field because it is read for each message. */
   isOn = false;
   readonly #followers = new Map<Consumer, Follower>();
   readonly #now: () => number;
   #events = 0;
-  /** Passes events on to other brokers, if somebody follows there. */
+  /** Passes events on to other brokers, if connections follow there. */
   #passOn: ((line: TailLine) => void) | undefined;
 
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** Tells a connection about the messages of one agent, or of all, from now on. `address` is its inbox. */
+  /** Sends a connection the events of one agent's messages, or of all messages, from now on. `address` is its inbox. */
   add(connection: Consumer, address: string, agent: string | undefined): void {
     this.#followers.set(connection, { address, agent, missed: 0 });
     this.#look();
   }
 
-  /** Stops telling a connection. */
+  /** Stops sending events to a connection. */
   remove(connection: Consumer): void {
     this.#followers.delete(connection);
     this.#look();
@@ -50,7 +50,7 @@ export class TailFollowers implements Tail {
     return this.#followers.size > 0;
   }
 
-  /** Has what happens here passed on to other brokers, or no more. */
+  /** Starts or stops passing the events of this broker on to other brokers. */
   passOn(send: ((line: TailLine) => void) | undefined): void {
     this.#passOn = send;
     this.#look();
@@ -81,13 +81,13 @@ export class TailFollowers implements Tail {
     this.#happened([from.agent], { what: 'refused', refused });
   }
 
-  /** Reports that a hold began or ended, as each broker does. One on a role, on tools or on everything may be on any agent. */
+  /** Reports that a hold began or ended, as each broker does. A hold on a role, on tools or on everything may concern any agent. */
   holdChanged({ what, hold }: HoldChange): void {
     const { on, name = '' } = hold;
     this.tell({ at: this.#now(), about: on === 'agent' ? [name] : undefined, facts: { what, hold } });
   }
 
-  /** Tells each connection that has room again how many events it missed. It is called repeatedly. */
+  /** Tells each connection that has room again the number of events that it missed. Call it repeatedly. */
   catchUp(): void {
     for (const [connection, follower] of this.#followers) this.#tellMissed(connection, follower);
   }
@@ -98,12 +98,12 @@ export class TailFollowers implements Tail {
     this.catchUp();
   }
 
-  /** Tells that what happened at another broker may be missing. */
+  /** Reports that events of another broker may be missing. */
   gap(broker: string): void {
     this.tell({ at: this.#now(), facts: { what: 'gap', broker } });
   }
 
-  /** Tells the connections of this broker of an event. */
+  /** Sends an event to the connections of this broker. */
   tell({ at, about, facts }: TailLine): void {
     for (const [connection, follower] of this.#followers) {
       if (about && follower.agent !== undefined && !about.includes(follower.agent)) continue;
@@ -112,7 +112,7 @@ export class TailFollowers implements Tail {
     }
   }
 
-  /** Tells a connection how many events it missed, if any. False if there is no room for that. */
+  /** Tells a connection the number of events that it missed, if there are any. Returns false if there is no room for that. */
   #tellMissed(connection: Consumer, follower: Follower): boolean {
     const { missed } = follower;
     if (missed === 0) return true;

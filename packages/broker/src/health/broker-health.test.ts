@@ -6,7 +6,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A store that proves itself as it is told, and counts how often it was asked. */
+/** Makes a store that gives the listed proofs, and counts the questions. */
 function startHealth(proofs: (() => Promise<'works' | 'full'>)[], usedBytes = 0) {
   let asked = 0;
   let now = 0;

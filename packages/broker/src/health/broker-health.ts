@@ -2,15 +2,15 @@ import type { HealthCheck, Readiness } from '@signalbox/monitoring';
 import { type InboxStore, isFinalFailure, withoutReserve } from '@signalbox/store';
 import { isUnavailable } from '../store-unavailable.ts';
 
-/** A proof that the store works is good for so long. */
+/** The time for which a proof that the store works is valid, in milliseconds. */
 const proofMs = 1000;
-/** The time that the store has for one proof. */
+/** The time that the store has for one proof, in milliseconds. */
 const patienceMs = 5000;
 
 /** The dependencies of {@link BrokerHealth}. */
 export interface BrokerHealthDeps {
   store: Pick<InboxStore, 'prove' | 'usage'>;
-  /** The part of the store's room that only some messages may use. */
+  /** The part of the store's room that only some messages may use, in per cent. */
   reservePercent: number;
   /** Returns monotonic milliseconds. */
   monotonic: () => number;
@@ -27,12 +27,12 @@ export class BrokerHealth {
     this.#deps = deps;
   }
 
-  /** Notes what the broker does from now on. A store that has failed stays so. */
+  /** Notes the phase of the broker. A store that has failed stays failed. */
   enter(phase: 'running' | 'draining' | 'failed'): void {
     if (this.#phase !== 'failed') this.#phase = phase;
   }
 
-  /** Tells whether the broker can store messages, as was proved within the last second. */
+  /** Tells whether the broker can store messages. The proof is at most a second old. */
   async ready(): Promise<Readiness> {
     const before = this.#readinessOfPhase();
     if (before) return before;
@@ -46,7 +46,7 @@ export class BrokerHealth {
     return this.#readinessOfPhase() ?? readiness;
   }
 
-  /** The line about the store in `/readyz?verbose`. */
+  /** Returns the line about the store in `/readyz?verbose`. */
   check(): HealthCheck {
     const readiness = this.#readinessOfPhase() ?? this.#proof?.readiness;
     const ok = readiness?.ready ?? false;

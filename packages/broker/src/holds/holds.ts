@@ -10,7 +10,7 @@ export interface Holder {
   readonly role: string;
 }
 
-/** A connection that is told of the holds. */
+/** A connection that gets the holds. */
 export interface HoldsFollower {
   send(frame: HoldsFrame): void;
 }
@@ -21,9 +21,9 @@ export interface HoldsDeps {
   tokens: Pick<TokenRegistry, 'isNeverHeld' | 'neverHeld'>;
   time: ExpiryClock;
   newId: () => string;
-  /** Tells whether the orchestrators of all other brokers act by the holds, after waiting for them for so many milliseconds at most. */
+  /** Waits at most the given milliseconds. Tells whether the orchestrators of all other brokers have applied the holds. */
   confirmElsewhere?: (withinMs: number) => Promise<boolean>;
-  /** How long an answer to a new hold waits for orchestrators that do not confirm it, in milliseconds; default 2 s. */
+  /** The longest wait of the answer to a new hold for orchestrators that do not confirm it, in milliseconds; default 2 s. */
   confirmMs?: number;
 }
 
@@ -35,28 +35,28 @@ export interface HoldChange {
   hold: Hold;
 }
 
-/** A hold that somebody asks for. `until` in epoch milliseconds. */
+/** A requested hold. `until` is in epoch milliseconds. */
 export type NewHold = Pick<
   HoldRecord,
   'on' | 'name' | 'reason' | 'by' | 'tokenId' | 'until' | 'cancelsRunning'
 >;
 
 /**
- * Keeps the holds that stand, in step with the store: a change is on disk before anybody hears of it. Operators, approvers and
- * orchestrators are never held.
+ * Keeps the current holds, in step with the store: a change is on disk before anybody hears of it. Operators, approvers and orchestrators
+ * are never held.
  */
 export class Holds {
   readonly #deps: HoldsDeps;
   readonly #holds: Hold[] = [];
   readonly #listeners = new Set<(change: HoldChange | undefined) => void>();
-  /** The connections that are told of the holds, with the version that each of them acts by. */
+  /** The connections that get the holds, with the version that each of them has applied. */
   readonly #followers = new Map<HoldsFollower, number>();
   #version = 0;
-  /** The ids of holds that this broker has changed since it asked for changes of others: these may be older. */
+  /** The ids of holds that this broker has changed since it asked for the changes of others, which may be older. */
   #touched: Set<string> | undefined;
-  /** Called when a follower has confirmed a version, or is gone. */
+  /** Called when a follower has confirmed a version, or has left. */
   readonly #onConfirmed = new Set<() => void>();
-  /** The agents that are never held, as the followers were told last. */
+  /** The agents that are never held, as the followers know them. */
   #toldNeverHeld = '';
 
   private constructor(deps: HoldsDeps) {
@@ -70,7 +70,7 @@ export class Holds {
     return holds;
   }
 
-  /** The holds that stand, the oldest first. */
+  /** The current holds, the oldest first. */
   get all(): readonly Hold[] {
     return this.#holds;
   }
@@ -88,8 +88,8 @@ export class Holds {
   }
 
   /**
-   * Places a hold. Resolves when it is on disk and in force, and all orchestrators that are connected to any broker act by it. It does not
-   * wait for long for one that does not say so, and tells that `isConfirmed` is false then.
+   * Places a hold. Resolves when it is on disk and in force, and all connected orchestrators of all brokers have applied it. The wait for
+   * orchestrators is short; `isConfirmed` is false if one of them did not confirm the hold in time.
    */
   async place(asked: NewHold, announce: (hold: Hold) => void): Promise<{ hold: Hold; isConfirmed: boolean }> {
     const { store, time, newId } = this.#deps;
@@ -106,7 +106,7 @@ export class Holds {
     return { hold, isConfirmed: (await Promise.all(confirmed)).every(Boolean) };
   }
 
-  /** Ends a hold. Resolves when that is on disk and in force, with false if the hold has ended before. */
+  /** Ends a hold. Resolves when that is on disk and in force, or with false if the hold had ended before. */
   async end(hold: Hold, announce: () => void): Promise<boolean> {
     if (!this.#holds.includes(hold)) return false;
     announce();
@@ -120,12 +120,12 @@ export class Holds {
     return true;
   }
 
-  /** Notes that the changes of other brokers are asked for. */
+  /** Notes that the changes of other brokers are being read. */
   beginChanges(): void {
     this.#touched = new Set();
   }
 
-  /** Takes over the holds as other brokers have left them in the store since {@link beginChanges}. */
+  /** Applies the holds of the store after the changes that other brokers made since {@link beginChanges}. */
   takeOver(records: readonly HoldRecord[]): void {
     const touched = this.#touched ?? new Set();
     const standing = new Set(records.map(({ id }) => id));
@@ -151,36 +151,36 @@ export class Holds {
     );
   }
 
-  /** Calls a function after each change of the holds, or of whom they are on: then without a hold. */
+  /** Calls a function after each change of the holds. If only their targets changed, it gets no hold. */
   onChange(listener: (change: HoldChange | undefined) => void): void {
     this.#listeners.add(listener);
   }
 
-  /** Tells a connection of the holds after each change from now on. Returns what it is told first. */
+  /** Sends a connection the holds after each change from now on. Returns the first frame for it. */
   follow(follower: HoldsFollower): HoldsFrame {
     this.#followers.set(follower, -1);
     return this.#frame();
   }
 
-  /** Notes the version of the holds that a connection acts by. */
+  /** Notes the version of the holds that a connection has applied. */
   known(follower: HoldsFollower, version: number): void {
     if (!this.#followers.has(follower)) return;
     this.#followers.set(follower, version);
     for (const look of this.#onConfirmed) look();
   }
 
-  /** Stops telling a connection. */
+  /** Stops sending the holds to a connection. */
   unfollow(follower: HoldsFollower): void {
     this.#followers.delete(follower);
     for (const look of this.#onConfirmed) look();
   }
 
-  /** Notes that tokens may have been issued, revoked or expired: other agents may be held now. It is called repeatedly. */
+  /** Notes that tokens may have been issued, revoked or expired, so that other agents may be held now. Call it repeatedly. */
   tokensMayHaveChanged(): void {
     if (this.#holds.length > 0 && this.#neverHeld().join() !== this.#toldNeverHeld) this.#changed();
   }
 
-  /** Waits until every follower acts by the holds as they are now, and tells whether they did so in time. */
+  /** Waits until every follower has applied the current holds. Tells whether all did so in time. */
   async confirmed(): Promise<boolean> {
     const version = this.#version;
     const isConfirmed = (): boolean => [...this.#followers.values()].every((known) => known >= version);
@@ -215,7 +215,7 @@ export class Holds {
   }
 }
 
-/** Nothing in a damaged row can be relied on. It counts as a hold on everything. */
+/** Converts a record to its hold. A damaged row counts as a hold on everything, since none of its fields is reliable. */
 function toHold(record: HoldRecord): Hold {
   const { id, on, name, reason, by, tokenId, createdAt, until, cancelsRunning, damaged } = record;
   if (damaged)

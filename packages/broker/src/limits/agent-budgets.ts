@@ -4,7 +4,7 @@ import type { TokenRecord } from '@signalbox/store';
 import { RateLimit } from './rate-limit.ts';
 import { figure, type RoleLimits } from './role-limits.ts';
 
-/** The time between two notices to one agent that it is over its budget. */
+/** The time between two notices to one agent that it is over its budget, in milliseconds. */
 const noticeEveryMs = 10_000;
 
 /** Rates that are counted together. */
@@ -22,21 +22,21 @@ function ratesOf({ rates }: Limits, times: number, now: number): Rates {
   };
 }
 
-/** The rates and turns that all agents share whose tokens one minting token issued, beside those that each has. */
+/** The rates and turns that all agents share whose tokens one minting token issued, besides those of each agent. */
 interface Fleet extends Rates {
   readonly turns: Turns;
-  /** The connections of its agents that are open. */
+  /** The number of open connections of its agents. */
   connections: number;
 }
 
 /**
- * What one agent may use, over all its connections and tokens. What it uses counts for its fleet as well, if a minting token issued its
- * token: otherwise whoever holds that token could make agents and have as many budgets.
+ * The budget of one agent, over all its connections and tokens. If a minting token issued its token, its use also counts for its fleet:
+ * otherwise the holder of the minting token could make agents, each with a budget of its own.
  */
 export class AgentBudget {
   /** The turns of the event loop that its connections share. They are also turns of its fleet, if it has one. */
   readonly turns: Turns;
-  /** Its connections that are open. */
+  /** The number of its open connections. */
   connections = 0;
   readonly #role: string;
   readonly #own: Rates;
@@ -50,7 +50,7 @@ export class AgentBudget {
     this.turns = new Turns(unitsPerTurn, fleet?.turns);
   }
 
-  /** True if its connections may have to wait; {@link waitMs} tells. */
+  /** True if its connections may have to wait; {@link waitMs} returns the time. */
   get isOverdrawn(): boolean {
     const fleet = this.#fleet;
     return (
@@ -81,7 +81,7 @@ export class AgentBudget {
   }
 
   /**
-   * Counts a message and returns `undefined` if it is allowed now. If not, returns the milliseconds to wait, and what is exceeded with
+   * Counts a message, and returns `undefined`, if it is allowed now. Otherwise returns the milliseconds to wait, and the exceeded rate with
    * the setting to raise.
    */
   takeMessage(now: number, limits: RoleLimits): { waitMs: number; excess: Excess } | undefined {
@@ -91,21 +91,21 @@ export class AgentBudget {
     return ofFleet > 0 ? { waitMs: ofFleet, excess: this.#excess('messages', true, limits) } : undefined;
   }
 
-  /** Says which budget is overdrawn. */
+  /** Describes the overdrawn budget. */
   overdraft(limits: RoleLimits): Excess {
     if (this.#own.bytes.isOverdrawn) return this.#excess('bytes', false, limits);
     if (this.#own.frames.isOverdrawn) return this.#excess('frames', false, limits);
     return this.#excess(this.#fleet?.bytes.isOverdrawn ? 'bytes' : 'frames', true, limits);
   }
 
-  /** True if it was not told lately that it is over its budget. It then counts as told. */
+  /** Tells whether a notice that it is over its budget is due. If so, the notice counts as sent. */
   isNoticeDue(now: number): boolean {
     if (now - this.#noticedAt < noticeEveryMs) return false;
     this.#noticedAt = now;
     return true;
   }
 
-  /** Counts a connection that was opened. */
+  /** Counts a new connection. */
   take(): void {
     this.connections++;
     if (this.#fleet) this.#fleet.connections++;
@@ -117,7 +117,7 @@ export class AgentBudget {
     if (this.#fleet) this.#fleet.connections--;
   }
 
-  /** True if it could be forgotten and made anew without a difference. */
+  /** Tells whether it could be forgotten and made again without a difference. */
   isUnused(now: number): boolean {
     return this.connections === 0 && now - this.#noticedAt >= noticeEveryMs && isFull(this.#own, now);
   }
@@ -134,7 +134,7 @@ export class AgentBudget {
   }
 }
 
-/** A rate that is exceeded: `more than 2,000 messages a second for role 'worker'`, and the path of the setting to raise. */
+/** An exceeded rate, as in `more than 2,000 messages a second for role 'worker'`, and the path of the setting to raise. */
 export interface Excess {
   what: string;
   setting: string;
@@ -145,8 +145,8 @@ function isFull({ messages, frames, bytes }: Rates, now: number): boolean {
 }
 
 /**
- * Keeps the budget of every agent that is connected, and of those that left with a used one: a new connection does not refill it.
- * An agent whose tokens have several roles or come from several minting tokens has a budget for each.
+ * Keeps the budget of every connected agent, and of disconnected agents whose budget is not full: a new connection does not refill it. An
+ * agent whose tokens have several roles or come from several minting tokens has a budget for each.
  */
 export class AgentBudgets {
   readonly #budgets = new Map<string, AgentBudget>();
@@ -159,7 +159,7 @@ export class AgentBudgets {
     this.#monotonic = monotonic;
   }
 
-  /** The number of budgets that are kept, those of fleets included. */
+  /** The number of kept budgets, including those of fleets. */
   get size(): number {
     return this.#budgets.size + this.#fleets.size;
   }
@@ -175,7 +175,7 @@ export class AgentBudgets {
     return budget;
   }
 
-  /** Forgets the budgets that nobody uses and that are full again. */
+  /** Forgets budgets that are unused and full again. */
   prune(): void {
     const now = this.#monotonic();
     for (const [key, budget] of this.#budgets) if (budget.isUnused(now)) this.#budgets.delete(key);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { RateLimit } from './rate-limit.ts';
 
-/** Takes until no more is allowed, and returns how many were. */
+/** Takes until no more is allowed, and returns the number of takes. */
 function taken(limit: RateLimit, now: number): number {
   let count = 0;
   while (limit.take(now) === 0) count++;

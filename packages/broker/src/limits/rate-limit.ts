@@ -1,4 +1,6 @@
-/** A caller over its limit may send again when this many milliseconds' worth is allowed, so that its messages share commits. */
+/**
+ * A caller over its limit may send again when this many milliseconds' worth of its rate is available, so that its messages share commits.
+ */
 export const refillMs = 20;
 
 /** Limits a rate by the token bucket algorithm: `perSecond` uses on average, `burst` at once. */
@@ -30,7 +32,7 @@ export class RateLimit {
     return 0;
   }
 
-  /** True if no use of the past still counts. */
+  /** Tells whether no earlier use counts any more. */
   isFull(now: number): boolean {
     return this.#left + ((now - this.#at) / 1000) * this.#perSecond >= this.#burst;
   }

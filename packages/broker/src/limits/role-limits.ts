@@ -23,7 +23,7 @@ export class RoleLimits {
     this.forAll = limitsOf(undefined, forAll);
   }
 
-  /** Returns the limits that the operator set, so that the JSON text of the rules changes when they do. */
+  /** Returns the limits that the operator set, so that the JSON text of the rules changes together with them. */
   toJSON(): unknown {
     return [this.#forAll, this.#ofRoles];
   }
@@ -54,7 +54,7 @@ export class RoleLimits {
   }
 }
 
-/** Writes a figure of a limit for people: `4,096`. */
+/** Writes the number of a limit for people: `4,096`. */
 export function figure(value: number): string {
   return value.toLocaleString('en-US');
 }

@@ -28,27 +28,27 @@ export interface ConnectionOptions {
   onEnded: () => void;
 }
 
-/** The time after which a client that found no place may try again. */
+/** The time after which a client without a place may try again, in milliseconds. */
 const placeAfterMs = 1000;
 
-/** How often a connection is pinged in the time of one heartbeat. */
+/** The number of pings in the time of one heartbeat. */
 export const checksPerHeartbeat = 3;
 
-/** The checks in a row without a sign of life after which the next one ends a connection: at most two heartbeats in all. */
+/** The most checks in a row without a sign of life; the next one ends the connection. That takes at most two heartbeats. */
 const maxSilentChecks = 2 * checksPerHeartbeat - 1;
 
-/** One WebSocket from its opening to its end. Its first frame is `hello`; its session handles the frames after that. */
+/** One WebSocket from its opening to its end. Its first frame is `hello`; its session handles the following frames. */
 export class Connection {
   readonly #socket: WebSocket;
   readonly #options: ConnectionOptions;
   readonly #helloTimer: NodeJS.Timeout;
   #session: Session | undefined;
   #silentChecks = 0;
-  /** The data of the newest ping that is not answered. */
+  /** The data of the newest unanswered ping. */
   #ping: Buffer | undefined;
-  /** True once its `hello` was refused. It is closing and nothing more is read. */
+  /** True once its `hello` was refused. Then it is closing, and nothing more is read. */
   #isTurnedAway = false;
-  /** The messages that came while its token is being checked. */
+  /** The messages that came while its token was being checked. */
   #early: [RawData, boolean][] | undefined;
 
   constructor(socket: WebSocket, options: ConnectionOptions) {
@@ -88,7 +88,7 @@ export class Connection {
     this.terminate();
   }
 
-  /** The id of the token that the client showed, once that was accepted. */
+  /** The id of the token that the client sent, once the token was accepted. */
   get tokenId(): string | undefined {
     return this.#session?.caller.token.id;
   }
@@ -98,7 +98,7 @@ export class Connection {
     this.#session?.send({ type: 'going_away', reconnect_after_ms: reconnectAfterMs });
   }
 
-  /** Closes the WebSocket after the frames that wait. */
+  /** Closes the WebSocket after the waiting frames. */
   close(code: number, reason: string): void {
     (this.#session ?? this.#socket).close(code, reason);
   }
@@ -109,7 +109,7 @@ export class Connection {
     this.#socket.terminate();
   }
 
-  /** Answers the newest of the pings that came in this turn of the event loop, as RFC 6455 allows: one socket can bring thousands. */
+  /** Answers only the newest ping of this turn of the event loop, as RFC 6455 allows: one socket can bring thousands. */
   #pinged(data: Buffer): void {
     if (this.#ping === undefined) setImmediate(() => this.#pong());
     this.#ping = data;
@@ -145,7 +145,7 @@ export class Connection {
       this.#conclude(admission);
       return;
     }
-    // Bytes that come meanwhile count among those of strangers.
+    // Bytes that come meanwhile count as those of strangers.
     const early: [RawData, boolean][] = [];
     this.#early = early;
     void admission.then((concluded) => {

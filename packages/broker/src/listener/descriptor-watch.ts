@@ -5,14 +5,14 @@ import type { Log } from '../log.ts';
 import { FrequentEvent } from './frequent-event.ts';
 
 /**
- * Notices when the process can open no more files or sockets. The system then closes new connections without a word, and databases may
- * fail. Room is made at the cost of strangers.
+ * Notices when the process can open no more files or sockets. The system then silently closes new connections, and databases may fail. Room
+ * is made at the cost of strangers.
  */
 export class DescriptorWatch {
   readonly #makeRoom: () => void;
   readonly #exhausted: FrequentEvent;
 
-  /** `makeRoom` closes connections that are no loss. */
+  /** `makeRoom` closes connections that can be spared. */
   constructor(makeRoom: () => void, deps: { log: Log; monotonic: () => number }) {
     this.#makeRoom = makeRoom;
     this.#exhausted = new FrequentEvent(
@@ -32,7 +32,7 @@ export class DescriptorWatch {
     this.#exhausted.report();
   }
 
-  /** Makes room if this error says that there are no descriptors left. */
+  /** Makes room if this error means that no descriptors are left. */
   refused(error: unknown): void {
     const errno = errnoOf(error);
     if (errno !== 'EMFILE' && errno !== 'ENFILE') return;

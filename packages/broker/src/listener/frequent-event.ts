@@ -2,7 +2,7 @@ import type { Log } from '../log.ts';
 
 const intervalMs = 60_000;
 
-/** Counts an event that strangers can cause at will, and logs it at most once a minute, with how often it happened. */
+/** Counts an event that strangers can cause at will, and logs it at most once a minute, with the number of times. */
 export class FrequentEvent {
   readonly #log: () => void;
   readonly #monotonic: () => number;
@@ -20,7 +20,7 @@ export class FrequentEvent {
     this.#count++;
   }
 
-  /** Logs what was counted, if there is something and the last report is old enough. Call it now and then. */
+  /** Logs the count, if it is not 0 and the last report is old enough. Call it now and then. */
   report(): void {
     const now = this.#monotonic();
     if (this.#count === 0 || now < this.#nextAt) return;

@@ -4,8 +4,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 export interface HttpPages {
   /** Tells whether it answers requests for a path. */
   covers(path: string): boolean;
-  /** Answers one request. `admit` says that the caller proved who it is, so that strangers can't displace the connection. Never rejects. */
+  /**
+   * Answers one request. `admit` is called when the caller has proved its identity, so that strangers can't displace the connection. Never
+   * rejects.
+   */
   handle(request: IncomingMessage, response: ServerResponse, admit: () => void): Promise<void>;
-  /** Ends what it still sends. The broker stops. */
+  /** Ends its running answers, because the broker stops. */
   stop(): void;
 }

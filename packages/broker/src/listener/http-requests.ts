@@ -27,11 +27,11 @@ export interface StatusRequestOptions {
   opensMetrics: boolean;
   /** Returns the number of connections that have not said `hello`. */
   strangers: () => number;
-  /** Returns the certificate that is in force, if connections are encrypted. */
+  /** Returns the current certificate, if connections are encrypted. */
   tls: () => TlsPair | undefined;
 }
 
-/** Answers the HTTP requests that come on the port of the broker beside WebSockets. */
+/** Answers HTTP requests on the port of the broker that are not for WebSockets. */
 export function statusRequests({
   deps,
   health,

@@ -26,7 +26,7 @@ import { statusRequests } from './http-requests.ts';
 import { UnauthenticatedConnections } from './unauthenticated-connections.ts';
 import { refuseForeign, refuseOrigin, refuseUpgrade, type UpgradeRefusal } from './upgrade-check.ts';
 
-/** An import statement would read every export of `node:http`, and some of them load all of `fetch`. */
+/** An import statement would load every export of `node:http`, and some of them load all of `fetch`. */
 const { createServer } = process.getBuiltinModule('node:http');
 
 /** The options of a {@link Listener}. */
@@ -47,16 +47,16 @@ export interface ListenerOptions {
   deps: SessionDeps;
 }
 
-/** The time after which connections that don't answer the closing handshake are terminated. */
+/** The time after which connections that don't answer the closing handshake are terminated, in milliseconds. */
 const closeTimeoutMs = 500;
 
-/** How many connections may wait to be accepted. A Unix socket refuses more at once; the system may allow fewer. */
+/** The most connections that may wait to be accepted. A Unix socket refuses more at once; the system may allow fewer. */
 const backlog = 4096;
 
-/** How often the listener looks whether descriptors are left, and reports what it had to close. */
+/** The time between two checks of the free descriptors, with a report of closed connections, in milliseconds. */
 const watchMs = 1000;
 
-/** Accepts WebSocket connections, sends them heartbeats, and closes them when the broker stops. Answers HTTP requests beside them. */
+/** Accepts WebSocket connections, sends them heartbeats, and closes them when the broker stops. It also answers HTTP requests. */
 export class Listener {
   readonly #options: ListenerOptions;
   readonly #servers: NetServer[] = [];
@@ -65,14 +65,14 @@ export class Listener {
   readonly #webSockets: WebSocketServer;
   readonly #connections = new Set<Connection>();
   readonly #unauthenticated: UnauthenticatedConnections;
-  /** The turns that all strangers share: however many connections come, those that are open have theirs. */
+  /** The turns that all strangers share, so that many new connections do not slow down the others. */
   readonly #strangers = new Turns();
   readonly #evicted: FrequentEvent;
   readonly #descriptors: DescriptorWatch;
   readonly #authentication: Authentication;
   readonly #requests: StatusRequests;
   readonly #hooks: WebhookRequests;
-  /** Takes the connections of this process. It listens nowhere. */
+  /** Accepts the connections of this process. It listens nowhere. */
   readonly #inProcess: Server;
   #pages: HttpPages | undefined;
   #port = 0;
@@ -120,7 +120,7 @@ export class Listener {
     const listener = new Listener(options);
     const { host, port, tls } = options;
     const server = await listener.#listen({ host, port }, tls);
-    // The port is kept, because a server that is closing has no address although upgrades still arrive.
+    // The port is stored, because a server that is closing has no address, although upgrades still arrive.
     listener.#port = (server.address() as AddressInfo).port;
     listener.#heartbeats = setInterval(() => {
       for (const connection of listener.#connections) connection.checkLife();
@@ -137,13 +137,13 @@ export class Listener {
     return this.#port;
   }
 
-  /** Encrypts the connections that come from now on with another pair. Throws if it can't be used. */
+  /** Encrypts new connections with another certificate and key from now on. Throws if they can't be used. */
   setTls(pair: TlsPair): void {
     this.#front?.setPair(pair);
     this.#tls = pair;
   }
 
-  /** Checks tokens with another identity provider from now on. Clients with tokens of the one before connect again. */
+  /** Checks tokens with another identity provider from now on. Clients with tokens of the previous one connect again. */
   setIdentityProvider(provider: IdentityProvider | undefined): void {
     this.#authentication.setProvider(provider);
     const { tokens } = this.#options.deps;
@@ -155,7 +155,7 @@ export class Listener {
     }
   }
 
-  /** Closes every connection, so that the clients of several brokers go on at another one. The others may come back at once. */
+  /** Closes every connection, so that the clients of several brokers continue at another one. Other clients may come back at once. */
   letGo(): void {
     for (const connection of this.#connections) {
       connection.sayGoingAway(0);
@@ -163,7 +163,7 @@ export class Listener {
     }
   }
 
-  /** Has pages answer the requests that they cover. */
+  /** Lets pages answer the requests that they cover. */
   setPages(pages: HttpPages): void {
     this.#pages = pages;
   }
@@ -175,7 +175,7 @@ export class Listener {
     return near;
   }
 
-  /** Listens on a Unix socket, too. Rejects with the error of the socket. Its file is removed when the listener stops. */
+  /** Also listens on a Unix socket. Rejects with the error of the socket. Its file is removed when the listener stops. */
   async listenOnSocket(path: string): Promise<void> {
     await this.#listen({ path });
   }
@@ -191,7 +191,7 @@ export class Listener {
     return server;
   }
 
-  /** Makes a server whose connections are encrypted before HTTP gets them. */
+  /** Makes a server whose connections are decrypted before HTTP gets them. */
   #createTlsServer(pair: TlsPair): NetServer {
     const { deps, helloTimeoutMs } = this.#options;
     const http = this.#createServer();
@@ -219,17 +219,17 @@ export class Listener {
       requestTimeout: helloTimeoutMs,
       connectionsCheckingInterval: Math.min(1000, helloTimeoutMs),
       keepAliveTimeout: 1,
-      // A client that offers another protocol, such as h2c, is answered in this one.
+      // A client that offers another protocol, such as h2c, is answered in HTTP/1.1.
       shouldUpgradeCallback: ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === 'websocket',
     };
     const server = createServer(timeouts, (request, response) => {
       this.#strangers.take(() => this.#answer(request, response));
     });
-    // A connection is for one request. Further ones in the same breath are answered by Node.js with 503.
+    // A connection serves one request. Node.js answers further requests on it with 503.
     server.maxRequestsPerSocket = 1;
     server.on('connection', (socket) => this.#unauthenticated.add(socket));
     server.on('upgrade', (request, socket, head) => {
-      // Until it is its turn nobody else hears an error of the socket.
+      // Until its turn nothing else handles an error of the socket.
       const ignore = (): void => {};
       socket.on('error', ignore);
       this.#strangers.take(() => {
@@ -272,7 +272,7 @@ export class Listener {
     const pages = this.#pages?.covers(request.url?.split('?', 1)[0] ?? '') ? this.#pages : undefined;
     const { origins } = this.#options.deps.reachedAt;
     const own = { host, port: this.port, trustedOrigins: pages ? origins : trustedOrigins };
-    // A webhook's sender names whatever host its operator gave it, and proves itself. Pages of other sites name their origin.
+    // A webhook's sender uses any host that its operator gave it, and proves its identity. Pages of other sites name their origin.
     const refusal = isForHook ? refuseOrigin(request.headers, own) : refuseForeign(request.headers, own);
     if (refusal) {
       this.#noteRefusal(refusal);

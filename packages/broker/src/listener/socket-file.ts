@@ -8,7 +8,7 @@ import { brokerFiles } from '../broker-files.ts';
 /** The Unix socket that a broker listens on, or the reasons why there is none. */
 export type SocketFile = { path: string; dispose: () => Promise<void> } | { problems: string[] };
 
-/** What decides where the socket is. */
+/** The options that determine the place of the socket. */
 export interface SocketOptions {
   /** The data directory, whose lock is held. */
   dataDir: string;
@@ -24,8 +24,8 @@ const fileName = basename(brokerFiles('').socket);
 const unsupported = ['ENOTSUP', 'EPERM', 'EINVAL'];
 
 /**
- * Listens on `broker.sock` in the data directory, or where that is not possible, in a directory of its own in `runtimeDir`. Rejects if
- * the path is taken by something that is no socket.
+ * Listens on `broker.sock` in the data directory or, if that is not possible, in a directory of its own in `runtimeDir`. Rejects if the
+ * path is taken by something other than a socket.
  */
 export async function openSocketFile({ dataDir, runtimeDir, listen }: SocketOptions): Promise<SocketFile> {
   const own = await realpath(dataDir);
@@ -33,7 +33,7 @@ export async function openSocketFile({ dataDir, runtimeDir, listen }: SocketOpti
   if (first.problem === undefined) return { path: first.path, dispose: async () => {} };
   if (runtimeDir === undefined || !isAbsolute(runtimeDir))
     return { problems: [first.problem, 'XDG_RUNTIME_DIR names no directory'] };
-  // The name leads from the data directory to the socket, so that the next broker finds a stale one.
+  // The name depends on the data directory, so that the next broker finds a stale socket.
   const directory = join(
     runtimeDir,
     `signalbox-${createHash('sha256').update(own).digest('hex').slice(0, 16)}`,
@@ -65,7 +65,7 @@ async function listenIn(
   return { path };
 }
 
-/** Removes a socket that a broker left behind. Nobody listens on it: the lock of the data directory is ours. */
+/** Removes a socket that a broker left behind. No process listens on it: the lock of the data directory is ours. */
 async function removeStale(path: string): Promise<void> {
   const found = await lstat(path).catch(() => undefined);
   if (found === undefined) return;
@@ -77,7 +77,7 @@ async function removeStale(path: string): Promise<void> {
   await rm(path, { force: true });
 }
 
-/** Makes a directory (0700). Returns why it can't be used: it can't be made, or it is there and somebody else's. */
+/** Makes a directory (0700). Returns the reason if it can't be used: it can't be made, or it belongs to somebody else. */
 async function makePrivate(directory: string): Promise<string | undefined> {
   try {
     await mkdir(directory, { mode: 0o700 });

@@ -14,22 +14,22 @@ interface Stranger {
 }
 
 /**
- * Bounds the connections that have not said `hello`, so that they can displace only each other. A connection counts from the moment
- * when it is accepted, whether it ever becomes a WebSocket or not. If there are too many, the oldest one of the address with the most is
- * evicted: one that is no WebSocket where those are more than half, since they cost least to make. If together they sent too much, the
- * one that sent most is evicted.
+ * Limits the connections that have not said `hello`, so that they can displace only each other. A connection counts from the moment when it
+ * is accepted, whether or not it becomes a WebSocket. If there are too many, the oldest one of the address with the most is evicted. It is
+ * one that is not a WebSocket if those are more than half, since they are the cheapest to make. If together they sent too much, the one
+ * that sent the most is evicted.
  */
 export class UnauthenticatedConnections {
   readonly #limit: number;
   readonly #onEvicted: () => void;
-  /** The connections that are no WebSockets yet and the addresses of their clients, from the oldest to the newest. */
+  /** The connections that are not WebSockets yet, with the addresses of their clients, from the oldest to the newest. */
   readonly #plain = new Map<Duplex, string>();
   /** The WebSockets, by their sockets. */
   readonly #webSockets = new Map<Duplex, Stranger>();
   readonly #ofAddress = new Map<string, number>();
   #bytes = 0;
 
-  /** `onEvicted` is called for each connection that has to make room. */
+  /** `onEvicted` is called for each connection that must make room. */
   constructor(limit: number, onEvicted: () => void) {
     this.#limit = limit;
     this.#onEvicted = onEvicted;
@@ -49,7 +49,7 @@ export class UnauthenticatedConnections {
     if (this.size > this.#limit) this.#makeRoom();
   }
 
-  /** Notes that a connection is a WebSocket now, which `end` ends, and counts its incoming bytes. HTTP bounds those that came before. */
+  /** Notes that a connection is a WebSocket now, which `end` ends, and counts its incoming bytes. HTTP bounds the earlier ones. */
   upgraded(socket: Duplex, end: () => void): void {
     const address = this.#plain.get(socket);
     if (address === undefined) return;
@@ -60,7 +60,7 @@ export class UnauthenticatedConnections {
     this.#webSockets.set(socket, stranger);
   }
 
-  /** Removes a connection that said `hello`, that is over, or that goes on as another one. */
+  /** Removes a connection that said `hello`, that has ended, or that continues as another one. */
   remove(socket: Duplex): void {
     const stranger = this.#webSockets.get(socket);
     const address = this.#plain.get(socket) ?? stranger?.address;
@@ -73,12 +73,12 @@ export class UnauthenticatedConnections {
     stranger.stopCounting();
   }
 
-  /** Ends those that are no WebSocket, which could be closed in an orderly way. */
+  /** Ends the connections that are not WebSockets. A WebSocket can be closed with a handshake instead. */
   endPlain(): void {
     for (const socket of [...this.#plain.keys()]) socket.destroy();
   }
 
-  /** Ends all of them. */
+  /** Ends all unauthenticated connections. */
   endAll(): void {
     for (const socket of [...this.#plain.keys(), ...this.#webSockets.keys()]) this.#end(socket);
   }

@@ -36,7 +36,7 @@ export function refuseUpgrade(
   return undefined;
 }
 
-/** What a listener is reached by: its host and port, and the origins that its operator trusts. */
+/** The addresses of a listener: its host and port, and the origins that its operator trusts. */
 interface Reached {
   host: string;
   port: number;
@@ -56,13 +56,13 @@ export function refuseOrigin(
   };
 }
 
-/** Checks whether a request comes from a page of another site, or by a name that is not this machine's. */
+/** Checks whether a request comes from a page of another site, or names a host that is not this machine. */
 export function refuseForeign(headers: IncomingHttpHeaders, server: Reached): UpgradeRefusal | undefined {
   const { host } = headers;
   const { trustedOrigins = [] } = server;
   const foreign = refuseOrigin(headers, server);
   if (foreign) return foreign;
-  // Only clients of HTTP/1.0 leave it out, and no browser is one.
+  // Only clients of HTTP/1.0 omit it, and no browser is one.
   if (isLoopback(server.host) && host !== undefined && !isOwnHost(host, trustedOrigins)) {
     return {
       status: '403 Forbidden',

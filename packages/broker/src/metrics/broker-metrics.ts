@@ -1,8 +1,8 @@
 import type { MetricInfo } from '@signalbox/monitoring';
 
 /**
- * Every metric of a broker. The guide's table and the alerts are held to these names. Labels are roles, kinds, codes and names of the
- * configuration, never an agent, an inbox or an id.
+ * Every metric of a broker. A test compares the guide's table and the alerts with these names. Labels are roles, kinds, codes and names of
+ * the configuration, never an agent, an inbox or an id.
  */
 export const brokerMetrics = {
   ready: {

@@ -3,7 +3,7 @@ import type { AdminResult } from '@signalbox/protocol';
 import type { Meter } from '../core/meter.ts';
 import { brokerMetrics } from './broker-metrics.ts';
 
-/** What a broker has done since it started. */
+/** The counts of a broker's work since it started. */
 type BrokerActivity = AdminResult<'stats'>['activity'];
 
 /** Upper bounds in seconds, from a commit in memory to a disk that stalls. */
@@ -59,7 +59,7 @@ export class MessageMeter implements Meter {
     this.#syncs.observe(ms / 1000);
   }
 
-  /** Returns what was done so far, all kinds together. */
+  /** Returns the counts so far, all kinds together. */
   activity(): BrokerActivity {
     return {
       stored: this.#stored.total(),
@@ -71,7 +71,7 @@ export class MessageMeter implements Meter {
     };
   }
 
-  /** Returns what was counted so far. */
+  /** Returns the figures so far. */
   collect(): MetricFamily[] {
     const counters = [this.#stored, this.#pushed, this.#redelivered, this.#settled, this.#died];
     return [...counters, this.#late, this.#commits, this.#syncs].map((metric) => metric.collect());

@@ -24,7 +24,7 @@ export interface MetricsDeps {
   holds: Pick<Holds, 'all'>;
   limits: RoleLimits;
   webhooks: Pick<Webhooks, 'all'>;
-  /** The version of the broker, and when it started in epoch milliseconds. */
+  /** The version of the broker, and its start in epoch milliseconds. */
   self: { version: string; startedAt: number };
   /** The codes that refusals may have. */
   codes: readonly string[];
@@ -32,7 +32,7 @@ export interface MetricsDeps {
   monotonic: () => number;
 }
 
-/** The figures of a broker. Most are read when they are asked for; the others are counted as things happen. */
+/** The figures of a broker. Most are read when they are requested; the others are counted with each event. */
 export class Metrics implements Disposable {
   readonly #deps: MetricsDeps;
   readonly #refusals: Counter;
@@ -51,7 +51,7 @@ export class Metrics implements Disposable {
     this.#refusals.add(code);
   }
 
-  /** Returns what the broker has done since it started. */
+  /** Returns the counts of the broker's work since it started. */
   activity(): ReturnType<MessageMeter['activity']> {
     return this.#deps.meter.activity();
   }
@@ -94,7 +94,9 @@ export class Metrics implements Disposable {
   }
 }
 
-/** Counts what came to each webhook. Each has a series of what was stored from the start, so that the first one is a change. */
+/**
+ * Counts the deliveries to each webhook. Each has a series of stored deliveries from the start, so that the first one shows as a change.
+ */
 function deliveriesOf(webhooks: Pick<Webhooks, 'all'>): Sample[] {
   return Array.from(webhooks.all(), ({ name, counts }): Sample[] => [
     [[name, 'stored'], counts.stored],

@@ -15,15 +15,15 @@ const maxOrchestrators = 16;
 interface Report {
   caller: Caller;
   problems: readonly string[];
-  /** The figures as they came. They are read when somebody asks. */
+  /** The figures as they came. They are parsed when they are requested. */
   body: string;
-  /** Monotonic milliseconds. */
+  /** The time of the report, in monotonic milliseconds. */
   at: number;
 }
 
 /**
- * Keeps what connected orchestrators report of themselves. Of all labels only `orchestrator` holds the id of an agent: the one that the
- * operator chose (ADR 33).
+ * Keeps the reports of connected orchestrators. Only the label `orchestrator` holds the id of an agent: the one that the operator chose
+ * (ADR 33).
  */
 export class OrchestratorReports {
   readonly #monotonic: () => number;
@@ -37,20 +37,20 @@ export class OrchestratorReports {
     this.#log = log;
   }
 
-  /** Keeps a report in place of the one before. */
+  /** Keeps a report in place of the previous one. */
   report(caller: Caller, { problems, body }: Pick<Report, 'problems' | 'body'>): void {
     const { agent } = caller.sender;
     if (!this.#byAgent.has(agent) && this.#byAgent.size >= maxOrchestrators) return;
     this.#byAgent.set(agent, { caller, problems, body, at: this.#monotonic() });
   }
 
-  /** Forgets the report of a connection that is over. */
+  /** Forgets the report of a closed connection. */
   remove(caller: Caller): void {
     const { agent } = caller.sender;
     if (this.#byAgent.get(agent)?.caller === caller) this.#byAgent.delete(agent);
   }
 
-  /** The lines about orchestrators in `/readyz?verbose`. */
+  /** Returns the lines about orchestrators in `/readyz?verbose`. */
   checks(): HealthCheck[] {
     return Array.from(this.#byAgent, ([agent, { problems, at }]) => ({
       name: `orchestrator '${agent}'`,
@@ -59,7 +59,7 @@ export class OrchestratorReports {
     }));
   }
 
-  /** The figures of all orchestrators. */
+  /** Returns the figures of all orchestrators. */
   collect(): MetricFamily[] {
     const ages = Array.from(this.#byAgent, ([agent, { at }]) => [[agent], this.#ageSeconds(at)] as const);
     const reports = Array.from(this.#byAgent, ([by, { body }]) => ({ by, figures: this.#read(by, body) }));

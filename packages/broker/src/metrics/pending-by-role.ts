@@ -3,9 +3,9 @@ import { agentOf, isGroup, roleOfGroup } from '@signalbox/protocol';
 import type { InboxStore } from '@signalbox/store';
 import { brokerMetrics } from './broker-metrics.ts';
 
-/** Inboxes that one step looks at. */
+/** The number of inboxes that one step counts. */
 const inboxesPerStep = 1000;
-/** The most roles that are told apart. */
+/** The most roles that are counted separately. */
 const maxRoles = 32;
 /** The role of an agent without a valid token: nobody can read its messages. */
 const noRole = 'none';
@@ -27,8 +27,8 @@ export interface PendingByRoleDeps {
 }
 
 /**
- * Counts what waits for each role, in small steps, so that a scrape costs nothing however many inboxes there are. It tells the counts
- * of the last pass over all inboxes.
+ * Counts the waiting messages for each role, in small steps, so that a scrape costs nothing even with very many inboxes. It returns the
+ * counts of the last complete pass over all inboxes.
  */
 export class PendingByRole {
   readonly #deps: PendingByRoleDeps;
@@ -40,7 +40,7 @@ export class PendingByRole {
     this.#deps = deps;
   }
 
-  /** Does one step. Repeated calls go round all inboxes again and again. */
+  /** Does one step. Repeated calls go through all inboxes again and again. */
   async step(): Promise<void> {
     const inboxes = await this.#deps.store.inboxBacklogs(this.#cursor, inboxesPerStep);
     for (const { inbox, pending, bytes, oldestSeq } of inboxes) {
@@ -53,7 +53,7 @@ export class PendingByRole {
     if (this.#cursor === '') await this.#endPass();
   }
 
-  /** Returns what the last pass counted. */
+  /** Returns the counts of the last complete pass. */
   collect(): MetricFamily[] {
     const messages: Sample[] = [];
     const bytes: Sample[] = [];
@@ -71,7 +71,7 @@ export class PendingByRole {
     ];
   }
 
-  /** Looks up when the oldest messages were created. A role for which nothing waits any more is told as 0. */
+  /** Looks up the times when the oldest messages were created. A role without waiting messages gets 0. */
   async #endPass(): Promise<void> {
     const counting = this.#counting;
     for (const [role] of this.#counted.entries()) counting.of(role);
@@ -90,7 +90,7 @@ export class PendingByRole {
     return message?.createdAt;
   }
 
-  /** The role of an agent; of several, the first in the order of their names. A group of the configuration is told by its address. */
+  /** Returns the role of an agent; of several roles, the first by name. For a group of the configuration returns its address. */
   #roleOf(agent: string): string {
     if (isGroup(agent)) return roleOfGroup(agent) ?? agent;
     const [role = noRole] = [...this.#deps.rolesOf(agent)].sort();

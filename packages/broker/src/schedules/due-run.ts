@@ -1,11 +1,11 @@
 import type { RunTimes } from '@signalbox/protocol/run-times';
 
-/** A run that is less late than this was not missed. In milliseconds. */
+/** The delay from which on a run counts as missed, in milliseconds. */
 const onTimeMs = 60_000;
 
 /**
- * Returns the time of the run that is to be done now; `undefined` for none. Of several runs since `after`, all but the last are left
- * out. The last one is done if it was not missed, or if it is less than `catchUpMs` old.
+ * Returns the time of the run that is due now; `undefined` if there is none. Of several runs since `after`, only the last is considered. It
+ * is due if it was not missed, or if it is less than `catchUpMs` old.
  */
 export function dueRun(
   times: RunTimes,

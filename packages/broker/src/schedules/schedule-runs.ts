@@ -9,7 +9,7 @@ import type { Refusal } from '../frames/outcome.ts';
 import { dueRun } from './due-run.ts';
 import { passOver, type Schedule } from './schedules.ts';
 
-/** A run whose message was refused is tried again after this time, until the next run is due. */
+/** The time after which a run whose message was refused is tried again, until the next run is due. In milliseconds. */
 const retryMs = 10_000;
 
 /** The dependencies of {@link ScheduleRuns}. */
@@ -29,18 +29,18 @@ export interface ScheduleRunsDeps
     | 'log'
   > {
   cluster: Pick<ClusterPort, 'keepsHouse'>;
-  /** Returns the time that {@link ScheduleRuns.reached} had when a broker kept it last. */
+  /** Returns the stored value of {@link ScheduleRuns.reached}. */
   keptTime: InboxStore['keptTime'];
 }
 
 /**
- * Sends the messages of schedules when they are due. A schedule follows the time by which scheduled messages are due, so that a step of
- * the clock makes no run early. Of several brokers on a store, the one that keeps house does the runs for all. Another one that takes over
- * begins where it left off.
+ * Sends the messages of schedules when they are due. A schedule follows the time by which scheduled messages are due, so that a step of the
+ * clock makes no run early. If several brokers share a store, the one that keeps house does the runs for all. A broker that takes over
+ * continues at the reached time.
  */
 export class ScheduleRuns {
   readonly #deps: ScheduleRunsDeps;
-  /** When the run of a schedule that was refused may be tried again, in monotonic milliseconds. */
+  /** The time when the refused run of a schedule may be tried again, in monotonic milliseconds. */
   readonly #retryAt = new WeakMap<Schedule, number>();
 
   /** True while another broker does the runs. */
@@ -52,7 +52,7 @@ export class ScheduleRuns {
     this.#isStandby = !deps.cluster.keepsHouse;
   }
 
-  /** Does the runs that are due, unless another broker does them. Call it repeatedly. */
+  /** Does the due runs, unless another broker does them. Call it repeatedly. */
   async check(): Promise<void> {
     if (!this.#deps.cluster.keepsHouse) {
       this.#isStandby = true;
@@ -65,7 +65,7 @@ export class ScheduleRuns {
     this.#reached = reached;
   }
 
-  /** The time up to which all runs are done or were refused: a broker after this one goes on from there. `undefined` before the first check. */
+  /** The time up to which all runs are done or were refused. A later broker continues from there. `undefined` before the first check. */
   get reached(): ExpiryTime | undefined {
     const time = this.#deps.time.look();
     return this.#dueAt(time.earliest).length === 0 ? time : this.#reached;
@@ -76,8 +76,8 @@ export class ScheduleRuns {
   }
 
   /**
-   * Passes over the runs that the broker before this one has done. Runs that it did after it kept its time are done again, and their messages
-   * are stored once.
+   * Skips the runs that the previous broker has done. Runs that it did after it last stored its time are done again, and their messages are
+   * stored once.
    */
   async #takeOver(): Promise<void> {
     const kept = await this.#deps.keptTime();
@@ -99,7 +99,7 @@ export class ScheduleRuns {
     }
   }
 
-  /** Stores the message of one run. Returns why it was refused, if it was. */
+  /** Stores the message of one run. Returns the reason if it was refused. */
   async #run(schedule: Schedule, dueAt: number): Promise<Refusal | undefined> {
     const { delivery, agents, groups, limits, now } = this.#deps;
     const { to } = schedule.entry;
@@ -140,7 +140,7 @@ export class ScheduleRuns {
     };
   }
 
-  /** Tells people once for each run that its message was refused. */
+  /** Logs once for each run that its message was refused. */
   #refused(schedule: Schedule, dueAt: number, refusal: Refusal): Refusal {
     const { metrics, audit, now, log } = this.#deps;
     const { name, sender, lastRun } = schedule;
@@ -156,7 +156,7 @@ export class ScheduleRuns {
   }
 }
 
-/** Returns the id of the message of a run: its name and its time, so that no run is stored twice. */
+/** Returns the id of a run's message: the name and the time of the run, so that no run is stored twice. */
 export function runMessageId(name: string, dueAt: number): string {
   return `${name}@${new Date(dueAt).toISOString()}`;
 }

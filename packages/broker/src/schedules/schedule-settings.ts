@@ -1,11 +1,11 @@
 import type { Timetable } from '@signalbox/protocol/run-times';
 
-/** A schedule: what it sends to whom, and when. */
+/** A schedule: its message, its recipient, and its times. */
 export interface ScheduleEntry extends Timetable {
   to: string;
   kind: string;
   text: string;
-  /** A run that was missed is made up for if it is less old than this, in milliseconds. Default: the last missed run always is. */
+  /** The age up to which a missed run is made up for, in milliseconds. Default: the last missed run always is. */
   catchUpMs?: number | undefined;
 }
 

@@ -7,9 +7,9 @@ import type { ScheduleEntry, ScheduleSettings } from './schedule-settings.ts';
 export interface Run {
   /** The time for which it was planned. */
   dueAt: number;
-  /** When it was done or refused. */
+  /** The time when it was done or refused. */
   at: number;
-  /** Why its message was refused; absent if it is stored. */
+  /** The reason why its message was refused; absent if it is stored. */
   refusal?: string;
 }
 
@@ -27,16 +27,16 @@ export interface Schedule {
   lastRun: Run | undefined;
 }
 
-/** Keeps the schedules of the configuration, and how far each has come. */
+/** Keeps the schedules of the configuration, and the progress of each. */
 export class Schedules {
   #schedules: ReadonlyMap<string, Schedule>;
 
-  /** Runs after `since` are done, in epoch milliseconds. Throws `bad_config` for a timetable that can't be used. */
+  /** Makes the schedules; runs after `since` (epoch milliseconds) are done. Throws `bad_config` for a timetable that can't be used. */
   constructor(settings: ScheduleSettings, since: number) {
     this.#schedules = schedulesOf(settings, since, new Map());
   }
 
-  /** Puts other schedules in place of these. Those that have not changed go on. Throws `bad_config`, and then changes nothing. */
+  /** Replaces the schedules. Unchanged ones continue. Throws `bad_config`, and then changes nothing. */
   set(settings: ScheduleSettings, now: number): void {
     this.#schedules = schedulesOf(settings, now, this.#schedules);
   }

@@ -3,7 +3,7 @@ import { FrameLane } from './frame-lane.ts';
 
 const KiB = 1024;
 
-/** A frame of so many characters. */
+/** Makes a frame of this many characters. */
 function frame(length: number): string {
   return `${'x'.repeat(length - 1)}\n`;
 }

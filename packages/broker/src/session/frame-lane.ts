@@ -1,7 +1,7 @@
 /** The longest batch, in characters. The other side can begin to read a batch only when all of it has arrived. */
 const maxBatchLength = 64 * 1024;
 
-/** Joins frames, in their order, into batches for one WebSocket message each. A frame that is longer than a batch is one of its own. */
+/** Joins frames, in their order, into batches for one WebSocket message each. A longer frame is a batch of its own. */
 export class FrameLane {
   #full: string[] = [];
   #last = '';

@@ -7,7 +7,7 @@ const maxWaitingLength = 1024 * 1024;
 /** A WebSocket message of text, or the mark of a binary one. */
 type Message = string | typeof binary;
 
-/** The mark of a binary WebSocket message, whose content nobody reads. */
+/** Marks a binary WebSocket message, whose content is never read. */
 export const binary = Symbol('binary');
 
 /** The dependencies of a {@link FrameReader}. */
@@ -16,7 +16,7 @@ export interface FrameReaderDeps {
   handle(header: string, body: string | undefined): Promise<void> | undefined;
   /** Refuses a WebSocket message that was binary. */
   refuseBinary(): void;
-  /** Returns false once the connection is over. Frames that wait are then dropped. */
+  /** Returns false once the connection is over. Waiting frames are then dropped. */
   isOpen(): boolean;
   /** Returns false while too many answers wait unread. No frame is then handled until {@link FrameReader.wake}. */
   mayAnswer(): boolean;
@@ -31,17 +31,17 @@ export interface FrameReaderDeps {
 }
 
 /**
- * Has the frames of one connection handled one after the other, in the order in which they came. However many frames a WebSocket
- * message holds, other connections get their turn, and no more answers are made than the sender reads.
+ * Passes the frames of one connection to their handler one after the other, in the order in which they came. Even if a WebSocket message
+ * holds very many frames, other connections get their turn, and no more answers are made than the sender reads.
  */
 export class FrameReader {
   readonly #deps: FrameReaderDeps;
-  /** WebSocket messages behind the one whose frames are handled. */
+  /** The WebSocket messages after the one whose frames are being handled. */
   readonly #waiting: Message[] = [];
-  /** The frames that are left of the message that is handled, and the length of that message in characters. */
+  /** The remaining frames of the message that is being handled, and the length of that message in characters. */
   #frames: FrameCursor | typeof binary | undefined;
   #messageLength = 0;
-  /** Characters of all messages that are not handled to their end. */
+  /** The characters of all messages that are not completely handled. */
   #length = 0;
   #state: 'idle' | 'handling' | 'waiting' = 'idle';
   #paused = false;
@@ -56,7 +56,7 @@ export class FrameReader {
     return this.#isHeldUp;
   }
 
-  /** Takes one WebSocket message with all of its frames. */
+  /** Takes one WebSocket message with all its frames. */
   receive(message: Message): void {
     this.#length += lengthOf(message);
     if (this.#frames) this.#waiting.push(message);
@@ -65,7 +65,7 @@ export class FrameReader {
     if (this.#length > maxWaitingLength) this.#pause();
   }
 
-  /** Holds the connection up if its agent is over its budget. Call it when a part of a message was read. */
+  /** Pauses the connection if its agent is over its budget. Call it when a part of a message was read. */
   partArrived(): void {
     if (this.#state !== 'idle') return;
     const holdMs = this.#deps.waitMs();
@@ -155,7 +155,7 @@ export class FrameReader {
   }
 }
 
-/** Returns the length of a message in characters. What was binary counts as one. */
+/** Returns the length of a message in characters. A binary message counts as one. */
 function lengthOf(message: Message): number {
   return message === binary ? 1 : message.length;
 }

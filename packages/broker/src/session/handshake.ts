@@ -18,7 +18,7 @@ export interface Identity {
   sender: Sender;
 }
 
-/** The result of a connection's first message: its identity and the frames behind `hello`, or a refusal. */
+/** The result of a connection's first message: its identity and the frames after `hello`, or a refusal. */
 export type Admission =
   | { identity: Identity; rest: string }
   | {
@@ -27,8 +27,8 @@ export type Admission =
 
 /**
  * Checks the first WebSocket message of a connection, which must begin with `hello`. `bearer` is the token of the upgrade request's
- * `Authorization` header, if it has one. Only a token of the identity provider takes time; `isOpen` returns false if the connection is
- * over meanwhile.
+ * `Authorization` header, if it has one. Only a token of the identity provider takes time; `isOpen` returns false if the connection has
+ * ended meanwhile.
  */
 export function admit(
   message: string,

@@ -5,7 +5,7 @@ import { Outbox } from './outbox.ts';
 import { OutboxFlusher } from './outbox-flusher.ts';
 import { Reading } from './reading.ts';
 
-/** An outbox on a socket that takes everything, and notes what it is given. */
+/** Makes an outbox on a socket that takes everything, and notes what it is given. */
 function outbox(name: string, sent: string[], flusher: OutboxFlusher): Outbox {
   const socket = {
     ...{ OPEN: 1, readyState: 1, bufferedAmount: 0 },

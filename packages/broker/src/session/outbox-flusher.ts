@@ -2,8 +2,8 @@ import type { Fault } from '@signalbox/protocol/internal';
 import type { Outbox } from './outbox.ts';
 
 /**
- * Flushes outboxes at the end of the running step of the event loop (`process.nextTick`). So all frames that one commit, one sync or
- * one read makes for a connection are sent as one WebSocket message.
+ * Flushes outboxes at the end of the current step of the event loop (`process.nextTick`). So all frames that one commit, one sync or one
+ * read produces for a connection are sent as one WebSocket message.
  */
 export class OutboxFlusher {
   readonly #fault: Fault;
@@ -13,7 +13,7 @@ export class OutboxFlusher {
     this.#fault = fault;
   }
 
-  /** Adds an outbox that got its first frame since it was flushed. */
+  /** Adds an outbox that got its first frame since its last flush. */
   readonly add = (outbox: Outbox): void => {
     if (this.#dirty.length === 0) process.nextTick(this.#flush);
     this.#dirty.push(outbox);
@@ -22,7 +22,7 @@ export class OutboxFlusher {
   readonly #flush = (): void => {
     const dirty = this.#dirty;
     this.#dirty = [];
-    // Messages go before receipts, because consumers can begin to work on them.
+    // Messages are sent before receipts, because consumers can begin to work on them.
     for (const outbox of dirty) {
       if (!outbox.hasMessages) continue;
       outbox.flush();

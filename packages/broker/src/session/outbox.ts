@@ -59,12 +59,12 @@ export class Outbox implements Consumer {
     return this.#hasMessages;
   }
 
-  /** Adds a control frame (a receipt, an error, a cancel), which leaves ahead of messages. */
+  /** Adds a control frame (a receipt, an error, a cancel), which is sent ahead of messages. */
   send(frame: BrokerFrame): void {
     this.#add(this.#controls, encodeFrame(frame));
   }
 
-  /** Adds a control frame that is sent behind the messages that wait, and ahead of later ones. */
+  /** Adds a control frame that is sent after the waiting messages, and before later ones. */
   sendBehindMessages(frame: BrokerFrame): void {
     this.#add(this.#messages, encodeFrame(frame));
   }
@@ -75,7 +75,7 @@ export class Outbox implements Consumer {
     this.#add(this.#messages, encodeFrame(frame, body));
   }
 
-  /** Adds a message that is not stored. Returns false if it was dropped because too many wait already. */
+  /** Adds a message that is not stored. Returns false if it was dropped because too many messages wait already. */
   pushEphemeral(frame: MessageFrame, body: string | undefined): boolean {
     if (!this.writable || this.#ephemeral >= this.#bounds.liveLaneMessages) return false;
     this.#ephemeral++;
@@ -83,10 +83,10 @@ export class Outbox implements Consumer {
     return true;
   }
 
-  /** Gives the socket every frame that waits. */
+  /** Gives every waiting frame to the socket. */
   flush(): void {
     if (this.#queued === 0) return;
-    // The end of one lane and the beginning of the other share a batch.
+    // The last batch of one lane and the first one of the other are joined.
     if (!this.#messages.isEmpty) for (const batch of this.#messages.take()) this.#controls.add(batch);
     const batches = this.#controls.take();
     this.#ephemeral = 0;
@@ -113,7 +113,7 @@ export class Outbox implements Consumer {
     this.#queued += text.length;
   }
 
-  /** True if the socket may hold too much after this flush. A character is three bytes at most. */
+  /** Tells whether the socket may hold too much after this flush. A character takes at most three bytes. */
   #mayPause(): boolean {
     return this.#paused || this.#socket.bufferedAmount + 3 * this.#queued > this.#bounds.pauseBytes / 2;
   }

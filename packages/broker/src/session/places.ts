@@ -2,19 +2,19 @@ import { isPrivileged, type Limits } from '@signalbox/protocol';
 import { figure, type RoleLimits } from '../limits/role-limits.ts';
 import type { Identity } from './handshake.ts';
 
-/** The connections that are counted together. */
+/** Counts connections in the groups that have limits. */
 export interface ConnectionCounts {
-  /** All of them. */
+  /** The number of all connections. */
   readonly size: number;
-  /** Those of roles other than operator and orchestrator. */
+  /** The number of connections of roles other than operator and orchestrator. */
   readonly unprivileged: number;
-  /** Those of one agent, or of one minting token. */
+  /** Returns the number of connections of one agent, or of one minting token. */
   ofAgent(agent: string): number;
-  /** Those of the agents that have tokens of one minting token. */
+  /** Returns the number of connections of the agents whose tokens a minting token issued. */
   ofMinter(tokenId: string): number;
 }
 
-/** Returns why a new connection has no place, or `undefined` if it has one. The message names the setting to raise. */
+/** Returns the reason why a new connection has no place, or `undefined` if it has one. The message names the setting to raise. */
 export function refusePlace(
   { token, sender: { role } }: Identity,
   counts: ConnectionCounts,

@@ -1,10 +1,10 @@
 import type { Turns } from '@signalbox/protocol/internal';
 import type { WebSocket } from 'ws';
 
-/** The reasons for which nothing is read from a connection: what waits, or the turns that are over. */
+/** The reasons for which nothing is read from a connection: frames or answers that wait, or turns that are over. */
 export type PauseReason = 'frames wait' | 'answers wait' | Turns;
 
-/** Pauses a socket for several reasons, and resumes it when none is left. */
+/** Pauses a socket for any number of reasons, and resumes it when none is left. */
 export class Reading {
   readonly #socket: Pick<WebSocket, 'pause' | 'resume'>;
   readonly #reasons = new Set<PauseReason>();
@@ -14,19 +14,19 @@ export class Reading {
     this.#socket = socket;
   }
 
-  /** Reads nothing more, for one reason more. */
+  /** Pauses the socket, or keeps it paused, for a reason. */
   pause(reason: PauseReason): void {
     if (this.#isEnding) return;
     if (this.#reasons.size === 0) this.#socket.pause();
     this.#reasons.add(reason);
   }
 
-  /** Takes a reason away. */
+  /** Removes a reason. Resumes the socket if it was the last. */
   resume(reason: PauseReason): void {
     if (this.#reasons.delete(reason) && this.#reasons.size === 0) this.#socket.resume();
   }
 
-  /** Reads whatever comes from now on, because a paused socket would not read the other side's closing handshake. */
+  /** Reads everything from now on, because a paused socket would not read the other side's closing handshake. */
   end(): void {
     this.#isEnding = true;
     this.#reasons.clear();

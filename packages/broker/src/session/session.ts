@@ -26,7 +26,7 @@ import { type FrameIds, Responder } from './responder.ts';
 
 const MiB = 1024 * 1024;
 const pauseBytes = 4 * MiB;
-/** What may wait unread beside the largest body before the connection is closed. */
+/** The bytes that may wait unread, in addition to the largest body, before the connection is closed. */
 const closeBytesBesideBody = 20 * MiB;
 
 /** The refusal of a binary WebSocket message. */
@@ -41,13 +41,13 @@ export interface SessionDeps extends FrameDeps {
   budgets: AgentBudgets;
 }
 
-/** The connection of a {@link Session}: its WebSocket, and the socket below, whose bytes count before they are a whole message. */
+/** The sockets of a {@link Session}: its WebSocket, and the socket below, whose bytes count before they are a whole message. */
 export interface SessionSockets {
   webSocket: WebSocket;
   transport: Duplex;
 }
 
-/** One authenticated connection. It reads frames, has each handled, and sends the answers. */
+/** One authenticated connection. It reads frames, passes each to its handler, and sends the answers. */
 export class Session {
   readonly caller: Caller;
   readonly #sockets: SessionSockets;
@@ -108,7 +108,7 @@ export class Session {
     return this.#reader.isHeldUp;
   }
 
-  /** Sends `welcome` once the agent has paid for what it did before, such as other connections. Its frames are handled after that. */
+  /** Sends `welcome` once the agent has paid for its earlier work, such as other connections. Its frames are handled after that. */
   begin(welcome: WelcomeFrame): void {
     const { budget, isConnected } = this.caller;
     if (!isConnected) return;
@@ -123,7 +123,7 @@ export class Session {
     this.#reader.wake();
   }
 
-  /** Takes one WebSocket message of so many bytes. Each of its frames is answered on its own. */
+  /** Takes one WebSocket message of this many bytes. Each of its frames gets its own answer. */
   receive(message: string | typeof binary, bytes: number): void {
     const { budget } = this.caller;
     budget.spendFrames(furtherCosts.webSocketMessage);
@@ -131,22 +131,22 @@ export class Session {
     this.#reader.receive(message);
   }
 
-  /** Reads nothing until {@link readOn} is called with the same turns. */
+  /** Stops reading until {@link readOn} is called with the same turns. */
   stopReading(turns: Turns): void {
     this.#reading.pause(turns);
   }
 
-  /** Reads again what the other side sends. */
+  /** Reads again from the socket. */
   readOn(turns: Turns): void {
     this.#reading.resume(turns);
   }
 
-  /** Takes a ping of so many bytes, which costs what an empty message does. */
+  /** Takes a ping of this many bytes. It costs as much as an empty message. */
   receivePing(bytes: number): void {
     this.receive('', bytes);
   }
 
-  /** Sends a frame ahead of the messages that wait. */
+  /** Sends a frame ahead of the waiting messages. */
   send(frame: BrokerFrame): void {
     this.#outbox.send(frame);
   }
@@ -158,7 +158,7 @@ export class Session {
     this.close(closeCodeOf(code) ?? 1011, code);
   }
 
-  /** Sends the frames that wait, closes the WebSocket, and frees what the connection held. */
+  /** Sends the waiting frames, closes the WebSocket, and releases the resources of the connection. */
   close(code: number, reason: string): void {
     if (!this.caller.isConnected) return;
     this.#outbox.flush();
@@ -167,7 +167,7 @@ export class Session {
     this.dispose();
   }
 
-  /** Frees what the connection held, because its socket is closed or closing. */
+  /** Releases the resources of the connection, because its socket is closed or closing. */
   dispose(): void {
     if (!this.caller.isConnected) return;
     const { budget } = this.caller;
@@ -184,7 +184,7 @@ export class Session {
     backups.abandon(this.#outbox);
   }
 
-  /** Counts what was read of the socket before it is put together: a body that is only half here has cost its half. */
+  /** Counts the bytes that were read before they are a whole message: a body that has half arrived has cost half. */
   readonly #partArrived = (part: Buffer): void => {
     const { budget } = this.caller;
     budget.spendBytes(part.length);
@@ -193,7 +193,7 @@ export class Session {
     if (budget.isOverdrawn) this.#reader.partArrived();
   };
 
-  /** Returns the milliseconds until the agent has paid what its frames cost. It is told at most every ten seconds. */
+  /** Returns the milliseconds until the agent has paid for its frames. A notice about that is sent at most every ten seconds. */
   #waitMs(): number {
     const { budget } = this.caller;
     if (!budget.isOverdrawn) return 0;
@@ -210,7 +210,7 @@ export class Session {
     this.#responder.refuse({ code: 'rate_limited', message }, waitMs);
   }
 
-  /** Handles one frame. An error refuses the frame and ends neither the connection nor the broker. */
+  /** Handles one frame. An error refuses the frame; it ends neither the connection nor the broker. */
   #handle(header: string, body: string | undefined): Promise<void> | undefined {
     const { frame, refusal } = parseClientFrame(header);
     if (refusal) {

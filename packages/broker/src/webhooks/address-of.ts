@@ -3,8 +3,8 @@ import { isLoopback } from '@signalbox/protocol';
 import { clientGroup } from '@signalbox/tls';
 
 /**
- * Returns the address of the client that sent a request, for limits and for nothing else. What comes from this machine comes from a
- * proxy, perhaps: then it is the address that the proxy wrote last into `X-Forwarded-For`.
+ * Returns the address of the client that sent a request. Use it only for limits. A request from this machine may come from a proxy: then it
+ * is the address that the proxy wrote last into `X-Forwarded-For`.
  */
 export function addressOf({ headers, socket }: Pick<IncomingMessage, 'headers' | 'socket'>): string {
   const { remoteAddress } = socket;

@@ -2,12 +2,12 @@ import type { Limits } from '@signalbox/protocol';
 import { Budget } from '@signalbox/protocol/internal';
 import { RateLimit } from '../limits/rate-limit.ts';
 
-/** The most addresses whose rates are known. Those beyond them share one. */
+/** The most addresses with separate rates. Further ones share one. */
 const maxAddresses = 4096;
-/** What is used at once of the rates of an address, and of the bytes of all, in seconds of them. */
+/** The seconds' worth of the rates of an address, and of the bytes of all addresses, that may be used at once. */
 const burstSeconds = { requests: 2, bytes: 1, allBytes: 0.25 };
 
-/** What one address uses, and the rates that it has left. */
+/** The use of one address, and its rates. */
 interface Client {
   readonly requests: RateLimit;
   readonly bytes: Budget;
@@ -20,7 +20,7 @@ export interface Place extends Disposable {
   read(bytes: number): number;
 }
 
-/** The reason why a request gets no place, with the setting that bounds it. */
+/** The reason why a request gets no place, with the setting that limits it. */
 export interface NoPlace {
   /** True if the client itself uses too much, and false if all clients together do. */
   isOwn: boolean;
@@ -28,7 +28,7 @@ export interface NoPlace {
   retryAfterMs: number;
 }
 
-/** Bounds what clients that have not proved anything use: requests and bytes of each address, and the bodies that are read at a time. */
+/** Limits clients that have not proved their identity: requests and bytes of each address, and simultaneous reads of bodies. */
 export class ClientLimits {
   readonly #limits: Limits['webhooks'];
   readonly #monotonic: () => number;
@@ -49,7 +49,7 @@ export class ClientLimits {
     return this.#bodies;
   }
 
-  /** Counts a request of an address. Returns why it is refused, if the address sends too many. */
+  /** Counts a request of an address. Returns the reason if it is refused because the address sends too many. */
   count(address: string): NoPlace | undefined {
     const waitMs = this.#client(address).requests.take(this.#monotonic());
     if (waitMs === 0) return undefined;
@@ -57,7 +57,7 @@ export class ClientLimits {
     return full(true, `at most ${most} from one address`, 'requestsPerAddress', waitMs);
   }
 
-  /** Gives a request to a webhook a place until it is disposed. */
+  /** Gives a request to a webhook a place until the place is disposed. */
   take(address: string, hook: string): Place | NoPlace {
     const { bodies, bodiesPerHook, bodiesPerAddress } = this.#limits;
     const client = this.#client(address);

@@ -11,13 +11,13 @@ export interface HookRefusal {
   headers?: Readonly<Record<string, string>>;
 }
 
-/** The rest of a refused request is read up to these milliseconds and bytes. A connection that is closed before loses the answer. */
+/** The time and the bytes for which the rest of a refused request is read. If the connection is closed earlier, the answer is lost. */
 const linger = { ms: 2000, bytes: 4 * 1024 * 1024 };
 
-/** The time after which a sender may try again, where nothing tells a better one. */
+/** The time after which a sender may try again, if no better one is known, in milliseconds. */
 const laterMs = 60_000;
 
-/** The refusals whose reason is not one of the request. */
+/** The refusals for reasons other than the content of the request. */
 export const hookRefusals = {
   unknown: { status: 404, code: 'not_found', message: 'there is no such webhook' },
   method: {
@@ -41,7 +41,7 @@ export const hookRefusals = {
   },
 } as const satisfies Record<string, HookRefusal>;
 
-/** The statuses and words for results of the store. Others are failures of the broker. */
+/** The statuses and texts for results of the store. Other codes are failures of the broker. */
 const ofCodes: { readonly [C in ErrorCode]?: Omit<HookRefusal, 'code'> } = {
   id_conflict: { status: 409, message: 'another body was delivered under this id of a delivery' },
   message_too_large: hookRefusals.tooLarge,
@@ -75,7 +75,7 @@ export function refusedAnswer(
   return refusal(request, status, { code, message }, { ...headers, ...later });
 }
 
-/** Sends an answer, also to a client that has not sent all of its body: that is read for a while, and thrown away. */
+/** Sends an answer, also to a client that has not sent all of its body: the rest is read for a while, and dropped. */
 export function sendAnswer(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
   if (request.complete) {
     send(response, answer);

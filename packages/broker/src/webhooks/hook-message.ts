@@ -20,9 +20,9 @@ export function hookMessageId(hook: string, deliveryId: string): string {
 }
 
 /**
- * Writes the body of the message for a request, as one line of JSON: what an agent needs of the headers, then the request's body as
- * `json`, as `text` if it is other text, or as `base64`. It is the same for each repetition of a delivery. JSON keeps its numbers as
- * they were written.
+ * Writes the body of the message for a request, as one line of JSON: the headers that an agent needs, then the request's body as `json`, as
+ * `text` if it is other text, or as `base64`. It is the same for each repetition of a delivery. JSON keeps its numbers as they were
+ * written.
  */
 export function hookMessageBody(
   headers: IncomingHttpHeaders,
@@ -47,7 +47,7 @@ function contentMember(content: Buffer, text: string | undefined): string {
   return `"text":${JSON.stringify(text)}`;
 }
 
-/** Tells whether a text is JSON, and within what readers of messages accept. Line ends in it lie between values only. */
+/** Tells whether a text is JSON within the bounds that readers of messages accept. Its line ends are between values only. */
 function isReadableJson(text: string): boolean {
   if (jsonProblem(text, contentLimits) !== undefined) return false;
   try {

@@ -1,6 +1,6 @@
 import type { HookSignature } from '@signalbox/protocol/internal';
 
-/** A webhook: the recipient of its messages, their kind, and how its sender proves itself. */
+/** A webhook: the recipient of its messages, their kind, and the proof of its sender's identity. */
 export interface HookEntry {
   to: string;
   kind: string;

@@ -13,7 +13,7 @@ function verdictOf(
   const secret = hookSecret(hook.signature, hook.secret);
   if ('problem' in secret) throw new Error(secret.problem);
   const check = checkSignature({ signature: hook.signature, key: secret.key }, headers, now);
-  // In two pieces, as a body may come.
+  // The body comes in two pieces.
   check.update(Buffer.from(body.slice(0, 3)));
   check.update(Buffer.from(body.slice(3)));
   return check.verdict();

@@ -2,10 +2,10 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { HookSignature } from '@signalbox/protocol/internal';
 
-/** The clocks of a sender of Standard Webhooks and of this machine may differ by so much, in seconds. */
+/** The most by which the clocks of a sender of Standard Webhooks and of this machine may differ, in seconds. */
 const toleranceSeconds = 5 * 60;
 
-/** What the proof of a request is worth: the sender's id of the delivery if it gave one, or why the request is refused. */
+/** The result of checking a request: the sender's id of the delivery if there is one, or the reason why the request is refused. */
 export type Verdict = { deliveryId: string | undefined } | { refusal: string };
 
 /** Checks the proof of one request. The body is given piece by piece, so that no piece takes long. */
@@ -16,8 +16,8 @@ export interface SignatureCheck {
 }
 
 /**
- * Begins to check a request. Whatever is wrong with it, the same work is done: the body is hashed, and as many bytes are compared.
- * `now` is in epoch milliseconds.
+ * Begins to check a request. The same work is done for every wrong request: the body is hashed, and as many bytes are compared. `now` is in
+ * epoch milliseconds.
  */
 export function checkSignature(
   { signature, key }: { signature: HookSignature; key: Buffer },
@@ -93,7 +93,7 @@ function isNear(at: string | undefined, now: number): boolean {
   return at !== undefined && /^\d{1,12}$/.test(at) && Math.abs(Number(at) - now / 1000) <= toleranceSeconds;
 }
 
-/** Compares in a time that depends on neither. A text of another length is compared with something, too. */
+/** Compares in a time that depends on neither buffer. A buffer of another length is also compared with something. */
 function isSame(right: Buffer, given: Buffer): boolean {
   const hasLength = given.length === right.length;
   return timingSafeEqual(right, hasLength ? given : Buffer.alloc(right.length)) && hasLength;
@@ -103,7 +103,7 @@ function sha256(data: string | Buffer): Buffer {
   return createHash('sha256').update(data).digest();
 }
 
-/** Returns the one value of a header. One that is empty counts as missing. */
+/** Returns the single value of a header. An empty value counts as missing. */
 function textOf(header: string | string[] | undefined): string | undefined {
   return typeof header === 'string' && header !== '' ? header : undefined;
 }

@@ -41,21 +41,21 @@ interface Delivery {
   deliveryId: string | undefined;
 }
 
-/** Answers `POST /hooks/NAME`: stores the message, and then says so. */
+/** Answers `POST /hooks/NAME`: stores the message, and then confirms it. */
 export class WebhookRequests {
   readonly #deps: WebhookDeps;
   readonly #clients: ClientLimits;
   readonly #strangers: Turns;
   #isStopping = false;
 
-  /** `strangers` are the turns that all who have proved nothing share. */
+  /** `strangers` are the turns that all unproved clients share. */
   constructor(deps: WebhookDeps, strangers: Turns) {
     this.#deps = deps;
     this.#strangers = strangers;
     this.#clients = new ClientLimits(deps.limits.forAll.webhooks, deps.monotonic);
   }
 
-  /** Stores nothing from now on. */
+  /** Stores no more messages from now on. */
   stop(): void {
     this.#isStopping = true;
   }
@@ -126,7 +126,7 @@ export class WebhookRequests {
     );
   }
 
-  /** Refuses a delivery above the rates of the role, or to an agent or a group that is not known. */
+  /** Refuses a delivery above the rates of the role, or to an unknown agent or group. */
   #refuse({ sender, ...hook }: Hook, bytes: number): HookRefusal | undefined {
     const { budgets, limits, agents, groups, monotonic } = this.#deps;
     const budget = budgets.of(sender);

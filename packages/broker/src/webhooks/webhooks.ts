@@ -3,10 +3,10 @@ import { type HookSignature, hookSecret } from '@signalbox/protocol/internal';
 import type { ReachedAt } from '../listener/reached-at.ts';
 import type { HookEntry, HookSettings } from './hook-settings.ts';
 
-/** What came to a webhook since the broker started. Times are in epoch milliseconds. */
+/** The counts of a webhook since the broker started. Times are in epoch milliseconds. */
 export interface HookCounts {
   stored: number;
-  /** Deliveries that were stored before. */
+  /** The number of deliveries that were stored before. */
   repeated: number;
   /** The number of refusals with each code. */
   readonly refused: Map<string, number>;
@@ -29,18 +29,18 @@ export interface Hook {
 /** The path of a webhook is this and its name. */
 export const hookPath = '/hooks/';
 
-/** Keeps the webhooks of the configuration, and what came to each. */
+/** Keeps the webhooks of the configuration, and the counts of each. */
 export class Webhooks {
   #hooks: ReadonlyMap<string, Hook>;
   readonly #reached: ReachedAt;
 
-  /** Throws `bad_config` for a secret that can't be used. */
+  /** Makes the webhooks. Throws `bad_config` for a secret that can't be used. */
   constructor(settings: HookSettings, reached: ReachedAt) {
     this.#hooks = hooksOf(settings, new Map());
     this.#reached = reached;
   }
 
-  /** Puts other webhooks in place of these. Those of the same name keep their counts. Throws `bad_config`, and then changes nothing. */
+  /** Replaces the webhooks. Those of the same name keep their counts. Throws `bad_config`, and then changes nothing. */
   set(settings: HookSettings): void {
     this.#hooks = hooksOf(settings, this.#hooks);
   }

@@ -43,7 +43,7 @@ async function openQueue(
   };
 }
 
-/** The settings of a queue on a disk whose syncs are heard. */
+/** Returns the settings of a queue on a disk that reports its syncs. */
 function full(heard: string[]): Settings {
   return { durability: 'full', onSynced: () => heard.push('synced') };
 }
@@ -66,7 +66,7 @@ describe('a commit queue', () => {
     const heard: string[] = [];
     await using opened = await openQueue(heard, { ...full(heard), lazyMs: 60_000 });
     const { queue } = opened;
-    // The first sync tells that the store syncs.
+    // The first sync shows that the store syncs.
     queue.append(ask('first'), told(heard), true);
     await queue.flushed();
     await new Promise(setImmediate);
@@ -151,7 +151,7 @@ describe('a commit queue', () => {
     await using opened = await openQueue([], { durability: 'full' });
     using disk = slowDisk();
     const { queue } = opened;
-    // One is with the disk; as many as the bound says may be behind it.
+    // One batch is being synced; as many as the bound allows may wait behind it.
     for (let i = 0; i <= bound; i++) {
       queue.append({ ...note(`m${i}`), body }, told([]), true);
       await queue.written();

@@ -11,7 +11,7 @@ import type { Meter } from '../meter.ts';
 import type { DeliverResult, Producer } from '../producer.ts';
 import { Receipts, type Waiter, type WrittenBatch } from './receipts.ts';
 
-/** The changes of one commit, with everybody who waits for it. */
+/** The changes of one commit, with all callers that wait for it. */
 interface Batch extends WrittenBatch {
   takings: Taking[];
   messages: NewMessage[];
@@ -31,9 +31,9 @@ interface Batch extends WrittenBatch {
   since: number | undefined;
 }
 
-/** The callbacks of a {@link CommitQueue}, and the time that it may wait. */
+/** The callbacks of a {@link CommitQueue}, and the longest wait of its changes. */
 export interface CommitQueueOptions {
-  /** Called for each message of a commit, in order, when it is written. A message that was stored may then be pushed. */
+  /** Called for each message of a commit, in order, when the commit is written. A stored message may then be pushed. */
   onWritten: (message: NewMessage, producer: Producer, result: DeliverResult) => void;
   /** Called for each inbox into which a settlement may have put a notice. */
   onNotice: (inbox: string) => void;
@@ -42,8 +42,8 @@ export interface CommitQueueOptions {
   /** Called if the store has failed for good, perhaps more than once. */
   onStoreFailed: (error: unknown) => void;
   /**
-   * The time that a settlement may wait for others to share its commit, and that a message of whose storing nobody waits to hear may wait
-   * for others to share its sync, in milliseconds.
+   * The longest wait, in milliseconds, of a settlement for others to share its commit, and of a message whose sender does not wait for the
+   * receipt for others to share its sync.
    */
   lazyMs: number;
   meter: Meter;
@@ -52,7 +52,7 @@ export interface CommitQueueOptions {
   fault: Fault;
 }
 
-/** The most messages, and characters of their bodies, that may wait for a commit before producers have to wait. */
+/** The most messages, and the most characters of their bodies, that may wait for a commit before producers have to wait. */
 const maxNext = { messages: 10_000, length: 16 * 1024 * 1024 };
 
 const emptyBatch = (): Batch => ({
@@ -73,8 +73,8 @@ const emptyBatch = (): Batch => ({
 });
 
 /**
- * Commits changes in groups. Changes that arrive within one turn of the event loop, or while a commit runs, are one batch. Its
- * messages may be pushed once it is written. Their producers are answered when it is durable.
+ * Commits changes in groups. Changes that arrive within one turn of the event loop, or while a commit runs, are one batch. Its messages may
+ * be pushed once it is written. Their producers are answered when it is durable.
  */
 export class CommitQueue {
   readonly #store: InboxStore;
@@ -104,18 +104,18 @@ export class CommitQueue {
     });
   }
 
-  /** True while something is not durable. */
+  /** True while some change is not durable. */
   get isBusy(): boolean {
     return hasWork(this.#next) || this.#newest() !== undefined;
   }
 
-  /** True while the disk does not keep up. Producers should then wait until their messages are {@link written}. */
+  /** True while the disk can't keep up. Producers should then wait until their messages are {@link written}. */
   get isBehind(): boolean {
     const { messages, length } = this.#next;
     return messages.length >= maxNext.messages || length >= maxNext.length;
   }
 
-  /** Puts a message into the next batch. `isHeld` tells whether a consumer holds its inbox, so that it can be pushed once it is written. */
+  /** Adds a message to the next batch. `isHeld` says whether a consumer holds its inbox, so that it can be pushed once it is written. */
   append(message: NewMessage, producer: Producer, isHeld: boolean): void {
     const next = this.#next;
     next.messages.push(message);
@@ -127,7 +127,7 @@ export class CommitQueue {
     this.#startSoon();
   }
 
-  /** Puts a settlement into the next batch, which starts within `lazyMs` at the latest. */
+  /** Adds a settlement to the next batch, which starts within `lazyMs`. */
   settle(settlement: Settlement): void {
     const next = this.#next;
     const { seq, outcome } = settlement;
@@ -138,9 +138,9 @@ export class CommitQueue {
     this.#startLazily();
   }
 
-  /** True while the settlement of a message waits for its commit. The store still returns the message, which may not be pushed. */
+  /** Tells whether the settlement of a message waits for its commit. The store still returns this message, but it must not be pushed. */
   isSettling(seq: number): boolean {
-    // A message that was just stored is newer than all that were settled, so that its push needs no set.
+    // A message that was just stored has a higher number than all settled ones, so its push needs no set.
     if (seq > this.#highestSettled) return false;
     this.#settling ??= new Set(
       [...(this.#current?.settlements ?? []), ...this.#next.settlements].map((settlement) => settlement.seq),
@@ -148,19 +148,19 @@ export class CommitQueue {
     return this.#settling.has(seq);
   }
 
-  /** Puts what a member of a group was handed into the next batch, which starts within `lazyMs` at the latest. */
+  /** Adds the handing of a group's message to a member to the next batch, which starts within `lazyMs`. */
   recordTaking(taking: Taking): void {
     this.#next.takings.push(taking);
     this.#startLazily();
   }
 
-  /** Puts the number of a message's failed attempts into the next batch, which starts within `lazyMs` at the latest. */
+  /** Adds the number of a message's failed attempts to the next batch, which starts within `lazyMs`. */
   recordAttempts(inbox: string, seq: number, attempts: number): void {
     this.#next.attempts.push({ inbox, seq, attempts });
     this.#startLazily();
   }
 
-  /** Puts the cancel of a request that a consumer has into the next batch, which starts within `lazyMs` at the latest. */
+  /** Adds the cancel of a request that a consumer has to the next batch, which starts within `lazyMs`. */
   recordCancel(inbox: string, seq: number): void {
     this.#next.cancelled.push({ inbox, seq });
     this.#startLazily();
@@ -179,7 +179,7 @@ export class CommitQueue {
     return newest ? this.#waitIn(newest, 'onDurable') : Promise.resolve();
   }
 
-  /** The last batch that was begun, while it is not durable. */
+  /** Returns the newest batch, while it is not durable. */
   #newest(): Batch | undefined {
     return this.#current ?? this.#receipts.newest;
   }
@@ -200,7 +200,7 @@ export class CommitQueue {
 
   #startSoon(): void {
     this.#next.since ??= this.#options.monotonic();
-    // A batch that has to wait for the disk anyway takes more in until the disk is free.
+    // A batch that must wait for the disk anyway accepts more changes until the disk is free.
     if (this.#receipts.isSyncing && !this.#next.isAwaited) return;
     if (this.#mayStart) this.#immediate = setImmediate(() => this.#start());
   }
@@ -241,7 +241,7 @@ export class CommitQueue {
     }
     meter.committed(monotonic() - began);
     this.#passFaultPoints(batch, 'after_commit');
-    // The disk works while the messages are pushed.
+    // The disk syncs while the messages are pushed.
     const isDurable = this.#receipts.add(batch);
     for (let i = 0; i < messages.length; i++) onWritten(messages[i]!, producers[i]!, batch.results[i]!);
     for (const { notice } of settlements) if (notice) onNotice(notice.inbox);
@@ -260,7 +260,7 @@ export class CommitQueue {
     else if (settlements.length > 0) this.#options.onError(error);
   }
 
-  /** Ends the running commit: no caller may start to wait for it any more. */
+  /** Ends the running commit: no caller may begin to wait for it any more. */
   #ended(): void {
     this.#current = undefined;
     this.#settling = undefined;

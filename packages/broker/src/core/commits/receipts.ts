@@ -19,16 +19,16 @@ export interface WrittenBatch {
   readonly since: number | undefined;
 }
 
-/** Called once, with the error if what it waits for failed. */
+/** Called once, with the error if the awaited operation failed. */
 export type Waiter = (error?: unknown) => void;
 
 /** The callbacks of {@link Receipts}. */
 export interface ReceiptsOptions {
   /** Called when a sync has ended and its producers are answered. */
   onSynced: () => void;
-  /** Called if a sync fails. No producer is answered any more. */
+  /** Called if a sync fails. From then on no producer is answered. */
   onStoreFailed: (error: unknown) => void;
-  /** The time after its first change at which a batch that nobody waits for is synced, in milliseconds. */
+  /** The longest wait for a sync of a batch that no caller waits for, after its first change, in milliseconds. */
   lazyMs: number;
   meter: Meter;
   /** Returns monotonic milliseconds. */
@@ -36,12 +36,12 @@ export interface ReceiptsOptions {
   fault: Fault;
 }
 
-/** The most batches, and characters of their bodies, that may wait for the next sync. Later ones are written after it. */
+/** The most batches, and the most characters of their bodies, that may wait for the next sync. Later ones are written after it. */
 const maxWaiting = { batches: 64, length: 16 * 1024 * 1024 };
 
 /**
- * Answers producers when their messages are durable. One sync runs at a time, for every batch that was written when it began. A batch
- * that nobody waits for is synced with a later one, `lazyMs` after its first change at the latest.
+ * Answers producers when their messages are durable. One sync runs at a time, for every batch that was written when it began. A batch that
+ * no caller waits for is synced together with a later one, at the latest `lazyMs` after its first change.
  */
 export class Receipts<B extends WrittenBatch> {
   readonly #store: InboxStore;
@@ -50,10 +50,10 @@ export class Receipts<B extends WrittenBatch> {
   #waitingLength = 0;
   /** The batches that the running sync makes durable. */
   #syncing: B[] = [];
-  /** True if somebody waits for what was written since the running sync began. */
+  /** True if a caller waits for a batch that was written since the running sync began. */
   #isHurried = false;
   #lazy: NodeJS.Timeout | undefined;
-  /** False until the store has synced once: one whose commits need no sync has receipts at once. */
+  /** False until the store has synced once: the receipts of a store without syncs come at once. */
   #storeSyncs = false;
 
   constructor(store: InboxStore, options: ReceiptsOptions) {
@@ -71,17 +71,17 @@ export class Receipts<B extends WrittenBatch> {
     return this.#waiting.length >= maxWaiting.batches || this.#waitingLength >= maxWaiting.length;
   }
 
-  /** True when a sync should begin, so that it ends before nothing more may be written. */
+  /** True when a sync should begin, so that it ends before the receipts are full. */
   get #isNearlyFull(): boolean {
     return this.#waiting.length >= maxWaiting.batches / 2 || this.#waitingLength >= maxWaiting.length / 2;
   }
 
-  /** The batch that was written last and is not durable yet. */
+  /** The newest written batch, while it is not durable. */
   get newest(): B | undefined {
     return this.#waiting.at(-1) ?? this.#syncing.at(-1);
   }
 
-  /** Takes a batch that was just written. Returns true if it is durable already; the caller then calls {@link answer}. */
+  /** Adds a batch that was just written. Returns true if it is durable already; then the caller calls {@link answer}. */
   add(batch: B): boolean {
     this.#waiting.push(batch);
     this.#waitingLength += batch.length;
@@ -91,7 +91,7 @@ export class Receipts<B extends WrittenBatch> {
     return true;
   }
 
-  /** Has what was written so far synced as soon as possible, because somebody has begun to wait for it. */
+  /** Syncs everything written so far as soon as possible, because a caller has begun to wait for it. */
   hurry(): void {
     if (this.#waiting.length === 0) return;
     this.#isHurried = true;
@@ -115,7 +115,7 @@ export class Receipts<B extends WrittenBatch> {
     return taken;
   }
 
-  /** Starts a sync now or in time. Returns false if everything that is written is durable already. */
+  /** Starts a sync now, or sets a timer for it. Returns false if everything written is durable already. */
   #syncInTime(): boolean {
     if (this.#isHurried || this.#isNearlyFull || !this.#storeSyncs) return this.#sync();
     if (this.#lazy) return true;
@@ -126,7 +126,7 @@ export class Receipts<B extends WrittenBatch> {
     return true;
   }
 
-  /** Starts a sync. Returns false if everything that is written is durable already. */
+  /** Starts a sync. Returns false if everything written is durable already. */
   #sync(): boolean {
     const { meter, monotonic } = this.#options;
     const began = monotonic();

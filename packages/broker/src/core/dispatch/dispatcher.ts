@@ -16,7 +16,7 @@ export interface DispatcherDeps extends Omit<PusherDeps, 'heldBack'> {
   onError: (error: unknown) => void;
 }
 
-/** Pushes messages to the holders of their inboxes, either as they are stored or, when there is room again, from the store. */
+/** Pushes messages to the holders of their inboxes: either when they are stored or, when there is room again, from the store. */
 export class Dispatcher {
   /** The messages that wait before they are pushed again. */
   readonly redeliveries = new Redeliveries((address, seq) => this.#due(address, seq));
@@ -36,8 +36,8 @@ export class Dispatcher {
   }
 
   /**
-   * Takes a message that was just stored. It is pushed now if no other waits before it and there is room. If not, it is read from the store
-   * later. Another broker may have stored those up to `after` that come before it.
+   * Handles a message that was just stored. It is pushed now if no other one waits before it and there is room; otherwise it is read from
+   * the store later. Another broker may have stored earlier messages up to `after`.
    */
   stored(message: NewMessage, from: Sender, seq: number, after = 0): void {
     const { waiting, time } = this.#deps;
@@ -76,13 +76,13 @@ export class Dispatcher {
     this.pump(lease);
   }
 
-  /** Looks for messages of a group that can be handed out now and could not be before: these ones, or any. */
+  /** Looks for messages of a group that can be handed out now and could not be before: the listed ones, or any. */
   freed(inbox: string, seqs: readonly number[] | 'any'): void {
     const shared = this.#deps.leases.ofGroup(inbox);
     if (shared) this.#groups.freed(shared, seqs);
   }
 
-  /** Takes a message out of flight that was settled by its reply. Returns it, or `undefined` if it was not in flight. */
+  /** Removes a message that its reply settled from those in flight. Returns it, or `undefined` if it was not in flight. */
   settledByReply(inbox: string, seq: number): InFlightMessage | undefined {
     const lease = this.#deps.leases.at(inbox);
     if (!lease) {
@@ -95,23 +95,23 @@ export class Dispatcher {
     return message;
   }
 
-  /** Goes on pushing after messages of a lease were released. */
+  /** Continues to push after messages of a lease were released. */
   released(lease: Lease, seqs: readonly number[]): void {
     if (lease.isShared) this.#groups.released(lease, seqs);
     else this.pump(lease);
   }
 
-  /** Notes that the holder of a lease missed an ack deadline. A member of a group gets nothing before {@link heard}. */
+  /** Notes that the holder of a lease missed an ack deadline. A member of a group gets nothing until {@link heard} is called. */
   missedDeadline(lease: Lease): void {
     if (lease.isShared) this.#groups.missedDeadline(lease);
   }
 
-  /** Notes that the holder of a lease has said something of its messages. */
+  /** Notes that the holder of a lease has sent a frame about its messages. */
   heard(lease: Lease): void {
     if (lease.isSilent) this.#groups.heard(lease);
   }
 
-  /** Notes that a message has ended, however it did. It is not pushed any more. */
+  /** Notes that a message has ended in any way. It is not pushed any more. */
   ended(inbox: string, seq: number): void {
     const { leases } = this.#deps;
     leases.at(inbox)?.settledElsewhere(seq);
@@ -119,12 +119,12 @@ export class Dispatcher {
     if (shared) this.#groups.ended(shared, seq);
   }
 
-  /** Has a message handed out again that a lost member of a group had. */
+  /** Hands out again a message that a lost member of a group had. */
   handOutAgain(inbox: string, seq: number): void {
     this.#due(inbox, seq);
   }
 
-  /** Starts to read the inbox if there may be something to push and there is room for it. */
+  /** Starts to read the inbox if there may be messages to push and there is room for them. */
   pump(lease: Lease): void {
     if (lease.isShared) {
       this.#groups.isFree(lease);
@@ -137,12 +137,15 @@ export class Dispatcher {
     this.#catchUp(lease).catch(this.#deps.onError);
   }
 
-  /** Pushes the requests that were held back during a leap, or gives up those that have expired. */
+  /** Pushes the requests that were held back during a leap, or gives up the expired ones. */
   pushHeldBack(): void {
     this.#heldBack.release();
   }
 
-  /** Notes that an operator holds the agent of a lease now, or does no more: it then gets what came meanwhile, in order. */
+  /**
+   * Notes that an operator's hold on the agent of a lease begins or ends. At its end the agent gets the messages that came meanwhile, in
+   * order.
+   */
   setOnHold(lease: Lease, isOnHold: boolean): void {
     lease.isOnHold = isOnHold;
     if (!isOnHold && !lease.isShared) {
@@ -159,7 +162,7 @@ export class Dispatcher {
     this.#deps.leases.endAll();
   }
 
-  /** Ends `reading` in the same step in which it decides to stop, so that no wake-up falls in between. */
+  /** Reads until nothing is left to push. It clears `reading` in the same step in which it decides to stop, so that no wake-up is lost. */
   async #catchUp(lease: Lease): Promise<void> {
     try {
       let next = 0;
@@ -172,13 +175,13 @@ export class Dispatcher {
     }
   }
 
-  /** Pushes what was read and fits. Returns the bytes of the first message that does not fit, or 0. */
+  /** Pushes the messages that were read and fit. Returns the bytes of the first one that does not fit, or 0. */
   async #pushBacklog(lease: Lease): Promise<number> {
     const { commits, cluster } = this.#deps;
     lease.settledSinceRead.clear();
     if (lease.wasSettledElsewhere && !cluster.isAlone) {
       lease.wasSettledElsewhere = false;
-      // A database returns what is on its way to be settled.
+      // A database also returns messages whose settlements are being written.
       await commits.written();
     }
     const room = lease.room();
@@ -191,7 +194,7 @@ export class Dispatcher {
     this.#deps.time.look();
     for (const message of messages) {
       if (this.redeliveries.isHeldBack(lease.address, message.seq)) lease.cursor = message.seq;
-      // The store returns one message at least, however large it is.
+      // The store returns at least one message, even a very large one.
       else if (!lease.fitsBytes(message.size)) return message.size;
       else this.#pushStored(lease, message);
     }
@@ -223,7 +226,7 @@ export class Dispatcher {
     if (!isPushed) passOver(lease, seq);
   }
 
-  /** Pushes a message whose delay is over. One after the cursor is found by the next read. */
+  /** Pushes a message whose delay is over. If it is after the cursor, the next read finds it. */
   #due(address: string, seq: number): void {
     const { leases } = this.#deps;
     const shared = leases.ofGroup(address);

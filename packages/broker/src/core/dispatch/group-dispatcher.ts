@@ -25,12 +25,12 @@ export interface GroupDispatcherDeps {
 }
 
 /**
- * What became of a step: it `went_on`; all that it read is `blocked` by others of the same keys, so that it looks further; or no member
- * has room for the next message.
+ * The result of a step. `went_on`: messages were handed out. `blocked`: others of the same keys come before everything that was read, so
+ * that it looks further. `no_room`: no member has room for the next message.
  */
 type Progress = 'went_on' | 'blocked' | 'no_room';
 
-/** Hands the messages of groups to their members, either as they are stored or, when there is room again, from the store. */
+/** Hands the messages of groups to their members: either when they are stored or, when there is room again, from the store. */
 export class GroupDispatcher {
   readonly #deps: GroupDispatcherDeps;
 
@@ -38,7 +38,7 @@ export class GroupDispatcher {
     this.#deps = deps;
   }
 
-  /** Takes a message that was just stored. Another broker may have stored those up to `after`. */
+  /** Handles a message that was just stored. Another broker may have stored earlier messages up to `after`. */
   stored(shared: SharedLease, message: NewMessage, from: Sender, seq: number, after: number): void {
     const { waiting, time, pusher } = this.#deps;
     const { inbox, createdAt, expiresAt, body, kind } = message;
@@ -57,7 +57,7 @@ export class GroupDispatcher {
       const pushed = pusher.push(member, seq, inFlight(message, from, size, 0, time.lookedAt), message);
       this.#afterPush(shared, member, { ...candidate, kind }, pushed);
     }
-    // A message of a key that is not free is remembered there.
+    // A message whose key is not free is remembered with the key.
     if (next || (!shared.behind && !isNext)) shared.cursor = Math.max(shared.cursor, seq);
     else shared.behind = true;
     if (isBehind) this.#pump(shared);
@@ -70,15 +70,15 @@ export class GroupDispatcher {
     this.#pump(shared);
   }
 
-  /** Looks for messages that can be handed out now and could not be before: these ones, or any. */
+  /** Looks for messages that can be handed out now and could not be before: the listed ones, or any. */
   freed(shared: SharedLease, seqs: readonly number[] | 'any'): void {
     if (seqs === 'any') shared.lookAnew();
-    // A read that runs has perhaps passed it over.
+    // A running read may have passed it over.
     else for (const seq of seqs) if (seq <= shared.cursor || shared.reading) shared.again(seq);
     this.wake(shared);
   }
 
-  /** Takes a message out of flight that was settled by its reply. Returns it, or `undefined` if it was not in flight. */
+  /** Removes a message that its reply settled from those in flight. Returns it, or `undefined` if it was not in flight. */
   settledByReply(shared: SharedLease, seq: number): InFlightMessage | undefined {
     const member = shared.holderOf(seq);
     const message = member?.release(seq);
@@ -91,7 +91,7 @@ export class GroupDispatcher {
     return message;
   }
 
-  /** Goes on after a member has released messages. */
+  /** Continues after a member has released messages. */
   released(member: Lease, seqs: readonly number[]): void {
     const shared = this.#deps.leases.ofGroup(member.address);
     if (!shared) return;
@@ -99,7 +99,7 @@ export class GroupDispatcher {
     this.#pump(shared);
   }
 
-  /** Goes on after a member may have got room. */
+  /** Continues after a member may have got room. */
   isFree(member: Lease): void {
     const shared = this.#deps.leases.ofGroup(member.address);
     if (!shared) return;
@@ -107,12 +107,12 @@ export class GroupDispatcher {
     this.#pump(shared);
   }
 
-  /** Notes that a member missed an ack deadline. It gets nothing before {@link heard}. */
+  /** Notes that a member missed an ack deadline. It gets nothing until {@link heard} is called. */
   missedDeadline(member: Lease): void {
     this.#deps.leases.ofGroup(member.address)?.missedDeadline(member);
   }
 
-  /** Notes that a member has said something of its messages. */
+  /** Notes that a member has sent a frame about its messages. */
   heard(member: Lease): void {
     const shared = this.#deps.leases.ofGroup(member.address);
     if (!shared) return;
@@ -125,11 +125,11 @@ export class GroupDispatcher {
     if (shared.ended(seq)) this.#pump(shared);
   }
 
-  /** Hands out a message again whose delay is over. One after the cursor is found by the next read. */
+  /** Hands out again a message whose delay is over. If it is after the cursor, the next read finds it. */
   due(shared: SharedLease, seq: number): void {
     if (seq > shared.cursor) return;
     shared.again(seq);
-    // Only members with room look at it.
+    // Only members with room look for it.
     if (shared.room().messages <= 0 && shared.keys === 'in_order')
       this.#unclaim(shared, [seq], { wasHandedOut: true, keys: [] });
     this.#pump(shared);
@@ -142,7 +142,9 @@ export class GroupDispatcher {
     this.#catchUp(shared).catch(this.#deps.onError);
   }
 
-  /** Ends `reading` in the same step in which it decides to stop, so that no wake-up falls in between. */
+  /**
+   * Reads until nothing is left to hand out. It clears `reading` in the same step in which it decides to stop, so that no wake-up is lost.
+   */
   async #catchUp(shared: SharedLease): Promise<void> {
     try {
       let limit = shared.room().messages;
@@ -156,7 +158,7 @@ export class GroupDispatcher {
           retry === undefined
             ? await this.#handOutBacklog(shared, Math.min(limit, readBatch))
             : await this.#handOutAgain(shared, retry);
-        // A member that gets room for it goes on. One may have got room since then.
+        // A member that gets room for it continues. One may have got room since then.
         if (progress === 'no_room' && shared.unclaimed.length > 0) await this.#giveBack(shared);
         if (progress === 'no_room' && !shared.changed && shared.unclaimed.length === 0) return;
         limit = progress === 'blocked' ? readBatch : shared.room().messages;
@@ -167,7 +169,7 @@ export class GroupDispatcher {
     }
   }
 
-  /** Reads on, and hands out what may be handed out. */
+  /** Reads on, and hands out the messages that may be handed out. */
   async #handOutBacklog(shared: SharedLease, limit: number): Promise<Progress> {
     const { cluster, time, isDelayed } = this.#deps;
     const maxBytes = Math.min(shared.room().bytes, readBytes);
@@ -211,7 +213,7 @@ export class GroupDispatcher {
   }
 
   /**
-   * Gives messages back that were claimed, and for which no member has room. Other brokers may have room for them, and so may this one later.
+   * Gives back claimed messages for which no member has room. Other brokers may have room for them, and this one may have room later.
    * Returns false if there is no other broker.
    */
   #offer(shared: SharedLease, messages: readonly StoredMessage[], wasHandedOut: boolean): boolean {
@@ -223,7 +225,7 @@ export class GroupDispatcher {
     return true;
   }
 
-  /** Has claims given back by the loop that also makes claims, so that none is given back that was made meanwhile. */
+  /** Leaves the return of claims to the loop that also makes claims, so that no claim is returned that was made meanwhile. */
   #unclaim(
     shared: SharedLease,
     seqs: readonly number[],
@@ -235,19 +237,19 @@ export class GroupDispatcher {
     return true;
   }
 
-  /** Gives claims back behind the attempts of their messages, which other brokers have to see. */
+  /** Returns claims after the attempts of their messages are written, which other brokers must see. */
   async #giveBack(shared: SharedLease): Promise<void> {
     const { cluster, commits } = this.#deps;
     for (const { seqs, ...how } of shared.unclaimed.splice(0)) {
       await commits.written().catch(() => {});
       const free = seqs.filter((seq) => !shared.holderOf(seq));
-      // If all members have left, their messages are given back with the inbox.
+      // If all members have left, their messages are given back together with the inbox.
       if (free.length > 0 && !shared.isEmpty) await cluster.unclaim(shared.address, free, how);
     }
   }
 
   /**
-   * Hands a message that was read to a member, or leaves out one that is over or waits for the member that has its key. Returns false if no
+   * Hands a message that was read to a member. Skips a message that is over, or that waits for the member with its key. Returns false if no
    * member has room for it.
    */
   #handOut(shared: SharedLease, stored: StoredMessage): boolean {

@@ -27,7 +27,7 @@ export interface PusherDeps {
   meter: Meter;
 }
 
-/** What became of a message that was to be pushed. It is `over` if it is not pending any more, and may be `held_back` during a leap or a hold. */
+/** The result of pushing a message. It is `over` if it is no longer pending, and may be `held_back` during a leap or a hold. */
 export type Pushed = 'pushed' | 'over' | 'held_back';
 
 /** Pushes messages to consumers, unless they are over. */
@@ -48,7 +48,7 @@ export class Pusher {
     return false;
   }
 
-  /** Acks a message that was read, if its reply is stored already. Returns true if so. */
+  /** Acks a message that was read, if its reply is stored already. Returns true if it is. */
   ackIfAnswered({ seq, answered, ...stored }: StoredMessage): boolean {
     if (!answered) return false;
     const { commits, settler, waiting } = this.#deps;
@@ -99,14 +99,14 @@ export class Pusher {
     return 'pushed';
   }
 
-  /** Keeps a message from an agent that an operator holds. If it is a request, its end comes on time. */
+  /** Keeps a message back from an agent that an operator holds. A request still ends on time. */
   #holdBack(lease: Lease, seq: number, { inbox, kind, createdAt, expiresAt }: InFlightMessage): void {
     const { waiting, time } = this.#deps;
     lease.heldBack.push(seq);
     if (isRequest(kind)) waiting.add({ inbox, seq, createdAt, expiresAt, wasPushed: false }, time.now());
   }
 
-  /** Puts into the frame what is known of the consumers that worked on its message before. */
+  /** Adds to the frame the facts about the consumers that worked on its message before. */
   #tellEarlierTry(frame: MessageFrame, seq: number): void {
     const { histories, monotonic } = this.#deps;
     const history = histories.find(seq);

@@ -1,4 +1,6 @@
-/** Holds messages back that a consumer gave back with a delay. The delays are not stored: after a restart the messages are pushed at once. */
+/**
+ * Holds back messages that a consumer gave back with a delay. The delays are not stored: after a restart the messages are pushed at once.
+ */
 export class Redeliveries {
   readonly #timers = new Map<string, Map<number, NodeJS.Timeout>>();
   readonly #onDue: (address: string, seq: number) => void;
@@ -22,7 +24,7 @@ export class Redeliveries {
     );
   }
 
-  /** True while a message is held back. */
+  /** Tells whether a message is held back. */
   isHeldBack(address: string, seq: number): boolean {
     return this.#timers.get(address)?.has(seq) ?? false;
   }

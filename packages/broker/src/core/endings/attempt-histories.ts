@@ -5,9 +5,11 @@ export interface AttemptHistory {
   forgiven: number;
   /** The token of the consumer that tried it last. */
   tokenId: string | undefined;
-  /** The time at which a consumer last worked on it that was lost, whether or not that was a failed attempt, in monotonic milliseconds. */
+  /**
+   * The last time at which a consumer was lost that had worked on it, whether or not that was a failed attempt, in monotonic milliseconds.
+   */
   triedAt: number | undefined;
-  /** The trace context of the first of these consumers, as it told it itself. */
+  /** The trace context of the first of these consumers, as the consumer sent it. */
   firstAttempt: string | undefined;
 }
 

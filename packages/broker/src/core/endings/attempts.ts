@@ -8,9 +8,11 @@ import type { WaitingRequests } from '../settling/waiting-requests.ts';
 import type { ExpiryClock } from '../time/expiry-clock.ts';
 import type { AttemptHistories } from './attempt-histories.ts';
 
-/** If the holder of a lease that ended comes back within this time, the messages that it worked on have no failed attempt. */
+/**
+ * The time in which the holder of an ended lease may come back without a failed attempt of the messages that it worked on, in milliseconds.
+ */
 const reconnectGraceMs = 10_000;
-/** How often a message may lose its holder without a failed attempt. After that it is suspected to be the cause. */
+/** The number of times that a message may lose its holder without a failed attempt. After that it is suspected to be the cause. */
 const maxForgiven = 10;
 const lostReason = 'its consumer was lost while working on it';
 /** The longest reason of one attempt in the summary of all, in characters. */
@@ -19,10 +21,10 @@ const maxReasonLength = 90;
 /** The messages that the holder of a lease was working on when it ended. */
 export type Unfinished = [seq: number, message: InFlightMessage][];
 
-/** A consumer, as far as it is known which one it is. */
+/** The facts that identify a consumer, if they are known. */
 type Holder = Pick<Lease, 'tokenId' | 'consumerId'>;
 
-/** A holder that is away. `until` is the monotonic millisecond until which it may come back. */
+/** A holder that is away. It may come back until `until`, in monotonic milliseconds. */
 interface Absence {
   until: number;
   messages: Unfinished;
@@ -43,7 +45,7 @@ export interface AttemptsDeps {
   monotonic: () => number;
 }
 
-/** Counts the failed attempts to handle messages, and gives up the messages that failed too often. */
+/** Counts the failed attempts to handle messages, and gives up messages that failed too often. */
 export class Attempts {
   readonly #deps: AttemptsDeps;
   /** The holders of ended leases that may come back, by address. */
@@ -67,8 +69,8 @@ export class Attempts {
   }
 
   /**
-   * Counts an attempt of each message that a holder worked on when another connection took its inbox over. If that is a new
-   * connection of the same consumer, the messages have no failed attempt.
+   * Counts an attempt of each message that a holder worked on when another connection took its inbox over. If that connection belongs to
+   * the same consumer, the messages have no failed attempt.
    */
   takenOver(holder: Holder, messages: Unfinished, next: Holder): void {
     if (holder.consumerId !== undefined && holder.consumerId === next.consumerId) {
@@ -80,8 +82,8 @@ export class Attempts {
   }
 
   /**
-   * Counts an attempt of a message that a lost member of a group worked on. Others of the group go on with it, so nobody waits for the
-   * member to come back. Returns true if the message is to be handed out again; if not, it has been settled.
+   * Counts an attempt of a message that a lost member of a group worked on. Other members continue with it, so nobody waits for the lost
+   * one to come back. Returns true if the message is to be handed out again; otherwise it has been settled.
    */
   memberLost(seq: number, message: InFlightMessage, holder: Holder): boolean {
     return this.#failed(seq, message, { holder, reason: lostReason });
@@ -95,7 +97,7 @@ export class Attempts {
   }
 
   /**
-   * Notes that an inbox has a holder again. If that is in time, and not another consumer by its `consumerId`, the messages that were
+   * Notes that an inbox has a holder again. If that is in time, and its `consumerId` does not name another consumer, the messages that were
    * worked on there have no failed attempt.
    */
   cameBack(address: string, { consumerId }: Holder): void {
@@ -108,7 +110,7 @@ export class Attempts {
     else this.#forgive(holder, messages);
   }
 
-  /** Counts an attempt of each message that the process with this token worked on when its leases ended: it does not come back. */
+  /** Counts an attempt of each message that the process with this token worked on when its leases ended: the process does not come back. */
   processEnded(tokenId: string): void {
     for (const [address, absence] of this.#absences) {
       if (absence.holder.tokenId !== tokenId) continue;
@@ -131,7 +133,7 @@ export class Attempts {
     for (const [seq, message] of messages) this.#failed(seq, message, { holder, reason: lostReason });
   }
 
-  /** Notes that the holder of messages was lost and came back. Too often is a failed attempt. */
+  /** Notes that the holder of messages was lost and came back. After too many times that is a failed attempt. */
   #forgive(holder: Holder, messages: Unfinished): void {
     const reason = 'its consumer was lost again and again';
     for (const [seq, message] of messages) {
@@ -142,7 +144,7 @@ export class Attempts {
     }
   }
 
-  /** Counts a failed attempt. Returns true if the message is to be pushed again; if not, it has been settled. */
+  /** Counts a failed attempt. Returns true if the message is to be pushed again; otherwise it has been settled. */
   #failed(
     seq: number,
     message: InFlightMessage,
@@ -169,7 +171,7 @@ export class Attempts {
   }
 }
 
-/** Joins the reasons in their order. Equal ones in a row are told once. */
+/** Joins the reasons in their order. Equal ones in a row are listed once. */
 function summary(reasons: readonly string[]): string {
   return reasons
     .filter((reason, i) => reason !== reasons[i - 1])

@@ -8,7 +8,7 @@ import type { Settler } from '../settling/settler.ts';
 import type { Tail } from '../tail.ts';
 import { EarlyCancels } from './early-cancels.ts';
 
-/** The most requests of one token that are given up at once. The quotas of a sender allow it fewer. */
+/** The most requests of one token that are given up at once. The quotas of a sender allow fewer. */
 const maxSentWith = 10_000;
 
 /** The dependencies of {@link Cancellations}. */
@@ -21,13 +21,13 @@ export interface CancellationsDeps {
   settler: Settler;
   tail: Tail;
   meter: Meter;
-  /** Called if a message that is not due could not be cancelled. Its sender hears nothing of that. */
+  /** Called if a message that is not due could not be cancelled. Its sender is not told. */
   onError: (error: unknown) => void;
   /** Returns monotonic milliseconds. */
   monotonic: () => number;
 }
 
-/** Cancels requests, either for their sender or because the token that they were sent with is gone, and messages that are not due. */
+/** Cancels requests, for their sender or because the token that they were sent with no longer exists, and messages that are not due. */
 export class Cancellations {
   readonly #deps: CancellationsDeps;
   readonly #early = new EarlyCancels({ lifeMs: 60_000, limit: 10_000 });
@@ -38,8 +38,8 @@ export class Cancellations {
 
   /**
    * Cancels the request `id` that `sender` sent to the inbox `to`. If it was not pushed, it is settled. If it was pushed, its holder is
-   * told. If another broker has it, the store marks it, and that broker decides by {@link told}. If it has not arrived yet, it is cancelled when it arrives. Resolves with the number of messages that were not due and are
-   * cancelled.
+   * told. If another broker has it, the store marks it, and that broker decides in {@link told}. If it has not arrived yet, it is cancelled
+   * when it arrives. Resolves with the number of cancelled messages that were not due.
    */
   async cancel(sender: Sender, to: string, id: string): Promise<number> {
     const { store, isAlone, commits, leases, settler, monotonic } = this.#deps;
@@ -61,12 +61,15 @@ export class Cancellations {
     }
     pushed.cancelled = true;
     lease.consumer.send({ type: 'cancel', correlation_id: id, from: sender });
-    // If this broker dies now, the next one does not hand it out again.
+    // If this broker dies now, the next one does not hand the request out again.
     if (!isAlone) commits.recordCancel(to, found.seq);
     return 0;
   }
 
-  /** Ends requests of this broker that others have cancelled: their consumers are told, once, and those that nobody has are settled. */
+  /**
+   * Ends requests of this broker that other brokers have cancelled: their consumers are told once, and requests without a consumer are
+   * settled.
+   */
   told(requests: readonly StoredMetadata[]): void {
     const { leases, settler, commits } = this.#deps;
     for (const stored of requests) {
@@ -82,7 +85,10 @@ export class Cancellations {
     }
   }
 
-  /** Cancels a sender's message that is not due, or its copies for the members of a group. Resolves with their number when this is durable. */
+  /**
+   * Cancels a sender's message that is not due, or its copies for the members of a group. Resolves with the number of cancelled messages
+   * when this is durable.
+   */
   async cancelScheduled(agent: string, to: string, id: string): Promise<number> {
     const { store, tail, meter } = this.#deps;
     const cancelled = await store.scheduled.cancel(to, agent, id);
@@ -110,8 +116,8 @@ export class Cancellations {
   }
 
   /**
-   * Gives up the stored requests that were sent with a token which is gone. A holder that has not begun to work on one is told;
-   * requests that a handler works on go on. Their senders get `why` in a notice. Resolves when this is durable.
+   * Gives up the stored requests that were sent with a token which no longer exists. A holder that has not begun to work on one is told;
+   * requests that a handler works on continue. Their senders get `why` in a notice. Resolves when this is durable.
    */
   async cancelSentWith(tokenId: string, why: string): Promise<void> {
     const { store, commits, settler, leases } = this.#deps;

@@ -1,4 +1,4 @@
-/** Adds a number to an ascending list that mostly ends below it. A number that is there is not added again. */
+/** Adds a number to an ascending list that usually ends below it. A number of the list is not added again. */
 export function insert(list: number[], added: number): void {
   let at = list.length;
   while (at > 0 && list[at - 1]! > added) at--;

@@ -2,12 +2,12 @@ import { insert } from './ascending.ts';
 import type { Lease } from './lease.ts';
 
 /**
- * Keeps all messages with the same key with one member of a group as long as that lives. Messages for a member without room wait for it, also
- * while others have room.
+ * Gives all messages with the same key to one member of a group while that member lives. Messages for a member without room wait for it,
+ * even if others have room.
  */
 export class KeyMembers {
   readonly #byKey = new Map<string, Lease>();
-  /** Ascending sequence numbers. */
+  /** The sequence numbers that wait for each member, ascending. */
   readonly #waiting = new Map<Lease, number[]>();
 
   /** Returns the member that has a key. */
@@ -20,19 +20,19 @@ export class KeyMembers {
     if (!this.#byKey.has(key)) this.#byKey.set(key, member);
   }
 
-  /** True while earlier messages than this one wait for a member. */
+  /** Tells whether earlier messages than this one wait for a member. */
   hasEarlier(member: Lease, seq: number): boolean {
     return (this.#waiting.get(member)?.[0] ?? seq) < seq;
   }
 
-  /** Has a message wait for a member. */
+  /** Makes a message wait for a member. */
   wait(member: Lease, seq: number): void {
     const waiting = this.#waiting.get(member) ?? [];
     this.#waiting.set(member, waiting);
     insert(waiting, seq);
   }
 
-  /** Takes out the messages that waited for a member, at most `limit` of them. */
+  /** Removes the messages that waited for a member, at most `limit` of them, and returns them. */
   take(member: Lease, limit: number): number[] {
     const waiting = this.#waiting.get(member);
     if (!waiting || limit <= 0) return [];
@@ -41,7 +41,7 @@ export class KeyMembers {
     return taken;
   }
 
-  /** Frees the keys of a member that is gone. Returns the messages that waited for it. */
+  /** Frees the keys of a member that has left. Returns the messages that waited for it. */
   leave(member: Lease): number[] {
     for (const [key, owner] of this.#byKey) if (owner === member) this.#byKey.delete(key);
     const waiting = this.#waiting.get(member) ?? [];

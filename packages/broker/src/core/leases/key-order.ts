@@ -1,22 +1,22 @@
 import { insert } from './ascending.ts';
 
-/** The messages of one key: the one that may be handed out, or was, and those that wait for its end. */
+/** The messages of one key: the one that may be or was handed out, and those that wait for its end. */
 interface Line {
   current: number;
-  /** Ascending sequence numbers. */
+  /** The sequence numbers that wait, ascending. */
   waiting: number[];
 }
 
 /**
- * Keeps messages with the same key in their order: one of them at a time may be handed out. The others wait until it has ended, also
- * while it waits to be handed out again.
+ * Keeps messages with the same key in their order: one at a time may be handed out. The others wait until it has ended, also while it waits
+ * to be handed out again.
  */
 export class KeyOrder {
   readonly #byKey = new Map<string, Line>();
   /** The keys of the messages that may be handed out. */
   readonly #keys = new Map<number, string>();
 
-  /** Returns whether a message may be handed out now. If not, it waits for its turn, which {@link end} announces. */
+  /** Tells whether a message may be handed out now. If not, it waits for its turn, which {@link end} announces. */
   claim(key: string, seq: number): boolean {
     const line = this.#byKey.get(key);
     if (!line) {

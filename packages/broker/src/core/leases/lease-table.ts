@@ -2,7 +2,9 @@ import type { Consumer } from '../consumer.ts';
 import type { Lease } from './lease.ts';
 import { SharedLease } from './shared-lease.ts';
 
-/** Keeps the leases in force. An inbox has at most one, that of a group has one for each member, and a consumer holds at most one. */
+/**
+ * Keeps the current leases. An inbox has at most one lease, the inbox of a group has one for each member, and a consumer holds at most one.
+ */
 export class LeaseTable {
   readonly #byInbox = new Map<string, Lease>();
   readonly #byConsumer = new Map<Consumer, Lease>();
@@ -33,26 +35,26 @@ export class LeaseTable {
     return this.#byConsumer.get(consumer);
   }
 
-  /** Returns the lease whose holder has a message, if somebody has it. */
+  /** Returns the lease whose holder has a message, if there is one. */
   holderOf(address: string, seq: number): Lease | undefined {
     const lease = this.#byInbox.get(address);
     if (lease) return lease.inFlight.has(seq) ? lease : undefined;
     return this.#byGroup.get(address)?.holderOf(seq);
   }
 
-  /** Returns every lease in force. */
+  /** Returns every current lease. */
   all(): Iterable<Lease> {
     return this.#byConsumer.values();
   }
 
-  /** Puts a lease in force. The caller has ended those that its inbox and its consumer had. */
+  /** Adds a lease. The caller has ended the earlier leases of its inbox and of its consumer. */
   add(lease: Lease): void {
     this.#byConsumer.set(lease.consumer, lease);
     if (lease.isShared) this.#sharedAt(lease).join(lease);
     else this.#byInbox.set(lease.address, lease);
   }
 
-  /** Ends a lease. Messages in flight are the caller's business. */
+  /** Ends a lease. The caller handles its messages in flight. */
   end(lease: Lease): void {
     lease.ended = true;
     this.#byConsumer.delete(lease.consumer);

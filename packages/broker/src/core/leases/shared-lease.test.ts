@@ -48,17 +48,17 @@ interface Message {
   size: number;
 }
 
-/** What the contract says: who may be handed which message. It looks at everything each time, and remembers only what was seen. */
+/** The contract: it decides who may be handed which message. It checks everything each time, and remembers only what was seen. */
 class Model {
   readonly keys: KeyMode;
   readonly pending = new Map<number, Message>();
-  /** The members that have the messages of senders, if these are the keys. */
+  /** The members that have the messages of senders, if senders are the keys. */
   readonly owners = new Map<string, Lease>();
   readonly holders = new Map<number, Lease>();
   /** The members that have room, the one that has waited longest first. */
   waiting: Lease[] = [];
   members: Lease[] = [];
-  /** The members that missed an ack deadline and have said nothing since. */
+  /** The members that missed an ack deadline and have sent nothing since. */
   readonly silent = new Set<Lease>();
 
   constructor(keys: KeyMode) {
@@ -76,7 +76,7 @@ class Model {
       if (this.hasRoom(one) && !this.waiting.includes(one)) this.waiting.push(one);
   }
 
-  /** The messages that may be handed out: those that nobody has and, if keys keep their order, that are the first of their keys. */
+  /** Returns the messages that may be handed out: nobody has them, and if keys keep their order, they are the first of their keys. */
   free(): Message[] {
     const all = [...this.pending.values()].sort((a, b) => a.seq - b.seq);
     return all.filter(({ seq, key }) => {
@@ -99,7 +99,7 @@ class Model {
   }
 }
 
-/** Drives a shared lease as the dispatcher does, without a store, and has the model look at each step. */
+/** Drives a shared lease as the dispatcher does, without a store, and makes the model check each step. */
 class Driver {
   readonly shared: SharedLease;
   readonly model: Model;
@@ -202,7 +202,7 @@ class Driver {
     else {
       shared.ended(seq);
       model.pending.delete(seq);
-      // What was given up while a member had it stays there until the member says so.
+      // A message that was given up while a member had it stays there until the member settles it.
       if (how === 'give_up') {
         member.release(seq);
         shared.released(member, seq);
@@ -252,7 +252,7 @@ class Driver {
       const keys = [...model.holders.keys()].flatMap((seq) => model.pending.get(seq)?.key ?? []);
       expect(new Set(keys).size).toBe(keys.length);
     }
-    // Nobody idles while there is something for it. What does not fit waits for room, and what is behind it with it.
+    // No member idles while there is a message for it. A message that does not fit waits for room, and later ones wait with it.
     const [first] = model.free();
     const owner = first && model.keys === 'by_member' ? model.owners.get(first.sender) : undefined;
     const able = model.waiting.filter((one) => owner === undefined || one === owner);

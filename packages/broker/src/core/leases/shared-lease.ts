@@ -4,7 +4,7 @@ import { KeyMembers } from './key-members.ts';
 import { KeyOrder } from './key-order.ts';
 import type { Lease } from './lease.ts';
 
-/** A message as far as it decides who gets it. */
+/** The facts of a message that decide which member gets it. */
 export interface Candidate {
   seq: number;
   size: number;
@@ -14,7 +14,7 @@ export interface Candidate {
   sender: string;
 }
 
-/** Claims that are to be given back to the cluster: see `ClusterPort.unclaim`. */
+/** Claims that are to be returned to the cluster: see `ClusterPort.unclaim`. */
 export interface Unclaimed {
   seqs: readonly number[];
   isOffered: boolean;
@@ -23,16 +23,16 @@ export interface Unclaimed {
 }
 
 /**
- * The hold of a group's members on the inbox of the group. Each message is handed to one of them: of those with room, to the one that
- * has waited longest. A member that missed an ack deadline gets nothing before it says something of its messages. It decides who gets
- * what, and does no I/O. Messages up to `cursor` were handed out or passed over. While `behind` is
- * true, those after it are read from the store.
+ * The hold of a group's members on the inbox of the group. Each message is handed to one member: of the members with room, to the one that
+ * has waited longest. A member that missed an ack deadline gets nothing until it sends a frame about its messages. This class decides which
+ * member gets a message, and does no I/O. Messages up to `cursor` were handed out or passed over. While `behind` is true, later ones are
+ * read from the store.
  */
 export class SharedLease {
   readonly address: string;
   /** The mode in which messages with the same key are handed out. */
   readonly keys: KeyMode;
-  /** Ascending sequence numbers up to the cursor whose messages are to be handed out again, or after others of their keys. */
+  /** The sequence numbers up to the cursor of messages that are to be handed out again, or after others of their keys, ascending. */
   readonly retries: number[] = [];
   /** The highest sequence number that was handed out or passed over. */
   cursor = 0;
@@ -42,24 +42,24 @@ export class SharedLease {
   reading = false;
   /** True if a message was stored in the inbox since the running read began. */
   missed = false;
-  /** True if a member may have got room since the running step of handing out began. */
+  /** True if a member may have got room since the current step of handing out began. */
   changed = false;
   /** Sequence numbers of messages that have ended since the running read began. The read may still return them. */
   readonly endedSinceRead = new Set<number>();
-  /** Claims that are to be given back. */
+  /** The claims that are to be returned. */
   readonly unclaimed: Unclaimed[] = [];
   readonly #members = new Set<Lease>();
-  /** The members that had room when it was last looked at, the one that has waited longest first. */
+  /** The members that had room at the last look, the one that has waited longest first. */
   readonly #waiting = new Set<Lease>();
   readonly #holders = new Map<number, Lease>();
   readonly #order = new KeyOrder();
   readonly #owners = new KeyMembers();
-  /** Messages that were offered to other brokers once, because nobody here had room for them. */
+  /** The messages that were offered to other brokers once, because no member here had room for them. */
   readonly #offered = new Set<number>();
 
-  /** True if messages before the cursor have to be looked at again. */
+  /** True if the messages before the cursor must be read again. */
   #isAnew = false;
-  /** The sequence number after which that goes on. */
+  /** The sequence number after which that continues. */
   #anewAfter: number | undefined;
 
   constructor(address: string, keys: KeyMode = 'in_order') {
@@ -90,7 +90,7 @@ export class SharedLease {
     this.cursor = Math.max(this.cursor, upTo);
   }
 
-  /** Has the whole inbox read again. */
+  /** Starts to read the whole inbox again. */
   lookAnew(): void {
     this.#isAnew = true;
   }
@@ -100,18 +100,18 @@ export class SharedLease {
     return this.#owners.of(sender);
   }
 
-  /** Returns the member that gets what is not stored of a sender: the one that gets its messages, or else any. */
+  /** Returns the member that gets the unstored messages of a sender: the one that gets its stored messages, or else any. */
   anyFor(sender: string): Lease | undefined {
     const [first] = this.#members;
     return this.ownerOf(sender) ?? first;
   }
 
-  /** Adds a member, which gets nothing before {@link look} is called. */
+  /** Adds a member, which gets nothing until {@link look} is called. */
   join(member: Lease): void {
     this.#members.add(member);
   }
 
-  /** Removes a member, whose keys are free then. The caller decides about the messages that it has. */
+  /** Removes a member, which frees its keys. The caller decides about the messages that it has. */
   leave(member: Lease): void {
     this.#members.delete(member);
     this.#waiting.delete(member);
@@ -124,7 +124,7 @@ export class SharedLease {
     return this.#holders.get(seq);
   }
 
-  /** Notes that a member may have got room, or lost it. If it waits already and has room, it keeps its place. */
+  /** Notes that a member may have got room, or lost it. A member that waits already and still has room keeps its place. */
   look(member: Lease): void {
     const mayGet = member.started && !member.isSilent && this.#members.has(member);
     const room = mayGet ? member.room().messages : 0;
@@ -139,15 +139,15 @@ export class SharedLease {
     this.look(member);
   }
 
-  /** Notes that a member has said something of its messages, or has joined again. */
+  /** Notes that a member has sent a frame about its messages, or has joined again. */
   heard(member: Lease): void {
     member.isSilent = false;
     this.look(member);
   }
 
   /**
-   * Returns the member that gets the next message. `later`: it waits for the one that has its key, and is handed out again when that has room.
-   * Without a member that has room, returns `undefined`.
+   * Returns the member that gets the next message. `later`: the message waits for the member with its key, and is handed out when that one
+   * has room. Returns `undefined` if no member has room.
    */
   next({ seq, size, sender }: Pick<Candidate, 'seq' | 'size' | 'sender'>): Lease | 'later' | undefined {
     const owner = this.keys === 'by_member' ? this.#owners.of(sender) : undefined;
@@ -161,13 +161,13 @@ export class SharedLease {
   #nextWaiting(size: number): Lease | undefined {
     for (const member of this.#waiting) {
       if (member.fits(size)) return member;
-      // It comes back to the end of the line when it has room again.
+      // It goes to the end of the line when it has room again.
       if (member.room().messages <= 0) this.#waiting.delete(member);
     }
     return undefined;
   }
 
-  /** Returns how much all members together may be handed, and the most bytes that one of them may. */
+  /** Returns how many messages and bytes all members together may be handed, and the most bytes that one of them may. */
   room(): { messages: number; bytes: number } {
     const all = { messages: 0, bytes: 0 };
     for (const member of this.#waiting) {
@@ -187,13 +187,13 @@ export class SharedLease {
     this.look(member);
   }
 
-  /** Notes that a member has a message no more. */
+  /** Notes that a member no longer has a message. */
   released(member: Lease, seq: number): void {
     if (this.#holders.get(seq) === member) this.#holders.delete(seq);
     this.look(member);
   }
 
-  /** Returns whether a message may be handed out now. If not, others of its key come first, and {@link ended} has it handed out. */
+  /** Tells whether a message may be handed out now. If not, others of its key come first, and {@link ended} announces its turn. */
   mayHandOut({ seq, key }: Pick<Candidate, 'seq' | 'key'>): boolean {
     return key === undefined || this.keys === 'by_member' || this.#order.claim(key, seq);
   }
@@ -208,14 +208,14 @@ export class SharedLease {
     return true;
   }
 
-  /** Notes that a message is offered to other brokers. Returns false if it was before: then they had no room for it either. */
+  /** Notes that a message is offered to other brokers. Returns false if it was offered before: then they had no room for it either. */
   offer(seq: number): boolean {
     if (this.#offered.has(seq)) return false;
     this.#offered.add(seq);
     return true;
   }
 
-  /** Has a message handed out that was passed over, or that a member had. */
+  /** Makes a message be handed out again that was passed over, or that a member had. */
   again(seq: number): void {
     insert(this.retries, seq);
   }

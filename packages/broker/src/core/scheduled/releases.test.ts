@@ -6,7 +6,7 @@ import { Releases } from './releases.ts';
 const minute = 60_000;
 const start = 1_800_000_000_000;
 
-/** Releases over messages in memory, on clocks that stand still. `isFull`: the store takes no message. */
+/** Makes releases over messages in memory, on clocks that stand still. `isFull`: the store takes no message. */
 function setUp(...dueIn: number[]) {
   let wall = start;
   let monotonic = 0;

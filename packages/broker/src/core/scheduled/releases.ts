@@ -4,28 +4,31 @@ import type { CommitQueue } from '../commits/commit-queue.ts';
 import type { Producer } from '../producer.ts';
 import type { ExpiryClock } from '../time/expiry-clock.ts';
 
-/** The most messages, and bytes of them, that are released by one commit. What others send meanwhile comes between two of them. */
+/** The most messages, and the most bytes of them, that one commit releases. Other senders' messages come between two of these commits. */
 const atOnce = { messages: 128, bytes: 1024 * 1024 };
-/** What becomes due within this time after a release is released together, so that many messages do not cost a commit each. */
+/**
+ * The time after a release in which due messages are collected for the next one, so that many messages do not cost a commit each. In
+ * milliseconds.
+ */
 const pauseMs = 10;
-/** A timer is set only for what is due this soon. {@link Releases.check} finds the rest, also after a step of the clock. */
+/** The longest timer, in milliseconds. {@link Releases.check} finds messages that are due later, also after a step of the clock. */
 const timerMs = 500;
 
 /** The dependencies of {@link Releases}. */
 export interface ReleasesDeps {
   scheduled: InboxStore['scheduled'];
   commits: Pick<CommitQueue, 'append' | 'written'>;
-  /** Tells whether some consumer holds an inbox now. */
+  /** Tells whether a consumer holds an inbox now. */
   isHeld: (inbox: string) => boolean;
-  /** False if other brokers schedule messages, which this one has to release if they are gone by then. */
+  /** False if other brokers schedule messages, which this one must release if they have ended by then. */
   isAlone: boolean;
   time: ExpiryClock;
   onError: (error: unknown) => void;
 }
 
 /**
- * Brings scheduled messages into their inboxes when they are due. After a leap of the wall clock a message is due only when the time
- * without the leap has reached it, too, or the wall clock is believed: so none is early because of a step.
+ * Brings scheduled messages into their inboxes when they are due. After a leap of the wall clock, a message is due only when the time
+ * without the leap has reached it, too, or when the wall clock is believed. So no message is early because of a step.
  */
 export class Releases {
   readonly #deps: ReleasesDeps;
@@ -46,7 +49,7 @@ export class Releases {
     this.#setTimer();
   }
 
-  /** Releases what is due. Call it repeatedly. */
+  /** Releases the due messages. Call it repeatedly. */
   check(): Promise<void> {
     if (this.#isClosed) return Promise.resolve();
     this.#running ??= this.#releaseAll().finally(() => {
@@ -55,7 +58,7 @@ export class Releases {
     return this.#running;
   }
 
-  /** Releases nothing more. Resolves when nothing is under way. */
+  /** Stops releasing. Resolves when no release is running. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -69,7 +72,7 @@ export class Releases {
     while (this.#nextDueAt <= time.look().earliest) {
       const due = await scheduled.due(time.earliest, atOnce.messages, atOnce.bytes);
       const [first] = due;
-      // If the store did not take them, perhaps because the disk is full, the next check tries again.
+      // If the store refused them, perhaps because the disk is full, the next check tries again.
       if (this.#isClosed || (first && first.release?.number === last)) return;
       if (!first) {
         await this.#findNext();
@@ -88,7 +91,7 @@ export class Releases {
     commits.append(message, producerOf(message), isHeld(message.inbox));
   }
 
-  /** Finds out when the next message is due, or that there is none. One that is scheduled meanwhile is not overlooked. */
+  /** Finds out when the next message is due, or that there is none. A message that is scheduled meanwhile is not overlooked. */
   async #findNext(): Promise<void> {
     this.#nextDueAt = Number.POSITIVE_INFINITY;
     const found = await this.#deps.scheduled.nextDueAt();
@@ -104,7 +107,7 @@ export class Releases {
   }
 }
 
-/** A released message has its receipt already, so that nobody waits for its result. */
+/** Makes the producer of a released message. It ignores the result, because the message has its receipt already. */
 function producerOf({ sender: agent, senderAddress: address, senderRole: role }: NewMessage): Producer {
   const sender: Sender = { agent, address, role };
   return { sender, answer() {} };

@@ -13,7 +13,7 @@ export interface DiscardsDeps {
   settler: Pick<Settler, 'discard'>;
 }
 
-/** Discards stored messages to configured senders, which read nothing: notices, and what was left when the broker ended. */
+/** Discards stored messages to configured senders, which read nothing: notices, and messages that were left when the broker ended. */
 export class Discards {
   readonly #deps: DiscardsDeps;
   #isClosed = false;
@@ -48,7 +48,7 @@ export class Discards {
     }
   }
 
-  /** Nothing is discarded from now on. */
+  /** Stops discarding. */
   close(): void {
     this.#isClosed = true;
   }

@@ -11,7 +11,7 @@ import type { WaitingRequests } from './waiting-requests.ts';
 /** The longest reason that is stored, in characters. */
 const maxReasonLength = 500;
 
-/** The reason why a message is given up: how it is settled, and what the sender of a request is told. */
+/** The reason why a message is given up: its outcome, and the text for the sender of a request. */
 export interface GiveUpReason {
   outcome: Exclude<Outcome, 'acked'>;
   /** The reason in the notice to the sender of a request. */
@@ -22,7 +22,7 @@ export interface GiveUpReason {
 
 /** The reason of a request whose lifetime is over. */
 const expiredRequest: GiveUpReason = { outcome: 'expired', reason: 'expired' };
-/** The reason of another message whose lifetime is over. It becomes a dead letter, since nobody waits for an answer to it. */
+/** The reason of any other message whose lifetime is over. It becomes a dead letter, since nobody waits for an answer to it. */
 const expiredMessage: GiveUpReason = { outcome: 'dead', reason: 'expired', detail: 'expired' };
 
 /** The reason of a message whose body was damaged on the disk. */
@@ -35,10 +35,10 @@ export const damaged: GiveUpReason = {
 /** The dependencies of the {@link Settler}. */
 export interface SettlerDeps {
   commits: CommitQueue;
-  /** Called when a message is given up or cancelled, whether somebody has it or not. */
+  /** Called when a message is given up or cancelled, whether or not a consumer has it. */
   onEnded: (inbox: string, seq: number) => void;
   waiting: WaitingRequests;
-  /** Tells of brokers that share the store whether it is known here that none of them has handed a message out. Undefined if there is one broker. */
+  /** Tells whether it is known here that no broker has handed a message out. `undefined` if there is only one broker. */
   isKnownNotHandedOut: ((inbox: string, seq: number) => boolean) | undefined;
   tail: Tail;
   meter: Meter;
@@ -64,7 +64,7 @@ export class Settler {
     this.ackUnheld(seq, message, 'its recipient reads nothing');
   }
 
-  /** Settles a message that nobody has as `acked`. */
+  /** Settles a message that no consumer has as `acked`. */
   ackUnheld(seq: number, message: MessageHeader, reason?: string): void {
     const { commits, tail, meter } = this.#deps;
     commits.settle({
@@ -101,7 +101,7 @@ export class Settler {
     const kept = detail?.slice(0, maxReasonLength);
     const { copyOf, inbox } = message;
     const told = copyOf === undefined ? kept : `'${inbox}' of '${copyOf}': ${kept ?? reason}`;
-    // Of several brokers, the store knows what the others have handed out.
+    // If there are several brokers, the store knows which messages the others have handed out.
     const mayHaveRun = isKnownNotHandedOut ? true : (waited?.wasPushed ?? true);
     const why = { reason, may_have_run: mayHaveRun, ...(told !== undefined && { detail: told }) };
     commits.settle({
@@ -123,7 +123,9 @@ export class Settler {
     onEnded(message.inbox, seq);
   }
 
-  /** Settles a message that its sender cancelled. The sender gets no notice. If another broker has it, that one is told instead. */
+  /**
+   * Settles a message that its sender cancelled. The sender gets no notice. If another broker has the message, that broker is told instead.
+   */
   cancel(seq: number, message: TailMessage): void {
     const { commits, onEnded, waiting, tail, meter } = this.#deps;
     waiting.remove(seq);

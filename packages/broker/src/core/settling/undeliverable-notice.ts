@@ -3,7 +3,7 @@ import type { NewMessage } from '@signalbox/store';
 import { sentByBroker } from '../broker-sender.ts';
 import type { MessageHeader } from '../message-header.ts';
 
-/** The shortest lifetime of a notice. A longer one is that of its request, counted from the notice on. */
+/** The shortest lifetime of a notice. A longer lifetime is that of its request, counted from the notice on. */
 const minLifetimeMs = 5 * 60_000;
 
 /**

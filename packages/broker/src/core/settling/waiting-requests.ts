@@ -11,13 +11,13 @@ export interface WaitingRequest {
 }
 
 const bucketMs = 1000;
-/** Deadlines that are further away than this are left to `Deadlines.sweep`. */
+/** The farthest deadline that is remembered here, from now on in milliseconds. Later ones are left to `Deadlines.sweep`. */
 const horizonMs = 10 * 60_000;
 const maxRequests = 100_000;
 
 /**
- * Remembers when the requests that wait to be pushed expire, and whether a consumer had them before. Their
- * number is bounded. `Deadlines.sweep` finds those that are not here, which may have been pushed.
+ * Remembers the deadlines of requests that wait to be pushed, and whether a consumer had them before. Their number is bounded.
+ * `Deadlines.sweep` finds the others, which may have been pushed.
  */
 export class WaitingRequests {
   readonly #bySeq = new Map<number, WaitingRequest>();
@@ -45,7 +45,7 @@ export class WaitingRequests {
     return request;
   }
 
-  /** Returns at most `limit` of the requests that have expired. They stay. */
+  /** Returns at most `limit` of the expired requests. They are not removed. */
   expired(time: ExpiryTime, limit: number): WaitingRequest[] {
     const expired: WaitingRequest[] = [];
     for (const [number, bucket] of this.#buckets) {

@@ -6,7 +6,7 @@ const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-/** Two clocks that move only by hand. */
+/** Makes two clocks that move only by hand. */
 function handClock() {
   let now = 1_800_000_000_000;
   let monotonic = 1000.5;
@@ -17,14 +17,14 @@ function handClock() {
       now += ms;
       monotonic += ms;
     },
-    /** Steps the wall clock alone. */
+    /** Steps only the wall clock. */
     step(ms: number) {
       now += ms;
     },
   };
 }
 
-/** The time that the last broker had reached. */
+/** Returns the time that the last broker had reached. */
 function reached(...times: number[]): ExpiryTime {
   return { times, earliest: times[0]!, latest: times.at(-1)! };
 }

@@ -2,9 +2,9 @@ import type { ExpiryTime } from '@signalbox/store';
 
 /** The wall clock has leapt if it gains more than this on the monotonic clock between two looks at both. */
 const leapMs = 60_000;
-/** The wall clock was set back if it loses more than this. */
+/** The wall clock was set back if it loses more than this, in milliseconds. */
 const evenMs = 1000;
-/** The time for which nothing expires because of a leap. */
+/** The time for which nothing expires because of a leap, in milliseconds. */
 export const holdMs = 5 * 60_000;
 /** The most steps that are remembered at a time. */
 const maxOthers = 16;
@@ -15,11 +15,11 @@ export interface Hold {
   from: number;
   /** The time after the leap, in epoch milliseconds. */
   to: number;
-  /** Whether it was seen at the start: no broker may have run from the one time to the other. */
+  /** True if the leap was seen at the start: perhaps no broker ran between the two times. */
   atStart: boolean;
 }
 
-/** Why a hold ended: its time was over, somebody accepted the clock, or the clock was set back to before the leap. */
+/** The reason why a hold ended: its time was over, somebody accepted the clock, or the clock was set back to before the leap. */
 export type HoldEnd = 'waited' | 'accepted' | 'set_back';
 
 /** The dependencies of an {@link ExpiryClock}. */
@@ -36,18 +36,18 @@ export interface ExpiryClockDeps {
   onHoldEnd: (end: HoldEnd) => void;
 }
 
-/** The time that the wall clock would show without a step. `left` is what it showed right before the step. */
+/** The time that the wall clock would show without a step. `left` is the time that it showed right before the step. */
 interface OtherTime {
   at: number;
   left: number;
 }
 
 /**
- * The time by which messages and tokens expire. It is the wall clock's, except after a step:
- *
- * - The wall clock leaps forward, or the machine was suspended, or no broker ran for a while. Nobody can tell these apart. For
- *   {@link holdMs} the time goes on as if there had been no leap. Then the wall clock is believed.
- * - The wall clock goes back. What was stamped before expires when its lifetime has passed, or when the clock has caught up.
+ * The clock by which messages and tokens expire. It shows the time of the wall clock, except after a step:
+ * - The wall clock leaps forward, or the machine was suspended, or no broker ran for a while. These can't be distinguished. For {@link
+ *   holdMs} the time continues as if there had been no leap. Then the wall clock is believed.
+ * - The wall clock goes back. Messages and tokens with earlier stamps expire when their lifetime has passed, or when the clock has caught
+ *   up.
  */
 export class ExpiryClock implements ExpiryTime {
   readonly times: number[];
@@ -59,7 +59,7 @@ export class ExpiryClock implements ExpiryTime {
   readonly now: () => number;
   readonly #deps: ExpiryClockDeps;
   #wall: number;
-  /** The times besides the wall clock's. Those before it are there only during a hold. */
+  /** The times besides the wall clock's. Times before it exist only during a hold. */
   #others: OtherTime[] = [];
   /** The monotonic time at which the wall clock is believed. */
   #believedAt = Number.NEGATIVE_INFINITY;
@@ -85,12 +85,12 @@ export class ExpiryClock implements ExpiryTime {
     return this.#hold;
   }
 
-  /** The milliseconds until the hold ends; 0 if there is none. */
+  /** The milliseconds until the hold ends, or 0 if there is none. */
   get holdLeftMs(): number {
     return this.#hold ? Math.max(0, this.#believedAt - this.#deps.monotonic()) : 0;
   }
 
-  /** Looks at both clocks. Call it before the fields are used. It is cheap enough to be called for each message. */
+  /** Reads both clocks. Call it before the fields are used. It is cheap enough for each message. */
   look(): this {
     const wall = this.now();
     const monotonic = this.#deps.monotonic();
@@ -127,7 +127,10 @@ export class ExpiryClock implements ExpiryTime {
     return this.#hold !== undefined && expiresAt <= this.#wall;
   }
 
-  /** Drops the times that matter no more, sets the fields, and begins or ends the hold. `end` says why the clock is believed, if it is. */
+  /**
+   * Drops the times that no longer matter, sets the fields, and begins or ends the hold. `end` is the reason to believe the clock, if it is
+   * believed.
+   */
   #settle(leapt: 'at start' | 'while running' | undefined, end: HoldEnd): void {
     const wall = this.#wall;
     const isBelieved = this.lookedAt >= this.#believedAt;

@@ -52,7 +52,7 @@ const operations: { [Op in AdminOp]: Operation<Op> } = {
   holds: listHolds,
 };
 
-/** The operations that read what others did, by the code of the audit log. Those that change something record it themselves. */
+/** The operations that read data of others, with their code in the audit log. Operations that change something record it themselves. */
 const reads: { [Op in AdminOp]?: (params: AdminParams<Op>) => ReadEvent } = {
   token_list: () => ({ code: 'tokens_listed', detail: 'all tokens' }),
   dead_list: ({ inbox }) => ({ code: 'dead_letters_listed', detail: about(inbox), name: inbox }),
@@ -94,7 +94,7 @@ export async function admin(frame: AdminFrame, caller: Caller, deps: FrameDeps):
   }
   const outcome = await run(op, params, caller, deps);
   if ('refusal' in outcome) return outcome;
-  // The audit log has a change before the caller knows of it.
+  // The audit log has a change before the caller hears of it.
   await deps.audit.changesWritten();
   return { answer: { type: 'admin_result', request_id, result: outcome.result } };
 }
@@ -108,7 +108,7 @@ async function run<Op extends AdminOp>(
   const parsed = parseAdminParams(op, params);
   if (parsed.refusal) return { refusal: parsed.refusal };
   const operation: Operation<Op> = operations[op];
-  // Operations that another broker has answered are in force here, too.
+  // The changes of operations that another broker has answered are also in force here.
   await deps.others.follow();
   const outcome = await operation(parsed.params, deps, caller);
   const read = reads[op]?.(parsed.params);

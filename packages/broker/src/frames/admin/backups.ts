@@ -19,7 +19,7 @@ export async function beginBackup(
   });
 }
 
-/** Runs `backup_wait`: tells how far the caller's backup is. */
+/** Runs `backup_wait`: reports the progress of the caller's backup. */
 export async function waitForBackup(
   _params: AdminParams<'backup_wait'>,
   { backups }: Pick<FrameDeps, 'backups'>,
@@ -40,7 +40,7 @@ export async function finishBackup(
   return await orRefusal('op', async () => ({ manifest: await backups.finish(consumer, journal) }));
 }
 
-/** Turns a `BackupError` into a refusal. */
+/** Converts a `BackupError` to a refusal. */
 async function orRefusal<Op extends AdminOp, Result>(
   field: string,
   run: () => Promise<Result>,

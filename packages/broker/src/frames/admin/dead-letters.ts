@@ -27,7 +27,7 @@ export async function showDead(
   return { result: { message: { ...describe(found), ...(body !== undefined && { body }) } } };
 }
 
-/** Runs `dead_retry`: puts dead letters back into their inboxes. One that can't be stored stays dead and is listed as `refused`. */
+/** Runs `dead_retry`: puts dead letters back into their inboxes. A message that can't be stored stays dead and is listed as `refused`. */
 export async function retryDead(
   { seqs }: AdminParams<'dead_retry'>,
   deps: Pick<FrameDeps, 'delivery' | 'audit' | 'now'>,

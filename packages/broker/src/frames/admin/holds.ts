@@ -50,7 +50,7 @@ export async function releaseHolds(
   return { result: { released } };
 }
 
-/** Runs `holds`: lists the holds that stand. */
+/** Runs `holds`: lists the current holds. */
 export async function listHolds(
   _params: AdminParams<'holds'>,
   { holds }: Pick<FrameDeps, 'holds'>,
@@ -77,7 +77,7 @@ function refuseTimes({ until, for_ms: forMs }: AdminParams<'hold'>, now: number)
   return badField('params.until', `is over: the broker's clock shows ${time}; take a later time`);
 }
 
-/** Refuses a hold on somebody who is never held, or on a name that the broker does not know, or one too many. */
+/** Refuses a hold on a subject that is never held, on a name that the broker does not know, or beyond the most holds. */
 function refuseHold({ on, name = '', unchecked }: AdminParams<'hold'>, deps: Deps): Refusal | undefined {
   const { holds, tokens, agents, groups } = deps;
   if (holds.all.length >= maxHolds) {
@@ -128,7 +128,7 @@ function holdsById(
   return { holds: found };
 }
 
-/** Finds the one hold on a subject. Where several operators hold it, each of them may have had a reason: the ids must be named. */
+/** Finds the one hold on a subject. If several operators hold it, each of them may have had a reason: then the ids must be named. */
 function holdOn(
   { on, name }: AdminParams<'release'>,
   { holds, tokens }: Pick<Deps, 'holds' | 'tokens'>,

@@ -3,7 +3,7 @@ import type { Hook } from '../../webhooks/webhooks.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { OperationOutcome } from './operation.ts';
 
-/** Runs `hooks`: lists the webhooks with what came to each. */
+/** Runs `hooks`: lists the webhooks with the counts of their deliveries. */
 export async function listHooks(
   _params: AdminParams<'hooks'>,
   { webhooks }: Pick<FrameDeps, 'webhooks'>,

@@ -3,7 +3,7 @@ import type { Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { Refusal } from '../outcome.ts';
 
-/** The result of an operation, or a refusal, which names the parameter if one is wrong. */
+/** The result of an operation, or a refusal, which names the wrong parameter if there is one. */
 export type OperationOutcome<Op extends AdminOp> = Promise<
   { result: AdminResult<Op> } | { refusal: Refusal; retryAfterMs?: number }
 >;

@@ -2,10 +2,10 @@ import type { TokenRecord } from '@signalbox/store';
 import { auditCaller, type Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 
-/** Tells a connection why it ends. */
+/** Returns the text that tells a connection why it ends. */
 export const revokedToken = (): string => 'the token of this connection was revoked';
 
-/** Removes a token and its child tokens, ends their connections and gives up their requests. Returns the ids of those removed. */
+/** Removes a token and its child tokens, ends their connections and gives up their requests. Returns the ids of the removed tokens. */
 export async function removeToken(
   record: TokenRecord,
   deps: Pick<FrameDeps, 'tokens' | 'connected' | 'delivery' | 'audit' | 'now'>,
@@ -22,7 +22,7 @@ export async function removeToken(
   return removed;
 }
 
-/** Ends the connections with tokens that were revoked, and gives up the requests that were sent with them. */
+/** Ends the connections with revoked tokens, and gives up the requests that were sent with them. */
 export async function endRevoked(
   ids: readonly string[],
   { connected, delivery }: Pick<FrameDeps, 'connected' | 'delivery'>,

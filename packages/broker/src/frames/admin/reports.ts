@@ -42,7 +42,7 @@ export async function audit(
   return { result: { rows } };
 }
 
-/** Runs `audit_chain`: returns rows of one chain of the audit log, and its ends. */
+/** Runs `audit_chain`: returns rows of one chain of the audit log, and the ends of the chain. */
 export async function auditChain(
   { kind, after = 0, limit = 200 }: AdminParams<'audit_chain'>,
   { audit: log }: Pick<FrameDeps, 'audit'>,
@@ -50,7 +50,7 @@ export async function auditChain(
   return { result: await log.readChain(kind, after, limit) };
 }
 
-/** Runs `waiting`: lists agents in whose inboxes messages wait. */
+/** Runs `waiting`: lists agents with messages in their inboxes. */
 export async function waiting(
   { connected: wanted, limit = 200, cursor = '' }: AdminParams<'waiting'>,
   {
@@ -80,7 +80,7 @@ export async function waiting(
   };
 }
 
-/** Runs `stats`: counts connections, leases and messages, and returns the bytes that are stored and that are free. */
+/** Runs `stats`: counts connections, leases and messages, and returns the stored and the free bytes. */
 export async function stats(
   _params: AdminParams<'stats'>,
   deps: Pick<

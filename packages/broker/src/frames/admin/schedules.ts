@@ -18,7 +18,7 @@ export async function listSchedules(
   return { result: { schedules: listed } };
 }
 
-/** Returns the last run of a broker before this one, as far as the store remembers its message. */
+/** Returns the last run of an earlier broker, if the store still has its message. */
 async function runBefore(
   { name, sender, entry, times }: Schedule,
   now: number,

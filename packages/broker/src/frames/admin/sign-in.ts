@@ -11,7 +11,7 @@ export async function signInLink(
   { signIns, reachedAt }: Pick<FrameDeps, 'signIns' | 'reachedAt'>,
   { token }: Caller,
 ): OperationOutcome<'sign_in_link'> {
-  // A session of a session would go on when the token of the person is revoked.
+  // A session of a session would continue when the token of the person is revoked.
   if (token.isSession) {
     const message = 'a session of the dashboard begins no other one; use the token of the person';
     return { refusal: { code: 'forbidden', message, field: 'op' } };

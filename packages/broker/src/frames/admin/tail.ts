@@ -3,7 +3,7 @@ import type { Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { OperationOutcome } from './operation.ts';
 
-/** Runs `tail`: starts or stops telling the caller what happens to the messages of one agent, or of all, at all brokers. */
+/** Runs `tail`: starts or stops sending the caller the events of one agent's messages, or of all messages, at all brokers. */
 export async function tail(
   { on, agent }: AdminParams<'tail'>,
   { followers, tailRelay }: Pick<FrameDeps, 'followers' | 'tailRelay'>,

@@ -131,15 +131,15 @@ export async function revokeToken(
     return { refusal: { code: 'bad_frame', field, message } };
   }
   caller.budget.spendFrames(furtherCosts.tokenChange);
-  // The exit is told before the token is removed. If the broker dies in between, the caller can revoke again.
+  // The exit is reported before the token is removed. If the broker dies in between, the caller can revoke it again.
   const told = exited && (await endWorker(record, exited, deps));
   await removeToken(record, deps, caller);
   return { result: { id, revoked: true, ...told } };
 }
 
 /**
- * Runs `token_revoke_agent`: does for every token of an agent what {@link revokeToken} does for one. The agent that asks is refused: it
- * would cut itself off in the middle.
+ * Runs `token_revoke_agent`: does for every token of an agent what {@link revokeToken} does for one. An agent that asks for itself is
+ * refused: it would cut itself off in the middle.
  */
 export async function revokeAgentTokens(
   { agent }: AdminParams<'token_revoke_agent'>,
@@ -165,7 +165,7 @@ export async function revokeAgentTokens(
   return { result: { agent, ids } };
 }
 
-/** Tells of a worker's exit. If that fails, it is logged and the revocation goes on. */
+/** Reports a worker's exit. A failure is logged, and the revocation continues. */
 async function endWorker(
   record: TokenRecord,
   exit: WorkerExit,

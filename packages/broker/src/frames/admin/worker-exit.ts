@@ -16,15 +16,15 @@ export type WorkerExitDeps = Pick<
 
 /** The most ids that the event lists. */
 const maxHeldIds = 100;
-/** The time in which other brokers tell what the worker had in hand, in milliseconds. */
+/** The time in which other brokers report the messages that the worker had, in milliseconds. */
 const answerMs = 2000;
 
 /** A worker whose process has ended. */
 export type WorkerThatEnded = Pick<TokenRecord, 'id' | 'agent'>;
 
 /**
- * Ends the connections of a worker to this broker, counts an attempt of each message that it had in hand, and returns the ids of these.
- * Rejects if a commit fails.
+ * Ends the connections of a worker to this broker, counts an attempt of each message that it had, and returns the ids of these. Rejects if
+ * a commit fails.
  */
 export async function leaveBehind(
   { id, agent }: WorkerThatEnded,
@@ -35,12 +35,12 @@ export async function leaveBehind(
   return delivery.held.leftBehind(agent, id, maxHeldIds);
 }
 
-/** The end of a worker's process: its exit code or the signal that ended it, and the agent that is told, if one is. */
+/** The end of a worker's process: its exit code or the signal that ended it, and the agent to notify, if there is one. */
 export type WorkerExit = NonNullable<AdminParams<'token_revoke'>['exited']>;
 
 /**
- * Has each broker end the worker's connections and count an attempt of each message that it had in hand, and stores an event for the agent
- * that is to be told, if one is named, exists, and the worker's role may send to it. Rejects if a commit fails.
+ * Makes each broker end the worker's connections and count an attempt of each message that it had. Stores an event for the agent to notify,
+ * if one is named, exists, and the worker's role may send to it. Rejects if a commit fails.
  */
 export async function tellWorkerExit(
   { id, agent, role }: TokenRecord,

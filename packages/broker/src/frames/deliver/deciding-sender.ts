@@ -1,7 +1,7 @@
 import { isPermitted, operationPermissions, type Sender } from '@signalbox/protocol';
 import type { TokenRecord } from '@signalbox/store';
 
-/** Adds to a sender what its token proves about decisions on tool calls, if it may decide on any. */
+/** Adds to a sender the facts of its token about decisions on tool calls, if it may decide on any. */
 export function decidingSender(
   sender: Sender,
   { id, permissions, approves, issuers, parentId, isSession }: TokenRecord,

@@ -27,7 +27,7 @@ function forgedClaim({ from, role }: DeliverFrame, sender: Sender): string | und
 
 /** Refuses a body of more than `max` bytes. */
 export function refuseSize(body: string | undefined, max: number): Refusal | undefined {
-  // A character is three bytes at most.
+  // A character takes at most three bytes.
   if (body === undefined || body.length * 3 <= max || Buffer.byteLength(body) <= max) return undefined;
   return {
     code: 'message_too_large',
@@ -57,7 +57,7 @@ export function refuseGroupFields(frame: DeliverFrame): Refusal | undefined {
 /** The kinds of final replies, whose thread is that of the request that they answer. */
 const finalReplies = new Set(['reply', 'mcp_reply']);
 
-/** Refuses a frame with a thread that it can't choose. */
+/** Refuses a frame with a thread that its sender may not choose. */
 export function refuseThread({ thread, kind, ephemeral }: DeliverFrame): Refusal | undefined {
   if (thread === undefined) return undefined;
   if (finalReplies.has(kind))
@@ -65,7 +65,7 @@ export function refuseThread({ thread, kind, ephemeral }: DeliverFrame): Refusal
   return ephemeral ? badField('thread', 'an ephemeral message has none; leave it out') : undefined;
 }
 
-/** The kinds of messages that can't be scheduled: somebody waits for them, or for the answer to them, now. */
+/** The kinds of messages that can't be scheduled: somebody waits for the message, or for the answer to it, now. */
 const kindsForNow = new Set(['ask', 'mcp_request', 'reply', 'mcp_reply']);
 
 /** Returns the lifetime of a message in milliseconds. It begins when the message is due. */
@@ -73,7 +73,7 @@ export function lifetimeOf({ ttl_ms }: DeliverFrame, { ttlMs }: Caller['limits']
   return Math.min(ttl_ms ?? frameDefaults.ttlMs, ttlMs);
 }
 
-/** Refuses a frame with a time before which its message is not handed out, if there can be none or it is too far away. */
+/** Refuses a frame whose message may not have a `not_before_ms`, or whose time is too far away. */
 export function refuseTimes(frame: DeliverFrame, limits: Caller['limits']['message']): Refusal | undefined {
   const { not_before_ms: waitMs, kind, ephemeral, settles } = frame;
   if (waitMs === undefined) return undefined;
@@ -92,7 +92,7 @@ function days(ms: number): string {
   return figure(Math.round(ms / 864_000) / 100);
 }
 
-/** Refuses a frame with `settles` if it is ephemeral, or if the caller does not hold what it settles. */
+/** Refuses a frame with `settles` if it is ephemeral, or if the caller does not hold the message to settle. */
 export function refuseSettles(
   frame: DeliverFrame,
   { consumer }: Caller,

@@ -55,7 +55,10 @@ type Deps = Pick<
   | 'monotonic'
 >;
 
-/** Handles `deliver`: checks the frame and gives its message to the core. Returns a promise if the store must be read first, or does not keep up. */
+/**
+ * Handles `deliver`: checks the frame and passes its message to the core. Returns a promise if the store must be read first, or can't keep
+ * up.
+ */
 export function deliver(
   frame: DeliverFrame,
   caller: Caller,
@@ -76,7 +79,7 @@ export function deliver(
   const excess = caller.budget.takeMessage(monotonic(), deps.limits);
   if (excess) return tooFast(excess);
   const hold = deps.holds.on(caller.sender);
-  // Who is held may still answer what it was asked, and ask for tool calls, which wait in the orchestrator.
+  // An agent on hold may still answer its requests, and ask for tool calls, which wait in the orchestrator.
   if (hold && verdict === 'allowed' && frame.kind !== 'mcp_request') return heldBack(hold, deps.now());
   if (verdict === 'only_as_reply') {
     // The store checks that the request is open, in the commit that stores the reply.
@@ -89,7 +92,7 @@ export function deliver(
   return submitToKnown(frame, caller, deps, body);
 }
 
-/** Gives the core a message to an agent or a group that is known. */
+/** Passes a message to a known agent or group to the core. */
 function submitToKnown(
   frame: DeliverFrame,
   caller: Caller,
@@ -98,7 +101,7 @@ function submitToKnown(
 ): Outcome | Promise<Outcome> {
   const { delivery, agents } = deps;
   if (frame.all) return submitToAll(frame, caller, deps, body);
-  // Only agents that exist can be written to. An agent exists if it holds its inbox, is known, or sent the request that this answers.
+  // Messages can be sent only to agents that exist. An agent exists if it holds its inbox, is known, or sent the request that this answers.
   const exists = frame.ephemeral || delivery.isHeld(frame.to) || agents.has(agentOf(frame.to));
   if (exists || settlesItsRequest(frame, caller, deps)) return submit(frame, caller, deps, body);
   if (isGroup(frame.to)) {
@@ -108,7 +111,7 @@ function submitToKnown(
   return submitIfInboxExists(frame, caller, deps, body);
 }
 
-/** Gives the core a message for all members of a group. */
+/** Passes a message for all members of a group to the core. */
 function submitToAll(
   frame: DeliverFrame,
   caller: Caller,
@@ -183,7 +186,7 @@ async function submitIfAnswer(
   const { agent: replier, address: replierAddress } = caller.sender;
   const groups = deps.groups.of(caller.sender.role);
   const request = { requester: agentOf(to), id, replier, replierAddress, groups };
-  // That a member of a group took the request may not be written yet.
+  // The taking of the request by a member of a group may not be written yet.
   if (deps.delivery.leaseOf(caller.consumer)?.isShared) await deps.delivery.written();
   const state = await deps.store.requestState(request);
   if (!caller.isConnected) return undefined;
@@ -191,7 +194,7 @@ async function submitIfAnswer(
   return { refusal: state === 'over' ? answeredAlready(id) : notAnAnswer(kind) };
 }
 
-/** True if the frame answers and settles a request that the caller holds. */
+/** Tells whether the frame answers and settles a request that the caller holds. */
 function settlesItsRequest(
   frame: DeliverFrame,
   { consumer }: Caller,
@@ -204,7 +207,10 @@ function settlesItsRequest(
   );
 }
 
-/** Gives the message to the core. `answers` is the agent that sent the request, if the message is its final reply. `copies` are for members of a group. */
+/**
+ * Passes the message to the core. `answers` is the agent that sent the request, if the message is its final reply. `copies` are for members
+ * of a group.
+ */
 function submit(
   frame: DeliverFrame,
   caller: Caller,
@@ -222,7 +228,7 @@ function submit(
     const isPushed = delivery.deliverEphemeral(ephemeralFrame(from, frame, createdAt, ttlMs), body);
     const outcome = (pushed: boolean): Outcome =>
       pushed || !caller.isConnected ? undefined : { refusal: noConsumer(frame.to) };
-    // Its next frames wait, so that what it sends to another broker is bounded.
+    // The caller's next frames wait, which bounds its messages to other brokers.
     return typeof isPushed === 'boolean' ? outcome(isPushed) : isPushed.then(outcome);
   }
   // One member at a time works on a thread.

@@ -7,7 +7,7 @@ import type { Refusal } from '../outcome.ts';
 
 type Refused = Exclude<Appended['result'], 'stored' | 'scheduled' | 'duplicate' | 'gone'>;
 
-/** Knows who may read what was sent. */
+/** Knows whether anybody reads the messages of an inbox. */
 export interface Recipients {
   /** Tells whether a consumer holds an inbox now. */
   isHeld(inbox: string): boolean;
@@ -15,7 +15,7 @@ export interface Recipients {
   hasMembers(group: string): boolean;
 }
 
-/** Makes the answer to the sender of a message from its result: the receipt, or a refusal that says why it was not stored. */
+/** Makes the answer to the sender of a message from its result: the receipt, or a refusal with the reason why it was not stored. */
 export function receiptOf(
   message: NewMessage,
   result: DeliverResult,
@@ -35,7 +35,7 @@ export function receiptOf(
       const refused = sent && sent.refused.length > 0 ? [...sent.refused] : undefined;
       return { type: 'delivered', id, duplicate, no_consumer: waits, members, refused };
     }
-    // A message that was sent is never told as gone: only the broker releases others.
+    // No message of a sender is ever `gone`: only the broker releases messages.
     case 'gone':
       return notStored;
     case 'failed':
@@ -93,7 +93,7 @@ function inboxFull(message: NewMessage, limits: RoleLimits): string {
   return `the inbox '${message.inbox}' is full: ${full}; try again when its owner has read some, or raise broker.limits.inbox`;
 }
 
-/** Writes how much of a limit the message may use: `9,000 (of 10,000; the rest is reserved)`. */
+/** Writes the part of a limit that the message may use: `9,000 (of 10,000; the rest is reserved)`. */
 function usable(limit: number, { quota }: NewMessage, { forAll }: RoleLimits): string {
   const ordinary = withoutReserve(limit, forAll.store.reservePercent);
   if (quota === undefined || ordinary === limit) return figure(limit);
@@ -104,7 +104,7 @@ function storageFull({ forAll: { store } }: RoleLimits): string {
   return `the broker's disk is full, or what is stored takes ${100 - store.reservePercent} % of ${figure(store.bytes)} bytes, and the rest is reserved; try again when there is room, or raise broker.limits.store.bytes`;
 }
 
-/** Says which limit is reached, and what makes room. */
+/** Describes the limit that is reached, and what makes room. */
 function quotaExceeded(message: NewMessage, { of, unit, isKept }: Excess, limits: RoleLimits): string {
   const { sender, senderRole: role, inbox } = message;
   const limit = limits.of(role)[of][unit];
@@ -125,13 +125,13 @@ function quotaExceeded(message: NewMessage, { of, unit, isKept }: Excess, limits
   }
 }
 
-/** Refuses the answer to a request that its sender was not sent. */
+/** Refuses the answer to a request that its sender did not get. */
 export function notAnAnswer(kind: string): Refusal {
   const message = `kind '${kind}' goes only to the sender of a request you were sent, with its id as correlation_id`;
   return { code: 'forbidden', message, field: 'correlation_id' };
 }
 
-/** Refuses the answer to a request that has its end. */
+/** Refuses the answer to a request that has ended. */
 export function answeredAlready(requestId: string | undefined): Refusal {
   const message = `the request '${requestId}' has its end: another reply or a notice is stored, or its time is over; send nothing more`;
   return { code: 'already_answered', message, field: 'correlation_id' };

@@ -7,7 +7,7 @@ import { type Caller, mayDo } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { Refusal } from '../outcome.ts';
 
-/** Tells whether messages wait in this inbox or in that of its agent. If so, the agent was known when they were sent. */
+/** Tells whether this inbox, or that of its agent, has waiting messages. If so, the agent was known when they were sent. */
 export async function hasInbox(address: string, store: Pick<InboxStore, 'stats'>): Promise<boolean> {
   for (const inbox of new Set([address, agentOf(address)])) {
     if ((await store.stats(inbox)).pending > 0) return true;
@@ -16,8 +16,8 @@ export async function hasInbox(address: string, store: Pick<InboxStore, 'stats'>
 }
 
 /**
- * Tells whether a message would wait in a sub-inbox of an orchestrator or operator that nobody holds. What waits there counts against
- * the agent to which a whole fleet writes, and nobody would ever read it.
+ * Tells whether a message would wait in a sub-inbox of an orchestrator or operator without a holder. Nobody would ever read it, and it
+ * would count against the agent to which a whole fleet writes.
  */
 export function isPileNobodyReads(
   { to, ephemeral }: Pick<DeliverFrame, 'to' | 'ephemeral'>,
@@ -41,14 +41,14 @@ export function readsNothing(to: string): Refusal {
   return { code: 'unknown_recipient', message, field: 'to' };
 }
 
-/** Refuses an ephemeral message that nobody can be given. */
+/** Refuses an ephemeral message without a consumer. */
 export function noConsumer(to: string): Refusal {
   if (!isGroup(to)) return { code: 'no_consumer', message: `nobody holds the inbox '${to}' now` };
   const message = `field 'ephemeral': '${to}' is a group; an ephemeral message goes to one agent`;
   return { code: 'bad_frame', message, field: 'ephemeral' };
 }
 
-/** Tells whether a caller may know that there is a group: it may send to it, or take messages of it. */
+/** Tells whether a caller may know about a group: it may send to the group, or take messages of it. */
 export function mayKnowGroup(
   group: string,
   { sender, policy }: Pick<Caller, 'sender' | 'policy'>,
@@ -80,7 +80,7 @@ export function unknownRecipient(
   return `no agent '${agent}' has a token or ever connected${didYouMean(near)}`;
 }
 
-/** Says which names are similar, if any are. */
+/** Names the similar names, if there are any. */
 export function didYouMean(near: readonly string[]): string {
   return near.length > 0 ? `; did you mean ${near.map((name) => `'${name}'`).join(' or ')}?` : '';
 }
