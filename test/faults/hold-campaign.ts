@@ -200,10 +200,20 @@ class HoldCampaign {
         return;
       } catch (error) {
         if (performance.now() > until) throw error;
-        await delay(20);
+        await this.#fleet.up();
+        await Promise.all([connected(this.#people.operator), connected(this.#people.free.client)]);
       }
     }
   }
+}
+
+/** Resolves when a client is connected. */
+async function connected(client: BrokerClient): Promise<void> {
+  if (client.state.name === 'ready') return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const unsubscribe = client.onState(({ name }) => name === 'ready' && resolve());
+  await promise;
+  unsubscribe();
 }
 
 async function connectPeople({ url, operatorToken: token }: Fleet): Promise<People> {

@@ -14,6 +14,8 @@ export interface RestartingProcess<Ready> extends AsyncDisposable {
   signal(signal: NodeJS.Signals): void;
   /** The id of the living process. */
   readonly pid: number | undefined;
+  /** Resolves when the living process has ended. */
+  readonly exited: Promise<ChildEnd> | undefined;
   /** Ends it for good. */
   stop(signal: NodeJS.Signals): Promise<void>;
 }
@@ -82,6 +84,9 @@ export async function startRestarting<Ready>(
     },
     get pid() {
       return alive?.pid;
+    },
+    get exited() {
+      return alive?.exited;
     },
     stop,
     [Symbol.asyncDispose]: () => stop('SIGKILL'),

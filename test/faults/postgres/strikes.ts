@@ -1,7 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { RestartingProcess } from '../restarting-process.ts';
 import type { EventKind, FaultEvent } from './plan.ts';
-import { believeClock, type Site, type SiteBroker } from './site.ts';
+import { type Site, type SiteBroker, trustClock } from './site.ts';
 
 const defaultLeaseMs = 10_000;
 const hourMs = 3_600_000;
@@ -36,14 +35,9 @@ export const strikes: Readonly<Record<EventKind, Strike>> = {
     return undefined;
   },
   terminate: async ({ broker: { process } }) => {
-    const before = process.pid;
+    const { exited } = process;
     process.signal('SIGTERM');
-    return {
-      afterMs: 0,
-      heal: async () => {
-        while (process.pid === before) await delay(20);
-      },
-    };
+    return { afterMs: 0, heal: async () => void (await exited) };
   },
   pause: stop((length) => 0.2 + 0.4 * length),
   // The longest time is longer than a client needs to notice the cut.
@@ -57,9 +51,9 @@ export const strikes: Readonly<Record<EventKind, Strike>> = {
     broker.proxy.cutOff(isSilent ? 'silently' : 'openly');
     return { afterMs: leaseOf(site) * (0.2 + 1.8 * length), heal: async () => broker.proxy.heal() };
   },
-  clock: async ({ broker }, { length, hours, isBelieved }) => {
+  clock: async ({ broker }, { length, hours, isTrusted }) => {
     broker.clock.set(hours * hourMs);
-    if (isBelieved) await believeClock(broker);
+    if (isTrusted) await trustClock(broker);
     return { afterMs: 1000 + 4000 * length, heal: async () => broker.clock.set(0) };
   },
   'kill orchestrator': async ({ orchestrator }) => void orchestrator.signal('SIGKILL'),
