@@ -73,7 +73,7 @@ it('makes up for missed runs by one at the start, unless it is as old as catchUp
   const token = await broker.token('rosa');
   await using rosa = await connectWire(broker.url, { agent: 'rosa', token });
   await subscribe(rosa);
-  // No broker ran for long, so that the clock is believed after five minutes only.
+  // No broker ran for long, so that the clock is trusted after five minutes only.
   clock.advance(5 * minute);
   const idAt = (name: string, hours: number) => `${name}@${new Date(began + hours * hour).toISOString()}`;
   await rosa.next('message', { id: idAt('pulse', 3) });
@@ -113,7 +113,7 @@ it('does a run after its start that was due in the moment in which the broker be
   await broker.restart();
   await using rosa = await connectWire(broker.url, { agent: 'rosa', token: await broker.token('rosa') });
   await subscribe(rosa);
-  // The clock has leapt for it, and is believed after five minutes only.
+  // The clock has leapt for it, and is trusted after five minutes only.
   clock.advance(5 * minute);
   expect(await rosa.next('message')).toMatchObject({ kind: 'task', from: { agent: 'schedule.pulse' } });
 });

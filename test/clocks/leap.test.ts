@@ -91,7 +91,7 @@ describe('a wall clock that leaps forward by eight days', () => {
     expect(await bob.next('message')).toMatchObject({ id: 'ask-1', remaining_ms: 60 * minute });
   });
 
-  it('makes no repeated message new, not even when it is believed', async () => {
+  it('makes no repeated message new, not even when it is trusted', async () => {
     await using opened = await startBroker();
     const { broker, clock, alice, bob: token, events, logged, deadLetters } = opened;
     await using bob = await connectWire(broker.url, { agent: 'bob', token });
@@ -114,7 +114,7 @@ describe('a wall clock that leaps forward by eight days', () => {
     expect(events.filter((event) => event === 'housekeeping_failed')).toEqual([]);
   });
 
-  it('ends no connection and refuses no token before it is believed', async () => {
+  it('ends no connection and refuses no token before it is trusted', async () => {
     await using opened = await startBroker();
     const { broker, clock, logged } = opened;
     const token = await broker.token('carol', 'worker', day);
@@ -128,7 +128,7 @@ describe('a wall clock that leaps forward by eight days', () => {
     expect(await again.closed).toMatchObject({ reason: 'unauthorized' });
   });
 
-  it('is not believed sooner because the broker starts again', async () => {
+  it('is not trusted sooner because the broker starts again', async () => {
     await using opened = await startBroker();
     const { broker, clock, alice, logged, events } = opened;
     await deliver(alice, 'bob', 'note-1', { kind: 'note' });

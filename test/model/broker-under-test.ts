@@ -87,7 +87,7 @@ export class BrokerUnderTest implements AsyncDisposable {
         this.model.now += op.ms;
         break;
       case 'step':
-        // Each once: what lives for days must not be over when a leap is believed.
+        // Each once: what lives for days must not be over when a leap is trusted.
         if (this.#steps.has(op.how)) return;
         this.#steps.add(op.how);
         this.steppedBy += steps[op.how];

@@ -11,7 +11,6 @@ export {
   BatchWriter,
   type CountedInbox,
 } from './batch-writer.ts';
-export { BelievedTime } from './believed-time.ts';
 export { capsOf, type StoreCaps } from './caps.ts';
 export {
   type DeadLetterLimits,
@@ -58,3 +57,4 @@ export {
   type ContentPart,
 } from './store-content.ts';
 export { StoreError, type StoreErrorCode } from './store-error.ts';
+export { TrustedTime } from './trusted-time.ts';

@@ -30,7 +30,7 @@ export interface FaultEvent {
   /** The error of the clock, in hours. */
   hours: 1 | -1;
   /** True if an operator makes the broker accept the wrong clock. */
-  isBelieved: boolean;
+  isTrusted: boolean;
   /** The mailboxes whose sender, and whose reader, connect to another broker before. */
   moves: { sender: boolean; reader: boolean }[];
   /** The calls of each worker. */
@@ -76,7 +76,7 @@ export function* faultEvents({ seed, events, atDefaults, mailboxes }: PlanOption
       length: random(),
       isSilent: random() < 0.5,
       hours: random() < 0.5 ? 1 : -1,
-      isBelieved: random() < 0.5,
+      isTrusted: random() < 0.5,
       moves: Array.from({ length: mailboxes }, () => ({
         sender: random() < 0.5,
         reader: random() < 0.5,

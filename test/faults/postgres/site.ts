@@ -192,7 +192,7 @@ async function startCommand({ name, folder, port, url, env }: BrokerPlace): Prom
 }
 
 /** Makes a broker accept its clock, right or wrong. */
-export async function believeClock({ url, operatorToken: token }: SiteBroker): Promise<void> {
+export async function trustClock({ url, operatorToken: token }: SiteBroker): Promise<void> {
   await using operator = await connectBroker({ url, token, agent: 'operator#clock' });
   await acceptClock(operator);
 }

@@ -23,7 +23,6 @@ import type {
 } from '@signalbox/store';
 import {
   BatchWriter,
-  BelievedTime,
   capsOf,
   type DeadLetterLimits,
   defaultDeadLetterLimits,
@@ -32,6 +31,7 @@ import {
   quietTrimMs,
   type StoreCaps,
   StoreError,
+  TrustedTime,
 } from '@signalbox/store/rules';
 import type { InboxCluster } from '../cluster/postgres-cluster.ts';
 import type { PostgresDatabase } from '../database/database.ts';
@@ -127,7 +127,7 @@ class PostgresInboxStore implements InboxStore {
   readonly #later: ScheduledReader;
   readonly #amount: StoredAmount;
   readonly #journals: JournalBindings;
-  readonly #time: BelievedTime;
+  readonly #time: TrustedTime;
   readonly #identity: string;
   readonly #sql: Readonly<Record<SqlName, Statement>>;
   readonly #tidying: readonly Statement[];
@@ -154,7 +154,7 @@ class PostgresInboxStore implements InboxStore {
     this.#isPrivileged = isPrivileged;
     this.#letterLimits = { ...defaultDeadLetterLimits, ...deadLetters };
     this.dedupeWindowMs = limits.dedupeWindowMs;
-    this.#time = new BelievedTime(limits.dedupeWindowMs, { now, monotonic });
+    this.#time = new TrustedTime(limits.dedupeWindowMs, { now, monotonic });
     this.#slices = new SettledSlices(database, limits, now);
     this.#loader = new BatchLoader(database, this.#slices, cluster);
     this.#saver = new BatchSaver(database);

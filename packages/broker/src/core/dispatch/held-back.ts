@@ -1,4 +1,4 @@
-/** Remembers the requests that are not pushed, because their deadlines lie in a leap of the clock that is not believed yet. */
+/** Remembers the requests that are not pushed, because their deadlines lie in a leap of the clock that is not trusted yet. */
 export class HeldBack {
   readonly #byInbox = new Map<string, Set<number>>();
   readonly #onRelease: (address: string, seq: number) => void;

@@ -73,7 +73,7 @@ test('messages are released when they are due, and not a millisecond before', as
   await releases.close();
 });
 
-test('what a leap made due waits until the clock is believed', async () => {
+test('what a leap made due waits until the clock is trusted', async () => {
   const { releases, released, advance, step } = setUp(10 * minute);
   await releases.check();
   step(60 * minute);

@@ -28,7 +28,7 @@ export interface ReleasesDeps {
 
 /**
  * Brings scheduled messages into their inboxes when they are due. After a leap of the wall clock, a message is due only when the time
- * without the leap has reached it, too, or when the wall clock is believed. So no message is early because of a step.
+ * without the leap has reached it, too, or when the wall clock is trusted. So no message is early because of a step.
  */
 export class Releases {
   readonly #deps: ReleasesDeps;

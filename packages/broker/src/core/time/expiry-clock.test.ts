@@ -56,7 +56,7 @@ it('is the wall clock while that runs evenly, or is stepped by little', () => {
   expect(events).toEqual([]);
 });
 
-it('goes on as if there had been no leap for five minutes, and then believes the wall clock', () => {
+it('goes on as if there had been no leap for five minutes, and then trusts the wall clock', () => {
   const { clock, events, expiry, sent, isOver } = opened();
   const [brief, long] = [sent(2 * minute), sent(7 * day)];
   clock.step(8 * day);
@@ -80,7 +80,7 @@ it('goes on as if there had been no leap for five minutes, and then believes the
   expect(events).toEqual(['leap of 11520 min', 'waited']);
 });
 
-it('believes the wall clock at once when that is accepted', () => {
+it('trusts the wall clock at once when that is accepted', () => {
   const { clock, events, expiry, sent, isOver } = opened();
   const long = sent(7 * day);
   expect(expiry.accept()).toBeUndefined();

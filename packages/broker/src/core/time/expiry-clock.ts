@@ -9,7 +9,7 @@ export const holdMs = 5 * 60_000;
 /** The most steps that are remembered at a time. */
 const maxOthers = 16;
 
-/** A leap of the wall clock that is not believed yet. */
+/** A leap of the wall clock that is not trusted yet. */
 export interface Hold {
   /** The time before the leap, in epoch milliseconds. */
   from: number;
@@ -45,7 +45,7 @@ interface OtherTime {
 /**
  * The clock by which messages and tokens expire. It shows the time of the wall clock, except after a step:
  * - The wall clock leaps forward, or the machine was suspended, or no broker ran for a while. These can't be distinguished. For {@link
- *   holdMs} the time continues as if there had been no leap. Then the wall clock is believed.
+ *   holdMs} the time continues as if there had been no leap. Then the wall clock is trusted.
  * - The wall clock goes back. Messages and tokens with earlier stamps expire when their lifetime has passed, or when the clock has caught
  *   up.
  */
@@ -61,8 +61,8 @@ export class ExpiryClock implements ExpiryTime {
   #wall: number;
   /** The times besides the wall clock's. Times before it exist only during a hold. */
   #others: OtherTime[] = [];
-  /** The monotonic time at which the wall clock is believed. */
-  #believedAt = Number.NEGATIVE_INFINITY;
+  /** The monotonic time at which the wall clock is trusted. */
+  #trustedAt = Number.NEGATIVE_INFINITY;
   #hold: Hold | undefined;
 
   constructor(deps: ExpiryClockDeps) {
@@ -76,18 +76,18 @@ export class ExpiryClock implements ExpiryTime {
     if (!deps.reached) return;
     this.#others = deps.reached.times.map((time) => ({ at: time, left: time }));
     const hasLeapt = this.#wall - deps.reached.earliest > leapMs;
-    if (hasLeapt) this.#believedAt = this.lookedAt + holdMs;
+    if (hasLeapt) this.#trustedAt = this.lookedAt + holdMs;
     this.#settle(hasLeapt ? 'at start' : undefined, 'waited');
   }
 
-  /** The leap that is not believed yet. */
+  /** The leap that is not trusted yet. */
   get hold(): Readonly<Hold> | undefined {
     return this.#hold;
   }
 
   /** The milliseconds until the hold ends, or 0 if there is none. */
   get holdLeftMs(): number {
-    return this.#hold ? Math.max(0, this.#believedAt - this.#deps.monotonic()) : 0;
+    return this.#hold ? Math.max(0, this.#trustedAt - this.#deps.monotonic()) : 0;
   }
 
   /** Reads both clocks. Call it before the fields are used. It is cheap enough for each message. */
@@ -107,35 +107,35 @@ export class ExpiryClock implements ExpiryTime {
       return this;
     }
     for (const other of this.#others) other.at += passed;
-    if (hasLeapt) this.#believedAt = monotonic + holdMs;
+    if (hasLeapt) this.#trustedAt = monotonic + holdMs;
     if (hasLeapt || step < -evenMs) this.#others.push({ at: expected, left: expected });
     this.#settle(hasLeapt ? 'while running' : undefined, 'waited');
     return this;
   }
 
-  /** Believes the wall clock from now on. Returns the hold that this ends. */
+  /** Trusts the wall clock from now on. Returns the hold that this ends. */
   accept(): Hold | undefined {
     const hold = this.look().#hold;
     if (!hold) return undefined;
-    this.#believedAt = this.lookedAt;
+    this.#trustedAt = this.lookedAt;
     this.#settle(undefined, 'accepted');
     return hold;
   }
 
-  /** Tells whether a deadline lies in a leap that is not believed yet: the wall clock says that it is over. */
+  /** Tells whether a deadline lies in a leap that is not trusted yet: the wall clock says that it is over. */
   isInLeap(expiresAt: number): boolean {
     return this.#hold !== undefined && expiresAt <= this.#wall;
   }
 
   /**
-   * Drops the times that no longer matter, sets the fields, and begins or ends the hold. `end` is the reason to believe the clock, if it is
-   * believed.
+   * Drops the times that no longer matter, sets the fields, and begins or ends the hold. `end` is the reason to trust the clock, if it is
+   * trusted.
    */
   #settle(leapt: 'at start' | 'while running' | undefined, end: HoldEnd): void {
     const wall = this.#wall;
-    const isBelieved = this.lookedAt >= this.#believedAt;
+    const isTrusted = this.lookedAt >= this.#trustedAt;
     this.#others = this.#others
-      .filter(({ at, left }) => (at > wall ? left > wall : !isBelieved && wall - at > leapMs))
+      .filter(({ at, left }) => (at > wall ? left > wall : !isTrusted && wall - at > leapMs))
       .sort((a, b) => a.at - b.at)
       .slice(0, maxOthers);
     this.times.splice(0, this.times.length, wall, ...this.#others.map(({ at }) => at));
@@ -149,7 +149,7 @@ export class ExpiryClock implements ExpiryTime {
       this.#deps.onLeap(this.#hold);
     } else if (!isHeld && this.#hold) {
       this.#hold = undefined;
-      this.#deps.onHoldEnd(isBelieved ? end : 'set_back');
+      this.#deps.onHoldEnd(isTrusted ? end : 'set_back');
     }
   }
 }

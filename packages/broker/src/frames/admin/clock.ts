@@ -7,12 +7,12 @@ import type { OperationOutcome } from './operation.ts';
 
 type Deps = Pick<FrameDeps, 'time' | 'store'>;
 
-/** Runs `clock`: reports whether the clock is ahead of the time that the broker believes, and what is held back because of that. */
+/** Runs `clock`: reports whether the clock is ahead of the time that the broker trusts, and what is held back because of that. */
 export async function showClock(_params: AdminParams<'clock'>, deps: Deps): OperationOutcome<'clock'> {
   return { result: await holdOf(deps) };
 }
 
-/** Runs `clock_accept`: believes the clock. Messages that are held back expire within about a second. */
+/** Runs `clock_accept`: trusts the clock. Messages that are held back expire within about a second. */
 export async function acceptClock(
   _params: AdminParams<'clock_accept'>,
   deps: Deps & Pick<FrameDeps, 'audit' | 'now'>,

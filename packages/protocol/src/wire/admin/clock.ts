@@ -27,7 +27,7 @@ export function clockOperations() {
       result: z.object({ hold: hold.optional().describe('Absent if the broker trusts its clock.') }),
     },
     clock_accept: {
-      meaning: 'Believes the broker’s clock from now on: what is held back expires.',
+      meaning: 'Makes the broker trust its clock from now on: what is held back expires.',
       params: z.object({}),
       result: z.object({ hold: hold.optional().describe('What was held back. Absent if nothing was.') }),
     },

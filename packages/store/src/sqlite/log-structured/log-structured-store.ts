@@ -1,6 +1,5 @@
 import type { Database } from 'better-sqlite3';
 import { agentOf } from '../../agent-of.ts';
-import { BelievedTime } from '../../believed-time.ts';
 import type { ExpiryTime } from '../../expiry-time.ts';
 import type { RequestKey } from '../../inbox-store.ts';
 import {
@@ -13,6 +12,7 @@ import {
 } from '../../logged-message.ts';
 import type { NewMessage, Outcome } from '../../message.ts';
 import type { FoundRequest } from '../../open-requests.ts';
+import { TrustedTime } from '../../trusted-time.ts';
 import type { MetaTable } from '../inbox-store/meta-table.ts';
 import type { AgentUsage } from './agent-usage.ts';
 import { CommitLog, type LogDamage } from './commit-log.ts';
@@ -81,7 +81,7 @@ export class LogStructuredStore {
   readonly #log: CommitLog;
   readonly #segments: Segments;
   readonly #pending: PendingSegments;
-  readonly #time: BelievedTime;
+  readonly #time: TrustedTime;
   /** The shared fields of the last message that was put, and the last ending: those of the next message are often the same. */
   #lastShared: SharedFields | undefined;
   #lastEnding: Ending | undefined;
@@ -96,7 +96,7 @@ export class LogStructuredStore {
     this.#limits = limits;
     this.#usage = usage;
     this.#monotonic = monotonic;
-    this.#time = new BelievedTime(limits.dedupeWindowMs, { now, monotonic });
+    this.#time = new TrustedTime(limits.dedupeWindowMs, { now, monotonic });
     this.#log = new CommitLog(db, meta);
     this.#segments = new Segments(db);
     this.#pending = new PendingSegments(db, this.#segments, limits.segmentMessages);

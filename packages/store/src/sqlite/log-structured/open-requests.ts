@@ -62,7 +62,7 @@ export class OpenRequests implements RequestSource {
   /** True if rows were added since the last count. */
   #isChanged = true;
 
-  /** `now` returns the present in epoch milliseconds, by a clock that follows no leap before the broker believes it. */
+  /** `now` returns the present in epoch milliseconds, by a clock that follows no leap before the broker trusts it. */
   constructor(db: Database, reader: MessageReader, now: () => number, maxPerRequester = maxRowsPerRequester) {
     const row =
       'SELECT seq, requester, id, inbox, open_until AS openUntil, is_over AS isOver, takers, thread, checksum FROM open_request';

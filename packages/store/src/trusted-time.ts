@@ -7,7 +7,7 @@ const leapMs = 60_000;
  * The clock by which a store forgets messages. After a leap, messages that were settled a moment ago look old. Therefore nothing is
  * forgotten for one dedupe window after a leap and after the start: senders may repeat their messages for that long.
  */
-export class BelievedTime {
+export class TrustedTime {
   readonly #dedupeWindowMs: number;
   readonly #now: () => number;
   readonly #monotonic: () => number;
