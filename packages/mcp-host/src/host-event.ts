@@ -1,4 +1,4 @@
-/** One line for the log. `event` says what happened, the other fields are its facts. */
+/** One line for the log. `event` names the event, the other fields are its facts. */
 export interface HostEvent {
   event: string;
   [fact: string]: unknown;

@@ -1,4 +1,4 @@
-// The meaning of the configuration of servers. It loads quickly, because nothing that runs servers comes with it.
+// The meaning of the configuration of servers. It loads quickly, because it loads nothing that runs servers.
 export { dataFolderOf } from './config/instance-name.ts';
 export { namedSecretsOf } from './config/result-redaction.ts';
 export {

@@ -1,8 +1,8 @@
 import type { AnswerLifetime } from '@signalbox/tool-calls';
 
 /**
- * Reads how long a result is valid, and for whom. MCP 2026-07-28 defines `ttlMs` and `cacheScope` for lists and resources. For the result
- * of a call the same two fields are read, at the top level or, if a server puts them there, in `_meta`.
+ * Reads how long a result is valid, and for whom. MCP 2026-07-28 defines `ttlMs` and `cacheScope` for lists and resources. In the result of
+ * a call the same two fields are read, at the top level or, if a server puts them there, in `_meta`.
  */
 export function cacheHintOf(result: Record<string, unknown>): AnswerLifetime {
   const { ttlMs, cacheScope } = 'ttlMs' in result ? result : recordOf(result._meta);

@@ -43,12 +43,12 @@ export class CallSender {
     this.#deps = deps;
   }
 
-  /** The times that the calls took which reached the server. */
+  /** The durations of the calls that reached the server. */
   get latencies(): Latencies {
     return this.#latencies;
   }
 
-  /** Measures calls anew. */
+  /** Forgets the durations so far. */
   reset(): void {
     this.#latencies = new Latencies();
   }
@@ -134,8 +134,8 @@ function endFailed(span: TracedSpan, { code, rpc_error: answered }: ToolCallErro
 }
 
 /**
- * A server answers to an unknown session before it runs anything, so such a call was not made. This holds for the first
- * attempt only: after one that was not sent, the refusal may be about the call itself.
+ * Marks a call as not sent if the server answered that it does not know the session: it answers so before it runs anything. This holds only
+ * for the first attempt: after an attempt that was not sent, the refusal may be about the call itself.
  */
 function unsentIfSessionUnknown(
   failure: Failure,

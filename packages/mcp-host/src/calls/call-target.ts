@@ -6,15 +6,15 @@ import type { ServerConnection } from '../server-connection.ts';
 export interface CallTarget {
   /** The name of the server in the configuration. */
   readonly name: string;
-  /** The name of the instance: empty for the one that serves all callers, else for example `role:researcher`. */
+  /** The name of the instance: empty for the one that serves all callers, or for example `role:researcher`. */
   readonly instance: string;
   /** The configuration of the instance. */
   readonly config: McpServerConfig;
-  /** Takes the secrets of the server's configuration out of a text. */
+  /** Removes the secrets of the server's configuration from a text. */
   readonly redact: (text: string) => string;
-  /** Takes the secrets of the server's configuration out of its answers; `undefined` if it has none. */
+  /** Removes the secrets of the server's configuration from its answers; `undefined` if it has none. */
   readonly redactResult: ResultRedactor | undefined;
-  /** The reason why the instance is down, or why it was down last; free of secrets. */
+  /** The reason why the instance is down, or why it was last down; free of secrets. */
   readonly lastError: string | undefined;
   /** The connection that is open now, if there is one. */
   readonly openConnection: ServerConnection | undefined;

@@ -1,4 +1,4 @@
-/** Keeps the durations of the last calls, 512 unless set. */
+/** Keeps the durations of the last calls; 512 of them by default. */
 export class Latencies {
   readonly #ring: Float64Array;
   #count = 0;

@@ -2,7 +2,7 @@ import { isDeeperThan, isInputRequired, isJsonObject } from '@signalbox/protocol
 import { visible, visibleLine } from '@signalbox/protocol/internal';
 import { visibleSchema } from '../definitions/visible-definition.ts';
 
-/** A form has one level of fields. A schema that nests deeper is passed on as it is. */
+/** The depth to which a form is renamed. A form has one level of fields; a schema that nests deeper is passed on unchanged. */
 const maxDepth = 60;
 
 /**

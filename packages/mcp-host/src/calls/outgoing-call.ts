@@ -9,7 +9,7 @@ export interface OutgoingCall extends ToolCall {
   repeatable: boolean;
 }
 
-/** Returns the time that is left for the run itself, in milliseconds; the server's own limit applies, too. */
+/** Returns the time that is left for the run itself, in milliseconds. The server's own limit applies, too. */
 export function timeLeftOf({ deadline, target }: OutgoingCall, now: number): number {
   return Math.min(deadline - now, target.config.timeoutMs ?? Number.POSITIVE_INFINITY);
 }

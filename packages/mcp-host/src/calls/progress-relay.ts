@@ -8,7 +8,7 @@ export class ProgressRelay {
   /** True if the server reported any progress. */
   sawSome = false;
 
-  /** `redact` takes secrets out of each report. */
+  /** `redact` removes secrets from each report. */
   constructor(onProgress: (progress: ToolProgress) => void, redact?: ResultRedactor) {
     this.#onProgress = redact ? (progress) => onProgress(redact(progress)) : onProgress;
   }

@@ -29,7 +29,7 @@ import { ProgressRelay } from './progress-relay.ts';
 import type { ToolCall } from './tool-call.ts';
 
 const cachedPerTool = 64;
-/** The pause before a call is made a second time. */
+/** The pause before a call is made a second time, in milliseconds. */
 const retryPauseMs = 250;
 
 /** The statistics of the calls of one server. Times are in milliseconds, of the last 512 calls that reached it. */
@@ -235,7 +235,7 @@ export class ServerCalls {
     };
   }
 
-  /** A timeout is never followed by a second attempt, because a server that hangs would only hang twice. */
+  /** Tells whether a failed call is made a second time. It never is after a timeout, because a server that hangs would hang twice. */
   #mayRetry(
     ended: FailedCall,
     { tool, repeatable, options, deadline }: OutgoingCall,

@@ -8,7 +8,7 @@ import { secretsOfAuth } from '@signalbox/server-auth';
 import { inheritedSecrets } from '../environment/inherited-variables.ts';
 import type { McpServerConfig } from './server-config.ts';
 
-/** Returns a function that takes the secrets of a server's environment, headers, sign-in and URL out of a text. */
+/** Returns a function that removes the secrets of a server's environment, headers, sign-in and URL from a text. */
 export function redactor(config: McpServerConfig): (text: string) => string {
   return redactorOf(secretsOf(config));
 }

@@ -12,7 +12,7 @@ const instancePlaceholder = '${instance}';
 const dataPlaceholder = '${data}';
 
 /**
- * Returns the name of the instance that serves a caller: empty for the one that serves all callers, else for example `worker:rosa`;
+ * Returns the name of the instance that serves a caller: empty for the one that serves all callers, or for example `worker:rosa`;
  * `undefined` if there is no caller and the server is not shared by all.
  */
 export function instanceFor(share: ServerSharing, caller: Caller | undefined): string | undefined {

@@ -7,13 +7,13 @@ import type { McpServerConfig } from './server-config.ts';
 /** Shorter values are words, such as the scheme of a header. */
 const shortestSecret = 8;
 
-/** Takes the secrets of a server's configuration out of JSON data that it sends. */
+/** Removes the secrets of a server's configuration from JSON data that it sends. */
 export type ResultRedactor = <T>(data: T) => T;
 
 /**
- * Makes the redactor of a server's answers. Its errors lose every value of its configuration; its results lose only the values that are
- * secrets by their name or place, because a folder or a mode among the variables is part of many good results. Returns `undefined` if the
- * configuration has no secrets of that kind, so that results of most servers cost nothing.
+ * Makes the redactor of a server's answers. It removes every value of the server's configuration from errors. From results it removes only
+ * the values that are secrets by their name or place, because many good results hold a folder or a mode that is also a variable. Returns
+ * `undefined` if the configuration has no such secrets, so that results of most servers cost nothing.
  */
 export function resultRedactor(
   config: McpServerConfig,

@@ -1,19 +1,19 @@
 const KiB = 1024;
 const MiB = 1024 * KiB;
 
-/** The bounds of what one server may make the host keep. A configuration sets them under `limits` of the server. */
+/** Bounds the data that one server may make the host keep. A configuration sets them under `limits` of the server. */
 export interface ServerLimits {
-  /** Bytes of the definition of one tool, prompt, resource or template, written as JSON. A larger one is left out. */
+  /** The most bytes of the definition of one tool, prompt, resource or template, written as JSON. A larger one is left out. */
   toolBytes: number;
-  /** The number of tools that are offered. Further tools are left out. */
+  /** The most tools that are offered. Further tools are left out. */
   tools: number;
-  /** Bytes of the definitions of all tools together, and of each other list. Definitions that no longer fit are left out. */
+  /** The most bytes of the definitions of all tools together, and of each other list. Definitions that no longer fit are left out. */
   toolListBytes: number;
-  /** The number of prompts that are offered. */
+  /** The most prompts that are offered. */
   prompts: number;
-  /** The number of resources that are offered, and of templates of resources. */
+  /** The most resources that are offered, and the most templates of resources. */
   resources: number;
-  /** Bytes of one message of the server, decompressed: an answer, or a notification. */
+  /** The most bytes of one message of the server, decompressed: an answer, or a notification. */
   answerBytes: number;
 }
 

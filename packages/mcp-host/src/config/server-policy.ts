@@ -7,7 +7,7 @@ export interface EffectivePolicy {
   lazy: boolean;
   /** The idle time after which an instance is ended, in milliseconds; infinite if it is never ended for being idle. */
   keepAliveMs: number;
-  /** The number of restarts in the window; infinite for a server that others run and we only connect to. */
+  /** The number of restarts in the window; infinite for a server that others run. */
   maxRestarts: number;
   restartWindowMs: number;
   /** The kinds of questions that are passed on to callers. */
@@ -15,8 +15,8 @@ export interface EffectivePolicy {
 }
 
 /**
- * The kinds that are passed on unless a server's configuration names others. They do not include roots: some servers use the roots of their
- * client as the folders that they may open, in place of those that the operator gave them.
+ * The kinds that are passed on unless a server's configuration names others. They do not include roots: some servers use their client's
+ * roots as the folders that they may open, instead of those that the operator gave them.
  */
 const defaultQuestions: readonly QuestionKind[] = ['elicitation', 'sampling'];
 

@@ -4,7 +4,7 @@ import type { ToolProblem } from '@signalbox/tool-calls';
 import { quoted } from '../servers/unavailable.ts';
 import type { ChangedDefinitions, DefinitionChange } from './server-definitions.ts';
 
-/** The problems that are told one by one; the others are counted. */
+/** The most problems that are listed one by one; the others are counted. */
 const maxReported = 10;
 
 /** Returns the error for a call of a tool, or a request for a prompt, whose definition is withheld. */

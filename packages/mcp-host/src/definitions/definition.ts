@@ -5,11 +5,11 @@ import { canonicalJson } from '@signalbox/tool-calls';
 /** The name of the only definition of the kind `instructions`. */
 export const instructionsName = 'instructions';
 
-/** The words of a server about one of its tools or prompts, or about itself, as it sent them. */
+/** A server's own description of one of its tools or prompts, or of itself, as it sent it. */
 export interface Definition {
   kind: DefinitionKind;
   name: string;
-  /** Differs for any two definitions that differ; the order of the fields of an object makes no difference. */
+  /** A text that differs for any two definitions that differ; the order of the fields of an object makes no difference. */
   hash: string;
   value: unknown;
 }
@@ -20,7 +20,7 @@ export interface DefinitionKey {
   name: string;
 }
 
-/** Makes the definition of a tool, a prompt or the instructions. All of it counts: fields that nobody knows, too. */
+/** Makes the definition of a tool, a prompt or the instructions. All fields count, including unknown ones. */
 export function definitionOf(kind: DefinitionKind, name: string, value: unknown): Definition {
   return { kind, name, hash: definitionHash(value), value };
 }
@@ -40,7 +40,7 @@ function definitionHash(value: unknown): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 22);
 }
 
-/** Returns a text that tells a definition from all others of its server. */
+/** Returns a text that distinguishes a definition from all others of its server. */
 export function keyText({ kind, name }: DefinitionKey): string {
   return `${kind} ${name}`;
 }

@@ -12,17 +12,17 @@ export interface ReviewedServer {
   definitions: ServerDefinitions | undefined;
 }
 
-/** The lists of a server that were read, so that what is missing in them is not offered. */
+/** The kinds of which the server's lists were read, so that a definition that is missing in them is not offered. */
 export interface ReadKinds {
   prompts: boolean;
 }
 
-/** The most tools whose hidden characters are told one by one. */
+/** The most tools whose hidden characters are reported one by one. */
 const maxReported = 10;
 
 /**
- * Returns the tools of a server as they are offered: what nobody would see in their texts is visible, and those that are not as pinned
- * are in `changed`. The hash of a pin is that of the definition as the server sent it.
+ * Returns the tools of a server in the form in which they are offered: invisible characters in their texts are visible, and tools that
+ * differ from their pins are in `changed`. The hash of a pin is that of the definition as the server sent it.
  */
 export function reviewedTools({ name, definitions }: ReviewedServer, list: ToolList): ToolList {
   const changed = definitions?.review('tool', definitionsOf('tool', list.tools));
@@ -37,7 +37,7 @@ export function reviewedTools({ name, definitions }: ReviewedServer, list: ToolL
   return { ...list, tools, problems: [...problems, ...changedProblems(name, 'tool', changed)], changed };
 }
 
-/** Returns what a server offers beside tools as it is offered, in the way of {@link reviewedTools}. Resources are not pinned. */
+/** Returns the other offers of a server in the form in which they are offered, like {@link reviewedTools}. Resources are not pinned. */
 export function reviewedOffers(
   { name, definitions }: ReviewedServer,
   list: OfferList,

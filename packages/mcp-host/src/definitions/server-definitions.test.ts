@@ -116,7 +116,7 @@ test('Where nothing can be written down, everything is withheld, and pinned once
   expect(definitions.problem).toBeUndefined();
 });
 
-test('A damaged pin pins nothing: its tool is withheld, whatever its server says.', async () => {
+test('A damaged pin pins nothing: its tool is withheld, even if its server has not changed it.', async () => {
   const { store, disk } = pinStore();
   await show(new ServerDefinitions('s', store), 'tool', tools(first));
   for (const [key, pin] of disk.pins) disk.pins.set(key, { ...pin, isDamaged: true });

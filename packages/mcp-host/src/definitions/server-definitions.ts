@@ -2,25 +2,27 @@ import { type DefinitionKind, messageOf } from '@signalbox/protocol';
 import { type Definition, type DefinitionKey, keyText } from './definition.ts';
 import type { DefinitionPins, Pin } from './definition-pins.ts';
 
-/** Why a definition is withheld: it is not the pinned one, or none is pinned. */
+/** The reason why a definition is withheld: it differs from the pinned one, or none is pinned. */
 export type DefinitionChange = 'changed' | 'new';
 
-/** A definition of a pinned server: what is pinned and what the server offers, one of them at least. */
+/** A definition of a pinned server: the pinned one, the offered one, or both. */
 export interface ComparedDefinition extends DefinitionKey {
   state: 'pinned' | 'gone' | DefinitionChange;
   pin?: Pin;
   offered?: Definition;
 }
 
-/** The definitions of one kind that are withheld, by name, with the hash of what the server offers. */
+/** The withheld definitions of one kind, by name, with the hash of the offered definition. */
 export type ChangedDefinitions = ReadonlyMap<string, { what: DefinitionChange; hash: string }>;
 
-/** Definitions that somebody looked at, and wants to have offered. */
+/** A definition that a person has seen and wants to be offered. */
 export interface SeenDefinition extends DefinitionKey {
   hash: string;
 }
 
-/** Compares what a server offers with its pins. The first list of each kind is pinned. Before the pins are known, everything is withheld. */
+/**
+ * Compares a server's definitions with its pins. The first list of each kind is pinned. Before the pins are known, everything is withheld.
+ */
 export class ServerDefinitions {
   readonly #server: string;
   readonly #store: DefinitionPins;
@@ -28,12 +30,15 @@ export class ServerDefinitions {
   #pins = new Map<string, Pin>();
   #seen = new Set<DefinitionKind>();
   #isRead = false;
-  /** One list is met after the other, also if several instances of the server show theirs at once. */
+  /**
+   * Resolves when the previous list was met. Lists are met one after the other, even if several instances of the server show theirs at
+   * once.
+   */
   #last: Promise<void> = Promise.resolve();
   readonly #offered = new Map<DefinitionKind, readonly Definition[]>();
   #problem: string | undefined;
 
-  /** `onPinned` is told of definitions that were pinned because they are the first of their kind. */
+  /** `onPinned` is called with definitions that were pinned because they are the first of their kind. */
   constructor(
     server: string,
     store: DefinitionPins,
@@ -44,33 +49,33 @@ export class ServerDefinitions {
     this.#onPinned = onPinned;
   }
 
-  /** Why definitions could not be pinned; all of them are withheld then. */
+  /** The reason why definitions could not be pinned; then all of them are withheld. */
   get problem(): string | undefined {
     return this.#problem;
   }
 
   /**
-   * Pins a list of a kind that nobody has seen before. Each list is met before it is reviewed. Never rejects: what can't be written to
-   * the disk is withheld, and pinned when it is met again.
+   * Pins a list of a kind that was not seen before. Each list is met before it is reviewed. Never rejects: definitions that can't be
+   * written to the disk are withheld, and pinned when they are met again.
    */
   meet(kind: DefinitionKind, offered: readonly Definition[]): Promise<void> {
     this.#last = this.#last.then(() => this.#meet(kind, offered));
     return this.#last;
   }
 
-  /** Reads the pins again, because another host may have changed them. Never rejects: those that were known stay then. */
+  /** Reads the pins again, because another host may have changed them. Never rejects: if that fails, the known pins stay. */
   readAgain(): Promise<void> {
     this.#last = this.#last.then(() => this.#read());
     return this.#last;
   }
 
-  /** Takes what the server offers of a kind now, and returns which definitions are withheld. */
+  /** Records the server's present definitions of a kind, and returns those that are withheld. */
   review(kind: DefinitionKind, offered: readonly Definition[]): ChangedDefinitions {
     this.#offered.set(kind, offered);
     return changedAmong(this.#pins, offered);
   }
 
-  /** Compares everything that the server offers, or has pinned, in the order of kinds and names. */
+  /** Compares all offered and pinned definitions, in the order of kinds and names. */
   compared(): ComparedDefinition[] {
     const compared = new Map<string, ComparedDefinition>();
     for (const [key, pin] of this.#pins)
@@ -84,14 +89,14 @@ export class ServerDefinitions {
     return [...compared].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
   }
 
-  /** Reads the definition that is pinned; `undefined` if there is none, or its record is damaged. */
+  /** Reads the pinned definition; `undefined` if there is none, or its record is damaged. */
   pinnedValue(key: DefinitionKey): Promise<unknown> {
     return this.#store.definition(this.#server, key);
   }
 
   /**
-   * Pins definitions that the server offers now. If it offers another one than somebody has seen, nothing is pinned, and the keys of
-   * those are returned. Rejects with the errors of the store.
+   * Pins definitions that the server offers now. If it offers another one than the person has seen, nothing is pinned, and the keys of
+   * these are returned. Rejects with the errors of the store.
    */
   async accept(seen: readonly SeenDefinition[], by: string): Promise<DefinitionKey[]> {
     const offered = new Map([...this.#offered.values()].flat().map((one) => [keyText(one), one]));

@@ -61,7 +61,7 @@ test('Values that arguments are compared with stay as they are, and are told.', 
   expect(visibleTool(schema({ enum: ['\t', 'é', '👩‍🚀'] })).hidden).toBe(false);
 });
 
-test('A tool without such characters is the same object, so that nothing is announced as changed.', () => {
+test('A tool without invisible characters is the same object, so that nothing is announced as changed.', () => {
   for (const description of ['Adds.', 'Fügt\r\nan: 日本 👩‍🚀'])
     for (const tool of [{ name: 'add', description, inputSchema: { type: 'object' as const } }])
       expect(visibleTool(tool).tool).toBe(tool);

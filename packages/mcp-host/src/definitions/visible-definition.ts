@@ -7,20 +7,19 @@ import {
 } from '@signalbox/protocol';
 import { visible } from '@signalbox/protocol/internal';
 
-/** The keywords of a JSON Schema whose texts are for readers only: no value is compared with them. */
+/** The keywords of a JSON Schema whose texts are only for readers: no value is compared with them. */
 const readOnlyKeywords = new Set(['title', 'description', '$comment']);
-/** The keywords whose values are schemas by name: the names are no keywords. */
+/** The keywords whose values are schemas by name: the names are not keywords. */
 const namedSchemas = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
-/** The keywords whose values are data: what looks like a keyword in them is none. */
+/** The keywords whose values are data: names in them are not keywords. */
 const dataKeywords = new Set(['enum', 'const', 'default', 'examples', 'required']);
 
-/** Matches texts in JSON in which nothing has to be made visible. */
+/** Matches JSON in which no text has invisible characters. */
 const plainJson = /^[ -~]*$/;
 
 /**
- * Makes characters that nobody sees visible in the texts of a tool that are for readers, those in its schemas included. Values that
- * arguments are compared with stay as they are: `hidden` says whether there are such characters in them. A tool without such characters
- * comes back as the same object.
+ * Makes invisible characters visible in a tool's texts for readers, including those in its schemas. Values that arguments are compared with
+ * stay unchanged: `hidden` says whether they have invisible characters. A tool without invisible characters is returned as the same object.
  */
 export function visibleTool(tool: Tool): { tool: Tool; hidden: boolean } {
   const json = JSON.stringify(tool);
@@ -37,7 +36,7 @@ export function visibleTool(tool: Tool): { tool: Tool; hidden: boolean } {
   return { tool: text === json ? tool : shown, hidden };
 }
 
-/** Makes characters that nobody sees visible in what a prompt says of itself and of its arguments. */
+/** Makes invisible characters visible in a prompt's texts and in those of its arguments. */
 export function visiblePrompt(prompt: Prompt): Prompt {
   if (isPlain(JSON.stringify(prompt))) return prompt;
   const shown = withVisible(prompt, ['title', 'description']);
@@ -48,7 +47,7 @@ export function visiblePrompt(prompt: Prompt): Prompt {
   };
 }
 
-/** Makes characters that nobody sees visible in what a resource or a template says of itself. Its URI stays as it is. */
+/** Makes invisible characters visible in the texts of a resource or a template. Its URI stays unchanged. */
 export function visibleResource<Entry extends Resource | ResourceTemplate>(entry: Entry): Entry {
   return isPlain(JSON.stringify(entry)) ? entry : withVisible(entry, ['name', 'title', 'description']);
 }
@@ -67,7 +66,7 @@ function withVisible<Value extends Record<string, unknown>>(value: Value, fields
   return shown as Value;
 }
 
-/** Makes characters that nobody sees visible in the texts of a schema that are for readers. */
+/** Makes invisible characters visible in a schema's texts for readers. */
 export function visibleSchema(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(visibleSchema);
   if (!isJsonObject(schema)) return schema;
@@ -83,7 +82,7 @@ export function visibleSchema(schema: unknown): unknown {
   return Object.fromEntries(shown);
 }
 
-/** Tells whether a value has a text, or the name of a field, with characters that nobody sees. */
+/** Tells whether a text or a field name in a value has invisible characters. */
 function hasUnseen(value: unknown): boolean {
   if (typeof value === 'string') return visible(value) !== value;
   if (Array.isArray(value)) return value.some(hasUnseen);

@@ -154,14 +154,20 @@ const allNames = variableGroups.flatMap(({ names }) => names);
 const tableNames: ReadonlySet<string> = new Set(allNames.filter((name) => !name.includes('*')));
 const tablePatterns = allNames.filter((name) => name.includes('*'));
 
-/** A part that means a secret does so anywhere in a name: `POETRY_PYPI_TOKEN_MINE`, `npm_config_//host/:_authToken`. */
+/**
+ * Tells whether a name means a secret. A part that does, does so anywhere in a name: `POETRY_PYPI_TOKEN_MINE`,
+ * `npm_config_//host/:_authToken`.
+ */
 export function namesSecret(name: string): boolean {
   if (/auth/i.test(name)) return true;
   const ends = [...name.matchAll(/[_\-.:/]|$/g)].map(({ index }) => index);
   return ends.some((end) => isSecretName(name.slice(0, end)));
 }
 
-/** A user name alone is no credential, except behind HTTP, where registries take tokens in its place. */
+/**
+ * Tells whether a value holds credentials in a URL. A user name alone is not a credential, except behind HTTP, where registries accept
+ * tokens in its place.
+ */
 function holdsCredentials(value: string): boolean {
   // Proxies may be written without a scheme.
   if (/^[^\s/:@]+:[^\s/@]+@/.test(value)) return true;

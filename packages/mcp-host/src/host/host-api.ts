@@ -28,11 +28,11 @@ export interface McpHostOptions {
   toolNameMax?: number;
   tuning?: Partial<HostTuning>;
   /**
-   * The directory where the processes of servers are recorded, so that the next start ends those that a killed host
-   * left behind, and where servers have the folders that `${data}` stands for. Only one host at a time may use it.
+   * The directory where the processes of servers are recorded, so that the next start ends those that a killed host left behind. It also
+   * holds the folders of servers that `${data}` stands for. Only one host at a time may use it.
    */
   stateDir?: string;
-  /** Keeps the pins of servers with `definitions: pin`, which needs it. */
+  /** Keeps the pins of servers with `definitions: pin`, for which it is required. */
   pins?: DefinitionPins;
   /** The number of processes that all stdio servers together may run; 64 unless set. */
   maxProcesses?: number;
@@ -83,14 +83,11 @@ export interface McpHost extends AsyncDisposable {
   listsRead(mostMs: number): Promise<void>;
   /** Returns the tools on offer now. While servers start for the first time, theirs are missing. */
   presentInventory(): Inventory;
-  /**
-   * Calls `listener` with each inventory after the first whose version differs. Returns the function that unsubscribes
-   * it.
-   */
+  /** Calls `listener` with each inventory after the first whose version differs. Returns a function that removes the listener. */
   onInventoryChanged(listener: (inventory: Inventory) => void): () => void;
   /**
-   * Calls `listener` with the tools whose hints are withheld now, if there are some, and later with each tool whose withheld hints have
-   * changed. Returns the function that unsubscribes it.
+   * Calls `listener` with the tools whose hints are withheld now, if there are any, and later with each tool whose withheld hints have
+   * changed. Returns a function that removes the listener.
    */
   onHintsWithheld(listener: (withheld: WithheldHints[]) => void): () => void;
   /** Does what {@link onHintsWithheld} does, for definitions of pinned servers. */
@@ -108,11 +105,11 @@ export interface McpHost extends AsyncDisposable {
    */
   acceptDefinitions(server: string, seen: readonly SeenDefinition[], by: string): Promise<DefinitionKey[]>;
   /**
-   * Calls `listener` with each change of a server: those since the start if it is the first listener, or else those from now on.
-   * Returns the function that unsubscribes it.
+   * Calls `listener` with each change of a server: the first listener gets those since the start, others those from now on. Returns a
+   * function that removes the listener.
    */
   onServerEvent(listener: (event: ServerEvent) => void): () => void;
-  /** Returns the destination of a call by that name, also when no tool has the name now. */
+  /** Returns the destination of a call by that name, even if no tool has the name now. */
   route(name: string): ToolRoute;
   /** Calls a tool by its name in the inventory, or by a route. Never rejects. */
   call(
@@ -131,8 +128,8 @@ export interface McpHost extends AsyncDisposable {
     options: CallOptions,
   ): Promise<ToolCallResult>;
   /**
-   * Calls `onUpdated` when a server says that a resource has changed, no matter which instance of it serves the caller. Returns the
-   * function that ends the subscription; `undefined` if the server cannot be asked now.
+   * Calls `onUpdated` when a server reports that a resource has changed, from any instance that serves the caller. Returns a function that
+   * ends the subscription; `undefined` if the server cannot be asked now.
    */
   follow(
     resource: { server: string; uri: string },

@@ -66,18 +66,15 @@ export class InventoryTracker {
     return names;
   }
 
-  /**
-   * Calls `listener` with each inventory whose version differs from the one before. Returns the function that
-   * unsubscribes it.
-   */
+  /** Calls `listener` with each inventory whose version differs from the one before. Returns a function that removes the listener. */
   onChanged(listener: (inventory: Inventory) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   /**
-   * Calls `listener` with the hints that are withheld now, if there are some, and with those of each later inventory that
-   * were not withheld before. Returns the function that unsubscribes it.
+   * Calls `listener` with the hints that are withheld now, if there are any, and with those of each later inventory that were not withheld
+   * before. Returns a function that removes the listener.
    */
   onHintsWithheld(listener: (withheld: WithheldHints[]) => void): () => void {
     this.#withheldListeners.add(listener);
@@ -139,7 +136,7 @@ export class InventoryTracker {
     if (added.length > 0) for (const listener of [...this.#definitionListeners]) listener(added);
   }
 
-  /** Logs the problems of single tools that are new. Those of the first inventory are read there. */
+  /** Logs the new problems of single tools. Those of the first inventory are read there. */
   #logToolProblems(before: readonly InventoryProblem[], now: readonly InventoryProblem[]): void {
     const keyOf = ({ server, tool, message }: InventoryProblem) => JSON.stringify([server, tool, message]);
     const known = new Set(before.map(keyOf));

@@ -350,8 +350,8 @@ class RunningHost implements McpHost {
   }
 
   /**
-   * Waits for the server that a name without a tool may belong to, if that server has not listed its tools yet.
-   * Resolves with an error if the name has no tool after the wait.
+   * Waits for the server that a name without a tool may belong to, if that server has not listed its tools yet. Resolves with an error if
+   * the name still has no tool.
    */
   async #waitForTool(
     route: ToolRoute,

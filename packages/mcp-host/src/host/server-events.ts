@@ -1,6 +1,6 @@
 /**
- * A change of a hosted server that its operator should be able to find later. Each comes once for a change of the configuration, a spawn, a
- * reload or an instance that used up its restarts, so that no server and no caller can cause a flood of them.
+ * A change of a hosted server that its operator should be able to find later. It is reported once for each change of the configuration,
+ * spawn, reload, or instance that used up its restarts, so that no server and no caller can cause a flood.
  */
 export interface ServerEvent {
   server: string;
@@ -33,13 +33,13 @@ export class ServerEvents {
   readonly #listeners = new Set<(event: ServerEvent) => void>();
   #kept: ServerEvent[] | undefined = [];
 
-  /** Tells the listeners. */
+  /** Passes an event to the listeners. */
   tell(event: ServerEvent): void {
     if (this.#kept && this.#kept.length < maxKept) this.#kept.push(event);
     for (const listener of [...this.#listeners]) listener(event);
   }
 
-  /** Calls `listener` with each event. Returns the function that unsubscribes it. */
+  /** Calls `listener` with each event. Returns a function that removes the listener. */
   on(listener: (event: ServerEvent) => void): () => void {
     this.#listeners.add(listener);
     const kept = this.#kept ?? [];

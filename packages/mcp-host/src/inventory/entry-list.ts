@@ -31,11 +31,13 @@ export interface EntryList<Entry> {
   problems: ToolProblem[];
 }
 
-/** A server that sends more pages sends pages without end or without entries. */
+/** The most pages of a list. A server that sends more sends pages without end or without entries. */
 const maxPages = 1_000;
 /** The most problems of a list that are reported one by one; the others are counted. */
 const maxProblems = 20;
-/** A manifest holds an entry within three more levels, and readers of message bodies accept a limited depth. */
+/**
+ * The most levels of an entry. A manifest holds an entry within three more levels, and readers of message bodies accept a limited depth.
+ */
 const maxEntryDepth = 60;
 /** The most values and names of one entry. Readers accept a manifest with one entry of this size. */
 const maxEntryNodes = bodyLimits.maxNodes - 1000;

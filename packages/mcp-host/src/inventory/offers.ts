@@ -49,10 +49,10 @@ export interface OfferSource {
   areOffersUntold?: boolean;
 }
 
-/** Remembers the named form of each prompt, so that it is the same object for as long as its name stays. */
+/** Remembers the named form of each prompt, so that it is the same object while its name stays. */
 export type NamedPrompts = WeakMap<Prompt, Prompt>;
 
-/** Puts the offers of all servers together. Prompts are named like tools, in a namespace of their own. */
+/** Combines the offers of all servers. Prompts are named like tools, in a namespace of their own. */
 export function buildOffers(
   sources: readonly OfferSource[],
   { alike, max }: { alike: ReadonlySet<string>; max: number },

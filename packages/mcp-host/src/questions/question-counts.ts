@@ -3,10 +3,10 @@ import { instanceFacts } from '../config/instance-name.ts';
 import type { HostEvent } from '../host-event.ts';
 import { type Refusal, refusalText } from './question-refusal.ts';
 
-/** A refusal is logged once in this time for each reason. */
+/** The time in which a refusal is logged once for each reason, in milliseconds. */
 const quietMs = 60_000;
 
-/** Counts the questions of a server that its callers were asked and those that were refused, and says why the last one was refused. */
+/** The counts of a server's questions that were passed to callers and that were refused, and the reason of the last refusal. */
 export interface AskedQuestions {
   asked: number;
   refused: number;
@@ -22,7 +22,7 @@ export interface QuestionCountsDeps {
   log: (event: HostEvent) => void;
 }
 
-/** Counts the questions of a server, and logs which are refused. */
+/** Counts the questions of a server, and logs the refused ones. */
 export class QuestionCounts {
   readonly #deps: QuestionCountsDeps;
   readonly #quietUntil = new Map<Refusal, number>();

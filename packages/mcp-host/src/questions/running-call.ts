@@ -29,7 +29,7 @@ interface OpenQuestion extends ServerQuestion {
 /** The part of a call between two answers of its caller. */
 interface Round {
   request: ToolRequest;
-  /** The time until which its caller waits. */
+  /** The time until which its caller waits, on the host's clock. */
   deadline: number;
   end: (answer: ServerAnswer) => void;
 }

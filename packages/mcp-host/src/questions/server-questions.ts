@@ -6,14 +6,17 @@ import { type Askable, askableOf, canAnswer } from './askable.ts';
 import { QuestionError, type Refusal, refusedQuestion } from './question-refusal.ts';
 import { RunningCall, type RunningCallDeps } from './running-call.ts';
 
-/** A server often asks when its session begins, just before the call for which an instance was started. */
+/**
+ * The time for which a question before any call waits for the first call, in milliseconds. A server often asks when its session begins,
+ * just before the call for which an instance was started.
+ */
 const firstCallMs = 10_000;
 const maxEarly = 4;
 
-/** A server may still work on a call that was given up, and ask for it, for this many milliseconds. */
+/** The time for which a call that was given up still counts, in milliseconds: the server may still work on it, and ask for it. */
 const givenUpMs = 60_000;
 
-/** The questions for a caller that can't be asked any. */
+/** The empty set of questions, for a caller that can't be asked. */
 const noQuestions: Askable = {};
 
 /** The dependencies of {@link ServerQuestions}. */

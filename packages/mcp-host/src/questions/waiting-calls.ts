@@ -16,7 +16,7 @@ export interface CallIdentity {
 /** A call that waits for answers of its caller. */
 export interface WaitingCall {
   readonly agent: string | undefined;
-  /** Returns true if an identity is that of this call. */
+  /** Tells whether an identity is that of this call. */
   is(identity: CallIdentity): boolean;
   /**
    * Passes the answers of the caller on to the server, and waits until the server has answered or asks more. Answers without a question are

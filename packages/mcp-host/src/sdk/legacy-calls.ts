@@ -5,7 +5,10 @@ import type { ServerAnswer, ToolRequest } from '../server-connection.ts';
 import { progressOf } from './progress-of.ts';
 import { answeredFailure, failureOf } from './sdk-failure.ts';
 
-/** The ids begin far above those that the SDK counts for its own requests, and small enough for servers that keep them in 32 bits. */
+/**
+ * The first id of these calls. It is far above those that the SDK counts for its own requests, and small enough for servers that keep ids
+ * in 32 bits.
+ */
 const firstId = 1_000_000_000;
 
 interface OpenCall {

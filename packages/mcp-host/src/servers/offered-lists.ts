@@ -36,8 +36,8 @@ export interface OfferedListsDeps extends Pick<ServerDeps, 'pins' | 'tell' | 'on
 }
 
 /**
- * Decides what a server offers: its lists or those of its card, with the hints that are honoured, and without definitions that are not as
- * they were pinned.
+ * Decides what a server offers: its lists or those of its card, with the honoured hints, and without definitions that differ from their
+ * pins.
  */
 export class OfferedLists {
   /** The definitions and their pins; `undefined` if they are not pinned. */
@@ -84,7 +84,7 @@ export class OfferedLists {
     return this.#offers.areTold;
   }
 
-  /** Pins what is seen for the first time, before it is offered. */
+  /** Pins definitions that are seen for the first time, before they are offered. */
   async meet({ tools, offers }: ReadLists): Promise<void> {
     const { definitions } = this;
     if (!definitions) return;
@@ -117,12 +117,12 @@ export class OfferedLists {
     this.#reviewTools();
   }
 
-  /** Has the hints of the next list honoured. */
+  /** Makes the hints of the next list be honoured. */
   forgetHints(): void {
     this.#hints.forget();
   }
 
-  /** Accepts definitions as they were seen. Resolves with those that have changed since; none is accepted then. */
+  /** Accepts definitions as they were seen. Resolves with those that have changed since; then none is accepted. */
   async accept(seen: readonly SeenDefinition[], by: string): Promise<DefinitionKey[]> {
     const { definitions } = this;
     if (!definitions) return seen.map(({ kind, name }) => ({ kind, name }));
@@ -154,7 +154,7 @@ export class OfferedLists {
     return own;
   }
 
-  /** Has everything offered that is as pinned now. */
+  /** Compares all lists with the present pins again. */
   #reviewAll(): void {
     this.#reviewTools();
     this.#reviewOffers();

@@ -6,7 +6,7 @@ import { readToolList, type ToolList, type ToolListLimits } from '../inventory/t
 const maxBytes = 4 * 1024 * 1024;
 const fetchMs = 5_000;
 
-/** What became of a server card: its list of tools, or the reason why it can't be used. */
+/** The content of a server card: its list of tools, or the reason why it can't be used. */
 export type ServerCard = { list: ToolList } | { problem: string };
 
 /**

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 
-/** After this many characters, lines are written without waiting for the end of the turn. */
+/** The number of waiting characters from which on lines are written without waiting for the end of the turn. */
 const writeAt = 64 * 1024;
 
 /**

@@ -244,7 +244,10 @@ export class StdioTransport {
     return this.#isAnswer({ jsonrpc: '2.0', id });
   }
 
-  /** A server that prints other things to its standard output does so all the time, so it is reported once. */
+  /**
+   * Reports a line that is not a message. A server that prints other text to its standard output does so all the time, so it is reported
+   * once.
+   */
   #reportBadLine(line: string): void {
     if (this.#hasReportedBadLine || line.trim() === '') return;
     this.#hasReportedBadLine = true;

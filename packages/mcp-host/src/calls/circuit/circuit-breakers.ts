@@ -73,7 +73,7 @@ export class CircuitBreakers {
     this.#breakers.clear();
   }
 
-  /** Removes a breaker that has nothing to remember, else the one that was not used for the longest time. */
+  /** Removes a breaker that has nothing to remember, or else the one that was unused for the longest time. */
   #forgetOne(): void {
     const [oldest] = this.#breakers.keys();
     const pristine = [...this.#breakers].find(([, { isPristine }]) => isPristine)?.[0];

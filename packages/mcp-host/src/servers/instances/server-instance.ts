@@ -8,7 +8,7 @@ import type { SlotHolder } from '../processes/process-slots.ts';
 import type { ServerDeps } from '../server-deps.ts';
 import { type SessionEvents, SupervisedSession } from './supervised-session.ts';
 
-/** The idle time is measured on the given clock; a timer checks it at least once in this time, in milliseconds. */
+/** The longest time between two checks of the idle time, in milliseconds. The given clock measures the idle time, and a timer checks it. */
 const longestTimerMs = 60_000;
 const shortestTimerMs = 5;
 
@@ -100,7 +100,7 @@ export class ServerInstance implements SlotHolder {
     clearTimeout(this.#idleTimer);
   }
 
-  /** Takes one {@link occupy} back. */
+  /** Undoes one {@link occupy}. */
   vacate(): void {
     this.#users--;
     this.#touch();

@@ -179,7 +179,7 @@ function connectOptions(
   };
 }
 
-/** Returns the state of a server for which another start is of no use. */
+/** Returns the state of a server for which another start is useless. */
 function endOf(error: unknown): 'needs_auth' | 'refused' | undefined {
   if (!(error instanceof SignalboxError)) return undefined;
   if (error.code === 'serves_itself') return 'refused';

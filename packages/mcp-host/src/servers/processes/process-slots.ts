@@ -38,9 +38,7 @@ export class ProcessSlots {
     if (this.#holders.delete(holder)) this.announceFreeSlot();
   }
 
-  /**
-   * Calls `listener` once, when a slot that was in use may be taken. Returns the function that unsubscribes it.
-   */
+  /** Calls `listener` once, when a slot that was in use may be taken. Returns a function that removes the listener. */
   onSlotFree(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -19,7 +19,7 @@ export function commandText(words: readonly string[], redact: (text: string) => 
   return text.length <= maxLength ? text : `${text.slice(0, maxLength - 1)}…`;
 }
 
-/** Takes the value out of `--token=VALUE`, `API_KEY=VALUE` and `Authorization: VALUE`, also inside the script of a shell. */
+/** Removes the value from `--token=VALUE`, `API_KEY=VALUE` and `Authorization: VALUE`, also inside the script of a shell. */
 function withoutNamedValue(word: string): string {
   const [start, name] = /^([\w.-]+)[=:]/.exec(word) ?? [];
   if (start !== undefined && isSecretName(name!)) return `${start}${redacted}`;
@@ -47,7 +47,7 @@ function withoutCredentials(word: string): string {
     );
 }
 
-/** A long run of letters and digits without a word in it is more often a key than a name. */
+/** Removes words that look like keys: a long run of letters and digits without a word in it is more often a key than a name. */
 function withoutKeys(word: string): string {
   return word.replace(/[A-Za-z0-9+_]{24,}/g, (run) =>
     /\d/.test(run) && /[A-Za-z]/.test(run) ? redacted : run,

@@ -6,7 +6,7 @@ import { startAdvice } from './start-advice.ts';
 import type { StartFailure, StartTrace } from './start-failure.ts';
 
 /**
- * Describes a failed start for the operator of the server. `redact` takes the server's secrets out of a text. For a server behind HTTP,
+ * Describes a failed start for the operator of the server. `redact` removes the server's secrets from a text. For a server behind HTTP,
  * only the address of the request is known.
  */
 export function describeStart(
