@@ -16,7 +16,7 @@ function withoutComment(found: string): string {
   return isComment ? ' ' : found;
 }
 
-/** Returns a JSON object as it is, and `undefined` for any other value. */
+/** Returns a value that is a JSON object, and `undefined` for any other value. */
 export function asObject(value: unknown): Record<string, unknown> | undefined {
   return isJsonObject(value) ? value : undefined;
 }

@@ -13,7 +13,7 @@ export interface InjectionContext {
   faceCommand: FaceCommand;
   /** The private directory of this process, removed when the process has ended. */
   runDirectory: string;
-  /** Working directory of the agent. */
+  /** The working directory of the agent. */
   cwd: string;
   /** The environment that the agent gets, without `SIGNALBOX_*`. */
   env: Readonly<Record<string, string | undefined>>;
@@ -37,7 +37,7 @@ export interface PrivateFile {
   text: string;
 }
 
-/** An entry in a JSON file that belongs to the user: put in before the agent starts, taken out after it has ended. */
+/** An entry in a JSON file that belongs to the user: it is added before the agent starts, and removed after the agent has ended. */
 export interface WorkspaceEntry {
   path: string;
   /** The keys that lead from the top of the file to the entry. */
@@ -45,10 +45,10 @@ export interface WorkspaceEntry {
   value: unknown;
 }
 
-/** Everything that tells one agent's CLI about its MCP face. */
+/** The changes that tell one agent's CLI about its MCP face. */
 export interface Injection {
   client: ClientName | 'other';
-  /** The whole command line, the program first. */
+  /** The whole command line, with the program first. */
   argv: string[];
   /** Variables to add. */
   env: Record<string, string>;
@@ -61,7 +61,7 @@ export interface Injection {
 /** An agent CLI that is known by the name of its program. */
 export type ClientName = 'claude' | 'codex' | 'opencode' | 'gemini' | 'cursor-agent';
 
-/** Makes the injection for one kind of CLI. Throws `SignalboxError` `usage`, which says what to do instead, where it cannot be done. */
+/** Makes the injection for one kind of CLI. Throws `SignalboxError` `usage`, which says what to do instead, if it cannot be done. */
 export type Inject = (argv: readonly string[], context: InjectionContext) => Omit<Injection, 'client'>;
 
 /** The name under which agents see our MCP server. */

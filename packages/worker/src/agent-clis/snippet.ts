@@ -18,7 +18,7 @@ export interface SnippetFile {
 
 /** The configuration of one client: its entry for our server, and notes for the person. */
 export interface Snippet extends SnippetFile {
-  /** Settings of other files that let the client call our tools without asking. Empty unless that was asked for. */
+  /** Settings of other files that let the client call our tools without asking. Empty unless they were requested. */
   permissions: SnippetFile[];
   /** Sentences for the person to read. */
   notes: string[];

@@ -6,7 +6,7 @@ import type { WorkspaceEntry } from './injection.ts';
 type Entry = Pick<WorkspaceEntry, 'keys' | 'value'>;
 type Json = Record<string, unknown>;
 
-/** No client's file nests deeper, and writing one that did could exhaust the stack. */
+/** The most levels of a file. No client's file nests deeper, and writing a deeper one could exhaust the stack. */
 const maxDepth = 100;
 
 /** Returns the text of a file with our entry in it; `undefined` if the text can't hold one. `text` is `undefined` if there is no file. */
@@ -16,8 +16,8 @@ export function withEntry(text: string | undefined, { keys, value }: Entry): str
 }
 
 /**
- * Returns the text of an edited file without our entry: the value that stood there `before` is put back, all other changes stay.
- * An entry that was edited, too, stays. Returns `undefined` if the text is no JSON object.
+ * Returns the text of an edited file without our entry: the earlier value `before` is restored, and all other changes stay. An entry that
+ * was edited also stays. Returns `undefined` if the text is not a JSON object.
  */
 export function withoutEntry(text: string, { keys, value }: Entry, before?: string): string | undefined {
   const top = objectIn(text);
@@ -45,7 +45,7 @@ function textWith(top: Json, keys: readonly string[], value: unknown): string | 
   return changed && `${JSON.stringify(changed, undefined, 2)}\n`;
 }
 
-/** Returns a copy with the value at these keys, or without one; `undefined` if a value on the way is no object. */
+/** Returns a copy with the value at these keys, or without one; `undefined` if a value on the way is not an object. */
 function withValue(object: Json, [key = '', ...deeper]: readonly string[], value: unknown): Json | undefined {
   if (deeper.length === 0) {
     const { [key]: _, ...rest } = object;

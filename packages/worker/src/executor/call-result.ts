@@ -57,7 +57,7 @@ export function callResultOf(outcome: RequestOutcome, tool: Tool): RoundResult {
   }
 }
 
-/** Returns an error with `code` if repeating the call can do no harm, else with `outcome_unknown`: the tool may have had its effect. */
+/** Returns an error with `code` if repeating the call can do no harm, and otherwise `outcome_unknown`: the tool may have had its effect. */
 function failureOrUnknown(
   code: ToolErrorCode,
   message: string,

@@ -92,7 +92,10 @@ export class CurrentManifest {
     return this.#version;
   }
 
-  /** See `McpProxyExecutor.refresh`. A call while another runs asks once more after it, because that one may be answered already. */
+  /**
+   * See `McpProxyExecutor.refresh`. A call during a running request causes one more request after it, because that one may be answered
+   * already.
+   */
   refresh({ fresh = false } = {}): Promise<boolean> {
     this.#wantsFresh ||= fresh;
     if (!this.#refreshing) {

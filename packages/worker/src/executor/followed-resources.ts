@@ -28,7 +28,7 @@ export class FollowedResources {
   readonly #listeners = new Set<(uri: string) => void>();
   #sending: Promise<Map<string, ToolCallError>> | undefined;
   #sendNext: Promise<Map<string, ToolCallError>> | undefined;
-  /** Interrupts the present question, in order to ask it anew. */
+  /** Interrupts the present question, so that it is asked again. */
   #renewal = new AbortController();
   /** True while the list of resources has to be sent again until the orchestrator has answered. */
   #isDue = false;
@@ -47,7 +47,7 @@ export class FollowedResources {
   }
 
   /**
-   * Sends the list again, unless it is empty: the orchestrator may be another one. A question that waits for its answer is asked anew,
+   * Sends the list again, unless it is empty: the orchestrator may be another one. A question that waits for its answer is asked again,
    * because the earlier orchestrator may have lost it.
    */
   repeat(): void {

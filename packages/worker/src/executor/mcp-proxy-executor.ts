@@ -99,7 +99,7 @@ export interface ExecutorOptions {
   fault?: Fault;
 }
 
-/** Says whether the round that was sent is on disk, or another one with the same number. */
+/** Tells whether the round that was sent is on disk, or another one with the same number. */
 export type SentRound =
   | { isTaken: boolean; error?: undefined }
   | { error: ToolCallError; isTaken?: undefined };
@@ -320,7 +320,8 @@ export class McpProxyExecutor implements AsyncDisposable {
       let isRepeated = false;
       const end = (result: RoundResult): void => {
         resolve(result);
-        // The request of a first call ends by itself. That of a repeated one may have two ends: the first one calls off the other.
+        // The request of a first call ends by itself. The request of a repeated one may have two ends, of which the first cancels the
+        // other.
         if (isRepeated) ended.abort();
       };
       const options: RequestOptions = {

@@ -11,19 +11,19 @@ import type { RoundResult } from './call-result.ts';
 import { type Asker, askOrchestrator } from './orchestrator-question.ts';
 import type { ExecuteOptions } from './tool-call.ts';
 
-/** A reply that is still on its way arrives within this time, in milliseconds. */
+/** The time in which a reply that is still on its way arrives, in milliseconds. */
 const firstAskMs = 1_000;
 const askAgainMs = 2_000;
 const askTimeoutMs = 10_000;
 /**
- * This many answers in a row that the call is unknown make it count as unknown. A connected orchestrator takes a request from its inbox
- * sooner than that.
+ * The number of answers in a row that the call is unknown after which it counts as unknown. A connected orchestrator takes a request from
+ * its inbox sooner than that.
  */
 const maxUnknown = 5;
 
 /**
- * Finds out what became of a call whose request the broker had already, in case its reply came and is lost. Resolves when the orchestrator
- * says that the call has ended, or that it does not know it; rejects when `signal` aborts.
+ * Finds the end of a call whose request the broker had already, in case its reply came and is lost. Resolves when the orchestrator says
+ * that the call has ended, or that it does not know it; rejects when `signal` aborts.
  */
 export async function endOfRepeated(
   asker: Asker,

@@ -26,7 +26,7 @@ export interface ExecuteOptions {
   requestId?: string | undefined;
   /**
    * Set if another process may make the same call again, with its id, after the death of this one: the broker keeps the reply until the
-   * promise resolves. If the call was made before, the orchestrator is asked what became of it.
+   * promise resolves. If the call was made before, the orchestrator is asked for its end.
    */
   mayBeRepeated?: Promise<void> | undefined;
   /** The `traceparent` of the work that causes the call; by default that of the active span. An invalid one is left out. */
@@ -35,13 +35,11 @@ export interface ExecuteOptions {
   meta?: RequestMeta | undefined;
   /** Called with the progress that the MCP server reports while the call runs. */
   onProgress?: ((progress: ToolProgress) => void) | undefined;
-  /**
-   * Called with the id of an approval when the call begins to wait for a person's decision, and with `undefined` when it goes on.
-   */
+  /** Called with the id of an approval when the call begins to wait for a person's decision, and with `undefined` when it continues. */
   onAwaitingApproval?: ((approval: string | undefined) => void) | undefined;
 }
 
-/** Progress as MCP has it: `progress` grows, towards `total` if that is known. */
+/** Progress in MCP's form: `progress` grows, towards `total` if that is known. */
 export interface ToolProgress {
   progress: number;
   total?: number;
@@ -72,7 +70,7 @@ export function callBody(
   return body;
 }
 
-/** Stands for a tool that is not listed; only its name is known. */
+/** Makes a tool that stands for one that is not listed; only its name is known. */
 export function unlistedTool(name: string): Tool {
   return { name, inputSchema: { type: 'object' } };
 }

@@ -55,7 +55,7 @@ export interface AgentTools extends FaceTools, AsyncDisposable {
   isInUse(): boolean;
   /** Gives back the group messages that a session of the client took (`FaceCall.session`), because it has ended. Never rejects. */
   sessionEnded(session: string): Promise<void>;
-  /** Returns a hint at mail that the agent was not told of yet. Returning it counts as telling. */
+  /** Returns a hint at mail of which the agent was not told yet. Returning it counts as telling. */
   newMailHint(): Promise<MailHint | undefined>;
 }
 

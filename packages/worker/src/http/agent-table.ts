@@ -31,7 +31,7 @@ interface Entry {
   opened?: FaceAgent;
   /** The number of requests and streams that are being served. */
   inUse: number;
-  /** In the clock's milliseconds. */
+  /** The time of the last use, in milliseconds of the face's clock. */
   lastUsedAt: number;
 }
 
@@ -42,12 +42,12 @@ export interface AgentUse {
 }
 
 /**
- * The agents of a face, one connection for each token. The broker decides about a token; the table remembers an accepted one while it is
- * connected, and the hash of a refused one for a short time: it may be long, and of anybody.
+ * The agents of a face, one connection for each token. The broker decides about a token. The table remembers an accepted token while it is
+ * connected. Of a refused token, which may be long and from anybody, it remembers the hash for a short time.
  */
 export class AgentTable {
   readonly #options: AgentTableOptions;
-  /** By the token. */
+  /** The agents by their tokens. */
   readonly #entries = new Map<string, Entry>();
   readonly #refused: RecentRefusals<HttpRefusal>;
   #connecting = 0;
@@ -62,7 +62,7 @@ export class AgentTable {
     return this.#entries.size;
   }
 
-  /** Returns the agent of a token, which stays connected until the use of it ends, or the reason why there is none. */
+  /** Returns the agent of a token, which stays connected until its use ends, or the reason why there is none. */
   use(bearer: BearerToken): AgentUse | HttpRefusal | Promise<AgentUse | HttpRefusal> {
     const { token } = bearer;
     const entry = this.#entries.get(token) ?? this.#refused.get(hashOf(token)) ?? this.#add(bearer);

@@ -14,7 +14,7 @@ export interface FaceAgentOptions extends AgentToolsOptions {
   /** Makes the ids of the sessions of its token. */
   sessionIds: SessionIds;
   maxSessions: number;
-  /** The bytes of its requests that are read per second in the long run; twice as many at once. */
+  /** The bytes of its requests that are read per second on average; twice as many may be read at once. */
   bytesPerSecond: number;
   sessionIdleMs: number;
   /** Monotonic milliseconds. */

@@ -16,7 +16,7 @@ export interface HttpFaceTimes {
   requestTimeoutMs: number;
   /** The longest time for an agent's connection to the broker and its list of tools; default 5 s. */
   connectTimeoutMs: number;
-  /** A request that waits longer than this for its answer gets a stream, which shows that it is being served; default 25 s. */
+  /** The wait after which a request gets a stream, which shows that it is being served; default 25 s. */
   silenceMs: number;
 }
 
@@ -24,7 +24,7 @@ export interface HttpFaceTimes {
 export interface HttpFaceOptions extends AgentToolsOptions {
   /** The address to listen on. Port 0 takes any free one. */
   listen: { host: string; port: number };
-  /** The certificate and the key with which connections are encrypted. Without them they are not. */
+  /** The certificate and the key that encrypt connections. Without them, connections are not encrypted. */
   tls?: TlsPair;
   /** Allows an address that other machines can reach without TLS, although tokens and calls then cross the network unencrypted. */
   insecure?: boolean;
@@ -54,7 +54,7 @@ export interface HttpFace extends AsyncDisposable {
   readonly url: string;
   /** The port at which the face listens. */
   readonly port: number;
-  /** Encrypts new connections with another pair. Throws if the pair can't be used. */
+  /** Encrypts new connections with another certificate and key. Throws if they can't be used. */
   setTls(pair: TlsPair): void;
   /** The number of agents that are connected to the broker now. */
   readonly agentCount: number;
@@ -165,7 +165,7 @@ export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace>
   };
 }
 
-/** Returns the host names that requests may use: this machine's, the one of the listener, and those that were given. */
+/** Returns the host names that requests may use: this machine's names, the listener's, and the given ones. */
 function ownNames(host: string, given: readonly string[]): ReadonlySet<string> {
   const isAny = host === '0.0.0.0' || host === '::';
   const bound = host.includes(':') ? `[${host}]` : host;

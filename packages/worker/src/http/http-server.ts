@@ -3,7 +3,7 @@ import { type AddressInfo, createServer as createNetServer, type Socket } from '
 import { TlsFront, type TlsPair } from '@signalbox/tls';
 import { IdleConnections } from './idle-connections.ts';
 
-/** An import statement reads all that `node:http` exports, and some of it loads the whole of `fetch`. */
+/** An import statement would load every export of `node:http`, and some of them load all of `fetch`. */
 const { createServer } = process.getBuiltinModule('node:http');
 
 const headersTimeoutMs = 10_000;
@@ -22,7 +22,7 @@ export interface HttpServerOptions {
   requestTimeoutMs: number;
   /** The most connections on which nothing is answered. */
   maxIdleConnections: number;
-  /** The certificate and the key with which connections are encrypted. Without them they are not. */
+  /** The certificate and the key that encrypt connections. Without them, connections are not encrypted. */
   tls?: TlsPair;
   /** Returns monotonic milliseconds. */
   now: () => number;
@@ -33,7 +33,7 @@ export interface HttpServerOptions {
 /** A running HTTP server. */
 export interface HttpServer {
   readonly port: number;
-  /** Encrypts new connections with another pair. Throws if the pair can't be used. */
+  /** Encrypts new connections with another certificate and key. Throws if they can't be used. */
   setTls(pair: TlsPair): void;
   /** Returns the number of idle connections that were closed for newer ones since the last call. */
   takeEvicted(): number;

@@ -51,8 +51,8 @@ function jsonOf(text: string, place: RequestPlace): ReadJson {
 
 /**
  * Reads a request's body as text, unless `refuse` returns a reason against the number of bytes so far. The rest of a refused body is read
- * and thrown away, within the server's time limit. (The SDK's adapter leaves it unread, which closes the connection before the refusal is
- * out.)
+ * and dropped, within the server's time limit. (The SDK's adapter leaves it unread, which closes the connection before the refusal has
+ * left.)
  */
 function readText(
   request: IncomingMessage,

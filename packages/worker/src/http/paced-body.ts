@@ -12,7 +12,7 @@ export function paceBody(request: IncomingMessage, budget: Budget, now: () => nu
   });
 }
 
-/** Resolves when a body that is read has come to its end, or its connection is closed. */
+/** Resolves when a body that is being read has ended, or its connection is closed. */
 export async function bodyEnd(request: IncomingMessage): Promise<void> {
   if (request.readableEnded || request.closed) return;
   await new Promise<void>((resolve) => {

@@ -16,9 +16,9 @@ export interface RequestHead {
 }
 
 /**
- * Checks a request before its token; returns why it is refused, or `undefined`. `hosts` are the names that `Host` and `Origin`
- * may have, without port, IPv6 addresses in brackets: a page in a browser must not reach a face on this machine, not even by
- * a name that was rebound to it.
+ * Checks a request before its token; returns the reason why it is refused, or `undefined`. `hosts` are the names that `Host` and `Origin`
+ * may have, without port, IPv6 addresses in brackets: a page in a browser must not reach a face on this machine, not even by a name that
+ * was rebound to it.
  */
 export function refuseHead(head: RequestHead, hosts: ReadonlySet<string>): HttpRefusal | undefined {
   const { method = '', url = '', headers } = head;
@@ -43,7 +43,7 @@ export function refuseHead(head: RequestHead, hosts: ReadonlySet<string>): HttpR
   return undefined;
 }
 
-/** Checks whether the body of a request may be read; returns why not, or `undefined`. */
+/** Checks whether the body of a request may be read. Returns the reason if it may not, or `undefined`. */
 export function refuseContent(
   { method, headers }: RequestHead,
   maxBodyBytes: number,
@@ -67,7 +67,7 @@ export function bodyTooLarge(maxBodyBytes: number): HttpRefusal {
 }
 
 function namesFace(header: string, hosts: ReadonlySet<string>): boolean {
-  // Most clients write the name as it stands in the set, so that nothing has to be read as a URL.
+  // Most clients write a name of the set unchanged, so that nothing has to be parsed as a URL.
   if (hosts.has(header.replace(/:\d{1,5}$/, ''))) return true;
   const host = hostNameOf(`http://${header}`);
   return host !== undefined && hosts.has(host);

@@ -19,7 +19,7 @@ export interface RequestHandlerOptions {
   agentClaim: string | undefined;
   /** Bounds the memory of the requests that are being served. */
   room: RequestRoom;
-  /** A client that reads nothing of its answer for this time is cut off, in milliseconds. */
+  /** The time in milliseconds after which a client that reads nothing of its answer is disconnected. */
   stallMs: number;
   /** See `HttpFaceTimes.silenceMs`. */
   silenceMs: number;

@@ -4,7 +4,7 @@ import type { HttpReply, ReplyHead, RequestId } from '../sdk/http-reply.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** The longest silence of a stream of events. */
+/** The longest silence of a stream of events, in milliseconds. */
 const keepAliveMs = 15_000;
 /** The most events that wait for a client that does not read; further ones are dropped. */
 const maxWaiting = 256;
@@ -17,7 +17,7 @@ const streamHeaders: Headers = {
 
 export interface ReplyOptions {
   takesEvents: boolean;
-  /** A client that reads nothing for this many milliseconds is cut off. */
+  /** The time in milliseconds after which a client that reads nothing is disconnected. */
   stallMs: number;
 }
 
@@ -97,7 +97,7 @@ export class WrittenReply implements HttpReply {
         this.#whole(status, await response.text(), headers);
       }
     } catch {
-      // The response broke off: the client can be told only by its end.
+      // The response broke off: only its end can tell the client.
       this.end();
     }
   }
@@ -170,7 +170,7 @@ export class WrittenReply implements HttpReply {
     if (!this.#waiting) this.#to.end();
   }
 
-  /** Passes a stream of events on as it is. */
+  /** Passes a stream of events on unchanged. */
   async #pump(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
     this.#to.once('close', () => void reader.cancel().catch(() => {}));
     while (!this.isClosed) {

@@ -26,7 +26,7 @@ export type Values<F extends Fields, R extends keyof F> = { [K in R]: ValueOf<F[
 /** Checked arguments, or the problem with them. */
 export type ReadArguments<T> = { value: T; problem?: undefined } | { problem: string; value?: undefined };
 
-/** Reads the arguments of a call, an object or the JSON text of one. A problem names the field and what it must be. */
+/** Reads the arguments of a call, an object or the JSON text of one. A problem names the field and the rule for it. */
 export function readArguments<F extends Fields, R extends keyof F>(
   fields: F,
   required: readonly R[],

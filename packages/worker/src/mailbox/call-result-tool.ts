@@ -33,7 +33,7 @@ export interface CallResultToolDeps {
   now: () => number;
 }
 
-/** Makes the tool that says what became of a tool call whose caller stopped waiting, or whose connection broke. */
+/** Makes the tool that reports the end of a tool call whose caller stopped waiting, or whose connection broke. */
 export function callResultTool(deps: CallResultToolDeps): MailboxTool {
   const { executor, maxWaitMs } = deps;
   const seconds = Math.max(1, Math.floor(maxWaitMs / 1000));
@@ -120,7 +120,7 @@ async function resultOf(
   }
 }
 
-/** Asks the orchestrator what became of one of the agent's own calls. Every failure is a return value. */
+/** Asks the orchestrator for the state of one of the agent's own calls. Every failure is a return value. */
 async function requestCallStatus(
   executor: McpProxyExecutor,
   callId: string,

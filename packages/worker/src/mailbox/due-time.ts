@@ -1,7 +1,7 @@
 import { SignalboxError } from '@signalbox/protocol';
 import { parseDuration, parseInstant } from '@signalbox/protocol/internal';
 
-/** The two arguments of which one says when a message is handed out. */
+/** The two arguments for the time when a message is handed out. At most one may be given. */
 export const dueFields = {
   in: {
     type: 'string',

@@ -7,7 +7,7 @@ export interface Failure {
   code: string;
   message: string;
   retryable: boolean;
-  /** True if the call may have had its effect all the same. */
+  /** True if the call may still have had its effect. */
   may_have_run: boolean;
   retry_after_seconds?: number;
   hint?: string;
@@ -30,7 +30,7 @@ export function failure(
   };
 }
 
-/** Turns a thrown error into a failure. */
+/** Converts a thrown error to a failure. */
 export function failureOf(thrown: unknown): Failure {
   if (!(thrown instanceof SignalboxError))
     return failure('internal', messageOf(thrown), { mayHaveRun: true });

@@ -33,8 +33,8 @@ export function mailboxInstructions(
 }
 
 /**
- * Returns the line that stands first, in fewer than 240 bytes: Codex shows a model the first 250 bytes of the instructions
- * without asking for more. It names the mailbox and what to do with it.
+ * Returns the first line, in fewer than 240 bytes: Codex shows a model the first 250 bytes of the instructions without a further request.
+ * It names the mailbox and its use.
  */
 function firstLine(names: readonly MailboxToolName[]): string | false {
   const has = (name: MailboxToolName) => names.includes(name);

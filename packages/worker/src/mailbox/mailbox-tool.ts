@@ -14,7 +14,7 @@ export interface MailboxTool {
 interface MailboxToolOptions<F extends Fields, R extends keyof F & string> {
   name: MailboxToolName;
   title: string;
-  /** Tells a model what the tool does, when to use it, and what it returns. */
+  /** A text for a model: the purpose of the tool, when to use it, and its result. */
   description: string;
   fields: F;
   required?: readonly R[];
@@ -92,7 +92,7 @@ export function mailboxTool<const F extends Fields, const R extends keyof F & st
   };
 }
 
-/** Makes a result of text for a model, and the same as data. */
+/** Makes a result of text for a model, with the same content as data. */
 export function answer(text: string, data: Record<string, unknown>): ToolResult {
   return { content: [{ type: 'text', text }], structuredContent: data };
 }

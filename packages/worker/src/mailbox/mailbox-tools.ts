@@ -66,7 +66,7 @@ export interface Mailbox extends FaceTools, AsyncDisposable {
   sessionEnded(session: string): Promise<void>;
 }
 
-/** Clients commonly give up after 60 s, so one call waits less. */
+/** The longest wait of one call, in milliseconds. Clients commonly give up after 60 s, so one call waits less. */
 const defaultWaitMs = 50_000;
 const defaultUnreadEveryMs = 5_000;
 const defaultOthersAskAfterMs = 5_000;

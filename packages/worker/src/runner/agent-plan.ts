@@ -46,7 +46,7 @@ export interface AgentSetup {
   turn?: TurnRef;
 }
 
-/** Everything that one process of an agent is given. */
+/** The command, variables and files of one process of an agent. */
 export interface AgentPlan {
   /** The arguments, variables and files that tell the agent's CLI about the MCP face. */
   injection: Injection;

@@ -104,7 +104,7 @@ async function passOn(
       await writer.write(chunk);
     }
   } catch {
-    // Cut off: a process outside of the group still has the other end of the pipe.
+    // The pipe is cut off: a process outside of the group still has its other end.
   }
   await writer.end();
 }

@@ -22,7 +22,7 @@ export interface ProcessTokenOptions {
 
 const defaultTtlMs = 24 * 3_600_000;
 const defaultAnswerTimeoutMs = 5000;
-/** The wait before a revocation is tried again. */
+/** The wait before a revocation is tried again, in milliseconds. */
 const retryMs = 500;
 const whyNotTold = 'there is no such agent, its inbox is full, or this role may not write to it';
 const nothingHeld = { told: false, heldIds: [] };

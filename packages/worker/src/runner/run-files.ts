@@ -15,7 +15,7 @@ export interface RunFiles {
   writeToken(text: string): Promise<void>;
   /** Adds this process to the list that the cleanup process ends. */
   processStarted(process: OwnProcess): void;
-  /** Removes the files and takes our entry out of the user's file. Returns the result for that file, if it had an entry. */
+  /** Removes the files, and our entry from the user's file. Returns the result for that file, if it had an entry. */
   remove(): Promise<Restored | undefined>;
 }
 

@@ -7,7 +7,7 @@ import { ToolsWatch } from './tools-watch.ts';
 
 const lineLength = 120;
 const announceEveryMs = 1000;
-/** The time until the broker is first asked whether the agent has listed its tools. */
+/** The time until the broker is first asked whether the agent has listed its tools, in milliseconds. */
 const firstPollMs = 200;
 /** The same time for a process whose face tells us earlier, unless the agent uses another one. */
 const laterPollMs = 2000;

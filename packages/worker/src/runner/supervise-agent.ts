@@ -31,7 +31,7 @@ export interface SupervisedAgent {
 
 const defaultBrokerRetryMs = 2000;
 
-/** Runs one agent, and restarts it as its restart policy says. */
+/** Runs one agent, and restarts it by its restart policy. */
 export function superviseAgent(options: SuperviseOptions): SupervisedAgent {
   const stopping = new AbortController();
   const control: RunControl = { signal: stopping.signal, process: undefined };

@@ -40,7 +40,7 @@ export class ToolsWatch {
     this.#options.onReady();
   }
 
-  /** Reports nothing any more. */
+  /** Stops reporting. */
   stop(): void {
     this.#isReady = true;
     this.#cancelTimer?.();

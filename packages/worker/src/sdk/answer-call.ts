@@ -13,7 +13,7 @@ import type { RunningCalls, StartedCall } from './running-calls.ts';
 import { declaresTasks } from './task-requests.ts';
 import { type FaceTrace, type PassedOn, runTraced } from './traced-call.ts';
 
-/** Clients commonly give up after 60 s without a notification. */
+/** The longest silence by default, in milliseconds. Clients commonly give up after 60 s without a notification. */
 const defaultHeartbeatMs = 15_000;
 
 /** The tools and offers of an agent, and the status that counts its calls. */
@@ -30,7 +30,7 @@ export interface AnswerDeps {
   running: RunningCalls;
   /** Names the session of the client, if its connection carries several. */
   session?: string | undefined;
-  /** Longest silence while a call runs whose client asked for progress; default 15 s. */
+  /** The longest silence in milliseconds while a call runs whose client asked for progress; default 15 s. */
   heartbeatMs?: number | undefined;
   /** Returns the key of the call with which a client's request began, if its connection gives calls keys. */
   keyOf?: ((id: RequestId) => CallKey | undefined) | undefined;
@@ -52,7 +52,7 @@ export interface ClientCall {
   round: CallRound;
   /** See `FaceCall.key`. */
   key: CallKey | undefined;
-  /** The client's revision has results that ask for input. */
+  /** True if the client's revision has results that ask for input. */
   isModern: boolean;
   /** Tells the client of progress; never rejects. */
   notify(params: { progressToken: ProgressToken; progress: number }): void;
@@ -129,7 +129,7 @@ async function answerCall(
   }
 }
 
-/** Each round of a call is a message of its own. */
+/** Returns the key of one round of a call. Each round is a message of its own. */
 function roundKey(key: CallKey | undefined, round: number): CallKey | undefined {
   return key === undefined || round === 0 ? key : { ...key, id: `${key.id}.${round}` };
 }

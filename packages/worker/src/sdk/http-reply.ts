@@ -12,7 +12,7 @@ export interface Exchange {
   end(): void;
 }
 
-/** Is sent before an answer, unless a stream has begun. */
+/** The status and headers that are sent before an answer, unless a stream has begun. */
 export interface ReplyHead {
   /** Default 200. */
   status?: number;

@@ -117,7 +117,7 @@ async function answersTo(
   }
 }
 
-/** Asks all questions at once. A question without an answer gets the reason why. */
+/** Asks all questions at once. A question without an answer gets the reason instead. */
 async function allAnswersTo(
   { ask, signal, capabilities = {} }: AskingCall,
   questions: Record<string, unknown>,

@@ -31,9 +31,9 @@ export interface LegacySessionsOptions {
   /** Called when a session has ended or is put to sleep. Must not reject. */
   onEnded: (session: string) => Promise<void>;
   ids: SessionIds;
-  /** If there is one more session, the one that was idle longest is put to sleep. */
+  /** The most sessions that are awake. Beyond it, the one that was idle longest is put to sleep. */
   maxSessions: number;
-  /** A session without requests and without a listening client is put to sleep after this time. */
+  /** The time in milliseconds after which a session without requests and without a listening client is put to sleep. */
   idleMs: number;
   /** Monotonic milliseconds. */
   now: () => number;
@@ -158,7 +158,7 @@ export class LegacySessions {
     reply.refuse({ status: 406, message: 'GET needs the header Accept: text/event-stream' });
   }
 
-  /** Requests that come while a session wakes wait for the same one. */
+  /** Wakes a session. Simultaneous requests for the same session share one attempt. */
   #wakeOnce(id: string): Promise<Session | HttpRefusal> {
     const waking = this.#waking.get(id);
     if (waking) return waking;

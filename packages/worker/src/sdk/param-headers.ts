@@ -4,7 +4,7 @@ import type { FaceTools } from '../tools/face-tools.ts';
 /** The prefix of the headers that repeat arguments of a call (MCP 2026-07-28). */
 export const paramHeaderPrefix = 'mcp-param-';
 
-/** With names in lower case. */
+/** Headers, whose names are in lower case. */
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /** Checks the headers of calls that repeat arguments. It remembers which tools want them until the list of tools changes. */

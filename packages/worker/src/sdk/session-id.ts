@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 
-/** Common servers and proxies take 8 KiB of headers, which the token shares with the id. */
+/** The longest id, in characters. Common servers and proxies accept 8 KiB of headers, which the token shares with the id. */
 export const maxSessionIdLength = 1_024;
 /** The most characters of a client's name, as its status shows them. */
 const maxNameLength = 80;

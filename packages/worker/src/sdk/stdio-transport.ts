@@ -16,7 +16,7 @@ import {
 
 export type { JSONRPCMessage, RequestId, Transport };
 
-/** Beyond this many characters, lines are written before the turn of the event loop ends. */
+/** The number of characters beyond which lines are written before the turn of the event loop ends. */
 const maxBatchLength = 64 * 1024;
 /** The bounds of one message. The broker decides which texts are too long; the reader of lines bounds everything. */
 const limits = { ...bodyLimits, maxLength: Number.POSITIVE_INFINITY };
@@ -67,7 +67,7 @@ export class StdioTransport implements Transport {
     this.#format = format;
   }
 
-  /** Stops writing: everything that has not left yet and is sent from now on is thrown away, although the client waits for it. */
+  /** Stops writing: everything that has not left yet, or is sent from now on, is dropped, although the client waits for it. */
   mute(): void {
     this.#text = '';
     this.#isMuted = true;
@@ -159,7 +159,7 @@ export class StdioTransport implements Transport {
     try {
       message = JSON.parse(line);
     } catch {
-      // A line that is no JSON was printed by mistake, by the client or something that it started.
+      // A line that is not JSON was printed by mistake, by the client or a program that it started.
       return;
     }
     try {

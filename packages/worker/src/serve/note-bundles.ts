@@ -5,7 +5,7 @@ import { longestTimerMs } from './longest-timer.ts';
 const maxNotes = 16;
 /** The most messages of all bundles. The broker hands out 64 ahead of their ends, and questions must fit among them. */
 const maxNotesInAll = 32;
-/** A bundle with bodies of this size waits no longer. */
+/** The size of the bodies at which a bundle waits no longer, in bytes. */
 const maxBytes = 48 * 1024;
 
 /** A message to which nobody waits for a reply. */
@@ -20,8 +20,8 @@ interface Bundle<N> {
 }
 
 /**
- * Gathers notes of one thread, so that many of them cost one turn. The first of them waits `waitMs` at most, and the oldest bundle waits no
- * longer once there are many notes in all.
+ * Gathers notes of one thread, so that many of them cost one turn. The first of them waits at most `waitMs`, and the oldest bundle waits no
+ * longer once there are many notes in total.
  */
 export class NoteBundles<N extends Note> {
   readonly #options: { waitMs: number; startTimer: StartTimer; onReady: (notes: N[]) => void };
@@ -50,7 +50,7 @@ export class NoteBundles<N extends Note> {
     if (this.count >= maxNotesInAll) this.#ready(oldest);
   }
 
-  /** Takes a waiting note out. Returns false if it does not wait. */
+  /** Removes a waiting note. Returns false if it does not wait. */
   remove(note: N): boolean {
     const bundle = this.#bundles.get(note.thread);
     const at = bundle?.notes.indexOf(note) ?? -1;

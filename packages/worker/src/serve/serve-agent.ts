@@ -37,7 +37,7 @@ export interface ServeAgentOptions extends TurnRunOptions {
 /** An agent whose program is started when mail arrives. */
 export interface ServedAgent {
   /**
-   * Resolves when the agent was stopped and no process is left. Rejects with `SignalboxError` if it can't be served (any longer):
+   * Resolves when the agent was stopped and no process is left. Rejects with `SignalboxError` if it can't be served, or can no longer be:
    * `taken_over` if another process took its inbox.
    */
   readonly ended: Promise<void>;
@@ -48,9 +48,12 @@ export interface ServedAgent {
 }
 
 const defaultNoteWaitMs = 60_000;
-/** A token that the broker refuses within this time before its expiry has expired there: the broker's clock may differ from ours. */
+/**
+ * The largest difference between the broker's clock and ours, in milliseconds: a token that the broker refuses within this time before its
+ * expiry has expired there.
+ */
 const clockDifferenceMs = 60_000;
-/** The wait before a token is asked for again, while the broker is away. */
+/** The wait before a token is requested again while the broker is away, in milliseconds. */
 const tokenRetryMs = 1000;
 
 /** Serves one agent until it is stopped. Only this process holds its inbox: the faces of its turns never do. */
@@ -136,7 +139,7 @@ interface TurnContext extends ServeAgentOptions {
   killing: AbortSignal;
 }
 
-/** Takes a turn, a second time without its session if that no longer exists, and decides what becomes of the messages. */
+/** Takes a turn, a second time without its session if that no longer exists, and decides about the messages. */
 async function takeTurn(turn: ServedTurn, context: TurnContext): Promise<TurnResult> {
   const { setup, onEvent } = context;
   const { agent } = setup;
@@ -228,7 +231,7 @@ async function runProgram(
   );
 }
 
-/** Decides how a turn ended, and what becomes of its messages. An answer that the agent sent by a tool comes before everything else. */
+/** Decides how a turn ended, and about its messages. An answer that the agent sent by a tool comes before everything else. */
 async function resultOf(
   turn: ServedTurn,
   { end, problem }: { end: TurnEnd | undefined; problem: string | undefined },

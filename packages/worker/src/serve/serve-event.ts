@@ -10,7 +10,7 @@ export type TurnOutcome =
   | 'done'
   /** The program failed, or could not be started. */
   | 'failed'
-  /** It took longer than it may, and was ended. */
+  /** It took longer than its time limit, and was ended. */
   | 'timed_out'
   /** The sender withdrew the request, or its deadline passed. */
   | 'withdrawn'
@@ -26,7 +26,7 @@ export type ServeEvent =
       turn: number;
       pid: number;
       messages: TurnMessage[];
-      /** True if the turn goes on with a session of its thread. */
+      /** True if the turn continues a session of its thread. */
       resumed: boolean;
     }
   | {
@@ -37,7 +37,7 @@ export type ServeEvent =
       /** The exit code; `null` if a signal ended the program, or it never ran. */
       code: number | null;
       tookMs: number;
-      /** The reason of a failure, as the broker is told. */
+      /** The reason of a failure, as the broker gets it. */
       reason?: string;
       /** The end of the program's output, at most 64 KiB. */
       output: string;

@@ -56,7 +56,7 @@ export interface ServedInbox {
   readonly pending: number;
   /** Begins no further turn, and gives back the waiting messages, which costs no attempt. Returns their number. */
   stopTaking(): number;
-  /** Resolves when the running turns have ended and the broker knows what became of their messages, or the client is closed. */
+  /** Resolves when the running turns have ended and the broker knows the results for their messages, or the client is closed. */
   finished(): Promise<void>;
 }
 
@@ -177,7 +177,10 @@ async function runJob(
   }
 }
 
-/** An answer that nobody gets must not look as if it had arrived: its message becomes a dead letter, and the sender is told. */
+/**
+ * Makes the answer to a message. If the broker refuses it, the message becomes a dead letter, and the sender is told: an answer that nobody
+ * gets must not seem to have arrived.
+ */
 function replyOf(body: string, onRefused: (why: string) => void): ServeAnswer {
   return {
     kind: 'reply',

@@ -6,7 +6,7 @@ import { writeWhole } from './write-whole.ts';
 
 /** The most threads that are remembered for one agent. Those that had no turn for the longest time are forgotten first. */
 export const maxThreads = 1000;
-/** The largest file that is read. One with all threads has less than a third of it. */
+/** The largest file that is read, in bytes. A file with all threads has less than a third of it. */
 const maxFileBytes = 1024 * 1024;
 
 const fileSchema = z.object({
@@ -52,7 +52,7 @@ async function readEntries(path: string): Promise<Entry[]> {
   }
 }
 
-/** Reads a regular file. Opening a pipe would wait for somebody to write, and a device may have no end. */
+/** Reads a regular file. Opening a pipe would wait for a writer, and a device may have no end. */
 async function readRegular(path: string): Promise<string> {
   await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   const facts = await file.stat();

@@ -2,7 +2,7 @@ import { SignalboxError } from '@signalbox/protocol';
 import type { FaceLimits } from '@signalbox/protocol/internal';
 import { Mentioned } from '../mailbox/inbox/mentioned.ts';
 
-/** The most connections to the broker that are being opened at a time: each unknown token costs it one. */
+/** The most connections to the broker that are being opened at a time: each unknown token costs the broker one. */
 const maxConnecting = 64;
 /** The most of them with one token, so that an agent whose connections take long leaves room for others. */
 const maxConnectingPerToken = 8;

@@ -5,7 +5,7 @@ import type { FaceLine } from './face-lines.ts';
 import { type WithdrawnCall, withdrawnCall } from './withdrawn-call.ts';
 
 const maxDigits = 15;
-/** JSON-RPC leaves the codes from -32000 to -32099 to servers. */
+/** The code of a refusal for lack of memory. JSON-RPC leaves the codes from -32000 to -32099 to servers. */
 export const noRoom = -32000;
 export const invalidRequest = -32600;
 

@@ -5,7 +5,7 @@ import type { FaceHello } from './face-lines.ts';
 
 /** The connection options of a shared face to its broker. */
 export interface AgentConnectOptions {
-  /** Token, agent and consumer come from the shim. */
+  /** The options of the connections; token, agent and consumer come from the shim. */
   connect: Omit<ExecutorOptions, 'token' | 'agent' | 'consumer' | 'signal' | 'waitForBroker' | 'renewToken'>;
   /** Further addresses of the same broker, under which shims may know it. */
   aliases: readonly string[];

@@ -7,9 +7,9 @@ import { HalfLine } from './half-line.ts';
 const lineFeed = 10;
 /** The number of bytes that are kept of each end of a line that is left out: clients write the id of a request near one of the two ends. */
 const keptBytes = 4096;
-/** An unfinished line that is no longer than this does not count as memory in use. */
+/** The length up to which an unfinished line does not count as memory in use, in bytes. */
 const uncountedBytes = 16 * 1024;
-/** A line counts one unit, and one more for each of these many bytes, read or written. */
+/** The bytes for which a line counts one unit more, read or written. */
 const bytesPerUnit = 16 * 1024;
 
 /** Returns the units of a turn that a message of this many bytes takes. */
@@ -17,7 +17,7 @@ export function unitsOf(bytes: number): number {
   return 1 + Math.floor(bytes / bytesPerUnit);
 }
 
-/** A line that is not passed on. `id` is that of its request, where that can be told. Without `noRoom` it is longer than any may be. */
+/** A line that is not passed on. `id` is that of its request, if it can be read. Without `noRoom` it is longer than any line may be. */
 export interface LeftOutLine {
   id: string | number | undefined;
   /** The reason why it was not kept until its end. */

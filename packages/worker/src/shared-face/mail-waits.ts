@@ -4,7 +4,7 @@ import type { FaceSession } from './face-session.ts';
 /** The time between two looks for new mail, in milliseconds. */
 const defaultLookEveryMs = 1_500;
 
-/** The result of a wait for new mail. `superseded`: a later wait of the same session goes on in its place. */
+/** The result of a wait for new mail. `superseded`: a later wait of the same session replaces it. */
 export type MailWaitEnd = { hint: string } | { hint: null; superseded?: true };
 
 type WaitingSession = Pick<FaceSession, 'newMailHint' | 'closed'>;
@@ -19,8 +19,8 @@ export class MailWaits {
   }
 
   /**
-   * Resolves with a hint at mail that the agent was not told of yet; returning it counts as telling. Resolves without a hint if the session
-   * ends, a later wait begins, or the signal is aborted.
+   * Resolves with a hint at mail of which the agent was not told yet; returning it counts as telling. Resolves without a hint if the
+   * session ends, a later wait begins, or the signal is aborted.
    */
   async next(session: WaitingSession, signal: AbortSignal): Promise<MailWaitEnd> {
     this.#waits.get(session)?.abort();

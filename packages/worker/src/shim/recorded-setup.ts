@@ -16,7 +16,7 @@ export const listKinds = ['tools', 'prompts', 'resources'] as const;
 export type ListKind = (typeof listKinds)[number];
 
 /**
- * The lines that a new face needs before it can go on with a session: the handshake, the settings that earlier faces accepted, and the
+ * The lines that a new face needs before it can continue a session: the handshake, the settings that earlier faces accepted, and the
  * resources that the client follows.
  */
 export class RecordedSetup {

@@ -50,7 +50,7 @@ const defaultFarewellMs = 2_000;
 
 /**
  * Joins a client on two streams to the shared face at a Unix socket, until the client hangs up or the process is asked to end. When the
- * face is lost, the session waits for the next one and goes on with it.
+ * face is lost, the session waits for the next one and continues there.
  */
 export async function runShim(options: ShimOptions): Promise<ShimEnd> {
   return await new Shim(options).run();

@@ -21,7 +21,7 @@ export interface SessionPorts {
   toClient(line: string): void;
   /** Takes a line for the present face. */
   toFace(line: string): void;
-  /** Ends the connection to a face that cannot go on with the session. */
+  /** Ends the connection to a face that cannot continue the session. */
   dropFace(reason: string): void;
   /** Writes a line for a person. */
   notice(text: string): void;
@@ -329,7 +329,7 @@ interface Acknowledgement {
 
 type Message = Record<string, unknown>;
 
-/** A subscription of the revision 2026-07-28: it has no answer as long as it lasts. */
+/** Returns true for a subscription of the revision 2026-07-28: it has no answer as long as it lasts. */
 function isSubscription({ method }: PendingRequest): boolean {
   return method === 'subscriptions/listen';
 }

@@ -1,4 +1,4 @@
-/** Says when a call has waited so long for a person's decision that its client is told. */
+/** Determines when a call has waited so long for a person's decision that its client is told. */
 export class AwaitedDecision implements Disposable {
   /** The approval for which the call waits now. */
   approval: string | undefined;
@@ -15,7 +15,7 @@ export class AwaitedDecision implements Disposable {
     this.#until = performance.now() + patienceMs;
   }
 
-  /** Records that the call begins to wait for an approval, or goes on if `approval` is `undefined`. */
+  /** Records that the call begins to wait for an approval, or continues if `approval` is `undefined`. */
   awaits(approval: string | undefined): void {
     clearTimeout(this.#timer);
     this.approval = approval;

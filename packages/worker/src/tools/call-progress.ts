@@ -10,7 +10,7 @@ const heartbeatStep = 1e-6;
  */
 export interface CallProgress {
   report(progress: ToolProgress): void;
-  /** Says whether the call waits for an approval (`undefined`: it goes on); heartbeats tell the client. */
+  /** Records whether the call waits for an approval (`undefined`: it continues); heartbeats tell the client. */
   awaits(approval: string | undefined): void;
   /** Resolves one turn of the event loop after the last notification, so that the result is not sent together with it. */
   end(): Promise<void>;

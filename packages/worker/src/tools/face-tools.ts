@@ -4,7 +4,7 @@ import type { ToolProgress } from '../executor/tool-call.ts';
 import type { TaskFields } from '../tasks/task-fields.ts';
 import type { ToolResult } from './tool-result.ts';
 
-/** The reason with which a call is aborted whose client has hung up. Nobody has cancelled it, so it goes on where it runs. */
+/** The reason for aborting a call whose client has hung up. Nobody has cancelled the call, so it continues where it runs. */
 export const clientGone: unique symbol = Symbol('the client has hung up');
 
 /** The identity of a call that may be repeated. */
@@ -15,7 +15,7 @@ export interface CallKey {
   over: Promise<void>;
   /** True if the client has the answer already. The call is repeated, at another process, only to continue the work that it began. */
   isAnswered: boolean;
-  /** Has the call repeated at another process even when it is answered, until the promise resolves. */
+  /** Makes the call be repeated at another process even when it is answered, until the promise resolves. */
   outlive(until: Promise<void>): void;
 }
 
@@ -40,7 +40,7 @@ export interface FaceCall {
   meta?: RequestMeta | undefined;
   /** Set if the client asked for progress. */
   onProgress?: ((progress: ToolProgress) => void) | undefined;
-  /** Called with the id of an approval when the call begins to wait for a person's decision, and with `undefined` when it goes on. */
+  /** Called with the id of an approval when the call begins to wait for a person's decision, and with `undefined` when it continues. */
   onAwaitingApproval?: ((approval: string | undefined) => void) | undefined;
 }
 

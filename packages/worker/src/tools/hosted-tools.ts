@@ -20,15 +20,18 @@ import { invalidParams, JsonRpcError } from './json-rpc-error.ts';
 import type { SeenLinks } from './seen-links.ts';
 import { failedResultOf, pendingResultOf } from './tool-result.ts';
 
-/** Clients commonly give up after 60 s, clients that follow progress later. */
+/**
+ * The time after which a call that waits for a decision returns, in milliseconds. Clients commonly give up after 60 s, clients that follow
+ * progress later.
+ */
 const pendingAfterMs = { plain: 45_000, withProgress: 600_000 };
 
-/** Most calls have ended by then, so that no question about their results is needed. */
+/** The time after which a call becomes a task, in milliseconds. Most calls have ended by then, so their results need no request. */
 const defaultTaskAfterMs = 5_000;
 
 /** Settings of calls of hosted tools. */
 export interface HostedToolsOptions {
-  /** Is told about the calls. */
+  /** Records the running calls. */
   calls?: CallsUnderWay | undefined;
   /** Remembers the resources that results name. */
   links?: SeenLinks | undefined;

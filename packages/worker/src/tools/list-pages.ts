@@ -5,7 +5,7 @@ import { invalidParams, JsonRpcError } from './json-rpc-error.ts';
 const maxEntries = 1000;
 const maxBytes = 4 * 1024 * 1024;
 
-/** One page of a list of tools, as MCP has it. */
+/** One page of a list of tools, in MCP's form. */
 export interface ToolPage {
   tools: Tool[];
   nextCursor?: string;

@@ -1,6 +1,6 @@
 import type { Tool, ToolCallError } from '@signalbox/protocol';
 
-/** The result of a tool, as MCP has it (`CallToolResult`). */
+/** The result of a tool, in MCP's form (`CallToolResult`). */
 export interface ToolResult {
   content: { type: string; [field: string]: unknown }[];
   structuredContent?: unknown;
@@ -10,9 +10,9 @@ export interface ToolResult {
 }
 
 /**
- * Makes a result of a failure that a model can act on. The error stands in `_meta['signalbox/error']` and in
- * `structuredContent.error`. A tool with an output schema gets no `structuredContent`: clients check it against that
- * schema, and would report a mismatch instead of the failure. `callId` is in `_meta['signalbox/call_id']`.
+ * Makes a result of a failure that a model can act on. The error is in `_meta['signalbox/error']` and in `structuredContent.error`. A tool
+ * with an output schema gets no `structuredContent`: clients check it against that schema, and would report a mismatch instead of the
+ * failure. `callId` is in `_meta['signalbox/call_id']`.
  */
 export function failedResultOf(
   error: ToolCallError,

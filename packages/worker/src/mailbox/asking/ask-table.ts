@@ -11,7 +11,7 @@ export interface Ask {
   readonly isOver: boolean;
   /** Withdraws the question. */
   withdraw(): void;
-  /** Records that a call returns the end of the question. The answer is acked at the broker when that has left. */
+  /** Records that a call returns the end of the question. The broker gets the ack of the answer when that result has left. */
   endedBy(key: CallKey | undefined): void;
   /** Records that the call that asked ends before the question: another process must pick the question up if this one dies. */
   outlivesCall(): void;

@@ -27,7 +27,7 @@ const joinMs = 40_000;
 const arrivalMs = 1_000;
 /** The time to wait until the broker hands out nothing more, in milliseconds. */
 const narrowMs = 5_000;
-/** A message that no member has is looked for among this many of the oldest messages. */
+/** The number of the oldest messages among which one that no member has is looked for. */
 const looksAt = 100;
 
 /** The dependencies of a {@link GroupInbox}. `now` returns monotonic milliseconds, `wallNow` epoch milliseconds. */
@@ -168,7 +168,7 @@ export class GroupInbox implements AsyncDisposable {
     await this.#leave();
   }
 
-  /** Has the broker hand out messages until the agent holds enough. Returns whether there are more. */
+  /** Makes the broker hand out messages until the agent holds enough. Returns whether there are more. */
   async #gather(wanted: Wanted, signal: CancelSignal): Promise<boolean> {
     const member = await this.#join(signal);
     this.#asking.add(wanted);

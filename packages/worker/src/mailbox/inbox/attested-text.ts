@@ -7,7 +7,7 @@ export function quotedText(text: string): string {
   return quotedLines(text).join('\n');
 }
 
-/** Quotes a body for a model: a text as it is, anything else as JSON. */
+/** Quotes a body for a model: a text unchanged, anything else as JSON. */
 export function quotedBody(body: unknown): string {
   return quotedText(typeof body === 'string' ? body : (JSON.stringify(body) ?? ''));
 }

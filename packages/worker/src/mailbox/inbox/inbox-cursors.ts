@@ -1,7 +1,7 @@
 /** A mark, and the number of a read. */
 const pattern = /^[A-Za-z0-9_-]{8}\.[1-9]\d*$/;
 
-/** Numbers the reads of one inbox, so that an ack can name the read up to which it goes. A cursor of another process is refused. */
+/** Numbers the reads of one inbox, so that an ack can name the last read that it covers. A cursor of another process is refused. */
 export class InboxCursors {
   readonly #mark: string;
   #reads = 0;

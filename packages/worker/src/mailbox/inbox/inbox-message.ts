@@ -12,14 +12,14 @@ export interface InboxMessage {
   kind: string;
   /** The thread that it belongs to. */
   thread: string;
-  /** The group that it was sent to: this agent took it, or has a copy of it as all members have. */
+  /** The group to which it was sent: this agent took it, or has its own copy like all members. */
   group?: string;
   age_seconds: number;
   /** The number of this attempt to have it handled. */
   attempt: number;
   /** The rest of its lifetime. */
   expires_in_seconds?: number;
-  /** Id of the message that it answers. */
+  /** The id of the message that it answers. */
   in_reply_to?: string;
   /** It was returned by an earlier read and not acked, perhaps by a read of another process of the agent. */
   offered_before?: true;
@@ -57,7 +57,7 @@ export const messageSchema = {
   required: ['id', 'from', 'from_address', 'from_role', 'kind', 'thread', 'age_seconds', 'attempt', 'body'],
 };
 
-/** Turns a held message into the form that the agent gets. `now` is monotonic, `wallNow` in epoch milliseconds. */
+/** Converts a held message to the form that the agent gets. `now` is monotonic, `wallNow` in epoch milliseconds. */
 export function inboxMessage(held: HeldMessage, now: number, wallNow: number): InboxMessage {
   const { message, json, offeredBy } = held;
   const sinceOffered = sinceOfferedMs(held, now);

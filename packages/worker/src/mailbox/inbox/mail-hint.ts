@@ -55,7 +55,10 @@ export function newMailOf(waiting: readonly WaitingMessage[]): NewMail {
   return { messages: waiting.length, from, ...(more > 0 && { more_senders: more }) };
 }
 
-/** Writes that at least one new message waits, as in `2 new messages wait for rosa, from walt and bob`. `place` says where they wait. */
+/**
+ * Writes that at least one new message waits, as in `2 new messages wait for rosa, from walt and bob`. `place` names the place where they
+ * wait.
+ */
 export function newMailText({ messages, from, more_senders: more = 0 }: NewMail, place: string): string {
   return `${messages} new ${messages === 1 ? 'message waits' : 'messages wait'} ${place}, from ${listed(from, more)}`;
 }

@@ -14,7 +14,7 @@ export const replyFields = {
   ...bodyFields,
 } as const;
 
-/** A reply outlives its request by this much, so that an asker that reconnects late still finds it. */
+/** The time by which a reply outlives its request, in milliseconds, so that an asker that reconnects late still finds it. */
 const graceMs = 5 * 60_000;
 /** The refusals of a message that was answered before. */
 const saysAnswered = new Set(['already_answered', 'id_conflict']);

@@ -50,7 +50,7 @@ export function replyTool({ inbox, groups, main, now }: ReplyToolDeps): MailboxT
     const outgoing = replyTo(hold, reply, now());
     try {
       const wasHeld = await group.settle(hold, outgoing, { signal });
-      // The broker takes the reply of each member that was handed the request, and the first one counts.
+      // The broker accepts the reply of each member that was handed the request, and the first one counts.
       if (!wasHeld) await (await main.client(signal)).deliver(outgoing, { signal });
       remove();
       return wasHeld;

@@ -17,7 +17,7 @@ type LookingClient = Pick<BrokerClient, 'agent' | 'peek'>;
 type OwnInbox = Pick<Inbox, 'isHeld' | 'fresh'>;
 
 export interface UnreadOptions {
-  /** The shortest time between two peeks into an inbox that this process does not hold. */
+  /** The shortest time between two peeks into an inbox that this process does not hold, in milliseconds. */
   everyMs: number;
   /** Returns the way in which the role is told about mail now. */
   mode: () => UnreadHint;

@@ -16,7 +16,7 @@ export interface TurnRef {
 const maxLooked = 2_000;
 const pageMessages = 200;
 
-/** Looks at the inbox of a served agent, which `worker serve` holds, and takes nothing. */
+/** Shows the messages in the inbox of a served agent, which `worker serve` holds, and takes nothing. */
 export interface TurnMessages {
   /** Returns the messages of this turn, except those that are settled. */
   ofTurn(): Promise<HeldMessage[]>;

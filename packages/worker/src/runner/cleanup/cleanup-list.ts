@@ -1,12 +1,12 @@
 import type { OwnProcess } from '../process/process-ending.ts';
 import type { WorkspaceClaim } from '../workspace/workspace-record.ts';
 
-/** Everything that one agent's run leaves behind if the supervisor dies: its process, and the files that the process used. */
+/** The things that one agent's run leaves behind if the supervisor dies: its process, and the files that the process used. */
 export interface CleanupTask {
   process?: OwnProcess;
-  /** Run directories. */
+  /** The run directories. */
   directories?: string[];
-  /** Entries in files of workspaces. */
+  /** The entries in files of workspaces. */
   claims?: WorkspaceClaim[];
 }
 

@@ -21,7 +21,7 @@ import {
 } from './workspace-record.ts';
 
 /**
- * Puts an entry into a file of the workspace, after taking out the entry of a crashed run. Throws `SignalboxError` `usage`, and changes
+ * Adds an entry to a file of the workspace, after removing the entry of a crashed run. Throws `SignalboxError` `usage`, and changes
  * nothing, while another run has its entry there, or if the file cannot hold one. `records` is the directory of records. `onClaim` is
  * called with the claim before anything is written, so that it can be undone.
  */

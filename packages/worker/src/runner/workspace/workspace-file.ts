@@ -76,7 +76,7 @@ async function openDirectory(path: string): Promise<{ handle: FileHandle; base: 
   throw refused(path, 'is reached by a symbolic link');
 }
 
-/** Opening a pipe must not wait for somebody who writes to it. */
+/** Reads a regular file; `undefined` if there is none. If it is a pipe, it is refused without waiting for a writer. */
 async function readText(file: string, path: string): Promise<string | undefined> {
   let handle: FileHandle;
   try {
@@ -92,7 +92,7 @@ async function readText(file: string, path: string): Promise<string | undefined>
     const found = await handle.stat();
     if (!found.isFile()) throw refused(path, 'is no regular file');
     if (found.size > maxBytes) throw refused(path, 'is larger than 1 MiB');
-    // With its BOM, if it has one: the file is put back byte for byte.
+    // A BOM is kept, if there is one: the file is restored byte for byte.
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(found.size));
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(buffer.subarray(0, bytesRead));
   } catch (error) {

@@ -8,8 +8,8 @@ import type { ProcessIdentity } from '../process/process-start.ts';
 import { openWorkspaceFile, removeEmptyDirectory, type WorkspaceFile } from './workspace-file.ts';
 
 /**
- * The facts that are needed to take an entry out of a workspace file again, also after a crash of the supervisor that put it in. Records
- * lie in a directory that belongs to this user alone, because the writer of a record decides which file is changed.
+ * The facts that are needed to remove an entry from a workspace file, also after a crash of the supervisor that added it. Records are in a
+ * directory that belongs to this user alone, because the writer of a record decides which file is changed.
  */
 export interface WorkspaceRecord {
   /** Distinguishes this claim from every other claim on the same file. */
@@ -95,7 +95,7 @@ async function writeDraft(recordPath: string, record: WorkspaceRecord): Promise<
   return draft;
 }
 
-/** Takes the entry of a claim out of its file again, and removes the record. A record of another claim stays. */
+/** Removes the entry of a claim from its file, and removes the record. A record of another claim stays. */
 export async function restoreWorkspace({ recordPath, id }: WorkspaceClaim): Promise<Restored> {
   const record = await readRecord(recordPath);
   if (record?.id !== id) return 'left';
@@ -104,7 +104,7 @@ export async function restoreWorkspace({ recordPath, id }: WorkspaceClaim): Prom
   return restored;
 }
 
-/** Undoes the change of a record. Only the entry that was put in is taken out, so undoing a change twice or late does no harm. */
+/** Undoes the change of a record. Only the added entry is removed, so undoing a change twice or late does no harm. */
 export async function undoChange(record: WorkspaceRecord): Promise<Restored> {
   const { path, change } = record;
   if (change === undefined) return 'restored';

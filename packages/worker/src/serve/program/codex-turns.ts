@@ -22,7 +22,7 @@ export const codexTurns: TurnProgram = {
         ...argv,
         ...(hasOption(argv, ['--json']) ? [] : ['--json']),
         `--output-last-message=${answerFile}`,
-        // Behind the options of exec, of which resume itself takes only some.
+        // It comes after the options of exec, of which resume itself accepts only some.
         ...(session === undefined ? [] : ['resume', session]),
         '-',
       ],
@@ -45,7 +45,7 @@ function execAt(argv: readonly string[]): number {
   throw cannotTakeTurns("codex takes a turn as 'codex exec'", 'write: worker serve … -- codex exec');
 }
 
-/** Refuses a word behind `exec` that is certainly no option and no value of one: codex would read it as the prompt or a command. */
+/** Refuses a word after `exec` that certainly is neither an option nor the value of one: codex would read it as the prompt or a command. */
 function refusePrompt(words: readonly string[]): void {
   const at = words.findIndex((word, place) => isPlain(word) && (place === 0 || isPlain(words[place - 1])));
   if (at < 0) return;

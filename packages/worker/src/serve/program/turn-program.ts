@@ -5,7 +5,7 @@ import type { InboxMessage } from '../../mailbox/inbox/inbox-message.ts';
 export interface Turn {
   agent: string;
   /**
-   * The command line as the user gave it, the program first, with the options that tell the program of our MCP server already in it. A
+   * The command line as the user gave it, with the program first, and with the options that tell the program about our MCP server. A
    * program that takes further options adds them.
    */
   argv: readonly string[];
@@ -18,8 +18,7 @@ export interface Turn {
   /** The bodies of the messages alone, as they were sent: a text as it is, anything else as JSON. */
   text: string;
   /**
-   * The session that an earlier turn of the same thread has named, if sessions are kept and the program keeps any. The turn goes on with
-   * it.
+   * The session that an earlier turn of the same thread has named, if sessions are kept and the program keeps any. The turn continues it.
    */
   session: string | undefined;
   /** The private directory (0700) of this turn. It is removed when the turn has ended. */
@@ -60,7 +59,7 @@ export interface TurnOutput {
 export interface TurnAnswer {
   /** The final text, which is the reply unless the agent replied by tool. */
   text: string;
-  /** The id with which a later turn of the same thread goes on; absent if the program told none. */
+  /** The id with which a later turn of the same thread continues the session; absent if the program reported none. */
   session?: string;
 }
 
@@ -74,7 +73,7 @@ export interface TurnProgram {
   /** Returns the command of a turn. Throws `SignalboxError` `usage` for a command line that can't take turns, before anything connects. */
   command(turn: Turn): TurnCommand;
   /**
-   * Reads the answer of a turn that ended with exit code 0. Throws if the output reports a failure all the same: then the turn has failed.
+   * Reads the answer of a turn that ended with exit code 0. Throws if the output nevertheless reports a failure: then the turn has failed.
    */
   answer(output: TurnOutput): TurnAnswer;
   /**
