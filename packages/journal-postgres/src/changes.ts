@@ -2,10 +2,10 @@ import type { PostgresDatabase, Statement, Transaction } from '@signalbox/store-
 
 const lookEveryMs = 250;
 
-/** A kind of records that orchestrators share. Each reads them again when another one has changed some. */
+/** A kind of records that orchestrators share. Each orchestrator reads them again when another one has changed some. */
 export type Shared = 'approvals' | 'pins';
 
-/** Tells its listeners of changes by any orchestrator. The next poll finds changes whose notice was lost. */
+/** Calls its listeners after changes by any orchestrator. The next poll finds changes whose notice was lost. */
 export class Changes implements AsyncDisposable {
   readonly #database: PostgresDatabase;
   readonly #read: Statement;
@@ -37,7 +37,7 @@ export class Changes implements AsyncDisposable {
     transaction.write(this.#raise[what]);
   }
 
-  /** Returns the function that unsubscribes the listener. */
+  /** Adds a listener. Returns a function that removes it. */
   on(what: Shared, listener: () => void): () => void {
     this.#listeners[what].add(listener);
     return () => this.#listeners[what].delete(listener);

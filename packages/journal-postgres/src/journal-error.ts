@@ -1,7 +1,7 @@
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import { StoreError } from '@signalbox/store/rules';
 
-/** Turns a failure of the database into a `SignalboxError` whose code starts with `journal_`. */
+/** Converts a failure of the database to a `SignalboxError` whose code starts with `journal_`. */
 export function journalError(thrown: unknown): SignalboxError {
   if (thrown instanceof SignalboxError) return thrown;
   if (thrown instanceof StoreError && thrown.isFinal)
@@ -15,7 +15,7 @@ export function journalError(thrown: unknown): SignalboxError {
   return new SignalboxError(code, messageOf(thrown), { retryable: true, cause: thrown });
 }
 
-/** Runs an action, and turns its failure into an error of the journal. */
+/** Runs an action, and converts its failure to an error of the journal. */
 export async function attempt<T>(action: () => Promise<T>): Promise<T> {
   try {
     return await action();
@@ -24,7 +24,7 @@ export async function attempt<T>(action: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Returns a text that PostgreSQL can keep: without NUL and without half characters. Ids stay unchanged. */
+/** Returns a text that PostgreSQL can store: without NUL and without half characters. Ids stay unchanged. */
 export function keptText(text: string): string {
   return text.replaceAll('\0', '\uFFFD').toWellFormed();
 }

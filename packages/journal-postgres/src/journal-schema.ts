@@ -1,4 +1,4 @@
-/** The version of the tables, another one after each change of them. */
+/** The version of the tables. It changes with each change of them. */
 export const schemaVersion = 1;
 
 const name = 'text COLLATE "C" NOT NULL';
@@ -6,8 +6,8 @@ const busy =
   'autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0';
 
 /**
- * SQL that makes the tables; `@` stands for the schema. `details` is JSON of the fields by which nothing is looked up. Times of calls
- * are those of the database, in epoch milliseconds, but for those in `details`.
+ * SQL that makes the tables; `@` stands for the schema. `details` is JSON of the fields that no query searches. Times of calls are those of
+ * the database, in epoch milliseconds, except those in `details`.
  */
 export function journalTables(id: string): string {
   return `

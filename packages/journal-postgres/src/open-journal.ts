@@ -7,7 +7,7 @@ import { attempt } from './journal-error.ts';
 import { journalTables, schemaVersion } from './journal-schema.ts';
 import { PostgresJournal } from './postgres-journal.ts';
 
-/** The name of a schema has 48 characters at most, of which the journal adds some. */
+/** The longest name of the schema. A name has at most 48 characters, of which the journal adds some. */
 const maxSchemaLength = 40;
 
 /** The database of a journal, and the time for which it keeps calls. */
@@ -28,7 +28,7 @@ export interface PostgresJournalOptions {
   pruneEveryMs?: number;
   /** The time for which a silent orchestrator counts as alive, in milliseconds; 10 seconds by default. */
   leaseMs?: number;
-  /** Returns epoch milliseconds, the times of pins. */
+  /** Returns epoch milliseconds, for the times of pins. */
   now?: () => number;
   /** Returns the epoch milliseconds that decide the age of calls; by default the database's clock. */
   clock?: () => number;

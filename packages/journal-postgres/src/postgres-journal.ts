@@ -41,7 +41,7 @@ const newestOfAgent = 50;
 interface PostgresJournalDeps {
   database: PostgresDatabase;
   id: string;
-  /** Closed with the journal. */
+  /** The resources to close together with the journal. */
   resources: AsyncDisposable;
   limits?: Partial<JournalLimits>;
   pruneEveryMs?: number;
@@ -220,7 +220,7 @@ export class PostgresJournal implements Journal {
     return rows.map(recordOf).filter(isListed).slice(0, limit);
   }
 
-  /** Returns the one generation that there is: journal and brokers' store are in one database, so neither can be older than the other. */
+  /** Returns the only generation: the journal and the brokers' store are in one database, so neither can be older than the other. */
   claim(): JournalClaim {
     return { previous: [], next: this.id };
   }
@@ -256,7 +256,7 @@ export class PostgresJournal implements Journal {
     return this.#writes.add(kind, textOf(key), row);
   }
 
-  /** Deletes what is old. If the database is away, the next time will do. */
+  /** Deletes old records. If the database is away, the next call deletes them. */
   async #pruneAll(): Promise<void> {
     try {
       const [row] = await this.#database.read<{ now: number }>(this.#now);

@@ -11,7 +11,7 @@ export function retention(database: PostgresDatabase, limits: JournalLimits) {
     database.unnamed(
       `${drop} (SELECT number FROM @call WHERE ${kept} AND settled_at <= $1::bigint - ${limits.keptAgeMs})`,
     ),
-    // The oldest replies to an agent go first, and of those to all agents the oldest to the agent with the most bytes.
+    // The oldest replies to an agent are deleted first. Of the replies to all agents, the oldest ones to the agent with the most bytes are.
     database.unnamed(
       `${drop} (SELECT number FROM (
          SELECT number, count(*) OVER newest AS replies, sum(reply_bytes) OVER newest AS bytes FROM @call WHERE ${kept} AND $1::bigint IS NOT NULL

@@ -19,14 +19,14 @@ interface QueuedWrite {
   reject: (error: unknown) => void;
 }
 
-/** The most writes of one transaction. */
+/** The most writes in one transaction. */
 const maxBatch = 500;
-/** The most characters of the rows of one transaction. A row that is larger goes alone. PostgreSQL takes a gigabyte in one value. */
+/** The most characters of the rows in one transaction. A larger row is written alone. PostgreSQL accepts a gigabyte in one value. */
 const maxBatchLength = 64 * 1024 * 1024;
 
 /**
- * Gathers writes while a transaction is under way, so that all of them share the next one. One batch never reverses the order of two
- * writes of the same key.
+ * Gathers writes while a transaction runs, so that all of them share the next one. One batch never reverses the order of two writes of the
+ * same key.
  */
 export class WriteQueue {
   readonly #database: PostgresDatabase;
@@ -39,7 +39,7 @@ export class WriteQueue {
     this.#kinds = kinds;
   }
 
-  /** Queues a row of a kind. Resolves when it is on disk; with false if the statement did not write it. */
+  /** Queues a row of a kind. Resolves when it is on disk, or with false if the statement did not write it. */
   add(kind: number, key: string, row: object): Promise<boolean> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ kind, key, json: JSON.stringify(row), resolve, reject });
@@ -47,7 +47,7 @@ export class WriteQueue {
     });
   }
 
-  /** Resolves when all that is queued is on disk, or was rejected. */
+  /** Resolves when all queued writes are on disk, or were rejected. */
   async flush(): Promise<void> {
     await this.#writing;
   }

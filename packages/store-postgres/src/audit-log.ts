@@ -12,9 +12,9 @@ import type { Transaction } from './database/attempt.ts';
 import type { PostgresDatabase } from './database/database.ts';
 import type { Statement } from './database/statement.ts';
 
-/** A row counts so much in the budget of its kind, besides its entry. */
+/** The bytes by which a row counts in the budget of its kind, besides its entry. */
 const rowOverheadBytes = 90;
-/** The rows that are looked at together when rows are dropped. */
+/** The number of rows that are examined together when rows are dropped. */
 const droppedAtOnce = 256;
 
 const allKinds = Object.keys(auditKinds) as AuditKind[];
@@ -38,14 +38,14 @@ export async function openPostgresAuditLog(options: PostgresAuditLogOptions): Pr
 }
 
 /**
- * The audit log in a database. All brokers continue the same chains: each transaction locks the ends of them, and draws its numbers and its
- * time behind the lock.
+ * The audit log in a database. All brokers continue the same chains: each transaction locks the ends of the chains, and draws its numbers
+ * and its time after that.
  */
 class PostgresAuditLog implements AuditLog {
   readonly #options: PostgresAuditLogOptions;
   readonly #database: PostgresDatabase;
   readonly #buffer: AuditBuffer;
-  /** The bytes of each kind, as they were when this broker wrote or looked last. */
+  /** The bytes of each kind when this broker last wrote or read them. */
   readonly #bytes = new Map<AuditKind, number>();
   readonly #make: Statement;
   readonly #lock: Statement;
@@ -102,7 +102,7 @@ class PostgresAuditLog implements AuditLog {
     );
   }
 
-  /** Makes the ends of the chains that are not there, and looks at those that are. */
+  /** Makes the missing ends of chains, and reads the others. */
   async start(): Promise<void> {
     const chains = await this.#database.transaction(async (transaction) => {
       transaction.write(this.#make, [allKinds, firstHash]);
@@ -139,7 +139,7 @@ class PostgresAuditLog implements AuditLog {
     limit: number,
   ): Promise<{ rows: AuditRow[]; chain: AuditChain }> {
     await this.#buffer.flush();
-    // One statement reads both, since rows may come and go meanwhile. A page without rows has the chain alone.
+    // One statement reads both, since rows may be added and dropped meanwhile. For a page without rows it returns only the chain.
     const found = await this.#database.read<ChainRow & (AuditRow | { number: null })>(this.#page, [
       kind,
       after,
@@ -169,7 +169,7 @@ class PostgresAuditLog implements AuditLog {
     return this.#options.maxBytes?.[kind] ?? auditKinds[kind].maxBytes;
   }
 
-  /** Writes events in one transaction; false if they are of a batch that was written meanwhile. */
+  /** Writes events in one transaction. Resolves with false if they belong to a batch that was written meanwhile. */
   async #write(events: readonly CountedEvent[], batch?: { from: string; id: string }): Promise<boolean> {
     const chains = await this.#database.transaction(async (transaction) => {
       const locked = (await transaction.query<ChainRow>(this.#lock)).map(chainOf);
@@ -220,7 +220,7 @@ class PostgresAuditLog implements AuditLog {
     }
   }
 
-  /** Drops the oldest rows of a chain until it is within its budget. The first row that is left follows the last one that was dropped. */
+  /** Drops the oldest rows of a chain until it is within its budget. The first remaining row follows the last one that was dropped. */
   async #trim(transaction: Transaction, chain: TimedChain): Promise<void> {
     if (auditKinds[chain.kind].kept) return;
     const maxBytes = this.#maxBytes(chain.kind);

@@ -2,18 +2,18 @@ import { PostgresDatabase, type PostgresDatabaseOptions } from './database/datab
 import { statementOf } from './database/statement.ts';
 import { checkVersion, versionQuery } from './schema.ts';
 
-/** A schema as a broker would find it. */
+/** A schema in the state in which a broker would find it. */
 export interface ExaminedDatabase {
   /** Names the database and the schema, without a password. */
   readonly place: string;
   /** The version of the server, as in `18.4`. */
   readonly version: string;
   readonly receiptMeans: 'fsynced' | 'written' | 'replicated';
-  /** The brokers that live. Undefined if there are no tables yet. */
+  /** The living brokers; undefined if there are no tables yet. */
   readonly brokers: readonly string[] | undefined;
 }
 
-/** Looks at a schema as a broker would at its start, and changes nothing. Rejects with the `StoreError` that the broker would get. */
+/** Examines a schema like a broker at its start, and changes nothing. Rejects with the `StoreError` that the broker would get. */
 export async function examineDatabase(
   options: Pick<PostgresDatabaseOptions, 'url' | 'schema'>,
 ): Promise<ExaminedDatabase> {

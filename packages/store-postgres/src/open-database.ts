@@ -3,8 +3,8 @@ import { PostgresDatabase, type PostgresDatabaseOptions } from './database/datab
 import { prepareSchema } from './schema.ts';
 
 /**
- * Connects, makes the tables if they are not there, and begins the session of the broker. Rejects with a `StoreError`:
- * `store_unavailable`, `store_refused`, `store_unwritable`, `store_other_version`, `store_in_use`, `store_full`, `store_failed`.
+ * Connects, makes the tables if they are missing, and begins the session of the broker. Rejects with a `StoreError`: `store_unavailable`,
+ * `store_refused`, `store_unwritable`, `store_other_version`, `store_in_use`, `store_full`, `store_failed`.
  */
 export async function openPostgresDatabase(options: PostgresDatabaseOptions): Promise<PostgresDatabase> {
   const database = new PostgresDatabase(options);

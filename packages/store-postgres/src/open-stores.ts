@@ -14,7 +14,7 @@ export interface PostgresStores extends AsyncDisposable {
   tokens: TokenStore;
   audit: AuditLog;
   cluster: ClusterPort;
-  /** Returns the time by which the stores decide, in epoch milliseconds. */
+  /** Returns the time on which the decisions of the stores depend, in epoch milliseconds. */
   now: () => number;
 }
 
@@ -28,7 +28,7 @@ export interface PostgresStoresOptions
   onAuditError?: PostgresAuditLogOptions['onError'];
 }
 
-/** Opens everything that a broker keeps in a schema that it shares with others. Rejects as {@link openPostgresDatabase} does. */
+/** Opens all stores of a broker in a schema that it shares with others. Rejects as {@link openPostgresDatabase} does. */
 export async function openPostgresStores({
   auditBytes: maxBytes,
   onAuditError: onError,

@@ -10,22 +10,22 @@ export const schemaVersion = 1;
 
 const name = 'text COLLATE "C" NOT NULL';
 
-/** Tables are made in a moment. Only a copy of a whole store takes longer. */
+/** The longest wait for a lock, in milliseconds. Tables are made quickly; only a copy of a whole store takes longer. */
 const lockTimeoutMs = 5000;
 
-/** Rows of these tables come and go all the time. */
+/** The settings of tables whose rows are added and removed all the time. */
 const busy =
   'autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_cost_delay = 0';
 
 /**
- * SQL for the key under which a message is found by its id. None of its parts has a space. It is one value, so that the planner can choose no
- * other index than that of the key, also if it knows nothing of the table. `alias` is empty or ends with a dot.
+ * SQL for the key under which a message is found by its id. None of its parts has a space. It is a single value, so that the planner can
+ * choose no other index than that of the key, even if it knows nothing about the table. `alias` is empty or ends with a dot.
  */
 export function idKey(alias: string): string {
   return `(${alias}inbox || ' ' || ${alias}id || ' ' || ${alias}sender)`;
 }
 
-/** SQL for the key of a message to a group with its inbox. It is one value for the same reason. */
+/** SQL for the key of a message to a group with its inbox. It is a single value for the same reason. */
 export function groupKey(alias: string): string {
   return `(${alias}inbox || ' ' || ${alias}group_key)`;
 }
@@ -37,13 +37,13 @@ export function hasIdIn(alias: string, inbox: string, id: string): string {
   return `${key} > (${inbox} || ' ' || ${id} || ' ') AND ${key} < (${inbox} || ' ' || ${id} || '!')`;
 }
 
-/** The columns of a message, pending, scheduled or dead. `details` is JSON of the fields by which nothing is looked up. */
+/** The columns of a message, pending, scheduled or dead. `details` is JSON of the fields that no query searches. */
 const messageColumns = `
   inbox ${name}, seq bigint NOT NULL, id ${name}, sender ${name}, kind ${name}, token_id text COLLATE "C",
   is_counted boolean NOT NULL, created_at bigint NOT NULL, expires_at bigint NOT NULL, open_until bigint, size int NOT NULL,
   attempts int NOT NULL, answered boolean NOT NULL, takers text[], details text NOT NULL, body bytea`;
 
-/** The sessions of those that use a schema. */
+/** The tables of the sessions that use a schema. */
 const sessionTables = `
   -- Those that use the schema: see database/broker-session.ts.
   CREATE TABLE @session (
@@ -56,8 +56,8 @@ const sessionTables = `
 `;
 
 /**
- * The tables; `@` stands for the schema. Bodies are kept as they are: PostgreSQL's text holds no NUL, and to compress them costs more than
- * it saves.
+ * The tables; `@` stands for the schema. Bodies are stored uncompressed and as bytes: PostgreSQL's text holds no NUL, and compressing costs
+ * more than it saves.
  */
 const tables = `
   -- One sequence for all inboxes. Its numbers are drawn while the rows of the inboxes are locked: see inbox-store/batch-loader.ts.
@@ -167,7 +167,7 @@ const tables = `
   CREATE TABLE @journal (inbox text COLLATE "C" PRIMARY KEY, generation text NOT NULL, foreign_up_to bigint NOT NULL);
 `;
 
-/** The table of a slice: the metadata of messages, and how they were settled. No column but `answered` changes. */
+/** Returns SQL for the table of a slice: the metadata of messages, and their ends. No column except `answered` changes. */
 export function sliceTable(number: number, begunAt: number): string {
   return `
   CREATE TABLE @${sliceName(number)} (
@@ -180,14 +180,14 @@ export function sliceTable(number: number, begunAt: number): string {
 `;
 }
 
-/** Names the table of a slice. */
+/** Returns the name of a slice's table. */
 export function sliceName(number: number): string {
   return `settled_${number}`;
 }
 
 /**
- * Makes the tables, if they are not there. Brokers that do so at once wait for each other. Rejects with a `StoreError` if other tables are
- * there.
+ * Makes the tables, if they are missing. Brokers that do so at the same time wait for each other. Rejects with a `StoreError` if other
+ * tables exist.
  */
 export async function prepareSchema(database: PostgresDatabase, now: () => number): Promise<void> {
   await prepareTables(database, { version: schemaVersion, make: () => `${tables}${sliceTable(1, now())}` });
@@ -206,10 +206,10 @@ export async function prepareTables(
   });
 }
 
-/** The parts of a schema that are there. */
+/** The existing parts of a schema. */
 type Presence = 'nothing' | 'schema' | 'tables';
 
-/** Has everybody else who makes tables wait for this transaction. Returns what is there. */
+/** Makes everybody else who makes tables wait for this transaction. Returns what exists. */
 export async function lockSchema(
   transaction: Transaction,
   { schema, place }: PostgresDatabase,
@@ -235,7 +235,7 @@ export async function lockSchema(
   return found.meta == null ? 'schema' : 'tables';
 }
 
-/** Makes the tables, and the schema if there is nothing. */
+/** Makes the tables, and the schema if nothing exists. */
 export function makeTables(
   transaction: Transaction,
   database: PostgresDatabase,
@@ -259,7 +259,7 @@ function create(
   ]);
 }
 
-/** SQL for the version of the tables that are there. */
+/** SQL for the version of the existing tables. */
 export const versionQuery = `SELECT value FROM @meta WHERE key = 'version'`;
 
 /** Throws if the tables have another version than this program reads. */

@@ -9,7 +9,7 @@ export function openPostgresTokenStore(database: PostgresDatabase): TokenStore {
   return new PostgresTokenStore(database);
 }
 
-/** Rows with a record as JSON, in the order of their creation. */
+/** The rows of a table that hold a record as JSON, in the order of their creation. */
 class Records<T extends { id: string; createdAt: number }> {
   readonly #database: PostgresDatabase;
   readonly #all: Statement;
@@ -90,7 +90,7 @@ class PostgresTokenStore implements TokenStore {
     return this.#tokens.all();
   }
 
-  /** The version is read before what has changed, so that nothing is missing up to it. */
+  /** The version is read before the changes, so that no change up to it is missing. */
   async changes(since: number): Promise<TokenChanges> {
     const [now] = await this.#database.read<{ version: number; removedAt: number; holdsAt: number }>(
       this.#version,
@@ -147,6 +147,6 @@ class PostgresTokenStore implements TokenStore {
     });
   }
 
-  /** The database is the caller's. */
+  /** Does nothing: the caller closes the database. */
   async [Symbol.asyncDispose](): Promise<void> {}
 }

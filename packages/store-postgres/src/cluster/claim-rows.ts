@@ -2,7 +2,7 @@ import type { Transaction } from '../database/attempt.ts';
 import type { PostgresDatabase } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
 
-/** Frees messages and keys of shared inboxes. The rows of the inboxes are locked. */
+/** Frees messages and keys of shared inboxes. The caller has locked the rows of the inboxes. */
 export class ClaimRows {
   readonly #claims: Statement;
   readonly #keys: Statement;
@@ -14,7 +14,7 @@ export class ClaimRows {
     this.#keys = database.statement(`DELETE FROM @key_member WHERE ${isMeant}`);
   }
 
-  /** Frees what these sessions have in inboxes, or what all have. */
+  /** Frees the claims of these sessions in inboxes, or those of all sessions. */
   free(transaction: Transaction, inboxes: readonly string[], sessions?: readonly number[]): void {
     const values = [inboxes, sessions ?? null];
     transaction.write(this.#claims, values);

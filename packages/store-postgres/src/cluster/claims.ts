@@ -25,17 +25,17 @@ export interface ClaimsDeps {
 }
 
 const isLiving = 'NOT s.is_over';
-/** Keys of which one message at a time is handed out: the first one that is pending. */
+/** SQL for the condition that a message is the first pending one of its key: one message of a key at a time is handed out. */
 const firstOfKey = `(m.group_key IS NULL OR NOT EXISTS (
   SELECT FROM @message e WHERE e.group_key IS NOT NULL AND ${groupKey('e.')} = ${groupKey('m.')} AND e.seq < m.seq))`;
-/** Senders whose messages go to no member of another broker. */
+/** SQL for the condition that a sender's messages go to no member of another broker. */
 const ownSender = `coalesce((SELECT a.session = $5 OR NOT EXISTS (SELECT FROM @session s WHERE s.epoch = a.session AND ${isLiving})
   FROM @key_member a WHERE a.inbox = m.inbox AND a.key = m.sender), true)`;
 const keyRules: Readonly<Record<KeyMode, string>> = { in_order: firstOfKey, by_member: ownSender };
 
 /**
- * Claims messages of shared inboxes for a broker. That is one transaction, durable before the messages are handed out, under the lock of the
- * inbox: so no message is claimed twice, and a key has one message or one broker at a time.
+ * Claims messages of shared inboxes for a broker. A claim is one transaction under the lock of the inbox, durable before the messages are
+ * handed out. So no message is claimed twice, and a key has one message or one broker at a time.
  */
 export class Claims {
   readonly #database: PostgresDatabase;
@@ -77,7 +77,7 @@ export class Claims {
     );
   }
 
-  /** Claims messages. Resolves with `undefined` if this broker shares the inbox no more. */
+  /** Claims messages. Resolves with `undefined` if this broker no longer shares the inbox. */
   claim(inbox: string, { after, limit, maxBytes, keys }: ClaimRequest): Promise<Claimed | undefined> {
     return this.#inShared(inbox, async (transaction, { headSeq }) => {
       const values = [inbox, after, limit, maxBytes, this.#deps.session];
@@ -89,7 +89,7 @@ export class Claims {
     });
   }
 
-  /** Claims one message, or finds that this broker has it. */
+  /** Claims one message, or finds that this broker has claimed it already. */
   claimAgain(inbox: string, seq: number, keys: KeyMode): Promise<StoredMessage | undefined> {
     return this.#inShared(inbox, async (transaction) => {
       const values = [inbox, seq, 1, 1, this.#deps.session];
@@ -98,7 +98,7 @@ export class Claims {
     });
   }
 
-  /** Gives claimed messages back, and keys that no member has. Other brokers are told if they are `offered`. */
+  /** Gives back claimed messages, and keys that no member has. Other brokers are told if they are `offered`. */
   async unclaim(
     inbox: string,
     seqs: readonly number[],
@@ -120,7 +120,7 @@ export class Claims {
     wakeUps.notify(woken);
   }
 
-  /** Frees what brokers have of these inboxes that are gone. Returns the inboxes in which something is free now. */
+  /** Frees the claims of dead brokers in these inboxes. Returns the inboxes in which something is free now. */
   async freeGone(inboxes: readonly string[]): Promise<string[]> {
     const { sessions, rows, wakeUps, session: own } = this.#deps;
     const found = await this.#database.read<{ name: string }>(this.#withGone, [inboxes]);
@@ -159,9 +159,9 @@ export class Claims {
 }
 
 /**
- * Returns a statement that claims the messages in a range which nobody has and whose keys are free. `found` counts them, also those that have
- * too many bytes. Its values are inbox, place, limit, bytes and session. Rows are looked up one by one: a join that was planned for an empty
- * table reads a whole inbox for each row.
+ * Returns a statement that claims the messages in a range which nobody has and whose keys are free. `found` counts them, including those
+ * that have too many bytes. Its values are inbox, place, limit, bytes and session. Rows are looked up one by one: a join that was planned
+ * for an empty table would read a whole inbox for each row.
  */
 function claimStatement(
   database: PostgresDatabase,

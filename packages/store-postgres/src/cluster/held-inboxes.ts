@@ -4,7 +4,10 @@ import type { Statement } from '../database/statement.ts';
 import type { ClaimRows } from './claim-rows.ts';
 import { anySeq, type WakeUp, type WakeUps } from './wake-ups.ts';
 
-/** A broker takes an inbox for itself, joins others that share it, or gives it back. One that joins has claimed nothing. */
+/**
+ * The request of a broker to take an inbox for itself, to join others that share it, or to give it back. After joining, it has claimed
+ * nothing.
+ */
 type Wish = 'take' | 'join' | 'give_back';
 
 /** The last request for an inbox, with the callers that wait for it. */
@@ -21,8 +24,9 @@ interface InboxRow {
 }
 
 /**
- * Takes and joins inboxes for a broker and gives them back. Requests that come while a transaction runs go into one transaction: a broker may
- * get thousands of clients at once. Takes need not outlive a crash of the server, because nobody acts on what the row of the inbox does not say.
+ * Takes, joins and gives back inboxes for a broker. Requests that come while a transaction runs go into one transaction: a broker may get
+ * thousands of clients at once. A take need not survive a crash of the server, because no broker relies on more than the row of the inbox
+ * says.
  */
 export class HeldInboxes {
   readonly #database: PostgresDatabase;
@@ -73,7 +77,7 @@ export class HeldInboxes {
     this.#ask(inbox, 'give_back');
   }
 
-  /** Resolves when all that was asked is done or has failed. */
+  /** Resolves when all requests have been carried out or have failed. */
   async idle(): Promise<void> {
     while (this.#running) await this.#running;
   }
@@ -84,7 +88,7 @@ export class HeldInboxes {
     return waiting.promise;
   }
 
-  /** The last request for an inbox counts. */
+  /** Replaces the earlier request for an inbox. */
   #ask(inbox: string, wish: Wish): Asked {
     const asked = this.#asked.get(inbox) ?? { wish, waiting: [] };
     asked.wish = wish;
@@ -94,7 +98,7 @@ export class HeldInboxes {
   }
 
   async #run(): Promise<void> {
-    // All that is asked in this turn goes together.
+    // All requests of this turn go together.
     await new Promise(setImmediate);
     while (this.#asked.size > 0) {
       const asked = this.#asked;
@@ -117,8 +121,8 @@ export class HeldInboxes {
       transaction.script('SET LOCAL synchronous_commit = off');
       if (made.length > 0) transaction.write(this.#make, [made]);
     });
-    // Claims that were given back, and came again after a crash of the server, would keep messages from everybody. A broker that shares an
-    // inbox counts on being woken.
+    // Claims that were given back, and reappeared after a crash of the server, would keep messages from everybody. A broker that shares an
+    // inbox relies on being woken.
     const isQuick = names.every((name) => asked.get(name)?.wish === 'take');
     const { wakeUps, takenSeqs } = await this.#database.transaction(async (transaction) => {
       if (isQuick) transaction.script('SET LOCAL synchronous_commit = off');
@@ -128,7 +132,10 @@ export class HeldInboxes {
     return takenSeqs;
   }
 
-  /** Returns the wake-ups of the brokers that have lost inboxes, or get what this one gives back, and what may have been handed out before. */
+  /**
+   * Takes, joins and gives back inboxes in a transaction. Returns the wake-ups of the other brokers whose inboxes have changed, and the
+   * highest numbers that may have been handed out before.
+   */
   async #take(
     transaction: Transaction,
     names: readonly string[],
@@ -136,7 +143,8 @@ export class HeldInboxes {
   ): Promise<{ wakeUps: WakeUp[]; takenSeqs: ReadonlyMap<string, number> }> {
     const rows = await transaction.query<InboxRow>(this.#lock, [names]);
     const own = this.#session;
-    // Behind the lock, which it may have waited for: what was asked is withdrawn if its consumer is gone. It may hold the inbox elsewhere.
+    // This is checked after the lock, for which the transaction may have waited: a request is withdrawn if its consumer has left. The
+    // consumer may hold the inbox elsewhere by now.
     const isWithdrawn = (name: string): boolean => this.#asked.get(name)?.wish === 'give_back';
     const wishOf = (name: string): Wish =>
       isWithdrawn(name) ? 'give_back' : (asked.get(name)?.wish ?? 'give_back');

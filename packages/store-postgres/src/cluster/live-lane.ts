@@ -6,10 +6,10 @@ import type { Notifications } from './notifications.ts';
 
 /** The most messages that wait for one broker. Further ones are lost, as in the live lane of a connection. */
 const maxWaiting = 10_000;
-/** The most that is read at once. */
+/** The most messages that are read at once. */
 const readBatch = 256;
 
-/** Carries what is not stored to the broker that holds an inbox, in a table that a crash of the server empties. */
+/** Passes messages that are not stored to the broker that holds their inbox, in a table that a crash of the server empties. */
 export class LiveLane {
   readonly #database: PostgresDatabase;
   readonly #session: number;
@@ -44,7 +44,7 @@ export class LiveLane {
     );
   }
 
-  /** Sends a message to the broker that holds an inbox. Resolves with false if no other one does. */
+  /** Sends a message to the broker that holds an inbox. Resolves with false if no other broker does. */
   async send(inbox: string, { header, body }: LiveMessage, sender: string): Promise<boolean> {
     const values = [
       inbox,
@@ -58,7 +58,7 @@ export class LiveLane {
     return holders.length > 0;
   }
 
-  /** Tells other brokers something, or the one with a name. It comes out of {@link take} without an inbox. */
+  /** Sends a text to all other brokers, or to the one that is named. {@link take} yields it without an inbox. */
   async tellBrokers(text: string, to: string | undefined): Promise<void> {
     const values = [this.#session, Buffer.from(text), to ?? null];
     const told = await this.#database.read<{ session: number }>(this.#tell, values);

@@ -3,10 +3,10 @@ import type { PostgresDatabase } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
 import { repeat } from './repeat.ts';
 
-/** A broker looks this often which others live, in milliseconds. */
+/** The time between two checks of the living brokers, in milliseconds. */
 const lookMs = 1000;
 
-/** SQL for the condition that the session `s` of a broker lives. */
+/** SQL for the condition that the session `s` of a broker is living. */
 export const sessionLives = 'NOT s.is_over';
 
 interface BrokerRow extends LivingBroker {
@@ -15,9 +15,9 @@ interface BrokerRow extends LivingBroker {
 }
 
 /**
- * Knows which brokers live. The one whose session is the oldest keeps house for all: a session is a lease already, so that nobody has to write
- * another one. Each broker has a row in a table that a crash of the server or a promotion empties. When its own is gone, it writes anew what
- * was in tables of that kind.
+ * Knows the living brokers. The one with the oldest session keeps house for all: a session is a lease already, so nobody has to write
+ * another one. Each broker has a row in a table that a crash of the server or a promotion empties. If its own row is gone, the broker
+ * writes again its data in tables of that kind.
  */
 export class LivingBrokers implements AsyncDisposable {
   readonly #database: PostgresDatabase;
@@ -41,12 +41,12 @@ export class LivingBrokers implements AsyncDisposable {
     this.#looking = repeat(lookMs, async () => void (await this.look()));
   }
 
-  /** True if this broker was the oldest when somebody looked last. */
+  /** True if this broker was the oldest at the last look. */
   get keepsHouse(): boolean {
     return this.#keepsHouse;
   }
 
-  /** Returns the brokers that live now, the oldest first. */
+  /** Returns the living brokers, the oldest first. */
   async look(): Promise<LivingBroker[]> {
     const rows = await this.#database.read<BrokerRow>(this.#list);
     this.#keepsHouse = rows[0]?.session === this.#session;

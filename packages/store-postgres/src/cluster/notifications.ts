@@ -6,25 +6,28 @@ import type { Statement } from '../database/statement.ts';
 import { isStandbyError, toStoreError } from '../database/store-errors.ts';
 import { repeat } from './repeat.ts';
 
-/** A broker looks this often for messages of which it was not notified, in milliseconds. */
+/** The time between two looks for messages without a notification, in milliseconds. */
 const pollMs = 250;
-/** The pause before the connection that listens is opened again, in milliseconds. */
+/** The pause before the listening connection is opened again, in milliseconds. */
 const reopenMs = 1000;
 
 export interface NotificationsOptions {
-  /** The addresses of the servers, of which the first one is used that takes changes. There is none behind a pooler. */
+  /** The addresses of the servers; the first one that accepts changes is used. There are none behind a pooler. */
   servers: readonly string[];
   /** The session of this broker. */
   session: number;
-  /** Called when there may be something for this broker, and every 250 ms. It is called again only when it has ended. */
+  /** Called when there may be something for this broker, and every 250 ms. The next call waits until this one has ended. */
   onDue: () => Promise<void>;
-  /** Called after a time without the connection that listens: a server that was restarted after a crash has forgotten what it kept for it. */
+  /**
+   * Called after a time without the listening connection: a server that was restarted after a crash has lost what it kept for this broker.
+   */
   onMissed: () => void;
 }
 
 /**
- * Has brokers look at once for what others have written for them in tables. A notification says no more than that, and is sent in a statement
- * of its own after the commit: in the transaction it would have all commits wait for each other. A broker that misses one looks a little later.
+ * Makes brokers look at once for the rows that others have written for them. A notification says no more than that. It is sent in a
+ * statement of its own after the commit: inside the transaction it would make all commits wait for each other. A broker that misses one
+ * looks a little later.
  */
 export class Notifications implements AsyncDisposable {
   readonly #database: PostgresDatabase;
@@ -78,7 +81,7 @@ export class Notifications implements AsyncDisposable {
     }
   }
 
-  /** Notifies the brokers of sessions. Those that are named while a notification is sent are in the next one. */
+  /** Notifies the brokers of sessions. Sessions that are named while a notification is sent are in the next one. */
   notify(sessions: Iterable<number>): void {
     for (const session of sessions) this.#told.add(session);
     if (this.#told.size > 0) this.#telling ??= this.#tell();
@@ -105,7 +108,7 @@ export class Notifications implements AsyncDisposable {
     return this.#looking;
   }
 
-  /** Looks again as long as there were notifications meanwhile. */
+  /** Looks again as long as notifications came meanwhile. */
   async #handle(): Promise<void> {
     while (this.#isDue && !this.#isClosed) {
       this.#isDue = false;

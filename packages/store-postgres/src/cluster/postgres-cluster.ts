@@ -22,15 +22,15 @@ import { Presence } from './presence.ts';
 import { repeat } from './repeat.ts';
 import { anySeq, WakeUps, type Woken } from './wake-ups.ts';
 
-/** The time after which messages are read again that were read without a session, in milliseconds. */
+/** The time after which messages that were read without a session are read again, in milliseconds. */
 const renewedMs = 100;
-/** A broker looks this often whether others are gone that shared its inboxes, in milliseconds. */
+/** The time between two checks whether brokers that shared inboxes with this one are gone, in milliseconds. */
 const freeGoneMs = 500;
-/** A broker looks this often for requests of its that were cancelled, in milliseconds. */
+/** The time between two looks for cancelled requests of this broker, in milliseconds. */
 const cancelledMs = 250;
-/** The most of them that are found at once. */
+/** The most cancelled requests that one look finds. */
 const cancelledAtOnce = 1000;
-/** Rows of sessions that are over are removed this often, in milliseconds. */
+/** The time between two removals of rows of ended sessions, in milliseconds. */
 const forgetMs = 60_000;
 
 /** The part of a cluster that a store needs. */
@@ -39,10 +39,12 @@ export type InboxCluster = Pick<
   'session' | 'sessions' | 'keepsHouse' | 'wakeUps' | 'tenuresOf' | 'lost' | 'freed'
 >;
 
-/** The time from a take of an inbox to its loss. It begins when the take has come through: what was read before may be old. */
+/**
+ * The time from the take of an inbox to its loss. It begins when the take is committed: messages that were read earlier may be outdated.
+ */
 export interface Tenure {
   hasBegun: boolean;
-  /** Resolves when it begins. */
+  /** Resolves when it begins, with the highest number of a message that may have been handed out before. */
   readonly begins: Promise<number>;
   /** True if other brokers share the inbox. */
   readonly isShared: boolean;
@@ -75,7 +77,7 @@ export class PostgresCluster implements AsyncDisposable {
   readonly #sessions: Statement;
   readonly #cancelled: Statement;
   readonly #telling: AsyncDisposable;
-  /** The inboxes that this broker has asked for, and has neither given back nor heard to have lost. */
+  /** The inboxes that this broker has requested, and has neither given back nor is known to have lost. */
   readonly #held = new Map<string, Tenure>();
   #listener: ClusterListener | undefined;
   #onTold: ((text: string) => void) | undefined;
@@ -121,7 +123,7 @@ export class PostgresCluster implements AsyncDisposable {
     );
   }
 
-  /** Listens for what other brokers tell this one, and forgets what was told to those that are gone. */
+  /** Listens for messages of other brokers, and drops those for dead brokers. */
   static async open(database: PostgresDatabase, broker: string): Promise<PostgresCluster> {
     await forgetThoseThatAreOver(database);
     await using opening = new AsyncDisposableStack();
@@ -132,13 +134,13 @@ export class PostgresCluster implements AsyncDisposable {
     return cluster;
   }
 
-  /** Reads which sessions live, in a transaction behind its locks, so that none of the locked rows is newer than this. */
+  /** Reads the living sessions in a transaction, after its locks, so that none of the locked rows is newer than the result. */
   async sessions(transaction: Transaction): Promise<ReadonlySet<number>> {
     const rows = await transaction.query<{ epoch: number }>(this.#sessions);
     return new Set(rows.map(({ epoch }) => epoch));
   }
 
-  /** True if this broker does what one of them does for all. */
+  /** True if this broker does the work that one broker does for all. */
   get keepsHouse(): boolean {
     return this.#brokers.keepsHouse;
   }
@@ -213,7 +215,7 @@ export class PostgresCluster implements AsyncDisposable {
     return claimed ?? { messages: [], upTo: request.after, isAll: true };
   }
 
-  /** Runs a change of an inbox that this broker shares. If it turns out that it does not, the inbox is lost. */
+  /** Runs a change of an inbox that this broker shares. If the change finds that it does not, the inbox is lost. */
   async #inShared<T>(inbox: string, change: () => Promise<T | undefined>): Promise<T | undefined> {
     const tenure = this.#begun(inbox);
     if (!tenure?.isShared) return undefined;
@@ -228,21 +230,21 @@ export class PostgresCluster implements AsyncDisposable {
     if (!row?.members?.includes(this.session)) this.lost(inbox, tenure);
   }
 
-  /** Has members of this broker get what others had that are gone. */
+  /** Hands the messages of dead brokers to members of this broker. */
   async #freeGone(): Promise<void> {
     const shared = [...this.#held].flatMap(([inbox, { isShared }]) => (isShared ? [inbox] : []));
     if (shared.length === 0) return;
     for (const inbox of await this.#claims.freeGone(shared)) this.#listener?.freed(inbox, 'any');
   }
 
-  /** Tells this broker of messages that may be claimed. */
+  /** Reports messages that may be claimed to this broker. */
   freed(inbox: string, seqs: readonly number[]): void {
     if (this.#held.get(inbox)?.isShared) this.#listener?.freed(inbox, seqs);
   }
 
   /**
-   * Reads messages of an inbox that this broker holds. An inbox that is held after they were read was held when they were. Once the session
-   * is over, any broker may settle the messages, and the reading fails as soon as this one knows it.
+   * Reads messages of an inbox that this broker holds. If the inbox is held after the read, it was held during the read. Once the session
+   * is over, any broker may settle the messages, and the read fails as soon as this broker knows it.
    */
   async #readIfHeld(inbox: string, read: () => Promise<StoredMessage[]>): Promise<StoredMessage[]> {
     for (;;) {
@@ -259,7 +261,7 @@ export class PostgresCluster implements AsyncDisposable {
     }
   }
 
-  /** Handles what other brokers have written for this one. */
+  /** Handles the rows that other brokers have written for this one. */
   async #look(): Promise<void> {
     const listener = this.#listener;
     if (!listener) return;
@@ -285,7 +287,7 @@ export class PostgresCluster implements AsyncDisposable {
     checked.catch(() => {});
   }
 
-  /** Tells this broker which requests that it has are cancelled. */
+  /** Reports to this broker which of its requests are cancelled. */
   async #tellCancelled(): Promise<void> {
     const rows = await this.#database.read<MessageRow>(this.#cancelled, [this.session]);
     if (rows.length > 0) this.#listener?.cancelled(rows.map((row) => storedMetadataOf(messageOf(row))));
@@ -331,7 +333,7 @@ export class PostgresCluster implements AsyncDisposable {
   }
 }
 
-/** Removes what brokers have left behind whose sessions are over. */
+/** Removes the rows that brokers with ended sessions have left. */
 async function forgetThoseThatAreOver(database: PostgresDatabase): Promise<void> {
   for (const table of ['wake', 'live', 'presence', 'broker_state'])
     await database.read(

@@ -4,17 +4,17 @@ import type { Statement } from '../database/statement.ts';
 import { sessionLives } from './living-brokers.ts';
 import { repeat } from './repeat.ts';
 
-/** Changes are written this often, in milliseconds. */
+/** The time between two writes of changes, in milliseconds. */
 const writeMs = 250;
 /** The most rows of one statement. */
 const rowsAtOnce = 256;
 
-/** The fields of a caller by which nothing is looked up. */
+/** The fields of a caller that no query searches. */
 type Details = Pick<PresentCaller, 'address' | 'connectedAt'> & { status?: unknown };
 
 /**
- * Writes who is connected to this broker, and reads who is connected to others. The rows count as long as their session lives. They are in a
- * table that a crash of the server or a promotion empties.
+ * Writes the callers of this broker, and reads those of others. The rows count while their session lives. They are in a table that a crash
+ * of the server or a promotion empties.
  */
 export class Presence
   implements Pick<PresencePort, 'present' | 'absent' | 'elsewhere' | 'connectedElsewhere'>, AsyncDisposable
@@ -26,7 +26,7 @@ export class Presence
   readonly #page: Statement;
   readonly #connected: Statement;
   readonly #callers = new Map<string, PresentCaller>();
-  /** The keys of callers that came, announced something, or went. */
+  /** The keys of callers that connected, announced a status, or disconnected. */
   #changed = new Set<string>();
   readonly #writing: AsyncDisposable;
 
@@ -75,7 +75,7 @@ export class Presence
     return new Set(rows.map(({ agent }) => agent));
   }
 
-  /** Has everything written again. */
+  /** Makes all rows be written again. */
   rewrite(): void {
     for (const key of this.#callers.keys()) this.#changed.add(key);
   }
@@ -116,7 +116,7 @@ function detailsOf({ address, connectedAt, status }: PresentCaller): string {
   return JSON.stringify(details);
 }
 
-/** A pattern of a role with `*` at its end, as `LIKE` reads it. */
+/** Converts a pattern of a role with `*` at its end to one of `LIKE`. */
 function likePattern(pattern: string): string {
   return pattern.replace(/[\\_%]/g, '\\$&').replace(/\*$/, '%');
 }

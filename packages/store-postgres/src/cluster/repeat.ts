@@ -1,6 +1,6 @@
 /**
- * Runs a step again and again, `everyMs` after the last one has ended. A step that fails is tried again the next time. Disposing it waits for
- * the running step.
+ * Runs a step again and again, each time `everyMs` after the previous run has ended. A step that fails is tried again the next time.
+ * Disposing it waits for the running step.
  */
 export function repeat(everyMs: number, step: () => Promise<void>): AsyncDisposable {
   let timer: NodeJS.Timeout | undefined;

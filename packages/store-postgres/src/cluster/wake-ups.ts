@@ -3,7 +3,7 @@ import type { PostgresDatabase } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
 import type { Notifications } from './notifications.ts';
 
-/** An inbox that the broker of a session has to look at. */
+/** An inbox at which the broker of a session must look. */
 export interface WakeUp {
   session: number;
   inbox: string;
@@ -16,7 +16,7 @@ export const anySeq = 0;
 /** Stands for messages that were cancelled. */
 export const cancelledSeq = -1;
 
-/** The reasons for which a broker has to look at an inbox. */
+/** The reasons why a broker must look at an inbox. */
 export interface Woken {
   /** True if it held or shared the inbox. */
   isHeld: boolean;
@@ -28,8 +28,8 @@ export interface Woken {
 }
 
 /**
- * Tells brokers of inboxes that they have to look at. A row is written in the transaction that gives the reason, so that it can be read when
- * there is something to see.
+ * Tells brokers at which inboxes they must look. A row is written in the transaction that is the reason, so that it can be read when there
+ * is something to see.
  */
 export class WakeUps {
   readonly #database: PostgresDatabase;
@@ -68,7 +68,7 @@ export class WakeUps {
     this.#notifications.notify(wakeUps.map(({ session }) => session));
   }
 
-  /** Returns the inboxes that this broker has to look at, each once. */
+  /** Returns the inboxes at which this broker must look, each once. */
   async find(): Promise<{ inboxes: Map<string, Woken>; drop: () => Promise<unknown> } | undefined> {
     const found = await this.#database.read<{
       id: number;

@@ -18,7 +18,10 @@ const rowsAtOnce = 1000;
 /** The bytes of the SHA-256 of a body in hex, in place of the body. */
 const bodyHash = `convert_to(encode(sha256(m.body), 'hex'), 'UTF8') AS body`;
 
-/** Reads everything in the tables of a schema, in parts that fit in memory. Messages have the SHA-256 of their bodies in place of them. */
+/**
+ * Reads everything in the tables of a schema, in parts that fit into memory. Messages have the SHA-256 of their bodies in place of the
+ * bodies.
+ */
 export async function* postgresContent(
   transaction: Transaction,
   database: PostgresDatabase,

@@ -14,10 +14,10 @@ import {
 } from '../inbox-store/message-rows.ts';
 import { sliceName } from '../schema.ts';
 
-/** The slice that a new schema has. */
+/** The name of the first slice of a new schema. */
 const firstSlice = sliceName(1);
 
-/** Writes what another store holds into the tables of a new schema, in a transaction that is the caller's. */
+/** Writes the content of another store into the tables of a new schema, in a transaction of the caller. */
 export class ContentWriter {
   readonly #transaction: Transaction;
   readonly #database: PostgresDatabase;
@@ -108,7 +108,7 @@ export class ContentWriter {
     }
   }
 
-  /** Writes what is counted of what was written. */
+  /** Writes the counts of the written content. */
   async finish(): Promise<void> {
     for (const text of derived) await this.#run(text, []);
   }
@@ -151,7 +151,7 @@ export class ContentWriter {
   }
 }
 
-/** The time at which a row was recorded, in epoch milliseconds. It is found by it. */
+/** Returns the time at which a row was recorded, in epoch milliseconds. Rows are searched by it. */
 function recordedAt({ entry }: AuditRow): number {
   const { at, recorded_at } = JSON.parse(entry) as { at: number; recorded_at?: number };
   return Math.floor(recorded_at ?? at);
@@ -160,9 +160,9 @@ function recordedAt({ entry }: AuditRow): number {
 const waiting = `SELECT inbox, sender, is_counted, size FROM @message UNION ALL SELECT inbox, sender, is_counted, size FROM @scheduled`;
 const recipient = `split_part(inbox, '#', 1)`;
 
-/** Statements that fill the tables of what is counted, and the times of the last rows of the audit log. */
+/** Statements that fill the tables of counts, and the times of the last rows of the audit log. */
 const derived = [
-  // Files do not tell which messages were handed out, so that any may have been.
+  // Files do not tell which messages were handed out, so any of them may have been.
   `INSERT INTO @inbox (name, head_seq, taken_seq, pending, bytes, scheduled, scheduled_bytes)
    SELECT inbox, max(head_seq), max(head_seq), sum(pending), sum(bytes), sum(scheduled), sum(scheduled_bytes) FROM (
      SELECT inbox, max(seq) AS head_seq, count(*) AS pending, sum(size) AS bytes, 0 AS scheduled, 0 AS scheduled_bytes

@@ -5,9 +5,9 @@ import { lockSchema, makeTables } from '../schema.ts';
 import { postgresContent } from './content-reader.ts';
 import { ContentWriter } from './content-writer.ts';
 
-/** The time that one statement may take: some are about everything that was copied. */
+/** The longest time of one statement, in milliseconds: some cover everything that was copied. */
 const answerMs = 60 * 60 * 1000;
-/** The time in which the source has to give the next part. */
+/** The time in which the source must provide the next part, in milliseconds. */
 const pauseMs = 10 * 60 * 1000;
 
 /** The place to which a store is copied. */
@@ -17,23 +17,23 @@ export interface CopyTarget {
   schema: string;
   /** Epoch milliseconds. */
   now: number;
-  /** Ends the copy before it is complete; the database keeps no part of it. */
+  /** Ends the copy before it is complete; then the database keeps no part of it. */
   signal: AbortSignal;
-  /** Is told how many items were written, and then how many of them were read back. */
+  /** Called with the number of items that were written, and later with the number of those that were read back. */
   onProgress?: (progress: { step: 'writing' | 'verifying'; items: number }) => void;
 }
 
 /** The result of a copy. */
 export interface CopiedContent {
   counts: ContentCounts;
-  /** One hash over all items and bodies, which is that of both sides. */
+  /** The hash over all items and bodies, which is the same for both sides. */
   hash: string;
 }
 
 /**
- * Copies what a store holds into a schema without tables, in one transaction: what was written is read back and compared before it is
- * committed, and nothing is left of a copy that failed. `content` is read once; if the connection is lost, it is read again. Rejects
- * with a `StoreError`, as with `store_in_use` if the schema has tables, or with the reason of the signal.
+ * Copies the content of a store into a schema without tables, in one transaction: the copy is read back and compared before it is
+ * committed, and a failed copy leaves nothing. `content` is read once; if the connection is lost, it is read again. Rejects with a
+ * `StoreError`, for example `store_in_use` if the schema has tables, or with the reason of the signal.
  */
 export async function copyIntoPostgres(
   content: () => Iterable<ContentPart>,

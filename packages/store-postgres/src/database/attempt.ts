@@ -1,12 +1,12 @@
 import { type Connection, ConnectionLost } from './connection.ts';
 import { type Statement, statementOf, type Value } from './statement.ts';
 
-/** Thrown by a change to undo its transaction. The caller of the transaction gets it as it is. */
+/** Thrown by a change to undo its transaction. The transaction rejects with it. */
 export class Undo extends Error {
   override readonly name: string = 'Undo';
 }
 
-/** The first statement of a transaction, with a check of its rows, which throws if the transaction may not go on. */
+/** The first statement of a transaction, with a check of its rows that throws if the transaction may not continue. */
 export interface FirstStatement {
   readonly statement: Statement;
   readonly values: readonly Value[];
@@ -14,12 +14,12 @@ export interface FirstStatement {
 }
 
 /**
- * The statements of one transaction. They are sent at once, and the server runs them in their order; each sees what others have committed
- * before it began.
+ * The statements of one transaction. They are sent at once, and the server runs them in their order. Each sees the commits of others before
+ * its own beginning.
  */
 export interface Transaction {
   query<Row extends object>(statement: Statement, values?: readonly Value[]): Promise<Row[]>;
-  /** Sends a statement whose rows don't matter. If it fails, the transaction does. */
+  /** Sends a statement whose rows don't matter. If it fails, the transaction fails. */
   write(statement: Statement, values?: readonly Value[]): void;
   /** The same for several statements without values. */
   script(text: string): void;
@@ -32,7 +32,7 @@ export class Attempt<T> {
   readonly #connection: Connection;
   readonly #first: FirstStatement | undefined;
   readonly #sent: Promise<unknown>[] = [];
-  /** The value that the change returned, from the moment when the commit was sent until it is known to have failed. */
+  /** The value that the change returned, from the moment when the commit was sent until the commit is known to have failed. */
   result: { value: T } | undefined;
 
   constructor(connection: Connection, first?: FirstStatement) {
@@ -55,14 +55,14 @@ export class Attempt<T> {
         query: async (statement, values) => {
           const answer = connection.send(statement, values);
           answer.catch(() => {});
-          // A statement before it failed first.
+          // An earlier statement failed first.
           await Promise.all(this.#sent);
           return (await answer).rows as never;
         },
         write: (statement, values) => this.#send(connection.send(statement, values)),
         script: (text) => this.#send(connection.run(text)),
       });
-      // Nothing is committed before it is known that the transaction may go on.
+      // Nothing is committed before it is known that the transaction may continue.
       await Promise.all(this.#sent.slice(0, first ? 2 : 1));
       this.result = { value };
     } catch (thrown) {
@@ -78,9 +78,9 @@ export class Attempt<T> {
       if (command !== 'COMMIT') throw new Error(`the server answered a commit with ${command}`);
       return this.result.value;
     }
-    // The commit was skipped together with what came behind the statement that failed.
+    // The commit was skipped, like everything after the statement that failed.
     if (!connection.isLost) await connection.run('ROLLBACK');
-    // Only a lost connection leaves it open whether the commit took place.
+    // Only after a lost connection it is unknown whether the commit took place.
     if (!(failed.reason instanceof ConnectionLost)) this.result = undefined;
     throw failed.reason;
   }

@@ -5,16 +5,16 @@ import { DatabaseClock } from './database-clock.ts';
 import type { Statement } from './statement.ts';
 
 const defaultLeaseMs = 10_000;
-/** The leases after which a broker that hears nothing is silent. Callers that wait for the database are refused before. */
+/** The number of leases after which a broker without answers is silent. Callers that wait for the database are refused earlier. */
 const leasesOfSilence = 1.2;
-/** A session is renewed so often while it lives. */
+/** The number of renewals of a living session in the time of a lease. */
 const renewalsPerLease = 10;
-/** A session that was not renewed for this part of its lease has a gap. */
+/** The part of a lease without a renewal after which a session has a gap. */
 const gapPerLease = 0.3;
-/** The rows of sessions that are over are removed after this time. */
+/** The time after which the rows of ended sessions are removed. */
 const keptRows = '1 day';
 
-/** SQL for what the clock of the database says, in epoch milliseconds. */
+/** SQL for the time of the database's clock, in epoch milliseconds. */
 const said = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS said';
 
 interface SessionRow {
@@ -24,10 +24,10 @@ interface SessionRow {
 
 /**
  * The row that says that a broker lives, by the clock of the database. Each transaction writes into it, and is refused once the session is
- * over. A session is over when it was ended, when a broker of the same name has begun another one, or when another broker has found that its
- * lease had run out, and noted that. So a broker that was stopped can change nothing any more that another one relies on. A broker whose
- * database was away goes on with its session, because nobody could note anything: after a gap in its own session, a broker first leaves the
- * others the time of a lease to come back. An `epoch` tells the sessions apart.
+ * over. A session is over when it was ended, when a broker of the same name has begun another one, or when another broker has found that
+ * its lease had run out, and noted that. So a broker that was stopped can no longer change anything that another one relies on. A broker
+ * whose database was away continues its session, because nobody could note anything: after a gap in its own session, a broker first gives
+ * the others the time of a lease to come back. An `epoch` distinguishes the sessions.
  */
 export class BrokerSession implements Session {
   readonly #database: PostgresDatabase;
@@ -40,7 +40,7 @@ export class BrokerSession implements Session {
   readonly #monotonic: () => number;
   readonly #clock: DatabaseClock;
   #commits = 0;
-  /** The time at which the last mark was made that the server has answered, in monotonic milliseconds. */
+  /** The time of the last mark that the server has answered, in monotonic milliseconds. */
   #heardAt: number;
   readonly #timer: NodeJS.Timeout;
   #isRenewing = false;
@@ -86,7 +86,7 @@ export class BrokerSession implements Session {
     const { broker, owner = randomBytes(16).toString('hex'), leaseMs = defaultLeaseMs } = options;
     const { monotonic = () => performance.now() } = options;
     const { epoch, clock } = await database.prepare(async (transaction) => {
-      // Two brokers that start at once see each other.
+      // Two brokers that start at the same time see each other.
       await transaction.query(database.unnamed('LOCK TABLE @session IN SHARE ROW EXCLUSIVE MODE'));
       const rows = await transaction.query<SessionRow>(
         database.unnamed(
@@ -119,7 +119,7 @@ export class BrokerSession implements Session {
     return new BrokerSession(database, { broker, epoch, leaseMs, monotonic, clock });
   }
 
-  /** True if the server has answered nothing for so long that others have had the time to end the session. */
+  /** True if the server has not answered for so long that others have had time to end the session. */
   get isSilent(): boolean {
     return this.#monotonic() - this.#heardAt > leasesOfSilence * this.#leaseMs;
   }
@@ -145,7 +145,7 @@ export class BrokerSession implements Session {
         },
       },
       isSet: async (connection) => {
-        // The lock is that of the transaction, until the server has ended it.
+        // The transaction has the lock until the server has ended it.
         const [found] = await connection.query<{ commits: number }>(this.#find, row);
         if (!found) throw takenOver(place);
         return found.commits >= commit;

@@ -4,18 +4,19 @@ import { type Answer, Exchange, type PreparedStatements } from './exchange.ts';
 import { type ServerFacts, serverFacts } from './server-facts.ts';
 import { type Statement, statementOf, type Value } from './statement.ts';
 
-/** The connection ended before the answer came. */
+/** Thrown if the connection ended before the answer came. */
 export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost';
 }
 
-/** A server has so long to accept a connection, in milliseconds. */
+/** The time in which a server must accept a connection, in milliseconds. */
 export const connectTimeoutMs = 5000;
 
 /**
- * A process that stopped in the middle of a transaction must not keep the locks of it. A prepared plan that was made while a table was empty
- * would read the whole table until somebody has analyzed it, so that the planner is told to use indexes, and to make no new plan for each
- * array. Up to PostgreSQL 17 a plan that reads a small table whole counts as very expensive then, and would be compiled each time.
+ * The settings of a connection. A process that stopped in the middle of a transaction must not keep its locks. A prepared plan that was
+ * made while a table was empty would read the whole table until the table is analyzed, so the planner is told to use indexes, and to make
+ * no new plan for each array. Up to PostgreSQL 17, a plan that reads a small table whole then counts as very expensive, and would be
+ * compiled each time.
  */
 const settings = {
   idle_in_transaction_session_timeout: '5000',
@@ -27,8 +28,8 @@ const settings = {
 };
 
 /**
- * One connection. Statements are sent at once, without waiting for the answers to those before them. It keeps no state on the server but
- * prepared statements, and not even those behind a pooler, where the next transaction may run on another server process.
+ * One connection. Statements are sent at once, without waiting for the answers to earlier ones. It keeps no state on the server except
+ * prepared statements; behind a pooler it keeps not even those, because the next transaction may run on another server process.
  */
 export class Connection {
   readonly facts: ServerFacts;
@@ -62,12 +63,12 @@ export class Connection {
       ...config,
       pipeline: true,
     });
-    // An error that comes before there is a connection must not end the process.
+    // An error before the connection exists must not end the process.
     client.on('error', () => {});
     try {
       await client.connect();
       const connection = new Connection(client, await serverFacts(client), openedAt);
-      // Behind a pooler, statements are planned each time, and transactions make their settings.
+      // Behind a pooler, statements are planned each time, and transactions set their settings.
       if (usesIndexes && !connection.facts.isPooled) await client.query(settingsOf('SET').join('; '));
       for (const event of ['error', 'end'] as const) client.on(event, () => connection.#lose());
       return connection;
@@ -77,7 +78,7 @@ export class Connection {
     }
   }
 
-  /** The statements with which a transaction begins: without a pooler in between, the connection has its settings already. */
+  /** The statements with which a transaction begins. Without a pooler the connection has its settings already. */
   get beginning(): readonly Statement[] {
     return this.facts.isPooled ? pooledBeginning : [begin];
   }
@@ -99,8 +100,8 @@ export class Connection {
   }
 
   /**
-   * Runs a statement of a transaction. Those of one turn are sent and answered together; behind one that fails, none is run. Rejects as
-   * {@link query} does.
+   * Runs a statement of a transaction. The statements of one turn are sent and answered together; after one that fails, none is run.
+   * Rejects as {@link query} does.
    */
   send<Row extends object>(statement: Statement, values: readonly Value[] = []): Promise<Answer<Row>> {
     return this.#answerOf<Row>(() => {
@@ -123,7 +124,7 @@ export class Connection {
     await this.#client.end().catch(() => {});
   }
 
-  /** Statements are planned each time behind a pooler. */
+  /** Returns a statement without its name behind a pooler, where it is planned each time. */
   #named(statement: Statement): Statement {
     return this.facts.isPooled ? { ...statement, name: '' } : statement;
   }
@@ -149,7 +150,7 @@ export class Connection {
     }
   }
 
-  /** Statements that are sent in one turn leave together. */
+  /** Makes statements that are sent in one turn leave together. */
   #cork(): void {
     if (this.#isCorked) return;
     this.#isCorked = true;
@@ -175,10 +176,13 @@ function settingsOf(command: 'SET' | 'SET LOCAL'): string[] {
 const begin = statementOf('BEGIN', 'BEGIN');
 const pooledBeginning = [begin, ...settingsOf('SET LOCAL').map((text) => statementOf('', text))];
 
-/** The classes and codes of errors behind which the connection, or the server, is gone or not there yet. */
+/** The classes and codes of errors after which the connection or the server is gone, or not ready yet. */
 const lostCodes = /^(08...|57P0[1235]|25P0[34]|53300)$/;
 
-/** Every error that is neither the answer of the server nor a value that can't be sent says that the connection does not work. */
+/**
+ * Returns the error to throw. An error that is neither an answer of the server nor a value that can't be sent means that the connection
+ * does not work.
+ */
 export function toConnectionError(thrown: unknown): unknown {
   if (thrown instanceof TypeError) return thrown;
   if (thrown instanceof pg.DatabaseError && !lostCodes.test(thrown.code ?? '')) return thrown;

@@ -9,54 +9,54 @@ import type { ServerFacts } from './server-facts.ts';
 import { type Statement, statementOf, type Value } from './statement.ts';
 import { isConflict, placeOf, refusalOf, type Target, toStoreError } from './store-errors.ts';
 
-/** A transaction that the server gave up for the sake of another one is run again so often. */
+/** The number of times that a transaction is run again after the server gave it up in favour of another one. */
 const maxConflicts = 10;
 const defaultPatienceMs = 10_000;
-/** Longer than the server lets others keep a lock without doing anything. */
+/** The default time for an answer, in milliseconds. It is longer than the time for which the server lets an idle process keep a lock. */
 const defaultAnswerMs = 15_000;
 
 export interface PostgresDatabaseOptions {
   /**
-   * `postgres://user:password@host:port/database`, with the parameters of `pg`, as `sslmode`, or `host` for the folder of a socket. It may
-   * name several hosts with commas in between: the first one is used that takes changes.
+   * The address, `postgres://user:password@host:port/database`, with the parameters of `pg`, such as `sslmode`, or `host` for the folder of
+   * a socket. It may name several hosts, separated by commas: the first one that accepts changes is used.
    */
   url: string;
   /**
-   * The address of the server itself, if `url` leads to a pooler: there a connection waits for what other brokers have to tell. Without it
-   * this broker looks for that each 250 ms.
+   * The address of the server itself, if `url` leads to a pooler. A connection to it waits for messages of other brokers. Without it, this
+   * broker looks for them every 250 ms.
    */
   direct?: string | undefined;
-  /** The schema in which everything is kept. It is made if it is not there. */
+  /** The schema that holds everything. It is made if it is missing. */
   schema: string;
-  /** The name of the broker among those that share the schema. While one with this name lives, another one is refused. */
+  /** The name of the broker among those that share the schema. While a broker with this name lives, another one is refused. */
   broker: string;
   /**
-   * Names what the broker has to itself while it runs, as its data directory. A broker takes over from one of the same owner at once, since
-   * that one must have ended. Without an owner every other broker is waited for.
+   * Names something that only this broker uses while it runs, such as its data directory. A broker takes over at once from one of the same
+   * owner, since that one must have ended. Without an owner it waits for every other broker.
    */
   owner?: string | undefined;
   /** The time for which callers wait for a server that can't be reached, in milliseconds; 10 seconds by default. */
   patienceMs?: number | undefined;
-  /** The time in which the server has to answer a statement, in milliseconds; 15 seconds by default. Reads that take long have no limit. */
+  /** The time in which the server must answer a statement, in milliseconds; 15 seconds by default. Long reads have no limit. */
   answerMs?: number | undefined;
-  /** The time for which a broker counts as alive that was not heard of, in milliseconds; 10 seconds by default. */
+  /** The time for which a silent broker counts as alive, in milliseconds; 10 seconds by default. */
   leaseMs?: number | undefined;
-  /** Returns epoch milliseconds; by default those of the clock of the database, by which all brokers on it agree. */
+  /** Returns epoch milliseconds; by default those of the database's clock, on which all brokers agree. */
   now?: (() => number) | undefined;
   /** Returns monotonic milliseconds. */
   monotonic?: (() => number) | undefined;
 }
 
-/** Each transaction first writes a mark, by which it is found again if its connection is lost. */
+/** The mark that each transaction writes first. It shows whether the transaction was committed if its connection is lost. */
 export interface Mark {
   readonly statement: FirstStatement;
   /** Tells whether the transaction was committed. Waits until the server knows. */
   isSet(connection: Connection): Promise<boolean>;
 }
 
-/** Transactions belong to a session, and change nothing any more once it has ended. */
+/** Owns transactions, which change nothing any more once it has ended. */
 export interface Session {
-  /** Tells it from every other session of every broker. */
+  /** A number that distinguishes it from every other session of every broker. */
   readonly epoch: number;
   /** True if it has been silent for so long that others may have ended it. */
   readonly isSilent: boolean;
@@ -69,10 +69,10 @@ export interface Session {
 
 /**
  * A schema of a database that a broker uses: one connection for transactions, which run one after the other, one for reads, and one for
- * reads that take long. A connection that is lost is opened again. Rejects with a `StoreError`.
+ * long reads. A lost connection is opened again. Rejects with a `StoreError`.
  */
 export class PostgresDatabase implements AsyncDisposable {
-  /** The addresses of the servers, of which the first one is used that takes changes. */
+  /** The addresses of the servers; the first one that accepts changes is used. */
   readonly servers: readonly string[];
   /** The schema, which needs no quotes in SQL. */
   readonly schema: string;
@@ -107,7 +107,7 @@ export class PostgresDatabase implements AsyncDisposable {
     this.#longReads = new Lane({ ...deps, config: {}, usesIndexes: false });
   }
 
-  /** Has transactions belong to a session, which the database ends when it is closed. */
+  /** Makes transactions belong to a session, which the database ends when it is closed. */
   use(session: Session): void {
     this.#session = session;
   }
@@ -118,12 +118,12 @@ export class PostgresDatabase implements AsyncDisposable {
     return this.#session.epoch;
   }
 
-  /** The addresses of servers that a connection can listen on: none behind a pooler. */
+  /** The addresses of the servers that a connection can listen on. There are none behind a pooler. */
   get listenServers(): readonly string[] {
     return this.#direct ?? (this.facts.isPooled ? [] : this.servers);
   }
 
-  /** True if the server was not heard of for so long that other brokers may have ended the session. */
+  /** True if the server was silent for so long that other brokers may have ended the session. */
   get isCutOff(): boolean {
     return this.#session?.isSilent ?? false;
   }
@@ -145,7 +145,7 @@ export class PostgresDatabase implements AsyncDisposable {
     return this.#facts;
   }
 
-  /** Notes that the server says something else of itself now. */
+  /** Replaces facts about the server. */
   note(facts: Pick<ServerFacts, 'receiptMeans'>): void {
     this.#facts = { ...this.facts, ...facts };
   }
@@ -161,7 +161,7 @@ export class PostgresDatabase implements AsyncDisposable {
     return statementOf('', this.inSchema(text));
   }
 
-  /** Returns SQL with the schema where `@` stands for it. */
+  /** Replaces `@` in SQL by the schema. */
   inSchema(text: string): string {
     return text.replaceAll('@', `${this.schema}.`);
   }
@@ -171,7 +171,7 @@ export class PostgresDatabase implements AsyncDisposable {
     return this.#attempt(() => this.#reads.read((connection) => connection.query<Row>(statement, values)));
   }
 
-  /** The same for what may take a while. */
+  /** Reads rows outside of a transaction, without a time limit. */
   async readLong<Row extends object>(statement: Statement, values: readonly Value[] = []): Promise<Row[]> {
     return this.#attempt(() =>
       this.#longReads.read((connection) => connection.query<Row>(statement, values)),
@@ -179,9 +179,9 @@ export class PostgresDatabase implements AsyncDisposable {
   }
 
   /**
-   * Runs changes in one transaction, after those that were begun before. They are durable when this resolves. If it rejects, nothing is
-   * changed, but for one case: with `store_unavailable`, after the connection was lost during the commit, it may be that all is. Changes of a
-   * broker whose session has ended are refused. `change` may run several times.
+   * Runs changes in one transaction, after the earlier ones. They are durable when this resolves. If it rejects, nothing is changed, with
+   * one exception: if it rejects with `store_unavailable` after the connection was lost during the commit, either all or nothing is
+   * changed. Changes of a broker whose session has ended are refused. `change` may run several times.
    */
   transaction<T>(change: (transaction: Transaction) => Promise<T>): Promise<T> {
     return this.#inTurn(async () => {
@@ -226,14 +226,14 @@ export class PostgresDatabase implements AsyncDisposable {
     return run;
   }
 
-  /** Attempts a transaction. `isCommitted` finds out what became of one whose connection was lost while it was committed. */
+  /** Attempts a transaction. `isCommitted` finds out whether one whose connection was lost during its commit was committed. */
   async #run<T>(
     attemptOn: (connection: Connection) => Attempt<T>,
     change: (transaction: Transaction) => Promise<T>,
     isCommitted: (connection: Connection) => Promise<boolean>,
   ): Promise<T> {
     const lane = this.#transactions;
-    /** The value that the change returned in the attempt of which nobody knows whether it was committed. */
+    /** The value that the change returned in an attempt of which it is unknown whether it was committed. */
     let inDoubt: { value: T } | undefined;
     for (let conflicts = 0; ; ) {
       const connection = await lane.connection();
@@ -264,7 +264,7 @@ export class PostgresDatabase implements AsyncDisposable {
 
   #accept(facts: ServerFacts): void {
     const refusal = refusalOf(facts, this.place);
-    // After a failover, the address may lead to the primary in a moment.
+    // After a failover, the address may soon lead to the primary.
     if (refusal?.code === 'store_unwritable' && this.#facts) throw new ConnectionLost(refusal.message);
     if (refusal) throw refusal;
     this.#facts = facts;
@@ -278,7 +278,7 @@ function serversOf(url: string, key: string): readonly string[] {
   throw new StoreError('store_refused', `broker.store.${key} is no address of a database: ${read.problem}.`);
 }
 
-/** Reads the address of a server. The client that does it opens no connection. */
+/** Reads the address of a server. The client that parses it opens no connection. */
 function targetOf(server: string): Target {
   try {
     return new pg.Client({ connectionString: server });

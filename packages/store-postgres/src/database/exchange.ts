@@ -4,7 +4,7 @@ import { WireWriter } from './wire-writer.ts';
 
 /** The answer of the server to a statement. */
 export interface Answer<Row extends object = Record<string, unknown>> {
-  /** The name of the command, such as `COMMIT`; some have the number of rows behind it. */
+  /** The name of the command, such as `COMMIT`. Some have the number of rows after it. */
   command: string;
   rows: Row[];
 }
@@ -24,18 +24,18 @@ interface Asked {
   answered: PromiseWithResolvers<Answer>;
 }
 
-/** The messages of the server, as the client reads them. */
+/** The messages of the server, in the form in which the client parses them. */
 type Fields = { fields: readonly { name: string; dataTypeID: number }[] };
 
 const firstGuessBytes = 4096;
 const no: readonly Column[] = [];
 
 /**
- * Statements that are sent together, and answered together. The server runs them in their order, and skips those behind one that fails. They
+ * Statements that are sent together, and answered together. The server runs them in their order, and skips those after one that fails. They
  * take the place of one query in the client. One message for each of them and one read for all costs less than a query for each.
  */
 export class Exchange extends pg.Query {
-  /** The client sets it if there is a time in which the server has to answer. */
+  /** The client sets it if answers have a time limit. */
   callback: (error: Error | null) => void = () => {};
   readonly #prepared: PreparedStatements;
   readonly #asked: Asked[] = [];
@@ -115,7 +115,10 @@ export class Exchange extends pg.Query {
 /** The type of an array of numbers of 64 bits. */
 const int8Array = 1016;
 
-/** PostgreSQL gives numbers of 64 bits, since they may be larger than JavaScript can hold. Ours never are. */
+/**
+ * Returns the parser of a type. PostgreSQL returns numbers of 64 bits as text, since they may be larger than JavaScript can represent. Ours
+ * never are.
+ */
 function parserOf(type: number): (text: string) => unknown {
   if (type === pg.types.builtins.INT8) return Number;
   const parse = pg.types.getTypeParser(type, 'text');

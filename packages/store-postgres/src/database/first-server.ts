@@ -2,9 +2,9 @@ import { StoreError } from '@signalbox/store/rules';
 import { ConnectionLost } from './connection.ts';
 
 /**
- * Opens something at the first of several servers that can be reached and takes changes, in their order. `open` rejects with
- * `ConnectionLost` or with the `StoreError` `store_unwritable` if it should be tried at the next one. The error of the last
- * server tells what happened at each of them.
+ * Opens something at the first of several servers that can be reached and accepts changes, in their order. `open` rejects with
+ * `ConnectionLost` or with the `StoreError` `store_unwritable` if the next server should be tried. The error of the last server says what
+ * happened at each of them.
  */
 export async function atFirstServer<T>(
   servers: readonly string[],

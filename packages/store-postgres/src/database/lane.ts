@@ -3,14 +3,14 @@ import type pg from 'pg';
 import { Connection, ConnectionLost } from './connection.ts';
 import { atFirstServer } from './first-server.ts';
 
-/** Connections are opened again at this age, so that the server forgets statements that are not used any more. */
+/** The age at which connections are opened again, in milliseconds, so that the server drops statements that are no longer used. */
 const maxAgeMs = 30 * 60 * 1000;
 const firstPauseMs = 50;
 const longestPauseMs = 500;
 
 /** The way in which connections of a database are opened. */
 export interface LaneDeps {
-  /** The addresses of the servers, of which the first one is used that takes changes. */
+  /** The addresses of the servers; the first one that accepts changes is used. */
   servers: readonly string[];
   config: pg.ClientConfig;
   /** True if its statements find their rows by indexes. */
@@ -19,16 +19,16 @@ export interface LaneDeps {
   patienceMs: number;
   /** Returns monotonic milliseconds. */
   monotonic: () => number;
-  /** Is given each new connection. Throws if it is of no use. */
+  /** Called with each new connection. Throws if the connection can't be used. */
   onOpened: (connection: Connection) => void;
 }
 
-/** One connection at a time, which is opened when it is needed and after it was lost. */
+/** One connection at a time, which is opened when it is needed, and again after it was lost. */
 export class Lane {
   readonly #deps: LaneDeps;
   #connection: Connection | undefined;
   #opening: Promise<Connection> | undefined;
-  /** Since when there is no connection, in monotonic milliseconds. */
+  /** The time since which there is no connection, in monotonic milliseconds. */
   #lostAt: number | undefined;
   #isEnding = false;
   #isClosed = false;
@@ -37,7 +37,7 @@ export class Lane {
     this.#deps = deps;
   }
 
-  /** True while it makes sense to try again: the connection was lost a short time ago. */
+  /** True while another attempt makes sense: the connection was lost a short time ago. */
   get isPatient(): boolean {
     const { monotonic, patienceMs } = this.#deps;
     return this.#lostAt === undefined || (!this.#isEnding && monotonic() - this.#lostAt < patienceMs);
@@ -63,7 +63,7 @@ export class Lane {
     return this.#opening;
   }
 
-  /** Runs something that changes nothing, again if the connection is lost meanwhile. */
+  /** Runs a read, and repeats it if the connection is lost meanwhile. */
   async read<T>(run: (connection: Connection) => Promise<T>): Promise<T> {
     for (;;) {
       const connection = await this.connection();
@@ -75,7 +75,7 @@ export class Lane {
     }
   }
 
-  /** Waits no more for a server that can't be reached. */
+  /** Stops waiting for a server that can't be reached. */
   hurry(): void {
     this.#isEnding = true;
   }

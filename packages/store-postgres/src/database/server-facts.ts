@@ -4,14 +4,14 @@ import type pg from 'pg';
 export interface ServerFacts {
   /** The version as a number: `180004` is 18.4. */
   readonly version: number;
-  /** True for a standby, which takes no changes. */
+  /** True for a standby, which accepts no changes. */
   readonly isStandby: boolean;
-  /** True if a pooler is in between, which may give each transaction another server process. */
+  /** True if there is a pooler in between, which may give each transaction another server process. */
   readonly isPooled: boolean;
   readonly receiptMeans: 'fsynced' | 'written' | 'replicated';
 }
 
-/** The settings that decide what a commit survives. */
+/** The settings that decide which failures a commit survives. */
 export interface DurabilitySettings {
   fsync: string;
   synchronousCommit: string;
@@ -28,21 +28,21 @@ interface Row extends DurabilitySettings {
   isStandby: boolean;
 }
 
-/** Asks a server about itself. */
+/** Reads the facts about a server. */
 export async function serverFacts(client: pg.Client): Promise<ServerFacts> {
   const { rows } = await client.query<Row>(
     `SELECT pg_backend_pid() AS pid, current_setting('server_version_num')::int AS version, pg_is_in_recovery() AS "isStandby",
        ${durabilityColumns}`,
   );
   const { pid, version, isStandby, ...settings } = rows[0]!;
-  // A pooler names a process of its own when the connection is opened.
+  // A pooler reports the id of a process of its own when the connection is opened.
   const isPooled = (client as pg.Client & { processID: number | null }).processID !== pid;
   return { version, isStandby, isPooled, receiptMeans: receiptMeaning(settings) };
 }
 
 /**
- * Tells what a commit survives that the server has confirmed: the end of a process, a power cut, or the loss of the machine. A standby
- * counts only if the server waits for it with every commit, until it has written the commit to its disk.
+ * Tells which failures a confirmed commit survives: the end of a process, a power cut, or the loss of the machine. A standby counts only if
+ * with every commit the server waits until the standby has written it to its disk.
  */
 export function receiptMeaning({
   fsync,

@@ -18,7 +18,7 @@ export function placeOf(targets: readonly Target[]): string {
   return `PostgreSQL at ${hosts.join(' or ')}, database '${targets[0]?.database ?? ''}'`;
 }
 
-/** Returns the error of a store for what went wrong at the database `place`. */
+/** Converts an error at the database `place` to the error of a store. */
 export function toStoreError(thrown: unknown, place: string): StoreError {
   if (thrown instanceof StoreError) return thrown;
   const text = thrown instanceof Error ? thrown.message : String(thrown);
@@ -58,16 +58,16 @@ export function isLockTimeout(thrown: unknown): boolean {
   return thrown instanceof pg.DatabaseError && thrown.code === '55P03';
 }
 
-/** Tells whether a table was not there, as after it was dropped: a store looks again which there are. */
+/** Tells whether a table was missing, for example because it was dropped: then a store reads again which tables there are. */
 export function isGoneTable(thrown: unknown): boolean {
   const cause = thrown instanceof StoreError ? thrown.cause : thrown;
   return cause instanceof pg.DatabaseError && cause.code === '42P01';
 }
 
-/** Disk full, out of memory for a shared table, and a quota of the system. */
+/** The codes of a full disk, of a lack of memory for a shared table, and of a quota of the system. */
 const noRoomCodes = new Set(['53100', '53000', '53400']);
 
-/** Wrong password or user, no such database, lacking rights, no TLS, other tables. */
+/** The codes of a wrong password or user, a missing database, lacking rights, a lack of TLS, and other tables. */
 const refusedCodes = new Set(['28000', '28P01', '3D000', '42501', '0A000', '42P07']);
 
 function storeErrorCode(thrown: unknown): StoreErrorCode {

@@ -16,7 +16,7 @@ export class WireWriter {
   #buffer: Buffer;
   #at = 0;
 
-  /** `bytes` is a guess of what will be written. */
+  /** `bytes` is an estimate of the written bytes. */
   constructor(bytes: number) {
     this.#buffer = Buffer.allocUnsafe(bytes);
   }
@@ -26,7 +26,7 @@ export class WireWriter {
     return this.#buffer.subarray(0, this.#at);
   }
 
-  /** Has the server prepare a statement under a name, after it has forgotten another one with this name. */
+  /** Makes the server prepare a statement under a name, after it has dropped another one with this name. */
   prepare(name: string, text: string): void {
     if (name !== '') this.#message(0x43 /* Close */, () => this.#cString(`S${name}`));
     this.#message(0x50 /* Parse */, () => {
@@ -61,7 +61,7 @@ export class WireWriter {
     });
   }
 
-  /** Ends messages that the server answers together. */
+  /** Ends the messages that the server answers together. */
   sync(): void {
     this.#message(0x53 /* Sync */, () => {});
   }
@@ -72,7 +72,7 @@ export class WireWriter {
     this.#sized(write, 4);
   }
 
-  /** Writes the length of what `write` writes before it. The length counts `more` bytes besides. */
+  /** Writes a length before the bytes that `write` writes. The length also counts `more` bytes. */
   #sized(write: () => void, more: number): void {
     this.#reserve(4);
     const start = this.#at;
@@ -150,7 +150,7 @@ export class WireWriter {
     this.#at = this.#buffer.writeInt32BE(value, this.#at);
   }
 
-  /** Makes room for so many bytes. */
+  /** Makes room for this many bytes. */
   #reserve(bytes: number): void {
     const needed = this.#at + bytes;
     if (needed <= this.#buffer.length) return;

@@ -30,7 +30,7 @@ export interface Loaded {
   slices: SliceStatements;
 }
 
-/** Thrown if rows have to be made before they can be locked. */
+/** Thrown if rows must be made before they can be locked. */
 export class MissingRows extends Undo {
   override readonly name = 'MissingRows';
 }
@@ -67,9 +67,9 @@ interface ForgottenRow {
 }
 
 /**
- * Locks and reads what a transaction is about. All transactions lock in the same order, so that none waits for one that waits for it:
- * inboxes by name, then agents by name. A row that was read before a lock may be old, so that everything is read behind the locks. The
- * sequence numbers are drawn there, too. That is why the numbers of an inbox ascend in the order of the commits.
+ * Locks and reads the rows that a transaction needs. All transactions lock in the same order, so that no two wait for each other: inboxes
+ * by name, then agents by name. A row that was read before a lock may be outdated, so everything is read after the locks. The sequence
+ * numbers are drawn there, too; therefore the numbers of an inbox ascend in the order of the commits.
  */
 export class BatchLoader {
   readonly #slices: SettledSlices;
@@ -140,14 +140,17 @@ export class BatchLoader {
     );
   }
 
-  /** Makes the rows that a transaction needs to lock, in a transaction before it. They need not outlive a crash. */
+  /** Makes the rows that a transaction needs to lock, in an earlier transaction. They need not survive a crash. */
   async make(transaction: Transaction, plan: BatchPlan): Promise<void> {
     transaction.script('SET LOCAL synchronous_commit = off');
     transaction.write(this.#makeInboxes, [[...plan.ensured].sort()]);
     transaction.write(this.#makeAgents, [[...plan.ensuredAgents].sort()]);
   }
 
-  /** Locks and reads. Throws {@link MissingRows}. Sees settled messages in the slices that were there; `now` is epoch milliseconds. */
+  /**
+   * Locks and reads the rows. Throws {@link MissingRows}. It sees settled messages in the slices that existed at the last look; `now` is
+   * epoch milliseconds.
+   */
   async load(
     transaction: Transaction,
     plan: BatchPlan,
@@ -255,8 +258,8 @@ export class BatchLoader {
   }
 
   /**
-   * Reads what is seldom needed: the scheduled messages of inboxes that have some, requests that are not what their replies settle, and slices
-   * that have come since they were looked at last.
+   * Reads rows that are seldom needed: the scheduled messages of inboxes that have some, requests other than the message that their reply
+   * settles, and slices that are newer than the last look.
    */
   async #loadMore(
     transaction: Transaction,
@@ -291,7 +294,7 @@ export class BatchLoader {
   }
 }
 
-/** Returns the requests that are not what their replies settle, or that something else in the batch changes, too. */
+/** Returns the requests that differ from the message that their reply settles, or that another change of the batch also changes. */
 function missedRequests({ requests, places }: BatchPlan, set: WorkingSet): RequestKey[] {
   const times = new Map<number, number>();
   for (const { seq } of places) times.set(seq, (times.get(seq) ?? 0) + 1);
@@ -326,7 +329,7 @@ function requestKeys(requests: readonly RequestKey[]): IdKey[] {
   );
 }
 
-/** Returns an array for each field, as `unnest` takes them. */
+/** Returns an array for each field, in the form that `unnest` requires. */
 function columnsOf<T, Key extends keyof T>(rows: readonly T[], ...keys: Key[]): T[Key][][] {
   return keys.map((key) => rows.map((row) => row[key]));
 }

@@ -14,17 +14,17 @@ export interface Place {
   seq: number;
 }
 
-/** The rows that a transaction has to lock and to read before the rules can work. */
+/** The rows that a transaction must lock and read before the rules can be applied. */
 export class BatchPlan {
   /** The inboxes that are locked. */
   readonly inboxes = new Set<string>();
-  /** Those of them that must have a row, to be locked. */
+  /** The inboxes among them that must have a row, so that they can be locked. */
   readonly ensured = new Set<string>();
-  /** The agents that are locked, besides the senders of the messages that are settled. */
+  /** The agents that are locked, besides the senders of the settled messages. */
   readonly agents = new Set<string>();
-  /** Those of them that must have a row. */
+  /** The agents among them that must have a row. */
   readonly ensuredAgents = new Set<string>();
-  /** Sequence numbers that may be needed. */
+  /** The number of sequence numbers that may be needed. */
   numbers = 0;
   /** Bytes of the bodies of new messages. */
   bytes = 0;
@@ -32,7 +32,7 @@ export class BatchPlan {
   readonly places: Place[] = [];
   /** Messages with an id that may be known, pending, settled or scheduled. */
   readonly ids: IdKey[] = [];
-  /** Requests that are answered, with the message that the reply settles, which mostly is the request. */
+  /** The requests that are answered, with the message that the reply settles, which usually is the request. */
   readonly requests: (RequestKey & { settles: Place | undefined })[] = [];
   /** Senders with the agents to which they send, under a key of their own. */
   readonly pairs = new Map<string, { sender: string; recipient: string }>();
@@ -66,7 +66,7 @@ export class BatchPlan {
     const { sender: replier, senderAddress: replierAddress } = message;
     const request = { requester: answers, id: correlationId, replier, replierAddress, groups: answersIn };
     this.requests.push({ ...request, settles });
-    // Two replies to one request must not be stored at once.
+    // Two replies to one request must not be stored at the same time.
     for (const inbox of inboxesOf(request)) this.#ensure(inbox);
     this.#ensureAgent(answers);
   }

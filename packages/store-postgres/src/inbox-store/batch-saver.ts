@@ -13,7 +13,7 @@ import {
 } from './message-rows.ts';
 import type { WorkingMessage } from './working-set.ts';
 
-/** Writes what a transaction has changed, with one statement for each table. */
+/** Writes the changes of a transaction, with one statement for each table. */
 export class BatchSaver {
   readonly #database: PostgresDatabase;
   readonly #insert: Statement;

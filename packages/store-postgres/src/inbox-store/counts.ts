@@ -13,13 +13,13 @@ export interface PairChange extends Amount {
   recipient: string;
 }
 
-/** The fields of a message that say against whom it counts. */
+/** The fields of a message that decide against whom it counts. */
 interface Counted {
   readonly sender: string;
   readonly isCounted: boolean;
 }
 
-/** Counts what is stored of each sender and for each recipient, from what was loaded, and what a transaction changes of it. */
+/** Counts the stored amounts of each sender and for each recipient, from the loaded rows and the changes of a transaction. */
 export class Counts implements BatchUsage {
   readonly agents = new Map<string, AgentChange>();
   readonly pairs = new Map<string, PairChange>();
@@ -47,7 +47,7 @@ export class Counts implements BatchUsage {
     return sum(this.#pairs.get(key), this.pairs.get(key));
   }
 
-  /** Counts pending or scheduled messages for an agent; with negative numbers, messages that are so no more. */
+  /** Counts pending or scheduled messages for an agent. Negative numbers count messages that no longer are. */
   countWaiting(agent: string, { sender, isCounted }: Counted, messages: number, bytes: number): void {
     add(this.#change(agent).received, messages, bytes);
     if (!isCounted) return;
@@ -58,7 +58,7 @@ export class Counts implements BatchUsage {
     this.pairs.set(key, pair);
   }
 
-  /** The same for dead letters. */
+  /** Counts dead letters in the same way. */
   countDead(agent: string, { sender, isCounted }: Counted, messages: number, bytes: number): void {
     add(this.#change(agent).received, messages, bytes);
     if (isCounted) add(this.#change(sender).sent, messages, bytes);
@@ -73,7 +73,7 @@ export class Counts implements BatchUsage {
   }
 }
 
-/** Names of agents have no space. */
+/** Returns the key of a pair. Names of agents have no space. */
 function pairKey(sender: string, recipient: string): string {
   return `${sender} ${recipient}`;
 }

@@ -15,7 +15,7 @@ export interface LetterFact {
   isCounted: boolean;
   size: number;
   deadAt: number;
-  /** The agent in whose inbox it was. */
+  /** The agent that had it in its inbox. */
   recipient: string;
 }
 
@@ -65,7 +65,7 @@ export class DeadLetterReader {
     return rows.map((row) => ({ ...row, recipient: agentOf(row.inbox) }));
   }
 
-  /** Those of some dead letters that are there. */
+  /** Returns those of some dead letters that exist. */
   async some(seqs: readonly number[]): Promise<DeadLetter[]> {
     return this.#letters(this.#some, [seqs]);
   }

@@ -61,11 +61,14 @@ const defaultLimits: RetentionLimits = {
   retentionBytes: 512 * MiB,
 };
 
-/** Rows of inboxes and agents for which nothing is stored are removed this often, in milliseconds. */
+/** The time between two removals of rows of inboxes and agents without stored messages, in milliseconds. */
 const idleMs = 60_000;
 /** The most rows of one table that are removed at once. */
 const idleAtOnce = 1000;
-/** Requests of one requester that are remembered without their messages. Of more, those go that can be answered for the shortest time. */
+/**
+ * The most requests of one requester that are remembered without their messages. Beyond that, those that can be answered for the shortest
+ * time are dropped.
+ */
 const maxOpenRequests = 10_000;
 
 export interface PostgresInboxStoreOptions extends Partial<RetentionLimits> {
@@ -73,9 +76,9 @@ export interface PostgresInboxStoreOptions extends Partial<RetentionLimits> {
   database: PostgresDatabase;
   /** The brokers that share the messages. */
   cluster: InboxCluster;
-  /** No caps unless given. */
+  /** The caps of the store; by default none. */
   caps?: GivenCaps;
-  /** Tells whether an agent has the cap `privilegedRecipient`. Default: none has. */
+  /** Tells whether an agent has the cap `privilegedRecipient`. By default no agent has. */
   isPrivileged?: (agent: string) => boolean;
   deadLetters?: Partial<DeadLetterLimits>;
   /** Returns epoch milliseconds. */
@@ -104,8 +107,8 @@ type SqlName =
   | 'dropManyRequests';
 
 /**
- * The messages of a database. Every change is one transaction, which locks and reads what the change is about, has the
- * rules of batches decide in memory, and writes what has changed. So a commit is durable when it resolves.
+ * The messages of a database. Every change is one transaction, which locks and reads the rows that it needs, applies the rules of batches
+ * in memory, and writes the changed rows. So a commit is durable when it resolves.
  */
 class PostgresInboxStore implements InboxStore {
   readonly dedupeWindowMs: number;
@@ -132,7 +135,7 @@ class PostgresInboxStore implements InboxStore {
   readonly #sql: Readonly<Record<SqlName, Statement>>;
   readonly #tidying: readonly Statement[];
   #isLetterNew = true;
-  /** The time at which dead letters were last trimmed, and idle rows removed, in monotonic milliseconds. */
+  /** The time when dead letters were last trimmed and idle rows removed, in monotonic milliseconds. */
   #trimmedAt = Number.NEGATIVE_INFINITY;
   #tidiedAt = Number.NEGATIVE_INFINITY;
 
@@ -211,12 +214,12 @@ class PostgresInboxStore implements InboxStore {
     }
   }
 
-  /** Adds to what was stored what came before it, which other brokers may have stored. */
+  /** Adds to stored messages the ones before them, which other brokers may have stored. */
   #withPlaces(appended: Appended[], set: WorkingSet): Appended[] {
     return appended.map((one) => (one.result === 'stored' ? { ...one, ...set.placeOf(one.seq) } : one));
   }
 
-  /** The server has synced a commit when it confirms it. */
+  /** Returns `undefined`: the server has synced a commit when it confirms it. */
   sync(): undefined {
     return undefined;
   }
@@ -293,7 +296,7 @@ class PostgresInboxStore implements InboxStore {
     return expired;
   }
 
-  /** True if this broker does what one of them has to do for all. */
+  /** True if this broker does the work that one broker does for all. */
   get #keepsHouse(): boolean {
     return this.#cluster?.keepsHouse ?? true;
   }
@@ -332,7 +335,7 @@ class PostgresInboxStore implements InboxStore {
     return this.#identity;
   }
 
-  /** The database is the caller's. */
+  /** Does nothing: the caller closes the database. */
   async [Symbol.asyncDispose](): Promise<void> {}
 
   #openDeadLetters(): DeadLetters {
@@ -399,7 +402,7 @@ class PostgresInboxStore implements InboxStore {
     return this.#dropLetters(dropped.slice(0, dropsPerStep));
   }
 
-  /** Drops dead letters that are there still, and returns them. */
+  /** Drops dead letters that still exist, and returns them. */
   async #dropLetters(
     facts: readonly { seq: number; inbox: string; sender: string; isCounted: boolean }[],
   ): Promise<DeadLetter[]> {
@@ -416,7 +419,7 @@ class PostgresInboxStore implements InboxStore {
     return letters.filter(({ seq }) => dropped.includes(seq));
   }
 
-  /** Applies a change to what its plan has locked and read. Rows that are missing are made, and tables that are gone are left out. */
+  /** Applies a change to the rows that its plan has locked and read. Missing rows are made, and tables that were dropped are left out. */
   async #change<T>(plan: BatchPlan, apply: (writer: Writer, now: number, loaded: Loaded) => T): Promise<T> {
     await this.#amount.prepare(plan.numbers, plan.bytes);
     let slices = await this.#slices.statements();
@@ -449,7 +452,7 @@ class PostgresInboxStore implements InboxStore {
     }
   }
 
-  /** Removes rows of inboxes and agents for which nothing is stored, and requests that are too many of one requester. */
+  /** Removes rows of inboxes and agents without stored messages, and requests beyond the most of one requester. */
   async #tidy(): Promise<void> {
     for (const statement of this.#tidying)
       await this.#database.transaction((transaction) => transaction.query(statement));
@@ -467,7 +470,7 @@ class PostgresInboxStore implements InboxStore {
   }
 }
 
-/** The tables with rows for what is stored, and how to tell a row for which nothing is. */
+/** The tables with rows for stored messages, and the condition that a row has none. */
 const idleRows = [
   [
     'inbox',

@@ -5,13 +5,16 @@ import type { Statement } from '../database/statement.ts';
 interface Row {
   generation: string | null;
   foreignUpTo: number;
-  /** True in a copy of a store that was restored from a backup: what is not bound is foreign to every journal. */
+  /** True in a copy of a store that was restored from a backup: then an inbox that is not bound is foreign to every journal. */
   isRestored: boolean;
   first: number | null;
   head: number;
 }
 
-/** The generation of the execution journal to which each inbox is bound, and how far its messages are foreign to that journal. */
+/**
+ * The generation of the execution journal to which each inbox is bound, and the number up to which its messages are foreign to that
+ * journal.
+ */
 export class JournalBindings {
   readonly #database: PostgresDatabase;
   readonly #lock: Statement;
@@ -36,10 +39,10 @@ export class JournalBindings {
     );
   }
 
-  /** Binds an inbox to the next generation. Returns the number up to which its pending messages are foreign, 0 for none. */
+  /** Binds an inbox to the next generation. Returns the number up to which its pending messages are foreign, or 0 if none are. */
   async bind(inbox: string, { previous, next }: JournalClaim): Promise<number> {
     return this.#database.transaction(async (transaction) => {
-      // No message comes into the inbox meanwhile.
+      // No message is stored in the inbox meanwhile.
       transaction.write(this.#lock, [inbox]);
       const [row] = await transaction.query<Row>(this.#find, [inbox]);
       const { generation, foreignUpTo, isRestored, first, head } = row!;

@@ -40,9 +40,9 @@ import {
 import type { SettledSlices } from './settled-slices.ts';
 import { WorkingSet } from './working-set.ts';
 
-/** Rows that are read at once of those that are only looked at. */
+/** The number of rows that are read at once, if they are only examined. */
 const rowsAtOnce = 2000;
-/** Messages that one look for expired ones finds at most. */
+/** The most messages that one search for expired ones finds. */
 const expiredAtOnce = 1000;
 
 /** Reads messages, and the counts of inboxes and agents, outside of transactions. */
@@ -62,7 +62,7 @@ export class MessageReader {
   readonly #inboxes: Statement;
   readonly #expired: Statement;
   readonly #expiredKinds: Statement;
-  /** The place at which the look for expired messages goes on. */
+  /** The place at which the search for expired messages continues. */
   #expiredAfter = { expiresAt: 0, seq: 0 };
 
   constructor(database: PostgresDatabase, slices: SettledSlices, now: () => number) {
@@ -70,7 +70,7 @@ export class MessageReader {
     this.#slices = slices;
     this.#now = now;
     const columns = messageColumns('m');
-    // The last one is found first. A join of both would read the whole inbox for each message, if it was planned for an empty table.
+    // The last one is found first. A join of both would read the whole inbox for each message if it was planned for an empty table.
     this.#read = database.statement(
       `SELECT ${columns}, m.is_cancelled AS "isCancelled", m.body FROM @message m WHERE m.inbox = $1 AND m.seq > $2 AND m.seq <= (
          SELECT max(seq) FROM (
@@ -149,7 +149,7 @@ export class MessageReader {
     return found[0] && foundMessageOf(found[0]);
   }
 
-  /** The pending message of each sender, or else the newest one. */
+  /** Returns the pending message of each sender, or else the newest one. */
   async findOfAnySender(inbox: string, id: string, limit: number): Promise<FoundMessage[]> {
     const found = await this.#withId([inbox], id, undefined);
     const bySender = new Map<string, LoggedMessage>();
@@ -214,8 +214,10 @@ export class MessageReader {
     return rows.map(({ name }) => name);
   }
 
-  /** Some messages that have expired. Repeated calls give all of them. */
-  /** Returns some messages that have expired, in inboxes that this broker holds. If it keeps house, also in those that nobody holds. */
+  /**
+   * Returns some expired messages in inboxes that this broker holds and, if it keeps house, in those that nobody holds. Repeated calls
+   * return all of them.
+   */
   async expired(time: ExpiryTime, keepsHouse: boolean): Promise<StoredMetadata[]> {
     const { expiresAt, seq } = this.#expiredAfter;
     const values = [Math.floor(time.latest), expiresAt, seq, this.#database.epoch, keepsHouse];
@@ -239,7 +241,7 @@ export class MessageReader {
     }
   }
 
-  /** Reads pending messages before settled ones, so that one that is settled meanwhile is told once or twice, and the later one counts. */
+  /** Reads pending messages before settled ones. So one that is settled meanwhile comes once or twice, and the later one counts. */
   async history(query: HistoryQuery): Promise<HistoryPage> {
     const page = new PageOfHistory(query);
     await this.#scan<MessageRow>(query, page, 'message', messageColumns('m'), messageOf);
@@ -249,14 +251,14 @@ export class MessageReader {
       try {
         await this.#scan<SettledRow>(query, page, sliceName(number), settledColumns('m'), settledMessageOf);
       } catch (thrown) {
-        // Messages of a slice that was dropped meanwhile are forgotten.
+        // The messages of a slice that was dropped meanwhile are forgotten.
         if (!isGoneTable(thrown)) throw thrown;
       }
     }
     return page.result();
   }
 
-  /** Shows a page the messages of one table that it may want, in its order, until it has as many as it needs. */
+  /** Adds the messages of one table that a page may need to it, in its order, until it has enough. */
   async #scan<Row extends { createdAt: number; seq: number }>(
     query: HistoryQuery,
     page: PageOfHistory,
@@ -292,8 +294,8 @@ export class MessageReader {
   }
 
   /**
-   * The messages with an id in some inboxes, of one sender or of any: pending ones first, and then the newest ones first. Pending ones are
-   * read first, so that one that is settled meanwhile is found.
+   * Returns the messages with an id in some inboxes, of one sender or of any: pending ones first, and then the newest ones first. Pending
+   * ones are read first, so that one that is settled meanwhile is found.
    */
   async #withId(
     inboxes: readonly string[],

@@ -2,7 +2,7 @@ import type { GroupFields, NewMessage, Outcome, StoredMessage } from '@signalbox
 import { type Ending, type LoggedMessage, storedMessageOf } from '@signalbox/store/rules';
 import type { Value } from '../database/statement.ts';
 
-/** The fields of a message by which nothing is looked up, as JSON, which also keeps what PostgreSQL's text can't hold. */
+/** The fields of a message that no query searches, as JSON, which can also represent characters that PostgreSQL's text can't. */
 interface Details {
   /** The address of the sender, if it is not its agent id. */
   from?: string | undefined;
@@ -30,7 +30,7 @@ export interface MessageRow {
   answered: boolean;
   takers: string[] | null;
   details: string;
-  /** Absent where it was not read. */
+  /** Absent if it was not read. */
   body?: Buffer | null;
   isCancelled?: boolean;
 }
@@ -56,7 +56,7 @@ export function settledColumns(alias: string): string {
     ${alias}.details, ${alias}.settled_at AS "settledAt", ${alias}.outcome, ${alias}.reason`;
 }
 
-/** Returns the message of a row. A body that was not read is an empty one, so that it doesn't count as lost. */
+/** Returns the message of a row. A body that was not read is empty, so that it doesn't count as lost. */
 export function messageOf(row: MessageRow): LoggedMessage {
   const { body } = row;
   return { ...contentOf(row), body: body === null ? undefined : (body?.toString() ?? ''), ending: undefined };
@@ -104,7 +104,7 @@ function contentOf(row: Omit<MessageRow, 'body'>): Omit<LoggedMessage, 'body' | 
   };
 }
 
-/** Returns the JSON of the fields of a message by which nothing is looked up. */
+/** Returns the JSON of the fields of a message that no query searches. */
 export function detailsOf(message: {
   sender: string;
   senderAddress: string;
@@ -123,17 +123,17 @@ export function detailsOf(message: {
   return JSON.stringify(details);
 }
 
-/** Returns the text that stands in the JSON of a message for a field with a value. */
+/** Returns the text of a field with a value in the JSON of a message. */
 export function detailOf(field: keyof Details, value: string): string {
   return JSON.stringify({ [field]: value }).slice(1, -1);
 }
 
-/** PostgreSQL's text can't hold NUL. */
+/** Returns a text without NUL, which PostgreSQL's text can't hold. */
 export function textOf(text: string | null): string | null {
   return text === null ? null : text.replaceAll('\0', '\ufffd');
 }
 
-/** SQL for an INSERT of messages into a table, given {@link messageValues}, with columns of its own that are given after those. */
+/** SQL for an INSERT of messages into a table, given {@link messageValues}. The values of further columns follow those. */
 export function insertMessages(table: string, more: readonly [column: string, type: string][] = []): string {
   const columns = [
     ...'inbox seq id sender kind token_id is_counted created_at expires_at open_until size attempts answered'.split(
@@ -149,7 +149,7 @@ export function insertMessages(table: string, more: readonly [column: string, ty
       AS k(${columns}, takers)`;
 }
 
-/** The values of {@link insertMessages}. */
+/** Returns the values of {@link insertMessages}. */
 export function messageValues(
   messages: readonly LoggedMessage[],
   more: readonly (readonly (string | number | null)[])[] = [],
@@ -179,7 +179,7 @@ export function messageValues(
 /** SQL for an INSERT of pending messages, given {@link pendingValues}. */
 export const insertPending = insertMessages('message', [['group_key', 'text']]);
 
-/** The values of {@link insertPending}. */
+/** Returns the values of {@link insertPending}. */
 export function pendingValues(messages: readonly LoggedMessage[]): Value[] {
   return messageValues(messages, [messages.map(({ group }) => group?.key ?? null)]);
 }
@@ -193,7 +193,7 @@ export function insertSettled(table: string): string {
       AS k(inbox, seq, id, sender, kind, created_at, expires_at, open_until, size, answered, takers, details, settled_at, outcome, reason)`;
 }
 
-/** The values of {@link insertSettled}. */
+/** Returns the values of {@link insertSettled}. */
 export function settledValues(messages: readonly LoggedMessage[]): Value[] {
   const all = <T>(of: (message: LoggedMessage) => T): T[] => messages.map(of);
   return [

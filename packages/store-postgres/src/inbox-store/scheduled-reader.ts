@@ -4,7 +4,7 @@ import type { PostgresDatabase } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
 import { type MessageRow, messageColumns, messageOf } from './message-rows.ts';
 
-/** A scheduled message, of which a transaction that ends it has to know where it counts. */
+/** A scheduled message, with the facts that a transaction which ends it needs for the counts. */
 export interface ScheduledFact {
   seq: number;
   inbox: string;
@@ -74,7 +74,7 @@ export class ScheduledReader {
     };
   }
 
-  /** A sender's messages with an id: the one to an inbox, or the copies for the members of a group. */
+  /** Returns a sender's messages with an id: the one to an inbox, or the copies for the members of a group. */
   async ofId(inbox: string, sender: string, id: string): Promise<ScheduledFact[]> {
     type Row = ScheduledFact & { details: string };
     const rows = await this.#database.read<Row>(this.#ofId, [sender, id]);

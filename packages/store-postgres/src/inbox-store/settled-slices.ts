@@ -8,35 +8,35 @@ import { insertSettled, settledColumns } from './message-rows.ts';
 
 /** The limits on remembering settled messages. */
 export interface RetentionLimits {
-  /** Settled messages are remembered at least this long. */
+  /** The least time for which settled messages are remembered, in milliseconds. */
   dedupeWindowMs: number;
-  /** After this time they are forgotten, slice by slice. */
+  /** The time after which they are forgotten, slice by slice, in milliseconds. */
   retentionMs: number;
-  /** Old slices go sooner when all of them take more than this, but never within the dedupe window. */
+  /** The total size beyond which old slices are dropped sooner, but never within the dedupe window. */
   retentionBytes: number;
 }
 
-/** Each limit allows about so many slices. */
+/** The approximate number of slices within each limit. */
 const slicesPerLimit = 24;
-/** A slice takes settled messages for a part of the dedupe window at least, so that few slices are within the window. */
+/** A slice takes settled messages for at least the dedupe window divided by this, so that few slices are within the window. */
 const slicesPerWindow = 2;
 const dropsPerStep = 8;
-/** A read that meets a slice which was dropped meanwhile is attempted so often. */
+/** The most attempts of a read that meets a slice which was dropped meanwhile. */
 export const maxAttempts = 10;
-/** A transaction that began before a slice ended may settle messages in it so much later. */
+/** The time after the end of a slice in which a transaction that began earlier may still settle messages in it, in milliseconds. */
 const lateMs = 10_000;
 
-/** A span of time with a table of the messages that were settled in it. */
+/** A span of time, with a table of the messages that were settled in it. */
 export interface Slice {
   number: number;
   begunAt: number;
-  /** Null for the one into which messages are settled now. */
+  /** Null for the slice into which messages are settled now. */
   endedAt: number | null;
 }
 
-/** The statements that name slices in their text. They are made anew when there is another slice, or one less. */
+/** The statements that name slices in their text. They are made again when a slice is added or removed. */
 export interface SliceStatements {
-  /** The slices that the statements are for, the newest first. */
+  /** The slices of the statements, the newest first. */
   readonly slices: readonly Slice[];
   /** Reads the settled messages with an inbox, an id and a sender, given as three arrays. */
   readonly byId: Statement;
@@ -69,17 +69,17 @@ export class SettledSlices {
     );
   }
 
-  /** The statements for the slices that were there when somebody looked last. */
+  /** Returns the statements for the slices that existed at the last look. */
   async statements(): Promise<SliceStatements> {
     return this.#statements ?? this.refresh();
   }
 
-  /** Looks which slices there are. */
+  /** Reads which slices there are. */
   async refresh(): Promise<SliceStatements> {
     return this.use(await this.#database.read<Slice>(this.list));
   }
 
-  /** Reads from the slices that are there now. */
+  /** Reads from the slices that exist now. */
   async reading<T>(read: (statements: SliceStatements) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       const statements = await this.refresh();
@@ -91,7 +91,7 @@ export class SettledSlices {
     }
   }
 
-  /** Makes statements for these slices, if they are others than before. */
+  /** Makes statements for these slices, if they differ from the present ones. */
   use(slices: readonly Slice[]): SliceStatements {
     const known = this.#statements;
     const isSame =
@@ -103,7 +103,7 @@ export class SettledSlices {
   }
 
   /**
-   * Does one small step of housekeeping: begins another slice if the present one was used for long enough, and drops some that are old if
+   * Does one small step of housekeeping: begins another slice if the present one was used for long enough, and drops some old ones if
    * `mayForget`. Requests of a slice that can still be answered are written down before it is dropped.
    */
   async tidy(time: ExpiryTime, mayForget: boolean): Promise<void> {
@@ -130,7 +130,7 @@ export class SettledSlices {
     return age >= retentionMs / slicesPerLimit || bytes >= retentionBytes / slicesPerLimit;
   }
 
-  /** Ends a slice and begins the next one, unless somebody else has done so. */
+  /** Ends a slice and begins the next one, unless another broker has done so. */
   async #begin(current: number): Promise<void> {
     await this.#database.transaction(async (transaction) => {
       const [ended] = await transaction.query(

@@ -2,21 +2,21 @@ import type { StoreCaps } from '@signalbox/store/rules';
 import type { PostgresDatabase } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
 
-/** Roughly what a message takes besides its body. */
+/** The approximate size of a message besides its body. */
 const messageOverheadBytes = 512;
-/** The bytes that may be added before the database is asked again how much is stored. */
+/** The bytes that may be added before the database is asked for the stored amount again. */
 const trustedBytes = 64 * 1024 * 1024;
 
 /**
- * The bytes of everything that is stored: bodies, a part for each message, and the tables of settled messages. Rows that are settled and that
- * the server has not cleared away yet do not count.
+ * The bytes of everything that is stored: bodies, a part for each message, and the tables of settled messages. Settled rows that the server
+ * has not cleared away yet do not count.
  */
 export class StoredAmount {
   readonly #database: PostgresDatabase;
   readonly #caps: StoreCaps['store'];
   readonly #measure: Statement;
   #measured: number | undefined;
-  /** Bytes that were added since. */
+  /** The bytes that were added since the last measurement. */
   #added = 0;
 
   constructor(database: PostgresDatabase, caps: StoreCaps['store']) {
@@ -39,12 +39,12 @@ export class StoredAmount {
     const added = this.#added;
     const [row] = await this.#database.read<{ bytes: number }>(this.#measure);
     this.#measured = row?.bytes ?? 0;
-    // The answer may lack what was added since the question was asked.
+    // The answer may lack messages that were added since the query was sent.
     this.#added -= added;
     return this.#measured;
   }
 
-  /** Makes sure that messages with so many bytes in all are refused only if there is no room for them now. */
+  /** Makes sure that messages with this many bytes in total are refused only if there is no room for them now. */
   async prepare(messages: number, bytes: number): Promise<void> {
     const { bytes: cap, reservePercent } = this.#caps;
     if (cap === Number.POSITIVE_INFINITY || messages === 0) return;

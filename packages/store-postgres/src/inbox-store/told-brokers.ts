@@ -6,7 +6,7 @@ import type { Statement } from '../database/statement.ts';
 import { groupKey } from '../schema.ts';
 import type { Holders, WorkingSet } from './working-set.ts';
 
-/** Tells brokers what a transaction has changed in inboxes that they hold or share. */
+/** Tells brokers which inboxes that they hold or share a transaction has changed. */
 export class ToldBrokers {
   readonly #cluster: InboxCluster;
   readonly #nextOfKeys: Statement;
@@ -21,8 +21,8 @@ export class ToldBrokers {
   }
 
   /**
-   * Writes in a transaction, behind its changes, what other brokers are to look at. Returns what is to be done after the commit. `tenures` are
-   * those of this broker before the transaction.
+   * Writes in a transaction, after its changes, at which inboxes other brokers must look. Returns a function to call after the commit.
+   * `tenures` are those of this broker before the transaction.
    */
   async write(
     transaction: Transaction,
@@ -49,7 +49,7 @@ export class ToldBrokers {
     };
   }
 
-  /** Returns the messages of shared inboxes that are the next of their keys, because the one before has ended. */
+  /** Returns the messages of shared inboxes that are the next of their keys, because the previous one has ended. */
   async #freed(transaction: Transaction, set: WorkingSet): Promise<{ inbox: string; seq: number }[]> {
     const inboxes: string[] = [];
     const keys: string[] = [];
@@ -64,7 +64,7 @@ export class ToldBrokers {
   }
 }
 
-/** The sessions of the other brokers that hold or share an inbox. */
+/** Returns the sessions of the other brokers that hold or share an inbox. */
 function othersOf({ holder, members }: Pick<Holders, 'holder' | 'members'>): number[] {
   return [holder, ...members].flatMap((one) => (one?.isThis === false ? [one.session] : []));
 }

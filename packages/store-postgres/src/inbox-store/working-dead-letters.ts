@@ -9,7 +9,7 @@ export interface LoadedLetter {
   reason: string | null;
 }
 
-/** The dead letters that one transaction is about, and what it changes of them. */
+/** The dead letters that one transaction needs, and its changes of them. */
 export class WorkingDeadLetters implements BatchDeadLetters {
   readonly dropped: number[] = [];
   readonly #counts: Counts;
@@ -23,7 +23,7 @@ export class WorkingDeadLetters implements BatchDeadLetters {
     this.#loaded.set(letter.message.seq, letter);
   }
 
-  /** The statement that settles the message writes its row, since the body is with the server. */
+  /** Does nothing: the statement that settles the message writes its row, since the server has the body. */
   add(message: LoggedMessage): void {
     this.#count(message, 1);
   }
@@ -47,7 +47,7 @@ export class WorkingDeadLetters implements BatchDeadLetters {
   }
 }
 
-/** Returns what a dead letter says besides its message. */
+/** Returns the facts of a dead letter besides its message. */
 export function endingOf({
   deadAt,
   reason,

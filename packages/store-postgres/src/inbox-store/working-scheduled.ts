@@ -16,9 +16,9 @@ export interface WorkingScheduled extends Taken {
   readonly isNew: boolean;
 }
 
-/** The scheduled messages that one transaction is about, and what it changes of them. */
+/** The scheduled messages that one transaction needs, and its changes of them. */
 export class WorkingScheduledMessages implements BatchScheduled {
-  /** The messages that have left, of those that were loaded. */
+  /** The loaded messages that have left. */
   readonly dropped: number[] = [];
   readonly #counts: Counts;
   readonly #set: WorkingSet;
@@ -33,12 +33,12 @@ export class WorkingScheduledMessages implements BatchScheduled {
     this.#byNumber.set(message.seq, { message, sentAt, isNew: false });
   }
 
-  /** The messages that are there. */
+  /** Returns the present messages. */
   messages(): Iterable<WorkingScheduled> {
     return this.#byNumber.values();
   }
 
-  /** Always more than 0, since the counts of the inboxes are at hand. */
+  /** Always more than 0, since the counts of the inboxes are known. */
   get count(): number {
     return Number.POSITIVE_INFINITY;
   }

