@@ -11,23 +11,23 @@ import { OutOfSteps, StepMeter } from './validator/step-meter.ts';
 
 /** Checks the arguments of calls of one tool. */
 export interface ArgumentCheck {
-  /** The reason why no argument can be checked, for example that the schema refers outside itself. All arguments pass then. */
+  /** The reason why no argument can be checked, for example that the schema refers outside itself. Then all arguments pass. */
   readonly problem: string | undefined;
   /** Patterns that can't be matched in linear time. Only these are left unchecked. */
   readonly unchecked: readonly string[];
-  /** Checks the arguments of one call, without changing them. Arguments that fit are returned as they are. Never throws. */
+  /** Checks the arguments of one call, without changing them. Arguments that fit are returned unchanged. Never throws. */
   check(args: Record<string, unknown>): CheckedArguments;
 }
 
 /**
- * Arguments that can be sent, or the error that tells the caller everything that is wrong with them. `coerced` holds JSON
- * pointers to the values that were rewritten without loss.
+ * Arguments that can be sent, or the error that tells the caller all their problems. `coerced` holds JSON pointers to the values that were
+ * rewritten without loss.
  */
 export type CheckedArguments =
   | { args: Record<string, unknown>; coerced: string[] }
   | { error: ToolCallError };
 
-/** The most steps that each part of a check may take; a step is about one schema applied to one value. */
+/** The most steps of each part of a check; a step is about one schema applied to one value. */
 const maxSteps = { validate: 10_000_000, coerce: 1_000_000, listViolations: 1_000_000 };
 
 /** Prepares the check of arguments against a JSON Schema, which is compiled when the check is first used. Never throws. */
@@ -97,7 +97,7 @@ class SchemaCheck {
     return this.#within(maxSteps.validate, () => this.#validator.accepts(this.#validator.root, args));
   }
 
-  /** Returns the coerced arguments, or the arguments as they are if the coercion would cost too much. */
+  /** Returns the coerced arguments, or the unchanged arguments if the coercion would cost too much. */
   #coerced(args: Record<string, unknown>): Record<string, unknown> {
     const coercion = new Coercion(this.#graph, this.#validator, this.#meter);
     const fitted = this.#within(maxSteps.coerce, () => coercion.fit(this.#validator.root, args));

@@ -14,7 +14,10 @@ import {
 
 /** The options of {@link openCapabilities}. */
 export interface CapabilityOptions {
-  /** Paths of capability files, and of folders that hold them (`*.yaml`, `*.yml`, `*.json`). Of two tools with the same name the first one stays. */
+  /**
+   * The paths of capability files, and of folders that hold them (`*.yaml`, `*.yml`, `*.json`). Of two tools with the same name the first
+   * one is kept.
+   */
   paths: readonly string[];
   /** The variables that `env:…` in a file may read; `process.env` unless given. */
   env?: Readonly<Record<string, string | undefined>>;
@@ -35,7 +38,7 @@ export interface CapabilityOptions {
 
 /** The tools of capability files. Disposing it aborts the running calls. */
 export interface CapabilityCatalog extends ToolProvider, AsyncDisposable {
-  /** Reads every file again, and resolves when the new tools are on offer. Running calls keep the definition with which they began. */
+  /** Reads every file again. Resolves when the new tools are offered. Running calls keep the definition with which they began. */
   reload(): Promise<void>;
 }
 

@@ -13,7 +13,7 @@ export interface CatalogSnapshot {
 /** The snapshot before any file was read. */
 export const emptySnapshot: CatalogSnapshot = { byName: new Map(), tools: [], problems: [] };
 
-/** Builds a snapshot. Of tools with the same name the first one stays. Lists that have not changed stay the same arrays. */
+/** Builds a snapshot. Of tools with the same name the first one is kept. Unchanged lists stay the same arrays. */
 export function buildSnapshot(
   files: Iterable<LoadedFile>,
   problems: readonly ToolProblem[],

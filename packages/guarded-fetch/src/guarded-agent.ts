@@ -49,10 +49,10 @@ function guardedConnector(allows: HostMatcher, lookup: Lookup): buildConnector.c
   };
 }
 
-/** Returns the error for addresses to which nobody may connect. */
+/** Returns the error for addresses to which no connection is allowed. */
 type AddressCheck = (hostname: string, addresses: readonly string[]) => SignalboxError | undefined;
 
-/** One bad address among good ones refuses the host, because the connector chooses which of them to use. */
+/** Refuses a host with a single bad address, because the connector chooses which address to use. */
 const refusalOf: AddressCheck = (hostname, addresses) => {
   const range = addresses.map(nonPublicRange).find((found) => found !== undefined);
   return range === undefined ? undefined : notPublic(hostname, range);

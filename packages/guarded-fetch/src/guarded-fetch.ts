@@ -20,9 +20,9 @@ export interface GuardedInit extends RequestInit {
 export interface GuardedFetchOptions {
   /** Hosts that may be private: `host` or `host:port`, with `*` for any characters. */
   allowHosts?: readonly string[];
-  /** Returns every address of a host name; asks the system unless given. */
+  /** Returns every address of a host name; by default the system is asked. */
   lookup?: Lookup;
-  /** The largest response body in bytes; 8 MiB unless given. */
+  /** The largest response body in bytes; 8 MiB by default. */
   maxResponseBytes?: number;
 }
 

@@ -1,11 +1,14 @@
-/** The way in which a `fetch`, or reading its response, failed. `not_sent`: no byte of the request has left. `lost`: some may have. */
+/**
+ * The kind of failure of a `fetch`, or of reading its response. `not_sent`: no byte of the request has left. `lost`: some bytes may have
+ * left.
+ */
 export interface NetworkFailure {
   kind: 'not_sent' | 'lost';
   /** Completes a sentence about the server, such as "cannot be reached (ECONNREFUSED)". */
   reason: string;
 }
 
-/** Errors that happen before there is a connection. */
+/** The errors that occur before there is a connection. */
 const beforeConnected = new Set([
   'ECONNREFUSED',
   'EAI_AGAIN',

@@ -1,13 +1,13 @@
 import ipaddr from 'ipaddr.js';
 
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
-/** RFC 8215. The network decides where the IPv4 address is in it, so these addresses can't be checked. */
+/** The prefix of RFC 8215. The network decides where the IPv4 address is in it, so these addresses can't be checked. */
 const localTranslation = ipaddr.IPv6.parseCIDR('64:ff9b:1::/48');
 
 /**
- * Names the range, such as `loopback` or `private`, of an IP address that does not belong to the public internet; returns
- * `undefined` for one that does. IPv6 addresses that carry an IPv4 address (mapped, translated, NAT64, 6to4) are judged by
- * that one. A text that is no address is `not an address`.
+ * Names the range, such as `loopback` or `private`, of an IP address that does not belong to the public internet; returns `undefined` for
+ * one that does. IPv6 addresses that carry an IPv4 address (mapped, translated, NAT64, 6to4) are classified by that one. A text that is not
+ * an address is `not an address`.
  */
 export function nonPublicRange(address: string): string | undefined {
   const bare = withoutBrackets(address);

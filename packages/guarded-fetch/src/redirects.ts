@@ -15,7 +15,7 @@ const bodyHeaders = [
   'content-location',
 ];
 
-/** Returns the URL to which a response redirects: `undefined` if it does not, `null` if the location is no URL. */
+/** Returns the URL to which a response redirects; `undefined` if it does not redirect, `null` if the location is not a URL. */
 export function redirectTarget(status: number, location: string | null, from: URL): URL | null | undefined {
   if (![301, 302, 303, 307, 308].includes(status) || location === null) return undefined;
   return URL.parse(location, from.href);

@@ -2,8 +2,8 @@
 const maxDepth = 1000;
 
 /**
- * Returns JSON data in which `change` has replaced every text, also names of fields. Values below 1000 levels become `null`. Unchanged data
- * is returned as the same object.
+ * Returns JSON data in which `change` has replaced every text, including names of fields. Values below 1000 levels become `null`. Unchanged
+ * data is returned as the same object.
  */
 export function withTexts<T>(data: T, change: (text: string) => string): T {
   return changed(data, change, maxDepth) as T;

@@ -1,6 +1,6 @@
 import { mayHoldEscapes, spellingsOf } from './spellings.ts';
 
-/** Shorter values are words and numbers rather than secrets; replacing them would garble the text. */
+/** The shortest value that is replaced. Shorter ones are words and numbers rather than secrets; replacing them would garble the text. */
 const shortestSecret = 6;
 
 /**
@@ -19,7 +19,7 @@ export function redactorOf(values: readonly string[], shortest = shortestSecret)
   };
 }
 
-/** Takes the end of a secret off the beginning of a text that was cut there, however little of it is left. */
+/** Removes the end of a secret from the beginning of a text that was cut there, even if little of it is left. */
 export function withoutCutSecret(text: string, values: readonly string[]): string {
   const lengths = formsOf(values, shortestSecret).map((secret) => {
     for (let at = 1; at < secret.length; at++)

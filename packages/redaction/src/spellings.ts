@@ -1,4 +1,7 @@
-/** JSON in JSON in JSON has seven backslashes before a quote. More are not followed, so that no text takes long to search. */
+/**
+ * The most backslashes that are matched. JSON in JSON in JSON has seven before a quote; more are not followed, so that no text takes long
+ * to search.
+ */
 const mostBackslashes = 7;
 const backslashes = `\\\\{1,${mostBackslashes}}`;
 /** A row of backslashes is matched from its beginning only; otherwise a text of backslashes alone would take long. */

@@ -1,4 +1,4 @@
-/** The `auth` of an HTTP server in the configuration. It holds the secrets themselves; references to them are resolved before. */
+/** The `auth` of an HTTP server in the configuration. It holds the secrets themselves; references to them have been resolved. */
 export type ServerAuth = BearerAuth | ClientCredentialsAuth | TokenExchangeAuth | AuthorizationCodeAuth;
 
 /** A fixed token, sent as `Authorization: Bearer`. */
@@ -15,7 +15,10 @@ export interface OAuthClient {
   clientId?: string;
   clientSecret?: string;
   scope?: string;
-  /** The resource indicator (RFC 8707): the one that the server names, or else its URL, unless given. If it is empty, none is sent. */
+  /**
+   * The resource indicator (RFC 8707). By default it is the one that the server names, or else the server's URL. If it is empty, none is
+   * sent.
+   */
   resource?: string;
 }
 

@@ -33,7 +33,7 @@ export function authorizedFetch(authorizer: Authorizer, send: Fetch = fetch): Fe
   };
 }
 
-/** A stream can be read only once. */
+/** Tells whether a body can be sent a second time. A stream can be read only once. */
 function canBeSentAgain(body: RequestInit['body']): boolean {
   return !(body instanceof ReadableStream);
 }

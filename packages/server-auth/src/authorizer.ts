@@ -14,14 +14,14 @@ export interface Authorizer {
   refused(rejected: string): SignalboxError;
   /** Drops the cached token, because somebody may have signed in or out. The next request asks for a new one. */
   forget(): void;
-  /** Takes every secret and token of this access out of a text. */
+  /** Removes every secret and token of this access from a text. */
   redact(text: string): string;
 }
 
 /** The state of the access to one server. `needs_auth`: a person has to sign in. */
 export type AuthState = 'idle' | 'connecting' | 'ready' | 'needs_auth' | 'failed';
 
-/** One line for the log: `event` says what happened, the other fields are its facts. */
+/** One line for the log: `event` names the event, the other fields are its facts. */
 export interface AuthEvent {
   event: string;
   [fact: string]: unknown;

@@ -42,7 +42,9 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer {
   return new OAuthAuthorizer({ server, grant, redact, now, log });
 }
 
-/** OAuth is loaded only when it is used: openid-client is slow to load, and most processes never need it. */
+/**
+ * Opens the grant of an OAuth flow. OAuth is loaded only when it is used: openid-client is slow to load, and most processes never need it.
+ */
 async function openGrant(
   { server, url, tokens, fetch }: AuthorizerOptions,
   auth: OAuthAuth,

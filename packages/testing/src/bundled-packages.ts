@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
-// Preloaded by programs of tests: packages are taken from the bundle whose modules the file `list` of our URL names.
+// Programs of tests preload this file: packages are taken from the bundle whose modules the file `list` of our URL names.
 const list = pathToFileURL(new URL(import.meta.url).searchParams.get('list')!);
 const files: Record<string, string> = JSON.parse(readFileSync(list, 'utf8'));
 

@@ -9,13 +9,13 @@ export interface ChildEnd {
   signal: NodeJS.Signals | null;
 }
 
-/** A Node process run from source, which talks over its channel. Disposing it is `end('SIGKILL')`. */
+/** A Node process that runs from source and sends messages over its channel. Disposing it is `end('SIGKILL')`. */
 export interface Child<Ready> extends AsyncDisposable {
   readonly pid: number;
-  /** The first message it sent. */
+  /** The first message that it sent. */
   readonly ready: Ready;
   readonly exited: Promise<ChildEnd>;
-  /** The standard error that it has written so far. */
+  /** Returns the standard error that it has written so far. */
   stderr(): string;
   /** Sends a message; it is lost if the process has ended. */
   send(message: object): void;
@@ -45,7 +45,7 @@ export async function startChild<Ready>(main: URL, options: ChildOptions = {}): 
   child.stderr!.on('data', (chunk) => {
     stderr = `${stderr}${chunk}`.slice(-65_536);
   });
-  // Its channel may hold messages when it is gone already; they count as long as it was alive.
+  // The channel may hold messages when the process has already ended; they count as long as it was alive.
   const exited = Promise.all([once(child, 'exit'), once(child, 'disconnect')]).then(
     ([[code, signal]]): ChildEnd => ({ code, signal }),
   );

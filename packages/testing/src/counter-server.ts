@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type CallContext, serveStdioTools } from './stdio-mcp.ts';
 
 /**
- * A stdio MCP server that leaves a line of JSON in the file `COUNTER_FILE` for each thing it does, so that a test can
- * tell what ran, how often and in which process. Run it with plain `node`.
+ * A stdio MCP server that writes a line of JSON to the file `COUNTER_FILE` for each of its actions, so that a test can tell what ran, how
+ * often and in which process. Run it with plain `node`.
  */
 const file = process.env.COUNTER_FILE;
 if (!file) throw new Error('COUNTER_FILE must name the file to count in');
@@ -37,7 +37,7 @@ const runs: Record<string, Run> = {
     const steps = 4;
     for (let step = 1; step <= steps; step++) {
       await delay(Number(ms ?? 0) / steps, undefined, { signal });
-      // Never right before the result, where some clients can't bear it.
+      // Progress is never sent right before the result, where some clients can't handle it.
       if (step < steps) progress?.({ progress: step, total: steps, message: `step ${step}${label}` });
     }
     return { slept: ms };

@@ -2,21 +2,21 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Below the ports that systems give out for outgoing connections and to listeners on port 0. */
+/** The lowest port. These ports are below those that systems give out for outgoing connections and to listeners on port 0. */
 const lowest = 10_000;
 const highest = 32_000;
 
-/** The processes of a test run each have ports of their own, so that none takes one while its server is started again. */
+/** The number of shares. Each process of a test run has ports of its own, so that none takes one while its server is restarted. */
 const shares = 16;
 const perShare = Math.floor((highest - lowest) / shares);
 const share = Number(process.env.VITEST_POOL_ID ?? 0) % shares;
 
-// Ports follow each other, so that this process gives none out again while it may be in use.
+// Ports are given out in sequence, so that this process gives none out again while it may be in use.
 let given = randomInt(perShare);
 
 /**
- * Finds a free port on which a server can be started, stopped and started again: meanwhile the system gives it to nobody else, as
- * it does with a port that it chose itself.
+ * Finds a free port on which a server can be started, stopped and started again. Meanwhile the system gives it to nobody else, which it
+ * might do with a port that it chose itself.
  */
 export async function lastingPort(): Promise<number> {
   for (;;) {

@@ -5,8 +5,8 @@ const killSelf = (): void => {
 };
 
 /**
- * The fault port of a test's process: it dies by SIGKILL as `SIGNALBOX_FAULT` says, or from then on as the newest
- * message `{fault: '<point>[:n]' | null}` of its parent says, which it answers with `{armed: true}`.
+ * Makes the fault port of a test's process. The process dies by SIGKILL at the point that `SIGNALBOX_FAULT` names. Later the newest message
+ * `{fault: '<point>[:n]' | null}` of its parent replaces that point; the process answers it with `{armed: true}`.
  */
 export function processFaults(): Fault {
   const setting = process.env[faultVariable];

@@ -1,6 +1,6 @@
 /**
- * Returns Node's options for a program of tests. It is run from source, on the packages as they were bundled before the
- * tests if the environment names a file that lists them, and else on their sources.
+ * Returns Node's options for a program of tests. The program is run from source. Its packages are those that were bundled before the tests
+ * if the environment names a file that lists them, or else their sources.
  */
 export function programOptions(): string[] {
   const { BUNDLED_PACKAGES: list } = process.env;

@@ -28,8 +28,8 @@ interface Incoming {
 }
 
 /**
- * Serves tools to an MCP client of the 2025 revisions on standard input and output. By hand, because tests start such servers by
- * the hundred, and loading the SDK is most of what a start costs; servers made with the SDK have tests of their own.
+ * Serves tools to an MCP client of the 2025 revisions on standard input and output. It does not use the SDK, because tests start hundreds
+ * of these servers, and loading the SDK is most of the time of a start; servers made with the SDK have tests of their own.
  */
 export function serveStdioTools({ name, tools, call }: StdioServer): void {
   const running = new Map<string | number, AbortController>();

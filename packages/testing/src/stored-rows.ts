@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { testStores } from './test-stores.ts';
 
-/** Reads every row of the broker's message tables as one comparable text, directly from where they are stored. */
+/** Reads every row of the broker's message tables as one comparable text, directly from its files. */
 export async function storedRows(dataDir: string): Promise<string> {
   return (await (await testStores())?.rows(dataDir)) ?? rowsOfFile(dataDir);
 }
@@ -33,7 +33,7 @@ export async function auditEntries(dataDir: string, kind: string): Promise<strin
   }
 }
 
-/** Reads the number of the last commit that is in the log of the broker's messages, directly from the file; 0 for none. */
+/** Reads the number of the last commit in the log of the broker's messages, directly from the file; 0 if there is none. */
 export async function lastCommit(dataDir: string): Promise<number> {
   const elsewhere = await testStores();
   if (elsewhere) return elsewhere.commits(dataDir);

@@ -8,7 +8,7 @@ export interface TestCertificate {
   ends?: number;
 }
 
-/** An authority of its own that signs certificates, with keys on P-256. */
+/** A certificate authority for tests that signs certificates, with keys on P-256. */
 export interface TestAuthority {
   /** Its own certificate as PEM, which clients trust. */
   readonly ca: string;

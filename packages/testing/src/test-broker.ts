@@ -4,7 +4,7 @@ import { lastingPort } from './lasting-port.ts';
 import { tempDir } from './temp-dir.ts';
 import { storesOption, testStores } from './test-stores.ts';
 
-/** A real broker on a free port with a data directory of its own; both are gone when disposed. */
+/** A real broker on a free port with a data directory of its own; both are removed when it is disposed. */
 export interface TestBroker extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
@@ -12,16 +12,16 @@ export interface TestBroker extends AsyncDisposable {
   readonly broker: Broker;
   /** Issues a new token and returns its text. */
   token(agent: string, role?: string, ttlMs?: number): Promise<string>;
-  /** The agent's one token, issued when it is first asked for; for `operator` the operator's own. */
+  /** Returns the agent's single token, which is issued at the first call; for `operator` the operator's own. */
   tokenOf(agent: string, role?: string): Promise<string>;
   operatorToken(): Promise<string>;
-  /** Stops the broker and starts another on the same directory and port. */
+  /** Stops the broker and starts another one on the same directory and port. */
   restart(options?: Partial<BrokerOptions>): Promise<void>;
 }
 
 /**
- * Starts a broker. If only `now` is given, it is the monotonic clock too: then time passes, and the clock is never stepped. `dataDir` replaces the
- * directory of its own, and stays when the broker is disposed.
+ * Starts a broker. If only `now` is given, it is also the monotonic clock: then time passes, and the clock is never stepped. `dataDir`
+ * replaces the directory of its own, and stays when the broker is disposed.
  */
 export async function startTestBroker(given: Partial<BrokerOptions> = {}): Promise<TestBroker> {
   const elsewhere = await testStores();

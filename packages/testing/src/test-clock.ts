@@ -4,7 +4,7 @@ export interface TestClock {
   monotonic: () => number;
   /** Lets time pass on both clocks. */
   advance(ms: number): void;
-  /** Steps the wall clock alone, forward or back, as an administrator, a time server or a suspend does. */
+  /** Steps only the wall clock, forward or back, as an administrator, a time server or a suspend does. */
   step(ms: number): void;
 }
 

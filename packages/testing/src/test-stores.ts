@@ -8,12 +8,14 @@ export interface TestStores {
   rows(dataDir: string): Promise<string>;
   /** Reads the entries of one kind in the audit log. */
   audit(dataDir: string, kind: string): Promise<string[]>;
-  /** Counts the commits that left the messages of these tables, roughly: a later change of a message hides the one that stored it. */
+  /**
+   * Counts approximately the commits that left the messages of these tables: a later change of a message hides the commit that stored it.
+   */
   commits(dataDir: string): Promise<number>;
   drop(dataDir: string): Promise<void>;
 }
 
-/** False where the environment names other stores for the brokers of tests. */
+/** False if the environment names other stores for the brokers of tests. */
 export const areStoresInFiles = process.env.SIGNALBOX_TEST_STORES === undefined;
 
 /** Returns the option with which a broker on a data directory uses the stores that the environment names, if it does. */

@@ -9,15 +9,15 @@ export interface WireFrame {
   body?: string;
 }
 
-/** A bare socket that speaks frames and nothing else: what a client of another language, or a hostile one, would be. */
+/** A bare socket that speaks only frames, like a client in another language, or a hostile one. */
 export interface WireClient extends AsyncDisposable {
   readonly socket: WebSocket;
   /** Every frame received so far. */
   readonly received: WireFrame[];
-  /** Sends one WebSocket message as it is. */
+  /** Sends one WebSocket message unchanged. */
   raw(text: string | Buffer): void;
   send(header: Record<string, unknown>, body?: string): void;
-  /** Takes the first frame of these types with these fields, as soon as there is one. Rejects if the socket closes before. */
+  /** Takes the first frame of these types with these fields, as soon as there is one. Rejects if the socket closes first. */
   next(type: string | readonly string[], fields?: Record<string, unknown>): Promise<WireFrame>;
   /** Resolves with code and reason when the socket is closed. */
   readonly closed: Promise<{ code: number; reason: string }>;

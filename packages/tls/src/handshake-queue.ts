@@ -13,7 +13,7 @@ export interface HandshakeQueueOptions {
 /** The time whose handshakes may be begun at once, as a part of a second. */
 const burstPart = 0.02;
 
-/** A waiting handshake. It returns false if it is not needed any more, because its client has left. */
+/** Begins a waiting handshake. Returns false if it is no longer needed, because its client has left. */
 type Begin = () => boolean;
 
 /**
@@ -65,7 +65,7 @@ export class HandshakeQueue {
     if (this.#waiting.size > 0) this.#runAfter(0);
   }
 
-  /** Takes the next handshake out. Its group goes behind the others. */
+  /** Removes the next handshake from the queue. Its group goes after the others. */
   #next(): Begin | undefined {
     const [first] = this.#waiting;
     if (!first) return undefined;

@@ -58,12 +58,12 @@ export class TlsFront {
     });
   }
 
-  /** Uses another pair for new connections. Throws if the pair can't be used. */
+  /** Uses another certificate and key for new connections. Throws if they can't be used. */
   setPair(pair: TlsPair): void {
     this.#server.setSecureContext(settingsOf(pair));
   }
 
-  /** Takes a connection that was just accepted. */
+  /** Handles a connection that was just accepted. */
   accept(raw: Socket): void {
     const peer = peerOf(raw);
     const { remoteAddress = '' } = raw;

@@ -9,7 +9,7 @@ export interface TlsPair {
   key: string;
 }
 
-/** Certificates should be renewed this long before they expire, in milliseconds. */
+/** The time before its expiry at which a certificate should be renewed, in milliseconds. */
 const renewMs = 14 * 24 * 60 * 60 * 1000;
 
 /** The time in which a certificate is valid, in epoch milliseconds. */
@@ -41,7 +41,10 @@ export function pairProblem(pair: TlsPair): string | undefined {
   return undefined;
 }
 
-/** The certificate of the server has to come first in its file; those of the authorities follow. */
+/**
+ * Describes a certificate and a key that do not match. The certificate of the server must come first in its file; those of the authorities
+ * follow.
+ */
 function mismatchText({ cert, key }: TlsPair, first: X509Certificate): string {
   const privateKey = createPrivateKey(key);
   const blocks = cert.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];

@@ -1,7 +1,7 @@
 import { SignalboxError, type ToolCallError, toolCallError } from '@signalbox/protocol';
 import { timerMs } from './timer-ms.ts';
 
-/** Returns true if the caller cancelled the call. A signal that aborted because a deadline passed means a timeout instead. */
+/** Tells whether the caller cancelled the call. A signal that aborted because a deadline passed means a timeout instead. */
 export function gaveUp({ aborted, reason }: AbortSignal): boolean {
   const isDeadline =
     (reason instanceof SignalboxError && reason.code === 'timed_out') ||

@@ -26,11 +26,11 @@ export interface CallOptions {
   caller?: Caller | undefined;
   /** The questions that the caller can be asked, and its answers in a further round. */
   round?: CallRound | undefined;
-  /** The `traceparent` of the work that causes the call. The server is told it, or that of a span below it. */
+  /** The `traceparent` of the work that causes the call. The server gets it, or that of a span below it. */
   traceparent?: string | undefined;
   /** Further fields for the `_meta` of the request to the server. */
   meta?: RequestMeta | undefined;
-  /** Called with each progress report while the call is under way. */
+  /** Called with each progress report while the call runs. */
   onProgress?: ((progress: ToolProgress) => void) | undefined;
   /** True if a call that was sent may be made again. By default the tool's declaration decides. */
   repeatable?: boolean | undefined;
@@ -39,7 +39,7 @@ export interface CallOptions {
   /** The time for which the caller waits, its own answers to questions of the server included; default `timeoutMs`. */
   patienceMs?: number | undefined;
   /**
-   * Called when the server asks the caller a question in the middle of the call, for the first time: this round ends, and `call` goes on.
+   * Called when the server asks the caller a question in the middle of the call, for the first time: this round ends, and `call` continues.
    * `call` is over when the server has answered, or nobody waits for its answer any more.
    */
   onAsked?: ((call: AskingCall) => void) | undefined;
@@ -47,7 +47,7 @@ export interface CallOptions {
   onSent?: (() => void) | undefined;
 }
 
-/** A call that goes on while its caller answers a question. */
+/** A call that continues while its caller answers a question. */
 export interface AskingCall {
   readonly over: Promise<void>;
   /** Ends the call, down to the server. */

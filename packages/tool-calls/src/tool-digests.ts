@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 
 /**
- * Makes digests of the definitions of tools, prompts and resources, and remembers each for as long as its tool object lives. A definition is
- * written out only once, so the digest of a long list in which little has changed is cheap. Tool objects must not be
- * changed.
+ * Makes digests of the definitions of tools, prompts and resources, and remembers each while its tool object lives. A definition is written
+ * out only once, so the digest of a long list with few changes is cheap. Tool objects must not be changed.
  */
 export class ToolDigests {
   readonly #known = new WeakMap<object, string>();

@@ -15,10 +15,10 @@ export interface ToolProvider {
   readonly name: string;
   /** Returns the tools under their final names, which belong to no server; the same array until something changes. */
   tools(): readonly Tool[];
-  /** Returns the problems: what could not be offered, and why. */
+  /** Returns the problems: the tools that could not be offered, and the reasons. */
   problems(): readonly ToolProblem[];
   /** Calls one of {@link tools}. Never rejects. */
   call(tool: string, args: Record<string, unknown>, options: CallOptions): Promise<ToolCallResult>;
-  /** Calls `listener` when the tools or problems have changed. Returns the function that unsubscribes it. */
+  /** Calls `listener` when the tools or problems have changed. Returns a function that removes the listener. */
   onChanged(listener: () => void): () => void;
 }

@@ -5,7 +5,7 @@ import type { Tracing } from './tracing.ts';
 const registry = Symbol.for('opentelemetry.js.api.1');
 
 /**
- * Returns the tracing of this process if an SDK of OpenTelemetry has registered a tracer provider already, else `undefined`. In that case
+ * Returns the tracing of this process, or `undefined` if no SDK of OpenTelemetry has registered a tracer provider yet. In that case
  * OpenTelemetry's API is not loaded, which would take longer than many commands. `scope` names the code that makes the spans.
  */
 export async function openTracing(scope: { name: string; version?: string }): Promise<Tracing | undefined> {
@@ -13,7 +13,7 @@ export async function openTracing(scope: { name: string; version?: string }): Pr
   const api = await import('@opentelemetry/api');
   const provider = api.trace.getTracerProvider();
   const { name, version } = scope;
-  // Only the provider that is there before one is registered can say so.
+  // Only the API's proxy tells whether a provider was registered: then it has a delegate.
   const tracer =
     provider instanceof api.ProxyTracerProvider
       ? provider.getDelegateTracer(name, version)

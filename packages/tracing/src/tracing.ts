@@ -23,7 +23,7 @@ export interface TracedSpan {
   run<T>(work: () => T): T;
   /** Adds attributes. */
   set(attributes: SpanAttributes): void;
-  /** Ends the span, once. `errorType` says that its operation failed: a short code, never a text with data in it. */
+  /** Ends the span, once. `errorType` marks its operation as failed: a short code, never a text with data in it. */
   end(errorType?: string): void;
 }
 

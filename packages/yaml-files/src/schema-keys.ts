@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Lists the keys that a schema knows at a path; none where any key may stand. `read` returns the raw value at a path. */
+/** Lists the keys that a schema knows at a path; none if any key is allowed there. `read` returns the raw value at a path. */
 export function keysAt(
   schema: z.ZodType,
   path: readonly PropertyKey[],

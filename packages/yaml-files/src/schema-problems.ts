@@ -4,9 +4,9 @@ import { keysAt } from './schema-keys.ts';
 
 /** A problem that a schema finds in a document. */
 export interface SchemaProblem {
-  /** Leads to the value that is wrong, or to the mapping whose `key` is wrong. */
+  /** The path to the wrong value, or to the mapping whose `key` is wrong. */
   at: readonly PropertyKey[];
-  /** The key that is wrong itself; absent if it is its value. */
+  /** The wrong key; absent if its value is wrong. */
   key?: string;
   /** Set if the key is a name that people choose, and breaks the rule for these names. */
   isBadName?: true;
@@ -14,8 +14,8 @@ export interface SchemaProblem {
 }
 
 /**
- * Says what is wrong with a document that a schema refuses, in words for the person who writes it. Values are read from
- * `document` to find the nearest name; no message holds one.
+ * Describes the problems of a document that a schema refuses, in words for the person who writes it. Values are read from `document` to
+ * find the nearest name; no message holds one.
  */
 export function schemaProblems(error: z.ZodError, schema: z.ZodType, document: unknown): SchemaProblem[] {
   const read = (path: readonly PropertyKey[]) => valueAt(document, path);

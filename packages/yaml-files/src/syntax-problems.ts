@@ -1,9 +1,9 @@
 import { type Document, isNode, isScalar, visit } from 'yaml';
 
-/** Says whether a document may hold aliases (`*name`). */
+/** The rule whether a document may hold aliases (`*name`). */
 export type AliasRule = 'aliases allowed' | 'aliases refused';
 
-/** A problem of the text itself, which is found before its keys are looked at. */
+/** A problem of the text itself, which is found before its keys are read. */
 export interface SyntaxProblem {
   /** Counts the characters of the text. */
   offset: number;
@@ -13,7 +13,7 @@ export interface SyntaxProblem {
 /** The most problems that are listed: after one slip, YAML complains about much that follows. */
 const maxProblems = 20;
 
-/** Lists what keeps a document from being read as plain data: syntax errors, dangling or multiplying aliases, unsafe keys. */
+/** Lists the problems that keep a document from being read as plain data: syntax errors, dangling or multiplying aliases, unsafe keys. */
 export function syntaxProblems(document: Document, aliases: AliasRule): SyntaxProblem[] {
   const problems = [...parseErrors(document), ...nodeProblems(document, aliases)];
   return problems.slice(0, maxProblems);
@@ -50,7 +50,7 @@ function nodeProblems(document: Document, aliases: AliasRule): SyntaxProblem[] {
   return problems;
 }
 
-/** Returns false where aliases of aliases would multiply without end. */
+/** Returns false if aliases of aliases would multiply without end. */
 function isReadable(document: Document): boolean {
   try {
     document.toJS();

@@ -4,27 +4,26 @@ import { isDeepStrictEqual } from 'node:util';
 
 /** A watch on files, which ends when it is disposed. */
 export interface FileWatch extends AsyncDisposable {
-  /** Watches these paths instead. */
+  /** Replaces the watched paths. */
   setPaths(paths: Iterable<string>): void;
 }
 
 /** The options of {@link watchFiles}. */
 export interface FileWatchOptions {
-  /** Files that change within this time after each other are one change; 300 unless given, at least 60. */
+  /** The time within which successive changes of files count as one, in milliseconds; 300 by default, at least 60. */
   debounceMs?: number;
   onChange: () => void;
   onError: (error: unknown) => void;
-  /** Tells by its name whether a file counts that lies in a watched folder; none does unless given. */
+  /** Tells by its name whether a file in a watched folder counts; by default none does. */
   isWanted?: (name: string) => boolean;
 }
 
-/** The watcher drops a change that follows another within 50 ms, so files are read only after that. */
+/** The shortest wait before files are read: the watcher drops a change that follows another within 50 ms. */
 const shortestDebounceMs = 60;
 
 /**
- * Calls `onChange` after files were changed, created, replaced or removed. A path names a file, or a folder whose
- * `isWanted` files count; neither has to exist. Resolves when the watch is on. It watches the folders around the paths,
- * because editors replace files.
+ * Calls `onChange` after files were changed, created, replaced or removed. A path names a file, or a folder whose `isWanted` files count;
+ * neither has to exist. Resolves when the watch is active. It watches the folders around the paths, because editors replace files.
  */
 export async function watchFiles(
   paths: Iterable<string>,
@@ -73,7 +72,7 @@ function withTargets(paths: Iterable<string>): Set<string> {
     try {
       all.add(realpathSync(path));
     } catch {
-      // It is not there now, and may come.
+      // It does not exist now, and may be created.
     }
   }
   return all;

@@ -19,7 +19,7 @@ export class Coercion {
   readonly #graph: SchemaGraph;
   readonly #validator: SchemaValidator;
   readonly #meter: StepMeter;
-  /** Results by schema and value: a recursive union would ask for the same ones over and over. */
+  /** Results by schema and value: otherwise a recursive union would compute the same ones again and again. */
   readonly #known = new Map<SchemaObject, Map<unknown, unknown>>();
 
   constructor(graph: SchemaGraph, validator: SchemaValidator, meter: StepMeter) {
@@ -98,7 +98,7 @@ export class Coercion {
     return pattern.test(name);
   }
 
-  /** Fits a value to a union. `suffices` tells whether the union is content with this number of branches that accept a value. */
+  /** Fits a value to a union. `suffices` tells whether this number of accepting branches satisfies the union. */
   #union(branches: SchemaNode[], value: unknown, suffices: (accepting: number) => boolean): unknown {
     const fits = (candidate: unknown) =>
       suffices(branches.filter((branch) => this.#validator.accepts(branch, candidate)).length);

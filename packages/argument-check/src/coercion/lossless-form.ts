@@ -14,7 +14,9 @@ export function losslessForm(value: unknown): unknown {
   return /^\s*[[{]/.test(value) ? containerOf(value) : undefined;
 }
 
-/** Longer numbers may have been rounded when they were parsed, and their text would make that look deliberate. */
+/**
+ * Tells whether a number is short. Longer ones may have been rounded when they were parsed, and their text would make that look deliberate.
+ */
 function isShort(value: number): boolean {
   const text = String(value);
   return /^-?\d+(\.\d+)?$/.test(text) && !Object.is(value, -0) && text.replace(/\D/g, '').length <= 15;
@@ -30,7 +32,7 @@ const inexact = new Error('a number is not exact');
 
 function containerOf(text: string): unknown {
   try {
-    // Bounded like the text of the arguments themselves.
+    // It is bounded like the text of the arguments themselves.
     const value = parseJson(text);
     let names = 0;
     // The root is treated as a property of an object that holds it.

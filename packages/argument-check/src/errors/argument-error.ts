@@ -11,8 +11,8 @@ const maxSuggestions = 5;
 const maxPointer = 160;
 
 /**
- * Tells a model about all problems of its arguments, and which arguments the tool takes. The reported values are those that the caller
- * wrote (`given`), unless they exist only after the coercion (`coerced`).
+ * Tells a model all problems of its arguments, and which arguments the tool takes. The reported values are those that the caller wrote
+ * (`given`), unless they exist only after the coercion (`coerced`).
  */
 export function argumentError(
   graph: SchemaGraph,

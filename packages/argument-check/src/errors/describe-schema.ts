@@ -17,7 +17,7 @@ export function describeType(graph: SchemaGraph, node: SchemaNode): string {
   return cut(typeOf(graph, node, 2), maxLength);
 }
 
-/** Collects the properties that a schema names, by itself, through references and in its branches. */
+/** Collects the properties that a schema names directly, through references and in its branches. */
 export function propertiesOf(graph: SchemaGraph, node: SchemaNode): Map<string, SchemaNode> {
   const parts = partsOf(graph, node, ['allOf', 'anyOf', 'oneOf']);
   return new Map(parts.flatMap(({ properties = {} }) => Object.entries(properties)));

@@ -48,13 +48,13 @@ export function findViolations(graph: SchemaGraph, validator: SchemaValidator, v
   return { violations: violationsIn(validator.root, value) };
 }
 
-/** Tells whether a branch is about values of this type at all. */
+/** Tells whether a branch may accept values of this type. */
 function mayAccept(graph: SchemaGraph, branch: SchemaNode, value: unknown): boolean {
   if (typeof branch === 'boolean') return branch;
   return allowsValue(branch.$ref === undefined ? branch : nodeAt(graph, branch.$ref), value);
 }
 
-/** Finds the name that was probably meant, for a parameter that is missing or unknown. */
+/** Finds the name that was probably meant for a missing or unknown parameter. */
 function suggestionFor(graph: SchemaGraph, error: ErrorObject): Violation['suggestion'] {
   const { keyword, params, parentSchema, data } = error;
   if (typeof data !== 'object' || data === null || parentSchema === undefined) return undefined;

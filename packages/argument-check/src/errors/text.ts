@@ -24,7 +24,7 @@ export function cut(text: string, max: number): string {
   return text.length <= max ? text : `${text.slice(0, max)}…`;
 }
 
-/** Lists the first `max` entries, and says how many more there are. */
+/** Lists the first `max` entries, and the number of the others. */
 export function listed<T>(
   entries: readonly T[],
   max: number,

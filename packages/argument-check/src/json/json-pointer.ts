@@ -15,8 +15,7 @@ export function valueAt(root: unknown, pointer: string): { value: unknown } | un
 }
 
 /**
- * Returns pointers to the values that differ. Where two containers are of the same kind, the pointers lead into them; both
- * have the same keys.
+ * Returns pointers to the values that differ. If two containers are of the same kind, the pointers lead into them; both have the same keys.
  */
 export function changesBetween(before: unknown, after: unknown, at = ''): string[] {
   if (before === after) return [];

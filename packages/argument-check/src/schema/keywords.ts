@@ -81,7 +81,7 @@ export const keywordKinds: Readonly<Record<string, KeywordKind>> = {
   else: schema,
 };
 
-/** The keywords of older dialects, and those that only keep schemas, which are followed to find identifiers. */
+/** The keywords of older dialects, and those that only hold schemas, which are followed to find identifiers. */
 const otherHolders: Readonly<Record<string, KeywordKind['holds']>> = {
   $defs: 'map of schemas',
   definitions: 'map of schemas',
@@ -95,8 +95,8 @@ export function kindOf(keyword: string): KeywordKind | undefined {
 }
 
 /**
- * Lists the schemas directly inside a schema of any dialect, by all of its keywords or by these alone. A value that stands
- * in the place of a schema without being one is among them.
+ * Lists the schemas directly inside a schema of any dialect, by all of its keywords or by these alone. A value in the place of a schema is
+ * included even if it is not one.
  */
 export function subschemas(of: Record<string, unknown>, keywords = Object.keys(of)): unknown[] {
   return keywords.flatMap((keyword) => {
@@ -109,7 +109,7 @@ export function subschemas(of: Record<string, unknown>, keywords = Object.keys(o
   });
 }
 
-/** The keywords that apply their schemas to the same value as the schema in which they stand. */
+/** The keywords that apply their schemas to the same value as their own schema. */
 const inPlaceKeywords = ['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentSchemas'];
 
 /** Lists the subschemas that apply to the same value as the schema itself, except those behind its reference. */

@@ -6,8 +6,8 @@ export function isDraft07(document: Record<string, unknown>): boolean {
 }
 
 /**
- * Translates one schema object to 2020-12; its subschemas stay as they are. Older drafts and OpenAPI have tuples in
- * `items`, `dependencies`, boolean exclusive limits and `nullable`, and servers send them under any `$schema`.
+ * Translates one schema object to 2020-12; its subschemas stay unchanged. Older drafts and OpenAPI have tuples in `items`, `dependencies`,
+ * boolean exclusive limits and `nullable`, and servers send them under any `$schema`.
  */
 export function toPresentDialect(schema: Record<string, unknown>, draft07: boolean): Record<string, unknown> {
   const translated = { ...schema };

@@ -61,7 +61,7 @@ class SchemaReader {
   readonly #nodes = new Map<string, SchemaObject>();
   readonly #patterns = new Map<string, LinearPattern>([[anyName, linearPattern(anyName)!]]);
   readonly #unchecked = new Set<string>();
-  /** A keyword of the schema, for example `not`, under which a skipped check would refuse values that are right. */
+  /** A keyword of the schema, for example `not`, under which a skipped check would refuse correct values. */
   #inverting: string | undefined;
   #objects = 0;
   #refs = 0;
@@ -131,7 +131,7 @@ class SchemaReader {
     else to.allOf = [...(to.allOf ?? []), node];
   }
 
-  /** Returns `undefined` for a value that can't be checked. */
+  /** Reads the value of a keyword. Returns `undefined` if it can't be checked. */
   #readValue({ holds, asNodes, pattern }: KeywordKind, value: unknown, at: string): unknown {
     if (pattern === 'value') return this.#isLinear(value as string) ? value : undefined;
     const read = (schema: unknown, place: string) =>
@@ -145,7 +145,7 @@ class SchemaReader {
         return (value as unknown[]).map((schema, i) => read(schema, `${at}/${i}`));
       case 'map of schemas': {
         const entries = Object.entries(value as object).map(([name, schema]): [string, SchemaNode] =>
-          // A property that such a pattern may match is left alone: it passes here and counts as known.
+          // A property that may match an unchecked pattern passes here and counts as known.
           pattern === 'names' && !this.#isLinear(name)
             ? [anyName, true]
             : [name, read(schema, `${at}/${name}`)],

@@ -5,7 +5,7 @@ import { SchemaProblem } from './schema-graph.ts';
 
 /** Resolves the references of one schema document. */
 export interface References {
-  /** Returns the value to which `ref` refers where it stands in `from`. Throws `SchemaProblem` if that is not in the document. */
+  /** Returns the value that `ref` refers to from its place in `from`. Throws `SchemaProblem` if that is not in the document. */
   target(ref: string, from: object): unknown;
 }
 

@@ -1,6 +1,6 @@
 /**
  * A tool's schema, as `readSchema` has read it into nodes. The root, every target of a reference, every branch of a union and every `if` is
- * a node, so that each can be used by itself.
+ * a node, so that each can be used alone.
  */
 export interface SchemaGraph {
   /** The name of the node with which the schema begins. */
@@ -55,7 +55,7 @@ export function nodeAt(graph: SchemaGraph, ref: string): SchemaObject {
   return graph.nodes.get(ref.slice(nodePrefix.length))!;
 }
 
-/** Thrown for a schema that can't be used; the message says why. */
+/** Thrown for a schema that can't be used; the message gives the reason. */
 export class SchemaProblem extends Error {
   override name = 'SchemaProblem';
 }

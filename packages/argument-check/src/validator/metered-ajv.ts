@@ -60,7 +60,7 @@ function meteredPattern(source: string, { test, cost }: LinearPattern, meter: St
   };
 }
 
-/** ajv compares each item with each other one, which takes too long for many items. */
+/** Tells whether the items of a list are distinct. ajv compares each item with each other one, which takes too long for many items. */
 function areDistinct(items: unknown[], meter: StepMeter): boolean {
   meter.spend(items.length);
   const scalars = new Set<unknown>();
@@ -76,7 +76,7 @@ const namesIn = ({ data }: KeywordCxt) => _`Object.keys(${data}).length`;
 const itemsIn = ({ data }: KeywordCxt) => _`${data}.length`;
 const entriesOf = ({ schema }: KeywordCxt): number => schema.length;
 
-/** The steps that a keyword costs, as generated code, where they grow with the value or the schema. */
+/** The steps of a keyword, as generated code, if they grow with the value or the schema. */
 const costs: Record<string, (cxt: KeywordCxt) => Code | number> = {
   $ref: () => 1,
   enum: entriesOf,
@@ -109,7 +109,7 @@ function changeCode(ajv: Ajv2020, keyword: string, before: (cxt: KeywordCxt) => 
   };
 }
 
-/** Drops the violations of the branches of a union: among the others they would not say that one branch is enough. */
+/** Drops the violations of the branches of a union: they would hide that one branch is enough. */
 function reportAsAWhole(cxt: KeywordCxt): void {
   const error = cxt.error.bind(cxt);
   cxt.error = (...args) => {

@@ -7,7 +7,10 @@ import type { StepMeter } from './step-meter.ts';
 /** The name under which ajv knows the schema. */
 const schemaKey = 'tool';
 
-/** Code that stops at the first violation nests with every schema object; for more of them the stack is too small. */
+/**
+ * The most schema objects for code that stops at the first violation. The code nests with every schema object, and the stack is too small
+ * for more of them.
+ */
 const maxNestedObjects = 500;
 
 /** Validates values by the nodes of a schema, each compiled when it is first used. Every method may throw `OutOfSteps`. */

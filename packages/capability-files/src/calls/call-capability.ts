@@ -9,7 +9,7 @@ import {
 import type { Capability } from '../document/compile-capability.ts';
 import { type CapabilityFetch, callProvider } from './call-provider.ts';
 
-/** One line for the log. `event` names what happened, the other fields are its facts. */
+/** One line for the log. `event` names the event, the other fields are its facts. */
 export interface CapabilityEvent {
   event: string;
   [fact: string]: unknown;
@@ -90,7 +90,7 @@ async function callProviders(
   return { error: last! };
 }
 
-/** Asking another provider repeats the call, unless the first provider has never seen it. */
+/** Tells whether the next provider may be asked. That repeats the call, unless the first provider has never seen it. */
 function mayTryNext({ kind }: Failure, tool: Tool, repeatable: boolean): boolean {
   if (kind === 'bad_answer') return false;
   return kind === 'not_sent' ? mayRepeat(tool, false) : repeatable;

@@ -29,7 +29,7 @@ export interface ProviderCall {
   options: CallOptions;
   /** True if the call may be made again although it was sent. */
   repeatable: boolean;
-  /** The time that the caller still allows, in milliseconds. */
+  /** The rest of the caller's time, in milliseconds. */
   timeoutMs: number;
   /** Identifies the request in protocols that number them. */
   id: string;
@@ -110,7 +110,7 @@ async function exchange(
   const reading = isAboutAccess(answer.status) ? undefined : provider.service.read(answer, call.id);
   if (!reading)
     return resultOfStatus(provider, call, response.headers, { ...answer, text: redact(answer.text) });
-  // Secrets are looked for in the parsed texts, because JSON can write a character in several ways.
+  // Secrets are searched for in the parsed texts, because JSON can write a character in several ways.
   const outcome = resultOf(withTexts(reading, redact), provider, call.capability);
   if ('result' in outcome) return outcome;
   return { error: toolCallError('internal', outcome.unusable, { mayHaveRun: true }) };

@@ -16,14 +16,14 @@ export function judgeStatus(status: number, headers: Headers, excerpt: string): 
   const retryAfterSeconds = readRetryAfter(headers);
   const reason = `HTTP ${status}${excerpt === '' ? '' : `: ${excerpt}`}`;
   if (status === 408 || status === 429 || (status === 403 && retryAfterSeconds !== undefined)) {
-    // A service that asks with a 403 to come back later means 429.
+    // A service whose 403 asks to come back later means 429.
     return { failure: { kind: 'refused', status: status === 403 ? 429 : status, reason }, retryAfterSeconds };
   }
   if (status === 401 || status === 403 || status === 407) return 'bad_key';
   return status >= 500 ? { failure: { kind: 'lost', reason }, retryAfterSeconds } : undefined;
 }
 
-/** Returns seconds. A date is counted from the answer's own date, so that our clock doesn't matter. */
+/** Reads the `Retry-After` header as seconds. A date is counted from the answer's own date, so that our clock doesn't matter. */
 function readRetryAfter(headers: Headers): number | undefined {
   const value = headers.get('retry-after')?.trim() ?? '';
   if (/^\d{1,9}$/.test(value)) return Number(value);

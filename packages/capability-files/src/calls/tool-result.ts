@@ -36,7 +36,10 @@ export function refusal(text: string): Record<string, unknown> {
   return { ...textResult(shown), isError: true };
 }
 
-/** Clients refuse a structured result that breaks `schema.output`, so the model gets it as the text of an error. */
+/**
+ * Returns the result for an answer that breaks `schema.output`. Clients would refuse it as a structured result, so the model gets it as the
+ * text of an error.
+ */
 function misshapen(host: string, text: string): Record<string, unknown> {
   return refusal(`the answer of ${host} is not what schema.output of this tool promises: ${text}`);
 }

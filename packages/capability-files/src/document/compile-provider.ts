@@ -82,7 +82,7 @@ function checkDoubledCredential(
   if (param !== undefined) templates.report([...path, 'params', param], message);
 }
 
-/** Tells whether a header is withheld from other origins. Only the general ones are sent there. */
+/** Tells whether a header is withheld from other origins. Only the general headers are sent there. */
 function isPrivate(name: string): boolean {
   return !['accept', 'accept-language', 'content-type', 'user-agent'].includes(name.toLowerCase());
 }

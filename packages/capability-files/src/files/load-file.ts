@@ -10,7 +10,7 @@ export interface PlacedCapability {
   place: string;
 }
 
-/** The tools of one file. While it has problems, they are those of its last version without problems. */
+/** The tools of one file. While it has problems, the tools are those of its last version without problems. */
 export interface LoadedFile {
   text: string;
   tools: readonly PlacedCapability[];
@@ -50,7 +50,7 @@ export async function listCapabilityFiles(
   return { files: [...files.values()], problems };
 }
 
-/** Loads a file. If it has problems, the tools of the version `before` are kept; if it hasn't changed, `before` is returned. */
+/** Loads a file. If it has problems, the tools of the previous version `before` are kept; if it hasn't changed, `before` is returned. */
 export async function loadCapabilityFile(
   path: string,
   before: LoadedFile | undefined,
@@ -64,7 +64,7 @@ export async function loadCapabilityFile(
   return problems.length === 0 ? { text, tools, problems: [] } : brokenFile(path, text, problems, before);
 }
 
-/** Keeps the tools of the version before. Each problem continues the path of the file. */
+/** Keeps the tools of the previous version. Each problem continues the path of the file. */
 function brokenFile(
   path: string,
   text: string,

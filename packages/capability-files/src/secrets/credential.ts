@@ -4,7 +4,7 @@ import { encoded, isHeaderValue } from '../services/request-target.ts';
 import type { ServiceRequest } from '../services/service.ts';
 import type { AuthDocument } from './auth-schema.ts';
 
-/** Shorter secrets are not redacted: they are part of many words, and an answer would become unreadable. */
+/** The shortest secret that is redacted. A shorter one is part of many words, and an answer would become unreadable. */
 const shortestRedacted = 4;
 
 /** Returns the request with the secret in the place that `auth` names. Throws `SignalboxError` `bad_secret` if it can't be put there. */
@@ -22,7 +22,7 @@ export function withCredential(request: ServiceRequest, auth: AuthDocument, secr
   return { ...request, headers: { ...request.headers, [credentialHeader(auth)!]: value } };
 }
 
-/** Returns the header that holds the credential, in lower case; `undefined` if it stands in the query. */
+/** Returns the header that holds the credential, in lower case; `undefined` if it is in the query. */
 export function credentialHeader(auth: AuthDocument): string | undefined {
   if (auth.type === 'query') return undefined;
   return auth.type === 'header' ? auth.header.toLowerCase() : 'authorization';
@@ -34,7 +34,7 @@ function headerValue(auth: Exclude<AuthDocument, { type: 'query' }>, secret: str
   return `${prefix}${/[\p{L}\p{N}]$/u.test(prefix) ? ' ' : ''}${secret}`;
 }
 
-/** Makes a function that takes a secret out of a text, in every form in which it was sent. */
+/** Makes a function that removes a secret from a text, in every form in which it was sent. */
 export function secretRedactor(auth: AuthDocument, secret: string): (text: string) => string {
   const parts = auth.type === 'basic' ? [secret, secret.slice(secret.indexOf(':') + 1)] : [secret];
   const secrets = parts.filter((part) => part.length >= shortestRedacted);

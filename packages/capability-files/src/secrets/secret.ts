@@ -12,8 +12,8 @@ export interface SecretSources {
 }
 
 /**
- * Reads the secret behind `env:VARIABLE`, `file:PATH` or `file:PATH#FIELD` (a field of JSON or YAML), anew each time. Only
- * references that stand in a capability file may come here. Throws `SignalboxError` `bad_secret`, which names the reference.
+ * Reads the secret behind `env:VARIABLE`, `file:PATH` or `file:PATH#FIELD` (a field of JSON or YAML), again each time. The reference must
+ * come from a capability file. Throws `SignalboxError` `bad_secret`, which names the reference.
  */
 export function readSecret(reference: string, { env, directory }: SecretSources): string {
   const value = reference.startsWith('env:')

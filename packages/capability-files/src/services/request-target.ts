@@ -80,7 +80,7 @@ export function compileQuery(
   return (url, values) => addQuery(url, template, values);
 }
 
-/** Refuses references to secrets, which would be sent here as they are written. */
+/** Refuses references to secrets, which would be sent here unresolved. */
 function refuseReferences(
   values: Record<string, unknown>,
   templates: TemplateCompiler,
@@ -97,8 +97,8 @@ const slashRule =
   'must not hold a slash or a backslash, encoded ones included: many services decode them, and it would name another resource';
 
 /**
- * Values are percent-encoded, so that none of them can leave its segment of the path. A value may hold a slash only if the file allows it,
- * because some services decode `%2F` before they look at the path.
+ * Fills the placeholders of a URL. Values are percent-encoded, so that none of them can leave its segment of the path. A value may hold a
+ * slash only if the file allows it, because some services decode `%2F` before they read the path.
  */
 function fillUrl(
   { base_url: base, allow_slashes: mayHoldSlashes }: TargetConfig,
@@ -117,7 +117,7 @@ function fillUrl(
   return new URL(base.replace(/\/$/, '') + filled);
 }
 
-/** Lists repeat their key; keys without a value are left out. */
+/** Adds parameters to the query. Lists repeat their key; keys without a value are left out. */
 function addQuery(url: URL, params: ValueTemplate, values: Values): void {
   const filled = Object.entries(fillValue(params, values) as Record<string, unknown>);
   const pairs = filled.flatMap(([key, value]) =>
@@ -128,7 +128,7 @@ function addQuery(url: URL, params: ValueTemplate, values: Values): void {
   if (pairs.length > 0) url.search = [url.search.slice(1), ...pairs].filter(Boolean).join('&');
 }
 
-/** Headers without a value are left out. */
+/** Fills the placeholders of headers. Headers without a value are left out. */
 function fillHeaders(headers: ValueTemplate, values: Values): [string, string][] {
   return Object.entries(fillValue(headers, values) as Record<string, unknown>)
     .filter(([, value]) => value !== null)

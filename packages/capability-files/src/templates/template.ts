@@ -15,7 +15,7 @@ export type ValueTemplate =
 
 const pieces = /\{\{|\}\}|\{([^{}]+)\}|[{}]/g;
 
-/** Parses a text with `{name}` placeholders; `{{` and `}}` are braces. Returns `undefined` if a brace stands alone. */
+/** Parses a text with `{name}` placeholders; `{{` and `}}` are braces. Returns `undefined` if a brace has no partner. */
 export function parseTemplate(text: string): Template | undefined {
   const parts: (string | { name: string })[] = [];
   let literal = '';
@@ -83,7 +83,7 @@ function valueFor(values: Values, name: string): unknown {
   return Object.hasOwn(values, name) ? values[name] : undefined;
 }
 
-/** Writes a value for a text or a query: a text as it is, anything else as JSON. */
+/** Writes a value for a text or a query: a text unchanged, anything else as JSON. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -1,7 +1,7 @@
-/** A text that took a number of milliseconds to make is reused for this many times as long: making it takes a twentieth of the time. */
+/** A text is reused for this many times as long as making it took: so making it takes at most a twentieth of the time. */
 const freshFactor = 20;
 
-/** Makes a text on request. A client that asks too often gets the same one again, so that asking is never a load. */
+/** Makes a text on request. A client that asks too often gets the same text again, so that its requests are never a load. */
 export class CostlyText {
   readonly #make: () => Promise<string>;
   readonly #monotonic: () => number;

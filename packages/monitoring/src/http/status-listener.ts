@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { StatusRequests } from './status-requests.ts';
 
-/** An import statement would read every export of `node:http`, and some of them load all of `fetch`. */
+/** An import statement would load every export of `node:http`, and some of them load all of `fetch`. */
 const { createServer } = process.getBuiltinModule('node:http');
 
 /** The most connections at a time. Each is for one request, so that clients need few. */

@@ -5,7 +5,7 @@ import { type Answer, json, plainText, refusal } from './answer.ts';
 import { CostlyText } from './costly-text.ts';
 import type { HealthCheck, Readiness } from './readiness.ts';
 
-/** The reason why a request may not see its subject. With 503 the broker could not be asked whether it may. */
+/** The reason why a request may not see its subject. With 503, the broker could not be asked about that. */
 export interface AccessRefusal {
   status: 401 | 403 | 503;
   code: string;
@@ -89,7 +89,7 @@ export class StatusRequests {
     const readiness = await this.#sources.ready();
     const status = readiness.ready ? 200 : 503;
     const all = this.#sources.checks();
-    // Strangers learn which part does not work, and no more.
+    // Strangers learn only which part does not work.
     const degraded = [...new Set(all.flatMap(({ name, ok }) => (ok ? [] : [name.split(' ')[0]!])))];
     const checks = isVerbose ? all : [];
     if (request.headers.accept?.includes('application/json')) {

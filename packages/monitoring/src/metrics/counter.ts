@@ -1,7 +1,7 @@
 import { LabelValues } from './label-values.ts';
 import type { MetricFamily, MetricInfo, Sample } from './metric-family.ts';
 
-/** The most values of one label that a counter tells apart. */
+/** The most values of one label that a counter counts separately. */
 export const maxLabelValues = 32;
 
 interface Cell {
@@ -19,7 +19,7 @@ export class Counter {
     this.#series = new LabelValues(values, () => new LabelValues(values, () => ({ value: 0 })));
   }
 
-  /** Counts `by` events under the values of the labels. A value of a label that the counter does not have is left out. */
+  /** Counts `by` events under the values of the labels. A value for a label that the counter does not have is ignored. */
   add(first = '', second = '', by = 1): void {
     this.#series.of(first).of(second).value += by;
   }

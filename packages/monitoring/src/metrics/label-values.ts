@@ -20,7 +20,7 @@ export class LabelValues<Series> {
     return this.#series.get(value) ?? this.#add(value);
   }
 
-  /** All values that have a series. */
+  /** Returns all values that have a series. */
   entries(): Iterable<[value: string, series: Series]> {
     return this.#series;
   }

@@ -4,7 +4,7 @@ import type { MetricFamily, MetricInfo } from './metric-family.ts';
 const sampleMs = 100;
 const bucketsSeconds = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
 
-/** Measures ten times a second how late a timer fires, because other work keeps the process busy. */
+/** Measures ten times a second how late a timer fires because other work keeps the process busy. */
 export class LoopDelay implements Disposable {
   readonly #delays: Histogram;
   readonly #timer: NodeJS.Timeout;

@@ -1,7 +1,7 @@
 import { SignalboxError } from '@signalbox/protocol';
 import type { AuthEvent, Authorizer, AuthState } from '../authorizer.ts';
 
-/** Tokens are renewed this long before they expire, in milliseconds. */
+/** The time before its expiry at which a token is renewed, in milliseconds. */
 const renewalLeadMs = 30_000;
 
 /** An access token. Without a time it is used until it is refused. */

@@ -58,7 +58,10 @@ function requestToken(
   });
 }
 
-/** The subject token is valid for more than this server, so it is sent only to an address from the configuration. */
+/**
+ * Checks the destination of the subject token. The token is valid for more than this server, so it is sent only to an address of the
+ * configuration.
+ */
 function checkDestination(auth: UnattendedAuth): void {
   if (auth.type === 'token_exchange' && auth.issuer === undefined && auth.tokenUrl === undefined) {
     throw missing('issuer or tokenUrl', auth.type);

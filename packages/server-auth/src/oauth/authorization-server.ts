@@ -17,10 +17,10 @@ import type { GrantedToken } from '../authorizers/oauth-authorizer.ts';
 import { signalboxErrorIn } from './oauth-failure.ts';
 import { findProtectedResource, resourceOf } from './protected-resource.ts';
 
-/** The time after which a request to an authorization server is given up. */
+/** The time after which a request to an authorization server is given up, in seconds. */
 const timeoutSeconds = 15;
 
-/** An authorization server, and the resource and scope for which it is asked for tokens. */
+/** An authorization server, and the resource and scope of the requested tokens. */
 export interface AuthorizationServer {
   metadata: ServerMetadata;
   /** The way in which the metadata were found; `undefined` if they are the configuration's own. */
@@ -98,14 +98,14 @@ export function grantedToken({ access_token, expires_in }: TokenEndpointResponse
   return { accessToken: access_token, expiresInMs: expires_in === undefined ? undefined : expires_in * 1000 };
 }
 
-/** Returns how a client sends its secret: in the header, unless the server accepts it only in the body. */
+/** Returns the way in which a client sends its secret: in the header, unless the server accepts it only in the body. */
 export function secretMethod({ token_endpoint_auth_methods_supported: methods }: ServerMetadata) {
   return methods?.includes('client_secret_basic') === false && methods.includes('client_secret_post')
     ? 'client_secret_post'
     : 'client_secret_basic';
 }
 
-/** Returns the options that make openid-client use our fetch where it makes a configuration by itself. */
+/** Returns the options that make openid-client use our fetch when it makes a configuration by itself. */
 export function discoveryOptions(algorithm: 'oauth2' | 'oidc', send: typeof fetch) {
   return {
     algorithm,
@@ -122,7 +122,7 @@ function clientAuth(metadata: ServerMetadata, secret: string | undefined): Clien
     : ClientSecretBasic(secret);
 }
 
-/** Returns metadata from the configuration, if nothing has to be discovered. */
+/** Returns metadata from the configuration, if nothing needs to be discovered. */
 function configuredMetadata(auth: OAuthAuth): ServerMetadata | undefined {
   const endpoints = configuredEndpoints(auth);
   const isComplete = auth.type !== 'authorization_code' || endpoints.authorization_endpoint !== undefined;
@@ -138,7 +138,7 @@ function configuredEndpoints(auth: OAuthAuth): Partial<ServerMetadata> {
   };
 }
 
-/** Looks for OAuth metadata (RFC 8414) first, and then for those that OpenID providers publish. */
+/** Requests OAuth metadata (RFC 8414) first, and then those that OpenID providers publish. */
 async function discover(issuer: string, send: typeof fetch) {
   const server = URL.parse(issuer);
   if (!server) throw new SignalboxError('auth_failed', `the issuer '${issuer.slice(0, 200)}' is no URL`);

@@ -12,7 +12,7 @@ const advice: Readonly<Record<string, string>> = {
   unsupported_grant_type: 'check auth.type',
 };
 
-/** OAuth error codes that go away by themselves. */
+/** The OAuth error codes of temporary failures. */
 const passingErrors = new Set(['temporarily_unavailable', 'server_error', 'slow_down']);
 
 /** Returns the OAuth error code with which an authorization server refused; `undefined` for any other error. */
@@ -60,7 +60,7 @@ function failed(message: string, retryable: boolean): SignalboxError {
   return new SignalboxError('auth_failed', message, { retryable });
 }
 
-/** The text is redacted before it is cut, because half a secret would not be recognised. */
+/** Returns the description of an error without secrets. It is redacted before it is cut, because half a secret would not be recognised. */
 function descriptionOf(thrown: unknown, redact: (text: string) => string): string {
   const text = (thrown as { error_description?: unknown }).error_description;
   return typeof text === 'string' ? `, ${redact(text).slice(0, 200)}` : '';

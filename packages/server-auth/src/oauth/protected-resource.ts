@@ -67,7 +67,7 @@ function wellKnownPlaces(url: string): string[] {
   return pathname === '/' ? [root] : [`${root}${pathname}`, root];
 }
 
-/** Metadata must be about the server's URL or a folder above it. Tokens for another resource would work there. */
+/** Tells whether metadata are about the server's URL or a folder above it. Tokens for another resource would work there. */
 function covers(resource: string, url: string): boolean {
   const of = URL.parse(resource);
   const { origin, pathname } = new URL(url);

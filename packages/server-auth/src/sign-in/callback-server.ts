@@ -5,7 +5,7 @@ import { messageOf, SignalboxError } from '@signalbox/protocol';
 
 const path = '/callback';
 
-/** The browser's return from the authorization server. `finish` shows it a page that says whether the sign-in succeeded. */
+/** The browser's return from the authorization server. `finish` shows it a page with the result of the sign-in. */
 export interface Callback {
   url: URL;
   finish(ok: boolean): Promise<void>;

@@ -3,13 +3,13 @@ import { dynamicClientRegistration, None } from 'openid-client';
 import type { AuthorizationCodeAuth } from '../auth-config.ts';
 import { type AuthorizationServer, discoveryOptions, secretMethod } from '../oauth/authorization-server.ts';
 
-/** A client that an authorization server knows. Without a secret it is a public one. */
+/** A client that an authorization server knows. Without a secret it is a public client. */
 export interface Client {
   clientId: string;
   clientSecret?: string | undefined;
 }
 
-/** Returns the configured client, or one that is registered now, if the authorization server does that (RFC 7591). */
+/** Returns the configured client, or one that is registered now, if the authorization server supports that (RFC 7591). */
 export async function clientFor(
   { metadata, algorithm }: AuthorizationServer,
   redirectUri: string,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 
-/** The call that an answer is kept for. */
+/** The call whose answer is kept. */
 export interface CacheKey {
   /** The name of the tool, with a mark that distinguishes tools of one name, for example the instance of its server. */
   tool: string;
@@ -10,7 +10,7 @@ export interface CacheKey {
   scope: string | undefined;
 }
 
-/** The addresses of an answer: one for all callers, and one for the scope of its key alone. */
+/** The addresses of an answer: one for all callers, and one for only the scope of its key. */
 export interface CacheAddress {
   shared: string;
   own: string | undefined;

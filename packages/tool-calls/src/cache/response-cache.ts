@@ -6,7 +6,7 @@ import { addressOf, type CacheAddress, type CacheKey } from './cache-key.ts';
 import { ResponseStore } from './response-store.ts';
 import { SharedRun } from './shared-run.ts';
 
-/** Longer lifetimes are cut to this, in milliseconds: a server that means years most likely means something else. */
+/** The longest lifetime, in milliseconds. Longer ones are cut to it: a server that means years most likely means something else. */
 const longestTtlMs = 24 * 60 * 60 * 1000;
 const defaultMaxBytes = 32 * 1024 * 1024;
 /** The most tools whose lifetimes are remembered, over all instances, which come and go with their workers. */
@@ -14,9 +14,9 @@ const toolsRemembered = 10_000;
 
 /** The time for which an answer is valid, and the callers for whom. */
 export interface AnswerLifetime {
-  /** Milliseconds from its arrival; it is kept for a day at most. Absent or 0: the answer names no lifetime. */
+  /** The lifetime from its arrival in milliseconds; an answer is kept for a day at most. Absent or 0: the answer names none. */
   ttlMs: number | undefined;
-  /** True if the answer is valid for every caller; else it is valid for the scope that asked. */
+  /** True if the answer is valid for every caller. Otherwise it is valid for the scope that asked. */
   public: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface ResponseCacheOptions {
   /** Monotonic milliseconds. */
   now: () => number;
   entriesPerTool: number;
-  /** The size of all answers together, as JSON; 32 MiB unless set. */
+  /** The most bytes of all answers together, as JSON; 32 MiB by default. */
   maxBytes?: number;
   /** Reads the lifetime of a result. */
   lifetimeOf: (result: Record<string, unknown>) => AnswerLifetime;
@@ -75,7 +75,7 @@ export class ResponseCache {
     return this.#store.size;
   }
 
-  /** Forgets all answers; an answer that is on its way is not kept either. */
+  /** Forgets all answers. An answer that is still coming is not kept either. */
   clear(): void {
     this.#generation++;
     this.#store.clear();
@@ -84,8 +84,8 @@ export class ResponseCache {
   }
 
   /**
-   * Resolves with the answer that is kept, that is on its way, or that `run` gets. `run` is given the caller's own signal or, if others may
-   * wait for the answer too, one that aborts when nobody waits any more. `run` must not reject.
+   * Resolves with the answer that is kept, that is coming, or that `run` gets. `run` gets the caller's own signal or, if others may also
+   * wait for the answer, one that aborts when nobody waits any more. `run` must not reject.
    */
   async fetch(
     key: CacheKey,
@@ -117,15 +117,12 @@ export class ResponseCache {
     return shared;
   }
 
-  /**
-   * Returns true if an answer of this tool may be kept or on its way. It can't be if the last answer named no lifetime and no run is under
-   * way.
-   */
+  /** Tells whether an answer of this tool may be kept or coming. It can't be if the last answer named no lifetime and no run is active. */
   mayHold(tool: string): boolean {
     return this.#lifetimes.get(tool) !== 'none' || this.#store.holds(tool);
   }
 
-  /** Changes with each {@link clear}. Read it before a call and pass it to {@link keep} afterwards. */
+  /** A number that changes with each {@link clear}. Read it before a call and pass it to {@link keep} afterwards. */
   get generation(): number {
     return this.#generation;
   }
@@ -177,7 +174,7 @@ export class ResponseCache {
     return answer;
   }
 
-  /** A result without a lifetime may be old already for a call that came later. */
+  /** Tells whether a call that came later may have this answer: a result without a lifetime may already be old for it. */
   #mayShare(answer: ToolCallResult, isSameScope: boolean): boolean {
     if ('error' in answer) return isSameScope && !answer.isCallersOwn;
     if (isInputRequired(answer.result)) return false;

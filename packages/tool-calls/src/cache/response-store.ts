@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { ToolCallResult } from '../tool-call.ts';
 
-/** An answer kept until `expiresAt`, on the injected clock. */
+/** An answer that is kept until `expiresAt`, on the injected clock. */
 interface Entry {
   tool: string;
   answer: ToolCallResult;
@@ -13,7 +13,7 @@ export interface ResponseStoreOptions {
   /** Monotonic milliseconds. */
   now: () => number;
   entriesPerTool: number;
-  /** The size of all answers together, as JSON. */
+  /** The most bytes of all answers together, as JSON. */
   maxBytes: number;
 }
 
@@ -33,7 +33,7 @@ export class ResponseStore {
     this.#entriesPerTool = entriesPerTool;
     this.#entries = new LRUCache({
       maxSize: maxBytes,
-      // One answer must not push out most of the others.
+      // A single answer must not push out most of the others.
       maxEntrySize: Math.max(1, Math.floor(maxBytes / 4)),
       sizeCalculation: ({ answer }) => Buffer.byteLength(JSON.stringify(answer)),
       disposeAfter: ({ tool }, address) => this.#forget(tool, address),
@@ -80,7 +80,7 @@ export class ResponseStore {
     this.#entries.clear();
   }
 
-  /** Records that an address was used later than all others of its tool. */
+  /** Records that an address was used last among the addresses of its tool. */
   #noteUse(tool: string, address: string): Set<string> {
     const addresses = this.#addresses.get(tool) ?? new Set<string>();
     this.#addresses.set(tool, addresses);

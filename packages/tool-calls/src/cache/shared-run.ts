@@ -14,8 +14,8 @@ export class SharedRun<T> {
   }
 
   /**
-   * Resolves with the result of the run; with `undefined` at once when `signal` aborts and others still wait. The last caller to go aborts
-   * the run, with the reason of its own signal, and gets the result of the aborted run.
+   * Resolves with the result of the run; with `undefined` at once when `signal` aborts and others still wait. The last caller to leave
+   * aborts the run, with the reason of its own signal, and gets the result of the aborted run.
    */
   join(signal: AbortSignal): Promise<T | undefined> {
     this.#waiting++;

@@ -82,14 +82,14 @@ export function circuitOpen(
   );
 }
 
-/** Returns the error of a second attempt, with what the first one adds to it. */
+/** Returns the error of a second attempt, with the facts that the first one adds. */
 export function withEarlierTry(error: ToolCallError, first: Failure): ToolCallError {
   const causes = [...(error.cause_chain ?? []), `the first try: ${first.reason}`];
   const mayHaveRun = error.may_have_run || first.kind === 'lost';
   return { ...error, may_have_run: mayHaveRun, cause_chain: causes };
 }
 
-/** Returns the error for answers to a call that does not wait for answers, and that may not be made anew. */
+/** Returns the error for answers to a call that does not wait for answers, and that may not be made again. */
 export function noWaitingCall(tool: Tool): ToolCallError {
   return outcomeUnknown(
     `no call of '${tool.name}' of yours waits for these answers: it has ended, was answered before, or was lost with its server or the orchestrator`,
@@ -123,8 +123,8 @@ function refusedCall(server: string, { status, reason }: Failure & { kind: 'refu
 }
 
 /**
- * The timeout of a call that may have had its effect is `outcome_unknown`, because "try again" would be the wrong
- * advice.
+ * Returns the error for a call that timed out. If it may have had its effect, that is `outcome_unknown`, because "try again" would be the
+ * wrong advice.
  */
 function timedOutCall(tool: Tool, repeatable: boolean): ToolCallError {
   const message = `the call of '${tool.name}' took longer than its deadline allows`;

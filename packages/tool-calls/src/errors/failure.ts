@@ -1,15 +1,15 @@
 import { redactedData } from '@signalbox/redaction';
 
 /**
- * Why a request to a server has no result.
+ * The reason why a request to a server has no result.
  * - `not_sent`: the server never saw it.
- * - `refused`: the server turned it away and did not run it.
+ * - `refused`: the server rejected it and did not run it.
  * - `no_access`: we may not use the server, so it did not run it either.
  * - `lost`: it was sent, and its answer can't arrive any more.
- * - `timed_out`: its time was up, or its caller aborted it.
+ * - `timed_out`: its time was over, or its caller aborted it.
  * - `answered`: the server answered with a JSON-RPC error.
  * - `too_large`: the server's answer is longer than the limit, and was not read to its end.
- * - `bad_answer`: the server answered with something that we can't use.
+ * - `bad_answer`: the server's answer can't be used.
  *
  * `reason` is for people; it may hold the server's own words.
  */
@@ -24,7 +24,7 @@ export type Failure =
   | { kind: 'refused'; reason: string; status: number }
   | { kind: 'answered'; reason: string; code: number; data?: unknown };
 
-/** Returns the failure with the server's secrets taken out of what it says. */
+/** Returns the failure without the server's secrets. */
 export function redactedFailure(failure: Failure, redact: (text: string) => string): Failure {
   const reason = redact(failure.reason);
   if (failure.kind !== 'answered') return { ...failure, reason };
