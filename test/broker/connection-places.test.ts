@@ -109,7 +109,7 @@ it('The agents of one minting token share their places.', async () => {
   ]);
 });
 
-it('A client is told that the broker is full, and not that nobody answers there.', async () => {
+it('A client is told that the broker is full, and not that it is unreachable.', async () => {
   await using broker = await startTestBroker({ limits: { connections: { total: 1, reserved: 1 } } });
   const refused = connectBroker({ url: broker.url, agent: 'rosa', token: await broker.token('rosa') });
   await expect(refused).rejects.toMatchObject({

@@ -62,7 +62,7 @@ it('lists dead letters page by page and by inbox, and shows one with its body', 
   expect(await admin(operator, 'dead_list', { inbox: 'alice' })).toEqual({ messages: [], more: false });
 });
 
-it('delivers a retried dead letter at once, as if new, to whoever holds the inbox', async () => {
+it('delivers a retried dead letter at once, as if new, to the holder of the inbox', async () => {
   let now = 1000;
   await using broker = await startTestBroker({ now: () => now });
   await using operator = await connectOperator(broker);

@@ -28,7 +28,7 @@ async function answer(client: WireClient, frame: Record<string, unknown>): Promi
   return type === 'error' ? code : duplicate ? 'duplicate' : 'delivered';
 }
 
-it('answers each request once, from whom it was sent to, whatever role that has', async () => {
+it('takes one answer to each request, from the agent that it was sent to, in any role', async () => {
   await using broker = await startTestBroker({ policies: { mute: { to: [] } } });
   await using alice = await connect(broker, 'alice');
   await using bob = await connect(broker, 'bob', 'mute');
@@ -44,7 +44,7 @@ it('answers each request once, from whom it was sent to, whatever role that has'
     expect(await answer(stranger, reply('q', { id: 'x', kind: 'mcp_reply' }))).toBe('forbidden');
     expect(await answer(stranger, reply('q', { correlation_id: undefined }))).toBe('forbidden');
   }
-  // A note is no request: whoever got it may not write back to an agent that its role does not reach.
+  // A note is no request: its recipient may not write back to an agent that its role does not reach.
   for (let n = 0; n < 20; n++) expect(await answer(bob, reply('note', { id: `n${n}` }))).toBe('forbidden');
   expect(await answer(bob, reply('note', { settles: seq }))).toBe('forbidden');
   expect(await storedRows(broker.dataDir)).toBe(before);

@@ -110,7 +110,7 @@ it('refuses what one sender stores beyond its limits, names the limit, and serve
   expect(await send(again, 'asker', 'count')).toBe('delivered');
 });
 
-it('refuses what waits for one recipient beyond its limit, whoever sends it', async () => {
+it('refuses messages of any sender beyond the limit of what waits for one recipient', async () => {
   await using broker = await startTestBroker({ limits: { recipient: { messages: 6, bytes: 8 * KiB } } });
   const [asker, honest, ...crowd] = await connectAll(broker, [
     'asker',

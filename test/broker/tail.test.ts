@@ -118,7 +118,7 @@ describe('a tail', () => {
     });
   });
 
-  it('tells of each hold when it begins and ends, and whoever follows one agent of none on another', async () => {
+  it('reports each hold when it begins and ends, but no hold on another agent to a follower of one', async () => {
     await using broker = await startTestBroker();
     await using everything = await tailing(broker);
     await using ofAnn = await tailing(broker, 'ann');

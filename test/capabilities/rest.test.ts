@@ -129,7 +129,7 @@ it('checks arguments like those of MCP tools', async () => {
   });
 });
 
-it('sends forms and texts as such, and reads texts, empty answers and answers without a type', async () => {
+it('sends forms and texts with their types, and reads texts, empty answers and answers without a type', async () => {
   const answers = [
     { type: 'text/plain; charset=utf-8', body: 'plain ünï' },
     { status: 204 },

@@ -13,7 +13,7 @@ beforeAll(async () => {
   authority = await testAuthority();
 });
 
-/** What a set-up has: the life of its certificate, what stands before it or instead of its file, its key and the rights of that file. */
+/** The parts of a set-up: the life of its certificate, the certificates before it or a pipe in place of its file, its key and the mode of that file. */
 interface Given {
   begins?: number;
   ends?: number;

@@ -197,7 +197,7 @@ async function squatOn(port: number) {
   };
 }
 
-test('Whoever takes the broker’s port while it is down hears nothing from the orchestrator and from commands; all go on when it is back.', async () => {
+test('Another process that takes the broker’s port while it is down hears nothing from the orchestrator and from commands; all go on when it is back.', async () => {
   await using workspace = await startWorkspace(() => bare);
   const { up, ready, directory } = workspace;
   const port = Number(new URL(ready.broker.url).port);

@@ -40,7 +40,7 @@ for (const { revision, way, judgement } of judged) {
   if (expected.length + unexpected.length + stale.length > 0) print(`\n${revision}, ${way}`);
   for (const { check, why } of unexpected) print(`  UNEXPECTED ${check}\n    ${why}`);
   for (const { check } of stale)
-    print(`  STALE ${check}\n    It is expected to fail, and nothing of it does.`);
+    print(`  STALE ${check}\n    It is expected to fail, but no check of it does.`);
   for (const { check, expectation } of expected) print(`  expected ${check}\n    ${expectation.reason}`);
 }
 const isAsExpected = judged.every(

@@ -20,7 +20,7 @@ export interface CampaignOptions {
   runs: number;
   /** The number of workers; 3 by default. */
   workers?: number;
-  /** With `false` the orchestrator has no journal, which shows that the campaign can fail. */
+  /** False: the orchestrator has no journal, which shows that the campaign can fail. */
   journal?: boolean;
   onRun?: (run: number) => void;
 }

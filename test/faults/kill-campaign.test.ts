@@ -18,7 +18,7 @@ function brokenPromises({ verdict, crashes }: CampaignReport) {
 const none = { lost: [], doubled: [], misreported: [], endedTwice: 0, crashes: [] };
 
 describe('kill -9 of broker, orchestrator, worker and MCP server', () => {
-  test('Each call ends once, nothing with a receipt is lost and no unsafe tool runs twice, wherever and whoever is killed.', async () => {
+  test('Each call ends once, nothing with a receipt is lost and no unsafe tool runs twice, no matter which process is killed where.', async () => {
     // One round in two fleets has every way to die once. `npm run test:faults` runs further rounds.
     const half = Math.ceil(killCards.length / 2);
     const plans = [

@@ -25,7 +25,7 @@ const reply = (fields: Record<string, unknown> = {}) => ({
 });
 
 describe("another's request", () => {
-  it('is answered by nobody but whom it was sent to, whatever the answer is called', async () => {
+  it('is answered only by the agent that it was sent to, under any id and kind of the answer', async () => {
     await using audited = await startAuditedBroker();
     const { alice, bob, mallory } = await asked(audited);
     const notSent = { code: 'forbidden', field: 'correlation_id' };
@@ -156,7 +156,7 @@ describe("another's inbox", () => {
     }
     bob.send({ type: 'peek', request_id: 'p', address: 'bob#mcp-1' });
     expect((await bob.next('peeked')).messages).toMatchObject([{ id: 's', body: '"secret"' }]);
-    // The address of a subscription is that of a group; the inbox is the connection's own, whatever is claimed.
+    // The address of a subscription is that of a group; the inbox is the connection's own, even if the frame claims another.
     for (const shared of [{ shared: true, ack_deadline_ms: 60_000 }, {}]) {
       await audited.expectRefused(
         mallory,

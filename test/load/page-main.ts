@@ -32,17 +32,17 @@ const minutes = Number(values.minutes ?? 5);
 const only = new RegExp(values.only ?? '');
 
 const bounds = {
-  /** From an input to the next paint. */
+  /** The longest time from an input to the next paint. */
   paintMs: 100,
-  /** What memory may grow in a minute, as a share of what it was. A leak of one row for each event would be ten times that. */
+  /** The most growth of memory in a minute, as a share of its size. A leak of one row for each event would be ten times that. */
   growthShare: 0.02,
-  /** Requests of a page that nobody touches. */
+  /** The most requests of a page that nobody touches. */
   requestsPerSecond: 3,
-  /** What the messages of agents cost with the dashboard, and nobody looking, beside the same without it. */
+  /** The most cost of agents' messages beside a dashboard that nobody looks at, as a multiple of the cost without it. */
   unwatched: 1.02,
-  /** How far that may be off by chance. */
+  /** The random error of that multiple. */
   unwatchedError: 0.02,
-  /** How much longer an honest pair waits beside pages that ask as fast as they may. */
+  /** The most by which an honest pair waits longer beside pages that ask as fast as they may. */
   laterMs: 100,
 };
 

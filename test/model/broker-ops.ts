@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** Which of the three connections of the recipient, two senders and few ids, so that they meet often. */
+/** One of the three connections of the recipient. There are also only two senders and few ids, so that they meet often. */
 export type Connection = 0 | 1 | 2;
 export type SenderName = 'alice' | 'carol';
 

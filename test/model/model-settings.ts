@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** Where a run starts and how long it is. `SIGNALBOX_MODEL_RUNS` and `SIGNALBOX_MODEL_SEED` replace the defaults. */
+/** Returns the seed and the length of a run. `SIGNALBOX_MODEL_RUNS` and `SIGNALBOX_MODEL_SEED` replace the defaults. */
 export function modelSettings(runs: number): { numRuns: number; seed: number } {
   const { SIGNALBOX_MODEL_RUNS, SIGNALBOX_MODEL_SEED } = process.env;
   return { numRuns: Number(SIGNALBOX_MODEL_RUNS ?? runs), seed: Number(SIGNALBOX_MODEL_SEED ?? 20_260_301) };

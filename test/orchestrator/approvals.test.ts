@@ -313,7 +313,7 @@ test('the agents of one minting token leave places to others, also over a restar
   expect(runs(stack)).toBe(4);
 });
 
-test('a standing approval ends with the token of whoever gave it', async () => {
+test('a standing approval ends with the token of its giver', async () => {
   await using stack = await startAskingStack();
   const rosa = await stack.executor('rosa');
   const lead = await stack.approver('lead', ['worker']);
@@ -567,7 +567,7 @@ test('a definition that changes while an approved call waits for its server to s
   expect(existsSync(join(directory.path, 'counter.jsonl'))).toBe(false);
 });
 
-test('explain says that a call which a person approves is never made again, whatever its server says', async () => {
+test('explain says that a call which a person approves is never made again, even if its tool is listed as safe', async () => {
   await using stack = await startAskingStack();
   stack.orchestrator.setPolicy({ repeat: { safe: [count] } });
   const question = { op: 'explain' as const, role: 'worker', tool: count };

@@ -89,7 +89,7 @@ test('operators see the calls of everybody, safe or not; workers are refused', a
   });
   await writeFile(opener, '');
   await running;
-  // What the journal kept is known to the next orchestrator too: the unsafe ones.
+  // The next orchestrator also knows the calls that the journal kept: the unsafe ones.
   await stack.orchestrator.stop();
   await using _next = await takeOver(stack, stack.journal);
   expect(names(await calls())).toEqual(['r2', 'w1']);
@@ -255,7 +255,7 @@ test('a cancel and a deadline reach the server long before its tool would end', 
   );
   expect(late).toMatchObject({ error: { code: 'outcome_unknown', may_have_run: true, retryable: false } });
   await vi.waitFor(() => expect(cancelledLines()).toBe(2), { interval: 20 });
-  // Whichever came first here, the deadline or the word of its caller, whose deadline is the same.
+  // Either the deadline or its caller, which has the same deadline, ended the call first.
   for (const requestId of ['cancelled', 'late']) {
     expect(await statusOf(stack, 'rosa', requestId)).toMatchObject({
       state: 'finished',

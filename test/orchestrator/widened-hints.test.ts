@@ -177,7 +177,7 @@ test('withheld hints are recorded once in the audit log, also after the broker w
     { timeout: 10_000 },
   );
   await stack.broker.restart();
-  // The reply follows whatever the orchestrator sends when it is connected again.
+  // The reply follows everything that the orchestrator sends when it is connected again.
   await rosa.execute({ name: 'mcp_odd__announce' });
   expect((await entries()).count).toBe(3);
 });

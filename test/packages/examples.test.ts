@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 
 const script = fileURLToPath(new URL('../../examples/run.ts', import.meta.url));
 
-/** How a run of the examples' command ended. */
+/** Runs the examples' command, and returns its end and its output. */
 async function example(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   const run = promisify(execFile);
   try {

@@ -94,7 +94,7 @@ describe('Messages on their way through the store', () => {
     expect(select(setup.file, 'SELECT * FROM pending_count')).toEqual([]);
   });
 
-  it('recognises each id in many whatever the ids look like, until the oldest pages go', async () => {
+  it('recognises each of many ids of any form, until the oldest pages go', async () => {
     const minute = 60_000;
     const rounds = 150;
     await using setup = await openStore({
@@ -249,7 +249,7 @@ describe('Messages on their way through the store', () => {
     expect(await store.dead.find(second)).toMatchObject({ id: 'a' });
   });
 
-  it('knows each message in segments, whatever the ids look like, and cuts out only the one that is settled', async () => {
+  it('knows each message in segments, with ids of any form, and cuts out only the one that is settled', async () => {
     const count = 2000;
     await using setup = await openStore({ memtableMessages: 200 });
     const idOf = (i: number) => (Math.imul(i + 1, 0x9e3779b1) >>> 0).toString(36);

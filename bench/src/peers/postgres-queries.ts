@@ -108,7 +108,7 @@ export function sendAll(connection: pg.Client, queries: readonly (string | Query
   return Promise.all(queries.map((query) => connection.query(query)));
 }
 
-/** With the notifications of the channels, in the same statement where there is only one. */
+/** Returns the statements that insert rows and notify channels: a single one, unless the bodies are too long for an array. */
 function insertions(table: string, rows: readonly Row[], channels: readonly string[]): QueryConfig[] {
   if (rows.length === 0) return [];
   const notify = "SELECT pg_notify(channel, '') FROM unnest($1::text[]) AS channel";

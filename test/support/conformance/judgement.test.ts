@@ -44,7 +44,7 @@ test('A warning counts as a failure, also beside a success of the same check.', 
   });
 });
 
-test('An expectation is stale where nothing of it fails, and only on its ways.', () => {
+test('An expectation is stale if none of its checks fails, and only on its ways.', () => {
   const passing = checks({ 'logging:level': { passed: 1 } });
   const run = (way: 'http 2026' | 'direct') =>
     judgeRun({ revision, way, checks: passing }, nothing, [expectation]);

@@ -5,9 +5,9 @@ import { syncBuiltinESMExports } from 'node:module';
 export interface DiskAsSynced extends Disposable {
   /** Returns the contents by name. A file that was never synced is missing. */
   files(): ReadonlyMap<string, Buffer>;
-  /** How many syncs of these files have ended well. */
+  /** The number of successful syncs of these files. */
   readonly syncs: number;
-  /** Keeps syncs that come from now on from beginning until the function that is returned is called. */
+  /** Holds back all later syncs until the returned function is called. */
   hold(): () => void;
 }
 

@@ -27,7 +27,7 @@ export interface TraceOptions {
   durability?: 'full' | 'process';
   /** The data directory. Without it the broker has one that is removed with it. */
   dataDir?: string;
-  /** From this number on, each sync of the log by the thread pool fails, as on a broken disk. */
+  /** The number of the first sync of the log by the thread pool that fails, as on a broken disk. All later ones fail, too. */
   failingSync?: number;
 }
 

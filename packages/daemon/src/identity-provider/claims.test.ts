@@ -69,7 +69,7 @@ describe('A permission', () => {
     expect(identityOf({ sub, groups }, auth)).toMatchObject(identity);
   });
 
-  it('is never there without it, whatever the claims say.', () => {
+  it('is never there without it, even if claims have its name.', () => {
     const claims = {
       sub: 'operator.ann',
       groups: 'admins',
