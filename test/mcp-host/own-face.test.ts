@@ -21,7 +21,8 @@ test('a worker of Signalbox is refused at its handshake, on stdio and over HTTP,
   });
   const { tools, problems } = await host.inventory();
   expect(tools).toEqual([]);
-  const reason = 'it is a worker of Signalbox, whose tools would come back here as new ones';
+  const reason =
+    'it is a worker of Signalbox, whose tools would come back here as new ones; remove it from mcpServers';
   expect(problems).toEqual(
     host
       .servers()

@@ -173,7 +173,8 @@ export class Client implements BrokerClient {
     this.#parts.requireOpen();
     const { outbox, deliveries, deadlines, clock, log, parseBody, subscription, router } = this.#parts;
     const taken = kinds.find((kind) => router.runnerFor(kind) !== undefined);
-    if (taken !== undefined) throw clientError('invalid_message', `the kind '${taken}' is served already`);
+    if (taken !== undefined)
+      throw clientError('invalid_message', `the kind '${taken}' is served already; stop that loop first`);
     const { readsBody, tellsStart, concurrency: given, ...rest } = options;
     const isMember = rest.group !== undefined;
     const concurrency = given ?? (isMember ? 1 : defaultConcurrency);

@@ -25,7 +25,7 @@ export async function takeBackupDirectory(
   { dataDir, id }: { dataDir: string; id: string },
 ): Promise<BackupDirectory> {
   if (!isAbsolute(directory))
-    throw new BackupError(`'${directory}' is no absolute path on the broker's machine`);
+    throw new BackupError(`'${directory}' is no absolute path. Name one on the broker's machine`);
   const path = resolve(directory);
   await refuseInside(path, dataDir);
   const isNew = await makeDirectory(path);

@@ -101,7 +101,7 @@ export class Backups implements AsyncDisposable {
   #of(owner: Consumer): RunningBackup {
     if (this.#owner === owner && this.#running) return this.#running;
     throw new BackupError(
-      'this connection has begun no backup, or it was given up when the connection was lost',
+      'this connection has begun no backup, or it was given up when the connection was lost; begin it again',
     );
   }
 

@@ -95,7 +95,7 @@ export function encodeBody(body: unknown, limits: WelcomeFrame['limits']): strin
 function tooLarge(bytes: number, max: number): Error {
   return new SignalboxError(
     'message_too_large',
-    `the body is ${bytes} bytes long; the broker takes at most ${max}`,
+    `the body is ${bytes} bytes long; the broker takes at most ${max} (broker.limits.message.bytes)`,
     { details: { bytes, max } },
   );
 }

@@ -63,7 +63,10 @@ export class RequestTable {
   start(frame: DeliverFrame, body: string | undefined, options: RequestOptions): Promise<RequestOutcome> {
     if (options.signal?.aborted) return Promise.resolve({ status: 'cancelled', mayHaveRun: false });
     if (this.#pending.has(frame.id)) {
-      const error = clientError('invalid_message', `a request with the id '${frame.id}' is under way`);
+      const error = clientError(
+        'invalid_message',
+        `a request with the id '${frame.id}' is under way; use another id`,
+      );
       return Promise.resolve({ status: 'not_sent', error, mayHaveRun: false });
     }
     return new Promise((resolve) => this.#start(frame, body, options, resolve));

@@ -23,9 +23,9 @@ import { plainProblem, tlsProblem } from './tls-problem.ts';
 export interface Loss {
   error: SignalboxError;
   /**
-   * The part that another attempt can't help. `client`: the broker does not accept this client any more. `address`: a connection there
-   * would not be safe. `address at first`: the same, but a client that was connected before tries again, since a certificate that was
-   * good is likely to be renewed.
+   * The reason why another attempt can't help; false if one can. `client`: the broker does not accept this client any more. `address`: a
+   * connection there would not be safe. `address at first`: the same, but a client that was connected before tries again, since a
+   * certificate that was good is likely to be renewed.
    */
   final: false | 'client' | 'address' | 'address at first';
   /** Time since the welcome; 0 without one. */

@@ -41,7 +41,10 @@ export class CallerLimits {
   async request(): Promise<Disposable> {
     if (this.#asked >= most.atOnce) {
       await this.#clock.sleep(refusalMs);
-      throw new SignalboxError('rate_limited', `a session may ask for ${most.atOnce} things at once`);
+      throw new SignalboxError(
+        'rate_limited',
+        `a session may ask for ${most.atOnce} things at once; wait for an answer first`,
+      );
     }
     this.#asked++;
     this.#queue = this.#queue.then(() => this.#turn());

@@ -20,7 +20,10 @@ export class IdempotentResults {
     const known = this.#results.get(key);
     if (known) {
       if (known.command === command) return await known.result;
-      throw new SignalboxError('key_reused', 'this Idempotency-Key was used for another command');
+      throw new SignalboxError(
+        'key_reused',
+        'this Idempotency-Key was used for another command; send a new one',
+      );
     }
     const result = run();
     this.#results.set(key, { command, result });

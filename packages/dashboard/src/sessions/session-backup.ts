@@ -31,7 +31,10 @@ export class SessionBackup {
     now: () => number,
   ): Promise<void> {
     if (this.state.state === 'running')
-      throw new SignalboxError('bad_request', `a backup into ${this.state.directory} is under way`);
+      throw new SignalboxError(
+        'bad_request',
+        `a backup into ${this.state.directory} is under way; try again when it has ended`,
+      );
     this.state = { state: 'running', directory, began_at: now(), copied_bytes: 0, total_bytes: 0 };
     void this.#run(client, orchestrator, directory).then(
       (state) => {

@@ -169,7 +169,7 @@ async function shakeHands(
     if (client.getServerCapabilities()?.experimental?.[workerFaceCapability] === undefined) return;
     throw new SignalboxError(
       'serves_itself',
-      'it is a worker of Signalbox, whose tools would come back here as new ones',
+      'it is a worker of Signalbox, whose tools would come back here as new ones; remove it from mcpServers',
     );
   } finally {
     signal.removeEventListener('abort', close);

@@ -266,7 +266,10 @@ export class HostedServer {
    */
   async start(): Promise<void> {
     if (this.#halted === 'disabled') {
-      throw new SignalboxError('server_disabled', `server '${this.name}' is disabled in its configuration`);
+      throw new SignalboxError(
+        'server_disabled',
+        `server '${this.name}' is disabled in its configuration; remove its 'disabled' there`,
+      );
     }
     if (this.#halted === 'stopped') this.#lists.forgetHints();
     this.#halted = undefined;

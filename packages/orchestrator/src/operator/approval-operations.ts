@@ -139,7 +139,10 @@ export async function answerDecide(
           ...why,
         };
   if (standing && approvals.standing.list().length >= maxStanding)
-    return refused('quota_exceeded', `${maxStanding} standing approvals are in force, the most that may be`);
+    return refused(
+      'quota_exceeded',
+      `${maxStanding} standing approvals are in force, the most that may be; revoke one`,
+    );
   const decided = await approvals.decide(id, { kind: verdict, by, ...why }, standing);
   if (!decided) return unknownApproval(id);
   const data: DecideReply = {

@@ -141,7 +141,11 @@ function configuredEndpoints(auth: OAuthAuth): Partial<ServerMetadata> {
 /** Requests OAuth metadata (RFC 8414) first, and then those that OpenID providers publish. */
 async function discover(issuer: string, send: typeof fetch) {
   const server = URL.parse(issuer);
-  if (!server) throw new SignalboxError('auth_failed', `the issuer '${issuer.slice(0, 200)}' is no URL`);
+  if (!server)
+    throw new SignalboxError(
+      'auth_failed',
+      `the issuer '${issuer.slice(0, 200)}' is no URL: set auth.issuer`,
+    );
   const read = async (algorithm: 'oauth2' | 'oidc') => {
     const found = await discovery(server, 'unregistered', {}, None(), discoveryOptions(algorithm, send));
     return { metadata: found.serverMetadata(), algorithm };

@@ -152,7 +152,10 @@ function checkAbilities({ metadata }: AuthorizationServer): void {
     );
   }
   if (methods && !methods.includes('S256')) {
-    throw new SignalboxError('auth_failed', 'the authorization server does not support PKCE with S256');
+    throw new SignalboxError(
+      'auth_failed',
+      'the authorization server does not support PKCE with S256: allow it there for the client',
+    );
   }
 }
 

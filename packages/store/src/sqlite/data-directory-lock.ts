@@ -65,7 +65,7 @@ function claim(directory: string, holderFile: string): Database.Database {
   try {
     makeDirectory(resolve(directory));
     if (!statSync(directory).isDirectory())
-      throw new StoreError('store_failed', `${directory} is no directory.`);
+      throw new StoreError('store_failed', `${directory} is no directory. Name another data directory.`);
     chmodSync(directory, 0o700);
     if (!existsSync(file)) refuseRemovedLock(directory, holderFile);
     return lockFile(file);

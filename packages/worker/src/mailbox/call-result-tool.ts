@@ -48,7 +48,10 @@ export function callResultTool(deps: CallResultToolDeps): MailboxTool {
     async run({ call_id: id }, { signal }) {
       if (id === undefined) return await listOf(executor, signal);
       if (!/^[!-~]+$/.test(id))
-        throw new SignalboxError('invalid_arguments', `'${id}' is not the id of a call`);
+        throw new SignalboxError(
+          'invalid_arguments',
+          `'${id}' is not the id of a call; leave call_id out for a list of them`,
+        );
       return await resultOf(deps, id, signal);
     },
   });

@@ -24,7 +24,10 @@ export async function connectAgent(
   }
   const agent = hello.agent ?? agentOfToken(hello.token);
   if (agent === undefined) {
-    throw new SignalboxError('usage', 'the token does not say which agent it is for');
+    throw new SignalboxError(
+      'usage',
+      'the token does not say which agent it is for; name the agent in the hello',
+    );
   }
   const timeLimit = new AbortController();
   const timer = setTimeout(() => timeLimit.abort(), connectTimeoutMs);

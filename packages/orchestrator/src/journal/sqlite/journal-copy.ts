@@ -50,7 +50,8 @@ export async function copyStoppedJournal(file: string, target: string): Promise<
 /** Reads the id of a journal. Throws `journal_corrupt` if it has none. */
 export function journalId(db: Database.Database, file: string): string {
   const id = findJournalId(db);
-  if (id === undefined) throw new SignalboxError('journal_corrupt', `${file}: the journal has no id`);
+  if (id === undefined)
+    throw new SignalboxError('journal_corrupt', `${file}: the journal has no id; restore a backup`);
   return id;
 }
 

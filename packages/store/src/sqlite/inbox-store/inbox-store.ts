@@ -474,7 +474,10 @@ export class SqliteInboxStore implements InboxStore {
     const proof = (this.#meta.number('proofs') ?? 0) + 1;
     this.#meta.set('proofs', proof);
     if (this.#meta.number('proofs') === proof) return 'works';
-    throw new StoreError('store_corrupt', `${this.#file}: what was written could not be read again.`);
+    throw new StoreError(
+      'store_corrupt',
+      `${this.#file}: what was written could not be read again. Check the disk.`,
+    );
   }
 
   /** Attempts a change. Throws a final error if the medium has refused too many in a row. */
@@ -544,7 +547,7 @@ export class SqliteInboxStore implements InboxStore {
     if (segment !== undefined && found.has(segment)) {
       throw new StoreError(
         'store_corrupt',
-        `${this.#file}: segment ${segment} is damaged again after its repair.`,
+        `${this.#file}: segment ${segment} is damaged again after its repair. Check the disk.`,
       );
     }
     if (segment !== undefined) found.add(segment);

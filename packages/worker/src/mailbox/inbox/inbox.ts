@@ -53,7 +53,9 @@ export class Inbox {
     });
     const client = await within(this.#holding, takeMs, signal);
     if (client !== late) return client;
-    throw new SignalboxError('timed_out', 'the broker did not hand the inbox over', { retryable: true });
+    throw new SignalboxError('timed_out', 'the broker did not hand the inbox over; try again', {
+      retryable: true,
+    });
   }
 
   /** Waits for the messages that the broker has, as far as the window allows. Returns true if there are more. */
