@@ -14,7 +14,7 @@ the table says, written and parsed on each side, with random text that compressi
   that is the same for all. RabbitMQ and JetStream do not confirm acks; the others do.
 - **Durable request/reply**: the request is stored, the consumer takes it, stores the reply and acks the request, and the client takes the reply
   and acks it. It is over when the client has the reply. Signalbox hands a message out when it is written and confirms it when it is fsynced, so neither
-  consumer nor client waits for an fsync here, only whoever waits for a receipt; the others that fsync do so first. Nothing that was confirmed is lost in
+  consumer nor client waits for an fsync here, only a sender that waits for a receipt; the others that fsync do so first. Nothing that was confirmed is lost in
   either way ([ADR 11](adr/0011-handed-out-when-written.md)).
 - **In flight**: operations of one client at a time; *50 clients × 8*: 50 clients with their own connections in one process.`,
     messageTables(report),

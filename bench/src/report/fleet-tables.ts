@@ -23,7 +23,7 @@ function callFairness({ workers, tool, calls }: FleetReport): string {
 ${workers.fair - 1} modest workers keep 1 or 2 calls in flight, the greedy one 300. Each is a \`McpProxyExecutor\` with an agent and a token of its
 own, the greedy one in a process of its own; all limits are those that Signalbox ships with. They call \`${tool.name}\` of
 \`@modelcontextprotocol/server-everything\`, which takes ${tool.ms} ms and of which the orchestrator runs ${tool.atOnce} at once. A *fair share* is a
-${workers.fair}th of what all of them get done, by whichever is more, with the greedy one or without, but never more than the worker got when the greedy
+${workers.fair}th of what all of them get done, with the greedy one, or without it if that is more, but never more than the worker got when the greedy
 one was absent. *Waits as told*: what is turned away is tried again after the time that the refusal names; *insists*: at once.
 Load and server share the cores, so what a flood costs its own process is missing in the shares too.
 

@@ -23,7 +23,7 @@ two further clients. *Takeover*: a second connection of an agent subscribes whil
     title: 'Settled messages that are remembered',
     sizeOf: 'settled',
     text: `Half requests, half replies, all settled within the nine minutes before the measurement, so that none may be forgotten yet. Costs of \`deliver\` and \`ack\` as
-above, in an inbox that is otherwise empty. What the store does alone was measured without a broker, on the same files.`,
+above, in an inbox that is otherwise empty. The store alone was measured without a broker, on the same files.`,
   },
   start: {
     title: 'Start',

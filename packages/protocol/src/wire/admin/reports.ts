@@ -122,7 +122,7 @@ function activitySchema() {
     .meta({
       id: 'BrokerActivity',
       title: 'activity',
-      description: 'What the broker has done since it started. Percentiles are read from buckets.',
+      description: 'The counts and times of the broker since it started. Percentiles are read from buckets.',
     });
 }
 
