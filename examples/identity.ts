@@ -10,8 +10,8 @@ export interface Identity {
 
 /**
  * Reads our identity from the environment that `signalbox worker run` also gives: the token in the file that `variable` names, and
- * `SIGNALBOX_URL`, without which the file names the broker. Tokens travel in files, because arguments and environments are easily seen and logged. A minting token
- * names no single agent: then `agent` says which of its pattern to be.
+ * `SIGNALBOX_URL`, without which the file names the broker. Tokens travel in files, because arguments and environments are easily seen and
+ * logged. A minting token names no single agent: then `agent` says which of its pattern to be.
  */
 export function identityFrom(
   variable = 'SIGNALBOX_TOKEN_FILE',

@@ -59,7 +59,7 @@ export async function packPackages(to) {
 
 /**
  * Links the files of a package into a folder of its own, with the license: npm takes from there what `files` in the
- * manifest names. What earlier builds left in the workspace stays behind: files of `dist` without a source, and bundles
+ * manifest names. Leftovers of earlier builds in the workspace stay behind: files of `dist` without a source, and bundles
  * other than the newest.
  */
 function stage(workspace, folder) {

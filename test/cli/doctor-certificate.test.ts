@@ -13,7 +13,10 @@ beforeAll(async () => {
   authority = await testAuthority();
 });
 
-/** The parts of a set-up: the life of its certificate, the certificates before it or a pipe in place of its file, its key and the mode of that file. */
+/**
+ * The parts of a set-up: the life of its certificate, the certificates before it or a pipe in place of its file, its key and the mode of
+ * that file.
+ */
 interface Given {
   begins?: number;
   ends?: number;

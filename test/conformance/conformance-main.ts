@@ -6,8 +6,8 @@ import { type Revision, revisions } from '../support/conformance/suite.ts';
 import { directWay, relayedWays, type Way } from '../support/conformance/ways.ts';
 
 /**
- * Runs the official suite against the reference server, without us and through us, and prints how many checks passed and failed. Exits with 1 if
- * a check fails that is not expected to, or passes that is expected to fail.
+ * Runs the official suite against the reference server, without us and through us, and prints how many checks passed and failed. Exits with
+ * 1 if a check fails that is not expected to, or passes that is expected to fail.
  */
 const { values } = parseArgs({ options: { revision: { type: 'string' }, way: { type: 'string' } } });
 const asked = {

@@ -46,7 +46,9 @@ export interface AgentOptions {
   sustainedUptimeMs?: number;
 }
 
-/** An orchestrator with a counter server, and workers: each a process that is started again when it ends. An operator approves their calls. */
+/**
+ * An orchestrator with a counter server, and workers: each a process that is started again when it ends. An operator approves their calls.
+ */
 export interface Agents extends AsyncDisposable {
   readonly orchestrator: RestartingProcess<unknown>;
   readonly workers: ReadonlyMap<string, RestartingProcess<unknown>>;

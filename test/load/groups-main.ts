@@ -11,8 +11,8 @@ import { seededRandom } from '../faults/plan.ts';
 import { keyOf, runKilledMembers } from '../support/groups/killed-members.ts';
 
 /**
- * Groups under load: many tasks while members are killed, a message to 1,000 members, and how many messages a second eight members of a group get,
- * compared with one consumer of one inbox. Exits with an error if a task is not settled exactly once, or out of its key's order.
+ * Groups under load: many tasks while members are killed, a message to 1,000 members, and how many messages a second eight members of a
+ * group get, compared with one consumer of one inbox. Exits with an error if a task is not settled exactly once, or out of its key's order.
  */
 const { values } = parseArgs({
   options: {

@@ -8,8 +8,9 @@ import { connectHttpFace } from '../support/worker/http-face.ts';
 import { type Era, eras } from '../support/worker/mcp-client.ts';
 
 /**
- * Calls that stay silent for longer than any connection waits by default: through the HTTP face, with an SDK client that asks for no progress, to a server
- * behind HTTP that sends nothing until its result is there. One call for each pair of eras, all at once. Exits with an error if one of them ends otherwise.
+ * Calls that stay silent for longer than any connection waits by default: through the HTTP face, with an SDK client that asks for no
+ * progress, to a server behind HTTP that sends nothing until its result is there. One call for each pair of eras, all at once. Exits with
+ * an error if one of them ends otherwise.
  */
 const { values } = parseArgs({ options: { minutes: { type: 'string' } } });
 const minutes = Number(values.minutes ?? 11);

@@ -80,8 +80,8 @@ describe.skipIf(serverUrl === undefined)('Two brokers on a primary with a synchr
 });
 
 /**
- * The brokers and the orchestrator of the example, with its commands and its configuration but for MCP servers. The address names the folders of
- * both servers.
+ * The brokers and the orchestrator of the example, with its commands and its configuration but for MCP servers. The address names the
+ * folders of both servers.
  */
 async function startSite(urls: readonly string[]) {
   await using starting = new AsyncDisposableStack();

@@ -5,8 +5,8 @@ const tables = ['requests', 'sink', 'pile', 'replies'] as const;
 const settledTable = 'settled';
 
 /**
- * A queue that promises what ours does of a message: its id is stored once, also after it was settled; an inbox has a cap; and what was settled
- * is remembered. All changes of a transaction that belong to one batch are one statement.
+ * A queue that promises what ours does of a message: its id is stored once, also after it was settled; an inbox has a cap; and what was
+ * settled is remembered. All changes of a transaction that belong to one batch are one statement.
  */
 export const keepingQueue: TableQueue = {
   tables: [

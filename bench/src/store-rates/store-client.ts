@@ -8,8 +8,8 @@ const quota = {
 };
 
 /**
- * A client and a responder that use a store as a broker does: what comes while a commit runs is the next commit. A request is stored, its reply
- * is stored and settles it, and then the reply is settled.
+ * A client and a responder that use a store as a broker does: what comes while a commit runs is the next commit. A request is stored, its
+ * reply is stored and settles it, and then the reply is settled.
  */
 export function storeClient(store: InboxStore): PeerClient & { idle(): Promise<void> } {
   const commits = new Commits(store);

@@ -43,7 +43,10 @@ export interface ConnectOptions {
    * The longest time of one attempt to connect, up to the broker's welcome; default 10 s. At most 3 s while another address was not tried.
    */
   connectTimeoutMs?: number;
-  /** True: the first connection is tried until it succeeds, is refused for good or is aborted. By default there is one attempt at each address. */
+  /**
+   * True: the first connection is tried until it succeeds, is refused for good or is aborted. By default there is one attempt at each
+   * address.
+   */
   waitForBroker?: boolean;
   /** Returns monotonic milliseconds; by default `performance.now()`. */
   now?: () => number;

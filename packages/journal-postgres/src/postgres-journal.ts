@@ -121,7 +121,8 @@ export class PostgresJournal implements Journal {
            (SELECT epoch FROM @session WHERE epoch <> $5 AND NOT is_over AND alive_until > clock_timestamp()))
        ORDER BY number LIMIT $4`,
     );
-    // An orchestrator that began after the leader's last sign of life takes over at once. Others first check that they were not cut off themselves.
+    // An orchestrator that began after the leader's last sign of life takes over at once. Others first check that they were not cut off
+    // themselves.
     this.#endLeader = database.statement(
       `UPDATE @session s SET is_over = true FROM @session own, @leader l
        WHERE l.inbox = $1 AND own.epoch = $2 AND s.epoch = l.session AND NOT s.is_over AND s.alive_until < clock_timestamp()

@@ -53,8 +53,8 @@ export interface ClusterListener {
  * The brokers that serve one namespace on one store. Any of them stores messages for any inbox. One of them at a time holds an inbox: it
  * hands out the messages, and it settles them. Those of an inbox that no broker holds are settled by any broker.
  *
- * An inbox may be shared instead: several brokers have members that take its messages. Each broker claims messages before it hands them out,
- * and settles those that it has claimed. A claim lasts until the message is settled, or given back, or the broker is gone.
+ * An inbox may be shared instead: several brokers have members that take its messages. Each broker claims messages before it hands them
+ * out, and settles those that it has claimed. A claim lasts until the message is settled, or given back, or the broker is gone.
  *
  * The store keeps who holds and claims what, and refuses what another broker has lost: it leaves out settlements, attempts and takings of a
  * message that another living broker holds or has claimed, as if the message were settled already.

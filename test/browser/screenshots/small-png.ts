@@ -2,7 +2,9 @@ import { crc32, deflateSync, inflateSync } from 'node:zlib';
 
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-/** Writes a picture of a browser with a palette of 256 colours, which takes a third of the room: rare colours become the most similar one. */
+/**
+ * Writes a picture of a browser with a palette of 256 colours, which takes a third of the room: rare colours become the most similar one.
+ */
 export function smallPng(png: Buffer): Buffer {
   const { width, height, pixels } = decode(png);
   const palette = mostFrequent(pixels);

@@ -14,7 +14,10 @@ export interface MailboxOptions {
   name: string;
   brokers: readonly string[];
   tokens: ReadonlyMap<string, string>;
-  /** Called when a client has done something that was begun at this time, in monotonic milliseconds. `needs`: another client that it needs for it. */
+  /**
+   * Called when a client has done something that was begun at this time, in monotonic milliseconds. `needs`: another client that it needs
+   * for it.
+   */
   onSuccess: (client: string, startedAt: number, needs: readonly string[]) => void;
   /** Called when a client has lost its connection, or could not open one. */
   onLost: (client: string) => void;

@@ -13,7 +13,9 @@ function serverScript(name: string): string {
   return join(dirname(require.resolve(`${name}/package.json`)), 'dist', 'index.js');
 }
 
-/** Returns a configuration with a real MCP server, a role that may use its echo, a port that the system chooses, and the given additions. */
+/**
+ * Returns a configuration with a real MCP server, a role that may use its echo, a port that the system chooses, and the given additions.
+ */
 function configText(servers: object = {}, tools: readonly string[] = []): string {
   const everything = {
     command: process.execPath,
@@ -63,7 +65,10 @@ interface UpPart {
   pid: number;
 }
 
-/** Starts `up`, without a face unless `face` asks for one. `config` makes the text of the configuration instead, after it wrote what else it needs. */
+/**
+ * Starts `up`, without a face unless `face` asks for one. `config` makes the text of the configuration instead, after it wrote what else it
+ * needs.
+ */
 export async function startWorkspace(
   config?: (directory: string) => string | Promise<string>,
   { face = false, env = {} }: { face?: boolean; env?: Record<string, string> } = {},

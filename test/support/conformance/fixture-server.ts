@@ -1,4 +1,5 @@
-// This is the server that the conformance suite calls, in both protocol eras. With the argument `stdio` it serves standard input and output.
+// This is the server that the conformance suite calls, in both protocol eras. With the argument `stdio` it serves standard input and
+// output.
 import { randomUUID } from 'node:crypto';
 import {
   CLIENT_CAPABILITIES_META_KEY,

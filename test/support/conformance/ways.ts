@@ -16,7 +16,9 @@ export const relayedWays = ['http 2026', 'http 2025', 'stdio 2026', 'stdio 2025'
 export const ways = [directWay, ...relayedWays] as const;
 export type Way = (typeof ways)[number];
 
-/** Starts a reference server with the parts of the way in front of it. The suite uses `url`. Servers over stdio always have the slow tools. */
+/**
+ * Starts a reference server with the parts of the way in front of it. The suite uses `url`. Servers over stdio always have the slow tools.
+ */
 export async function startWay(
   way: Way,
   options?: { slow: boolean },

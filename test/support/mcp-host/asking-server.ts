@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 /**
- * A hand-written stdio MCP server of revision 2025-11-25 whose tools `lend` and `look` ask their caller before they answer. `report` says how
- * often each was called, and which calls were cancelled. `change` changes what it says of `lend`.
+ * A hand-written stdio MCP server of revision 2025-11-25 whose tools `lend` and `look` ask their caller before they answer. `report` says
+ * how often each was called, and which calls were cancelled. `change` changes what it says of `lend`.
  */
 interface Incoming {
   id?: number | string;

@@ -2,9 +2,9 @@ import { createWriteStream } from 'node:fs';
 import { startBroker } from '@signalbox/broker';
 import { openPostgresStores } from '@signalbox/store-postgres';
 
-// The process of a broker on PostgreSQL. Its argument is JSON: data directory, port, heartbeat, schedules, the file of its log, and the options
-// of its share of the database. Both of its clocks are ahead of the machine's by the last `aheadMs` that it was sent. If `isWallClockWrong`, only
-// its wall clock is, and the broker goes by that of the database, as the command does.
+// The process of a broker on PostgreSQL. Its argument is JSON: data directory, port, heartbeat, schedules, the file of its log, and the
+// options of its share of the database. Both of its clocks are ahead of the machine's by the last `aheadMs` that it was sent. If
+// `isWallClockWrong`, only its wall clock is, and the broker goes by that of the database, as the command does.
 const {
   dataDir,
   port = 0,

@@ -4,8 +4,8 @@ import { startMcpHost } from '@signalbox/mcp-host';
 import { startOrchestrator } from '@signalbox/orchestrator';
 import { counterServer, processFaults } from '@signalbox/testing';
 
-// The process of an orchestrator with a journal on PostgreSQL. Its argument is JSON: addresses of brokers, its token, the file of the counter
-// server, and the options of its journal. Its first message tells whether it waits, and the later ones are the events of its log.
+// The process of an orchestrator with a journal on PostgreSQL. Its argument is JSON: addresses of brokers, its token, the file of the
+// counter server, and the options of its journal. Its first message tells whether it waits, and the later ones are the events of its log.
 const { url, token, counterFile, leaseMs, database } = JSON.parse(process.argv[2]!);
 const journal = await openPostgresJournal({ ...database, leaseMs });
 const host = startMcpHost({ servers: { counter: counterServer(counterFile) } });

@@ -1,6 +1,8 @@
 import { startBroker } from '@signalbox/broker';
 
-/** A broker whose limits hold a hundred thousand messages of one sender, in a process of its own. It tells its processor time when asked. */
+/**
+ * A broker whose limits hold a hundred thousand messages of one sender, in a process of its own. It tells its processor time when asked.
+ */
 const [dataDir, port] = process.argv.slice(2);
 const most = 10_000_000;
 const rates = {

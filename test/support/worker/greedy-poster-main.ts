@@ -2,8 +2,9 @@ import { Agent } from 'node:http';
 import { modernCall, rawRequest } from './http-face.ts';
 
 /**
- * Posts the largest bodies that an HTTP face takes, flat out over 16 connections: half of them are millions of empty objects, half
- * one long text for a tool that does not exist, so that only the face works. Sends how often each status was answered, again and again, until its parent ends it.
+ * Posts the largest bodies that an HTTP face takes, flat out over 16 connections: half of them are millions of empty objects, half one long
+ * text for a tool that does not exist, so that only the face works. Sends how often each status was answered, again and again, until its
+ * parent ends it.
  */
 const [port = '', token = ''] = process.argv.slice(2);
 const MiB = 1024 * 1024;

@@ -3,7 +3,10 @@ import { startMcpHost } from '@signalbox/mcp-host';
 import { openSqliteJournal, startOrchestrator } from '@signalbox/orchestrator';
 import { counterServer } from '@signalbox/testing';
 
-/** Runs an orchestrator that a test kills, with the counter server, whose `gate` is safe to repeat. argv: the url, its token and a directory. */
+/**
+ * Runs an orchestrator that a test kills, with the counter server, whose `gate` is safe to repeat. argv: the url, its token and a
+ * directory.
+ */
 const [url, token, directory] = process.argv.slice(2) as [string, string, string];
 process.on('disconnect', () => process.exit(0));
 const journal = await openSqliteJournal({ file: `${directory}/journal.db` });

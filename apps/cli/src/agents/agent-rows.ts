@@ -10,8 +10,8 @@ export const optionalColumns = 2;
 const outputLength = 60;
 
 /**
- * Writes one row for each agent with all its connections, and one for each group and each offline agent that has mail, in the order of names.
- * The brokers are a column if there are several. `now` in epoch milliseconds.
+ * Writes one row for each agent with all its connections, and one for each group and each offline agent that has mail, in the order of
+ * names. The brokers are a column if there are several. `now` in epoch milliseconds.
  */
 export function agentTable(
   connections: readonly ConnectedAgent[],

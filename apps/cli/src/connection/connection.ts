@@ -61,7 +61,8 @@ export interface ReadConfig {
 
 /**
  * Decides url, token and agent: by options first, then `SIGNALBOX_*` and what the token file holds, then the configuration that is found
- * and its data directory. Rejects with `usage` or `bad_config`, which says what is missing. Warns of a token file that other users may read.
+ * and its data directory. Rejects with `usage` or `bad_config`, which says what is missing. Warns of a token file that other users may
+ * read.
  */
 export async function resolveConnection(
   flags: ConnectionFlags,

@@ -67,7 +67,10 @@ interface CheckedChain {
   problem?: string;
 }
 
-/** Checks every chain, and prints the hash of each last row. A later check by hand can compare these hashes, and finds a log that was replaced. */
+/**
+ * Checks every chain, and prints the hash of each last row. A later check by hand can compare these hashes, and finds a log that was
+ * replaced.
+ */
 async function verifyAudit(flags: HistoryFlags): Promise<void> {
   const chains = await withSession(flags, async ({ client }) => {
     const checked: CheckedChain[] = [];

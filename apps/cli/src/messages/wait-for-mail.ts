@@ -20,7 +20,9 @@ const shortestPauseMs = 1_000;
 /** The longest timer of Node, 24 days in milliseconds. Node ends a longer one at once. */
 const longestTimerMs = 2 ** 31 - 1;
 
-/** Waits until mail comes that was neither read nor told before, and takes none. Returns the exit code: `newMail`, or `ok` at the timeout. */
+/**
+ * Waits until mail comes that was neither read nor told before, and takes none. Returns the exit code: `newMail`, or `ok` at the timeout.
+ */
 export async function waitForMail(flags: WaitFlags): Promise<ExitCode> {
   const { timeout = Number.POSITIVE_INFINITY, mark, json } = flags;
   const after = mark === undefined ? undefined : await readMark(mark);

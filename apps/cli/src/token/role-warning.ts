@@ -27,7 +27,9 @@ export function roleWarning(
   return `role '${role}' is not in ${file} (${known}): an agent in this role ${meaning}`;
 }
 
-/** Reads the roles of the configuration that goes with the broker at `url`. Returns `undefined` if there is none, or if it cannot be read. */
+/**
+ * Reads the roles of the configuration that goes with the broker at `url`. Returns `undefined` if there is none, or if it cannot be read.
+ */
 export async function listedRoles(
   flags: ConnectionFlags,
   url: string,

@@ -12,7 +12,9 @@ export interface ToolsCancelFlags extends ToolsFlags {
   reason?: string;
 }
 
-/** Calls off a tool call of any agent, and prints whether its tool may have run. Exit code 1 says that it ended otherwise, or has not ended. */
+/**
+ * Calls off a tool call of any agent, and prints whether its tool may have run. Exit code 1 says that it ended otherwise, or has not ended.
+ */
 export async function cancelToolCall(requestId: string, flags: ToolsCancelFlags): Promise<void> {
   checkRequestId(requestId);
   const { agent, reply } = await withSession(flags, async (session) => {

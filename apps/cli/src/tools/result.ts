@@ -10,7 +10,10 @@ export interface ToolsResultFlags extends ToolsFlags {
   of?: string;
 }
 
-/** Prints the state of a call, with its reply if it has ended. Operators may name a call of any agent. Exit code 75 says that it has not ended. */
+/**
+ * Prints the state of a call, with its reply if it has ended. Operators may name a call of any agent. Exit code 75 says that it has not
+ * ended.
+ */
 export async function callResult(requestId: string, { of, ...flags }: ToolsResultFlags): Promise<void> {
   checkRequestId(requestId);
   const status = await askOrchestrator(flags, {

@@ -91,7 +91,9 @@ export async function bridgeToFace(argv: readonly string[], env: NodeJS.ProcessE
   return true;
 }
 
-/** Reads the command line. Returns `undefined` for all that is not for a shim; the whole program says what is wrong with it, if anything. */
+/**
+ * Reads the command line. Returns `undefined` for all that is not for a shim; the whole program says what is wrong with it, if anything.
+ */
 function bridgeOf(argv: readonly string[], env: NodeJS.ProcessEnv): Bridge | undefined {
   try {
     const flags = flagsOf(argv);

@@ -11,7 +11,9 @@ export interface FaceReady {
   url?: string;
 }
 
-/** Notes beside a face's socket, until it is disposed, that this process keeps a face there. A place that can't be written to gets no note. */
+/**
+ * Notes beside a face's socket, until it is disposed, that this process keeps a face there. A place that can't be written to gets no note.
+ */
 export function faceKeeper(socket: string): Disposable {
   const file = keeperFile(socket);
   try {
@@ -22,7 +24,9 @@ export function faceKeeper(socket: string): Disposable {
   return { [Symbol.dispose]: () => rmSync(file, { force: true }) };
 }
 
-/** Tells whether a face can be expected at a place: a socket is there, perhaps of a dead one, or the process that keeps a face there lives. */
+/**
+ * Tells whether a face can be expected at a place: a socket is there, perhaps of a dead one, or the process that keeps a face there lives.
+ */
 export function isFaceExpected(socket: string): boolean {
   if (existsSync(socket)) return true;
   try {

@@ -12,8 +12,8 @@ export interface UpgradeRefusal {
 }
 
 /**
- * Checks the path and the headers of an HTTP upgrade. Browsers send `Origin`, and other clients do not. A page of another site must not reach
- * a broker on this machine, not even by a host name that was rebound to it.
+ * Checks the path and the headers of an HTTP upgrade. Browsers send `Origin`, and other clients do not. A page of another site must not
+ * reach a broker on this machine, not even by a host name that was rebound to it.
  */
 export function refuseUpgrade(
   { url = '/', headers }: { url?: string | undefined; headers: IncomingHttpHeaders },

@@ -3,8 +3,8 @@ import { suggestion } from '@signalbox/protocol/internal';
 import type { Config } from '../config.ts';
 
 /**
- * Warns of webhooks and schedules that send to a group or a role that the configuration does not name: perhaps no agent is ever a member. The broker
- * alone knows which agents there are. `file` is the configuration as people named it.
+ * Warns of webhooks and schedules that send to a group or a role that the configuration does not name: perhaps no agent is ever a member.
+ * The broker alone knows which agents there are. `file` is the configuration as people named it.
  */
 export function unknownRecipients({ hooks, schedules, groups, roles, auth }: Config, file: string): string[] {
   const known = [...Object.keys(roles), ...Object.values(auth?.roles ?? {})].map((role) => `role:${role}`);

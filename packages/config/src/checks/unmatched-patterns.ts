@@ -4,8 +4,8 @@ import { mayMatchStart, nearestName, serverPart } from '@signalbox/protocol/inte
 import type { Config } from '../config.ts';
 
 /**
- * Warns of patterns for tools, prompts and resources that can match nothing of any server: no server has the name that a pattern names, or none
- * offers tools under names of that form. Patterns that only miss the tools of their server are found when it runs. `file` is the
+ * Warns of patterns for tools, prompts and resources that can match nothing of any server: no server has the name that a pattern names, or
+ * none offers tools under names of that form. Patterns that only miss the tools of their server are found when it runs. `file` is the
  * configuration as people named it.
  */
 export function unmatchedPatterns(config: Config, file: string): string[] {

@@ -21,9 +21,8 @@ interface Exposure {
 }
 
 /**
- * Returns the configuration, with a warning for each of its own files that a hosted server could change. Throws
- * `SignalboxError` `exposed` if a hosted server can reach the data directory, a token file or the broker's TLS key; with `allowExposed` these
- * become warnings, too.
+ * Returns the configuration, with a warning for each of its own files that a hosted server could change. Throws `SignalboxError` `exposed`
+ * if a hosted server can reach the data directory, a token file or the broker's TLS key; with `allowExposed` these become warnings, too.
  */
 export function withExposureChecked(
   config: Config,

@@ -19,7 +19,9 @@ function defaultDataDirectory(env: NodeJS.ProcessEnv): string {
   return join(stateHome(env), 'signalbox');
 }
 
-/** Returns the directory where `worker run` records its changes in workspaces. It is outside the data directory, which holds nothing else. */
+/**
+ * Returns the directory where `worker run` records its changes in workspaces. It is outside the data directory, which holds nothing else.
+ */
 export function workspaceRecordsDirectory(env: NodeJS.ProcessEnv): string {
   return join(stateHome(env), 'signalbox-workspaces');
 }

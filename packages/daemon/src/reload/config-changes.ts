@@ -9,7 +9,9 @@ export interface NameChanges {
   changed: string[];
 }
 
-/** Lists the roles whose tools, mailbox or budgets changed. `send` and `limits` are left out, because the broker reads them at its start. */
+/**
+ * Lists the roles whose tools, mailbox or budgets changed. `send` and `limits` are left out, because the broker reads them at its start.
+ */
 export function roleChanges(before: Config, after: Config): NameChanges {
   const ofOrchestrator = ({ roles }: Config) =>
     Object.fromEntries(

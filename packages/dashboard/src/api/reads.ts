@@ -206,7 +206,9 @@ export const reads: Readonly<Record<string, ApiOperation>> = {
   }),
 };
 
-/** Asks the orchestrator, and rejects at once if none is connected. For a caller that may not see who is connected, it waits for the answer. */
+/**
+ * Asks the orchestrator, and rejects at once if none is connected. For a caller that may not see who is connected, it waits for the answer.
+ */
 async function askIfThere<Answer>(
   { client, orchestrator, signedIn }: ApiContext,
   ask: () => Promise<Answer>,

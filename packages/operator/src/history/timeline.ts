@@ -7,7 +7,10 @@ import { type HistoryMessage, type HistoryQuery, readHistory } from './history.t
 /** An approval as the timeline shows it, without the arguments of its call. */
 type ApprovalFacts = Omit<Approval, 'arguments' | 'arguments_hash' | 'definition_hash'>;
 
-/** An entry of the timeline: a message was sent, a tool call came to the orchestrator, or began to wait for a decision. `at` in epoch milliseconds. */
+/**
+ * An entry of the timeline: a message was sent, a tool call came to the orchestrator, or began to wait for a decision. `at` in epoch
+ * milliseconds.
+ */
 export type TimelineEntry =
   | ({ what: 'message'; at: number } & HistoryMessage)
   | ({ what: 'call'; at: number } & CallRecord)

@@ -27,7 +27,10 @@ export interface CatalogTracker {
   readonly latest: Catalog | undefined;
   /** The catalog as it is now. Waits only until the host has its first inventory. */
   current(): Promise<Catalog>;
-  /** Returns the definition of a tool in the latest catalog, also one that is withheld; `undefined` if there is no catalog yet, or no such tool. */
+  /**
+   * Returns the definition of a tool in the latest catalog, also one that is withheld; `undefined` if there is no catalog yet, or no such
+   * tool.
+   */
   definition(tool: string): Tool | undefined;
   /** Returns the catalog as it is now, even if servers are still starting for the first time. */
   present(): Catalog;

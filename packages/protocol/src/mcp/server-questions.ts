@@ -27,8 +27,8 @@ export function runningCallState(secret: string): string {
 }
 
 /**
- * Tells whether a `requestState` stands for a call that goes on running: a server of a revision up to 2025-11-25 asked in the middle of it. Any
- * other state is one of a server of the 2026-07-28 revision, whose call has ended.
+ * Tells whether a `requestState` stands for a call that goes on running: a server of a revision up to 2025-11-25 asked in the middle of it.
+ * Any other state is one of a server of the 2026-07-28 revision, whose call has ended.
  */
 export function isRunningCallState(state: unknown): state is string {
   return typeof state === 'string' && state.startsWith(statePrefix);

@@ -18,5 +18,8 @@ export const toolCallErrorSchema = z.object({
     .optional()
     .describe('The JSON-RPC error that the MCP server answered, without secrets and of bounded size.'),
 });
-/** A failed tool call. `may_have_run` tells whether the tool could have had an effect. A code that this version does not know reads as `unknown`. */
+/**
+ * A failed tool call. `may_have_run` tells whether the tool could have had an effect. A code that this version does not know reads as
+ * `unknown`.
+ */
 export type ToolCallError = z.infer<typeof toolCallErrorSchema>;

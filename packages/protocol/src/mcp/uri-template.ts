@@ -36,7 +36,10 @@ function fits(parts: readonly Part[], uri: string): boolean {
   return isGap(gap, uri.slice(at));
 }
 
-/** Returns the template with a placeholder for each expression: a pattern of an allowlist that matches this matches every URI of the template. */
+/**
+ * Returns the template with a placeholder for each expression: a pattern of an allowlist that matches this matches every URI of the
+ * template.
+ */
 export function templateShape(template: string): string {
   return template.replace(expression, '\u0000');
 }

@@ -5,7 +5,10 @@ import type { ErrorCode } from './error-codes.ts';
 import { frameLimits } from './frame-limits.ts';
 import { isJsonObject } from './parse-json.ts';
 
-/** The reason why a header line was refused. `id` and `request_id` are copied from the line, so that the client can tell which frame was refused. */
+/**
+ * The reason why a header line was refused. `id` and `request_id` are copied from the line, so that the client can tell which frame was
+ * refused.
+ */
 export interface FrameRefusal {
   code: ErrorCode;
   message: string;

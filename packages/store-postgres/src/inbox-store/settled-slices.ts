@@ -42,7 +42,9 @@ export interface SliceStatements {
   readonly byId: Statement;
   /** Reads the settled messages in the inboxes of an array with an id, of a sender, or of any for NULL. */
   readonly byIdOfAny: Statement;
-  /** Settles pending messages, given the arrays of inboxes, numbers, outcomes, reasons and `answered`, and the time. Keeps dead ones whole. */
+  /**
+   * Settles pending messages, given the arrays of inboxes, numbers, outcomes, reasons and `answered`, and the time. Keeps dead ones whole.
+   */
   readonly settle: Statement;
   /** Adds messages that are settled already. */
   readonly add: Statement;

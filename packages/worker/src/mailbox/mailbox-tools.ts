@@ -57,7 +57,10 @@ export interface MailboxOptions extends MailboxSettings {
   log?: Log;
 }
 
-/** The mailbox tools of one agent, as far as its role may see them. Disposing it withdraws its questions, releases the inbox and gives back messages of groups. */
+/**
+ * The mailbox tools of one agent, as far as its role may see them. Disposing it withdraws its questions, releases the inbox and gives back
+ * messages of groups.
+ */
 export interface Mailbox extends FaceTools, AsyncDisposable {
   readonly unread: Unread;
   /** Returns true if disposing the mailbox would lose something: an answer is still to come, or messages of groups are held. */

@@ -17,7 +17,10 @@ export class MainConnection implements AsyncDisposable {
     this.#connect = connect;
   }
 
-  /** Returns the connection. Throws `SignalboxError` with the broker's reason, or `unreachable` if no broker answers within 30 s or before `signal`. */
+  /**
+   * Returns the connection. Throws `SignalboxError` with the broker's reason, or `unreachable` if no broker answers within 30 s or before
+   * `signal`.
+   */
   async client(signal: CancelSignal): Promise<BrokerClient> {
     const client = await within(this.#openClient(), connectMs, signal);
     if (client !== late) return client;

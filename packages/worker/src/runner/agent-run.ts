@@ -31,7 +31,9 @@ export interface AgentRunOptions {
   readyTimeoutMs: number;
   /** The shared face to which its shims connect, if there is one; `setup` names its socket. */
   face?: RunFace | undefined;
-  /** The longest time that an agent may be without a connection to that face before its tools count as lost, in milliseconds; default 5 s. */
+  /**
+   * The longest time that an agent may be without a connection to that face before its tools count as lost, in milliseconds; default 5 s.
+   */
   toolsLostMs?: number;
   onEvent: (event: RunEvent) => void;
 }

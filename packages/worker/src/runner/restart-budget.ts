@@ -24,7 +24,10 @@ export class RestartBudget {
     this.#policy = policy;
   }
 
-  /** Counts a failure. Returns the wait before the next process, half of it random (0 ≤ `random` < 1), or the number of failures that end the restarts. */
+  /**
+   * Counts a failure. Returns the wait before the next process, half of it random (0 ≤ `random` < 1), or the number of failures that end
+   * the restarts.
+   */
   failed(nowMs: number, random: number): { delayMs: number } | { failures: number } {
     const { firstDelayMs, longestDelayMs, failures, windowMs } = this.#policy;
     this.#failedAt = [...this.#failedAt.filter((at) => nowMs - at < windowMs), nowMs];

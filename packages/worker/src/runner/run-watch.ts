@@ -28,7 +28,9 @@ export function watchProcess(
     restarts: number;
     /** The face whose sessions show the agent's tools; without it only the broker shows them. */
     face?: RunFace | undefined;
-    /** The longest time that the agent may be without a connection to the face before its tools count as lost, in milliseconds; default 5 s. */
+    /**
+     * The longest time that the agent may be without a connection to the face before its tools count as lost, in milliseconds; default 5 s.
+     */
     toolsLostMs?: number | undefined;
     /** True if the agent's CLI was told about the MCP face, so that a connection is expected. */
     expectsFace: boolean;

@@ -3,7 +3,9 @@ import type { OutputTail } from '../runner/output/output-tail.ts';
 
 const lineLength = 120;
 
-/** Announces what a served agent does, as `agents` shows it: `{worker: 'serve', command, turns, waiting, last_output_at?, last_output?}`. */
+/**
+ * Announces what a served agent does, as `agents` shows it: `{worker: 'serve', command, turns, waiting, last_output_at?, last_output?}`.
+ */
 export class ServeStatus {
   readonly #client: Pick<BrokerClient, 'announce'>;
   readonly #command: string;

@@ -22,7 +22,9 @@ export interface ThreadSessions {
   set(thread: string, session: string | undefined): Promise<void>;
 }
 
-/** Reads the sessions from a file, if it is there and readable. It is for one program in one working directory: others can't resume them. */
+/**
+ * Reads the sessions from a file, if it is there and readable. It is for one program in one working directory: others can't resume them.
+ */
 export async function openThreadSessions(path: string): Promise<ThreadSessions> {
   let entries = await readEntries(path);
   let writing = Promise.resolve();

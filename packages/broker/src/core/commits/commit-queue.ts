@@ -83,7 +83,10 @@ export class CommitQueue {
   #next = emptyBatch();
   /** The batch whose commit runs. */
   #current: Batch | undefined;
-  /** Sequence numbers of the settlements that are not written yet. The set is built when it is first asked for, and dropped when a commit ends. */
+  /**
+   * Sequence numbers of the settlements that are not written yet. The set is built when it is first asked for, and dropped when a commit
+   * ends.
+   */
   #settling: Set<number> | undefined;
   /** The highest sequence number that was ever settled. */
   #highestSettled = 0;

@@ -98,7 +98,10 @@ export interface SqliteInboxStoreOptions extends Partial<LogStructuredLimits> {
   boot?: Boot;
 }
 
-/** Opens the embedded store. Rejects with a `StoreError`: `store_corrupt`, `store_damaged`, `store_other_version`, `store_full`, `store_unwritable`, `store_failed`. */
+/**
+ * Opens the embedded store. Rejects with a `StoreError`: `store_corrupt`, `store_damaged`, `store_other_version`, `store_full`,
+ * `store_unwritable`, `store_failed`.
+ */
 export async function openSqliteInboxStore(options: SqliteInboxStoreOptions): Promise<InboxStore> {
   const { file, acceptLoss: isLossAccepted = false, boot = presentBoot() } = options;
   const mark = readMark(markFile(file), boot);

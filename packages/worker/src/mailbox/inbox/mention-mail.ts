@@ -31,7 +31,10 @@ async function mentioning(
   return answerWith(answer, unread, (result) => withTextOnly(result, call, unread));
 }
 
-/** Wraps a mailbox tool that has an output schema so that its results mention each new message once, in the field `unread` and in a text block. */
+/**
+ * Wraps a mailbox tool that has an output schema so that its results mention each new message once, in the field `unread` and in a text
+ * block.
+ */
 export function mentionMailIn(tool: MailboxTool, unread: Unread): MailboxTool {
   const { definition } = tool;
   const { outputSchema = {} } = definition;
