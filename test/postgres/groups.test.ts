@@ -69,6 +69,25 @@ describe.skipIf(serverUrl === undefined)('A group with members at two brokers', 
     expect(await ackMessage(omar, b)).toMatchObject({ rejected: [b.seq] });
   });
 
+  it('hands messages out a second after the database failed to give them, although nothing else has happened', async () => {
+    const failed: string[] = [];
+    await using site = await startTwoBrokers({
+      log: ({ event, error }) => {
+        if (event === 'delivery_failed') failed.push(String(error));
+      },
+    });
+    await using alice = await connect(site.one, 'alice');
+    await using rosa = await joinGroup(site.one, 'rosa', { window: 1 });
+    await send(alice, ['a', 'b']);
+    const { seq } = await rosa.next('message', { id: 'a' });
+    await site.schema.sql('ALTER TABLE @claim RENAME TO away');
+    rosa.send({ type: 'nack', seqs: [seq] });
+    await expect.poll(() => failed).toContainEqual(expect.stringContaining('claim'));
+    await site.schema.sql('ALTER TABLE @away RENAME TO claim');
+    await ackMessage(rosa, await rosa.next('message', { id: 'a' }));
+    await rosa.next('message', { id: 'b' });
+  });
+
   it('makes a dead letter of a message that every member failed with', async () => {
     await using site = await startTwoBrokers();
     await using alice = await connect(site.one, 'alice');

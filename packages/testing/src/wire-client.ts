@@ -17,7 +17,7 @@ export interface WireClient extends AsyncDisposable {
   /** Sends one WebSocket message unchanged. */
   raw(text: string | Buffer): void;
   send(header: Record<string, unknown>, body?: string): void;
-  /** Takes the first frame of these types with these fields, as soon as there is one. Rejects if the socket closes first. */
+  /** Takes the first frame of these types with these fields, as soon as there is one. Rejects if the socket closes first, or is closed already. */
   next(type: string | readonly string[], fields?: Record<string, unknown>): Promise<WireFrame>;
   /** Resolves with code and reason when the socket is closed. */
   readonly closed: Promise<{ code: number; reason: string }>;
@@ -60,6 +60,7 @@ function wireClient(socket: WebSocket): WireClient {
   const received: WireFrame[] = [];
   const untaken: WireFrame[] = [];
   const waiters = new Set<Waiter>();
+  let closing: Error | undefined;
   socket.on('message', (data) => {
     for (const { header, body } of splitFrames(String(data))) {
       const frame: WireFrame = { ...JSON.parse(header), ...(body !== undefined && { body }) };
@@ -76,7 +77,8 @@ function wireClient(socket: WebSocket): WireClient {
   const closed = new Promise<{ code: number; reason: string }>((resolve) => {
     socket.on('close', (code, reason) => {
       resolve({ code, reason: String(reason) });
-      for (const waiter of waiters) waiter.reject(new Error(`closed with ${code} ${reason}`));
+      closing = new Error(`closed with ${code} ${reason}`);
+      for (const waiter of waiters) waiter.reject(closing);
     });
   });
   return {
@@ -91,6 +93,7 @@ function wireClient(socket: WebSocket): WireClient {
         types.includes(frame.type) && Object.entries(fields).every(([name, value]) => frame[name] === value);
       const at = untaken.findIndex(matches);
       if (at >= 0) return Promise.resolve(untaken.splice(at, 1)[0]!);
+      if (closing) return Promise.reject(closing);
       return new Promise((resolve, reject) => waiters.add({ matches, resolve, reject }));
     },
     async [Symbol.asyncDispose]() {

@@ -187,7 +187,7 @@ export async function measureCosts(
     const storing = await costOf(() =>
       sendAll(alice, `s${round}`, messages, () => Math.ceil(dueAt - Date.now())),
     );
-    if (Date.now() > dueAt) throw new Error('a message was due before the last one was stored');
+    if (Date.now() > dueAt) throw new Error('a message was due before the last one was stored: raise --lead');
     // The time that an idle broker uses until then is not a cost of the messages.
     await setTimeout(dueAt - 50 - Date.now());
     const due = await costOf(() => came(messages));

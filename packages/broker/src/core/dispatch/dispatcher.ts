@@ -3,6 +3,7 @@ import { type ClusterPort, hasExpired, type NewMessage, type StoredMessage } fro
 import type { InFlightMessage, Lease } from '../leases/lease.ts';
 import type { LeaseTable } from '../leases/lease-table.ts';
 import { isRequest } from '../message-header.ts';
+import { FailedReads } from './failed-reads.ts';
 import { GroupDispatcher } from './group-dispatcher.ts';
 import { HeldBack } from './held-back.ts';
 import { inFlight, Pusher, type PusherDeps } from './pusher.ts';
@@ -24,14 +25,17 @@ export class Dispatcher {
   readonly #heldBack = new HeldBack((address, seq) => this.#due(address, seq));
   readonly #pusher: Pusher;
   readonly #groups: GroupDispatcher;
+  readonly #failedReads: FailedReads;
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
     this.#pusher = new Pusher({ ...deps, heldBack: this.#heldBack });
+    this.#failedReads = new FailedReads(deps.monotonic);
     this.#groups = new GroupDispatcher({
       ...deps,
       pusher: this.#pusher,
       isDelayed: (address, seq) => this.redeliveries.isHeldBack(address, seq),
+      failedReads: this.#failedReads,
     });
   }
 
@@ -134,7 +138,15 @@ export class Dispatcher {
     if (!lease.behind && lease.retries.length === 0) return;
     if (lease.room().messages <= 0) return;
     lease.reading = true;
-    this.#catchUp(lease).catch(this.#deps.onError);
+    this.#catchUp(lease).catch((error: unknown) => {
+      this.#failedReads.add(lease, () => this.pump(lease));
+      this.#deps.onError(error);
+    });
+  }
+
+  /** Has the inboxes read again whose reading failed. To be called repeatedly. */
+  readAgain(): void {
+    this.#failedReads.readAgain();
   }
 
   /** Pushes the requests that were held back during a leap, or gives up the expired ones. */

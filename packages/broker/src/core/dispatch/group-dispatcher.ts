@@ -8,6 +8,7 @@ import type { Candidate, SharedLease } from '../leases/shared-lease.ts';
 import { isRequest } from '../message-header.ts';
 import type { WaitingRequests } from '../settling/waiting-requests.ts';
 import type { ExpiryClock } from '../time/expiry-clock.ts';
+import type { FailedReads } from './failed-reads.ts';
 import { inFlight, type Pushed, type Pusher } from './pusher.ts';
 import { readBatch, readBytes } from './read-sizes.ts';
 
@@ -21,6 +22,7 @@ export interface GroupDispatcherDeps {
   pusher: Pusher;
   /** Tells whether a message waits before it is pushed again. */
   isDelayed: (address: string, seq: number) => boolean;
+  failedReads: Pick<FailedReads, 'add'>;
   onError: (error: unknown) => void;
 }
 
@@ -139,7 +141,10 @@ export class GroupDispatcher {
     shared.changed = true;
     if (shared.reading || !(hasWork(shared) || shared.unclaimed.length > 0)) return;
     shared.reading = true;
-    this.#catchUp(shared).catch(this.#deps.onError);
+    this.#catchUp(shared).catch((error: unknown) => {
+      this.#deps.failedReads.add(shared, () => this.#pump(shared));
+      this.#deps.onError(error);
+    });
   }
 
   /**
@@ -198,8 +203,14 @@ export class GroupDispatcher {
   async #handOutAgain(shared: SharedLease, seq: number): Promise<Progress> {
     const { commits, cluster, time, isDelayed } = this.#deps;
     shared.endedSinceRead.clear();
-    await commits.written();
-    const message = await cluster.claimAgain(shared.address, seq, shared.keys);
+    let message: StoredMessage | undefined;
+    try {
+      await commits.written();
+      message = await cluster.claimAgain(shared.address, seq, shared.keys);
+    } catch (error) {
+      shared.again(seq);
+      throw error;
+    }
     if (shared.holderOf(seq) || isDelayed(shared.address, seq)) return 'went_on';
     if (!message) {
       shared.ended(seq);

@@ -39,12 +39,13 @@ export class Deadlines {
     this.#deps = deps;
   }
 
-  /** Checks the lifetimes of requests, the ack deadlines, and the time in which lost consumers may come back. */
+  /** Checks the lifetimes of requests, the ack deadlines, the inboxes whose reading failed, and the time in which lost consumers may come back. */
   async check(): Promise<void> {
     if (this.#isClosed) return;
     const { leases, attempts, dispatcher, time } = this.#deps;
     time.look();
     if (!time.hold) dispatcher.pushHeldBack();
+    dispatcher.readAgain();
     attempts.countOverdue();
     for (const lease of leases.all()) if (lease.inFlight.size > 0) this.#checkInFlight(lease);
     await this.#checkWaiting();
