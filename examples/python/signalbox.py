@@ -299,7 +299,7 @@ class Client:
             try:
                 answer = await handler(message)
             except asyncio.CancelledError:
-                return  # Called off by its sender, or this program ends: nobody waits for an answer.
+                return  # Cancelled by its sender, or this program ends: nobody waits for an answer.
             except Exception as failure:
                 nack = {"type": "nack", "seqs": [seq], "delay_ms": 200 * message.attempt, "reason": str(failure)[:500]}
                 return await self._send(encode(nack))

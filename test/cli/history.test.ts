@@ -126,7 +126,7 @@ test('A failed call is the whole error with its request id, and what became of i
   const late = await workspace.run(['tools', 'cancel', id, ...operator]);
   expect(late).toMatchObject({
     code: 1,
-    stdout: 'nothing was called off: the call of researcher-1 had ended (ok)\n',
+    stdout: 'nothing was cancelled: the call of researcher-1 had ended (ok)\n',
   });
 });
 

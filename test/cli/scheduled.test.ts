@@ -2,7 +2,7 @@ import { startTestBroker } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { jsonOf, signalbox } from '../support/cli/command-line.ts';
 
-test('A message for later is listed with its time, and its sender and an operator can call it off.', async () => {
+test('A message for later is listed with its time, and its sender and an operator can cancel it.', async () => {
   await using broker = await startTestBroker();
   await broker.token('rosa');
   const token = await broker.token('ann');
@@ -15,7 +15,7 @@ test('A message for later is listed with its time, and its sender and an operato
   expect(sent.stdout.split('\n').slice(0, 3)).toEqual([
     'message a is stored for rosa',
     'it is handed out in 2 h, and not before',
-    'call it off: signalbox inbox cancel rosa a',
+    'cancel it: signalbox inbox cancel rosa a',
   ]);
   const year = new Date().getUTCFullYear() + 1;
   const far = await as('send', 'rosa', 'hello', '--at', `${year}-12-31T09:00Z`);

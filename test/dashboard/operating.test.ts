@@ -16,7 +16,7 @@ test('Every command refuses an observer, and so do the result of a call and the 
     expect(await olga.get(path), path).toMatchObject(refusal);
 });
 
-test('A call is called off, and its result read, with what the orchestrator says of both.', async () => {
+test('A call is cancelled, and its result read, with what the orchestrator says of both.', async () => {
   await using here = await startDashboardStack();
   const mine = await session(here);
   const bea = await here.stack.executor('bea', 'builder');

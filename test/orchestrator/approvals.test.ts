@@ -409,7 +409,7 @@ test('the audit log tells of a call that it was proposed, decided on, started, e
   expect(decided?.detail).toMatch(/^approval \w+ of 'rosa' approved by 'operator' with token \S+: fine$/);
 });
 
-test('a call waits on over a restart of its orchestrator, and a call that was called off meanwhile does not', async () => {
+test('a call waits on over a restart of its orchestrator, and a call that was cancelled meanwhile does not', async () => {
   await using stack = await startAskingStack();
   const rosa = await stack.executor('rosa');
   const cancel = new AbortController();
@@ -503,7 +503,7 @@ test('an approval holds for one call: its request, sent again when journal and b
   expect(runs(stack)).toBe(1);
 });
 
-test('calls that are attached to one that was called off while no orchestrator was there hear of its end', async () => {
+test('calls that are attached to one that was cancelled while no orchestrator was there hear of its end', async () => {
   await using stack = await startAskingStack();
   const rosa = await stack.executor('rosa');
   const cancel = new AbortController();

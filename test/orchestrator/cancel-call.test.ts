@@ -17,7 +17,7 @@ async function stateOf(stack: ToolStack, requestId: string): Promise<string | un
   return calls.find(({ request_id }) => request_id === requestId)?.state;
 }
 
-test('an operator calls off a call that runs: its agent hears who and why, and that it may have run', async () => {
+test('an operator cancels a call that runs: its agent hears who and why, and that it may have run', async () => {
   await using stack = await startToolStack();
   const operator = await stack.client('operator', 'operator');
   const rosa = await stack.executor('rosa');
@@ -33,7 +33,7 @@ test('an operator calls off a call that runs: its agent hears who and why, and t
   expect(await called).toMatchObject({
     error: {
       code: 'cancelled',
-      message: `operator called off this call of '${slow}': wrong branch`,
+      message: `operator cancelled this call of '${slow}': wrong branch`,
       may_have_run: true,
     },
   });
@@ -59,7 +59,7 @@ test('an operator calls off a call that runs: its agent hears who and why, and t
     );
 });
 
-test('a call that waits for its turn is called off without having run, and its place in the line is known before', async () => {
+test('a call that waits for its turn is cancelled without having run, and its place in the line is known before', async () => {
   await using stack = await startToolStack({ concurrency: { servers: { counter: 1 } } });
   const operator = await stack.client('operator', 'operator');
   const [rosa, walt] = [await stack.executor('rosa'), await stack.executor('walt')];
@@ -86,7 +86,7 @@ test('a call that waits for its turn is called off without having run, and its p
   await first;
 });
 
-test('calls that are held, or wait for a decision, are called off without having run', async () => {
+test('calls that are held, or wait for a decision, are cancelled without having run', async () => {
   await using stack = await startAskingStack();
   const { operator } = stack;
   const rosa = await stack.executor('rosa');
@@ -134,7 +134,7 @@ test('calls that are held, or wait for a decision, are called off without having
   expect(ranOnce(stack, 'count')).toBe(0);
 });
 
-test('nobody but an operator calls off a call or reads the reply of another agent; an unknown call is named', async () => {
+test('nobody but an operator cancels a call or reads the reply of another agent; an unknown call is named', async () => {
   await using stack = await startAskingStack();
   const rosa = await stack.executor('rosa');
   await rosa.execute({ name: 'mcp_counter__echo', arguments: { text: 'secret' } }, { requestId: 'done' });

@@ -62,7 +62,7 @@ async function startAskingTasks() {
   };
 }
 
-test('A task that is called off as its answers come is off: its tool does not go on.', async () => {
+test('A task that is cancelled as its answers come stays cancelled: its tool does not go on.', async () => {
   await using stack = await startAskingTasks();
   const { rosa } = stack;
   const ids = Array.from({ length: 6 }, (_, i) => `task-${i}`);

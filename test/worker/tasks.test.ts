@@ -98,7 +98,7 @@ test('A task is its agent’s alone: what is another one’s, never was or is no
     const { result } = await rosa.ask('tasks/cancel', { taskId });
     expect(result).toEqual({ resultType: 'complete', _meta: expect.anything() });
     const ended = await rosa.becomes(taskId, 'cancelled');
-    expect(ended.statusMessage).toContain('rosa called off');
+    expect(ended.statusMessage).toContain('rosa cancelled');
   }
   await expect.poll(() => stack.ran('slow').map(({ at }) => at)).toEqual(['start', 'cancelled']);
 });
@@ -135,7 +135,7 @@ test('A call that waits for a person is a task until it has its decision.', asyn
   await stack.decide(approval!.id, { verdict: 'approve' });
   expect(await rosa.becomes(taskId, 'completed')).toMatchObject({ result: { structuredContent: { n: 1 } } });
 
-  // One that is called off while somebody approves it is off all the same.
+  // One that is cancelled while somebody approves it stays cancelled.
   const other = await rosa.begin(slow, { ms: 60_000 });
   const [approved] = await stack.waits();
   await Promise.all([
@@ -204,7 +204,7 @@ test('A task that asks in the middle takes its answers one by one, also at anoth
   expect(await other.get(one!.taskId)).toMatchObject({ status: 'cancelled' });
 });
 
-test('A task of a server of an older revision goes on with the answers to its questions, and its server is told when it is called off.', async () => {
+test('A task of a server of an older revision goes on with the answers to its questions, and its server is told when it is cancelled.', async () => {
   const script = fileURLToPath(new URL('../support/mcp-host/asking-server.ts', import.meta.url));
   const server = { type: 'stdio' as const, command: process.execPath, args: [...programOptions(), script] };
   await using stack = await startJournaledStack({ servers: { old: server }, counter: false });

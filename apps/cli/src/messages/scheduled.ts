@@ -26,7 +26,7 @@ export async function listScheduled(flags: ScheduledFlags): Promise<void> {
   const first = more
     ? `The first ${messages.length}, and there are more: see --limit.`
     : `${count(messages.length, 'message')}, not due.`;
-  printLines(...table(messages), '', first, 'Call one off: signalbox inbox cancel TO ID');
+  printLines(...table(messages), '', first, 'Cancel one: signalbox inbox cancel TO ID');
 }
 
 /** Cancels a message that is not due. */

@@ -80,12 +80,12 @@ function waitOf({ at, in: wait }: SendFlags, now: number): number | undefined {
   });
 }
 
-/** Tells when a message is handed out, and how to call it off. */
+/** Tells when a message is handed out, and how to cancel it. */
 function dueLines(to: string, { id, duplicate }: Receipt, wait: number | undefined): string[] {
   if (wait === undefined || duplicate) return [];
   return [
     `it is handed out in ${formatDuration(wait)}, and not before`,
-    `call it off: signalbox inbox cancel ${to} ${id}`,
+    `cancel it: signalbox inbox cancel ${to} ${id}`,
   ];
 }
 

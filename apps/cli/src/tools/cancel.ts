@@ -13,7 +13,7 @@ export interface ToolsCancelFlags extends ToolsFlags {
 }
 
 /**
- * Calls off a tool call of any agent, and prints whether its tool may have run. Exit code 1 says that it ended otherwise, or has not ended.
+ * Cancels a tool call of any agent, and prints whether its tool may have run. Exit code 1 says that it ended otherwise, or has not ended.
  */
 export async function cancelToolCall(requestId: string, flags: ToolsCancelFlags): Promise<void> {
   checkRequestId(requestId);
@@ -46,11 +46,11 @@ function callerOf(requestId: string, calls: readonly CallRecord[]): string {
 }
 
 function sentence(agent: string, { cancelled, state, outcome, may_have_run }: CancelCallReply): string {
-  if (!cancelled) return `nothing was called off: the call of ${agent} had ended (${outcome})`;
+  if (!cancelled) return `nothing was cancelled: the call of ${agent} had ended (${outcome})`;
   if (outcome === undefined)
     return `the call of ${agent} was told to stop and has not ended; it may have run. See: signalbox tools calls --running`;
   const effect = may_have_run
     ? 'its tool may have run: find out whether it took effect'
     : 'its tool has not run';
-  return `called off the call of ${agent}, which was ${state.replace('_', ' ')}; ${effect}`;
+  return `cancelled the call of ${agent}, which was ${state.replace('_', ' ')}; ${effect}`;
 }

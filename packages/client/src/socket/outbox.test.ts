@@ -50,7 +50,7 @@ it('sends the first of much work before the turn ends, and nothing twice', () =>
   expect(notes).toEqual(Array.from({ length: 40 }, (_, i) => `${i}`));
 });
 
-it('leaves out work that was called off before it left', () => {
+it('leaves out work that was cancelled before it left', () => {
   const outbox = new Outbox(new HandClock());
   const sent: string[] = [];
   outbox.attach((text) => sent.push(text));

@@ -135,7 +135,7 @@ export const commands: Readonly<Record<string, ApiOperation>> = {
   'calls/cancel': operation({
     method: 'POST',
     needs: request.cancel_call,
-    meaning: 'Calls off a tool call of any agent that waits or runs, and tells whether it may have run.',
+    meaning: 'Cancels a tool call of any agent that waits or runs, and tells whether it may have run.',
     params: z.object({
       agent: z.string().min(1).max(256),
       id: z.string().min(1).max(64),

@@ -32,7 +32,7 @@ export function errorOfEnd({ id, tool, end }: ApprovalRecord): ToolCallError | u
         },
       );
     case 'cancelled':
-      return toolCallError('cancelled', `the call was called off while it waited for approval ${id}`, {
+      return toolCallError('cancelled', `the call was cancelled while it waited for approval ${id}`, {
         mayHaveRun: false,
       });
     default:
@@ -86,7 +86,7 @@ export function endOfFollower(
   const isOver = code === 'timed_out';
   const message = isOver
     ? `the deadline passed before the call of '${tool}' that waits for approval ${id} ended`
-    : `the request was called off; the call of '${tool}' that waits for approval ${id} goes on`;
+    : `the request was cancelled; the call of '${tool}' that waits for approval ${id} goes on`;
   return toolCallError(isOver ? 'approval_expired' : 'cancelled', message, { mayHaveRun: true });
 }
 

@@ -301,7 +301,7 @@ async function listedTo({ approvals }: Stack, asker: Sender): Promise<string[]> 
   }
 }
 
-test('the approval of a call that was called off while no orchestrator was there ends by itself', async () => {
+test('the approval of a call that was cancelled while no orchestrator was there ends by itself', async () => {
   await using stack = await Stack.start();
   void stack.ask(0);
   await expect.poll(() => stack.stateOf(0)).toBe('pending');

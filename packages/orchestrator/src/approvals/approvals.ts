@@ -149,7 +149,7 @@ export class Approvals implements Disposable {
   }
 
   /**
-   * Ends the approval of a waiting call, because the call is called off. Resolves with false if it has ended otherwise. Rejects if that
+   * Ends the approval of a waiting call, because the call is cancelled. Resolves with false if it has ended otherwise. Rejects if that
    * can't be written.
    */
   async cancel(id: string, reason: string): Promise<boolean> {

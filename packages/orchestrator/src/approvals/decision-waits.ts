@@ -55,14 +55,14 @@ export class DecisionWaits {
     for (const handBack of this.#handBack) handBack();
   }
 
-  /** Ends a wait whose request was aborted: it was called off, its time is over, or it is left to the next process. */
+  /** Ends a wait whose request was aborted: it was cancelled, its time is over, or it is left to the next process. */
   async #abort(open: OpenApproval, { reason }: AbortSignal): Promise<Decision> {
     const code = reason instanceof SignalboxError ? reason.code : undefined;
     if (code === 'closed') return { status: 'handed_back' };
     const event: ApprovalEvent =
       code === 'timed_out'
         ? { kind: 'expire', requestIsOver: true }
-        : { kind: 'cancel', reason: 'its caller called it off' };
+        : { kind: 'cancel', reason: 'its caller cancelled it' };
     try {
       return decisionOf((await open.end(event)).record);
     } catch (thrown) {

@@ -13,7 +13,7 @@ import type { ApprovalStore } from './approval-store.ts';
 import { type Decided, OpenApproval } from './open-approval.ts';
 import type { WaitingPlaces } from './waiting-places.ts';
 
-/** The time between two checks for calls that their callers called off while this process was away, in milliseconds. */
+/** The time between two checks for calls that their callers cancelled while this process was away, in milliseconds. */
 const defaultSweepEveryMs = 30_000;
 /** The most calls in one question to the broker. */
 const sweptAtOnce = 64;
@@ -182,7 +182,7 @@ export class OpenApprovals implements Disposable {
     if (this.#open.delete(record.id)) this.#deps.places.giveBack(record.agent);
   }
 
-  /** Ends the approvals of calls that were called off while no orchestrator was connected. */
+  /** Ends the approvals of calls that were cancelled while no orchestrator was connected. */
   async #sweep(): Promise<void> {
     const absent = [...this.#open.values()].filter(({ onDecided, isEnding }) => !onDecided && !isEnding);
     try {

@@ -60,10 +60,10 @@ export function endedUnanswered(): ToolCallError {
   return toolCallError('tool_timeout', message, { mayHaveRun: true });
 }
 
-/** Returns the error for a call that an operator called off. */
+/** Returns the error for a call that an operator cancelled. */
 export function calledOffError(tool: string, { by, reason }: CalledOff, mayHaveRun: boolean): ToolCallError {
   const why = reason === undefined ? '' : `: ${reason}`;
-  return toolCallError('cancelled', `${by.agent} called off this call of '${tool}'${why}`, {
+  return toolCallError('cancelled', `${by.agent} cancelled this call of '${tool}'${why}`, {
     mayHaveRun,
     hint: mayHaveRun
       ? 'Check what the tool changed, and ask the person before you call it again.'

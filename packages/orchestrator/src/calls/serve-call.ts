@@ -107,7 +107,7 @@ export async function serveCall(
   const unwritten = kind.taskRound && (await tracked.becomeTask().then(noError, notWritten));
   // Its error ends the task.
   if (unwritten) tracked.isTask = true;
-  // Its task may have been called off after the journal was read.
+  // Its task may have been cancelled after the journal was read.
   const isReadAgain = kind.taskRound !== undefined || journaled?.earlier !== undefined;
   const since = isReadAgain ? (await journal?.find(name))?.end?.reply : undefined;
   if (since !== undefined) {
@@ -146,7 +146,7 @@ export async function serveCall(
   const forbiddenBy = isForbidden ? ruleOf(catalog, from.role, body.tool) : undefined;
   deps.audit.record(callEvent(record, { rule: forbiddenBy, detail: keptText(shown) }));
   const wasAsked = tracked.approval !== undefined;
-  // The requester of a call that an operator called off is told so.
+  // The requester of a call that an operator cancelled is told so.
   const isGivenUp = request.signal.aborted && tracked.calledOff === undefined;
   const isLate = !isGivenUp && (tracked.isTask || wasAsked || monotonic() - receivedAt >= lateMs);
   const endWith = (replyText: string): EndedCall => ({
@@ -170,7 +170,7 @@ export async function serveCall(
   return answer(fault, reply, (how) => {
     endTurn?.();
     if (wasAsked) void deps.approvals?.delivered(name, how);
-    // Nobody waits for the reply if the requester called the call off, or its deadline has passed.
+    // Nobody waits for the reply if the requester cancelled the call, or its deadline has passed.
     journaled?.settle(how, () => (isGivenUp ? undefined : endWith(text)));
   });
 }
@@ -210,7 +210,7 @@ function answer(fault: Fault, reply: McpReply, settle: ((how: ReplyEnd) => void)
   };
 }
 
-/** Returns the end of a call, with the words of the operator if one called it off. */
+/** Returns the end of a call, with the words of the operator if one cancelled it. */
 function withOperator({ calledOff, name }: TrackedCall, result: ToolCallResult): ToolCallResult {
   if (!calledOff || !('error' in result) || result.error.code !== 'cancelled') return result;
   return { error: calledOffError(name.tool, calledOff, result.error.may_have_run) };

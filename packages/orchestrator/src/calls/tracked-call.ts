@@ -18,7 +18,7 @@ export interface StoppableRequest {
   keep?: (() => Promise<void>) | undefined;
 }
 
-/** The operator who called off a call, and the reason. */
+/** The operator who cancelled a call, and the reason. */
 export interface CalledOff {
   by: Sender;
   reason: string | undefined;
@@ -58,7 +58,7 @@ export class TrackedCall {
   #beginsTask: Promise<boolean> | undefined;
   /** The last progress that the tool reported. */
   progress: CallRecord['progress'];
-  /** The operator who called it off, and the reason; `undefined` if nobody did. */
+  /** The operator who cancelled it, and the reason; `undefined` if nobody did. */
   calledOff: CalledOff | undefined;
   /** True if the call is a task: its reply is kept, and its agent asks for it. */
   isTask: boolean;

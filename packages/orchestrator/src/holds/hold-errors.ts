@@ -9,7 +9,7 @@ export function heldTooLong(hold: Hold): ToolCallError {
   });
 }
 
-/** Returns the error for a call that its requester called off while it was held. */
+/** Returns the error for a call that its requester cancelled while it was held. */
 export function cancelledWhileHeld(hold: Hold): ToolCallError {
   return toolCallError('cancelled', `the call was cancelled while it waited: ${holdText(hold)}`, {
     mayHaveRun: false,

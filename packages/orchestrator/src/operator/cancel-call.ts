@@ -18,10 +18,10 @@ export interface CancelCallDeps {
   approvals: Approvals | undefined;
 }
 
-/** The longest wait of an operator for the end of a call that was called off, in milliseconds. */
+/** The longest wait of an operator for the end of a call that was cancelled, in milliseconds. */
 const endMs = 5000;
 
-/** Calls off a waiting or running call of any agent, and reports its end. A running call may have taken effect. */
+/** Cancels a waiting or running call of any agent, and reports its end. A running call may have taken effect. */
 export async function answerCancelCall(
   deps: CancelCallDeps,
   asker: Sender,
@@ -43,7 +43,7 @@ export async function answerCancelCall(
   return { data };
 }
 
-/** Calls off a waiting or running call. Resolves when the approval that it waits for, if any, has ended. */
+/** Cancels a waiting or running call. Resolves when the approval that it waits for, if any, has ended. */
 export async function stopCall(
   { approvals }: Pick<CancelCallDeps, 'approvals'>,
   call: TrackedCall,
@@ -51,11 +51,11 @@ export async function stopCall(
 ): Promise<void> {
   const { agent, requestId } = call.name;
   const approval = call.state === 'awaiting_approval' ? await approvals?.of({ agent, requestId }) : undefined;
-  // A call that is attached to another waiting one is called off alone.
+  // A call that is attached to another waiting one is cancelled alone.
   if (!approval || approval.requestId !== requestId) return call.callOff(calledOff);
   call.calledOff = calledOff;
   const why = calledOff.reason === undefined ? '' : `: ${calledOff.reason}`;
-  const isOff = await approvals?.cancel(approval.id, `${calledOff.by.agent} called it off${why}`);
+  const isOff = await approvals?.cancel(approval.id, `${calledOff.by.agent} cancelled it${why}`);
   // Somebody decided at the same time, so the call may run by now.
   if (!isOff) call.callOff(calledOff);
 }

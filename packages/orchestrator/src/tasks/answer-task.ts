@@ -43,7 +43,7 @@ export async function answerTask(
   return { data: found ? stateOf(deps, found) : ({ state: 'unknown' } satisfies TaskState) };
 }
 
-/** Calls off a task of the asker. A task that has ended stays as it is. */
+/** Cancels a task of the asker. A task that has ended stays as it is. */
 export async function answerCancelTask(
   deps: TaskDeps,
   asker: Sender,

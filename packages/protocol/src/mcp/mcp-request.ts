@@ -289,11 +289,11 @@ export type SubscriptionsRequest = z.infer<typeof subscriptionsRequestSchema>;
 export type StatusRequest = z.infer<typeof statusRequestSchema>;
 /** Asks for the state of a task of the asker, or makes a task of one of its calls. */
 export type TaskRequest = z.infer<typeof taskRequestSchema>;
-/** Asks to call off a task of the asker. */
+/** Asks to cancel a task of the asker. */
 export type CancelTaskRequest = z.infer<typeof cancelTaskRequestSchema>;
 /** Answers questions of a task of the asker. It is sent as a message of its own: the next round of the call. */
 export type UpdateTaskRequest = z.infer<typeof updateTaskRequestSchema>;
-/** Asks to call off a call of any agent that waits or runs. */
+/** Asks to cancel a call of any agent that waits or runs. */
 export type CancelCallRequest = z.infer<typeof cancelCallRequestSchema>;
 /** Asks for a list of the tool calls of all agents. */
 export type CallsRequest = z.infer<typeof callsRequestSchema>;

@@ -79,7 +79,7 @@ export const toolErrorCodes = {
     meaning:
       'An operator holds the agent, its role or the tool, and the deadline passed before the release; `message` says who does, since when and why. The call was not made.',
   },
-  cancelled: { category: 'permanent', retryable: false, meaning: 'The caller called it off.' },
+  cancelled: { category: 'permanent', retryable: false, meaning: 'The caller cancelled it.' },
   result_too_large: {
     category: 'permanent',
     retryable: false,

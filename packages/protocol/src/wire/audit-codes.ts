@@ -96,7 +96,7 @@ const codes = {
   call_cancelled: {
     kind: 'change',
     reported: true,
-    meaning: 'An operator called off a tool call; `detail` says of whom, in which state it was, and why.',
+    meaning: 'An operator cancelled a tool call; `detail` says of whom, in which state it was, and why.',
   },
   approval_decided: {
     kind: 'change',

@@ -167,7 +167,7 @@ export const brokerFrameSchemas = {
     rejected: z.array(z.number()).describe('Not, or no longer, held by this connection.'),
   }),
 
-  cancel: frameSchema('cancel', 'Tells the holder of a request that its sender called it off.', {
+  cancel: frameSchema('cancel', 'Tells the holder of a request that its sender cancelled it.', {
     correlation_id: z.string().describe('The id of the request.'),
     from: senderSchema,
   }),

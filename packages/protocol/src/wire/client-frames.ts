@@ -196,7 +196,7 @@ export const clientFrameSchemas = {
 
   cancel: frameSchema(
     'cancel',
-    'Calls off a request that its sender made, or a message that is not due. Answer, if asked for: `cancel_result`.',
+    'Cancels a request that its sender made, or a message that is not due. Answer, if asked for: `cancel_result`.',
     {
       to: recipientSchema,
       correlation_id: idSchema.describe('The id of the request, or of the message.'),
@@ -204,7 +204,7 @@ export const clientFrameSchemas = {
       sender: agentIdSchema
         .optional()
         .describe(
-          'Its sender. Then only a message that is not due is called off, of another agent by an operator.',
+          'Its sender. Then only a message that is not due is cancelled, of another agent by an operator.',
         ),
     },
   ),

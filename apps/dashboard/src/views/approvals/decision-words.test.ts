@@ -30,7 +30,7 @@ test('Each end of an approval has its words.', () => {
   expect(words).toEqual([
     'nobody decided in time, and its agent was told',
     'the call is not what was asked for any more: why',
-    'the call was called off: why',
+    'the call was cancelled: why',
     'the call still waits',
   ]);
 });

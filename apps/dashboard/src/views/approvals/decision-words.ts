@@ -29,6 +29,6 @@ export function endText({ state, by, reason }: Approval): string {
     case 'superseded':
       return `the call is not what was asked for any more${why}`;
     case 'cancelled':
-      return `the call was called off${why}`;
+      return `the call was cancelled${why}`;
   }
 }
