@@ -79,6 +79,11 @@ test('init --from refuses a file that cannot be used, with its line, and writes 
   await writeFile(join(home.path, 'empty.json'), '{ "mcpServers": {} }');
   const useless = await signalbox(['init', '--from', 'empty.json'], at);
   expect(useless).toMatchObject({ code: 2, stderr: expect.stringContaining('it holds no servers') });
+  const gone = await signalbox(['init', '--from', 'gone.json'], at);
+  expect(gone.stderr).toContain('--from gone.json cannot be used: there is no file ');
+  expect(gone.stderr).not.toContain('signalbox.yaml');
+  const folder = await signalbox(['init', '--from', '.'], at);
+  expect(folder).toMatchObject({ code: 2, stderr: expect.stringContaining(' is a folder') });
   expect(await readdir(home.path)).toEqual(['broken.json', 'empty.json']);
   // No user can read a folder as a file.
   await mkdir(join(home.path, '.cursor/mcp.json'), { recursive: true });

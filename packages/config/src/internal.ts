@@ -15,4 +15,4 @@ export { settledPath } from './exposure/settled-path.ts';
 export { writableByOthers } from './exposure/writable-by-others.ts';
 export { formatListenAddress } from './listen-address.ts';
 export { listenError } from './listen-error.ts';
-export { importPathText } from './servers/import-path.ts';
+export { importPathText, parseImportPath } from './servers/import-path.ts';

@@ -1,9 +1,14 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { isAbsolute } from 'node:path';
+import { isAbsolute, resolve } from 'node:path';
 import { checkConfigText } from '@signalbox/config';
-import { configFileNames, findConfig, withExposureChecked } from '@signalbox/config/internal';
+import {
+  configFileNames,
+  findConfig,
+  parseImportPath,
+  withExposureChecked,
+} from '@signalbox/config/internal';
 import { dataDirectory } from '@signalbox/daemon/data-directory';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import { errnoOf } from '@signalbox/protocol/internal';
@@ -30,6 +35,7 @@ const file = 'signalbox.yaml';
 /** Writes a first configuration into the working directory. Never replaces one. */
 export async function init(flags: InitFlags): Promise<void> {
   refuseExisting();
+  for (const path of flags.from ?? []) refuseMissing(path);
   const { usable, unusable } = await sortFiles(candidates(flags), file);
   const [broken] = unusable;
   if (flags.from && broken) throw unusableFile(broken.path, broken.problem);
@@ -70,6 +76,17 @@ function refuseExisting(): void {
   if (existing === undefined) return;
   throw new SignalboxError('usage', `${existing} exists already, and init replaces nothing`, {
     details: { hint: `check it with: signalbox config check   (or move it away to begin anew)` },
+  });
+}
+
+/** Throws if a path of `--from` names no file. */
+function refuseMissing(path: string): void {
+  const named = resolve(parseImportPath(path).file);
+  const found = statSync(named, { throwIfNoEntry: false });
+  if (found && !found.isDirectory()) return;
+  const problem = found ? `${named} is a folder` : `there is no file ${named}`;
+  throw new SignalboxError('usage', `--from ${path} cannot be used: ${problem}`, {
+    details: { hint: 'name the file; without --from, init looks for the files of other clients itself' },
   });
 }
 
