@@ -156,6 +156,29 @@ test('Aliases that multiply without end, or stand for nothing, are problems with
   expect(problemsOf('roles:\n  a: &all { tools: ["*"] }\n  b: *all\n')).toEqual([]);
 });
 
+test.each([
+  [
+    'a key without its colon',
+    'roles\n  a: {}',
+    ["1: (syntax): this is no 'key: value': a colon is missing, or the indentation is wrong"],
+  ],
+  [
+    'a list without its bracket',
+    'roles: { a: { tools: "x", "y"] } }\nbroker: {}',
+    ["1: (syntax): the indentation is wrong here, or a '{' or '[' before it is not closed"],
+  ],
+  [
+    'a key twice, and another slip',
+    'broker: {}\nbroker: {}\nroles: @x',
+    [
+      '2: (syntax): this key is there twice',
+      '3: (syntax): a text that begins with this character needs quotes',
+    ],
+  ],
+])('After %s there are no complaints about what follows from it.', (_, text, problems) => {
+  expect(problemsOf(text)).toEqual(problems);
+});
+
 test('A name that would vanish, a name that is no text and a second document are reported as problems.', () => {
   expect(problemsOf('mcpServers:\n  __proto__: { command: x }')).toEqual([
     "2: (syntax): '__proto__' cannot be a name",

@@ -1,4 +1,4 @@
-import { type Document, isNode, isScalar, visit } from 'yaml';
+import { type Document, type ErrorCode, isNode, isScalar, visit } from 'yaml';
 
 /** The rule whether a document may hold aliases (`*name`). */
 export type AliasRule = 'aliases allowed' | 'aliases refused';
@@ -10,20 +10,35 @@ export interface SyntaxProblem {
   message: string;
 }
 
-/** The most problems that are listed: after one slip, YAML complains about much that follows. */
+/** The most problems that are listed. */
 const maxProblems = 20;
 
-/** Lists the problems that keep a document from being read as plain data: syntax errors, dangling or multiplying aliases, unsafe keys. */
+/** Says in the words of a person what the library says in those of YAML's grammar. */
+const plainWords: { readonly [Code in ErrorCode]?: string } = {
+  BAD_INDENT: "the indentation is wrong here, or a '{' or '[' before it is not closed",
+  BAD_SCALAR_START: 'a text that begins with this character needs quotes',
+  BLOCK_AS_IMPLICIT_KEY:
+    "a second 'key: value' begins inside a value: put it on a line of its own, or quote the value",
+  DUPLICATE_KEY: 'this key is there twice',
+  MULTILINE_IMPLICIT_KEY: "this is no 'key: value': a colon is missing, or the indentation is wrong",
+  MULTIPLE_DOCS: 'a second document begins here; one file holds one',
+  UNEXPECTED_TOKEN: 'this does not belong here: look for a missing quote, bracket or comma before it',
+};
+
+/** The errors that do not make others. */
+const isAlone: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['DUPLICATE_KEY', 'MULTIPLE_DOCS']);
+
+/** Lists what keeps a document from being read as plain data: syntax errors, dangling or multiplying aliases, unsafe keys. */
 export function syntaxProblems(document: Document, aliases: AliasRule): SyntaxProblem[] {
   const problems = [...parseErrors(document), ...nodeProblems(document, aliases)];
   return problems.slice(0, maxProblems);
 }
 
+/** Lists the errors of the text. Of those that may follow from one another there is only the first. */
 function parseErrors(document: Document): SyntaxProblem[] {
-  return document.errors.map(({ pos, code, message }) => ({
-    offset: pos[0],
-    message: code === 'MULTIPLE_DOCS' ? 'a second document begins here; one file holds one' : message,
-  }));
+  const first = document.errors.find(({ code }) => !isAlone.has(code));
+  const errors = document.errors.filter((error) => error === first || isAlone.has(error.code));
+  return errors.map(({ pos, code, message }) => ({ offset: pos[0], message: plainWords[code] ?? message }));
 }
 
 function nodeProblems(document: Document, aliases: AliasRule): SyntaxProblem[] {

@@ -180,7 +180,7 @@ function ownToken(
   if (!read?.found && !namesBroker(flags)) {
     throw new SignalboxError('usage', `no token to connect with: ${missingText(read, env)}`, {
       details: {
-        hint: 'pass --token-file FILE, or set SIGNALBOX_TOKEN_FILE, or act as the operator on the broker’s machine with --config FILE or --data DIR',
+        hint: `${read ? 'go to the folder with signalbox.yaml; elsewhere ' : ''}pass --token-file FILE, or set SIGNALBOX_TOKEN_FILE, or act as the operator on the broker’s machine with --config FILE or --data DIR`,
       },
     });
   }

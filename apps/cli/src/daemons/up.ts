@@ -169,7 +169,11 @@ async function startAfterPrevious<Ready>(
     } catch (error) {
       if (!(error instanceof SignalboxError) || !heldCodes.includes(error.code)) throw error;
       const keeper = error.code === 'data_directory_locked' ? brokerKeeper(dataDir) : undefined;
-      if (keeper !== undefined) throw withHint(error, `the broker there ends with: kill ${keeper}`);
+      if (keeper !== undefined)
+        throw withHint(
+          error,
+          `a broker runs there already: signalbox status shows it, and kill ${keeper} ends it`,
+        );
       if (performance.now() >= deadline) throw error;
       if (tries === 1) log.warn({ child: name }, `${error.message}${previousText(name)}`);
       await delay(retryMs);

@@ -99,7 +99,9 @@ function knownClient(name: string): SnippetClient {
   const known = snippetClients.find((client) => client === name);
   if (known) return known;
   throw new SignalboxError('usage', `there is no client '${name}'${suggestion(name, snippetClients)}`, {
-    details: { hint: `there are: ${snippetClients.join(', ')}` },
+    details: {
+      hint: `there are: ${snippetClients.join(', ')}; any other MCP client starts: signalbox worker mcp --token-file FILE`,
+    },
   });
 }
 

@@ -142,7 +142,7 @@ it.each([
     `x: &a 1\n${good}y: *a\n`,
     ['8:4 (syntax): aliases are not read here; write out what this one means'],
   ],
-  ['a key twice', `${good}name: again\n`, ['7:1 (syntax): Map keys must be unique']],
+  ['a key twice', `${good}name: again\n`, ['7:1 (syntax): this key is there twice']],
   ['a prototype', `${good}__proto__: {}\n`, ["7:1 (syntax): '__proto__' cannot be a name"]],
 ])('%s is an error with its place', (_, text, expected) => {
   expect(problemsOf(text)).toEqual(expected);
