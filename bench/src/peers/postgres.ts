@@ -15,10 +15,10 @@ export const postgres: Peer = {
 /** The same, with the promise that our store makes. */
 export const postgresKeeping: Peer = {
   name: 'postgres-keeping',
-  title: 'PostgreSQL, the same with ids, caps and what was settled',
+  title: 'PostgreSQL, the same with ids, caps and history',
   receiptMeans: 'fsynced',
   promisesSame: true,
-  how: 'as `postgres`, and with our promise: a unique index on (inbox, sender, id), also of what was settled, a row with a cap for each inbox, and the metadata of settled messages kept; one statement for each batch',
+  how: 'as the queue before, and with the promise of Signalbox: a unique index on (inbox, sender, id), settled messages included; a row with a cap for each inbox; the metadata of settled messages is kept; one statement for each batch',
   start: startPostgresServer,
   sides: async () =>
     (await import('./postgres-sides.ts')).tableQueueSides(

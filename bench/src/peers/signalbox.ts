@@ -31,7 +31,7 @@ export function signalbox(durability: 'full' | 'process', before?: URL): Peer {
     name: before ? `${durability}-before` : durability,
     title: `Signalbox \`${durability}\`${before ? ', before' : ''}`,
     receiptMeans: durability === 'full' ? 'fsynced' : 'written',
-    how: 'the client library as the README shows it; acks of one turn of the event loop in one call; limits on rates and queues lifted',
+    how: 'the client library, as in the README; acks that are due in one turn of the event loop go in one call; limits on rates and queues are lifted',
     start: async (dataDir) => {
       const broker = await startProcess(new URL('peers/signalbox-broker-process.ts', harness), {
         dataDir,

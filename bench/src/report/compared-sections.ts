@@ -4,24 +4,30 @@ import { callTables, hopTable, messageTables, processorTable, ratioTable } from 
 export function messageSection(report: MessagesReport): string {
   const ratios = ratioTable(report);
   const parts = [
-    `The same client program makes every peer do the same work. Client, broker and consumer are separate processes; bodies are JSON of the size that
-the table says, written and parsed on each side, with random text that compression cannot shrink.
+    `One client program gives every peer the same work. Client, broker and consumer are separate processes. Bodies are JSON
+of the size in the title of the table. Both sides write and parse them. They hold random text, which compression cannot
+shrink.
 
-- **Ack means**: *fsynced*: a confirmed message is on disk. *written*: it survives the death of the broker's process, not of the machine. Compare
-  rows of one kind.
-- **Enqueue with receipt**: into a queue that nobody reads, until the broker has confirmed it. The queue is emptied between runs.
-- **Enqueue → consume → ack**: until a consumer in another process has taken and acked it; the client hears of the ack over a side channel
-  that is the same for all. RabbitMQ and JetStream do not confirm acks; the others do.
-- **Durable request/reply**: the request is stored, the consumer takes it, stores the reply and acks the request, and the client takes the reply
-  and acks it. It is over when the client has the reply. Signalbox hands a message out when it is written and confirms it when it is fsynced, so neither
-  consumer nor client waits for an fsync here, only a sender that waits for a receipt; the others that fsync do so first. Nothing that was confirmed is lost in
-  either way ([ADR 11](adr/0011-handed-out-when-written.md)).
-- **In flight**: operations of one client at a time; *50 clients × 8*: 50 clients with their own connections in one process.`,
+- **Ack means** says what a confirmation promises. *fsynced*: the message is on disk. *written*: the message survives the
+  death of the broker's process, but not a crash of the machine. Compare rows with the same promise.
+- **Enqueue with receipt** ends when the broker has confirmed the message. Nobody reads the queue, which is emptied
+  between runs.
+- **Enqueue → consume → ack** ends when a consumer in another process has taken and acked the message. The consumer tells
+  the client so over a connection of their own, which is the same for all peers. RabbitMQ and JetStream do not confirm
+  acks; the others do.
+- **Durable request/reply** ends when the client has the reply. The request is stored, and the consumer takes it. The
+  consumer stores the reply and acks the request. The client takes the reply and acks it. Signalbox hands a message out
+  when it is written, and confirms it when it is fsynced. So neither consumer nor client waits for an fsync here: only a
+  sender that waits for its receipt does. The other peers with fsync hand a message out after the fsync. No peer loses a
+  message that it has confirmed ([ADR 11](adr/0011-handed-out-when-written.md)).
+- **In flight** is the number of operations that one client has begun and not ended. *50 clients × 8*: 50 clients in one
+  process, each with its own connection and 8 operations in flight.`,
     messageTables(report),
     ratios &&
       `### Signalbox \`full\` against each peer, 300 B
 
-Rates: how many times as many; more than 1× is ours. Latencies: how many times as long; less than 1× is ours.
+Each figure is ours divided by the peer's. Of a rate (*per s*) more than 1× is better for us, of a latency (*p50*) less
+than 1×.
 
 ${ratios}`,
     `### How each peer is used
@@ -35,23 +41,31 @@ export function callSection(report: CallsReport): string {
   const hops = hopTable(report);
   const costs = processorTable(report);
   const parts = [
-    `The \`echo\` of \`@modelcontextprotocol/server-everything\`, called by clients in a process of their own that do as little as they can. Over stdio one
-client has 1 or 64 calls in flight; over HTTP 32 clients, each with a session of its own, have 4 each. *Direct*: no proxy. *Naive*: the least proxy
-the SDK allows, one process that keeps nothing and asks for no token. The proxies from npm offer a stdio server over HTTP, so that a chain of two
-speaks stdio on both ends. *Signalbox*: face → broker → orchestrator → server over stdio, each request and each result stored, and fsynced before its
-receipt; *not safe to repeat*: the orchestrator fsyncs its journal too before the call starts. Over HTTP each client is an agent with its own token.
-The orchestrator's limits on concurrent calls are 128 here. The server over HTTP runs in one process, with the SDK of its own package.`,
+    `Clients in one process call the tool \`echo\` of \`@modelcontextprotocol/server-everything\`, and do as little else as
+they can. Over stdio one client has 1 or 64 calls in flight. Over HTTP there are 32 clients with a session each, and
+each has 4 calls in flight.
+
+- *Direct*: there is no proxy. The server over HTTP is one process.
+- *Naive*: the shortest proxy that the SDK allows. It is one process, stores nothing, and asks for no token.
+- *supergateway* and *mcp-proxy* are proxies from npm. They offer a stdio server over HTTP. Two in a row speak stdio at
+  both ends.
+- *Signalbox*: a call passes the face, the broker and the orchestrator, which speaks stdio with the server. Each request
+  and each result is stored, and fsynced before its receipt. Over HTTP each client is an agent with its own token. The
+  orchestrator's limits for concurrent calls are raised to 128.
+- *Not safe to repeat*: the orchestrator also fsyncs its journal before the call starts.`,
     callTables(report),
     costs &&
       `### What a call costs the processors
 
-Microseconds of processor time of one call, all threads of a process together, with many calls in flight.
+The processor time of one call in each process, in microseconds, with many calls in flight. All threads of a process
+count.
 
 ${costs}`,
     hops &&
       `### Where the time of one call goes
 
-The same call over stdio, 1 in flight, entering further and further out. Differences of medians, so a small one may come out negative.
+The same call over stdio, with 1 in flight, was begun at each of these places in turn. A row shows how much longer it
+took than from the place before. These are differences of medians, so a small one may be negative.
 
 ${hops}`,
   ];
@@ -59,9 +73,11 @@ ${hops}`,
 }
 
 export function postgresSection(report: MessagesReport): string {
-  return `The same clients and consumers as above. *One broker*, *two brokers*: Signalbox with its messages in PostgreSQL; with two, clients are at one of
-them and consumers at the other. The first queue written by hand keeps nothing but what waits in it, and its clients speak to PostgreSQL without a
-broker. The second one promises of a message what ours does: its id is stored once, its inbox has a cap, and what was settled is remembered.
+  return `Clients and consumers are those of [Messages](#messages). *One broker* and *two brokers* are Signalbox with its messages
+in PostgreSQL. With two brokers, the clients are at one and the consumers at the other. The last two rows are queues
+written by hand, whose clients speak to PostgreSQL without a broker. The first of them keeps only messages that wait. The
+second one promises what Signalbox does: messages with the same id are stored once, each inbox has a cap, and settled
+messages are remembered.
 
 ${messageTables(report)}
 

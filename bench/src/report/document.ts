@@ -22,17 +22,25 @@ export function asMarkdown(benchmarks: Benchmarks, whereWeLose: string): string 
     whatMadeItFaster(changes),
     whereWeLose,
     notMeasured([...(messages?.skipped ?? []), ...(calls?.skipped ?? [])]),
+    next,
   ];
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
 }
 
 const introduction = `# Benchmarks
 
-Written by \`npm run bench\` from [benchmarks.json](benchmarks.json). Each section says when and where it was measured. Compare rows of one table with
-each other, not with another section's or another machine's. Everything again:
-\`npm run bench -- --peers all --workloads all --rounds 5 --seconds 2 --full --write\`.
+This page shows how fast Signalbox is beside other brokers and proxies, how its costs grow, and which targets it meets.
+\`npm run bench\` writes it from [benchmarks.json](benchmarks.json). Each section was measured in a run of its own, so
+compare only rows of one table. This command measures everything again, except for *The stores alone*
+(\`npm run bench:stores\`) and *Two brokers on one PostgreSQL* (\`npm run bench:brokers\`):
+
+\`\`\`sh
+npm run bench -- --peers all --workloads all --rounds 5 --seconds 2 --full --write
+\`\`\`
 
 ![Bars of the main rows](benchmarks.svg)`;
+
+const next = `Next: [how Signalbox compares](comparison.md) in what it does, and [what it promises](guide/reliability.md).`;
 
 function targets(benchmarks: Benchmarks): string {
   const rows = targetsOf(benchmarks);
@@ -40,7 +48,7 @@ function targets(benchmarks: Benchmarks): string {
   const met = rows.filter(({ isMet }) => isMet).length;
   return `## Targets
 
-${met} of ${rows.length} are met. Where several sizes were measured, the figure is that of the worst.
+${met} of ${rows.length} targets are met. If several sizes were measured, the row shows the worst of them.
 
 ${targetTable(rows)}`;
 }
@@ -55,15 +63,21 @@ function section<Report>(
 
 function circumstances({ date, machine, node, load, rounds, secondsPerRun, remark }: Circumstances): string {
   const more = remark === undefined ? '' : ` ${remark}`;
-  return `Measured on ${date}: ${machine}, Node ${node.slice(1)}; load average ${load.before.toFixed(1)} before and ${load.after.toFixed(1)} after; ${rounds} rounds, runs of ${secondsPerRun} s, everything in turn; medians of the rounds.${more}`;
+  const loads = `load average ${load.before.toFixed(1)} before and ${load.after.toFixed(1)} after`;
+  const runs =
+    rounds === 1
+      ? `There was one round, with runs of ${secondsPerRun} s.`
+      : `There were ${rounds} rounds. Each round measured all rows in turn, each for ${secondsPerRun} s. Figures are medians of the rounds.`;
+  return `Measured on ${date}: ${machine}, Node ${node.slice(1)}, ${loads}. ${runs}${more}`;
 }
 
 function whatMadeItFaster(changes: readonly NonNullable<Benchmarks['changes']>[number][]): string {
   if (changes.length === 0) return '';
   return `## What made it faster
 
-Each change was measured in one run beside the commit before it, in turn. *Ratio*: operations a second, after by before, of the same round; the median of the
-rounds, and the least and the most. Workloads are operation/in flight/size and durability; \`calls\` are proxied calls.
+Each change was measured in one run with the commit before it, the two in turn. *Ratio* divides the operations a second
+after the change by those before it, in the same round. It shows the median of the rounds, with the least and the most
+in brackets. A workload is written as operation/in flight/size, with the durability. \`calls\` are proxied calls.
 
 ${changeTable(changes)}
 

@@ -20,12 +20,15 @@ export function fleetTables(report: FleetReport): string {
 function callFairness({ workers, tool, calls }: FleetReport): string {
   return `### One greedy worker among ${workers.fair}: tool calls
 
-${workers.fair - 1} modest workers keep 1 or 2 calls in flight, the greedy one 300. Each is a \`McpProxyExecutor\` with an agent and a token of its
-own, the greedy one in a process of its own; all limits are those that Signalbox ships with. They call \`${tool.name}\` of
-\`@modelcontextprotocol/server-everything\`, which takes ${tool.ms} ms and of which the orchestrator runs ${tool.atOnce} at once. A *fair share* is a
-${workers.fair}th of what all of them get done, with the greedy one, or without it if that is more, but never more than the worker got when the greedy
-one was absent. *Waits as told*: what is turned away is tried again after the time that the refusal names; *insists*: at once.
-Load and server share the cores, so what a flood costs its own process is missing in the shares too.
+${workers.fair - 1} modest workers keep 1 or 2 calls in flight; the greedy one keeps 300. Each worker is a \`McpProxyExecutor\` with its own
+agent and token. The greedy one has a process of its own. All limits are the defaults. The tool is \`${tool.name}\`
+of \`@modelcontextprotocol/server-everything\`, which takes ${tool.ms} ms. The orchestrator runs ${tool.atOnce} calls of it at once.
+
+*Share* is the rate of a modest worker, divided by its fair share. The fair share is a ${workers.fair}th of the rate of all workers
+together, with or without the greedy one, whichever is more. It is at most the rate that the worker had without the
+greedy one. *Waits as told*: the greedy worker repeats a refused call after the time that the refusal names. *Insists*:
+it repeats the call at once. All processes share the cores, so that the processor time of the greedy worker lowers the
+shares, too.
 
 ${fairnessTable(calls, 'calls')}`;
 }
@@ -33,8 +36,10 @@ ${fairnessTable(calls, 'calls')}`;
 function messageFairness({ workers, messages }: FleetReport): string {
   return `### One greedy sender among ${workers.fair}: plain messages
 
-${workers.fair - 1} pairs of agents ask and answer, one stored request at a time each; the greedy one keeps 900 stored messages in flight to an agent that acks
-them at once. A *fair share* is a ${workers.fair}th of the requests that the pairs get done alone. The broker has no scheduler for messages; what bounds the greedy one is its rate limit, 2,000 messages a second.
+${workers.fair - 1} pairs of agents ask and answer. Each pair has one stored request at a time. The greedy agent keeps 900 stored messages in
+flight to an agent that acks them at once. The fair share of a pair is its part of the requests that all pairs make
+without the greedy agent. The broker has no scheduler for messages: the rate limit of 2,000 messages a second bounds the
+greedy agent.
 
 ${fairnessTable(messages, 'requests')}`;
 }
@@ -104,12 +109,15 @@ function recovery({ workers, recovery, calm }: FleetReport): string {
   ]);
   return `### Coming back after kill -9
 
-${workers.recovering} workers call a tool that takes 20 ms in a loop: each one call at a time, and at most one every 250 ms. The broker, the orchestrator and the MCP server are killed in turn,
-each time more than 10 s after all had come back, and started again at once: at the same port, on the same files, with compiled code kept from the last
-start, as the command keeps it. The MCP server is started again by the orchestrator, whose restart budget and circuit breaker are lifted here. Measured
-from the kill until a worker has the result of a call that it began after the kill; the call that it had in flight ends first.
-*Ready again*: the new process listens, or serves with the tools of its server listed. Undisturbed, a call takes ${calm.p50Ms.toFixed(0)} ms (p50) and ${calm.p99Ms.toFixed(0)} ms (p99). With ${workers.recovering} workers the 99th percentile of a round is its last worker,
-and the target is held against the last worker of the worst round; it is set for the broker.
+${workers.recovering} workers call a tool that takes 20 ms. Each makes one call at a time, and at most one every 250 ms. The broker, the
+orchestrator and the MCP server are killed in turn, each time more than 10 s after all workers had come back. Broker and
+orchestrator are started again at once, with the same port, the same files and the compiled code of the last start. The
+orchestrator starts the MCP server again; its restart budget and its circuit breaker are switched off here.
+
+The times of a worker begin with the kill. They end when the worker has the result of a call that it began after the
+kill. Its call that was in flight ends before that. *Ready again*: the new broker listens, or the new orchestrator has
+listed the tools of its server. Without a kill, a call takes ${calm.p50Ms.toFixed(0)} ms (p50) and ${calm.p99Ms.toFixed(0)} ms (p99). The target is for the
+broker: the last worker of the worst round must be back in time.
 
 ${table(heads, lines, 1, heads.slice(-1))}`;
 }
@@ -149,9 +157,10 @@ function outcomes({ recovery }: FleetReport): string {
   ];
   return `### What the callers were told
 
-Of the same calls, by who had been killed last when they ended, held against the file in which the tool notes each run before it does anything else. The tool
-is not safe to repeat. *Lost*: no end by its deadline, or a result of what never ran. *Doubled*: ran twice. *Denied falsely*: said not to have run, but ran.
-The last three must be 0.
+The same calls again, by the process that had been killed last when they ended. The tool is not safe to repeat. It writes
+each run to a file before it does anything else, and the results are compared with that file. *Lost*: the call had no end
+by its deadline, or a result although it never ran. *Doubled*: it ran twice. *Denied falsely*: the error said that it had
+not run, but it ran. These three must be 0.
 
 ${table(heads, recovery.map(outcomeLine), 1, ['other failures'])}`;
 }

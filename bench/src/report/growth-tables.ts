@@ -4,32 +4,37 @@ const texts: Record<Ladder['name'], { title: string; sizeOf: string; text: strin
   pending: {
     title: 'Messages that wait in one inbox',
     sizeOf: 'waiting',
-    text: `The inbox is filled before the broker starts. Then, again and again, 1,024 messages of 300 B come (64 in flight, fsynced) and as many are taken from
-its head (window 64), so that it swings by that many. The broker starts anew in each round, warms up on another inbox, and only then meets this one.`,
+    text: `The inbox is filled before the broker starts. The broker warms up on another inbox. Then 1,024 messages of 300 B are
+delivered (64 in flight, fsynced) and 1,024 are taken from the head (window 64), again and again. Each round begins with
+a new broker.`,
   },
   inboxes: {
     title: 'Inboxes',
     sizeOf: 'inboxes',
-    text: `Two messages of 300 B in each. The broker starts anew in each round, on the same files. A head fetch is the first touch of its inbox by a consumer.`,
+    text: `Each inbox holds two messages of 300 B. Each round begins with a new broker on the same files. *Head fetch*: the first
+consumer subscribes to an inbox that this broker has not read yet.`,
   },
   connections: {
     title: 'Connected workers',
     sizeOf: 'workers',
-    text: `Workers that do nothing, as the client library makes them: hello, a subscription, heartbeats; each has its own token, and all share one process. A new
-broker for each number. Memory is taken after a garbage collection; what a connection adds is the difference to the broker before. *Requests* are durable request/reply between
-two further clients. *Takeover*: a second connection of an agent subscribes while the first one holds a message, until it has that message.`,
+    text: `The workers are connected and subscribed by the client library, answer heartbeats, and do nothing else. Each has its
+own token; all are in one process. Each number of workers has a new broker. Memory is measured after a garbage
+collection. *Added per idle worker* is the difference to the broker without these workers, divided by their number.
+*Request/reply* is durable, between two further clients. *Takeover* is the time in which a second connection of an agent
+subscribes and gets the message that the first connection holds.`,
   },
   history: {
     title: 'Settled messages that are remembered',
     sizeOf: 'settled',
-    text: `Half requests, half replies, all settled within the nine minutes before the measurement, so that none may be forgotten yet. Costs of \`deliver\` and \`ack\` as
-above, in an inbox that is otherwise empty. The store alone was measured without a broker, on the same files.`,
+    text: `Half of the messages are requests, half are replies. All were settled in the nine minutes before the measurement, so
+that the broker must still remember them. \`deliver\` and \`ack\` are measured as above, in an empty inbox. The rows from
+*the store alone* on were measured without a broker, on the same files.`,
   },
   start: {
     title: 'Start',
     sizeOf: 'database',
-    text: `The built command, from its spawn to the line that says the broker is ready (\`signalbox broker --json\`), and to its end (\`signalbox --help\`). Files are in the page
-cache, and so is Node's compile cache.`,
+    text: `The time from the start of the built command until \`signalbox broker --json\` says that it is ready, and until
+\`signalbox --help\` has ended. The files and Node's compile cache are in the page cache.`,
   },
 };
 

@@ -30,7 +30,7 @@ export function brokersTables({ scale, turnover }: BrokersReport): string {
       ...[p50, p99, longest].map((ms) => ms.toFixed(1)),
     ];
     parts.push(
-      `${scale.inboxes.toLocaleString('en')} inboxes with a message each; ${scale.agents.toLocaleString('en')} agents at two brokers, subscribed in ${(scale.connectedMs / 1000).toFixed(1)} s; ${kill.moved.toLocaleString('en')} of them at the broker that is killed.`,
+      `There are ${scale.inboxes.toLocaleString('en')} inboxes with a message each. ${scale.agents.toLocaleString('en')} agents subscribed at the two brokers in ${(scale.connectedMs / 1000).toFixed(1)} s. ${kill.moved.toLocaleString('en')} of them were at the broker that is killed.`,
       table(
         ['milliseconds', 'p50', 'p99', 'longest'],
         [
@@ -47,7 +47,7 @@ export function brokersTables({ scale, turnover }: BrokersReport): string {
     const { perSecond, tables, autovacuums } = turnover;
     const last = tables.at(-1) ?? [];
     parts.push(
-      `Requests and replies through one broker at full rate for ${perSecond.length} minutes: ${perSecond[0]!.toFixed(0)} a second in the first minute, ${perSecond.at(-1)!.toFixed(0)} in the last one; ${autovacuums} autovacuums. The tables afterwards:`,
+      `Requests and replies passed one broker at full rate for ${perSecond.length} minutes: ${perSecond[0]!.toFixed(0)} a second in the first minute, and ${perSecond.at(-1)!.toFixed(0)} in the last one. There were ${autovacuums} autovacuums. The tables afterwards:`,
       table(
         ['table', 'live rows', 'dead rows', 'MiB with indexes'],
         last.map(({ table: name, liveRows, deadRows, bytes }) => [
@@ -64,15 +64,16 @@ export function brokersTables({ scale, turnover }: BrokersReport): string {
 }
 
 export function storesSection(report: StoresReport): string {
-  return `Store and load in one process, without a broker, on ${report.postgres}. A request is stored, its reply is stored and settles it, and the reply is
-settled; what comes while a commit runs is the next commit. *Ratio*: operations a second, by those of our store on PostgreSQL in the same round, the
-median of the rounds. *Process*, *PostgreSQL*: processor time for one operation.
+  return `One process holds the store and the load, without a broker, on ${report.postgres}. A *request* is stored. Its reply is
+stored, which settles it. Then the reply is settled. All operations that come while a commit runs share the next commit.
+*Ratio*: operations a second, divided by those of our store on PostgreSQL in the same round; the median of the rounds.
+*Process µs* and *PostgreSQL µs*: processor time of one operation in the process and in PostgreSQL.
 
 ${storesTable(report)}`;
 }
 
 export function brokersSection(report: BrokersReport): string {
-  return `On ${report.postgres}, each broker in a process of its own, all agents in another one.
+  return `The brokers use ${report.postgres}. Each has a process of its own, and all agents share another one.
 
 ${brokersTables(report)}`;
 }

@@ -96,7 +96,7 @@ function ofMessages({ peers, rows }: MessagesReport): TargetRow[] {
       .map(({ name, title }) => ({ title, perSecond: find('enqueue/64/300B', name)?.perSecond ?? 0 }))
       .sort((a, b) => b.perSecond - a.perSecond)[0];
     if (!ours || !best || best.perSecond === 0) return [];
-    const rate = `enqueue, 64 in flight: times the rate of the best other${what}, ${best.title}`;
+    const rate = `enqueue, 64 in flight: times the rate of the best peer${what} (${best.title})`;
     return [judged(rate, '≥', 1, ours.perSecond / best.perSecond, times)];
   };
   return [
@@ -127,7 +127,7 @@ function ofCalls({ rows }: CallsReport): TargetRow[] {
       rate('signalbox') / rate('naive'),
     ],
     [
-      'not safe to repeat, 1 in flight: times the p50 of a safe one',
+      'not safe to repeat, 1 in flight: times the p50 of one that is safe',
       '≤',
       1.4,
       p50('signalbox-journaled') / p50('signalbox'),
@@ -187,7 +187,7 @@ function ofFairness(what: string, rows: readonly FairnessRow[]): TargetRow[] {
     shares
       ? [
           judged(
-            `${what}, ${condition}: smallest share of another worker, of its fair one`,
+            `${what}, ${condition}: smallest share of a modest worker`,
             '≥',
             80,
             shares.min * 100,

@@ -12,7 +12,7 @@ const titles: Readonly<Record<ContestantKind, string>> = {
   sqlite: 'our store on SQLite',
   store: 'our store on PostgreSQL',
   queue: 'SKIP LOCKED queue',
-  keeping: 'SKIP LOCKED queue with ids, caps and what was settled',
+  keeping: 'SKIP LOCKED queue with ids, caps and history',
 };
 
 export interface ContestantSetup {
