@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Gives all workspaces a version, also where they name one another, and the lockfile: node scripts/set-version.mjs VERSION
+ * Gives all workspaces a version, also where they name one another, and the lockfile: npm run set-version -- VERSION
  * npm's own `npm version --workspaces` leaves the dependencies between workspaces as they are.
  */
 const root = fileURLToPath(new URL('..', import.meta.url));

@@ -28,7 +28,7 @@ const plainWords: { readonly [Code in ErrorCode]?: string } = {
 /** The errors that do not make others. */
 const isAlone: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['DUPLICATE_KEY', 'MULTIPLE_DOCS']);
 
-/** Lists what keeps a document from being read as plain data: syntax errors, dangling or multiplying aliases, unsafe keys. */
+/** Lists the problems that keep a document from being read as plain data: syntax errors, dangling or multiplying aliases, unsafe keys. */
 export function syntaxProblems(document: Document, aliases: AliasRule): SyntaxProblem[] {
   const problems = [...parseErrors(document), ...nodeProblems(document, aliases)];
   return problems.slice(0, maxProblems);
