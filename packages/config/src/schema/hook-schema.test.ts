@@ -49,7 +49,7 @@ test.each([
 
 test('Two webhooks of one name are refused.', () => {
   const fields = '{ to: rosa, secret: abcdefghijklmnop, signature: github }';
-  expect(problemsOf(`hooks:\n  a: ${fields}\n  a: ${fields}\n`).join()).toMatch(/^3: .*unique/);
+  expect(problemsOf(`hooks:\n  a: ${fields}\n  a: ${fields}\n`).join()).toMatch(/^3: .*twice/);
 });
 
 test('A webhook to a role or group that the configuration does not name is warned about with the nearest, and one to an agent is not.', () => {
