@@ -1,4 +1,4 @@
-import { openCapabilities } from '@signalbox/capability-files';
+import type { CapabilityCatalog, CapabilityOptions } from '@signalbox/capability-files';
 import type { Config } from '@signalbox/config';
 import { reloadObstacle } from '@signalbox/config/internal';
 import { createGuardedFetch } from '@signalbox/guarded-fetch';
@@ -47,7 +47,7 @@ export async function openToolSources(
   const catalog =
     capabilities.length === 0
       ? undefined
-      : opened.use(await openCapabilities({ paths: capabilities, allowHosts, watch: true, mayReload, log }));
+      : opened.use(await openFiles({ paths: capabilities, allowHosts, watch: true, mayReload, log }));
   const resources = opened.move();
   return {
     providers: catalog ? [catalog] : [],
@@ -60,4 +60,10 @@ export async function openToolSources(
     reloadCapabilities: async () => catalog?.reload(),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+/** Opens capability files. Most orchestrators have none, and need not load what reads them. */
+async function openFiles(options: CapabilityOptions): Promise<CapabilityCatalog> {
+  const { openCapabilities } = await import('@signalbox/capability-files');
+  return await openCapabilities(options);
 }

@@ -1,9 +1,12 @@
-import { type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http';
+import type { IncomingMessage, RequestOptions } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { text } from 'node:stream/consumers';
 import type { AccessRefusal } from '@signalbox/monitoring';
 import { type BrokerAddress, messageOf } from '@signalbox/protocol';
 import { figuresAccessPath, parseBrokerAddresses } from '@signalbox/protocol/internal';
+
+/** An import statement would read every export of `node:http`, and some of them load all of `fetch`. */
+const { request: requestHttp } = process.getBuiltinModule('node:http');
 
 /** The broker's address or addresses, and the only authorities to trust for `wss://`. */
 export interface BrokerPlace {
