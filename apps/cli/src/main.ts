@@ -1,4 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
+import { planCommand } from './daemons/plan-request.ts';
 import { startExitDeadline } from './process/exit-deadline.ts';
 
 const argv = process.argv.slice(2);
@@ -33,10 +34,24 @@ async function hooked(): Promise<boolean> {
   return true;
 }
 
-// A supervisor makes little garbage once it has started, so its young generation need not grow.
-if (command === 'up') setFlagsFromString('--semi-space-growth-factor=1');
+/** Reads the configuration for a supervisor, which starts this process and ends it. */
+async function planned(): Promise<boolean> {
+  if (command !== planCommand || part === undefined) return false;
+  const { reportUpPlan } = await import('./daemons/up-plan.ts');
+  await reportUpPlan(JSON.parse(part)).catch(async (error) => {
+    const { reportFailure } = await import('./run.ts');
+    process.exitCode = await reportFailure(error, argv);
+  });
+  return true;
+}
 
-if (!(await hooked()) && !(await bridged())) {
+// A supervisor does little once it has started. Its young generation need not grow, and its code need not be fast.
+if (command === 'up') {
+  setFlagsFromString('--semi-space-growth-factor=1');
+  setOptimizing(false);
+}
+
+if (!(await hooked()) && !(await bridged()) && !(await planned())) {
   const { runWholeProgram } = await import('./whole-program.ts');
   await runWholeProgram(argv);
 }

@@ -47,8 +47,11 @@ export interface RepeatEntry {
 export interface Config {
   /** Absolute path of the file that it was read from; absent for the built-in defaults. */
   file?: string;
-  /** Absolute paths of all files that it was read from, those of `mcpConfig` and `${file:…}` included. */
-  files: string[];
+  /**
+   * The files that it was read from by their absolute paths, those of `mcpConfig` and `${file:…}` included. Each has a hash of what was
+   * read, or an empty text if it was a pipe or could not be read.
+   */
+  files: Record<string, string>;
   broker: {
     listen: ListenAddress;
     socket: boolean;
@@ -113,7 +116,7 @@ export interface Config {
 
 /** Returns the configuration that holds where there is no file. */
 export function builtInConfig(): Config {
-  return settleConfig({}, { files: [], directory: process.cwd(), servers: {}, leftOut: [], warnings: [] });
+  return settleConfig({}, { files: {}, directory: process.cwd(), servers: {}, leftOut: [], warnings: [] });
 }
 
 /** Fills in the defaults of a configuration as it is written, and makes its paths absolute. */
@@ -121,7 +124,7 @@ export function settleConfig(
   document: ConfigDocument,
   from: {
     file?: string;
-    files: string[];
+    files: Record<string, string>;
     directory: string;
     servers: Record<string, MergedServer>;
     leftOut: string[];

@@ -9,7 +9,14 @@ export {
   type SearchStart,
   searchedText,
 } from './discovery/find-config.ts';
-export { type GuardedFiles, heldBy, withExposureChecked } from './exposure/exposures.ts';
+export { fileDigest } from './document/file-digest.ts';
+export { changeObstacle } from './exposure/change-obstacle.ts';
+export {
+  exposesConfiguration,
+  type GuardedFiles,
+  heldBy,
+  withExposureChecked,
+} from './exposure/exposures.ts';
 export { reloadObstacle } from './exposure/reload-obstacle.ts';
 export { settledPath } from './exposure/settled-path.ts';
 export { writableByOthers } from './exposure/writable-by-others.ts';

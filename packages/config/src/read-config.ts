@@ -42,16 +42,17 @@ export function readConfigText(text: string, named: string, options: LoadOptions
 function read(named: string, open: (context: ReadContext) => OpenedFile, options: LoadOptions): Config {
   const file = resolve(named);
   const { env = process.env, onServer, onlyServer } = options;
-  const files = new Set<string>();
+  const files = new Map<string, string>();
   const onFile = (path: string): void => {
-    files.add(path);
+    files.set(path, '');
     options.onFile?.(path);
   };
+  const onRead = (path: string, digest: string): void => void files.set(path, digest);
   const isWanted = (server: string): boolean => {
     onServer?.(server);
     return onlyServer === undefined || server === onlyServer;
   };
-  const opened = open({ env, onFile });
+  const opened = open({ env, onFile, onRead });
   if ('problem' in opened) throw badConfig(named, [opened.problem]);
   const parsed = parseConfig(opened.text, opened.sources, options.parts, isWanted);
   if ('problems' in parsed) {
@@ -63,12 +64,12 @@ function read(named: string, open: (context: ReadContext) => OpenedFile, options
   const merged = mergeServers(
     parsed.document,
     { named, file, serverLines: parsed.serverLines },
-    { env, onFile, isWanted },
+    { env, onFile, onRead, isWanted },
   );
   if (merged.problems.length > 0) throw badConfig(named, merged.problems);
   return settleConfig(parsed.document, {
     file,
-    files: [...files],
+    files: Object.fromEntries(files),
     directory: dirname(file),
     servers: merged.servers,
     leftOut: merged.leftOut,

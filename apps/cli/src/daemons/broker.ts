@@ -2,13 +2,15 @@ import type { Config } from '@signalbox/config';
 import { type FoundConfig, findConfig } from '@signalbox/config/internal';
 import { runBroker } from '@signalbox/daemon/broker';
 import { isSupervised } from '@signalbox/daemon/supervisor';
-import { parseBrokerAddress } from '@signalbox/protocol';
+import { brokerParts } from '../config/config-parts.ts';
+import { handedConfig } from '../config/handed-config.ts';
 import { loadFound } from '../config/load-found.ts';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
 import { logInto, openLog } from '../process/log.ts';
 import { firstEnd, stopRequested } from '../process/stop-signals.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { announceReady } from './announce-ready.ts';
+import { addressesOf, type BrokerReady, insecureOption } from './broker-address.ts';
 import { listenOption } from './listen-option.ts';
 import { pageDirectory } from './page-directory.ts';
 
@@ -23,21 +25,11 @@ export interface BrokerFlags {
   json?: boolean;
 }
 
-/** The facts that a broker announces when it is ready. */
-export interface BrokerReady {
-  /** The TCP address. */
-  url: string;
-  /** The address of the Unix socket, if there is one. */
-  socket?: string;
-  data: string;
-  operatorTokenFile: string;
-}
-
 /** Runs a broker until the process is asked to end. */
 export async function brokerProcess(flags: BrokerFlags): Promise<void> {
   const fault = faultFromEnvironment(process.env);
   const found = findConfig(flags.config, { search: !isSupervised() });
-  const config = await loadParts(found);
+  const config = (await handedConfig()) ?? (await loadParts(found));
   const listen = listenOption(flags.listen);
   const page = pageDirectory();
   const log = await openLog('broker', 'info');
@@ -71,17 +63,7 @@ export async function brokerProcess(flags: BrokerFlags): Promise<void> {
 
 /** Reads what a broker needs of its configuration. */
 function loadParts(found: FoundConfig | undefined): Promise<Config> {
-  return loadFound(found, { parts: ['broker', 'auth', 'roles', 'groups', 'hooks', 'schedules'] });
-}
-
-/** Returns the addresses of a broker, for people. */
-export function addressesOf({ url, socket }: Pick<BrokerReady, 'url' | 'socket'>): string {
-  return socket === undefined ? url : `${socket} and ${url}`;
-}
-
-/** Returns ` --insecure` if commands need it to reach a broker at this address, and an empty text if not. */
-export function insecureOption(url: string): string {
-  return url.startsWith('wss:') || parseBrokerAddress(url, { insecure: true }).isLocal ? '' : ' --insecure';
+  return loadFound(found, { parts: brokerParts });
 }
 
 function readyLines(ready: BrokerReady): string[] {

@@ -2,6 +2,7 @@ import { findConfig } from '@signalbox/config/internal';
 import { type OrchestratorReport, runOrchestrator, type ServerStart } from '@signalbox/daemon/orchestrator';
 import { isSupervised, reportToSupervisor } from '@signalbox/daemon/supervisor';
 import { SignalboxError } from '@signalbox/protocol';
+import { handedConfig } from '../config/handed-config.ts';
 import { loadFound } from '../config/load-found.ts';
 import { authoritiesFor } from '../connection/authorities.ts';
 import { withConnectionHint } from '../connection/client-session.ts';
@@ -31,7 +32,7 @@ export interface OrchestratorFlags {
 export async function orchestratorProcess(flags: OrchestratorFlags): Promise<void> {
   const fault = faultFromEnvironment(process.env);
   const found = findConfig(flags.config, { search: !isSupervised() });
-  const config = await loadFound(found);
+  const config = (await handedConfig()) ?? (await loadFound(found));
   const broker = brokerPlace(flags, { found, config });
   const authorities = authoritiesFor(broker.url, flags, process.env);
   const log = await openLog('orchestrator', 'info');

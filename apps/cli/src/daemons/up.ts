@@ -1,20 +1,11 @@
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Config, loadConfig } from '@signalbox/config';
-import {
-  type FoundConfig,
-  findConfig,
-  formatListenAddress,
-  searchedText,
-  withExposureChecked,
-} from '@signalbox/config/internal';
-import { brokerKeeper, dataDirectory } from '@signalbox/daemon/data-directory';
+import type { Config } from '@signalbox/config';
+import { formatListenAddress } from '@signalbox/config/internal';
 import type { OrchestratorReport, ServerStart } from '@signalbox/daemon/orchestrator';
 import { SupervisedChild, type SupervisedOptions } from '@signalbox/daemon/supervisor';
 import { messageOf, parseBrokerAddress, SignalboxError } from '@signalbox/protocol';
 import type { Logger } from 'pino';
-import { configOptions } from '../config/config-options.ts';
-import { loadFound } from '../config/load-found.ts';
 import { stopTimeoutMs } from '../process/exit-deadline.ts';
 import { openLog } from '../process/log.ts';
 import { ownCommand } from '../process/own-command.ts';
@@ -23,9 +14,10 @@ import { count, printJson, printLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { type FaceReady, faceKeeper, faceSocketName } from '../worker/face-socket.ts';
 import { ApprovedConfig } from './approved-config.ts';
-import { addressesOf, type BrokerReady, insecureOption } from './broker.ts';
-import { listenOption } from './listen-option.ts';
+import { addressesOf, type BrokerReady, insecureOption } from './broker-address.ts';
+import { childEnvironment } from './child-environment.ts';
 import { orchestratorLines } from './orchestrator-lines.ts';
+import { type PlanRequest, planCommand, type UpPlan } from './plan-request.ts';
 import { ServerStarts } from './server-starts.ts';
 
 /** The options of `signalbox up`. */
@@ -51,19 +43,21 @@ const longestFaceDelayMs = 1_000;
  * to end.
  */
 export async function up(flags: UpFlags): Promise<void> {
-  const found = findConfig(flags.config);
-  const config = await loadFound(found);
-  const dataDir = dataDirectory(flags.data, config);
   const { allowExposed = false } = flags;
-  withExposureChecked(config, { dataDir }, { allowExposed });
-  const listen = listenOption(flags.listen) ?? config.broker.listen;
   const log = await openLog('up', 'info');
+  const asked = {
+    ...(flags.data !== undefined && { data: flags.data }),
+    ...(flags.listen !== undefined && { listen: flags.listen }),
+  };
+  const named = flags.config === undefined ? {} : { config: flags.config };
+  const { configs, ...plan } = await readPlan({ ...asked, ...named, search: true, allowExposed });
+  const { file, dataDir, listen } = plan;
   let onHangup = (): void | Promise<void> => {};
   const stop = stopRequested({ onHangup: () => void onHangup(), timeoutMs: stopChildrenMs });
-  const approved = new ApprovedConfig(config);
+  const approved = new ApprovedConfig(plan.approval);
   const common = (last: unknown): string[] => {
     if (last !== undefined) approved.check();
-    return ['--data', dataDir, ...(found ? ['--config', found.file] : [])];
+    return ['--data', dataDir, ...(file === undefined ? [] : ['--config', file])];
   };
 
   await using brokerChild = supervise<BrokerReady>('broker', log, (last) => [
@@ -77,13 +71,14 @@ export async function up(flags: UpFlags): Promise<void> {
     // The operator accepts one loss. A later loss, while the broker runs, is another one.
     ...(flags.acceptLoss && !last ? ['--accept-loss'] : []),
   ]);
-  const broker = await Promise.race([startAfterPrevious(brokerChild, 'broker', dataDir, log), stop]);
+  const broker = await Promise.race([
+    startAfterPrevious(brokerChild, 'broker', { dataDir, log, handed: configs.broker }),
+    stop,
+  ]);
   if (typeof broker === 'string') return;
-  if (!flags.json) printLines(...brokerLines(broker, found, config));
+  if (!flags.json) printLines(...brokerLines(broker, plan));
 
-  using starts = flags.json
-    ? undefined
-    : new ServerStarts(startedServers(config), (lines) => printLines(lines));
+  using starts = flags.json ? undefined : new ServerStarts(plan.started, (lines) => printLines(lines));
   await using orchestratorChild = supervise<OrchestratorReport>(
     'orchestrator',
     log,
@@ -99,29 +94,36 @@ export async function up(flags: UpFlags): Promise<void> {
     'face',
     log,
     (last) => [
-      ...['worker', 'face', '--socket', socket, ...common(last), ...httpOption(config, last)],
+      ...['worker', 'face', '--socket', socket, ...common(last), ...httpOption(plan, last)],
       ...['--url', broker.socket ?? broker.url, ...(broker.socket ? ['--alias', broker.url] : [])],
       ...(flags.insecure ? ['--insecure'] : []),
     ],
     { longestDelayMs: longestFaceDelayMs },
   );
   using _keeper = flags.face ? faceKeeper(socket) : undefined;
-  const faceStarted = flags.face ? startFace(faceChild, dataDir, log, config) : undefined;
+  const faceStarted = flags.face
+    ? startFace(faceChild, plan, { dataDir, log, handed: configs.face })
+    : undefined;
   // Its failure is thrown where its report is awaited.
   faceStarted?.catch(() => {});
   // The broker reads its certificate, `auth`, `groups`, `hooks` and `schedules` again. The orchestrator reads the configuration. It logs
   // which changes need a restart, also those of the broker.
   onHangup = async () => {
     // The orchestrator reports a wrong file, which approves nothing.
-    await loadConfig(found?.file).then(
-      (asked) => approved.approve(asked),
+    await readPlan({
+      ...asked,
+      ...(file !== undefined && { config: file }),
+      search: false,
+      allowExposed: true,
+    }).then(
+      ({ approval }) => approved.approve(approval),
       () => {},
     );
     orchestratorChild.signal('SIGHUP');
     brokerChild.signal('SIGHUP');
   };
   const orchestrator = await Promise.race([
-    startAfterPrevious(orchestratorChild, 'orchestrator', dataDir, log),
+    startAfterPrevious(orchestratorChild, 'orchestrator', { dataDir, log, handed: configs.orchestrator }),
     stop,
   ]);
   if (typeof orchestrator === 'string') return;
@@ -141,16 +143,37 @@ export async function up(flags: UpFlags): Promise<void> {
       ...orchestratorLines(orchestrator),
       ...(face?.url === undefined ? [] : [`face ready for agents over HTTP at ${face.url}`]),
       '',
-      ...nextLines(orchestrator, whereOptions(flags, found, dataDir)),
+      ...nextLines(orchestrator, plan.where),
     );
     starts?.reported(orchestrator);
   }
   log.info({ reason: await stop }, 'stopping');
 }
 
+/** Reads the configuration in a process of its own, and ends it. Rejects with what is wrong with the configuration. */
+async function readPlan(request: PlanRequest): Promise<UpPlan> {
+  const { command, args } = ownCommand();
+  await using reader = new SupervisedChild<UpPlan>({
+    name: 'process that reads the configuration',
+    command: () => [command, ...args, planCommand, JSON.stringify(request)],
+    env: process.env,
+    onRestarted: () => {},
+    onDeath: () => {},
+  });
+  return await reader.start();
+}
+
 /** The failures of a child whose predecessor still has the data directory, the journal or the socket. */
 const heldCodes = ['data_directory_locked', 'journal_in_use', 'face_running'];
 const retryMs = 500;
+
+/** The first start of a child. */
+interface FirstStart {
+  dataDir: string;
+  log: Logger;
+  /** The configuration that the child gets. */
+  handed: Config;
+}
 
 /**
  * Starts a child. Another process that holds its files may be the child of a supervisor that was killed. That process ends within
@@ -159,16 +182,15 @@ const retryMs = 500;
 async function startAfterPrevious<Ready>(
   child: SupervisedChild<Ready>,
   name: string,
-  dataDir: string,
-  log: Logger,
+  { dataDir, log, handed }: FirstStart,
 ): Promise<Ready> {
   const deadline = performance.now() + stopTimeoutMs;
   for (let tries = 1; ; tries++) {
     try {
-      return await child.start();
+      return await child.start(handed);
     } catch (error) {
       if (!(error instanceof SignalboxError) || !heldCodes.includes(error.code)) throw error;
-      const keeper = error.code === 'data_directory_locked' ? brokerKeeper(dataDir) : undefined;
+      const keeper = error.code === 'data_directory_locked' ? await keeperOf(dataDir) : undefined;
       if (keeper !== undefined)
         throw withHint(
           error,
@@ -193,16 +215,15 @@ function faceSocketOf({ socket, data }: BrokerReady): string {
  */
 async function startFace(
   child: SupervisedChild<FaceReady>,
-  dataDir: string,
-  log: Logger,
-  { worker }: Config,
+  { http }: Pick<UpPlan, 'http'>,
+  start: FirstStart,
 ): Promise<FaceReady | undefined> {
   try {
-    return await startAfterPrevious(child, 'face', dataDir, log);
+    return await startAfterPrevious(child, 'face', start);
   } catch (error) {
     if (child.isStopping) return undefined;
-    if (worker.http) throw error;
-    log.warn(
+    if (http) throw error;
+    start.log.warn(
       { child: 'face' },
       `each worker on this machine needs a process of its own: ${messageOf(error)}`,
     );
@@ -211,10 +232,15 @@ async function startFace(
 }
 
 /** Returns the option by which the face also serves agents over HTTP. A port that it took is kept: agents look for it there. */
-function httpOption({ worker: { http } }: Config, last: FaceReady | undefined): string[] {
+function httpOption({ http }: Pick<UpPlan, 'http'>, last: FaceReady | undefined): string[] {
   if (!http) return [];
   const port = last?.url === undefined ? http.port : Number(new URL(last.url).port || 80);
   return ['--http', formatListenAddress({ ...http, port })];
+}
+
+async function keeperOf(dataDir: string): Promise<number | undefined> {
+  const { brokerKeeper } = await import('@signalbox/daemon/data-directory');
+  return brokerKeeper(dataDir);
 }
 
 function withHint(error: SignalboxError, hint: string): SignalboxError {
@@ -237,7 +263,7 @@ function supervise<Ready>(
   return new SupervisedChild<Ready>({
     name,
     command: (last) => [own.command, ...own.args, ...argv(last)],
-    env: withoutIdentity(process.env),
+    env: childEnvironment(process.env),
     ...options,
     onRestarted: () => log.info({ child: name }, `the ${name} is back`),
     onDeath: ({ how, restartInMs }) => {
@@ -246,38 +272,24 @@ function supervise<Ready>(
   });
 }
 
-/** Removes the variables that name this shell's broker and agent: the children find theirs in the data directory. */
-function withoutIdentity(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const { SIGNALBOX_URL, SIGNALBOX_AGENT, SIGNALBOX_TOKEN, SIGNALBOX_TOKEN_FILE, ...rest } = env;
-  return rest;
-}
-
 /** Returns the port that a broker took: agents look for it there after a restart. */
 function portOf({ url }: BrokerReady): number {
   const { port, protocol } = new URL(url);
   return port === '' ? { 'ws:': 80, 'wss:': 443 }[protocol]! : Number(port);
 }
 
-function startedServers({ mcpServers }: Config): string[] {
-  return Object.entries(mcpServers).flatMap(([name, { disabled }]) => (disabled ? [] : [name]));
-}
-
-function brokerLines(broker: BrokerReady, found: FoundConfig | undefined, config: Config): string[] {
-  const servers = Object.keys(config.mcpServers);
+function brokerLines(
+  broker: BrokerReady,
+  { file, servers, searched, warnings }: Omit<UpPlan, 'configs'>,
+): string[] {
   return [
     `broker ready at ${addressesOf(broker)}, data in ${broker.data}`,
-    found === undefined
-      ? `running without MCP servers: ${searchedText()}`
-      : `starting ${count(servers.length, 'MCP server')} from ${found.file}${servers.length > 0 ? `: ${servers.join(', ')}` : ''} …`,
+    file === undefined
+      ? `running without MCP servers: ${searched}`
+      : `starting ${count(servers.length, 'MCP server')} from ${file}${servers.length > 0 ? `: ${servers.join(', ')}` : ''} …`,
     // These warnings are about imported files: they name the servers that are left out, and why.
-    ...config.warnings.map((warning) => `  ! ${warning}`),
+    ...warnings.map((warning) => `  ! ${warning}`),
   ];
-}
-
-/** Returns the options with which another command in this directory finds this broker; none if it finds it by itself. */
-function whereOptions(flags: UpFlags, found: FoundConfig | undefined, dataDir: string): string[] {
-  if (flags.data !== undefined || !found) return ['--data', dataDir];
-  return configOptions(found.file);
 }
 
 function nextLines({ roles, url }: OrchestratorReport, where: readonly string[]): string[] {

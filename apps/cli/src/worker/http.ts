@@ -5,6 +5,7 @@ import type { TlsFiles } from '@signalbox/daemon/tls';
 import { isLoopback, SignalboxError } from '@signalbox/protocol';
 import type { TlsPair } from '@signalbox/tls';
 import type { HttpFace } from '@signalbox/worker';
+import { faceParts } from '../config/config-parts.ts';
 import { loadFound } from '../config/load-found.ts';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
 import { logInto, openLog } from '../process/log.ts';
@@ -35,7 +36,7 @@ export async function runWorkerHttp(flags: WorkerHttpFlags): Promise<void> {
   refuseToken(flags);
   const listen = httpAddress(flags.http);
   const found = findConfig(flags.config);
-  const config = await loadFound(found, { parts: ['broker', 'orchestrator', 'worker', 'auth'] });
+  const config = await loadFound(found, { parts: faceParts({ http: true }) });
   const tracing = await ownTracing();
   const connect = faceConnect(flags, { found, config }, { fault, tracing });
   const log = await openLog('worker', 'info');

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { messageOf } from '@signalbox/protocol';
 import { errnoOf } from '@signalbox/protocol/internal';
 import type { ConfigProblem } from './config-problem.ts';
+import { readDigest } from './file-digest.ts';
 import { pathIn } from './path-in.ts';
 import type { ReferenceSources } from './references.ts';
 
@@ -20,11 +21,13 @@ export function problemText({ file, line, path, message }: FileProblem): string 
 const maxBytes = 4 * 1024 * 1024;
 const tooLarge = 'ERR_TOO_LARGE';
 
-/** The environment for references, and who is told of each file before it is read. */
+/** The environment for references, and who is told of each file. */
 export interface ReadContext {
   env: NodeJS.ProcessEnv;
-  /** Called with absolute paths. */
+  /** Called with the absolute path of each file before it is read. */
   onFile: (path: string) => void;
+  /** Called with a hash of what was read from it. */
+  onRead: (path: string, digest: string) => void;
 }
 
 /** The text of a configuration file with what its references may read, or why it cannot be read. */
@@ -34,7 +37,11 @@ export type OpenedFile = { text: string; sources: ReferenceSources } | { problem
 export function openConfigFile(named: string, file: string, context: ReadContext): OpenedFile {
   context.onFile(file);
   try {
-    return textOfFile(new TextDecoder('utf-8', { fatal: true }).decode(readBytes(file)), file, context);
+    return textOfFile(
+      new TextDecoder('utf-8', { fatal: true }).decode(readBytes(file, context)),
+      file,
+      context,
+    );
   } catch (cause) {
     return { problem: { file: named, line: 1, path: '(file)', message: unreadable(cause) } };
   }
@@ -44,26 +51,30 @@ export function openConfigFile(named: string, file: string, context: ReadContext
 export function textOfFile(
   text: string,
   file: string,
-  { env, onFile }: ReadContext,
+  context: ReadContext,
 ): Extract<OpenedFile, { text: string }> {
   const directory = dirname(file);
   const readFile = (path: string): string => {
     const absolute = pathIn(directory, path);
-    onFile(absolute);
-    return readBytes(absolute).toString('utf8');
+    context.onFile(absolute);
+    return readBytes(absolute, context).toString('utf8');
   };
-  return { text, sources: { env, readFile } };
+  return { text, sources: { env: context.env, readFile } };
 }
 
 /** The whole of a file, also of a pipe. Throws what the system says, and `ERR_TOO_LARGE`. */
-function readBytes(path: string): Buffer {
+function readBytes(path: string, { onRead }: ReadContext): Buffer {
   const handle = openSync(path, 'r');
   try {
     const parts: Buffer[] = [];
     for (let total = 0; total <= maxBytes; ) {
       const part = Buffer.alloc(64 * 1024);
       const length = readSync(handle, part);
-      if (length === 0) return Buffer.concat(parts);
+      if (length === 0) {
+        const bytes = Buffer.concat(parts);
+        onRead(path, readDigest(handle, bytes));
+        return bytes;
+      }
       parts.push(part.subarray(0, length));
       total += length;
     }

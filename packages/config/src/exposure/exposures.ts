@@ -81,7 +81,7 @@ function findExposures(config: Config, { dataDir, tokenFiles = [] }: GuardedFile
 }
 
 function configurationOf({ files, capabilities }: Config): string[] {
-  return [...files, ...capabilities];
+  return [...Object.keys(files), ...capabilities];
 }
 
 /**

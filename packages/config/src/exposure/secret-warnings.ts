@@ -28,7 +28,7 @@ export function secretWarnings({ mcpServers, hooks, origins, files }: Config): s
     ...servers.map(([name, server]) => [`mcpServers.${name}`, secretsOf(server)] as const),
     ...Object.entries(hooks).map(([name, { secret }]) => [`hooks.${name}`, [secret]] as const),
   ];
-  const readable = [...new Set(files)].flatMap((file) => {
+  const readable = Object.keys(files).flatMap((file) => {
     const text = textForOthers(file);
     const holder = holders.find(([, secrets]) => secrets.some((secret) => text?.includes(secret)));
     return holder ? [literalSecret(file, holder[0], own.has(file))] : [];

@@ -54,7 +54,7 @@ test('Two webhooks of one name are refused.', () => {
 
 test('A webhook to a role or group that the configuration does not name is warned about with the nearest, and one to an agent is not.', () => {
   const entry = (to: string) => ({ to, secret: 'abcdefghijklmnop', signature: 'github' as const });
-  const from = { files: [], directory: '/', servers: {}, leftOut: [], warnings: [] };
+  const from = { files: {}, directory: '/', servers: {}, leftOut: [], warnings: [] };
   const document = {
     roles: { triage: { tools: [] } },
     groups: { desk: { roles: ['triage'] } },

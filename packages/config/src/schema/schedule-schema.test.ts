@@ -46,7 +46,7 @@ test.each([
 });
 
 test('A schedule to a group that the configuration does not name is warned about with the nearest.', () => {
-  const from = { files: [], directory: '/', servers: {}, leftOut: [], warnings: [] };
+  const from = { files: {}, directory: '/', servers: {}, leftOut: [], warnings: [] };
   const schedules = {
     a: { every: '1h', to: 'role:triag', text: 'x' },
     b: { every: '1h', to: 'rosa', text: 'x' },

@@ -5,7 +5,7 @@ import { commonAllowlist, commonOffers } from '../policy/policy.ts';
 import { changeLines, hangupNeeds, policyChanges, restartNeeds, roleChanges } from './config-changes.ts';
 
 function configOf(document: ConfigDocument): Config {
-  return settleConfig(document, { files: [], directory: '/etc', servers: {}, leftOut: [], warnings: [] });
+  return settleConfig(document, { files: {}, directory: '/etc', servers: {}, leftOut: [], warnings: [] });
 }
 
 test('Changes are listed by name; a change of the messages that a role may send needs a restart, as the broker enforces it.', () => {

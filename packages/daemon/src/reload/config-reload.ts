@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Config, loadConfig } from '@signalbox/config';
-import { reloadObstacle } from '@signalbox/config/internal';
+import { fileDigest, reloadObstacle } from '@signalbox/config/internal';
 import type { Inventory, McpHost } from '@signalbox/mcp-host';
 import type { Orchestrator } from '@signalbox/orchestrator';
 import { SignalboxError } from '@signalbox/protocol';
@@ -44,7 +44,7 @@ export class ConfigReload implements AsyncDisposable {
   #wasRefused = false;
   #loggedObstacle: string | undefined;
   #loggedRestart: readonly string[] = [];
-  #files = new Set<string>();
+  #files: Set<string>;
   #watch: FileWatch | undefined;
   #stopListening = (): void => {};
 
@@ -53,6 +53,7 @@ export class ConfigReload implements AsyncDisposable {
     this.#file = file;
     this.#started = started;
     this.#current = started;
+    this.#files = new Set(Object.keys(started.files));
   }
 
   /**
@@ -65,7 +66,6 @@ export class ConfigReload implements AsyncDisposable {
     const { host, log } = targets;
     reload.#stopListening = host.onInventoryChanged((inventory) => reload.#applyRepeatLists(inventory));
     reload.#applyRepeatLists(await host.inventory());
-    await reload.#load();
     reload.#watch = await watchFiles(reload.#files, {
       onChange: () => void reload.#applyFiles(),
       onError: (error) =>
@@ -76,7 +76,10 @@ export class ConfigReload implements AsyncDisposable {
           error,
         }),
     });
-    await reload.#applyFiles();
+    // A file may have changed before it was watched.
+    const isChanged = Object.entries(started.files).some(([file, digest]) => fileDigest(file) !== digest);
+    if (isChanged) await reload.#applyFiles();
+    else reload.#isObstructed();
     return reload;
   }
 

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 
 /** A failure in the form that `--json` prints under `error` and that a supervised child reports. */
@@ -20,6 +21,16 @@ export const supervisedVariable = 'SIGNALBOX_SUPERVISED';
 /** Returns true in a process that a {@link SupervisedChild} started. */
 export function isSupervised(): boolean {
   return process.env[supervisedVariable] !== undefined && process.send !== undefined;
+}
+
+/** The value of {@link supervisedVariable} in a child to which the supervisor hands something over. */
+export const handedValue = 'handed';
+
+/** Returns what the supervisor hands over to this process at its start; `undefined` if it hands nothing over. */
+export async function handedOver(): Promise<unknown> {
+  if (!isSupervised() || process.env[supervisedVariable] !== handedValue) return undefined;
+  const [handed] = await once(process, 'message');
+  return handed;
 }
 
 /** Reports to the supervisor. Resolves when the report is sent, or when the supervisor has gone. */

@@ -3,6 +3,7 @@ export {
   errorOf,
   type Failure,
   failureOf,
+  handedOver,
   isSupervised,
   reportToSupervisor,
 } from './child-report.ts';

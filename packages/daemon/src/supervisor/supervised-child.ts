@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
-import { type ChildReport, errorOf, supervisedVariable } from './child-report.ts';
+import { type ChildReport, errorOf, handedValue, supervisedVariable } from './child-report.ts';
 
 /** A program and its arguments. */
 type CommandLine = readonly [program: string, ...args: string[]];
@@ -24,6 +24,13 @@ export interface SupervisedOptions<Ready> {
   /** The longest wait before a restart, in milliseconds; default 5 s. */
   longestDelayMs?: number;
   random?: () => number;
+}
+
+/** The first start of a child, which somebody waits for. */
+interface FirstStart<Ready> {
+  resolve: (ready: Ready) => void;
+  reject: (error: Error) => void;
+  handed: object | undefined;
 }
 
 /** The time that a child has to end before it is killed, in milliseconds. A child itself gives up an orderly end earlier. */
@@ -54,11 +61,11 @@ export class SupervisedChild<Ready> implements AsyncDisposable {
 
   /**
    * Starts the child and resolves with its report when it is ready. If it ends before that, rejects, and it stays down until it is
-   * started again. Rejects with `closed` after {@link stop}.
+   * started again. Rejects with `closed` after {@link stop}. The child gets `handed`, as JSON, at this start only.
    */
-  start(): Promise<Ready> {
+  start(handed?: object): Promise<Ready> {
     if (this.#stopping) return Promise.reject(new SignalboxError('closed', 'the supervisor stops'));
-    return new Promise((resolve, reject) => this.#launch({ resolve, reject }));
+    return new Promise((resolve, reject) => this.#launch({ resolve, reject, handed }));
   }
 
   /** True once the child was asked to stop. */
@@ -94,7 +101,7 @@ export class SupervisedChild<Ready> implements AsyncDisposable {
     return this.stop();
   }
 
-  #launch(first?: { resolve: (ready: Ready) => void; reject: (error: Error) => void }): void {
+  #launch(first?: FirstStart<Ready>): void {
     const { name, command, env, onProgress, onRestarted } = this.#options;
     this.#isReady = false;
     this.#startedAt = performance.now();
@@ -106,7 +113,7 @@ export class SupervisedChild<Ready> implements AsyncDisposable {
       else this.#scheduleRestart(messageOf(error));
       return;
     }
-    const child = spawnSupervised(line, env);
+    const child = spawnSupervised(line, env, first?.handed);
     this.#child = child;
     let waiting = first;
     let failure: SignalboxError | undefined;
@@ -157,12 +164,19 @@ export function restartDelayMs(deathsInARow: number, random: number, longestMs: 
  * Starts a child in a process group of its own: Ctrl-C reaches the supervisor alone, which then stops its children in order.
  * If the supervisor dies, the channel closes, and they end by themselves.
  */
-function spawnSupervised([program, ...args]: CommandLine, env: NodeJS.ProcessEnv): ChildProcess {
-  return spawn(program, args, {
+function spawnSupervised(
+  [program, ...args]: CommandLine,
+  env: NodeJS.ProcessEnv,
+  handed: object | undefined,
+): ChildProcess {
+  const child = spawn(program, args, {
     detached: true,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    env: { ...env, [supervisedVariable]: '1' },
+    env: { ...env, [supervisedVariable]: handed === undefined ? '1' : handedValue },
   });
+  // A child that has ended by now says why by its exit.
+  if (handed !== undefined) child.send(handed, () => {});
+  return child;
 }
 
 function hasEnded(child: ChildProcess): boolean {

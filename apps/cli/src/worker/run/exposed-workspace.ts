@@ -21,7 +21,7 @@ export async function exposedWorkspace(
   const held = heldBy(cwd, {
     ...(existsSync(dataDir) && { dataDir }),
     tokenFiles: tokenFile ? [tokenFile] : [],
-    configFiles: config.files,
+    configFiles: Object.keys(config.files),
   });
   if (held.length === 0) return undefined;
   return (

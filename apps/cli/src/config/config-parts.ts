@@ -1,0 +1,9 @@
+import type { ConfigPart } from '@signalbox/config';
+
+/** The parts of a configuration that a broker needs. */
+export const brokerParts: readonly ConfigPart[] = ['broker', 'auth', 'roles', 'groups', 'hooks', 'schedules'];
+
+/** The parts that a face needs. Only one that serves HTTP checks tokens of an identity provider. */
+export function faceParts({ http }: { http: boolean }): readonly ConfigPart[] {
+  return ['broker', 'orchestrator', 'worker', ...(http ? (['auth'] as const) : [])];
+}

@@ -1,0 +1,8 @@
+/**
+ * Returns the environment of the children of `signalbox up`: without the variables that name this shell's broker and agent, since they
+ * find theirs in the data directory.
+ */
+export function childEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const { SIGNALBOX_URL, SIGNALBOX_AGENT, SIGNALBOX_TOKEN, SIGNALBOX_TOKEN_FILE, ...rest } = env;
+  return { MALLOC_ARENA_MAX: '1', ...rest };
+}
