@@ -6,6 +6,7 @@ import { brokerParts } from '../config/config-parts.ts';
 import { handedConfig } from '../config/handed-config.ts';
 import { loadFound } from '../config/load-found.ts';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
+import { returnIdleMemory } from '../process/idle-memory.ts';
 import { logInto, openLog } from '../process/log.ts';
 import { firstEnd, stopRequested } from '../process/stop-signals.ts';
 import { shellWords } from '../terminal/shell-words.ts';
@@ -57,6 +58,7 @@ export async function brokerProcess(flags: BrokerFlags): Promise<void> {
   const { url, socket, dataDir: data, operatorTokenFile } = broker;
   const ready: BrokerReady = { url, ...(socket !== undefined && { socket }), data, operatorTokenFile };
   announceReady({ ...ready }, readyLines(ready), flags);
+  using _memory = returnIdleMemory(logInto(log, 'debug'));
   const failed = broker.failed.then((error) => Promise.reject(error));
   log.info({ reason: await firstEnd(stop, failed) }, 'stopping');
 }

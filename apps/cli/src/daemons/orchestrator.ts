@@ -8,6 +8,7 @@ import { authoritiesFor } from '../connection/authorities.ts';
 import { withConnectionHint } from '../connection/client-session.ts';
 import { brokerPlace, hasAgentEnvironment, namedToken } from '../connection/connection.ts';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
+import { returnIdleMemory } from '../process/idle-memory.ts';
 import { logInto, openLog } from '../process/log.ts';
 import { firstEnd, stopRequested } from '../process/stop-signals.ts';
 import { ownTracing } from '../process/tracing.ts';
@@ -72,6 +73,7 @@ export async function orchestratorProcess(flags: OrchestratorFlags): Promise<voi
   onHangup = () => void orchestrator.reload();
   announceReady({ ...ready }, orchestratorLines(ready), flags);
   starts.reported(ready);
+  using _memory = returnIdleMemory(logInto(log, 'debug'));
   const end = await firstEnd<string | Error>(stop, orchestrator.ended);
   if (end instanceof Error) throw end;
   log.info({ reason: end }, 'stopping');

@@ -7,7 +7,8 @@ import { SupervisedChild, type SupervisedOptions } from '@signalbox/daemon/super
 import { messageOf, parseBrokerAddress, SignalboxError } from '@signalbox/protocol';
 import type { Logger } from 'pino';
 import { stopTimeoutMs } from '../process/exit-deadline.ts';
-import { openLog } from '../process/log.ts';
+import { returnIdleMemory } from '../process/idle-memory.ts';
+import { logInto, openLog } from '../process/log.ts';
 import { ownCommand } from '../process/own-command.ts';
 import { stopRequested } from '../process/stop-signals.ts';
 import { count, printJson, printLines } from '../terminal/output.ts';
@@ -147,6 +148,7 @@ export async function up(flags: UpFlags): Promise<void> {
     );
     starts?.reported(orchestrator);
   }
+  using _memory = returnIdleMemory(logInto(log, 'debug'));
   log.info({ reason: await stop }, 'stopping');
 }
 

@@ -9,6 +9,7 @@ import { handedConfig } from '../config/handed-config.ts';
 import { loadFound } from '../config/load-found.ts';
 import { announceReady } from '../daemons/announce-ready.ts';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
+import { returnIdleMemory } from '../process/idle-memory.ts';
 import { logInto, openLog } from '../process/log.ts';
 import { stopRequested } from '../process/stop-signals.ts';
 import { ownTracing } from '../process/tracing.ts';
@@ -56,6 +57,7 @@ export async function runWorkerFace(flags: WorkerFaceFlags): Promise<void> {
     }));
   const ready: FaceReady = { socket: face.path, broker: connect.url, ...(http && { url: http.url }) };
   announceReady({ ...ready, pid: process.pid }, readyLines(ready), flags);
+  using _memory = returnIdleMemory(logInto(log, 'debug'));
   log.info({ reason: await stop }, 'ending');
 }
 

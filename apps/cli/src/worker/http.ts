@@ -8,6 +8,7 @@ import type { HttpFace } from '@signalbox/worker';
 import { faceParts } from '../config/config-parts.ts';
 import { loadFound } from '../config/load-found.ts';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
+import { returnIdleMemory } from '../process/idle-memory.ts';
 import { logInto, openLog } from '../process/log.ts';
 import { stopRequested } from '../process/stop-signals.ts';
 import { ownTracing } from '../process/tracing.ts';
@@ -68,6 +69,7 @@ export async function runWorkerHttp(flags: WorkerHttpFlags): Promise<void> {
     ? [JSON.stringify({ url: face.url, port: face.port, broker: connect.url })]
     : readyLines(face, connect.url);
   printNotes(...lines);
+  using _memory = returnIdleMemory(logInto(log, 'debug'));
   log.info({ reason: await stop }, 'ending');
 }
 

@@ -9,6 +9,7 @@ import {
   resolveConnection,
 } from '../connection/connection.ts';
 import { faultFromEnvironment } from '../process/fault-environment.ts';
+import { returnIdleMemory } from '../process/idle-memory.ts';
 import { logInto, openLog } from '../process/log.ts';
 import { parentEnded } from '../process/parent-ended.ts';
 import { firstEnd, stopRequested } from '../process/stop-signals.ts';
@@ -64,6 +65,7 @@ export async function runWorkerMcp(flags: WorkerMcpFlags): Promise<void> {
       ...(turn && { turn }),
       log: logInto(log, 'debug'),
     });
+    using _memory = returnIdleMemory(logInto(log, 'debug'));
     const lost = executor.closed.then((reason) => reason ?? 'closed');
     const end = await firstEnd<string | SignalboxError>(
       face.closed.then(() => 'client hung up'),
