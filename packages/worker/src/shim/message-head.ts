@@ -17,7 +17,7 @@ const longestEnd = 300;
 
 /**
  * Reads the head of a message on one line. The usual orders of the members are read at both ends of the line, all others member by
- * member: that takes nine times as long in a process without optimizing compilers.
+ * member, which takes much longer.
  */
 export function messageHead(line: string): MessageHead {
   const first = idFirst.exec(line);
