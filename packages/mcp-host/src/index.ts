@@ -19,7 +19,6 @@ export type {
 } from './host/host-api.ts';
 export type { ToolRoute, WithheldHints } from './host/inventory-tracker.ts';
 export { startMcpHost } from './host/mcp-host.ts';
-export type { ServerEvent } from './host/server-events.ts';
 export type { HostEvent } from './host-event.ts';
 export type {
   Inventory,
@@ -31,6 +30,7 @@ export type {
 export type { Offers } from './inventory/offers.ts';
 export type { ToolList } from './inventory/tool-list.ts';
 export { isMcpTool, mcpToolName, parseMcpToolName } from './inventory/tool-name.ts';
+export type { ServerEvent } from './servers/server-events.ts';
 export type { ServerChanges } from './servers/server-registry.ts';
 export type { ServerState, ServerStatus } from './servers/server-status.ts';
 export type { StartFailure } from './servers/starts/start-failure.ts';

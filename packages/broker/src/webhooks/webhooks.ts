@@ -1,6 +1,6 @@
 import { configuredSender, type Sender, SignalboxError } from '@signalbox/protocol';
 import { type HookSignature, hookSecret } from '@signalbox/protocol/internal';
-import type { ReachedAt } from '../listener/reached-at.ts';
+import type { ReachedAt } from '../reached-at.ts';
 import type { HookEntry, HookSettings } from './hook-settings.ts';
 
 /** The counts of a webhook since the broker started. Times are in epoch milliseconds. */

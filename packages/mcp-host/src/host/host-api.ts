@@ -9,10 +9,10 @@ import type { DefinitionPins } from '../definitions/definition-pins.ts';
 import type { ComparedDefinition, SeenDefinition } from '../definitions/server-definitions.ts';
 import type { HostEvent } from '../host-event.ts';
 import type { Inventory, WithheldDefinition } from '../inventory/inventory.ts';
+import type { ServerEvent } from '../servers/server-events.ts';
 import type { ServerChanges } from '../servers/server-registry.ts';
 import type { ServerStatus, ToolGap } from '../servers/server-status.ts';
 import type { ToolRoute, WithheldHints } from './inventory-tracker.ts';
-import type { ServerEvent } from './server-events.ts';
 
 /** The servers of a host, and its settings. */
 export interface McpHostOptions {

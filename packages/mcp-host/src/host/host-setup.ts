@@ -9,8 +9,8 @@ import { ListReadings } from '../servers/list-readings.ts';
 import { ProcessRecords } from '../servers/processes/process-records.ts';
 import { ProcessSlots } from '../servers/processes/process-slots.ts';
 import type { ServerDeps } from '../servers/server-deps.ts';
+import type { ServerEvent } from '../servers/server-events.ts';
 import type { McpHostOptions } from './host-api.ts';
-import type { ServerEvent } from './server-events.ts';
 
 const defaultMaxProcesses = 64;
 

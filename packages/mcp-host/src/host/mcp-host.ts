@@ -31,6 +31,7 @@ import { defaultToolNameMax, mayBelongTo } from '../inventory/tool-name.ts';
 import type { WaitingCalls } from '../questions/waiting-calls.ts';
 import type { HostedServer } from '../servers/hosted-server.ts';
 import type { ListReadings } from '../servers/list-readings.ts';
+import { type ServerEvent, ServerEvents } from '../servers/server-events.ts';
 import { type ServerChanges, ServerRegistry } from '../servers/server-registry.ts';
 import type { ServerStatus } from '../servers/server-status.ts';
 import type {
@@ -42,7 +43,6 @@ import type {
 } from './host-api.ts';
 import { checkOptions, serverDeps } from './host-setup.ts';
 import { InventoryTracker, ToolRoute, type WithheldHints } from './inventory-tracker.ts';
-import { type ServerEvent, ServerEvents } from './server-events.ts';
 
 /**
  * Starts every server that is not lazy, all at once, and returns before they are up. Throws `SignalboxError`

@@ -3,11 +3,11 @@ import type { Tracing } from '@signalbox/tracing';
 import type { HostTuning } from '../config/host-tuning.ts';
 import type { HttpServerConfig } from '../config/server-config.ts';
 import type { DefinitionPins } from '../definitions/definition-pins.ts';
-import type { ServerEvent } from '../host/server-events.ts';
 import type { HostEvent } from '../host-event.ts';
 import type { WaitingCalls } from '../questions/waiting-calls.ts';
 import type { ListReadings } from './list-readings.ts';
 import type { ProcessSlots } from './processes/process-slots.ts';
+import type { ServerEvent } from './server-events.ts';
 
 /** Runs starts one after the other, a few at a time. */
 interface StartQueue {

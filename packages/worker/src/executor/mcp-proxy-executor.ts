@@ -31,8 +31,8 @@ import {
 import { type Fault, noFault } from '@signalbox/protocol/internal';
 import type { Tracing } from '@signalbox/tracing';
 import { closest } from 'fastest-levenshtein';
-import { abortSignalOf, Cancellation } from '../tools/cancellation.ts';
 import { type CallResult, callResultOf, type RoundResult } from './call-result.ts';
+import { abortSignalOf, Cancellation } from './cancellation.ts';
 import { CurrentManifest } from './current-manifest.ts';
 import type { CurrentOffers } from './current-offers.ts';
 import { FollowedResources } from './followed-resources.ts';

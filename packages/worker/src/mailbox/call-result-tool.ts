@@ -9,11 +9,11 @@ import {
   SignalboxError,
 } from '@signalbox/protocol';
 import type { CallResult } from '../executor/call-result.ts';
+import { abortSignalOf } from '../executor/cancellation.ts';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import { askOrchestrator, unreadableAnswer } from '../executor/orchestrator-question.ts';
 import { late, within } from '../time-limit.ts';
 import type { CallsUnderWay } from '../tools/calls-under-way.ts';
-import { abortSignalOf } from '../tools/cancellation.ts';
 import { failedResultOf, type ToolResult } from '../tools/tool-result.ts';
 import { failure, failureResult } from './failure.ts';
 import { answer, type MailboxTool, mailboxTool, readOnly } from './mailbox-tool.ts';

@@ -7,7 +7,7 @@ import {
   type WelcomeFrame,
 } from '@signalbox/protocol';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
-import { consumerOfKey } from '../shared-face/call-key.ts';
+import { consumerOfKey } from '../shim/call-key.ts';
 
 /** The most pages of an inbox that are read. */
 const maxPages = 20;

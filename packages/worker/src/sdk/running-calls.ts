@@ -1,5 +1,5 @@
 import type { CancelSignal } from '@signalbox/client';
-import { Cancellation } from '../tools/cancellation.ts';
+import { Cancellation } from '../executor/cancellation.ts';
 import { clientGone } from '../tools/face-tools.ts';
 
 /** A call that runs. `abort` cancels it. */

@@ -1,6 +1,6 @@
 import type { JSONRPCMessage, LineFormat, RequestId } from '../sdk/stdio-transport.ts';
+import { callKey, isRepeatedId } from '../shim/call-key.ts';
 import type { CallKey } from '../tools/face-tools.ts';
-import { callKey, isRepeatedId } from './call-key.ts';
 import type { FaceLine } from './face-lines.ts';
 import { type WithdrawnCall, withdrawnCall } from './withdrawn-call.ts';
 

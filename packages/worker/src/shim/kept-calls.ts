@@ -1,5 +1,5 @@
 import { jsonLine } from '@signalbox/protocol/json-lines';
-import { repeatedId } from '../shared-face/call-key.ts';
+import { repeatedId } from './call-key.ts';
 
 /** The most calls that are kept, and their characters. */
 const maxCalls = 200;

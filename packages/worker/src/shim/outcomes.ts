@@ -1,6 +1,6 @@
 import { toolCallError } from '@signalbox/protocol/tool-call-error';
-import { callKey } from '../shared-face/call-key.ts';
 import { failedResultOf } from '../tools/tool-result.ts';
+import { callKey } from './call-key.ts';
 import type { PendingRequest } from './pending-requests.ts';
 
 /** JSON-RPC's code for a failure of the server; MCP has none for a server that is unreachable. */

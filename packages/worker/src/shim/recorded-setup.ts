@@ -1,5 +1,5 @@
 import { jsonLine } from '@signalbox/protocol/json-lines';
-import { repeatedId } from '../shared-face/call-key.ts';
+import { repeatedId } from './call-key.ts';
 
 /** The requests whose effect lasts for the session, besides `initialize`. */
 const settingMethods: ReadonlySet<string> = new Set(['logging/setLevel']);

@@ -1,6 +1,6 @@
 import { jsonLine, jsonProblem } from '@signalbox/protocol/json-lines';
-import { isRepeatedId } from '../shared-face/call-key.ts';
 import type { FaceLine, FaceRefusal } from '../shared-face/face-lines.ts';
+import { isRepeatedId } from './call-key.ts';
 import { FaceQuestions } from './face-questions.ts';
 import { KeptCalls } from './kept-calls.ts';
 import { ListedTools } from './listed-tools.ts';

@@ -8,13 +8,13 @@ import {
 } from '@signalbox/protocol';
 import { quotedLines, visibleLine } from '@signalbox/protocol/internal';
 import type { RoundResult } from '../executor/call-result.ts';
+import { Cancellation } from '../executor/cancellation.ts';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import type { ExecuteOptions } from '../executor/tool-call.ts';
 import type { TaskFields } from '../tasks/task-fields.ts';
 import { TaskWait } from '../tasks/task-wait.ts';
 import { AwaitedDecision, isTimeout } from './awaited-decision.ts';
 import type { CallsUnderWay } from './calls-under-way.ts';
-import { Cancellation } from './cancellation.ts';
 import { clientGone, type FaceAnswer, type FaceCall, type FaceTools } from './face-tools.ts';
 import { invalidParams, JsonRpcError } from './json-rpc-error.ts';
 import type { SeenLinks } from './seen-links.ts';
