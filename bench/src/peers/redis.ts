@@ -33,14 +33,14 @@ export function redisStreams(
   { dedupe }: { dedupe: boolean } = { dedupe: false },
 ): Peer {
   const stores = dedupe
-    ? 'a script that sets a key with the id for ten minutes and does the XADD only if there was none, for messages and replies'
-    : 'XADD';
+    ? 'messages and replies are stored by a script, which sets a key with the id for ten minutes, and does the XADD only if there was none'
+    : 'XADD stores messages and replies';
   return {
     name: `redis-${appendfsync}${dedupe ? '-dedupe' : ''}`,
     title: `Redis Streams, fsync ${appendfsync === 'always' ? 'always' : 'every second'}${dedupe ? ', ids stored once' : ''}`,
     receiptMeans: appendfsync === 'always' ? 'fsynced' : 'written',
     promisesSame: dedupe && appendfsync === 'always',
-    how: `${stores}, XREADGROUP of up to 256, then XACK and XDEL of the batch in one pipeline with the replies, which go to a stream for each client; ioredis with automatic pipelining; the append-only file is rewritten between runs only`,
+    how: `${stores}; XREADGROUP takes up to 256; one pipeline holds XACK and XDEL of these and their replies; each client has a stream for its replies; ioredis with automatic pipelining; the append-only file is rewritten only between runs`,
     start: async (dir) => {
       const server = await startRedis(dir, appendfsync);
       const { port, version } = server;

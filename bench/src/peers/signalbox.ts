@@ -55,7 +55,7 @@ export function signalboxOnPostgres(brokers: 1 | 2): Peer {
     name: isOne ? 'on-postgres' : 'on-postgres-two',
     title: `Signalbox on PostgreSQL, ${isOne ? 'one broker' : 'two brokers'}`,
     receiptMeans: 'fsynced',
-    how: `as \`full\`, with the messages in PostgreSQL with the settings of \`postgres\`${isOne ? '' : '; clients are at one broker, consumers at the other'}`,
+    how: `as \`full\`, with the messages in PostgreSQL, whose settings are those of the queues${isOne ? '' : '; clients are at one broker, consumers at the other'}`,
     start: async (dir) => {
       await using opened = new AsyncDisposableStack();
       const { facts: database, version } = opened.use(await startPostgresServer(dir));
