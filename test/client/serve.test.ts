@@ -1,7 +1,7 @@
 import { requestAddress } from '@signalbox/client';
 import { connectWire } from '@signalbox/testing';
 import { describe, expect, it, vi } from 'vitest';
-import { drained, gate, startBrokerWithClients } from '../support/broker/broker-with-clients.ts';
+import { clientClock, drained, gate, startBrokerWithClients } from '../support/broker/broker-with-clients.ts';
 
 const timeoutMs = 10_000;
 
@@ -182,6 +182,33 @@ describe('a serve loop', () => {
     await server.serve(['ask'], async () => ({ kind: 'reply', body: 'second loop' }));
     const answers = (await Promise.all(asked)).map((o) => o.status === 'completed' && o.reply.json);
     expect(answers).toEqual(['first loop', 'second loop', 'second loop']);
+  });
+
+  it('leaves a request a dead letter that ends each consumer before the broker hears of its start', async () => {
+    await using broker = await startBrokerWithClients();
+    const { client } = await broker.connect(requestAddress('asker'));
+    let outcome: Promise<unknown> | undefined;
+    const attempts: (number | undefined)[] = [];
+    for (let consumers = 1; consumers <= 6; consumers++) {
+      const begun = gate();
+      // On a clock that stands, no time passes within which the broker would be told. The next consumer takes the inbox over.
+      const { client: server } = await broker.connect('server', clientClock());
+      await server.serve(
+        ['ask'],
+        (request) => {
+          attempts.push(request.message.attempt);
+          request.started();
+          setImmediate(begun.open);
+          return new Promise(() => {});
+        },
+        { tellsStart: true },
+      );
+      outcome ??= client.request('server', 'ask', 'poison', { timeoutMs });
+      await begun.opened;
+    }
+    await broker.connect('server').then(({ client: last }) => last.serve(['ask'], async () => undefined));
+    expect(await outcome).toMatchObject({ status: 'undeliverable', reason: 'dead', mayHaveRun: true });
+    expect(attempts).toEqual([undefined, undefined, 2, 3, 4, 5]);
   });
 
   it('leaves kinds it does not serve to a later loop', async () => {

@@ -338,7 +338,8 @@ export interface ServeOptions extends SubscribeOptions {
   readsBody?: boolean;
   /**
    * True: the handler itself says when work begins, by `request.started()`. Until then the loss of this consumer costs the request
-   * no attempt. By default work begins when the handler is called.
+   * no attempt. By default work begins when the handler is called. The broker is told 5 ms after the beginning, if the work is not over
+   * by then, and at once about a request that was in the inbox before the subscription.
    */
   tellsStart?: boolean;
 }

@@ -194,6 +194,7 @@ export class Client implements BrokerClient {
         address: this.address,
         tracing: this.#tracing,
         epoch: () => subscription.epoch,
+        waitedBefore: (seq) => subscription.waitedBefore(seq),
         giveBack: (message) => router.hold(message),
       },
     );

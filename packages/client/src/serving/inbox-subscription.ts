@@ -48,6 +48,14 @@ export class InboxSubscription {
     return this.#epoch;
   }
 
+  /**
+   * Whether a message of this subscription waited in the inbox when the subscription began. Another consumer may have had it, and this
+   * client too, before a lost connection or in an earlier process.
+   */
+  waitedBefore(seq: number): boolean {
+    return this.#current === undefined || seq <= this.#current.head_seq;
+  }
+
   /** The group whose messages the client takes. `undefined` if it subscribes to its own inbox, or to none. */
   get group(): string | undefined {
     return this.#wanted?.group;

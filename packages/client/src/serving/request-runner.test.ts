@@ -1,7 +1,7 @@
 import { type Message, splitFrames } from '@signalbox/protocol';
 import { describe, expect, it } from 'vitest';
 import { HandClock } from '../../test/hand-clock.ts';
-import { handBack, type ServedRequest, type ServeHandler } from '../broker-client.ts';
+import { handBack, type ServeAnswer, type ServedRequest, type ServeHandler } from '../broker-client.ts';
 import { DeadlineTable } from '../requests/deadline-table.ts';
 import { DeliveryTable } from '../requests/delivery-table.ts';
 import { Outbox } from '../socket/outbox.ts';
@@ -14,7 +14,7 @@ function request(id: string, seq: number, fields: Partial<Message> = {}): Messag
 }
 
 /** A runner whose socket notes what leaves. */
-function openRunner(handler: ServeHandler, concurrency = 64, tellsStart = false) {
+function openRunner(handler: ServeHandler, concurrency = 64, tellsStart = false, newestBefore = 0) {
   const clock = new HandClock();
   const outbox = new Outbox(clock);
   const deadlines = new DeadlineTable(clock);
@@ -37,6 +37,7 @@ function openRunner(handler: ServeHandler, concurrency = 64, tellsStart = false)
       tracing: undefined,
       newId: () => 'id',
       epoch: () => 1,
+      waitedBefore: (seq) => seq <= newestBefore,
       parseBody: JSON.parse,
       giveBack: (message) => given.push(message),
     },
@@ -158,6 +159,7 @@ describe('a handler that tells when its work begins', () => {
       },
       64,
       true,
+      1,
     );
     runner.accept(request('a', 1));
     runner.accept(request('a', 1));
@@ -167,5 +169,31 @@ describe('a handler that tells when its work begins', () => {
     expect(await flush()).toEqual([{ type: 'working', seqs: [1] }]);
     runner.accept(request('a', 1));
     expect(await flush()).toEqual([{ type: 'working', seqs: [1] }]);
+  });
+
+  it('has the broker told of requests that came since the subscription only if their work takes 5 ms', async () => {
+    const answers = new Map<string, (answer: ServeAnswer) => void>();
+    const { runner, clock, flush } = openRunner(
+      (served) => {
+        served.started();
+        return new Promise((resolve) => answers.set(served.message.id, resolve));
+      },
+      64,
+      true,
+      1,
+    );
+    runner.accept(request('waited', 1));
+    runner.accept(request('short', 2));
+    runner.accept(request('long', 3));
+    expect(await flush()).toEqual([{ type: 'working', seqs: [1] }]);
+    clock.advance(4);
+    answers.get('short')!({ kind: 'reply', body: 1 });
+    expect(await flush()).toMatchObject([{ type: 'deliver', settles: 2 }]);
+    clock.advance(5);
+    expect(await flush()).toEqual([{ type: 'working', seqs: [3] }]);
+    answers.get('long')!(undefined);
+    expect(await flush()).toEqual([{ type: 'ack', seqs: [3] }]);
+    clock.advance(60_000);
+    expect(await flush()).toEqual([]);
   });
 });

@@ -29,6 +29,8 @@ function runHandler(handler: ServeHandler, request: AcceptedRequest): Promise<Se
 export interface RequestRunnerDeps extends Omit<ReplyDeps, 'onReplied' | 'onUnanswerable'> {
   deadlines: DeadlineTable;
   parseBody: ParseBody;
+  /** See `InboxSubscription.waitedBefore`. */
+  waitedBefore: (seq: number) => boolean;
   /** Takes back a message that was accepted and never started. */
   giveBack: (message: Message) => void;
 }
@@ -52,6 +54,8 @@ const allKinds = '*';
 const rememberedRequests = 10_000;
 /** Further ephemeral requests are dropped; the broker's window bounds the stored ones. */
 const maxWaitingEphemeral = 1_024;
+/** The longest time for which the broker does not know that work on a request has begun, in milliseconds (ADR 28). */
+const startToldWithinMs = 5;
 /** The longest reason that the broker keeps, in characters. */
 const maxReasonLength = 500;
 
@@ -86,7 +90,7 @@ export class RequestRunner {
       now: deps.clock.now,
       epoch: deps.epoch,
       sendProgress: (request, body) => sendProgress(replyDeps, request, body),
-      sendWorking: (request) => sendWorking(replyDeps, request),
+      sendWorking: (request) => this.#tellStart(request),
     };
   }
 
@@ -220,6 +224,21 @@ export class RequestRunner {
     );
   }
 
+  /**
+   * Tells the broker that work on a request has begun. It need not hear of short work at all, unless the request has been in the inbox
+   * since before the subscription: it may be the reason why an earlier process has ended.
+   */
+  #tellStart(request: AcceptedRequest): void {
+    const { deadlines, clock, waitedBefore } = this.#deps;
+    if (!this.#options.tellsStart || request.seq === undefined || waitedBefore(request.seq)) {
+      sendWorking(this.#deps, request);
+      return;
+    }
+    request.startNotice = deadlines.add(clock.now() + startToldWithinMs, () =>
+      sendWorking(this.#deps, request),
+    );
+  }
+
   /** Renews the ack deadline of a request that is worked on, again and again. */
   #renewAfter(ms: number, request: AcceptedRequest): void {
     const { deadlines, clock } = this.#deps;
@@ -250,6 +269,7 @@ export class RequestRunner {
         this.#failed(request, new TypeError('the handler returned a body that is not a JSON value'));
         return;
       }
+      if (request.startNotice !== undefined) this.#deps.deadlines.cancel(request.startNotice);
     }
     this.#startNext();
   }
@@ -302,6 +322,7 @@ export class RequestRunner {
     this.#accepted.take(request.key);
     if (request.expiry !== undefined) this.#deps.deadlines.cancel(request.expiry);
     if (request.renewal !== undefined) this.#deps.deadlines.cancel(request.renewal);
+    if (request.startNotice !== undefined) this.#deps.deadlines.cancel(request.startNotice);
     if (this.#accepted.size === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
   }
 }
