@@ -1,7 +1,7 @@
+export type { CancelSignal } from '@signalbox/protocol';
 export {
   type AckResult,
   type BrokerClient,
-  type CancelSignal,
   type ClientState,
   type DeliverCallOptions,
   handBack,

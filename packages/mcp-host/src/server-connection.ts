@@ -1,4 +1,4 @@
-import type { CallRound, OfferMethod, RequestMeta } from '@signalbox/protocol';
+import type { CallRound, CancelSignal, OfferMethod, RequestMeta } from '@signalbox/protocol';
 import type { CallOptions, Failure, ToolProgress } from '@signalbox/tool-calls';
 import type { ReadOffers } from './inventory/offer-list.ts';
 import type { ToolList } from './inventory/tool-list.ts';
@@ -12,7 +12,9 @@ export interface RequestLimits {
 }
 
 /** The bounds of a call, its callback, and its data besides the arguments. */
-export interface ToolRequest extends RequestLimits {
+export interface ToolRequest extends Pick<RequestLimits, 'timeoutMs'> {
+  /** The request is given up when this aborts. */
+  signal: CancelSignal;
   /** Called with each progress report of the server. */
   onProgress?: ((progress: ToolProgress) => void) | undefined;
   /** The agent that makes the call. */

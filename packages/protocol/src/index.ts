@@ -1,5 +1,6 @@
 // Frames, their bodies, and the codes and limits of the protocol.
 
+export type { CancelSignal } from './cancellation.ts';
 export { type BackupManifest, backupFiles, backupManifestSchema } from './wire/admin/backups.ts';
 export { type Hold, holdSubjects, maxHolds } from './wire/admin/holds.ts';
 export {

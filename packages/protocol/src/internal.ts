@@ -1,6 +1,7 @@
 // For our own packages and programs only: anything here may change in any version.
 
 export { Budget } from './budget.ts';
+export { abortSignalOf, Cancellation } from './cancellation.ts';
 export { type Fault, faultAt, faultPoints, faultVariable, noFault } from './faults.ts';
 export { holdSubject, holdText, isOnAgent } from './holds.ts';
 export { parseBrokerAddresses, socketPathProblem, untrustedDirectory } from './names/broker-address.ts';

@@ -1,8 +1,8 @@
-import { SignalboxError, type ToolCallError, toolCallError } from '@signalbox/protocol';
+import { type CancelSignal, SignalboxError, type ToolCallError, toolCallError } from '@signalbox/protocol';
 import { timerMs } from './timer-ms.ts';
 
 /** Tells whether the caller cancelled the call. A signal that aborted because a deadline passed means a timeout instead. */
-export function gaveUp({ aborted, reason }: AbortSignal): boolean {
+export function gaveUp({ aborted, reason }: CancelSignal): boolean {
   const isDeadline =
     (reason instanceof SignalboxError && reason.code === 'timed_out') ||
     (reason instanceof DOMException && reason.name === 'TimeoutError');
@@ -10,14 +10,14 @@ export function gaveUp({ aborted, reason }: AbortSignal): boolean {
 }
 
 /** Returns the error for a caller that stops waiting while others still wait for the same answer. */
-export function leftEarly(signal: AbortSignal): ToolCallError {
+export function leftEarly(signal: CancelSignal): ToolCallError {
   return gaveUp(signal)
     ? toolCallError('cancelled', 'the call was cancelled', { mayHaveRun: true })
     : toolCallError('tool_timeout', 'the call took longer than its deadline allows', { mayHaveRun: true });
 }
 
 /** Returns a signal that also aborts, as a timeout, after `timeoutMs`. Disposing it stops the timer. */
-export function withDeadline(signal: AbortSignal, timeoutMs: number): Disposable & { signal: AbortSignal } {
+export function withDeadline(signal: CancelSignal, timeoutMs: number): Disposable & { signal: AbortSignal } {
   const ended = new AbortController();
   const abort = () => ended.abort(signal.reason);
   const timer = setTimeout(

@@ -1,4 +1,4 @@
-import type { CallRound, RequestMeta, ToolCallError } from '@signalbox/protocol';
+import type { CallRound, CancelSignal, RequestMeta, ToolCallError } from '@signalbox/protocol';
 import type { Failure } from './errors/failure.ts';
 
 /** The agent that a call is made for, as the broker attests it. */
@@ -19,7 +19,7 @@ export interface ToolProgress {
 /** The options of a call, and its callbacks. */
 export interface CallOptions {
   /** Aborting it cancels the call. */
-  signal: AbortSignal;
+  signal: CancelSignal;
   /** Bounds the whole call in milliseconds, a wait for the server included. */
   timeoutMs: number;
   /** Decides which instance serves the call, and whose cached answers it may read. */

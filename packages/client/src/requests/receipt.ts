@@ -1,5 +1,5 @@
-import type { DeliverFrame, SignalboxError } from '@signalbox/protocol';
-import type { CancelSignal, Receipt } from '../broker-client.ts';
+import type { CancelSignal, DeliverFrame, SignalboxError } from '@signalbox/protocol';
+import type { Receipt } from '../broker-client.ts';
 import type { Clock } from '../clock.ts';
 import { brokerReplacedError, clientError } from '../errors.ts';
 import type { Deadline, DeadlineTable } from './deadline-table.ts';

@@ -1,4 +1,5 @@
-import type { Message } from '@signalbox/protocol';
+import type { CancelSignal, Message } from '@signalbox/protocol';
+import { abortSignalOf, Cancellation } from '@signalbox/protocol/internal';
 import type { TracedSpan } from '@signalbox/tracing';
 import { validTraceparent } from '@signalbox/tracing/internal';
 import type { ServedRequest } from '../broker-client.ts';
@@ -42,7 +43,8 @@ export class AcceptedRequest implements ServedRequest {
   /** True if its runner has finished with it. */
   isOver = false;
   readonly #deps: AcceptedRequestDeps;
-  #controller: AbortController | undefined;
+  #cancellation: Cancellation | undefined;
+  #signal: AbortSignal | undefined;
 
   constructor(key: string, message: Message, json: unknown, deps: AcceptedRequestDeps) {
     this.key = key;
@@ -56,11 +58,16 @@ export class AcceptedRequest implements ServedRequest {
 
   /** The signal is made when it is first asked for: most handlers of short work never do. */
   get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.abortedBy !== undefined) this.#controller.abort(abortReason(this.abortedBy));
+    this.#signal ??= abortSignalOf(this.cancellation);
+    return this.#signal;
+  }
+
+  get cancellation(): CancelSignal {
+    if (this.#cancellation === undefined) {
+      this.#cancellation = new Cancellation();
+      if (this.abortedBy !== undefined) this.#cancellation.abort(abortReason(this.abortedBy));
     }
-    return this.#controller.signal;
+    return this.#cancellation;
   }
 
   get traceparent(): string | undefined {
@@ -99,7 +106,7 @@ export class AcceptedRequest implements ServedRequest {
   abort(by: AbortCause): void {
     if (this.abortedBy !== undefined) return;
     this.abortedBy = by;
-    this.#controller?.abort(abortReason(by));
+    this.#cancellation?.abort(abortReason(by));
   }
 
   /** Returns the message for another consumer to serve, with the rest of its lifetime. */

@@ -1,3 +1,4 @@
+import type { CancelSignal } from '@signalbox/protocol';
 import type { ResultRedactor } from '../config/result-redaction.ts';
 import type { McpServerConfig } from '../config/server-config.ts';
 import type { ServerConnection } from '../server-connection.ts';
@@ -19,7 +20,7 @@ export interface CallTarget {
   /** The connection that is open now, if there is one. */
   readonly openConnection: ServerConnection | undefined;
   /** Resolves with an open connection; with `undefined` when time is up, or at once when no connection will open. */
-  connection(timeoutMs: number, signal: AbortSignal): Promise<ServerConnection | undefined>;
+  connection(timeoutMs: number, signal: CancelSignal): Promise<ServerConnection | undefined>;
   /** Replaces the present session and resolves with the new connection. Calls at the same time share it. */
-  freshConnection(timeoutMs: number, signal: AbortSignal): Promise<ServerConnection | undefined>;
+  freshConnection(timeoutMs: number, signal: CancelSignal): Promise<ServerConnection | undefined>;
 }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ArgumentCheck, compileArgumentCheck } from '@signalbox/argument-check';
 import { isRunningCallState, mayRepeat, messageOf, type Tool, toolCallError } from '@signalbox/protocol';
+import { abortSignalOf } from '@signalbox/protocol/internal';
 import {
   type CacheKey,
   cancelledCall,
@@ -190,7 +191,7 @@ export class ServerCalls {
 
   async #sendAgain(call: OutgoingCall, first: Failure): Promise<ToolCallResult> {
     const { tool, options } = call;
-    await delay(retryPauseMs, undefined, { signal: options.signal }).catch(() => {});
+    await delay(retryPauseMs, undefined, { signal: abortSignalOf(options.signal) }).catch(() => {});
     if (gaveUp(options.signal)) return { error: cancelledCall(tool, first.kind === 'lost') };
     const second = await this.#send(call, first);
     return 'result' in second ? second : { ...second, error: withEarlierTry(second.error, first) };

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
+  type CancelSignal,
   isRunningCallState,
   type OfferMethod,
   SignalboxError,
@@ -356,7 +357,7 @@ class RunningHost implements McpHost {
   async #waitForTool(
     route: ToolRoute,
     deadline: number,
-    signal: AbortSignal,
+    signal: CancelSignal,
   ): Promise<ToolCallError | undefined> {
     const server = [...this.#registry.servers.values()].find(
       ({ name, config, isKnown }) => !isKnown && mayBelongTo(name, route.name, config.prefix),

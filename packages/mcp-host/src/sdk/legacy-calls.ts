@@ -1,5 +1,5 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
-import type { OfferMethod } from '@signalbox/protocol';
+import type { CancelSignal, OfferMethod } from '@signalbox/protocol';
 import { type ToolProgress, timerMs } from '@signalbox/tool-calls';
 import type { ServerAnswer, ToolRequest } from '../server-connection.ts';
 import { progressOf } from './progress-of.ts';
@@ -14,7 +14,7 @@ const firstId = 1_000_000_000;
 interface OpenCall {
   resolve: (answer: ServerAnswer) => void;
   onProgress: ((progress: ToolProgress) => void) | undefined;
-  signal: AbortSignal;
+  signal: CancelSignal;
   onAbort: () => void;
   timer: NodeJS.Timeout;
 }

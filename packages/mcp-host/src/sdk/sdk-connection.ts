@@ -7,6 +7,7 @@ import {
   type Tool,
   tasksExtension,
 } from '@signalbox/protocol';
+import { abortSignalOf } from '@signalbox/protocol/internal';
 import { type ToolProgress, timerMs } from '@signalbox/tool-calls';
 import type { EntryPage } from '../inventory/entry-list.ts';
 import { type OfferLimits, offerLists, type ReadOffers, readOfferList } from '../inventory/offer-list.ts';
@@ -289,7 +290,7 @@ function hasMirroredArguments(tool: Tool): boolean {
 }
 
 /** Workaround for the SDK 2.4.0: without `maxTotalTimeout`, progress postpones the timeout for ever. */
-function sdkLimits({ timeoutMs, signal }: RequestLimits) {
+function sdkLimits({ timeoutMs, signal }: Pick<ToolRequest, 'timeoutMs' | 'signal'>) {
   const timeout = timerMs(timeoutMs);
-  return { timeout, maxTotalTimeout: timeout, signal };
+  return { timeout, maxTotalTimeout: timeout, signal: abortSignalOf(signal) };
 }

@@ -1,4 +1,4 @@
-import { SignalboxError, type ToolCallError } from '@signalbox/protocol';
+import { type CancelSignal, SignalboxError, type ToolCallError } from '@signalbox/protocol';
 import type { Authorizer } from '@signalbox/server-auth';
 import type { AskingCall, CallOptions, ToolCallResult } from '@signalbox/tool-calls';
 import { ServerCalls } from '../calls/server-calls.ts';
@@ -193,7 +193,7 @@ export class HostedServer {
   }
 
   /** Waits until its tools are known, unless they cannot become known. */
-  async known(timeoutMs: number, signal: AbortSignal): Promise<void> {
+  async known(timeoutMs: number, signal: CancelSignal): Promise<void> {
     await untilAborted(this.#cardRead, signal);
     if (this.isKnown || this.#halted) return;
     const instance = this.#instances.obtain(this.#listingKey);

@@ -1,5 +1,6 @@
+import type { CancelSignal } from '@signalbox/protocol';
 /** Resolves like `event`, or with `undefined` as soon as the signal aborts. */
-export async function untilAborted<T>(event: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+export async function untilAborted<T>(event: Promise<T>, signal: CancelSignal): Promise<T | undefined> {
   if (signal.aborted) return undefined;
   const { promise: aborted, resolve } = Promise.withResolvers<undefined>();
   const stopWaiting = () => resolve(undefined);

@@ -139,7 +139,9 @@ async function tryCall(
       deps.holds.ended(running);
     }
   };
-  const turn = await deps.scheduler.run(queued, request.signal, begin, (position) => tracked.waits(position));
+  const turn = await deps.scheduler.run(queued, request.cancellation, begin, (position) =>
+    tracked.waits(position),
+  );
   if (turn.status === 'ran') {
     if ('onHold' in turn.value) takeBack();
     return turn.value;
@@ -230,7 +232,7 @@ async function callHost(
   if (approval) deps.approvals?.started(approval);
   tracked.running(server);
   return deps.host.call(route, args, {
-    signal: request.signal,
+    signal: request.cancellation,
     timeoutMs,
     patienceMs: request.remainingMs(),
     caller: request.message.from,

@@ -1,6 +1,7 @@
 import { handBack, type Log, type ReplyEnd, type ServeAnswer, type ServedRequest } from '@signalbox/client';
 import {
   type CallRecord,
+  type CancelSignal,
   frameDefaults,
   type McpReply,
   messageOf,
@@ -147,13 +148,13 @@ export async function serveCall(
   deps.audit.record(callEvent(record, { rule: forbiddenBy, detail: keptText(shown) }));
   const wasAsked = tracked.approval !== undefined;
   // The requester of a call that an operator cancelled is told so.
-  const isGivenUp = request.signal.aborted && tracked.calledOff === undefined;
+  const isGivenUp = request.cancellation.aborted && tracked.calledOff === undefined;
   const isLate = !isGivenUp && (tracked.isTask || wasAsked || monotonic() - receivedAt >= lateMs);
   const endWith = (replyText: string): EndedCall => ({
     call: callOf(deps, record, request),
     end: { outcome, finishedAt: deps.now(), reply: replyText, isLate },
   });
-  if (journaled?.hasToFinish(isLate) && !wasInterrupted(request.signal, result)) {
+  if (journaled?.hasToFinish(isLate) && !wasInterrupted(request.cancellation, result)) {
     try {
       await journaled.finish(endWith(text));
       fault('orchestrator.journal.finished');
@@ -163,7 +164,7 @@ export async function serveCall(
     }
   }
   if (wasAsked) {
-    if (!wasInterrupted(request.signal, result)) void deps.approvals?.ended(name);
+    if (!wasInterrupted(request.cancellation, result)) void deps.approvals?.ended(name);
     void deps.approvals?.answered(name, reply);
   }
   const endTurn = sent.length > largeLength ? await deps.replies.next() : undefined;
@@ -235,7 +236,7 @@ function callOf(
  * Tells whether the call ended because this orchestrator ends, and not because its requester cancelled it. This end can't be delivered, and
  * the next orchestrator on this inbox should not report it to the requester.
  */
-function wasInterrupted({ aborted, reason }: AbortSignal, ended: ToolCallResult): boolean {
+function wasInterrupted({ aborted, reason }: CancelSignal, ended: ToolCallResult): boolean {
   const isClosed = aborted && reason instanceof SignalboxError && reason.code === 'closed';
   return isClosed && 'error' in ended && ended.error.code === 'cancelled';
 }

@@ -126,7 +126,7 @@ async function tryOffer(deps: OfferDeps, call: OfferCall): Promise<OfferEnd | ty
   const { takeBack, refusal } = deps.budgets.take({ agent, role });
   if (refusal) return failed(refusal);
   const queued = { worker: agent, server: target.server };
-  const turn = await deps.scheduler.run<OfferEnd | OnHold>(queued, request.signal, async () => {
+  const turn = await deps.scheduler.run<OfferEnd | OnHold>(queued, request.cancellation, async () => {
     const again = targetOf(deps, await deps.catalogs.current(), call);
     if ('refusal' in again) return failed(again.refusal, again.rule);
     if (deps.holds.on(again.subject)) return { onHold: again.subject };
@@ -204,7 +204,7 @@ async function askHost(deps: OfferDeps, { request, body }: OfferCall, route: Off
     server,
     { method, params },
     {
-      signal: request.signal,
+      signal: request.cancellation,
       timeoutMs: Math.min(deps.callTimeoutMs, remainingMs),
       caller: from,
       round: round && fromWireRound(round),

@@ -1,3 +1,4 @@
+import type { CancelSignal } from '@signalbox/protocol';
 import type { CallLimits, ServerLimits } from './call-limits.ts';
 import { FairQueue, type QueuedCall, type Refusal } from './fair-queue.ts';
 import { RetryEstimate } from './retry-estimate.ts';
@@ -21,7 +22,7 @@ export interface CallScheduler {
    */
   run<T>(
     call: QueuedCall,
-    signal: AbortSignal,
+    signal: CancelSignal,
     task: () => Promise<T>,
     onWait?: (position: () => number | undefined) => void,
   ): Promise<CallTurn<T>>;
@@ -102,7 +103,7 @@ export function createCallScheduler(
     },
     run<T>(
       call: QueuedCall,
-      signal: AbortSignal,
+      signal: CancelSignal,
       task: () => Promise<T>,
       onWait?: (position: () => number | undefined) => void,
     ): Promise<CallTurn<T>> {

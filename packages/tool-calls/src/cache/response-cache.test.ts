@@ -1,10 +1,11 @@
+import type { CancelSignal } from '@signalbox/protocol';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ToolCallResult } from '../tool-call.ts';
 import type { CacheKey } from './cache-key.ts';
 import { type AnswerLifetime, ResponseCache } from './response-cache.ts';
 
-const until = (signal: AbortSignal) => ({ signal, timeoutMs: 60_000 });
+const until = (signal: CancelSignal) => ({ signal, timeoutMs: 60_000 });
 const never = until(new AbortController().signal);
 /** The end of a run, with the lifetime of its answer. */
 interface Fetched extends Partial<AnswerLifetime> {
@@ -44,8 +45,8 @@ function cacheWith(options: { entriesPerTool?: number; maxBytes?: number } = {})
 /** Makes a run that ends when the test says so. */
 function pendingRun() {
   const { promise, resolve } = Promise.withResolvers<ToolCallResult>();
-  const seen: AbortSignal[] = [];
-  const run = (signal: AbortSignal) => {
+  const seen: CancelSignal[] = [];
+  const run = (signal: CancelSignal) => {
     seen.push(signal);
     signal.addEventListener('abort', () => resolve(error));
     return promise;

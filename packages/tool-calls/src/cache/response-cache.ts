@@ -1,4 +1,4 @@
-import { isInputRequired } from '@signalbox/protocol';
+import { type CancelSignal, isInputRequired } from '@signalbox/protocol';
 import { LRUCache } from 'lru-cache';
 import { leftEarly, withDeadline } from '../caller-signal.ts';
 import type { ToolCallResult } from '../tool-call.ts';
@@ -33,7 +33,7 @@ export interface ResponseCacheOptions {
 
 /** A caller that waits for an answer until its signal aborts or its time is up. */
 interface WaitingCaller {
-  signal: AbortSignal;
+  signal: CancelSignal;
   timeoutMs: number;
 }
 
@@ -90,7 +90,7 @@ export class ResponseCache {
   async fetch(
     key: CacheKey,
     { signal, timeoutMs }: WaitingCaller,
-    run: (signal: AbortSignal) => Promise<ToolCallResult>,
+    run: (signal: CancelSignal) => Promise<ToolCallResult>,
   ): Promise<ToolCallResult> {
     const address = addressOf(key);
     if (!address) return run(signal);
@@ -148,7 +148,7 @@ export class ResponseCache {
   #start(
     place: string,
     scope: string | undefined,
-    run: (until: AbortSignal) => Promise<ToolCallResult>,
+    run: (until: CancelSignal) => Promise<ToolCallResult>,
   ): ActiveRun {
     const shared = new SharedRun(async (until) => {
       try {
@@ -165,8 +165,8 @@ export class ResponseCache {
   async #runAndKeep(
     key: CacheKey,
     address: CacheAddress,
-    run: (signal: AbortSignal) => Promise<ToolCallResult>,
-    signal: AbortSignal,
+    run: (signal: CancelSignal) => Promise<ToolCallResult>,
+    signal: CancelSignal,
   ): Promise<ToolCallResult> {
     const generation = this.#generation;
     const answer = await run(signal);

@@ -1,10 +1,11 @@
+import type { CancelSignal } from '@signalbox/protocol';
 /** One run that several callers wait for. It is aborted when the last of them has gone. */
 export class SharedRun<T> {
   readonly #abort = new AbortController();
   readonly #result: Promise<T>;
   #waiting = 0;
 
-  constructor(run: (signal: AbortSignal) => Promise<T>) {
+  constructor(run: (signal: CancelSignal) => Promise<T>) {
     this.#result = run(this.#abort.signal);
   }
 
@@ -17,7 +18,7 @@ export class SharedRun<T> {
    * Resolves with the result of the run; with `undefined` at once when `signal` aborts and others still wait. The last caller to leave
    * aborts the run, with the reason of its own signal, and gets the result of the aborted run.
    */
-  join(signal: AbortSignal): Promise<T | undefined> {
+  join(signal: CancelSignal): Promise<T | undefined> {
     this.#waiting++;
     const { promise: gone, resolve: go } = Promise.withResolvers<undefined>();
     const leave = () => {

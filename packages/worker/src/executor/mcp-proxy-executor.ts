@@ -28,11 +28,10 @@ import {
   type UpdateTaskRequest,
   type WelcomeFrame,
 } from '@signalbox/protocol';
-import { type Fault, noFault } from '@signalbox/protocol/internal';
+import { abortSignalOf, Cancellation, type Fault, noFault } from '@signalbox/protocol/internal';
 import type { Tracing } from '@signalbox/tracing';
 import { closest } from 'fastest-levenshtein';
 import { type CallResult, callResultOf, type RoundResult } from './call-result.ts';
-import { abortSignalOf, Cancellation } from './cancellation.ts';
 import { CurrentManifest } from './current-manifest.ts';
 import type { CurrentOffers } from './current-offers.ts';
 import { FollowedResources } from './followed-resources.ts';

@@ -8,8 +8,8 @@ import {
   isInputRequired,
   SignalboxError,
 } from '@signalbox/protocol';
+import { abortSignalOf } from '@signalbox/protocol/internal';
 import type { CallResult } from '../executor/call-result.ts';
-import { abortSignalOf } from '../executor/cancellation.ts';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import { askOrchestrator, unreadableAnswer } from '../executor/orchestrator-question.ts';
 import { late, within } from '../time-limit.ts';

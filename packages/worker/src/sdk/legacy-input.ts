@@ -18,7 +18,7 @@ import {
   questionCapabilities,
   toolCallError,
 } from '@signalbox/protocol';
-import { abortSignalOf } from '../executor/cancellation.ts';
+import { abortSignalOf } from '@signalbox/protocol/internal';
 import { clientGone, type FaceAnswer } from '../tools/face-tools.ts';
 import { internalError } from '../tools/json-rpc-error.ts';
 import { failedResultOf } from '../tools/tool-result.ts';

@@ -1,5 +1,5 @@
 import type { CancelSignal } from '@signalbox/client';
-import { Cancellation } from '../executor/cancellation.ts';
+import { Cancellation } from '@signalbox/protocol/internal';
 import { clientGone } from '../tools/face-tools.ts';
 
 /** A call that runs. `abort` cancels it. */

@@ -6,9 +6,8 @@ import {
   type Tool,
   type ToolCallError,
 } from '@signalbox/protocol';
-import { quotedLines, visibleLine } from '@signalbox/protocol/internal';
+import { Cancellation, quotedLines, visibleLine } from '@signalbox/protocol/internal';
 import type { RoundResult } from '../executor/call-result.ts';
-import { Cancellation } from '../executor/cancellation.ts';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import type { ExecuteOptions } from '../executor/tool-call.ts';
 import type { TaskFields } from '../tasks/task-fields.ts';

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { CancelSignal } from '@signalbox/protocol';
 import type { Authorizer } from '@signalbox/server-auth';
 import type { CallTarget } from '../../calls/call-target.ts';
 import { redactor } from '../../config/config-redaction.ts';
@@ -195,13 +196,13 @@ export class SupervisedSession implements CallTarget, StartTarget {
     return this.#state === 'ready' && this.#connection?.isOpen ? this.#connection : undefined;
   }
 
-  connection(timeoutMs: number, signal: AbortSignal): Promise<ServerConnection | undefined> {
+  connection(timeoutMs: number, signal: CancelSignal): Promise<ServerConnection | undefined> {
     if (this.isGivenUp) return Promise.resolve(undefined);
     const open = this.openConnection;
     return open ? Promise.resolve(open) : this.#waiters.wait(timeoutMs, signal);
   }
 
-  freshConnection(timeoutMs: number, signal: AbortSignal): Promise<ServerConnection | undefined> {
+  freshConnection(timeoutMs: number, signal: CancelSignal): Promise<ServerConnection | undefined> {
     if (this.isGivenUp) return Promise.resolve(undefined);
     if (this.#state === 'ready') this.#renew();
     return this.#waiters.wait(timeoutMs, signal);

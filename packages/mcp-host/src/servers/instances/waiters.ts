@@ -1,3 +1,4 @@
+import type { CancelSignal } from '@signalbox/protocol';
 import { timerMs } from '@signalbox/tool-calls';
 
 /** Lets callers wait for a value that comes later, each until its own time is up. */
@@ -9,7 +10,7 @@ export class Waiters<T> {
   /**
    * Resolves with the next value; with `undefined` after `timeoutMs`, when `signal` aborts, or when no value will come.
    */
-  wait(timeoutMs: number, signal: AbortSignal): Promise<T | undefined> {
+  wait(timeoutMs: number, signal: CancelSignal): Promise<T | undefined> {
     if (this.#isClosed || signal.aborted || timeoutMs <= 0) return Promise.resolve(undefined);
     const { promise, resolve } = Promise.withResolvers<T | undefined>();
     const giveUp = () => end(undefined);

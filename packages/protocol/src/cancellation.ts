@@ -1,4 +1,11 @@
-import type { CancelSignal } from '@signalbox/client';
+/** The part of an `AbortSignal` that cancels a call or a request: any object that has it can do that. */
+export interface CancelSignal {
+  readonly aborted: boolean;
+  /** The reason why it was aborted. */
+  readonly reason: unknown;
+  addEventListener(type: 'abort', listener: () => void, options?: { once?: boolean }): void;
+  removeEventListener(type: 'abort', listener: () => void): void;
+}
 
 /**
  * A `CancelSignal` with the means to abort it. It costs far less than an `AbortController`, and most calls are never cancelled (ADR 10).
@@ -6,23 +13,26 @@ import type { CancelSignal } from '@signalbox/client';
 export class Cancellation implements CancelSignal {
   aborted = false;
   reason: unknown;
-  readonly #listeners: (() => void)[] = [];
+  #listeners: (() => void)[] | undefined;
 
   /** Calls the listeners. Only the first call counts. The default reason is that of an `AbortController`. */
   abort(reason: unknown = new DOMException('This operation was aborted', 'AbortError')): void {
     if (this.aborted) return;
     this.aborted = true;
     this.reason = reason;
-    for (let next = this.#listeners.shift(); next; next = this.#listeners.shift()) next();
+    const listeners = this.#listeners ?? [];
+    for (let next = listeners.shift(); next; next = listeners.shift()) next();
   }
 
   addEventListener(_type: 'abort', listener: () => void): void {
-    if (!this.aborted) this.#listeners.push(listener);
+    if (this.aborted) return;
+    if (this.#listeners === undefined) this.#listeners = [listener];
+    else this.#listeners.push(listener);
   }
 
   removeEventListener(_type: 'abort', listener: () => void): void {
-    const at = this.#listeners.indexOf(listener);
-    if (at >= 0) this.#listeners.splice(at, 1);
+    const at = this.#listeners?.indexOf(listener) ?? -1;
+    if (at >= 0) this.#listeners!.splice(at, 1);
   }
 }
 
