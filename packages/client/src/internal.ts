@@ -2,4 +2,3 @@
 
 export { type StartTimer, startTimer } from './clock.ts';
 export { toolErrorCodeOf } from './refused-call.ts';
-export { PassingMap } from './requests/passing-map.ts';

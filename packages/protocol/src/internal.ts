@@ -25,6 +25,8 @@ export {
   type ResultLimits,
   resultLimits,
 } from './part-limits.ts';
+export { type ListPlace, PassingList } from './passing-list.ts';
+export { PassingMap } from './passing-map.ts';
 export { dashboardPath, doesMoreThanAct, figuresAccessPath, listPermissions } from './permissions.ts';
 export { SharedRoom, type Shortage } from './shared-room.ts';
 export { errnoOf, failuresOf } from './signalbox-error.ts';

@@ -5,7 +5,7 @@ import { brokerError } from '../errors.ts';
 import { refusalDelayMs } from '../socket/backoff.ts';
 import type { Outbox } from '../socket/outbox.ts';
 import type { DeadlineTable } from './deadline-table.ts';
-import { PassingMap } from './passing-map.ts';
+import { PassingMap } from '@signalbox/protocol/internal';
 
 /** The facts of a receipt that only messages to groups have. */
 export type GroupReceipt = Pick<Receipt, 'members' | 'refused'>;

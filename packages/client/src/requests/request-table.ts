@@ -16,7 +16,7 @@ import { brokerReplacedError, clientError, retryAfterMsOf } from '../errors.ts';
 import type { Outbox } from '../socket/outbox.ts';
 import type { DeadlineTable } from './deadline-table.ts';
 import type { DeliveryTable } from './delivery-table.ts';
-import { PassingMap } from './passing-map.ts';
+import { PassingMap } from '@signalbox/protocol/internal';
 import {
   type ExpectedReply,
   type OnBrokerReplaced,

@@ -3,7 +3,7 @@ import { beginProcess } from '@signalbox/tracing/internal';
 import type { ParseBody } from '../body-reader.ts';
 import { handBack, type ServeAnswer, type ServeHandler } from '../broker-client.ts';
 import type { DeadlineTable } from '../requests/deadline-table.ts';
-import { PassingMap } from '../requests/passing-map.ts';
+import { PassingMap } from '@signalbox/protocol/internal';
 import { RecentMap } from '../requests/recent-map.ts';
 import { AcceptedRequest, type AcceptedRequestDeps } from './accepted-request.ts';
 import { EarlyCancels } from './early-cancels.ts';

@@ -1,4 +1,5 @@
 import { isQuestionMethod, type QuestionMethod } from '@signalbox/protocol';
+import { PassingList } from '@signalbox/protocol/internal';
 import { mcpErrorCode } from '@signalbox/tool-calls';
 import type { ServerAnswer, ToolRequest } from '../server-connection.ts';
 import { type AskableBy, addresseeOf, type ServerQuestion } from './addressee.ts';
@@ -41,7 +42,7 @@ export interface AskedOfServer {
 export class ServerQuestions {
   readonly #deps: ServerQuestionsDeps;
   /** The running calls, the newest last. */
-  readonly #calls = new Set<AskableBy>();
+  readonly #calls = new PassingList<AskableBy>();
   /** Wakes the questions that came before any call. */
   readonly #early = new Set<() => void>();
   /** The agents of calls that were given up, with the time at which each stops counting. */
@@ -120,7 +121,7 @@ export class ServerQuestions {
     request: ToolRequest,
     send: (request: ToolRequest) => Promise<ServerAnswer>,
   ): Promise<ServerAnswer> {
-    this.#calls.add(call);
+    const place = this.#calls.add(call);
     if (this.#early.size > 0) for (const wake of this.#early) wake();
     try {
       const answer = await send(request);
@@ -128,7 +129,7 @@ export class ServerQuestions {
       if (isGivenUp) this.#givenUp.set(call.agent, this.#deps.now() + givenUpMs);
       return answer;
     } finally {
-      this.#calls.delete(call);
+      this.#calls.remove(place);
     }
   }
 }

@@ -1,5 +1,6 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import type { CancelSignal, OfferMethod } from '@signalbox/protocol';
+import { PassingMap } from '@signalbox/protocol/internal';
 import { type ToolProgress, timerMs } from '@signalbox/tool-calls';
 import type { ServerAnswer, ToolRequest } from '../server-connection.ts';
 import { progressOf } from './progress-of.ts';
@@ -12,6 +13,7 @@ import { answeredFailure, failureOf } from './sdk-failure.ts';
 const firstId = 1_000_000_000;
 
 interface OpenCall {
+  id: number;
   resolve: (answer: ServerAnswer) => void;
   onProgress: ((progress: ToolProgress) => void) | undefined;
   signal: CancelSignal;
@@ -32,7 +34,7 @@ const uselessAnswer: ServerAnswer = {
  */
 export class LegacyCalls {
   readonly #transport: Transport;
-  readonly #calls = new Map<number, OpenCall>();
+  readonly #calls = new PassingMap<OpenCall, number>();
   #nextId = firstId;
 
   constructor(transport: Transport) {
@@ -43,7 +45,7 @@ export class LegacyCalls {
     };
     transport.onclose = () => {
       onclose?.();
-      for (const id of [...this.#calls.keys()]) this.#end(id)?.resolve(connectionClosed);
+      for (const { id } of this.#calls.values()) this.#end(id)?.resolve(connectionClosed);
     };
   }
 
@@ -59,7 +61,7 @@ export class LegacyCalls {
       const onAbort = () => this.#giveUp(id, signal.reason);
       const timer = setTimeout(this.#onTimeout, timerMs(timeoutMs), id);
       signal.addEventListener('abort', onAbort, { once: true });
-      this.#calls.set(id, { resolve, onProgress, signal, onAbort, timer });
+      this.#calls.add(id, { id, resolve, onProgress, signal, onAbort, timer });
       const own = onProgress && { progressToken: id };
       const sent = own || meta ? { ...params, _meta: { ...meta, ...own } } : params;
       this.#transport
@@ -104,9 +106,8 @@ export class LegacyCalls {
   }
 
   #end(id: number): OpenCall | undefined {
-    const call = this.#calls.get(id);
+    const call = this.#calls.take(id);
     if (!call) return undefined;
-    this.#calls.delete(id);
     clearTimeout(call.timer);
     call.signal.removeEventListener('abort', call.onAbort);
     return call;

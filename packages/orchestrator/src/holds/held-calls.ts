@@ -3,7 +3,7 @@ import type { ToolOrigin } from '@signalbox/mcp-host';
 import { type Hold, isPrivileged, SignalboxError, type ToolCallError } from '@signalbox/protocol';
 import { holdText, isOnAgent, SharedRoom } from '@signalbox/protocol/internal';
 import { timerMs } from '@signalbox/tool-calls';
-import { type ListPlace, PassingList } from '../passing-list.ts';
+import { type ListPlace, PassingList } from '@signalbox/protocol/internal';
 import { matchesTool } from '../roles/tool-pattern.ts';
 import { cancelledWhileHeld, heldTooLong, tooManyHeld } from './hold-errors.ts';
 

@@ -6,7 +6,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/server';
 import type { CancelSignal } from '@signalbox/client';
-import { PassingMap } from '@signalbox/client/internal';
+import { PassingMap } from '@signalbox/protocol/internal';
 import { type CallRound, isJsonObject, messageOf } from '@signalbox/protocol';
 import { type AnswerDeps, type ClientCall, startCall } from './answer-call.ts';
 import { untouched } from './legacy-input.ts';
