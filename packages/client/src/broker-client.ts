@@ -383,8 +383,10 @@ export type ServeAnswer = ServedReply | typeof handBack | undefined;
 export interface ServedReply {
   /** The kind of the reply, as in `reply`. */
   kind: string;
-  /** A JSON value. */
-  body: unknown;
+  /** A JSON value. It need not be given if `text` is. */
+  body?: unknown;
+  /** The body as JSON text on one line, from a handler that has written it already. It is sent as it is. */
+  text?: string | undefined;
   /** The code of the failure that the body reports, if it reports one. It is recorded only in the handler's span. */
   errorCode?: string | undefined;
   /** The request becomes a dead letter if the reply is refused for good, so that its sender is told. By default it is acked. */

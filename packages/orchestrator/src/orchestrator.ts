@@ -21,7 +21,7 @@ import { auditServerEvents } from './audit/server-events.ts';
 import { auditWithheldHints } from './audit/withheld-hints.ts';
 import { BudgetLedger } from './budgets/budget-ledger.ts';
 import type { CallBudgets } from './budgets/call-budgets.ts';
-import { boundedReply } from './calls/bounded-reply.ts';
+import { type BoundedReply, boundedReply } from './calls/bounded-reply.ts';
 import { CallRegistry } from './calls/call-registry.ts';
 import { LargeTurns, largeLength } from './calls/large-turns.ts';
 import { callOfQuestion, permissionQuestions } from './calls/permission-question.ts';
@@ -408,7 +408,7 @@ async function answerRequest(
         { request: served, body: request, place },
       );
     const reply = refusal ? { error: refusal } : await answerOperation(operationDeps, message.from, request);
-    return answerOf(boundedReply(reply, operationDeps.maxReplyBytes()).reply);
+    return answerOf(boundedReply(reply, operationDeps.maxReplyBytes()));
   } finally {
     place[Symbol.dispose]();
   }
@@ -429,8 +429,8 @@ async function keptReplyOf(journal: Journal, key: CallKey): Promise<McpReply | u
   return reply === undefined ? undefined : sentReply(reply);
 }
 
-function answerOf(body: McpReply) {
-  return { kind: 'mcp_reply', body };
+function answerOf({ reply, text }: BoundedReply): ServeAnswer {
+  return { kind: 'mcp_reply', body: reply, text };
 }
 
 /** Waits for `work`, but no longer than `ms`. */

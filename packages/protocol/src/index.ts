@@ -268,7 +268,7 @@ export {
   type McpRequest,
   maxStandingMs,
   maxSubscriptions,
-  mcpRequestSchema,
+  mcpRequestParser,
   minStandingMs,
   type OfferRequest,
   type OwnCallsRequest,

@@ -36,7 +36,7 @@ const nackPolicy = { baseMs: 500, capMs: 10_000 };
  * nothing, if its body is no JSON value.
  */
 export function sendReply(deps: ReplyDeps, request: AcceptedRequest, reply: ServedReply): boolean {
-  const body = jsonOf(reply.body);
+  const body = reply.text ?? jsonOf(reply.body);
   if (body === undefined) return false;
   const { id, from, seq } = request.message;
   const isStored = seq !== undefined;

@@ -1,6 +1,6 @@
 import {
   type McpRequest,
-  mcpRequestSchema,
+  mcpRequestParser,
   messageOf,
   openOps,
   operationPermissions,
@@ -8,6 +8,8 @@ import {
   type ToolCallError,
   toolCallError,
 } from '@signalbox/protocol';
+
+const parse = mcpRequestParser();
 
 const ops = [...openOps, ...Object.keys(operationPermissions.request)].join(', ');
 
@@ -27,7 +29,7 @@ export function readRequest(body: string | undefined): ReadRequest {
 
 /** Reads an `mcp_request` from the JSON of its body. */
 export function parseRequest(json: unknown): ReadRequest {
-  const parsed = mcpRequestSchema.safeParse(json);
+  const parsed = parse(json);
   if (parsed.success) return { request: parsed.data };
   const issue = parsed.error.issues[0]!;
   const field = issue.path.join('.') || 'body';

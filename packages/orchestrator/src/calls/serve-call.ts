@@ -78,7 +78,7 @@ export async function serveCall(
   if (end?.reply !== undefined) {
     const refusal = await refusedReply(deps, from.role, journaled?.earlier);
     const settle = refusal ? undefined : (how: ReplyEnd) => journaled?.settle(how, () => undefined);
-    return answer(fault, refusal ?? sentReply(end.reply), settle);
+    return answer(fault, refusal ?? sentReply(end.reply), undefined, settle);
   }
   // The journal deletes a delivered reply. Then only the ack is missing, unless the reply was delivered to a store of which this one is an
   // older copy.
@@ -88,7 +88,7 @@ export async function serveCall(
   const kept = deps.results && (await deps.results.previewOf(name));
   const isKept = kept?.call.tool === body.tool;
   const hidden = isKept ? await refusedReply(deps, from.role, kept.call) : undefined;
-  if (hidden) return answer(fault, hidden, undefined);
+  if (hidden) return answer(fault, hidden, undefined, undefined);
 
   const wasStarted = journaled?.earlier?.wasStarted ?? false;
   const mayHaveStarted = wasStarted || isForeign;
@@ -113,7 +113,7 @@ export async function serveCall(
   const since = isReadAgain ? (await journal?.find(name))?.end?.reply : undefined;
   if (since !== undefined) {
     tracked.dropped();
-    return answer(fault, sentReply(since), (how) => journaled?.settle(how, () => undefined));
+    return answer(fault, sentReply(since), undefined, (how) => journaled?.settle(how, () => undefined));
   }
   if (asked) tracked.cleared(asked.id);
   const lostOrRefused = isUnknown ? outcomeUnknown(id) : unwritten;
@@ -168,7 +168,7 @@ export async function serveCall(
     void deps.approvals?.answered(name, reply);
   }
   const endTurn = sent.length > largeLength ? await deps.replies.next() : undefined;
-  return answer(fault, reply, (how) => {
+  return answer(fault, reply, sent, (how) => {
     endTurn?.();
     if (wasAsked) void deps.approvals?.delivered(name, how);
     // Nobody waits for the reply if the requester cancelled the call, or its deadline has passed.
@@ -198,11 +198,18 @@ function panicked({ log }: CallDeps, { name, state }: TrackedCall, thrown: unkno
   return toolCallError('tool_panicked', messageOf(thrown), { mayHaveRun: state === 'running' });
 }
 
-function answer(fault: Fault, reply: McpReply, settle: ((how: ReplyEnd) => void) | undefined): ServeAnswer {
+/** `text` is the JSON text of the reply, if it is there. */
+function answer(
+  fault: Fault,
+  reply: McpReply,
+  text: string | undefined,
+  settle: ((how: ReplyEnd) => void) | undefined,
+): ServeAnswer {
   fault('orchestrator.reply.before');
   return {
     kind: 'mcp_reply',
     body: reply,
+    text,
     errorCode: 'error' in reply ? reply.error.code : undefined,
     settled: (how) => {
       fault('orchestrator.reply.after');

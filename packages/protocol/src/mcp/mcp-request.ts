@@ -277,6 +277,15 @@ export const openOps = [
 
 /** The body of an `mcp_request` message. `arguments` is an object, or the JSON text of one as language models emit it. */
 export type McpRequest = z.infer<typeof mcpRequestSchema>;
+
+/** Returns a reader of requests. It compiles the schema at its first request: a compiled one gives the same results several times faster (ADR 10). */
+export function mcpRequestParser(): (json: unknown) => z.ZodSafeParseResult<McpRequest> {
+  let compiled: z.ZodType<McpRequest> | undefined;
+  return (json) => {
+    compiled ??= z.compile(mcpRequestSchema);
+    return compiled.safeParse(json);
+  };
+}
 /** Asks the orchestrator to call a tool. */
 export type CallRequest = z.infer<typeof callRequestSchema>;
 /** Asks a hosted server for a resource, a prompt or a completion. It is safe to repeat. */
