@@ -1,11 +1,11 @@
 import { type DeliverFrame, type ErrorFrame, encodeFrame, type SignalboxError } from '@signalbox/protocol';
+import { PassingMap } from '@signalbox/protocol/internal';
 import type { Receipt } from '../broker-client.ts';
 import type { Clock } from '../clock.ts';
 import { brokerError } from '../errors.ts';
 import { refusalDelayMs } from '../socket/backoff.ts';
 import type { Outbox } from '../socket/outbox.ts';
 import type { DeadlineTable } from './deadline-table.ts';
-import { PassingMap } from '@signalbox/protocol/internal';
 
 /** The facts of a receipt that only messages to groups have. */
 export type GroupReceipt = Pick<Receipt, 'members' | 'refused'>;

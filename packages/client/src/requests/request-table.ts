@@ -7,6 +7,7 @@ import {
   parseJson,
   type SignalboxError,
 } from '@signalbox/protocol';
+import { PassingMap } from '@signalbox/protocol/internal';
 import type { Tracing } from '@signalbox/tracing';
 import { beginReceive, beginSend } from '@signalbox/tracing/internal';
 import type { ParseBody } from '../body-reader.ts';
@@ -16,7 +17,6 @@ import { brokerReplacedError, clientError, retryAfterMsOf } from '../errors.ts';
 import type { Outbox } from '../socket/outbox.ts';
 import type { DeadlineTable } from './deadline-table.ts';
 import type { DeliveryTable } from './delivery-table.ts';
-import { PassingMap } from '@signalbox/protocol/internal';
 import {
   type ExpectedReply,
   type OnBrokerReplaced,

@@ -1,9 +1,9 @@
 import { type CancelNotice, type Message, messageOf } from '@signalbox/protocol';
+import { PassingMap } from '@signalbox/protocol/internal';
 import { beginProcess } from '@signalbox/tracing/internal';
 import type { ParseBody } from '../body-reader.ts';
 import { handBack, type ServeAnswer, type ServeHandler } from '../broker-client.ts';
 import type { DeadlineTable } from '../requests/deadline-table.ts';
-import { PassingMap } from '@signalbox/protocol/internal';
 import { RecentMap } from '../requests/recent-map.ts';
 import { AcceptedRequest, type AcceptedRequestDeps } from './accepted-request.ts';
 import { EarlyCancels } from './early-cancels.ts';

@@ -1,9 +1,8 @@
 import type { HoldsListener, ServedRequest } from '@signalbox/client';
 import type { ToolOrigin } from '@signalbox/mcp-host';
 import { type Hold, isPrivileged, SignalboxError, type ToolCallError } from '@signalbox/protocol';
-import { holdText, isOnAgent, SharedRoom } from '@signalbox/protocol/internal';
+import { holdText, isOnAgent, type ListPlace, PassingList, SharedRoom } from '@signalbox/protocol/internal';
 import { timerMs } from '@signalbox/tool-calls';
-import { type ListPlace, PassingList } from '@signalbox/protocol/internal';
 import { matchesTool } from '../roles/tool-pattern.ts';
 import { cancelledWhileHeld, heldTooLong, tooManyHeld } from './hold-errors.ts';
 

@@ -6,8 +6,8 @@ import {
   type Transport,
 } from '@modelcontextprotocol/server';
 import type { CancelSignal } from '@signalbox/client';
-import { PassingMap } from '@signalbox/protocol/internal';
 import { type CallRound, isJsonObject, messageOf } from '@signalbox/protocol';
+import { PassingMap } from '@signalbox/protocol/internal';
 import { type AnswerDeps, type ClientCall, startCall } from './answer-call.ts';
 import { untouched } from './legacy-input.ts';
 
