@@ -1,8 +1,9 @@
-import { isConfiguredSender, type MessageFrame, type Sender } from '@signalbox/protocol';
+import type { MessageFrame } from '@signalbox/protocol';
 import type { Fault } from '@signalbox/protocol/internal';
 import type { ClusterPort, InboxStore, NewMessage, Retried } from '@signalbox/store';
 import { passOn, receive } from '../cluster/live-lane.ts';
 import { CommitQueue } from './commits/commit-queue.ts';
+import { WrittenMessages } from './commits/written-messages.ts';
 import type { Consumer } from './consumer.ts';
 import { Dispatcher } from './dispatch/dispatcher.ts';
 import { AttemptHistories } from './endings/attempt-histories.ts';
@@ -12,9 +13,9 @@ import { Deadlines } from './endings/deadlines.ts';
 import { HeldMessages } from './held-messages.ts';
 import type { InFlightMessage, Lease } from './leases/lease.ts';
 import { LeaseTable } from './leases/lease-table.ts';
-import { headerOfNew, isAnswer } from './message-header.ts';
+import { isAnswer } from './message-header.ts';
 import type { Meter } from './meter.ts';
-import type { DeliverResult, Producer } from './producer.ts';
+import type { Producer } from './producer.ts';
 import { Releases } from './scheduled/releases.ts';
 import { Discards } from './settling/discards.ts';
 import { Settler } from './settling/settler.ts';
@@ -92,8 +93,8 @@ export class Delivery {
     const { now } = time;
     const [leases, waiting] = [this.#leases, this.#waiting];
     const commits = new CommitQueue(store, {
-      onWritten: (message, { sender }, result) => this.#written(message, sender, result),
-      onNotice: (inbox) => this.#noticed(inbox),
+      onWritten: (message, { sender }, result) => written.message(message, sender, result),
+      onNotice: (inbox) => written.notice(inbox),
       onError,
       onStoreFailed,
       lazyMs,
@@ -142,7 +143,8 @@ export class Delivery {
     this.#store = store;
     this.#commits = commits;
     this.#settler = settler;
-    this.#discards = new Discards({ store, commits, settler });
+    const discards = new Discards({ store, commits, settler });
+    this.#discards = discards;
     this.#dispatcher = dispatcher;
     this.#attempts = attempts;
     this.subscriptions = new Subscriptions({
@@ -186,6 +188,17 @@ export class Delivery {
       isAlone: cluster.isAlone,
       time,
       onError,
+    });
+    const written = new WrittenMessages({
+      cancellations: this.cancellations,
+      discards,
+      dispatcher,
+      releases: this.releases,
+      settler,
+      time,
+      onError,
+      tail,
+      meter,
     });
     this.deadlines = new Deadlines({
       store,
@@ -335,61 +348,6 @@ export class Delivery {
     while (this.#commits.isBusy) await this.#commits.flushed().catch(this.#deps.onError);
   }
 
-  #written(message: NewMessage, from: Sender, result: DeliverResult): void {
-    const { settles } = message;
-    if (settles !== undefined && hasSettled(result)) this.#settledByReply(settles);
-    if (result.result === 'stored') {
-      if (message.release !== undefined) this.#released(message, from, result);
-      else if (result.copies) this.#storedCopies(message, result.copies);
-      else this.#stored(inThread(message, result.thread), from, result);
-    } else if (result.result === 'scheduled') this.#scheduled(message);
-    else if (result.result === 'already_answered' && result.acked) this.#settledByReply(result.acked);
-  }
-
-  #scheduled(message: NewMessage): void {
-    const { tail } = this.#deps;
-    const { createdAt: due_at } = message;
-    if (tail.isOn) tail.report({ what: 'scheduled', due_at }, undefined, headerOfNew(message));
-    this.releases.scheduled(due_at);
-    this.cancellations.cancelScheduledEarly(message);
-  }
-
-  /** Handles a released message like one that was just sent, unless it has lost its body: reading it gives it up. */
-  #released(message: NewMessage, from: Sender, stored: Stored): void {
-    const { meter, time } = this.#deps;
-    meter.released(time.now() - message.createdAt);
-    if (!stored.isDamaged) this.#stored(message, from, stored);
-    else this.#dispatcher.wake(message.inbox);
-  }
-
-  #settledByReply({ inbox, seq }: { inbox: string; seq: number }): void {
-    const request = this.#dispatcher.settledByReply(inbox, seq);
-    if (request) this.#settler.ackedByReply(seq, request);
-  }
-
-  #stored(message: NewMessage, from: Sender, { seq, after }: Stored): void {
-    const { tail, meter } = this.#deps;
-    meter.stored(message.kind);
-    if (tail.isOn) tail.report({ what: 'stored' }, seq, headerOfNew(message));
-    if (isConfiguredSender(message.inbox)) this.#settler.discard(seq, headerOfNew(message));
-    else if (!this.cancellations.settleIfCancelled(message, seq))
-      this.#dispatcher.stored(message, from, seq, after);
-  }
-
-  #noticed(inbox: string): void {
-    if (isConfiguredSender(inbox)) this.#discards.all(inbox).catch(this.#deps.onError);
-    else this.#dispatcher.wake(inbox);
-  }
-
-  #storedCopies(message: NewMessage, copies: readonly { inbox: string; seq: number }[]): void {
-    const { tail, meter } = this.#deps;
-    for (const { inbox, seq } of copies) {
-      meter.stored(message.kind);
-      if (tail.isOn) tail.report({ what: 'stored' }, seq, headerOfNew({ ...message, inbox }));
-      this.#dispatcher.wake(inbox);
-    }
-  }
-
   #releaseAll(
     consumer: Consumer,
     seqs: readonly number[],
@@ -410,23 +368,4 @@ export class Delivery {
     this.#dispatcher.heard(lease);
     return { accepted, rejected };
   }
-}
-
-/** Returns the message in its stored form: the thread of a reply is that of its request. */
-function inThread(message: NewMessage, thread: string | undefined): NewMessage {
-  return thread === undefined ? message : { ...message, thread };
-}
-
-type Stored = Extract<DeliverResult, { result: 'stored' }>;
-
-/** The results with which a message settles the one that it names, whether it was stored or not. */
-const settlingResults = new Set<DeliverResult['result']>([
-  'stored',
-  'duplicate',
-  'id_conflict',
-  'already_answered',
-]);
-
-function hasSettled({ result }: DeliverResult): boolean {
-  return settlingResults.has(result);
 }
