@@ -88,6 +88,33 @@ describe.skipIf(serverUrl === undefined)('A group with members at two brokers', 
     await rosa.next('message', { id: 'b' });
   });
 
+  it('hands out again what a member gives back that it was handed ahead of others, as the next message of its key', async () => {
+    await using site = await startTwoBrokers();
+    await using alice = await connect(site.one, 'alice');
+    await using rosa = await joinGroup(site.one, 'rosa', { window: 2 });
+    await send(alice, ['key-1'], { group_key: 'k' });
+    await send(alice, ['a', 'b', 'c']);
+    await send(alice, ['key-2'], { group_key: 'k' });
+    const ack = async (seq: unknown) => {
+      rosa.send({ type: 'ack', seqs: [seq], request_id: `ack-${seq}` });
+      await barrier(rosa);
+    };
+    const first = await rosa.next('message', { id: 'key-1' });
+    const second = await rosa.next('message', { id: 'a' });
+    // The commit that frees 'key-2' waits, and claims of messages before 'key-2' wait with it.
+    await site.schema.sql('BEGIN; LOCK TABLE @claim');
+    await ack(first.seq);
+    await ack(second.seq);
+    await site.schema.sql('COMMIT');
+    const { seq } = await rosa.next('message', { id: 'b' });
+    const next = await rosa.next('message');
+    if (next.id === 'c') await ack(seq);
+    const ahead = next.id === 'c' ? await rosa.next('message') : next;
+    expect(ahead.id).toBe('key-2');
+    rosa.send({ type: 'nack', seqs: [ahead.seq] });
+    expect(await rosa.next('message', { id: 'key-2' })).toMatchObject({ attempt: 2 });
+  });
+
   it('makes a dead letter of a message that every member failed with', async () => {
     await using site = await startTwoBrokers();
     await using alice = await connect(site.one, 'alice');

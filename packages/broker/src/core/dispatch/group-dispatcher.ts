@@ -127,9 +127,12 @@ export class GroupDispatcher {
     if (shared.ended(seq)) this.#pump(shared);
   }
 
-  /** Hands out again a message whose delay is over. If it is after the cursor, the next read finds it. */
+  /**
+   * Hands out again a message whose delay is over. Without other brokers, the next read finds a message after the cursor. With others, it
+   * does not: it leaves out what this broker has claimed, such as the next message of a key, which may be handed out ahead of the cursor.
+   */
   due(shared: SharedLease, seq: number): void {
-    if (seq > shared.cursor) return;
+    if (seq > shared.cursor && this.#deps.cluster.isAlone) return;
     shared.again(seq);
     // Only members with room look for it.
     if (shared.room().messages <= 0 && shared.keys === 'in_order')
