@@ -1,15 +1,14 @@
+import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { openDatabase } from '../database.ts';
 import { inboxSchema } from '../inbox-store/inbox-schema.ts';
 import { type PendingRange, PendingRanges } from './pending-ranges.ts';
 
 /** Opens ranges on an empty database, and a function that reads their stored form. */
 function opened(): { ranges: PendingRanges; stored: () => PendingRange[] } {
-  const options = { file: ':memory:', synchronous: 'normal', schema: inboxSchema } as const;
-  return openDatabase(options, (db) => {
-    const ranges = new PendingRanges(db);
-    return { ranges, stored: () => new PendingRanges(db).check().ranges };
-  });
+  const db = new Database(':memory:');
+  db.exec(inboxSchema);
+  const ranges = new PendingRanges(db);
+  return { ranges, stored: () => new PendingRanges(db).check().ranges };
 }
 
 function rangeOf(inbox: string, first: number, last: number): PendingRange {
