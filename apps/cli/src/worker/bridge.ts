@@ -14,6 +14,7 @@ import {
   nonEmpty,
 } from '../connection/named-identity.ts';
 import { firstEndSignal } from '../process/end-signals.ts';
+import { returnIdleMemory } from '../process/idle-memory.ts';
 import { parentEnded } from '../process/parent-ended.ts';
 import { faceSocketName, isFaceExpected } from './face-socket.ts';
 import { mcpDefaults } from './mcp-defaults.ts';
@@ -55,6 +56,8 @@ export async function bridgeToFace(argv: readonly string[], env: NodeJS.ProcessE
   process.stderr.on('error', () => {
     // Nobody is left to be told.
   });
+  // A collection after the start frees an eighth of the memory of a shim.
+  using _memory = returnIdleMemory(() => {});
   const turn = servedTurn(env);
   const session: ShimOptions['session'] = {
     agent,
