@@ -24,8 +24,8 @@ interface UpReady {
 /** The number of agents that call over HTTP, and how often each calls. */
 const upLoad = { clients: 32, calls: 50 };
 const echo = { name: 'mcp_everything__echo', arguments: { message: 'hello' } };
-/** The time that the processes rest before they are measured. They give memory back in it. */
-const restMs = 10_000;
+/** The time that processes rest before they are measured, in milliseconds. They give memory back after a minute of it. */
+export const restMs = 75_000;
 
 /**
  * Measures all processes of `signalbox up`, without the MCP server that it hosts, after agents have called a tool over HTTP: each one

@@ -13,8 +13,11 @@ export interface Look {
 
 /** A process that used more processor time than this since the last look works, in milliseconds. At rest it answers pings. */
 const restingMs = 20;
-/** The number of looks in a row in which a process rests before its memory is given back. */
-const restingLooks = 2;
+/**
+ * The number of looks in a row in which a process rests before its memory is given back: a minute. After a shorter rest, as between two calls
+ * of an agent that thinks, the work that comes next would pay for it.
+ */
+export const restingLooks = 60;
 /** A collection is worth its time from this growth of the heap on, in bytes. */
 const worthBytes = 8e6;
 /** A heap with more than this is left alone, in bytes: a collection would hold up the process for too long. */
