@@ -44,7 +44,7 @@ async function serveFiles(folder: string): Promise<AsyncDisposable & { origin: s
 test('The documents are a site of static files: a reader goes from page to page, and finds a guide by searching.', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'signalbox-site-'));
   try {
-    await promisify(execFile)('npm', ['run', 'build', '-w', 'docs', '--', '--outDir', folder], { cwd: root });
+    await promisify(execFile)('npm', ['run', 'site', '-w', 'docs', '--', '--outDir', folder], { cwd: root });
     await using site = await serveFiles(folder);
     await using opened = await openPage();
     const { page, problems } = opened;
