@@ -81,6 +81,9 @@ export function Approvals({ resource }: { resource: Resource<ApprovalsPage> }) {
             onVerdict={(next) => setDeciding({ id, verdict: next })}
             onClose={() => select(undefined)}
             onDecided={() => {
+              // The answer may come when the person has gone on to another call or part.
+              const shown = route.peek().params;
+              if (shown.id !== id || (shown.part ?? 'waiting') !== 'waiting') return;
               const others = waiting.filter((one) => one.id !== id);
               select(others[Math.min(Math.max(0, at), others.length - 1)]?.id);
             }}
