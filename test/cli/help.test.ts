@@ -23,6 +23,10 @@ test('An unknown command and an unknown option are answered with the nearest nam
   expect(option).toMatchObject({ code: 2, stdout: '' });
   expect(option.stderr).toContain("unknown option '--tokn-file' (did you mean '--token-file'?)");
   expect(option.stderr).toContain('signalbox tools list --help');
+  // A supervisor's own command is no command without the supervisor.
+  const own = await signalbox(['up-plan', '{}']);
+  expect(own).toMatchObject({ code: 2, stdout: '' });
+  expect(own.stderr).toContain("unknown command 'up-plan'");
 });
 
 test('An argument that begins with a dash is told where to go, and goes there.', async () => {

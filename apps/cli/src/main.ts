@@ -39,7 +39,8 @@ async function hooked(): Promise<boolean> {
 
 /** Reads the configuration for a supervisor, which starts this process and ends it. */
 async function planned(): Promise<boolean> {
-  if (command !== planCommand || part === undefined) return false;
+  // Without a channel to a supervisor, somebody typed it: then it is an unknown command.
+  if (command !== planCommand || part === undefined || process.send === undefined) return false;
   const { reportUpPlan } = await import('./daemons/up-plan.ts');
   await reportUpPlan(JSON.parse(part)).catch(async (error) => {
     const { reportFailure } = await import('./run.ts');

@@ -25,7 +25,7 @@ agent and token. The greedy one has a process of its own. All limits are the def
 of \`@modelcontextprotocol/server-everything\`, which takes ${tool.ms} ms. The orchestrator runs ${tool.atOnce} calls of it at once.
 
 *Share* is the rate of a modest worker, divided by its fair share. The fair share is a ${workers.fair}th of the rate of all workers
-together, with or without the greedy one, whichever is more. It is at most the rate that the worker had without the
+together, with or without the greedy one, the larger of the two. It is at most the rate that the worker had without the
 greedy one. *Waits as told*: the greedy worker repeats a refused call after the time that the refusal names. *Insists*:
 it repeats the call at once. All processes share the cores, so that the processor time of the greedy worker lowers the
 shares, too.

@@ -14,7 +14,7 @@ export interface PlanRequest {
   allowExposed: boolean;
 }
 
-/** What `signalbox up` needs of its configuration. */
+/** The parts of its configuration that `signalbox up` needs. */
 export interface UpPlan {
   /** The configuration that was found, as it was named or found. */
   file?: string;

@@ -1,7 +1,7 @@
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** What a process did since the last look at it, and the heap that it has now. */
+/** The work of a process since the last look at it, and its present heap. */
 export interface Look {
   /** Processor time, in milliseconds. */
   usedMs: number;
@@ -11,13 +11,15 @@ export interface Look {
   olderBytes: number;
 }
 
+/** The time between two looks, in milliseconds. A look wakes the process, so there are few. */
+const defaultLookMs = 10_000;
 /** A process that used more processor time than this since the last look works, in milliseconds. At rest it answers pings. */
-const restingMs = 20;
+const restingMs = 100;
 /**
  * The number of looks in a row in which a process rests before its memory is given back: a minute. After a shorter rest, as between two calls
  * of an agent that thinks, the work that comes next would pay for it.
  */
-export const restingLooks = 60;
+export const restingLooks = 6;
 /** A collection is worth its time from this growth of the heap on, in bytes. */
 const worthBytes = 8e6;
 /** A heap with more than this is left alone, in bytes: a collection would hold up the process for too long. */
@@ -65,7 +67,7 @@ interface Collection {
  */
 export function returnIdleMemory(
   log: (collection: Collection) => void,
-  { lookMs = 1000, now = () => performance.now() } = {},
+  { lookMs = defaultLookMs, now = () => performance.now() } = {},
 ): Disposable {
   const rule = new IdleMemoryRule();
   let usage = process.cpuUsage();

@@ -79,7 +79,7 @@ export class ConfigReload implements AsyncDisposable {
     // A file may have changed before it was watched.
     const isChanged = Object.entries(started.files).some(([file, digest]) => fileDigest(file) !== digest);
     if (isChanged) await reload.#applyFiles();
-    else reload.#isObstructed();
+    else reload.#tellObstacle();
     return reload;
   }
 
@@ -100,7 +100,7 @@ export class ConfigReload implements AsyncDisposable {
     this.#isAsked = false;
     const before = this.#current;
     const next = await this.#load();
-    if (!isAsked && this.#isObstructed()) return;
+    if (!isAsked && this.#tellObstacle()) return;
     if ('error' in next) return this.#refuse(next.error);
     await this.#recordChanges(before, next);
     try {
@@ -124,8 +124,8 @@ export class ConfigReload implements AsyncDisposable {
     if (lines.length > 0) await this.#targets.orchestrator.recordConfig(`changed: ${lines.join('; ')}`);
   }
 
-  /** Returns true if changes must wait until somebody asks for them. The reason is logged once. */
-  #isObstructed(): boolean {
+  /** Logs once why changes must wait until somebody asks for them. Returns true if they must. */
+  #tellObstacle(): boolean {
     const obstacle = reloadObstacle(this.#current, this.#files);
     if (obstacle !== undefined && obstacle !== this.#loggedObstacle) {
       const message = `changes of ${this.#file} are put in force at SIGHUP or a restart only: ${obstacle}`;
