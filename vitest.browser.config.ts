@@ -8,7 +8,7 @@ export default defineConfig({
     ...config.test,
     include: ['test/browser/**/*.test.ts'],
     exclude: [],
-    globalSetup: ['test/support/bundles.ts'],
+    globalSetup: ['test/support/own-home.ts', 'test/support/bundles.ts'],
     maxWorkers: 2,
     reporters: ['default'],
   },

@@ -19,12 +19,7 @@ export default defineConfig({
       'bench/**/*.test.ts',
     ],
     // They need programs that are not everywhere, or take long: npm run test:ops, test:browser, test:postgres and test:packages.
-    exclude: [
-      'test/ops/**',
-      'test/browser/**',
-      'test/postgres/!(inbox-store|killed-broker).test.ts',
-      'test/packages/**',
-    ],
+    exclude: ['test/ops/**', 'test/browser/**', 'test/postgres/!(killed-broker).test.ts', 'test/packages/**'],
     pool: 'forks',
     // Nothing here keeps state in modules, so that files can share a process and load them once.
     isolate: false,
@@ -40,7 +35,11 @@ export default defineConfig({
     },
     execArgv: ['--conditions=@signalbox/source'],
     allowOnly: false,
-    globalSetup: ['test/support/bundles.ts', 'test/support/postgres/one-server.ts'],
+    globalSetup: [
+      'test/support/own-home.ts',
+      'test/support/bundles.ts',
+      'test/support/postgres/one-server.ts',
+    ],
     setupFiles: ['test/support/patient-waits.ts'],
     expect: { requireAssertions: true, poll: { timeout: 30_000 } },
     // Only a guard against hanging: on a busy shared machine a test may be slow without being wrong.

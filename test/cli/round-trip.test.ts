@@ -27,7 +27,7 @@ test('up says where the broker is, what each server brings and what each role ma
   ]);
 });
 
-test('tools list shows a role its own tools and no others; the operator sees them all.', async () => {
+test('tools list shows a role its own tools and no others, and says whose words a description is; the operator sees them all.', async () => {
   const own = jsonOf(await workspace.run(['tools', 'list', '--json'], researcher.env)) as ToolList;
   const names = own.tools.map((tool) => tool.name);
   expect(own.version).toEqual(expect.any(String));
@@ -37,6 +37,10 @@ test('tools list shows a role its own tools and no others; the operator sees the
     true,
   );
   expect(own.tools.every((tool) => typeof tool.inputSchema === 'object')).toBe(true);
+  const table = await workspace.run(['tools', 'list'], researcher.env);
+  expect(table.stdout).toMatch(
+    /^TOOL +ITS SERVER SAYS\nmcp_everything__echo +Echoes back the input string$/m,
+  );
 
   const sandbox = await workspace.agent('sandbox-1', 'sandbox');
   expect(jsonOf(await workspace.run(['tools', 'list', '--json'], sandbox.env))).toMatchObject({ tools: [] });

@@ -47,8 +47,9 @@ test('Children that are killed come back on the same port, and tools work again.
   expect(workspace.up.stderr()).toContain('the orchestrator ended; starting it again');
 });
 
-test('The face is a third child, beside the broker’s socket: a worker there is a shim, and outlives it.', async () => {
-  await using workspace = await startWorkspace(() => plain, { face: true });
+test('The face is a third child, beside the broker’s socket and at worker.http: its workers outlive it, and it comes back at the same addresses.', async () => {
+  const config = JSON.stringify({ ...JSON.parse(plain), worker: { http: '127.0.0.1:0' } });
+  await using workspace = await startWorkspace(() => config, { face: true });
   const { broker, face } = workspace.ready;
   const { env } = await workspace.agent('researcher-1', 'researcher');
   expect(existsSync(face!.socket)).toBe(true);
@@ -65,46 +66,33 @@ test('The face is a third child, beside the broker’s socket: a worker there is
     notes += chunk;
   });
   await client.connect(transport);
+  const token = (await readFile(env.SIGNALBOX_TOKEN_FILE!, 'utf8')).trim();
+  const lookOverHttp = async () => {
+    const other = new Client({ name: 'agent', version: '1.0.0' });
+    const headers = { authorization: `Bearer ${token}` };
+    await other.connect(new StreamableHTTPClientTransport(new URL(face!.url!), { requestInit: { headers } }));
+    try {
+      return await other.callTool({ name: 'mcp_plain__look' });
+    } finally {
+      await other.close();
+    }
+  };
   try {
-    const call = () => client.callTool({ name: 'mcp_plain__look' }, { timeout: 60_000 });
+    const look = () => client.callTool({ name: 'mcp_plain__look' }, { timeout: 60_000 });
     const answer = { content: [{ type: 'text', text: expect.stringMatching(/^\d+$/) }] };
-    expect(await call()).toMatchObject(answer);
+    expect(await look()).toMatchObject(answer);
+    expect(await lookOverHttp()).toMatchObject(answer);
     process.kill(face!.pid, 'SIGKILL');
-    expect(await call()).toMatchObject(answer);
+    expect(await look()).toMatchObject(answer);
     await vi.waitFor(() => expect(workspace.up.stderr()).toContain('the face is back'), patient);
     expect(notes).toContain('face');
+    expect(await lookOverHttp()).toMatchObject(answer);
   } finally {
     await client.close();
   }
   expect(await workspace.up.stop('SIGTERM')).toBe(0);
   expect(existsSync(face!.socket)).toBe(false);
   expect(existsSync(`${face!.socket}.pid`)).toBe(false);
-});
-
-test('With worker.http the face serves agents over HTTP, too, and is back at the same address after it died.', async () => {
-  const config = JSON.stringify({ ...JSON.parse(plain), worker: { http: '127.0.0.1:0' } });
-  await using workspace = await startWorkspace(() => config, { face: true });
-  const { face } = workspace.ready;
-  const { env } = await workspace.agent('researcher-1', 'researcher');
-  const token = (await readFile(env.SIGNALBOX_TOKEN_FILE!, 'utf8')).trim();
-  const look = async () => {
-    const client = new Client({ name: 'agent', version: '1.0.0' });
-    const headers = { authorization: `Bearer ${token}` };
-    await client.connect(
-      new StreamableHTTPClientTransport(new URL(face!.url!), { requestInit: { headers } }),
-    );
-    try {
-      return await client.callTool({ name: 'mcp_plain__look' });
-    } finally {
-      await client.close();
-    }
-  };
-  const answer = { content: [{ type: 'text', text: expect.stringMatching(/^\d+$/) }] };
-  expect(await look()).toMatchObject(answer);
-  process.kill(face!.pid, 'SIGKILL');
-  await vi.waitFor(() => expect(workspace.up.stderr()).toContain('the face is back'), patient);
-  expect(await look()).toMatchObject(answer);
-  expect(await workspace.up.stop('SIGTERM')).toBe(0);
 });
 
 test('up fails if the face can’t listen at worker.http, and says what to do.', async () => {

@@ -1,6 +1,7 @@
 import { type InboxStore, openSqliteInboxStore } from '@signalbox/store';
 import { tempDir } from '@signalbox/testing';
 import { expect, it } from 'vitest';
+import { runsAll } from '../support/runs-all.ts';
 import { counterexample, modelSettings } from './model-settings.ts';
 import { type ModelledStore, modelCaps, runStoreOps, type StoreOp, storeOps } from './store-model.ts';
 
@@ -71,13 +72,14 @@ async function agrees(
 }
 
 // All messages in the memtable, each one in a segment at once, and on the way between, with segments of one message and of many.
-it.each<[...Room]>([
+const rooms: [...Room][] = [
   [1000, 64],
-  [0, 64],
-  [4, 64],
   [0, 1],
   [4, 2],
-])(
+];
+if (runsAll) rooms.push([0, 64], [4, 64]);
+
+it.each(rooms)(
   'the SQLite store agrees with the model over random sequences of commits, restarts and time, with %d messages in the memtable and %d in a segment',
   async (...room) => {
     expect(await counterexample(storeOps, (ops) => agrees(ops, room), modelSettings(40))).toBeUndefined();

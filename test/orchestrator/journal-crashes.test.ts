@@ -5,6 +5,7 @@ import { type CallResult, McpProxyExecutor } from '@signalbox/worker';
 import { expect, test } from 'vitest';
 import { startApprover } from '../faults/approver.ts';
 import type { OrchestratorSettings } from '../faults/process-messages.ts';
+import { runsAll } from '../support/runs-all.ts';
 
 const count = 'mcp_counter__count';
 const echo = 'mcp_counter__echo';
@@ -95,15 +96,16 @@ test('wherever the orchestrator dies, a call that is not safe to repeat runs onc
   }
 });
 
-test('a call that is safe to repeat runs again after a crash, and needs no entry in the journal', async () => {
-  await using stack = await startCrashingStack();
-  const call = { name: echo, arguments: { label: 'safe' } };
-  const ended = await stack.crashAt('orchestrator.call.returned', () =>
-    stack.rosa.execute(call, { requestId: 'safe' }),
-  );
-  expect(ended).toHaveProperty('result.structuredContent', { label: 'safe' });
-  expect(stack.starts('safe')).toBe(2);
-});
+if (runsAll)
+  test('a call that is safe to repeat runs again after a crash, and needs no entry in the journal', async () => {
+    await using stack = await startCrashingStack();
+    const call = { name: echo, arguments: { label: 'safe' } };
+    const ended = await stack.crashAt('orchestrator.call.returned', () =>
+      stack.rosa.execute(call, { requestId: 'safe' }),
+    );
+    expect(ended).toHaveProperty('result.structuredContent', { label: 'safe' });
+    expect(stack.starts('safe')).toBe(2);
+  });
 
 test('a large result that is kept when the orchestrator dies is answered by the next one, and its call is not made again', async () => {
   await using stack = await startCrashingStack();
@@ -121,25 +123,26 @@ test('a large result that is kept when the orchestrator dies is answered by the 
   expect(await read(uri)).toMatchObject({ _meta: { 'signalbox/range': { offset: 0, end: 8192 } } });
 });
 
-test('wherever the orchestrator dies, a call that waits for a decision runs once at most, and only with one', async () => {
-  await using stack = await startCrashingStack();
-  const proposed = { name: slow, arguments: { ms: 1, label: 'proposed' } };
-  // A question that the dying orchestrator takes with it is not answered by the next one.
-  const call = () => stack.rosa.execute(proposed);
-  const denied = await stack.crashAt('orchestrator.approval.proposed', call, stack.deny);
-  expect(denied).toMatchObject({ error: { code: 'approval_denied', may_have_run: false } });
-  expect(stack.starts('proposed')).toBe(0);
-  await using _operator = await stack.approve();
-  // The kill campaign strikes at all points; these are the ones at which the outcome changes.
-  for (const [point, outcome, runs] of [
-    ['orchestrator.approval.decided', result, [1]],
-    ['orchestrator.approval.starting', result, [1]],
-    ['orchestrator.journal.started', unknown, [0]],
-    ['orchestrator.call.returned', unknown, [1]],
-  ] as const) {
-    const label = point.replaceAll('.', '_');
-    const call = { name: slow, arguments: { ms: 1, label } };
-    expect(await stack.crashAt(point, () => stack.rosa.execute(call)), point).toMatchObject(outcome);
-    expect(runs, point).toContain(stack.starts(label));
-  }
-});
+if (runsAll)
+  test('wherever the orchestrator dies, a call that waits for a decision runs once at most, and only with one', async () => {
+    await using stack = await startCrashingStack();
+    const proposed = { name: slow, arguments: { ms: 1, label: 'proposed' } };
+    // A question that the dying orchestrator takes with it is not answered by the next one.
+    const call = () => stack.rosa.execute(proposed);
+    const denied = await stack.crashAt('orchestrator.approval.proposed', call, stack.deny);
+    expect(denied).toMatchObject({ error: { code: 'approval_denied', may_have_run: false } });
+    expect(stack.starts('proposed')).toBe(0);
+    await using _operator = await stack.approve();
+    // The kill campaign strikes at all points; these are the ones at which the outcome changes.
+    for (const [point, outcome, runs] of [
+      ['orchestrator.approval.decided', result, [1]],
+      ['orchestrator.approval.starting', result, [1]],
+      ['orchestrator.journal.started', unknown, [0]],
+      ['orchestrator.call.returned', unknown, [1]],
+    ] as const) {
+      const label = point.replaceAll('.', '_');
+      const call = { name: slow, arguments: { ms: 1, label } };
+      expect(await stack.crashAt(point, () => stack.rosa.execute(call)), point).toMatchObject(outcome);
+      expect(runs, point).toContain(stack.starts(label));
+    }
+  });

@@ -4,6 +4,7 @@ import { openSqliteInboxStore, steadyTime } from '@signalbox/store';
 import { inboxStoreConformance } from '@signalbox/store/conformance';
 import { tempDir } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
+import { runsAll } from '../support/runs-all.ts';
 import {
   commit,
   edit,
@@ -18,9 +19,13 @@ import {
 // With room for two messages in the memtable nearly every one goes through segments, with none each one; by default none of so few does.
 for (const [name, options] of [
   ['SQLite with durability full', { durability: 'full' }],
-  ['SQLite with durability process', { durability: 'process' }],
   ['SQLite with a small memtable', { memtableMessages: 2 }],
-  ['SQLite with a message in each segment', { memtableMessages: 0, segmentMessages: 1 }],
+  ...(runsAll
+    ? ([
+        ['SQLite with durability process', { durability: 'process' }],
+        ['SQLite with a message in each segment', { memtableMessages: 0, segmentMessages: 1 }],
+      ] as const)
+    : []),
 ] as const) {
   inboxStoreConformance(name, (caps) => openStore({ ...options, ...(caps && { caps }) }));
 }

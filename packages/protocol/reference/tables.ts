@@ -1,3 +1,4 @@
+import { figure } from '../src/figure.ts';
 import { toolErrorCodes } from '../src/mcp/tool-error-codes.ts';
 import { operationPermissions, type Permission, permissions } from '../src/permissions.ts';
 import { adminOperations } from '../src/wire/admin/operations.ts';
@@ -261,10 +262,6 @@ function namesOf({ properties = {}, required = [] }: SchemaNode): string {
 function table(headings: string[], rows: string[][]): string {
   const line = (cells: string[]): string => `| ${cells.join(' | ')} |`;
   return [line(headings), line(headings.map(() => '---')), ...rows.map(line)].join('\n');
-}
-
-function figure(value: number): string {
-  return value.toLocaleString('en-US');
 }
 
 function yesOrNo(value: boolean): string {

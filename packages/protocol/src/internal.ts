@@ -3,6 +3,7 @@
 export { Budget } from './budget.ts';
 export { abortSignalOf, Cancellation } from './cancellation.ts';
 export { type Fault, faultAt, faultPoints, faultVariable, noFault } from './faults.ts';
+export { figure } from './figure.ts';
 export { holdSubject, holdText, isOnAgent } from './holds.ts';
 export { parseBrokerAddresses, socketPathProblem, untrustedDirectory } from './names/broker-address.ts';
 export { nearestName, suggestion } from './names/nearest-name.ts';

@@ -68,7 +68,7 @@ export async function examine(
   const began = machine.now() - machine.steadyNow();
   await checks.run('node', () => [nodeFinding(machine.nodeVersion, ownNodeRange())]);
   const setup = await readSetup(flags, machine);
-  const place: Place = { flags, machine, setup, dataDir: dataDirOf(flags, setup), checks };
+  const place: Place = { flags, machine, setup, dataDir: dataDirOf(flags, setup, machine), checks };
   await examineFiles(place);
   await using resources = new AsyncDisposableStack();
   let reached: ReachedBroker = { state: 'absent' };

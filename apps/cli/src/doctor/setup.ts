@@ -30,8 +30,8 @@ export async function readSetup(flags: ConnectionFlags, { env, cwd, home }: Mach
 }
 
 /** Returns the data directory that an option or the configuration names. */
-export function dataDirOf({ data }: ConnectionFlags, { config }: ReadSetup): string {
-  return dataDirectory(data, config);
+export function dataDirOf({ data }: ConnectionFlags, { config }: ReadSetup, { env }: Machine): string {
+  return dataDirectory(data, config, env);
 }
 
 /** The most token files of a folder that are looked at. */

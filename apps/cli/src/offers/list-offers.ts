@@ -33,7 +33,7 @@ export async function listPrompts(flags: OffersListFlags): Promise<void> {
     oneLine(description ?? title ?? '', 80),
   ]);
   printLines(
-    tableLines(['PROMPT', 'ARGUMENTS', 'DOES'], rows),
+    tableLines(['PROMPT', 'ARGUMENTS', 'ITS SERVER SAYS'], rows),
     '',
     `${count(prompts.length, 'prompt')} for ${whose(flags)}.`,
   );

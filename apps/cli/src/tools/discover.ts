@@ -22,7 +22,9 @@ export async function discoverTools(flags: ToolsFlags): Promise<void> {
     error === undefined ? [] : [`${server}: not reached: ${error}`],
   );
   printLines(
-    ...(rows.length > 0 ? [...tableLines(['SERVER', 'TOOL', 'ITS OWN NAME', 'DOES'], rows), ''] : []),
+    ...(rows.length > 0
+      ? [...tableLines(['SERVER', 'TOOL', 'ITS OWN NAME', 'ITS SERVER SAYS'], rows), '']
+      : []),
     ...failed,
     `${count(rows.length, 'tool')} of ${count(servers.length, 'MCP server')}.`,
   );

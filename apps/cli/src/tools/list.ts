@@ -51,7 +51,7 @@ export async function listTools(flags: ToolsListFlags): Promise<void> {
   }
   const rows = tools.map(({ name, title, description }) => [name, oneLine(description ?? title ?? '', 90)]);
   const total = `${count(tools.length, 'tool')} for ${whose}.`;
-  printLines(tableLines(['TOOL', 'DOES'], rows), '', total, ...missing, ...remarks);
+  printLines(tableLines(['TOOL', 'ITS SERVER SAYS'], rows), '', total, ...missing, ...remarks);
 }
 
 async function serversFor({ client }: Session, orchestrator: string): Promise<ServerReport[]> {

@@ -37,7 +37,7 @@ export async function searchTools(query: string, flags: ToolsSearchFlags): Promi
     );
   }
   for (const { what, column, rows } of lists)
-    printLines(tableLines([column, 'DOES'], rows), '', `${count(rows.length, what)}, best first.`);
+    printLines(tableLines([column, 'ITS SERVER SAYS'], rows), '', `${count(rows.length, what)}, best first.`);
 }
 
 function textOf({

@@ -1,6 +1,7 @@
+import { figure } from '@signalbox/protocol/internal';
 import type { TokenRecord } from '@signalbox/store';
 import { RateLimit } from '../limits/rate-limit.ts';
-import { figure, type RoleLimits } from '../limits/role-limits.ts';
+import type { RoleLimits } from '../limits/role-limits.ts';
 import type { TokenRegistry } from './token-registry.ts';
 
 /** The reason why a minting token may not issue another token now. */

@@ -1,8 +1,8 @@
 import type { Limits } from '@signalbox/protocol';
-import { Budget, Turns, unitsPerTurn } from '@signalbox/protocol/internal';
+import { Budget, figure, Turns, unitsPerTurn } from '@signalbox/protocol/internal';
 import type { TokenRecord } from '@signalbox/store';
 import { RateLimit } from './rate-limit.ts';
-import { figure, type RoleLimits } from './role-limits.ts';
+import type { RoleLimits } from './role-limits.ts';
 
 /** The time between two notices to one agent that it is over its budget, in milliseconds. */
 const noticeEveryMs = 10_000;

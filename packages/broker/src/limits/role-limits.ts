@@ -53,8 +53,3 @@ export class RoleLimits {
     return Object.hasOwn(this.#ofRoles, role) ? this.#ofRoles[role] : undefined;
   }
 }
-
-/** Writes the number of a limit for people: `4,096`. */
-export function figure(value: number): string {
-  return value.toLocaleString('en-US');
-}

@@ -1,5 +1,6 @@
 import { isPrivileged, type Limits } from '@signalbox/protocol';
-import { figure, type RoleLimits } from '../limits/role-limits.ts';
+import { figure } from '@signalbox/protocol/internal';
+import type { RoleLimits } from '../limits/role-limits.ts';
 import type { Identity } from './handshake.ts';
 
 /** Counts connections in the groups that have limits. */

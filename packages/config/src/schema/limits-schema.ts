@@ -1,5 +1,5 @@
 import { type LimitEntry, type LimitOverrides, limitsOf, limitTable } from '@signalbox/protocol';
-import { callLimits, faceLimits, journalLimits, resultLimits } from '@signalbox/protocol/internal';
+import { callLimits, faceLimits, figure, journalLimits, resultLimits } from '@signalbox/protocol/internal';
 import { z } from 'zod';
 
 /** Accepts the limits that an operator may set for all roles, or for one, under the paths of the table of limits. */
@@ -19,7 +19,7 @@ function valueSchema({ default: value, min = 1, max = Number.MAX_SAFE_INTEGER, m
     .min(min)
     .max(max)
     .optional()
-    .meta({ description: `${meaning} Default: ${value.toLocaleString('en-US')}.`, default: value });
+    .meta({ description: `${meaning} Default: ${figure(value)}.`, default: value });
 }
 
 /** Accepts the limits of a broker. */

@@ -10,8 +10,12 @@ import { errnoOf, socketPathProblem } from '@signalbox/protocol/internal';
 import { readTokenFile } from './token-file.ts';
 
 /** Returns the absolute path of the data directory: the one that is named, else that of the configuration, else the default. */
-export function dataDirectory(named: string | undefined, config: Pick<Config, 'broker'>): string {
-  return named === undefined ? (config.broker.data ?? defaultDataDirectory(process.env)) : resolve(named);
+export function dataDirectory(
+  named: string | undefined,
+  config: Pick<Config, 'broker'>,
+  env: NodeJS.ProcessEnv = process.env,
+): string {
+  return named === undefined ? (config.broker.data ?? defaultDataDirectory(env)) : resolve(named);
 }
 
 /** Returns `$XDG_STATE_HOME/signalbox`, by default `~/.local/state/signalbox`. */

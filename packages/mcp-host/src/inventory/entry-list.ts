@@ -1,4 +1,5 @@
 import { bodyLimits, isDeeperThan, jsonSize, SignalboxError } from '@signalbox/protocol';
+import { figure } from '@signalbox/protocol/internal';
 import type { ToolProblem } from '@signalbox/tool-calls';
 
 /** A kind of entries that a server lists, and the limits of what is kept. */
@@ -180,8 +181,4 @@ class KeptEntries<Entry> {
     if (problem === undefined) return { entry: entry as Entry, json, bytes };
     return refused(`, not a valid ${word}: ${problem}`);
   }
-}
-
-function figure(value: number): string {
-  return value.toLocaleString('en-US');
 }

@@ -1,4 +1,5 @@
 import { type McpReply, type McpResult, withoutTokens } from '@signalbox/protocol';
+import { figure } from '@signalbox/protocol/internal';
 import { type LargeTurns, largeLength } from '../calls/large-turns.ts';
 import type { ResultRule } from './result-rules.ts';
 import type { KeptCall, ResultStore } from './result-store.ts';
@@ -65,7 +66,7 @@ export function withReason(reply: McpReply, notKept: string | undefined): McpRep
 }
 
 function unkept(result: McpResult, bytes: number, notKept: string): ShownReply {
-  const text = `[This result of ${bytes.toLocaleString('en-US')} bytes is shown whole. It could not be kept for you to read in parts: ${notKept}.]`;
+  const text = `[This result of ${figure(bytes)} bytes is shown whole. It could not be kept for you to read in parts: ${notKept}.]`;
   const { content, _meta, ...rest } = result;
   const told = { content: [...content, { type: 'text', text }], _meta: { ..._meta, [notKeptMeta]: notKept } };
   return { reply: { result: { ...rest, ...told } }, notKept };

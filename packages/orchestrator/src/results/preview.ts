@@ -1,4 +1,5 @@
 import { keptResultMeta, keptResultUri, type McpResult, resultReadTool } from '@signalbox/protocol';
+import { figure } from '@signalbox/protocol/internal';
 import { behindNewline, characterBegin } from './text-marks.ts';
 
 /** The facts that a preview states about its result. */
@@ -31,7 +32,7 @@ export function previewOf(result: McpResult, facts: PreviewFacts): McpResult {
   const uri = keptResultUri(id);
   const begin = beginOf(text);
   const kinds = kindsText(facts.kinds);
-  const message = `The result of '${tool}' is too large to be shown here: ${numberText(text.length)} bytes of text in ${lines === 1 ? '1 line' : `${numberText(lines)} lines`} (${kinds}). It is kept for you as ${uri} until ${timeText(until)} at least. Read it with ${resultReadTool} and the id ${id}: by line and lines, by offset and bytes, or with search.`;
+  const message = `The result of '${tool}' is too large to be shown here: ${figure(text.length)} bytes of text in ${lines === 1 ? '1 line' : `${figure(lines)} lines`} (${kinds}). It is kept for you as ${uri} until ${timeText(until)} at least. Read it with ${resultReadTool} and the id ${id}: by line and lines, by offset and bytes, or with search.`;
   const kept = { uri, bytes: text.length, lines, json_bytes: jsonBytes, kinds, until };
   return {
     ...small(fields),
@@ -74,7 +75,7 @@ function beginOf(text: Buffer): string {
 
 function kindsText(kinds: Readonly<Record<string, number>>): string {
   const all = Object.entries(kinds).map(([kind, count]) =>
-    count === 1 ? kind : `${numberText(count)} × ${kind}`,
+    count === 1 ? kind : `${figure(count)} × ${kind}`,
   );
   const more = all.length - shownKinds;
   return (
@@ -84,10 +85,6 @@ function kindsText(kinds: Readonly<Record<string, number>>): string {
 
 function small(fields: Record<string, unknown>): Record<string, unknown> {
   return Buffer.byteLength(JSON.stringify(fields)) <= fieldBytes ? fields : {};
-}
-
-function numberText(value: number): string {
-  return value.toLocaleString('en-US');
 }
 
 function timeText(at: number): string {

@@ -5,6 +5,7 @@ import { type McpResult, messageOf, SignalboxError } from '@signalbox/protocol';
 import {
   defaultResultLimits,
   errnoOf,
+  figure,
   type ResultLimits,
   SharedRoom,
   type Shortage,
@@ -387,7 +388,7 @@ async function syncFolder(folder: string): Promise<void> {
 }
 
 function shortageText({ unit, of, limit, isFinal }: Shortage<'results' | 'bytes'>, whose: string): string {
-  const what = unit === 'bytes' ? `${limit.toLocaleString('en-US')} bytes` : `${limit} results`;
+  const what = unit === 'bytes' ? `${figure(limit)} bytes` : `${limit} results`;
   if (isFinal) return `it is larger than the ${what} that may be kept`;
   return of === 'each'
     ? `${what} are kept for ${whose} at most, and older ones are not over yet`

@@ -1,6 +1,6 @@
 import { type DeliverFrame, frameDefaults, isGroup, type Sender } from '@signalbox/protocol';
+import { figure } from '@signalbox/protocol/internal';
 import type { Delivery } from '../../core/delivery.ts';
-import { figure } from '../../limits/role-limits.ts';
 import type { Caller } from '../caller.ts';
 import { badField, type Refusal } from '../outcome.ts';
 

@@ -9,13 +9,12 @@ import {
   type MessageFrame,
   type Sender,
 } from '@signalbox/protocol';
-import { holdText } from '@signalbox/protocol/internal';
+import { figure, holdText } from '@signalbox/protocol/internal';
 import type { NewMessage } from '@signalbox/store';
 import { judgeDeliver } from '../../auth/role-policy.ts';
 import { isRequest, openUntil } from '../../core/message-header.ts';
 import type { AgentBudget } from '../../limits/agent-budgets.ts';
 import { refillMs } from '../../limits/rate-limit.ts';
-import { figure } from '../../limits/role-limits.ts';
 import type { Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import { badField, type Outcome } from '../outcome.ts';

@@ -1,7 +1,8 @@
 import { agentOf, type BrokerFrame, isGroup } from '@signalbox/protocol';
+import { figure } from '@signalbox/protocol/internal';
 import { type Appended, type Excess, type NewMessage, withoutReserve } from '@signalbox/store';
 import type { DeliverResult } from '../../core/producer.ts';
-import { figure, type RoleLimits } from '../../limits/role-limits.ts';
+import type { RoleLimits } from '../../limits/role-limits.ts';
 import { isUnavailable, storeUnavailable } from '../../store-unavailable.ts';
 import type { Refusal } from '../outcome.ts';
 
