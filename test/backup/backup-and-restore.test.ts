@@ -3,7 +3,7 @@ import { connectBroker } from '@signalbox/client';
 import { restoreBackup, verifyBackup } from '@signalbox/daemon/backup';
 import { issueToken, readAudit } from '@signalbox/operator';
 import { addJournal, beginBackup, finishBackup } from '@signalbox/operator/internal';
-import { openSqliteJournal, startOrchestrator } from '@signalbox/orchestrator';
+import { openSqliteJournal, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
 import { startTestBroker, tempDir } from '@signalbox/testing';
 import { expect, test, vi } from 'vitest';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
@@ -97,6 +97,7 @@ test('A backup that is made while messages flow and calls run is whole: it holds
     await using _orchestrator = await startOrchestrator({
       client,
       host: stack.host,
+      policy: wholePolicy(),
       journal: again,
       drainMs: 1,
     });

@@ -4,7 +4,7 @@ import { connectBroker } from '@signalbox/client';
 import { restoreBackup } from '@signalbox/daemon/backup';
 import { type McpHost, startMcpHost } from '@signalbox/mcp-host';
 import { addJournal, beginBackup, finishBackup } from '@signalbox/operator/internal';
-import { openSqliteJournal, startOrchestrator } from '@signalbox/orchestrator';
+import { openSqliteJournal, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
 import { counterServer, readCounter, startTestBroker, type TestBroker, tempDir } from '@signalbox/testing';
 import { McpProxyExecutor } from '@signalbox/worker';
 import { expect, test, vi } from 'vitest';
@@ -173,7 +173,7 @@ async function startOrchestratorAt({ url, dataDir }: TestBroker, token: string, 
   await using starting = new AsyncDisposableStack();
   const journal = starting.use(await openSqliteJournal({ file: join(dataDir, 'journal.db') }));
   const client = starting.use(await connectBroker({ url, token, agent: 'orchestrator' }));
-  starting.use(await startOrchestrator({ client, host, journal, drainMs: 1 }));
+  starting.use(await startOrchestrator({ client, host, policy: wholePolicy(), journal, drainMs: 1 }));
   return starting.move();
 }
 

@@ -1,9 +1,11 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { connectBroker } from '@signalbox/client';
 import { parseTokenFile } from '@signalbox/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { jsonOf } from '../support/cli/command-line.ts';
+import { cleanEnv, jsonOf, signalboxArgv } from '../support/cli/command-line.ts';
 import { startWorkspace, type Workspace } from '../support/cli/workspace.ts';
 
 let workspace: Workspace;
@@ -24,7 +26,64 @@ test('up says where the broker is, what each server brings and what each role ma
   expect(workspace.ready.orchestrator.roles).toEqual([
     { role: 'researcher', tools: expect.toSatisfy((n: number) => n > 1) },
     { role: 'sandbox', tools: 0 },
+    { role: 'clerk', tools: expect.toSatisfy((n: number) => n > 1) },
   ]);
+});
+
+test('Every rule of the configuration is in force from the start, and waits for no reload.', async () => {
+  const { env } = await workspace.agent('clerk-1', 'clerk');
+  await writeFile(join(workspace.directory, 'files', 'large.txt'), 'x'.repeat(20_000));
+  const explain = async (tool: string) =>
+    jsonOf(await workspace.run(['tools', 'explain', 'clerk', `mcp_files__${tool}`, '--json']));
+  const [resources, prompts, asked, repeated] = await Promise.all([
+    workspace.run(['resources', 'list', '--json']),
+    workspace.run(['prompts', 'list', '--json']),
+    explain('read_multiple_files'),
+    explain('read_media_file'),
+  ]);
+  const document = { uri: expect.stringMatching(/^demo:\/\/resource\/static\//) };
+  expect(jsonOf(resources)).toMatchObject({
+    resources: expect.arrayContaining([expect.objectContaining(document)]),
+    resource_templates: expect.arrayContaining([expect.anything()]),
+  });
+  const { prompts: every } = jsonOf(prompts) as { prompts: { name: string }[] };
+  expect(every.map(({ name }) => name)).toContain('mcp_everything__args-prompt');
+  expect(asked).toMatchObject({ ask: 'by_arguments', ask_rule: 'roles.clerk.ask[0]' });
+  expect(repeated).toMatchObject({ repeat: 'unsafe', repeat_rule: expect.stringContaining('neverRepeat') });
+
+  const clerk = new Client({ name: 'agent', version: '1.0.0' });
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: signalboxArgv(['worker', 'mcp']),
+    stderr: 'ignore',
+    env: cleanEnv(env),
+  });
+  await clerk.connect(transport);
+  try {
+    const own = { name: 'mcp_everything__completable-prompt' };
+    expect((await clerk.listPrompts()).prompts.map(({ name }) => name).toSorted()).toEqual([
+      own.name,
+      'mcp_everything__simple-prompt',
+    ]);
+    expect((await clerk.listResources()).resources).toContainEqual(expect.objectContaining(document));
+    expect((await clerk.listResourceTemplates()).resourceTemplates).not.toEqual([]);
+    const argument = { name: 'department', value: 'E' };
+    const { completion } = await clerk.complete({ ref: { type: 'ref/prompt', ...own }, argument });
+    expect(completion.values).toEqual(['Engineering']);
+    const { tools } = await clerk.listTools();
+    const mailbox = tools.map(({ name }) => name).filter((name) => name.startsWith('signalbox_inbox_'));
+    expect(mailbox).toEqual(['signalbox_inbox_read']);
+    const read = {
+      name: 'mcp_files__read_text_file',
+      arguments: { path: join(workspace.directory, 'files', 'large.txt') },
+    };
+    expect(JSON.stringify(await clerk.callTool(read))).toContain('is too large to be shown here');
+    const echo = { name: 'mcp_everything__echo', arguments: { message: 'hi' } };
+    // The completion and the reading were the two requests of its budget.
+    expect(JSON.stringify(await clerk.callTool(echo))).toContain('used up the budget');
+  } finally {
+    await clerk.close();
+  }
 });
 
 test('tools list shows a role its own tools and no others, and says whose words a description is; the operator sees them all.', async () => {

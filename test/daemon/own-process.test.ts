@@ -1,11 +1,15 @@
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { connectBroker } from '@signalbox/client';
 import { loadConfig } from '@signalbox/config';
 import { type LogEvent, runBroker, runOrchestrator } from '@signalbox/daemon';
+import { queryOrchestrator } from '@signalbox/operator';
 import { startBrokerProcess, tempDir } from '@signalbox/testing';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
+
+const namedToolsServer = fileURLToPath(new URL('../support/cli/named-tools-server.ts', import.meta.url));
 
 /** A folder with a `signalbox.yaml` whose broker takes any free port, and the events that were logged. */
 async function workspace(yaml = '') {
@@ -123,6 +127,24 @@ test('An orchestrator finds the broker of its data directory and makes its own t
   expect((await orchestrator.ready).url).toBe(broker.socket);
   await orchestrator.reload();
   expect(events.map(({ event }) => event)).toContain('nothing_to_reload');
+});
+
+test('A rule of a server holds for names that its tools get only when they are listed, also where no file is there to reload.', async () => {
+  const server = JSON.stringify({
+    ...{ command: process.execPath, args: [namedToolsServer, 'look-up'] },
+    ...{ prefix: false, neverRepeat: ['look*'] },
+  });
+  await using here = await workspace(`mcpServers: { plain: ${server} }\n`);
+  const config = await here.load();
+  await using broker = await runBroker({ config });
+  await using orchestrator = await runOrchestrator({ config, url: broker.url });
+  await orchestrator.ready;
+  const { token } = await broker.issueToken({ agent: 'operator', role: 'operator' });
+  await using client = await connectBroker({ url: broker.url, token, agent: 'operator#test' });
+  const explain = { op: 'explain' as const, role: 'clerk', tool: 'look-up' };
+  expect(await queryOrchestrator(client, 'orchestrator', explain)).toMatchObject({
+    ...{ repeat: 'unsafe', repeat_rule: "neverRepeat: 'look-up'" },
+  });
 });
 
 test('An address that is taken and a folder of somebody else are rejections with a code, and nothing runs after them.', async () => {

@@ -1,6 +1,6 @@
 import { connectBroker } from '@signalbox/client';
 import { startMcpHost } from '@signalbox/mcp-host';
-import { openSqliteJournal, ResultStore, startOrchestrator } from '@signalbox/orchestrator';
+import { openSqliteJournal, ResultStore, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
 import { type Fault, faultAt, noFault } from '@signalbox/protocol/internal';
 import { counterServer, processFaults } from '@signalbox/testing';
 import { lossesOf } from './losses.ts';
@@ -54,8 +54,8 @@ const results = directory === undefined ? undefined : await ResultStore.open({ d
 const resultRules = { worker: { maxInlineBytes: 8192 } };
 await startOrchestrator({
   ...{ client, host, journal, fault },
-  ...(journal && { approvals }),
-  ...(results && { results, resultRules }),
+  policy: wholePolicy({ ...(journal && { approvals }), ...(results && { results: resultRules }) }),
+  ...(results && { results }),
 });
 
 function killServer(): void {

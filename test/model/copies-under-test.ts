@@ -4,7 +4,7 @@ import { connectBroker } from '@signalbox/client';
 import { restoreBackup } from '@signalbox/daemon/backup';
 import { type McpHost, startMcpHost } from '@signalbox/mcp-host';
 import { addJournal, beginBackup, finishBackup } from '@signalbox/operator/internal';
-import { openSqliteJournal, startOrchestrator } from '@signalbox/orchestrator';
+import { openSqliteJournal, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
 import { counterServer, readCounter, startTestBroker, tempDir } from '@signalbox/testing';
 import fc from 'fast-check';
 import { expect, vi } from 'vitest';
@@ -233,7 +233,7 @@ async function startProcesses(dataDir: string, token: string, host: McpHost) {
   const orchestrator = starting.use(new AsyncDisposableStack());
   const journal = orchestrator.use(await openSqliteJournal({ file: join(dataDir, 'journal.db') }));
   const client = orchestrator.use(await connectBroker({ url: broker.url, token, agent: 'orchestrator' }));
-  orchestrator.use(await startOrchestrator({ client, host, journal, drainMs: 1 }));
+  orchestrator.use(await startOrchestrator({ client, host, policy: wholePolicy(), journal, drainMs: 1 }));
   const started = starting.move();
   return {
     broker,

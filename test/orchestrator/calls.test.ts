@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { connectBroker } from '@signalbox/client';
 import type { ToolRoute } from '@signalbox/mcp-host';
-import { startOrchestrator } from '@signalbox/orchestrator';
+import { startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
 import { connectWire } from '@signalbox/testing';
 import type { CallOptions } from '@signalbox/tool-calls';
 import { expect, test } from 'vitest';
@@ -265,7 +265,7 @@ test('a fault of the orchestrator itself becomes an error reply, and the next ca
     token: await stack.broker.token('orchestrator', 'orchestrator'),
     agent: 'orchestrator',
   });
-  await using _orchestrator = await startOrchestrator({ client, host: faulty });
+  await using _orchestrator = await startOrchestrator({ client, host: faulty, policy: wholePolicy() });
   expect(await worker.execute({ name: count })).toMatchObject({
     error: { code: 'tool_panicked', message: 'a fault', retryable: false, may_have_run: true },
   });

@@ -60,7 +60,7 @@ test('an operator cancels a call that runs: its agent hears who and why, and tha
 });
 
 test('a call that waits for its turn is cancelled without having run, and its place in the line is known before', async () => {
-  await using stack = await startToolStack({ concurrency: { servers: { counter: 1 } } });
+  await using stack = await startToolStack({ serverConcurrency: { counter: 1 } });
   const operator = await stack.client('operator', 'operator');
   const [rosa, walt] = [await stack.executor('rosa'), await stack.executor('walt')];
   const file = `${stack.directory}/open`;

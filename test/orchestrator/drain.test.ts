@@ -1,7 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { type BrokerClient, connectBroker } from '@signalbox/client';
 import { startMcpHost } from '@signalbox/mcp-host';
-import { type Orchestrator, openSqliteJournal, startOrchestrator } from '@signalbox/orchestrator';
+import {
+  type Orchestrator,
+  openSqliteJournal,
+  startOrchestrator,
+  wholePolicy,
+} from '@signalbox/orchestrator';
 import { counterServer, readCounter, startTestBroker, type TestBroker, tempDir } from '@signalbox/testing';
 import { McpProxyExecutor } from '@signalbox/worker';
 import { expect, test } from 'vitest';
@@ -16,7 +21,10 @@ async function startBusyOrchestrator(drainMs?: number) {
   const journal = starting.use(await openSqliteJournal({ file: `${directory.path}/journal.db` }));
   const client = starting.use(await connectAsOrchestrator(broker));
   const serve = (as: BrokerClient, ms = 10_000): Promise<Orchestrator> =>
-    startOrchestrator({ client: as, host, journal, concurrency: { perWorker: 1 }, drainMs: ms });
+    startOrchestrator({
+      ...{ client: as, host, policy: wholePolicy(), journal },
+      ...{ concurrency: { perWorker: 1 }, drainMs: ms },
+    });
   const a = starting.use(await serve(client, drainMs));
   const token = await broker.token('w1');
   const worker = starting.use(await McpProxyExecutor.connect({ url: broker.url, token, agent: 'w1' }));

@@ -2,7 +2,7 @@ import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectBroker } from '@signalbox/client';
 import { type McpHost, startMcpHost } from '@signalbox/mcp-host';
-import { openSqliteJournal, startOrchestrator } from '@signalbox/orchestrator';
+import { openSqliteJournal, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
 import { counterServer, readCounter, startTestBroker, tempDir } from '@signalbox/testing';
 import { expect, test, vi } from 'vitest';
 
@@ -16,7 +16,7 @@ async function startStack(url: string, token: string, journalFile: string, host:
   await using starting = new AsyncDisposableStack();
   const journal = starting.use(await openSqliteJournal({ file: journalFile }));
   const client = starting.use(await connectBroker({ url, token, agent: 'orchestrator' }));
-  starting.use(await startOrchestrator({ client, host, journal, drainMs: 1 }));
+  starting.use(await startOrchestrator({ client, host, policy: wholePolicy(), journal, drainMs: 1 }));
   return starting.move();
 }
 

@@ -47,7 +47,7 @@ async function startOperatedFleet(options: ToolStackOptions = {}) {
 }
 
 test('operators see, stop, start and reload servers; nobody else does', async () => {
-  await using stack = await startOperatedFleet({ concurrency: { servers: { counter: 1 } } });
+  await using stack = await startOperatedFleet({ serverConcurrency: { counter: 1 } });
   const { operator, reader } = stack;
   for (const [op, needs] of Object.entries(operationPermissions.request)) {
     const decision = { id: 'k7f3mz', verdict: 'approve' };

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectBroker } from '@signalbox/client';
 import { sendOrchestratorRequest } from '@signalbox/operator/internal';
-import { type Journal, openSqliteJournal, startOrchestrator } from '@signalbox/orchestrator';
+import { type Journal, openSqliteJournal, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
 import { callRecordSchema, callStatusSchema, SignalboxError, timeSortedId } from '@signalbox/protocol';
 import { connectWire, tempDir } from '@signalbox/testing';
 import { expect, test, vi } from 'vitest';
@@ -21,7 +21,7 @@ async function takeOver({ broker, host }: ToolStack, journal?: Journal) {
   await using starting = new AsyncDisposableStack();
   const token = await broker.token('orchestrator', 'orchestrator');
   const client = starting.use(await connectBroker({ url: broker.url, token, agent: 'orchestrator' }));
-  starting.use(await startOrchestrator({ client, host, journal, drainMs: 50 }));
+  starting.use(await startOrchestrator({ client, host, policy: wholePolicy(), journal, drainMs: 50 }));
   const started = starting.move();
   return { [Symbol.asyncDispose]: () => started.disposeAsync() };
 }

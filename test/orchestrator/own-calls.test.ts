@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { type BrokerClient, connectBroker, requestAddress } from '@signalbox/client';
-import { RoleToolAllowlist, startOrchestrator } from '@signalbox/orchestrator';
+import { RoleToolAllowlist, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
 import { callStatusSchema, callsReplySchema } from '@signalbox/protocol';
 import { programOptions, readCounter, startChild, startTestBroker, tempDir } from '@signalbox/testing';
 import { McpProxyExecutor } from '@signalbox/worker';
@@ -38,7 +38,7 @@ async function startCallsStack(options: ToolStackOptions = {}) {
       await stack.orchestrator.stop();
       const token = await broker.token('orchestrator', 'orchestrator');
       const client = started.use(await connectBroker({ url: broker.url, token, agent: 'orchestrator' }));
-      started.use(await startOrchestrator({ client, host, journal }));
+      started.use(await startOrchestrator({ client, host, policy: wholePolicy(), journal }));
     },
     async ownCalls(agent: string, more: object = {}) {
       return await ownCalls(await stack.client(agent), more);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { connectBroker } from '@signalbox/client';
 import { startMcpHost } from '@signalbox/mcp-host';
-import { startOrchestrator } from '@signalbox/orchestrator';
+import { startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
 import { startTestBroker, tempDir, testAuthority } from '@signalbox/testing';
 import { serveSharedFace } from '@signalbox/worker/internal';
 import { expect, it } from 'vitest';
@@ -24,7 +24,7 @@ it('With SIGNALBOX_CA_FILE worker mcp reaches an encrypted broker through a shar
     backoff: 'orchestrator',
   });
   await using host = startMcpHost({ servers: {} });
-  await using _orchestrator = await startOrchestrator({ client, host });
+  await using _orchestrator = await startOrchestrator({ client, host, policy: wholePolicy() });
   const path = join(directory.path, 'face.sock');
   await using face = await serveSharedFace({ path, connect: { url, ca }, face: { version: '1.2.3' } });
   const env = {

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { connectBroker, type ServedRequest } from '@signalbox/client';
 import type { StdioServerConfig } from '@signalbox/mcp-host';
-import { RoleToolAllowlist, startOrchestrator } from '@signalbox/orchestrator';
+import { RoleToolAllowlist, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
 import { compileCache, startTestBroker, type TestBroker } from '@signalbox/testing';
 import { McpProxyExecutor } from '@signalbox/worker';
 import { expect, test } from 'vitest';
@@ -162,7 +162,9 @@ test('live workers follow an orchestrator that comes back with another policy', 
     agent: 'orchestrator',
   });
   const allowlist = RoleToolAllowlist.fromEntries([['reader', ['mcp_counter__echo']]]);
-  await using _next = await startOrchestrator({ client, host: stack.host, allowlist });
+  await using _next = await startOrchestrator({
+    ...{ client, host: stack.host, policy: wholePolicy({ allowlist }) },
+  });
   await changed;
   expect(executor.listTools().map(({ name }) => name)).toEqual(['mcp_counter__echo']);
 });

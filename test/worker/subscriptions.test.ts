@@ -1,5 +1,5 @@
 import { connectBroker } from '@signalbox/client';
-import { RoleOfferAllowlist, startOrchestrator } from '@signalbox/orchestrator';
+import { RoleOfferAllowlist, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
 import { expect, test } from 'vitest';
 import { startFixture } from '../support/conformance/fixture-server.ts';
 import { oddOffersServer } from '../support/mcp-host/test-servers.ts';
@@ -107,7 +107,7 @@ test('A worker says again what it follows to an orchestrator that is new.', asyn
   const { url, tokenOf } = stack.broker;
   const token = await tokenOf('orchestrator', 'orchestrator');
   await using client = await connectBroker({ url, token, agent: 'orchestrator', backoff: 'orchestrator' });
-  await using _next = await startOrchestrator({ client, host: stack.host });
+  await using _next = await startOrchestrator({ client, host: stack.host, policy: wholePolicy() });
   await expect
     .poll(async () => {
       await face.request('resources/read', { uri: 'odd://touch/left' });

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { connectBroker } from '@signalbox/client';
-import { startOrchestrator } from '@signalbox/orchestrator';
+import { startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
 import { programOptions, readCounter, startChild, startTestBroker, tempDir } from '@signalbox/testing';
 import { serveHttpFace } from '@signalbox/worker';
 import { expect, test } from 'vitest';
@@ -191,7 +191,9 @@ test('A task that asks in the middle takes its answers one by one, also at anoth
   const { url } = stack.broker;
   const token = await stack.broker.tokenOf('orchestrator', 'orchestrator');
   await using client = await connectBroker({ url, token, agent: 'orchestrator', backoff: 'orchestrator' });
-  await using _next = await startOrchestrator({ client, host: stack.host, journal: stack.journal });
+  await using _next = await startOrchestrator({
+    ...{ client, host: stack.host, policy: wholePolicy(), journal: stack.journal },
+  });
   await using other = await faceWithTasks(await stack.executor('rosa'));
   expect(Object.keys((await other.get(taskId)).inputRequests)).toEqual(['0.first']);
   const last = { '0.first': accepted({ confirm: false }), '0.second': accepted({ confirm: false }) };

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { connectBroker } from '@signalbox/client';
 import { startMcpHost } from '@signalbox/mcp-host';
-import { openSqliteJournal, startOrchestrator } from '@signalbox/orchestrator';
+import { openSqliteJournal, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
 import { serveParent, setupOf } from '../processes.ts';
 
 /** The orchestrator with its journal, as the command runs it. `journaled` serves the same tool as one that is not safe to repeat. */
@@ -19,7 +19,7 @@ const orchestrator = await startOrchestrator({
   client,
   host,
   journal,
-  repeat: { never: ['mcp_journaled__*'] },
+  policy: wholePolicy({ repeat: { never: ['mcp_journaled__*'] } }),
   concurrency: { global: 128, perServer: 128, perWorker: 128 },
 });
 await host.inventory();

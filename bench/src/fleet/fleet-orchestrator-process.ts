@@ -14,7 +14,7 @@ export interface FleetOrchestratorSetup {
 const { url, token, journalFile, server, compiled } = setupOf<FleetOrchestratorSetup>();
 enableCompileCache(compiled);
 const { startMcpHost } = await import('@signalbox/mcp-host');
-const { openSqliteJournal, startOrchestrator } = await import('@signalbox/orchestrator');
+const { openSqliteJournal, startOrchestrator, wholePolicy } = await import('@signalbox/orchestrator');
 const { connectBroker } = await import('@signalbox/client');
 
 // The bench kills the server more often than a useful server would die.
@@ -32,7 +32,7 @@ const client = await connectBroker({
   backoff: 'orchestrator',
   waitForBroker: true,
 });
-const orchestrator = await startOrchestrator({ client, host, journal });
+const orchestrator = await startOrchestrator({ client, host, policy: wholePolicy(), journal });
 await host.inventory();
 flushCompileCache();
 serveParent({

@@ -7,7 +7,6 @@ export type {
 export type { ApprovalQuery, ApprovalStore, NumberedApproval } from './approvals/approval-store.ts';
 export type { ApprovalPolicy, AskRule } from './approvals/ask-rules.ts';
 export type { Budget, CallBudgets } from './budgets/call-budgets.ts';
-export type { MailboxRule, MailboxRules } from './catalog/catalog.ts';
 export type { CallKey } from './journal/call-key.ts';
 export type {
   CallEnd,
@@ -22,10 +21,11 @@ export type {
 } from './journal/journal.ts';
 export type { JournalRetention } from './journal/sqlite/call-table.ts';
 export { openSqliteJournal, type SqliteJournalOptions } from './journal/sqlite/sqlite-journal.ts';
-export type { PolicyChanges } from './operator/policy.ts';
+export { type Policy, wholePolicy } from './operator/policy.ts';
 export { type Orchestrator, type OrchestratorOptions, startOrchestrator } from './orchestrator.ts';
 export type { ResultRule, ResultRules } from './results/result-rules.ts';
 export { ResultStore, type ResultStoreOptions } from './results/result-store.ts';
+export type { MailboxRule, MailboxRules } from './roles/mailbox-rules.ts';
 export type { RepeatLists } from './roles/repeat-lists.ts';
 export { type OfferPatterns, RoleOfferAllowlist } from './roles/role-offer-allowlist.ts';
 export { type AllowlistRule, RoleToolAllowlist, type UnlistedRoles } from './roles/role-tool-allowlist.ts';

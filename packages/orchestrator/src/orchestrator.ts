@@ -12,7 +12,6 @@ import { ToolDigests } from '@signalbox/tool-calls';
 import { newApprovalId as newIdOfApproval } from './approvals/approval-id.ts';
 import { sendApprovalNotes } from './approvals/approval-notes.ts';
 import { Approvals } from './approvals/approvals.ts';
-import { type ApprovalPolicy, noApprovals } from './approvals/ask-rules.ts';
 import { maxArgumentBytes } from './approvals/call-digests.ts';
 import { type ApprovalLimits, defaultApprovalLimits } from './approvals/waiting-places.ts';
 import { AuditTrail } from './audit/audit-trail.ts';
@@ -20,7 +19,6 @@ import { auditChangedDefinitions } from './audit/changed-definitions.ts';
 import { auditServerEvents } from './audit/server-events.ts';
 import { auditWithheldHints } from './audit/withheld-hints.ts';
 import { BudgetLedger } from './budgets/budget-ledger.ts';
-import type { CallBudgets } from './budgets/call-budgets.ts';
 import { type BoundedReply, boundedReply } from './calls/bounded-reply.ts';
 import { CallRegistry } from './calls/call-registry.ts';
 import { LargeTurns, largeLength } from './calls/large-turns.ts';
@@ -29,7 +27,6 @@ import { readRequest } from './calls/request-body.ts';
 import { RequestRoom } from './calls/request-room.ts';
 import { type CallDeps, serveCall } from './calls/serve-call.ts';
 import { ackUnexpectedMessages } from './calls/unexpected-messages.ts';
-import type { MailboxRules } from './catalog/catalog.ts';
 import { trackCatalog } from './catalog/catalog-tracker.ts';
 import { defaultHeldCallLimits, type HeldCallLimits, HeldCalls } from './holds/held-calls.ts';
 import { beginServing } from './journal/begin-serving.ts';
@@ -43,14 +40,10 @@ import { ServerFigures } from './metrics/server-figures.ts';
 import { type OfferDeps, serveOffer } from './offers/serve-offer.ts';
 import { Subscriptions } from './offers/subscriptions.ts';
 import { answerOperation, type OperationDeps } from './operator/operations.ts';
-import { checkPolicy, type PolicyChanges } from './operator/policy.ts';
+import { checkPolicy, type Policy } from './operator/policy.ts';
 import { DiscoveryPages } from './pages/discovery-pages.ts';
 import { ManifestPages } from './pages/manifest-pages.ts';
-import type { ResultRules } from './results/result-rules.ts';
 import type { ResultStore } from './results/result-store.ts';
-import type { RepeatLists } from './roles/repeat-lists.ts';
-import { RoleOfferAllowlist } from './roles/role-offer-allowlist.ts';
-import { RoleToolAllowlist } from './roles/role-tool-allowlist.ts';
 import { type CallLimits, defaultCallLimits, inboxWindow } from './scheduling/call-limits.ts';
 import { createCallScheduler } from './scheduling/call-scheduler.ts';
 import { serveTaskRound } from './tasks/serve-task-round.ts';
@@ -64,7 +57,6 @@ const waitingStatus = {
   figures: {},
   problems: ['another orchestrator serves the inbox; this one begins when that one is over'],
 };
-const noOffers = RoleOfferAllowlist.fromEntries([], { unlisted: 'deny' });
 
 /** The dependencies and settings of an orchestrator. */
 export interface OrchestratorOptions {
@@ -72,35 +64,23 @@ export interface OrchestratorOptions {
   client: BrokerClient;
   /** The host of the MCP servers. The caller closes it. */
   host: McpHost;
-  /** The tools that each role may use; by default every role may use every tool. */
-  allowlist?: RoleToolAllowlist;
-  /** The prompts and resources that each role may use. By default every role may use all if there is no `allowlist`, or else none. */
-  offers?: RoleOfferAllowlist;
+  /** The rules at the start, all of them; see `wholePolicy`. {@link Orchestrator.setPolicy} replaces them. */
+  policy: Policy;
   /**
    * Remembers over crashes the calls that are not safe to repeat. The caller closes it, after `host`. Without a journal, calls that ran
    * during a crash run again after it.
    */
   journal?: Journal | undefined;
-  /** Keeps the large results of the roles that `resultRules` names. The caller closes it. */
+  /** Keeps the large results of the roles that the policy names. The caller closes it. */
   results?: ResultStore | undefined;
-  /** The rules which decide what results of each role are kept; by default none are. */
-  resultRules?: ResultRules;
-  /** Tools that may or must not be called again. These lists override the declarations of their servers. */
-  repeat?: RepeatLists;
-  /** The mailbox tools that each role sees; by default all. */
-  mailbox?: MailboxRules;
-  /** The budgets of tool calls; by default only `concurrency` limits calls. */
-  budgets?: CallBudgets;
-  /** The most calls that may run and wait; by default {@link defaultCallLimits}. */
-  concurrency?: Partial<CallLimits>;
+  /** The most calls that may run and wait; by default {@link defaultCallLimits}. The policy has the limits of single servers. */
+  concurrency?: Partial<Omit<CallLimits, 'servers'>>;
   /** The most memory for waiting and running requests; the defaults are in `callLimits` of the protocol. */
   sizes?: Partial<CallSizeLimits>;
   /** The longest run of a call that sets no timeout, in milliseconds; default 60 s. */
   callTimeoutMs?: number;
   /** Describes the rules for the audit log, without secrets. It is recorded before the first request is served. */
   rules?: string;
-  /** The rules of calls that wait for a decision; by default no call waits. Rules that make calls wait need a journal. */
-  approvals?: ApprovalPolicy;
   /** The most calls that may wait for decisions; by default {@link defaultApprovalLimits}. */
   approvalLimits?: ApprovalLimits;
   /** The most room of held calls; by default {@link defaultHeldCallLimits}. */
@@ -131,7 +111,7 @@ export interface Orchestrator extends AsyncDisposable {
    * Replaces the given settings together, for calls that start from now on, and notifies the roles whose tools changed. Throws
    * `SignalboxError` `bad_config` before anything has changed.
    */
-  setPolicy(changes: PolicyChanges): void;
+  setPolicy(changes: Partial<Policy>): void;
   /** Reports to the audit log the configuration that is about to take effect. `detail` has no secrets. */
   recordConfig(detail: string): Promise<void>;
   /** Returns the figures of this orchestrator, and sentences about its problems. */
@@ -148,35 +128,20 @@ export interface Orchestrator extends AsyncDisposable {
  * `bad_config` for invalid budgets and limits.
  */
 export async function startOrchestrator(options: OrchestratorOptions): Promise<Orchestrator> {
-  const { client, host, journal, budgets = {}, concurrency, log = () => {}, now = Date.now } = options;
-  const { allowlist = RoleToolAllowlist.unrestricted(), repeat = {}, mailbox = {} } = options;
-  const { offers = options.allowlist ? noOffers : RoleOfferAllowlist.unrestricted() } = options;
-  const { approvals: approvalPolicy = noApprovals, results, resultRules = {} } = options;
+  const { client, host, journal, policy, results, log = () => {}, now = Date.now } = options;
   const { monotonic = () => performance.now(), fault = noFault } = options;
   const hasJournal = journal !== undefined;
-  checkPolicy(
-    {
-      budgets,
-      serverConcurrency: concurrency?.servers ?? {},
-      approvals: approvalPolicy,
-      results: resultRules,
-    },
-    { hasJournal },
-  );
+  checkPolicy(policy, { hasJournal });
+  const { budgets, serverConcurrency: servers, ...toolPolicy } = policy;
   await using starting = new AsyncDisposableStack();
 
-  const catalogs = trackCatalog(
-    client,
-    host,
-    { allowlist, offers, repeat, mailbox, approvals: approvalPolicy, results: resultRules },
-    { log, now },
-  );
+  const catalogs = trackCatalog(client, host, toolPolicy, { log, now });
   starting.defer(catalogs.stop);
   const audit = starting.use(new AuditTrail({ client, monotonic, log }));
   starting.use(auditWithheldHints(audit, host, monotonic));
   starting.use(auditChangedDefinitions(audit, host, monotonic));
   starting.defer(auditServerEvents(audit, host));
-  const scheduler = createCallScheduler({ ...defaultCallLimits, ...concurrency }, monotonic);
+  const scheduler = createCallScheduler({ ...defaultCallLimits, ...options.concurrency, servers }, monotonic);
   const sizes = { ...defaultCallSizeLimits, ...options.sizes };
   const room = new RequestRoom(sizes);
   const reading = new LargeTurns(monotonic);
@@ -353,7 +318,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     );
     return stopping;
   };
-  const setPolicy = (changes: PolicyChanges) => {
+  const setPolicy = (changes: Partial<Policy>) => {
     checkPolicy(changes, { hasJournal });
     const { budgets, serverConcurrency, ...toolPolicy } = changes;
     if (Object.keys(toolPolicy).length > 0) catalogs.setPolicy(toolPolicy);

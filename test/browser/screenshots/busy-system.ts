@@ -63,7 +63,7 @@ export async function startBusySystem(): Promise<DashboardStack> {
       broker: { durability: 'full' },
       journal,
       servers: hosted,
-      concurrency: { servers: { deploy: 1 } },
+      serverConcurrency: { deploy: 1 },
       approvals: {
         roles: { builder: ['mcp_deploy__release', 'mcp_github__merge_pull_request'] },
         deadlineMs: hour,

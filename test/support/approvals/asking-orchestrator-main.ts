@@ -1,6 +1,6 @@
 import { connectBroker } from '@signalbox/client';
 import { startMcpHost } from '@signalbox/mcp-host';
-import { openSqliteJournal, startOrchestrator } from '@signalbox/orchestrator';
+import { openSqliteJournal, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
 
 /** Runs an orchestrator without servers that answers permission questions. argv: the url, its token and the file of its journal. */
 const [url, token, file] = process.argv.slice(2) as [string, string, string];
@@ -15,6 +15,6 @@ await startOrchestrator({
   client,
   host: startMcpHost({ servers: {} }),
   journal,
-  approvals: { roles: {}, deadlineMs: 3_600_000, notify: [] },
+  policy: wholePolicy({ approvals: { roles: {}, deadlineMs: 3_600_000, notify: [] } }),
 });
 process.send!('ready');

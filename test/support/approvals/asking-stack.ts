@@ -1,5 +1,5 @@
 import { type BrokerClient, connectBroker } from '@signalbox/client';
-import { type ApprovalPolicy, startOrchestrator } from '@signalbox/orchestrator';
+import { type ApprovalPolicy, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
 import { type Approval, agentOf, approvalsReplySchema, type McpReply } from '@signalbox/protocol';
 import { expect } from 'vitest';
 import { type JournaledStack, startJournaledStack } from '../orchestrator/journaled-stack.ts';
@@ -79,7 +79,7 @@ export async function startAskingStack(
           client,
           host,
           journal,
-          approvals,
+          policy: wholePolicy({ approvals }),
           ...(sizes && { sizes }),
           ...(approvalLimits && { approvalLimits }),
         }),

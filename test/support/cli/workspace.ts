@@ -37,14 +37,27 @@ export function everythingText(): string {
   return configText();
 }
 
-/** Returns a configuration with a second MCP server, which reads a directory. */
+/**
+ * Returns a configuration with a second MCP server, which reads a directory, and with the role `clerk`, which has a rule of each kind.
+ */
 function twoServersText(filesDirectory: string): string {
   const files = {
     command: process.execPath,
     args: [serverScript('@modelcontextprotocol/server-filesystem'), filesDirectory],
     env: compileCache(),
+    neverRepeat: ['read_media_file'],
   };
-  return configText({ files }, ['mcp_files__read_*']);
+  const { roles, ...config } = JSON.parse(configText({ files }, ['mcp_files__read_*']));
+  const clerk = {
+    tools: ['mcp_files__read_*', 'mcp_everything__echo'],
+    prompts: ['everything:simple-*', 'everything:completable-*'],
+    resources: ['everything:demo://resource/*'],
+    mailbox: ['signalbox_inbox_read'],
+    results: { maxInlineBytes: 8192 },
+    budget: { calls: 2, perSeconds: 3600 },
+    ask: [{ tool: 'files:read_multiple_files', when: { paths: `${filesDirectory}/secret/**` } }],
+  };
+  return JSON.stringify({ ...config, roles: { ...roles, clerk } });
 }
 
 /** `signalbox up` on a directory of its own, and the ways to use it. */

@@ -1,6 +1,6 @@
 import { connectBroker } from '@signalbox/client';
 import { startMcpHost } from '@signalbox/mcp-host';
-import { openSqliteJournal, startOrchestrator } from '@signalbox/orchestrator';
+import { openSqliteJournal, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
 import { counterServer } from '@signalbox/testing';
 
 /** Runs an orchestrator in a process of its own, whose journal forgets settled calls at once. */
@@ -15,5 +15,5 @@ const journal = await openSqliteJournal({
 const host = startMcpHost({ servers: { counter: counterServer(counterFile) } });
 await host.inventory();
 const client = await connectBroker({ url, token, agent: 'orchestrator' });
-await startOrchestrator({ client, host, journal, askSettledEveryMs: 10 });
+await startOrchestrator({ client, host, policy: wholePolicy(), journal, askSettledEveryMs: 10 });
 process.send?.({ pid: process.pid });

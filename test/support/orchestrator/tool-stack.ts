@@ -1,7 +1,13 @@
 import type { BrokerOptions } from '@signalbox/broker';
 import { type BrokerClient, type ConnectOptions, connectBroker, requestAddress } from '@signalbox/client';
 import { type HostTuning, type McpHost, type McpServerConfig, startMcpHost } from '@signalbox/mcp-host';
-import { type Orchestrator, type OrchestratorOptions, startOrchestrator } from '@signalbox/orchestrator';
+import {
+  type Orchestrator,
+  type OrchestratorOptions,
+  type Policy,
+  startOrchestrator,
+  wholePolicy,
+} from '@signalbox/orchestrator';
 import { agentOf } from '@signalbox/protocol';
 import {
   type CounterLine,
@@ -30,15 +36,12 @@ export interface ToolStack extends AsyncDisposable {
   clientAt(address: string, role?: string): Promise<BrokerClient>;
 }
 
-/** Settings of a {@link ToolStack}; those of the orchestrator stand beside them. */
+/** Settings of a {@link ToolStack}; those of the orchestrator and the rules of its policy stand beside them. */
 export interface ToolStackOptions
   extends Pick<
       OrchestratorOptions,
-      | 'allowlist'
       | 'approvalLimits'
-      | 'approvals'
       | 'askSettledEveryMs'
-      | 'budgets'
       | 'callTimeoutMs'
       | 'concurrency'
       | 'drainMs'
@@ -46,14 +49,14 @@ export interface ToolStackOptions
       | 'journal'
       | 'monotonic'
       | 'now'
-      | 'offers'
-      | 'repeat'
       | 'reportEveryMs'
-      | 'resultRules'
       | 'results'
       | 'sizes'
     >,
+    Partial<Omit<Policy, 'results'>>,
     Pick<ConnectOptions, 'tracing'> {
+  /** The rules which decide what results of each role are kept. */
+  resultRules?: Policy['results'];
   broker?: Partial<BrokerOptions>;
   /** Hosted servers besides the counter server `counter`. */
   servers?: Record<string, McpServerConfig>;
@@ -72,6 +75,8 @@ export async function startToolStack(options: ToolStackOptions = {}): Promise<To
     tuning = {},
     tracing,
     providers,
+    results,
+    resultRules = {},
     ...rest
   } = options;
   await using starting = new AsyncDisposableStack();
@@ -91,7 +96,10 @@ export async function startToolStack(options: ToolStackOptions = {}): Promise<To
   const server = starting.use(
     await connectBroker({ url, token, agent: 'orchestrator', backoff: 'orchestrator', tracing }),
   );
-  const orchestrator = starting.use(await startOrchestrator({ client: server, host, ...rest }));
+  const policy = wholePolicy({ ...rest, results: resultRules });
+  const orchestrator = starting.use(
+    await startOrchestrator({ client: server, host, policy, results, ...rest }),
+  );
   const started = starting.move();
   const clientAt = async (address: string, role = 'worker') => {
     const secret = await tokenOf(agentOf(address), role);

@@ -1,6 +1,6 @@
 import { connectBroker } from '@signalbox/client';
 import { startMcpHost } from '@signalbox/mcp-host';
-import { RoleToolAllowlist, startOrchestrator } from '@signalbox/orchestrator';
+import { RoleToolAllowlist, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
 import { counterServer } from '@signalbox/testing';
 import { McpProxyExecutor } from '@signalbox/worker';
 import type { FleetCounts, FleetOrder, FleetSetup } from './fleet.ts';
@@ -29,7 +29,7 @@ async function begin({ url, directory, tokens, orchestratorToken }: FleetSetup):
     ['worker', ['mcp_counter__*']],
     ['operator', ['*']],
   ]);
-  await startOrchestrator({ client, host, allowlist });
+  await startOrchestrator({ client, host, policy: wholePolicy({ allowlist }) });
   agents = await Promise.all(tokens.map((token, index) => FleetAgent.connect(url, `w-${index + 1}`, token)));
   executors = await Promise.all(
     agents

@@ -1,7 +1,7 @@
 import { connectBroker } from '@signalbox/client';
 import { openPostgresJournal } from '@signalbox/journal-postgres';
 import { startMcpHost } from '@signalbox/mcp-host';
-import { startOrchestrator } from '@signalbox/orchestrator';
+import { startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
 import { counterServer, processFaults } from '@signalbox/testing';
 
 // The process of an orchestrator with a journal on PostgreSQL. Its argument is JSON: addresses of brokers, its token, the file of the
@@ -25,7 +25,7 @@ await startOrchestrator({
   client,
   host,
   journal,
-  approvals,
+  policy: wholePolicy({ approvals }),
   fault: processFaults(),
   log: ({ event }) => {
     waits ||= event === 'waits_for_other_orchestrator';

@@ -1,6 +1,6 @@
 import { connectBroker } from '@signalbox/client';
 import { startMcpHost } from '@signalbox/mcp-host';
-import { openSqliteJournal, startOrchestrator } from '@signalbox/orchestrator';
+import { openSqliteJournal, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
 import { counterServer } from '@signalbox/testing';
 
 /**
@@ -19,5 +19,8 @@ const client = await connectBroker({
   backoff: 'worker',
   waitForBroker: true,
 });
-await startOrchestrator({ client, host, journal, repeat: { safe: ['mcp_counter__gate'] } });
+await startOrchestrator({
+  ...{ client, host, journal },
+  policy: wholePolicy({ repeat: { safe: ['mcp_counter__gate'] } }),
+});
 process.send!('ready');

@@ -18,7 +18,8 @@ import type { Tracing } from '@signalbox/tracing';
 import { brokerName, directoryId } from '../broker/postgres-stores.ts';
 import { dataDirectory, localBrokerUrl, orchestratorFiles } from '../data-directory/data-directory.ts';
 import { type Log, type LogLevel, withLevels } from '../log.ts';
-import { policyOf } from '../policy/policy.ts';
+import { checkPolicy } from '../policy/policy.ts';
+import { RulesInForce, startPolicy } from '../policy/rules-in-force.ts';
 import { ConfigReload } from '../reload/config-reload.ts';
 import {
   describeOrchestrator,
@@ -119,7 +120,7 @@ export async function runOrchestrator(options: RunOrchestratorOptions): Promise<
   const run = { ...options, config, inForce, dataDir, url, log, signal: start.signal };
   const health = new OrchestratorHealth();
   const listen = await listenForProbes(starting, run, health);
-  const { host, client, journal, orchestrator, reloadCapabilities } = await startParts(starting, run);
+  const { host, client, journal, orchestrator, rules, reloadCapabilities } = await startParts(starting, run);
   health.started({ client, journal, orchestrator });
   starting.defer(() => health.draining());
   let reload: Promise<ConfigReload> | undefined;
@@ -134,7 +135,14 @@ export async function runOrchestrator(options: RunOrchestratorOptions): Promise<
     const report = { url, ...(listen && { listen }), isServing, ...described };
     for (const message of report.warnings) log({ event: 'config_warning', level: 'warn', message });
     if (configFile !== undefined && isRegularFile(configFile)) {
-      reload = ConfigReload.open(config, configFile, { host, orchestrator, reloadCapabilities, admit, log });
+      reload = ConfigReload.open(config, configFile, {
+        host,
+        orchestrator,
+        rules,
+        reloadCapabilities,
+        admit,
+        log,
+      });
       await reload;
     }
     return report;
@@ -175,6 +183,7 @@ interface Parts {
   client: BrokerClient;
   journal: Journal;
   orchestrator: Orchestrator;
+  rules: RulesInForce;
   reloadCapabilities: () => Promise<void>;
 }
 
@@ -192,15 +201,7 @@ async function startParts(
   const { config, inForce, dataDir, url, insecure = false, ca, log, signal } = options;
   const { tracing, fault = noFault } = options;
   const { id, concurrency, limits, callTimeoutMs, maxProcesses } = config.orchestrator;
-  const {
-    allowlist,
-    repeat,
-    mailbox,
-    budgets,
-    approvals,
-    results: resultRules,
-    serverConcurrency,
-  } = policyOf(config, []);
+  checkPolicy(config);
   const token = options.token ?? (await ensureOrchestratorToken({ dataDir, url, insecure, ca, agent: id }));
   const events = withLevels(log, eventLevels);
   const journal = resources.use(await openJournal(config, dataDir, log));
@@ -246,15 +247,10 @@ async function startParts(
     await startOrchestrator({
       client,
       host,
-      allowlist,
+      policy: startPolicy(config, host),
       journal,
       results,
-      resultRules,
-      repeat,
-      mailbox,
-      budgets,
-      approvals,
-      concurrency: { ...concurrency, servers: serverConcurrency },
+      concurrency,
       sizes: limits.calls,
       ...(callTimeoutMs !== undefined && { callTimeoutMs }),
       rules: `started: ${describeRules(config)}`,
@@ -262,7 +258,8 @@ async function startParts(
       fault,
     }),
   );
-  return { host, client, journal, orchestrator, reloadCapabilities: sources.reloadCapabilities };
+  const rules = resources.use(new RulesInForce(config, host, orchestrator));
+  return { host, client, journal, orchestrator, rules, reloadCapabilities: sources.reloadCapabilities };
 }
 
 /** Opens the journal: beside the messages if these are in a database, or else in the data directory. */

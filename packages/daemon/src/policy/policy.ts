@@ -2,16 +2,13 @@ import type { BudgetEntry, Config } from '@signalbox/config';
 import {
   type MailboxRule,
   type OfferPatterns,
-  type PolicyChanges,
+  type Policy,
   type ResultRule,
   RoleOfferAllowlist,
   RoleToolAllowlist,
 } from '@signalbox/orchestrator';
 import { definedValues } from './defined-values.ts';
 import { type RenamedTool, repeatLists } from './repeat-lists.ts';
-
-/** The rules that an orchestrator can take over while it runs. */
-export type Policy = Required<PolicyChanges>;
 
 /** Throws `bad_config` if an orchestrator would refuse the rules of a configuration. */
 export function checkPolicy(config: Config): void {
@@ -35,13 +32,28 @@ export function policyOf(config: Config, renamed: readonly RenamedTool[]): Polic
   };
 }
 
+/**
+ * Builds the rules that are in force while `after` replaces `before`: a role may use only what both allow, and a call waits for a decision
+ * if either demands it. A call is repeated only if both say that it may be. The other rules are those of `before`.
+ */
+export function commonPolicy(before: Config, after: Config, renamed: readonly RenamedTool[]): Policy {
+  const { budgets, mailbox, results, serverConcurrency } = policyOf(before, renamed);
+  return {
+    allowlist: commonAllowlist(before, after),
+    offers: commonOffers(before, after),
+    approvals: commonApprovals(before, after),
+    repeat: commonRepeat(before, after, renamed),
+    ...{ budgets, mailbox, results, serverConcurrency },
+  };
+}
+
 /** Builds the rules on calls that wait for a decision. */
 function approvalPolicyOf({ roles, approvals }: Pick<Config, 'roles' | 'approvals'>): Policy['approvals'] {
   return { ...approvals, roles: definedValues(roles, ({ ask }) => ask) };
 }
 
 /** Builds the rules by which a call waits for a decision if either configuration says so. */
-export function commonApprovals(before: Config, after: Config): Policy['approvals'] {
+function commonApprovals(before: Config, after: Config): Policy['approvals'] {
   const [one, other] = [approvalPolicyOf(before), approvalPolicyOf(after)];
   const names = new Set([...Object.keys(one.roles), ...Object.keys(other.roles)]);
   const roles = [...names].map((role) => [role, [...(other.roles[role] ?? []), ...(one.roles[role] ?? [])]]);
@@ -58,7 +70,7 @@ export function configuredAllowlist({
 }
 
 /** Builds the allowlist of what both configurations allow. If they allow the same tools by different patterns, it may allow less. */
-export function commonAllowlist(before: Config, after: Config): RoleToolAllowlist {
+function commonAllowlist(before: Config, after: Config): RoleToolAllowlist {
   const names = new Set([...Object.keys(before.roles), ...Object.keys(after.roles)]);
   const roles = [...names].map((role) => [role, { tools: commonTools(role, before, after) }] as const);
   const unlisted = before.unlisted === 'deny' ? 'deny' : after.unlisted;
@@ -86,7 +98,7 @@ function offersOf(config: Pick<Config, 'roles' | 'unlisted'>): RoleOfferAllowlis
 const everyOffer: OfferPatterns = { prompts: ['*'], resources: ['*:*'] };
 
 /** Builds the allowlist of the prompts and resources that both configurations allow, as {@link commonAllowlist} does for tools. */
-export function commonOffers(before: Config, after: Config): RoleOfferAllowlist {
+function commonOffers(before: Config, after: Config): RoleOfferAllowlist {
   const names = new Set([...Object.keys(before.roles), ...Object.keys(after.roles)]);
   const patternsOf = ({ roles, unlisted }: Config, role: string): OfferPatterns =>
     roles[role] ?? (unlisted === 'allow' ? everyOffer : {});
@@ -98,6 +110,14 @@ export function commonOffers(before: Config, after: Config): RoleOfferAllowlist 
   });
   const unlisted = before.unlisted === 'deny' ? 'deny' : after.unlisted;
   return offersOf({ roles: Object.fromEntries(roles), unlisted });
+}
+
+function commonRepeat(before: Config, after: Config, renamed: readonly RenamedTool[]): Policy['repeat'] {
+  const [one, other] = [repeatLists(before, renamed), repeatLists(after, renamed)];
+  return {
+    safe: commonPatterns('*', one.safe, other.safe),
+    never: [...(one.never ?? []), ...(other.never ?? [])],
+  };
 }
 
 function commonPatterns(every: string, one: readonly string[] = [], other: readonly string[] = []): string[] {

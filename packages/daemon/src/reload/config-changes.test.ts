@@ -1,7 +1,7 @@
 import type { Config, ConfigDocument } from '@signalbox/config';
 import { settleConfig } from '@signalbox/config/internal';
 import { expect, test } from 'vitest';
-import { commonAllowlist, commonOffers } from '../policy/policy.ts';
+import { commonPolicy } from '../policy/policy.ts';
 import { changeLines, hangupNeeds, policyChanges, restartNeeds, roleChanges } from './config-changes.ts';
 
 function configOf(document: ConfigDocument): Config {
@@ -85,7 +85,7 @@ test('A change of groups, webhooks or schedules is put in force at SIGHUP.', () 
 test('Between two configurations nobody may do what only one of them allows.', () => {
   const before = configOf({ roles: { a: { tools: ['*'] }, b: { tools: ['x', 'y'] } }, unlisted: 'allow' });
   const after = configOf({ roles: { a: { tools: ['z'] }, b: { tools: ['y', 'w'] }, c: { tools: ['v'] } } });
-  const common = commonAllowlist(before, after);
+  const { allowlist: common } = commonPolicy(before, after, []);
   expect([...common.entries()]).toEqual([
     ['a', ['z']],
     ['b', ['y']],
@@ -101,11 +101,17 @@ test('Between two configurations nobody may read or be prompted by what only one
   const after = configOf({
     roles: { a: role(['z'], ['f:z']), b: role(['y', 'w'], ['f:y:*']), c: role(['*'], []) },
   });
-  const common = commonOffers(before, after);
+  const { offers: common } = commonPolicy(before, after, []);
   const prompts = (name: string) =>
     ['w', 'x', 'y', 'z'].filter((prompt) => common.allowsPrompt(name, prompt, undefined));
   expect([prompts('a'), prompts('b'), prompts('c')]).toEqual([['z'], ['y'], []]);
   expect(common.allowsResource('a', 'f', 'z')).toBe(true);
   expect(common.allowsResource('b', 'f', 'y:1')).toBe(true);
   expect(common.allowsResource('b', 'f', 'x:1')).toBe(false);
+});
+
+test('Between two configurations a call is repeated only if both of them allow it.', () => {
+  const before = configOf({ orchestrator: { safeToRepeat: ['x', 'y'], neverRepeat: ['z'] } });
+  const after = configOf({ orchestrator: { safeToRepeat: ['y', 'w'], neverRepeat: ['v'] } });
+  expect(commonPolicy(before, after, []).repeat).toEqual({ safe: ['y'], never: ['z', 'v'] });
 });

@@ -1,13 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Config, loadConfig } from '@signalbox/config';
 import { fileDigest, reloadObstacle } from '@signalbox/config/internal';
-import type { Inventory, McpHost } from '@signalbox/mcp-host';
+import type { McpHost } from '@signalbox/mcp-host';
 import type { Orchestrator } from '@signalbox/orchestrator';
 import { SignalboxError } from '@signalbox/protocol';
 import { type FileWatch, watchFiles } from '@signalbox/yaml-files';
 import type { Log } from '../log.ts';
-import { commonAllowlist, commonApprovals, commonOffers, policyOf } from '../policy/policy.ts';
-import type { RenamedTool } from '../policy/repeat-lists.ts';
+import type { RulesInForce } from '../policy/rules-in-force.ts';
 import { coalesceRuns } from './coalesce-runs.ts';
 import {
   changeLines,
@@ -23,7 +22,8 @@ import { appliedEvents, refusedEvent } from './reload-events.ts';
 /** The parts of a running orchestrator that take over a changed configuration. */
 export interface ReloadTargets {
   host: McpHost;
-  orchestrator: Orchestrator;
+  orchestrator: Pick<Orchestrator, 'recordConfig'>;
+  rules: RulesInForce;
   /** Reads the capability files again. */
   reloadCapabilities: () => Promise<void>;
   /** Returns a configuration with warnings about what it exposes. Throws `exposed` if it must not be put in force. */
@@ -38,7 +38,6 @@ export class ConfigReload implements AsyncDisposable {
   readonly #started: Config;
   readonly #applyFiles = coalesceRuns(() => this.#apply());
   #current: Config;
-  #renamed: readonly RenamedTool[] = [];
   /** True if somebody asked for a reload and waits for its outcome in the log. */
   #isAsked = false;
   #wasRefused = false;
@@ -46,7 +45,6 @@ export class ConfigReload implements AsyncDisposable {
   #loggedRestart: readonly string[] = [];
   #files: Set<string>;
   #watch: FileWatch | undefined;
-  #stopListening = (): void => {};
 
   private constructor(started: Config, file: string, targets: ReloadTargets) {
     this.#targets = targets;
@@ -63,9 +61,7 @@ export class ConfigReload implements AsyncDisposable {
    */
   static async open(started: Config, file: string, targets: ReloadTargets): Promise<ConfigReload> {
     const reload = new ConfigReload(started, file, targets);
-    const { host, log } = targets;
-    reload.#stopListening = host.onInventoryChanged((inventory) => reload.#applyRepeatLists(inventory));
-    reload.#applyRepeatLists(await host.inventory());
+    const { log } = targets;
     reload.#watch = await watchFiles(reload.#files, {
       onChange: () => void reload.#applyFiles(),
       onError: (error) =>
@@ -90,12 +86,11 @@ export class ConfigReload implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stopListening();
     await this.#watch?.[Symbol.asyncDispose]();
   }
 
   async #apply(): Promise<void> {
-    const { orchestrator } = this.#targets;
+    const { orchestrator, rules } = this.#targets;
     const isAsked = this.#isAsked;
     this.#isAsked = false;
     const before = this.#current;
@@ -105,12 +100,12 @@ export class ConfigReload implements AsyncDisposable {
     await this.#recordChanges(before, next);
     try {
       const servers = await this.#applyServers(before, next);
-      orchestrator.setPolicy(policyOf(next, this.#renamed));
+      rules.apply(next);
       this.#current = next;
       if (isAsked) await this.#targets.reloadCapabilities();
       this.#logApplied(before, next, servers, isAsked);
     } catch (error) {
-      orchestrator.setPolicy(policyOf(before, this.#renamed));
+      rules.apply(before);
       this.#refuse(error);
       await orchestrator.recordConfig('not put in force: everything stays as it was before the last change');
     }
@@ -161,11 +156,7 @@ export class ConfigReload implements AsyncDisposable {
   /** While servers and rules are being replaced, a role may use only what both the old and the new rules allow. */
   async #applyServers(before: Config, next: Config): Promise<NameChanges> {
     if (isDeepStrictEqual(before.mcpServers, next.mcpServers)) return { added: [], removed: [], changed: [] };
-    this.#targets.orchestrator.setPolicy({
-      allowlist: commonAllowlist(before, next),
-      offers: commonOffers(before, next),
-      approvals: commonApprovals(before, next),
-    });
+    this.#targets.rules.narrowTo(next);
     return await this.#targets.host.apply(next.mcpServers);
   }
 
@@ -174,7 +165,7 @@ export class ConfigReload implements AsyncDisposable {
     const read = new Set<string>();
     try {
       const next = this.#targets.admit(await loadConfig(this.#file, { onFile: (path) => read.add(path) }));
-      policyOf(next, this.#renamed);
+      this.#targets.rules.check(next);
       checkStillDenies(this.#current, next);
       this.#files = read;
       return next;
@@ -184,11 +175,6 @@ export class ConfigReload implements AsyncDisposable {
     } finally {
       this.#watch?.setPaths(this.#files);
     }
-  }
-
-  #applyRepeatLists({ renamed, unprefixed }: Inventory): void {
-    this.#renamed = [...renamed, ...unprefixed];
-    this.#targets.orchestrator.setPolicy({ repeat: policyOf(this.#current, this.#renamed).repeat });
   }
 }
 

@@ -2,24 +2,11 @@ import type { BrokerClient, Log } from '@signalbox/client';
 import type { Inventory, McpHost } from '@signalbox/mcp-host';
 import { messageOf, type Tool, type ToolChangeReport, withRepeatOverride } from '@signalbox/protocol';
 import { ToolDigests } from '@signalbox/tool-calls';
-import type { ApprovalPolicy } from '../approvals/ask-rules.ts';
-import type { ResultRules } from '../results/result-rules.ts';
+import type { ToolPolicy } from '../operator/policy.ts';
 import { type RepeatLists, repeatOverrideFor } from '../roles/repeat-lists.ts';
-import type { RoleOfferAllowlist } from '../roles/role-offer-allowlist.ts';
-import type { RoleToolAllowlist } from '../roles/role-tool-allowlist.ts';
-import { type Catalog, createCatalog, type MailboxRules } from './catalog.ts';
+import { type Catalog, createCatalog } from './catalog.ts';
 import { announceCatalog } from './manifest-announcement.ts';
 import { ToolChanges } from './tool-changes.ts';
-
-/** The part of the policy that decides which tools each role sees, and how. */
-export interface ToolPolicy {
-  allowlist: RoleToolAllowlist;
-  offers: RoleOfferAllowlist;
-  repeat: RepeatLists;
-  mailbox: MailboxRules;
-  approvals: ApprovalPolicy;
-  results: ResultRules;
-}
 
 /** Keeps the catalog of the host's latest inventory under the latest policy, and announces each change in order. */
 export interface CatalogTracker {
@@ -59,11 +46,8 @@ export function trackCatalog(
   const digests = new ToolDigests();
   const changes = new ToolChanges((tool) => digests.of(tool));
 
-  const catalogOf = (inventory: Inventory): Catalog => {
-    const { allowlist, offers, repeat, mailbox, approvals, results } = policy;
-    const overridden = withRepeatOverrides(inventory, repeat);
-    return createCatalog(overridden, allowlist, mailbox, approvals, digests, offers, results);
-  };
+  const catalogOf = (inventory: Inventory): Catalog =>
+    createCatalog(withRepeatOverrides(inventory, policy.repeat), policy, digests);
   const updateCatalog = (inventory: Inventory): Catalog => {
     const before = catalog;
     latestInventory = inventory;

@@ -2,6 +2,7 @@ import type { Inventory } from '@signalbox/mcp-host';
 import type { Tool } from '@signalbox/protocol';
 import { expect, test } from 'vitest';
 import { admit } from '../calls/tool-refusals.ts';
+import { wholePolicy } from '../operator/policy.ts';
 import { RoleToolAllowlist } from '../roles/role-tool-allowlist.ts';
 import { createCatalog, type RoleView, viewChange } from './catalog.ts';
 
@@ -21,7 +22,7 @@ const inventory = (version: string, tools: Tool[], hidden: Tool[] = []): Invento
   unprefixed: [],
   problems: [],
 });
-const files = RoleToolAllowlist.fromEntries([['reader', ['files_*']]]);
+const files = wholePolicy({ allowlist: RoleToolAllowlist.fromEntries([['reader', ['files_*']]]) });
 
 test('the version of a role view stays while nothing that the role sees changes', () => {
   const before = createCatalog(inventory('1', [tool('files_read'), tool('mail_send')]), files);
@@ -32,9 +33,15 @@ test('the version of a role view stays while nothing that the role sees changes'
 
 test('what a role sees of its mailbox is part of its version, and of no other role’s', () => {
   const all = createCatalog(inventory('1', [tool('a')]), files);
-  const none = createCatalog(inventory('1', [tool('a')]), files, { mute: { tools: false } });
-  const some = createCatalog(inventory('1', [tool('a')]), files, { mute: { tools: ['signalbox_reply'] } });
-  const told = createCatalog(inventory('1', [tool('a')]), files, { mute: { unreadHint: 'meta' } });
+  const none = createCatalog(inventory('1', [tool('a')]), { ...files, mailbox: { mute: { tools: false } } });
+  const some = createCatalog(inventory('1', [tool('a')]), {
+    ...files,
+    mailbox: { mute: { tools: ['signalbox_reply'] } },
+  });
+  const told = createCatalog(inventory('1', [tool('a')]), {
+    ...files,
+    mailbox: { mute: { unreadHint: 'meta' } },
+  });
   const catalogs = [all, none, some, told];
   expect(catalogs.map((catalog) => catalog.view('mute').mailbox)).toEqual([
     {},
@@ -75,7 +82,7 @@ test('an unknown tool is answered with the nearest one that is allowed', () => {
   const catalog = createCatalog(inventory('1', [tool('files_read'), tool('files_raed2')]), files);
   const narrow = createCatalog(
     catalog.inventory,
-    RoleToolAllowlist.fromEntries([['reader', ['files_read']]]),
+    wholePolicy({ allowlist: RoleToolAllowlist.fromEntries([['reader', ['files_read']]]) }),
   );
   expect(admit(catalog, 'reader', 'files_raed').refusal).toMatchObject({
     code: 'tool_not_found',
@@ -119,7 +126,9 @@ test('a search finds only what its view holds', async () => {
 test('a tool of a server that has not come up yet is unreachable, not unknown', () => {
   const problems = [{ server: 'Far.Away', message: 'not available: it has not started yet' }];
   const offered = inventory('1', [tool('mcp_files__read')]);
-  const everything = RoleToolAllowlist.fromEntries([['reader', ['mcp_files__*']]]);
+  const everything = wholePolicy({
+    allowlist: RoleToolAllowlist.fromEntries([['reader', ['mcp_files__*']]]),
+  });
   const catalog = createCatalog({ ...offered, problems }, everything);
   expect(admit(catalog, 'other', 'mcp_far_away__look').refusal).toMatchObject({
     code: 'mcp_server_unreachable',

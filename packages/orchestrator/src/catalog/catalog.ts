@@ -1,17 +1,13 @@
 import type { Inventory } from '@signalbox/mcp-host';
-import {
-  type MailboxAccess,
-  type OfferedKinds,
-  type Tool,
-  type UnreadHint,
-  withAskDeadline,
-} from '@signalbox/protocol';
+import { type OfferedKinds, type Tool, withAskDeadline } from '@signalbox/protocol';
 import { ToolDigests } from '@signalbox/tool-calls';
-import { type ApprovalPolicy, mayAsk, noApprovals } from '../approvals/ask-rules.ts';
+import { type ApprovalPolicy, mayAsk } from '../approvals/ask-rules.ts';
 import { offersOfRole, type RoleOffers } from '../offers/role-offers.ts';
 import type { OfferRules } from '../offers/route-offer.ts';
+import type { ToolPolicy } from '../operator/policy.ts';
 import { withKeptResults } from '../results/output-schema.ts';
 import { type ResultRules, resultRuleOf } from '../results/result-rules.ts';
+import type { MailboxRule } from '../roles/mailbox-rules.ts';
 import { RoleOfferAllowlist } from '../roles/role-offer-allowlist.ts';
 import type { RoleToolAllowlist } from '../roles/role-tool-allowlist.ts';
 import { createOfferIndex, type FoundOffers, type OfferIndex } from '../search/offer-index.ts';
@@ -41,17 +37,6 @@ export interface RoleView {
   searchOffers(query: string, limit: number): Promise<Partial<FoundOffers>>;
 }
 
-/** The part of its mailbox that a role sees. */
-export interface MailboxRule {
-  /** The mailbox tools that it may see; all by default. */
-  tools?: MailboxAccess;
-  /** The way in which its agents are told of new mail; by default their faces decide that. */
-  unreadHint?: UnreadHint;
-}
-
-/** The part of its mailbox that each role sees. A role without an entry sees all tools. */
-export type MailboxRules = Readonly<Record<string, MailboxRule>>;
-
 /** An inventory under an allowlist, as each role sees it. A view is made when it is first needed, and kept. */
 export interface Catalog {
   readonly inventory: Inventory;
@@ -70,17 +55,13 @@ export interface Catalog {
 }
 
 /**
- * Creates the catalog of one inventory. Tools whose calls may have to wait for a decision show the longest wait. Without an entry in
- * `mailbox`, a role sees all mailbox tools.
+ * Creates the catalog of one inventory, whose tools already bear the operator's lists of what may be repeated. Tools whose calls may have
+ * to wait for a decision show the longest wait. Without an entry in `mailbox`, a role sees all mailbox tools.
  */
 export function createCatalog(
   inventory: Inventory,
-  allowlist: RoleToolAllowlist,
-  mailbox: MailboxRules = {},
-  approvals: ApprovalPolicy = noApprovals,
+  { allowlist, offers: offerAllowlist, mailbox, approvals, results }: Omit<ToolPolicy, 'repeat'>,
   digests = new ToolDigests(),
-  offerAllowlist = RoleOfferAllowlist.unrestricted(),
-  results: ResultRules = {},
 ): Catalog {
   const views = new Map<string, RoleView>();
   const byName = new Map([...inventory.tools, ...inventory.hidden].map((tool) => [tool.name, tool]));
