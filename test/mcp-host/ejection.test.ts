@@ -110,6 +110,7 @@ it('waits for somebody to sign in where a server needs that, without trying agai
       header,
       renew: header,
       refused: none,
+      secrets: () => [],
       redact: (text) => text,
       forget: () => {},
     }),

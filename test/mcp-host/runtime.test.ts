@@ -112,6 +112,7 @@ it('lists what every server offers, disabled, hidden and unreachable ones and ot
     name: 'files',
     tools: () => [...tools],
     problems: () => [{ message: 'x.yaml is broken' }],
+    secrets: () => [],
     call: async (tool, args) => ({ result: { content: [], structuredContent: { tool, args } } }),
     onChanged: (listener) => {
       changed = listener;

@@ -32,6 +32,7 @@ function leaker(server: string, ...args: string[]): StdioServerConfig {
       OTHER: `key=${secret(server, 'env in a longer value')}`,
       LINES: `begin\n${secret(server, 'env of several lines')}\n"end"`,
     },
+    secrets: { 'env.OTHER': true, 'env.LINES': true },
     maxRestarts: 0,
   };
 }

@@ -40,8 +40,8 @@ test('a call under ask runs once, when it is approved, and its caller hears mean
     role: 'worker',
     server: 'counter',
     tool: count,
-    arguments: '{"path":"/srv/prod","api_key":"[redacted]"}',
-    meta: '{"com.example/mode":"force","com.example/token":"[redacted]"}',
+    arguments: '{"path":"/srv/prod","api_key":"k-123456"}',
+    meta: '{"com.example/mode":"force","com.example/token":"k-654321"}',
     rule: 'roles.worker.ask[0]',
   });
   expect(stack.ran('count')).toEqual([]);

@@ -32,7 +32,11 @@ async function addApprovals(approvals: Journal['approvals']): Promise<void> {
   const by = { tokenId: 'token-1', agent: 'operator' };
   for (let n = 0; n < 60; n++) {
     const bound = { agent: 'walt', role: 'worker', tool: 'mcp_counter__count', definitionHash: 'd1' };
-    const hashes = { argumentsHash: `hash-of-${n}`, arguments: JSON.stringify({ path: `/srv/${n}` }) };
+    const hashes = {
+      argumentsHash: `hash-of-${n}`,
+      arguments: JSON.stringify({ path: `/srv/${n}` }),
+      hidden: 0,
+    };
     const times = { createdAt: 100 + n, deadlineAt: 10_000 + n, rule: 'roles.worker.ask[0]' };
     const proposed = { ...bound, ...hashes, ...times, id: `a${n}`, requestId: `r${n}` };
     await approvals.propose({ ...proposed, ...(n % 2 === 0 && { idempotencyKey: `key-${n}` }) });

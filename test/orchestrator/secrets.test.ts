@@ -1,13 +1,140 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { BrokerClient } from '@signalbox/client';
+import { type BrokerClient, connectBroker, requestAddress } from '@signalbox/client';
+import { readAudit } from '@signalbox/operator';
 import { RoleToolAllowlist } from '@signalbox/orchestrator';
-import { serversReplySchema } from '@signalbox/protocol';
+import { type Approval, approvalsReplySchema, serversReplySchema } from '@signalbox/protocol';
 import { tempDir } from '@signalbox/testing';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { jsonOf } from '../support/cli/command-line.ts';
+import { serverScript, startWorkspace, type Workspace } from '../support/cli/workspace.ts';
 import { nonstandardServer, toolNamed } from '../support/mcp-host/test-servers.ts';
-import { ask, askData } from '../support/orchestrator/requests.ts';
+import { ask, askData, callError } from '../support/orchestrator/requests.ts';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
+
+const variables = { REFERRED: 'referred-value', REGION: 'eu-north-1' };
+const reference = (name: string) => `\${env:${name}}`;
+
+let workspace: Workspace;
+
+beforeAll(async () => {
+  const script = (name: string) => serverScript(`@modelcontextprotocol/server-${name}`);
+  const everything = {
+    command: process.execPath,
+    args: [script('everything')],
+    env: {
+      K8S_NAMESPACE: 'default',
+      API_KEY: 'named-secret',
+      FROM_VARIABLE: reference('REFERRED'),
+      REGION: { value: reference('REGION'), secret: false },
+      PIN: { value: 'marked-pin', secret: true },
+      ANY: `ghp_${'0aA'.repeat(12)}`,
+      DB: 'postgres://rosa-app:db-passw0rd@db.example/orders',
+    },
+  };
+  const files = {
+    command: process.execPath,
+    args: [script('filesystem'), '/nowhere/default'],
+    ...{ env: { K8S_NAMESPACE: 'default' }, maxRestarts: 0 },
+  };
+  const config = {
+    broker: { listen: '127.0.0.1:0', data: './state' },
+    mcpServers: { everything, files },
+    roles: {
+      worker: { tools: ['*'], ask: ['everything:echo'] },
+      strict: { tools: ['*'], ask: ['everything:echo', { tool: 'everything:*', hidden: 'deny' }] },
+    },
+    approvals: { notify: ['bridge'] },
+  };
+  workspace = await startWorkspace(() => JSON.stringify(config), { env: variables });
+});
+
+afterAll(() => workspace[Symbol.asyncDispose]());
+
+const tool = 'mcp_everything__echo';
+
+/** Connects as an agent, or as the operator. */
+async function connect(agent: string, role?: string): Promise<BrokerClient> {
+  const { url } = workspace.ready.broker;
+  if (role !== undefined) await workspace.agent(agent, role);
+  const file = role === undefined ? join('state', 'operator.token') : `${agent}.token`;
+  const token = (await readFile(join(workspace.directory, file), 'utf8')).trim();
+  return await connectBroker({ url, token, agent: role === undefined ? requestAddress(agent) : agent });
+}
+
+test('a secret is what came from a variable, is named or looks like one, or is marked so: it is removed from results and errors alike, and every other literal is shown', async () => {
+  await using rita = await connect('rita', 'worker');
+  const reply = await ask(rita, { op: 'call', tool: 'mcp_everything__get-env', arguments: {} });
+  const { content } = ('result' in reply ? reply.result : {}) as { content: { text: string }[] };
+  expect(JSON.parse(content[0]!.text)).toMatchObject({
+    K8S_NAMESPACE: 'default',
+    API_KEY: '[redacted]',
+    FROM_VARIABLE: '[redacted]',
+    REGION: 'eu-north-1',
+    PIN: '[redacted]',
+    ANY: '[redacted]',
+    DB: 'postgres://[redacted]@db.example/orders',
+  });
+  await using operator = await connect('operator');
+  const { servers } = await askData(operator, { op: 'servers' }, serversReplySchema);
+  const tailOf = (server: string) => servers.find(({ name }) => name === server)?.stderr_tail;
+  expect(tailOf('files')).toContain('/nowhere/default');
+  const { stdout } = await workspace.run(['config', 'check'], variables);
+  for (const line of [
+    /^everything +env.K8S_NAMESPACE +shown +-$/m,
+    /^everything +env.API_KEY +secret +its name means a secret$/m,
+    /^everything +env.FROM_VARIABLE +secret +it comes from a variable or a file$/m,
+    /^everything +env.REGION +shown +its entry says so$/m,
+    /^everything +env.PIN +secret +its entry says so$/m,
+    /^everything +env.ANY +secret +it holds a credential$/m,
+  ])
+    expect(stdout).toMatch(line);
+  expect(stdout).not.toMatch(/eu-north|referred-v|marked-pin|passw0rd/);
+});
+
+test('the person who decides sees everything that the tool gets, whatever its name, except tokens and secrets of the configuration, of which they see length and hash; others see no secret by name', async () => {
+  await using bridge = await connect('bridge', 'worker');
+  await using rosa = await connect('rosa', 'worker');
+  await using operator = await connect('operator');
+  const args = {
+    message: 'uses referred-value in default',
+    key: 'prod/customers',
+    password: 'typed-by-rosa',
+  };
+  await using inbox = await bridge.subscribe();
+  const called = ask(rosa, { op: 'call', tool, arguments: args });
+  const { value: note } = await inbox.messages.next();
+  const [{ id } = { id: '' }] = (await askData(operator, { op: 'approvals' }, approvalsReplySchema))
+    .approvals;
+  const shown = await workspace.run(['approvals', 'show', id, '--json', '--data', 'state']);
+  const { approval } = jsonOf(shown) as { approval: Approval };
+  expect(approval.hidden).toBe(1);
+  expect(JSON.parse(approval.arguments!)).toEqual({
+    ...args,
+    message: expect.stringMatching(/^uses \[hidden: 14 characters, hash [\w-]{12}\] in default$/),
+  });
+  const audited = async () => JSON.stringify(await readAudit(operator, { since: 0, limit: 1000 }));
+  await expect.poll(audited).toContain(approval.arguments_hash);
+  expect(note.body).toContain(approval.arguments_hash);
+  for (const text of [note.body, await audited()])
+    expect(text).not.toMatch(/prod\/customers|typed-by-rosa|referred-value/);
+  await workspace.run(['approve', id, '--data', 'state']);
+  expect(await called).toMatchObject({ result: { content: [{ text: expect.stringContaining('default') }] } });
+});
+
+test('a rule denies a call that would hide a value from those who decide, before anybody is asked, and explain says so', async () => {
+  await using stan = await connect('stan', 'strict');
+  await using operator = await connect('operator');
+  expect(await callError(stan, tool, { message: 'referred-value' })).toMatchObject({
+    ...{ code: 'approval_denied', may_have_run: false, message: expect.stringContaining('ask[1]') },
+  });
+  const explain = (message: string) =>
+    ask(operator, { op: 'explain', role: 'strict', tool, arguments: { message } });
+  expect(await explain('referred-value')).toMatchObject({
+    data: { ask: 'denied', ask_rule: 'roles.strict.ask[1]' },
+  });
+  expect(await explain('default')).toMatchObject({ data: { ask: 'yes', ask_rule: 'roles.strict.ask[0]' } });
+});
 
 /** The secrets that no reply may show. */
 const canaries = [

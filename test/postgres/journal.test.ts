@@ -83,7 +83,13 @@ describe.skipIf(serverUrl === undefined)('A journal on PostgreSQL', () => {
     await using b = await t.open();
     const approval = {
       ...{ id: 'a7', agent: 'rosa', requestId: 'r', role: 'worker', tool: 't', definitionHash: 'd' },
-      ...{ argumentsHash: 'h', arguments: '{"path":"\\u0000"}', rule: 'ask[0]', idempotencyKey: 'k\0' },
+      ...{
+        argumentsHash: 'h',
+        arguments: '{"path":"\\u0000"}',
+        hidden: 0,
+        rule: 'ask[0]',
+        idempotencyKey: 'k\0',
+      },
       ...{ createdAt: 1, deadlineAt: 2 },
     };
     await a.approvals.propose(approval);

@@ -32,7 +32,7 @@ test('only a face that is to ask has the tool, and no instructions tell a model 
   await expect(plain.call(tool, { tool_name: 'Bash', input: {} })).rejects.toThrow(/no tool/);
 });
 
-test('a question waits in the queue of approvals; the CLI gets its input back as it was, and people see it without secrets', async () => {
+test('a question waits in the queue of approvals; the CLI gets its input back as it was, and people see all of it', async () => {
   await using face = await connectAsking();
   const input = { command: 'deploy', env: { api_key: 'abc' }, __proto__: undefined, n: 1.5 };
   const answer = asked(face, 'Bash', input);
@@ -43,7 +43,7 @@ test('a question waits in the queue of approvals; the CLI gets its input back as
     server: 'claude',
     tool: 'claude:Bash',
     rule: 'worker --permissions ask',
-    arguments: '{"command":"deploy","env":{"api_key":"[redacted]"},"n":1.5}',
+    arguments: '{"command":"deploy","env":{"api_key":"abc"},"n":1.5}',
   });
   await stack.decide(approval!.id, { verdict: 'approve' });
   expect(await answer).toEqual({

@@ -172,6 +172,7 @@ test('Only the first round of a call waits for approval, and a hold that cancels
     name: 'bank',
     tools: () => tools,
     problems: () => [],
+    secrets: () => [],
     call: async (tool) => {
       paid.push(tool);
       return { result: { content: [] } };

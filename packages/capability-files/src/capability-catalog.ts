@@ -11,6 +11,8 @@ import {
   listCapabilityFiles,
   loadCapabilityFile,
 } from './files/load-file.ts';
+import { sentForms } from './secrets/credential.ts';
+import { readSecret, type SecretSources } from './secrets/secret.ts';
 
 /** The options of {@link openCapabilities}. */
 export interface CapabilityOptions {
@@ -104,6 +106,12 @@ class FileCatalog implements CapabilityCatalog {
     return this.#snapshot.problems;
   }
 
+  secrets(): readonly string[] {
+    return [...this.#snapshot.byName.values()].flatMap(({ providers, secrets }) =>
+      providers.flatMap(({ auth }) => (auth ? sentForms(auth, secretOrNothing(auth.key, secrets)) : [])),
+    );
+  }
+
   onChanged(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -160,5 +168,14 @@ class FileCatalog implements CapabilityCatalog {
     } catch (error) {
       this.#log({ event: 'listener_failed', message: messageOf(error) });
     }
+  }
+}
+
+/** Reads a secret. A call of its tool reports why it can't be read. */
+function secretOrNothing(reference: string, sources: SecretSources): string {
+  try {
+    return readSecret(reference, sources);
+  } catch {
+    return '';
   }
 }

@@ -176,7 +176,10 @@ export function settleConfig(
     },
     worker: { ...(http && { http }), limits: withoutUndefined(worker.limits ?? {}) },
     mcpServers: Object.fromEntries(
-      servers.map(([name, { entry }]) => [name, hostServer(entry, orchestrator.limits?.perServer)]),
+      servers.map(([name, { entry, secrets }]) => [
+        name,
+        hostServer(entry, secrets, orchestrator.limits?.perServer),
+      ]),
     ),
     leftOut: from.leftOut,
     serverRepeat: Object.fromEntries(

@@ -110,6 +110,10 @@ test('References are replaced in values, and a value never shows in a message ab
       },
     },
     serverLines: new Map([['docs', 2]]),
+    secrets: new Map([
+      ['Bearer hush', ['hush']],
+      ['from ./secret', ['from ./secret']],
+    ]),
   });
   // biome-ignore lint/suspicious/noTemplateCurlyInString: the configuration's own syntax
   expect(problemsOf('broker:\n  listen: ${env:KEY}\n', sources).join()).not.toContain('hush');

@@ -3,7 +3,7 @@ import { type Document, isMap } from 'yaml';
 import { checkDocument, withoutKeys } from './document/check-document.ts';
 import type { ConfigProblem } from './document/config-problem.ts';
 import { entryLines, readDocument, removeEntries, sectionOf } from './document/read-document.ts';
-import { configReferences, type ReferenceSources } from './document/references.ts';
+import { configReferences, type ReferenceSources, type ReferredSecrets } from './document/references.ts';
 import { type ConfigDocument, configSchema } from './schema/config-schema.ts';
 import { isOwnFace, ownFaceProblem } from './servers/own-face.ts';
 import { withSseExplained } from './servers/sse.ts';
@@ -17,6 +17,8 @@ export type ParsedConfig =
       document: ConfigDocument;
       /** The line of each entry of `mcpServers`. */
       serverLines: ReadonlyMap<string, number>;
+      /** The secrets that references put into its texts. */
+      secrets: ReferredSecrets;
     }
   | { problems: ConfigProblem[] };
 
@@ -37,7 +39,7 @@ export function parseConfig(
   removeEntries(document, 'mcpServers', (name) => !isWanted(name));
   const serverLines = entryLines(read, 'mcpServers');
   const ours = ownFaces(document);
-  const { value, problems } = checkDocument(document, configSchema, {
+  const { value, problems, secrets } = checkDocument(document, configSchema, {
     sources,
     syntax: configReferences,
     lineAt,
@@ -52,7 +54,7 @@ export function parseConfig(
   ];
   return value === undefined || found.length > 0
     ? { problems: found.sort((a, b) => a.line - b.line) }
-    : { document: value, serverLines };
+    : { document: value, serverLines, secrets };
 }
 
 /** Returns the names of the entries for Signalbox itself. */

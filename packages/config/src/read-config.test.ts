@@ -42,9 +42,16 @@ capabilities: ./capabilities
   const files: string[] = [];
   const config = readConfig(at('signalbox.yaml'), { env: { T: 't' }, onFile: (path) => files.push(path) });
   expect(config.mcpServers).toEqual({
-    a: { type: 'stdio', command: at('team', 'run'), env: { K: 'hush' }, cwd: at('team') },
+    a: {
+      type: 'stdio',
+      command: at('team', 'run'),
+      env: { K: 'hush' },
+      cwd: at('team'),
+      secrets: { 'env.K': ['hush'] },
+    },
     b: { type: 'stdio', command: 'x', cwd: directory.path },
     c: {
+      secrets: { 'auth.token': ['t'] },
       type: 'http',
       url: 'https://c.test/mcp',
       auth: { type: 'bearer', token: 't' },

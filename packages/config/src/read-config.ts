@@ -63,7 +63,7 @@ function read(named: string, open: (context: ReadContext) => OpenedFile, options
   }
   const merged = mergeServers(
     parsed.document,
-    { named, file, serverLines: parsed.serverLines },
+    { named, file, serverLines: parsed.serverLines, secrets: parsed.secrets },
     { env, onFile, onRead, isWanted },
   );
   if (merged.problems.length > 0) throw badConfig(named, merged.problems);

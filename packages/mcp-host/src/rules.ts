@@ -1,8 +1,9 @@
 // The meaning of the configuration of servers. It loads quickly, because it loads nothing that runs servers.
 export { dataFolderOf } from './config/instance-name.ts';
-export { namedSecretsOf } from './config/result-redaction.ts';
+export { type ConfiguredValue, judgeServer } from './config/server-secrets.ts';
 export {
   inheritedVariables,
+  isSetting,
   ownPrefix,
   requestedVariables,
   unmatchedVariablePatterns,

@@ -175,6 +175,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
       minterOf,
       mayDecide: async (deciders) => (await client.checkTokens({ deciders })).decide,
       newId: newApprovalId,
+      hidingRules: () => ({ secrets: host.secrets(), key: journal.id }),
       ...(options.approvalLimits && { limits: options.approvalLimits }),
       now,
       monotonic,

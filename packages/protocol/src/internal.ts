@@ -8,7 +8,6 @@ export { holdSubject, holdText, isOnAgent } from './holds.ts';
 export { parseBrokerAddresses, socketPathProblem, untrustedDirectory } from './names/broker-address.ts';
 export { nearestName, suggestion } from './names/nearest-name.ts';
 export { renewalCommand } from './names/renewal-command.ts';
-export { isSecretName } from './names/secret-name.ts';
 export { clashingServers, serverPart } from './names/server-part.ts';
 export { mayMatchStart } from './names/star-pattern.ts';
 export { agentTokenMs, endsSoon } from './names/token-lifetime.ts';

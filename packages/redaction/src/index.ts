@@ -1,4 +1,14 @@
 export { withTexts } from './json-texts.ts';
-export { redactorOf, withoutCutSecret } from './redact.ts';
+export { type RedactorOptions, redactorOf, shortestSecret, withoutCutSecret } from './redact.ts';
 export { redactedData } from './redacted-data.ts';
-export { basicCredentials, secretsOfHeader, secretsOfUrl } from './secrets.ts';
+export { isSecretName } from './secret-name.ts';
+export {
+  type JudgedValue,
+  judgeValue,
+  type SecretMark,
+  type SecretReason,
+  secretsByForm,
+  withoutSecretForms,
+  withoutSecrets,
+} from './secret-rule.ts';
+export { basicCredentials, secretsOfUrls } from './secrets.ts';

@@ -9,7 +9,7 @@ it('takes a value out as JSON writes it, line breaks and quotes escaped', () => 
 
 it('leaves values alone that are too short to be secrets', () => {
   expect(redactorOf(['info', 'sekret-1'])('sekret-1 at info')).toBe('[redacted] at info');
-  expect(redactorOf(['info'], 4)('at info')).toBe('at [redacted]');
+  expect(redactorOf(['info'], { shortest: 4 })('at info')).toBe('at [redacted]');
 });
 
 it('leaves out the end of a secret at the beginning of a text that was cut there, however little of it', () => {

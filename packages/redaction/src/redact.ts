@@ -1,21 +1,32 @@
 import { mayHoldEscapes, spellingsOf } from './spellings.ts';
 
 /** The shortest value that is replaced. Shorter ones are words and numbers rather than secrets; replacing them would garble the text. */
-const shortestSecret = 6;
+export const shortestSecret = 6;
+
+/** The options of {@link redactorOf}. */
+export interface RedactorOptions {
+  /** Returns what stands in place of a value, from the form in which it was found; by default `[redacted]`. */
+  mark?: (found: string) => string;
+  /** Values of fewer characters stay; by default {@link shortestSecret}. */
+  shortest?: number;
+}
 
 /**
- * Makes a function that replaces these values in a text by `[redacted]`. It also finds them in the forms that URLs and JSON use, no matter
- * which of their characters are escaped. Values of fewer than `shortest` characters (6 unless given) stay.
+ * Makes a function that replaces these values in a text. It also finds them in the forms that URLs and JSON use, no matter which of their
+ * characters are escaped.
  */
-export function redactorOf(values: readonly string[], shortest = shortestSecret): (text: string) => string {
+export function redactorOf(
+  values: readonly string[],
+  { mark = () => '[redacted]', shortest = shortestSecret }: RedactorOptions = {},
+): (text: string) => string {
   const secrets = formsOf(values, shortest);
   const whole = [...new Set(values)].filter((value) => value.length >= shortest).sort(longestFirst);
   let spellings: RegExp | undefined;
   return (text) => {
-    const rest = secrets.reduce((left, secret) => left.replaceAll(secret, '[redacted]'), text);
+    const rest = secrets.reduce((left, secret) => left.replaceAll(secret, mark), text);
     if (whole.length === 0 || !mayHoldEscapes.test(rest)) return rest;
     spellings ??= spellingsOf(whole);
-    return rest.replace(spellings, '[redacted]');
+    return rest.replace(spellings, mark);
   };
 }
 

@@ -14,6 +14,8 @@ export interface Authorizer {
   refused(rejected: string): SignalboxError;
   /** Drops the cached token, because somebody may have signed in or out. The next request asks for a new one. */
   forget(): void;
+  /** Returns the secrets and the last tokens of this access. */
+  secrets(): readonly string[];
   /** Removes every secret and token of this access from a text. */
   redact(text: string): string;
 }

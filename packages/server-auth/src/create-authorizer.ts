@@ -39,7 +39,7 @@ export function createAuthorizer(options: AuthorizerOptions): Authorizer {
       throw oauthFailure(error, redact);
     }
   };
-  return new OAuthAuthorizer({ server, grant, redact, now, log });
+  return new OAuthAuthorizer({ server, grant, secrets: () => secrets.all(), redact, now, log });
 }
 
 /**
@@ -83,7 +83,11 @@ class RecentSecrets {
   add(secret: string): void {
     if (this.#recent.includes(secret)) return;
     this.#recent = [secret, ...this.#recent].slice(0, tokensRemembered);
-    this.#redactor = redactorOf([...this.#fixed, ...this.#recent]);
+    this.#redactor = redactorOf(this.all());
+  }
+
+  all(): readonly string[] {
+    return [...this.#fixed, ...this.#recent];
   }
 
   redact(text: string): string {

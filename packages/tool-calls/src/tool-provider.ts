@@ -17,6 +17,8 @@ export interface ToolProvider {
   tools(): readonly Tool[];
   /** Returns the problems: the tools that could not be offered, and the reasons. */
   problems(): readonly ToolProblem[];
+  /** Returns the secrets that it sends to services, so that they can be hidden elsewhere. */
+  secrets(): readonly string[];
   /** Calls one of {@link tools}. Never rejects. */
   call(tool: string, args: Record<string, unknown>, options: CallOptions): Promise<ToolCallResult>;
   /** Calls `listener` when the tools or problems have changed. Returns a function that removes the listener. */

@@ -9,7 +9,7 @@ import { type Daemon, type Run, signalbox, startDaemon } from './command-line.ts
 const require = createRequire(import.meta.url);
 
 /** Returns the script of an installed MCP server package. */
-function serverScript(name: string): string {
+export function serverScript(name: string): string {
   return join(dirname(require.resolve(`${name}/package.json`)), 'dist', 'index.js');
 }
 

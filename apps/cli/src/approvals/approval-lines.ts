@@ -1,6 +1,6 @@
 import type { Approval, StandingApproval } from '@signalbox/protocol';
 import { formatDuration } from '../terminal/duration.ts';
-import { factLines, linesOf, oneLine, tableLines } from '../terminal/output.ts';
+import { count, factLines, linesOf, oneLine, tableLines } from '../terminal/output.ts';
 
 const argumentsLength = 60;
 
@@ -21,6 +21,7 @@ export function approvalTable(approvals: readonly Approval[], now: number): stri
 /** Returns everything that is known of one approval. */
 export function approvalLines(approval: Approval, now: number): string[] {
   const { id, agent, role, tool, server, rule, request_id, arguments: args, meta, by, reason } = approval;
+  const { hidden = 0 } = approval;
   return [
     ...factLines([
       ['approval', id],
@@ -31,6 +32,7 @@ export function approvalLines(approval: Approval, now: number): string[] {
       ['asked', new Date(approval.created_at).toISOString()],
       ['deadline', new Date(approval.deadline_at).toISOString()],
       ['request', request_id],
+      ...(hidden === 0 ? [] : [['hidden', hiddenText(hidden)] as const]),
       ...(approval.ended_at === undefined
         ? []
         : [['ended', new Date(approval.ended_at).toISOString()] as const]),
@@ -68,6 +70,10 @@ export function standingTable(standing: readonly StandingApproval[], now: number
 function stateOf({ state, deadline_at, by }: Approval, now: number): string {
   if (state === 'pending') return `pending, ${formatDuration(deadline_at - now)} left`;
   return by === undefined ? state : `${state} by ${by.agent}`;
+}
+
+function hiddenText(hidden: number): string {
+  return `${count(hidden, 'value')}, shown as [hidden: …]: a token, or a secret of the configuration; the tool gets it as the agent wrote it`;
 }
 
 function deciderText({ agent, token_id, standing }: NonNullable<Approval['by']>): string {

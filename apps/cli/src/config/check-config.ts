@@ -1,7 +1,9 @@
 import { type Config, configJsonSchema } from '@signalbox/config';
 import { configWarnings, findConfig, searchedText, withExposureChecked } from '@signalbox/config/internal';
 import { dataDirectory } from '@signalbox/daemon/data-directory';
+import type { ConfiguredValue } from '@signalbox/mcp-host/rules';
 import { SignalboxError } from '@signalbox/protocol';
+import { type SecretReason, shortestSecret } from '@signalbox/redaction';
 import { count, linesOf, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
 import { loadFound } from './load-found.ts';
 import { missingCommands } from './missing-commands.ts';
@@ -35,6 +37,7 @@ export async function checkConfig(named: string | undefined, flags: { json?: boo
     ...reloadWarnings(config),
   ];
   const servers = Object.keys(config.mcpServers);
+  const values = await judgedValues(config);
   const roles = Object.keys(config.roles);
   if (flags.json) {
     printJson({
@@ -47,6 +50,11 @@ export async function checkConfig(named: string | undefined, flags: { json?: boo
       roles,
       unlisted,
       warnings,
+      values: values.map(({ server, place, reason, isMarked }) => ({
+        ...{ server, place, secret: reason !== undefined },
+        ...(reason !== undefined && { because: reason }),
+        ...(isMarked && { because: 'marked' }),
+      })),
     });
     return;
   }
@@ -55,6 +63,7 @@ export async function checkConfig(named: string | undefined, flags: { json?: boo
       `${count(servers.length, 'MCP server')}${leftOut.length > 0 ? ` (left out: ${leftOut.join(', ')})` : ''}, ${count(roles.length, 'role')}; ` +
       `roles without an entry may use ${unlisted === 'deny' ? 'no tools' : 'every tool'}.`,
     ...mergedLines(config, file),
+    ...valueLines(values),
     ...(capabilities.length > 0 ? ['', 'Capability files:', ...capabilities.map((path) => `  ${path}`)] : []),
   );
   for (const warning of warnings) printNotes(`warning: ${warning}`);
@@ -76,4 +85,38 @@ function mergedLines({ origins, mcpServers }: Config, file: string): string[] {
   ]);
   if (Object.values(origins).every((origin) => origin.file === file)) return [];
   return ['', ...tableLines(['SERVER', 'TYPE', 'FROM', 'REPLACES'], rows)];
+}
+
+/** A value of a server, and whether it is a secret. */
+type ServerValue = ConfiguredValue & { server: string };
+
+/** Judges the values that servers get, without those arguments and addresses that hold no secret and that nobody has marked. */
+async function judgedValues({ mcpServers }: Config): Promise<ServerValue[]> {
+  const { judgeServer } = await import('@signalbox/mcp-host/rules');
+  return Object.entries(mcpServers).flatMap(([server, entry]) =>
+    judgeServer(entry)
+      .filter(
+        ({ place, reason, isMarked }) => /^(env|headers)\./.test(place) || reason !== undefined || isMarked,
+      )
+      .map((value) => ({ server, ...value })),
+  );
+}
+
+const reasonTexts: Readonly<Record<SecretReason, string>> = {
+  marked: 'its entry says so',
+  reference: 'it comes from a variable or a file',
+  name: 'its name means a secret',
+  form: 'it holds a credential',
+};
+
+/** Says which values are secrets and why. It shows no value. */
+function valueLines(values: readonly ServerValue[]): string[] {
+  if (values.length === 0) return [];
+  const rows = values.map(({ server, place, reason, isMarked, secrets }) => {
+    if (reason === undefined) return [server, place, 'shown', isMarked ? 'its entry says so' : '-'];
+    const isShort = secrets.every((secret) => secret.length < shortestSecret);
+    const short = `, but is shorter than ${shortestSecret} characters and so is not removed`;
+    return [server, place, 'secret', `${reasonTexts[reason]}${isShort ? short : ''}`];
+  });
+  return ['', ...tableLines(['SERVER', 'VALUE', 'IS', 'BECAUSE'], rows)];
 }

@@ -53,10 +53,11 @@ function explanationLines(explanation: Explanation): string[] {
 
 function askText({ allowed, exists, ask, ask_rule }: Explanation): string | undefined {
   if (!allowed || !exists || ask === 'no') return undefined;
-  const what =
-    ask === 'yes'
-      ? 'a call waits until a person approves it'
-      : 'it depends on the arguments, which may follow the tool, whether a call waits for a person';
+  const what = {
+    yes: 'a call waits until a person approves it',
+    by_arguments: 'it depends on the arguments, which may follow the tool, whether a call waits for a person',
+    denied: 'this call is denied, because a value of it would be hidden from those who decide',
+  }[ask];
   return `${what} (${ask_rule})`;
 }
 

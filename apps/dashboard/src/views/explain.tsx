@@ -75,10 +75,12 @@ function Answer({ of }: { of: Explanation }) {
   );
 }
 
+const denied = 'denied, because a value would be hidden from those who decide';
+
 function askText({ allowed, exists, ask, ask_rule = '' }: Explanation): ComponentChildren {
   if (!allowed || !exists) return undefined;
   if (ask === 'no') return 'not needed';
-  const what = ask === 'yes' ? 'a person decides' : 'it depends on the arguments';
+  const what = { yes: 'a person decides', by_arguments: 'it depends on the arguments', denied }[ask];
   return <Text>{`${what} (${ask_rule})`}</Text>;
 }
 

@@ -36,9 +36,14 @@ function headerValue(auth: Exclude<AuthDocument, { type: 'query' }>, secret: str
 
 /** Makes a function that removes a secret from a text, in every form in which it was sent. */
 export function secretRedactor(auth: AuthDocument, secret: string): (text: string) => string {
+  return redactorOf(sentForms(auth, secret), { shortest: shortestRedacted });
+}
+
+/** Lists the forms in which a secret is sent. */
+export function sentForms(auth: AuthDocument, secret: string): string[] {
   const parts = auth.type === 'basic' ? [secret, secret.slice(secret.indexOf(':') + 1)] : [secret];
   const secrets = parts.filter((part) => part.length >= shortestRedacted);
-  return redactorOf([...secrets, ...secrets.map(base64)], shortestRedacted);
+  return [...secrets, ...secrets.map(base64)];
 }
 
 function base64(text: string): string {

@@ -2,7 +2,12 @@ import { keyOffset, pathText, schemaProblems, valueOffset } from '@signalbox/yam
 import type { Document } from 'yaml';
 import type { z } from 'zod';
 import type { ConfigProblem } from './config-problem.ts';
-import { type ReferenceSources, type ReferenceSyntax, resolveReferences } from './references.ts';
+import {
+  type ReferenceSources,
+  type ReferenceSyntax,
+  type ReferredSecrets,
+  resolveReferences,
+} from './references.ts';
 
 /** A problem with the keys that lead to it. */
 export interface LocatedProblem extends ConfigProblem {
@@ -13,6 +18,8 @@ export interface LocatedProblem extends ConfigProblem {
 export interface CheckedDocument<T> {
   value: T | undefined;
   problems: LocatedProblem[];
+  /** The secrets that references put into its texts. */
+  secrets: ReferredSecrets;
 }
 
 /** Resolves the references of a document, in place, and reads the document by a schema. */
@@ -22,14 +29,13 @@ export function checkDocument<T>(
   context: { sources: ReferenceSources; syntax: ReferenceSyntax; lineAt: (offset: number) => number },
 ): CheckedDocument<T> {
   const raw: unknown = document.toJS() ?? {};
-  const problems: LocatedProblem[] = resolveReferences(document, context.sources, context.syntax).map(
-    ({ offset, path, message }) => ({
-      at: path,
-      line: context.lineAt(offset),
-      path: pathText(path),
-      message,
-    }),
-  );
+  const resolved = resolveReferences(document, context.sources, context.syntax);
+  const problems: LocatedProblem[] = resolved.problems.map(({ offset, path, message }) => ({
+    at: path,
+    line: context.lineAt(offset),
+    path: pathText(path),
+    message,
+  }));
   const parsed = schema.safeParse(document.toJS() ?? {});
   const found = parsed.error ? schemaProblems(parsed.error, schema, raw) : [];
   for (const { at: around, key, isBadName, message } of found) {
@@ -40,7 +46,11 @@ export function checkDocument<T>(
     const line = context.lineAt(offset);
     problems.push({ at, line, path, message: isBadName ? `not a valid name: ${message}` : message });
   }
-  return { value: parsed.data, problems: problems.sort((a, b) => a.line - b.line) };
+  return {
+    value: parsed.data,
+    problems: problems.sort((a, b) => a.line - b.line),
+    secrets: resolved.secrets,
+  };
 }
 
 /** Returns a problem as it is reported, without its keys. */

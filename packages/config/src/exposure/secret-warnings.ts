@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { McpServerConfig } from '@signalbox/mcp-host';
-import { namedSecretsOf } from '@signalbox/mcp-host/rules';
+import { judgeServer } from '@signalbox/mcp-host/rules';
 import { isLoopback } from '@signalbox/protocol';
-import { isSecretName } from '@signalbox/protocol/internal';
+import { secretsByForm } from '@signalbox/redaction';
 import type { Config } from '../config.ts';
 import { readableByOthers } from './readable-by-others.ts';
 
@@ -13,7 +14,7 @@ const shortestSecret = 8;
  * Warns of secrets that others can read: those that stand in a configuration file that other users may read, and those that are sent to
  * another machine without encryption. No warning holds a secret.
  */
-export function secretWarnings({ mcpServers, hooks, origins, files }: Config): string[] {
+export function secretWarnings({ mcpServers, hooks, origins, files, file }: Config): string[] {
   const servers = Object.entries(mcpServers);
   const plain = servers.flatMap(([name, server]) => {
     if (server.type !== 'http' || !hasCredentials(server)) return [];
@@ -23,15 +24,25 @@ export function secretWarnings({ mcpServers, hooks, origins, files }: Config): s
       `mcpServers.${name}: its secrets go to ${hostname} over http://, where others can read them; use https://`,
     ];
   });
-  const own = new Set(Object.values(origins).map(({ file }) => file));
+  const named = Object.values(origins).map((origin) => origin.file);
+  const own = new Set([...named, ...(file === undefined ? [] : [file])].map((path) => resolve(path)));
   const holders = [
-    ...servers.map(([name, server]) => [`mcpServers.${name}`, secretsOf(server)] as const),
-    ...Object.entries(hooks).map(([name, { secret }]) => [`hooks.${name}`, [secret]] as const),
+    ...servers.map(([name, server]) => ({ holder: `mcpServers.${name}`, ...secretsOf(server) })),
+    ...Object.entries(hooks).map(([name, { secret }]) => ({
+      holder: `hooks.${name}`,
+      literal: [secret],
+      referred: [],
+    })),
   ];
-  const readable = Object.keys(files).flatMap((file) => {
-    const text = textForOthers(file);
-    const holder = holders.find(([, secrets]) => secrets.some((secret) => text?.includes(secret)));
-    return holder ? [literalSecret(file, holder[0], own.has(file))] : [];
+  const readable = Object.keys(files).flatMap((path) => {
+    const text = textForOthers(path);
+    if (text === undefined) return [];
+    const isConfiguration = own.has(path);
+    // In a file with references, a value that came from one stands by chance.
+    const found = holders.find(({ literal, referred }) =>
+      (isConfiguration ? literal : [...literal, ...referred]).some((secret) => text.includes(secret)),
+    );
+    return found ? [literalSecret(path, found.holder, isConfiguration)] : [];
   });
   return [...plain, ...readable];
 }
@@ -52,11 +63,18 @@ function textForOthers(file: string): string | undefined {
   }
 }
 
-function hasCredentials({ headers = {}, auth, url }: Extract<McpServerConfig, { type: 'http' }>): boolean {
-  const names = [...Object.keys(headers), ...new URL(url).searchParams.keys()];
-  return auth !== undefined || names.some(isSecretName) || new URL(url).password !== '';
+function hasCredentials(server: Extract<McpServerConfig, { type: 'http' }>): boolean {
+  const isSent = judgeServer(server).some(({ place, reason }) => reason !== undefined && place !== 'url');
+  return isSent || secretsByForm(server.url).length > 0;
 }
 
-function secretsOf(server: McpServerConfig): string[] {
-  return namedSecretsOf(server).filter((value) => value.length >= shortestSecret);
+/** Lists the secrets of a server that may stand in a file: those that are written there, and those that came from elsewhere. */
+function secretsOf(server: McpServerConfig): { literal: string[]; referred: string[] } {
+  const long = judgeServer(server).map(({ reason, secrets }) => ({
+    isReferred: reason === 'reference',
+    secrets: secrets.filter((value) => value.length >= shortestSecret),
+  }));
+  const secretsIf = (isReferred: boolean) =>
+    long.flatMap((one) => (one.isReferred === isReferred ? one.secrets : []));
+  return { literal: secretsIf(false), referred: secretsIf(true) };
 }

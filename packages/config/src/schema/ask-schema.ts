@@ -10,13 +10,14 @@ const conditionsSchema = z
   .record(nonEmpty, valuePatterns)
   .refine((when) => Object.keys(when).length > 0, { error: 'must name at least one argument' });
 
-const ruleKeys = ['tool', 'when', 'annotations'] as const;
+const ruleKeys = ['tool', 'when', 'annotations', 'hidden'] as const;
 
 const ruleSchema = z
   .strictObject({
     tool: toolPattern.optional(),
     when: conditionsSchema.optional(),
     annotations: z.literal('destructive').optional(),
+    hidden: z.literal('deny').optional(),
   })
   .refine(({ tool, annotations }) => tool !== undefined || annotations !== undefined, {
     error: "must name tools: add tool, as in { tool: 'github:*', when: { … } }",
@@ -40,9 +41,11 @@ function askRuleProblem(input: unknown, { errors = [] }: Partial<UnionIssue>): s
   const unknown = Object.keys(input).find((key) => !(ruleKeys as readonly string[]).includes(key));
   if (unknown !== undefined)
     return `'${unknown}' is not a key of a rule${suggestion(unknown, ruleKeys)}; ${forms}`;
-  const { annotations } = input as { annotations?: unknown };
+  const { annotations, hidden } = input as { annotations?: unknown; hidden?: unknown };
   if (annotations !== undefined && annotations !== 'destructive')
     return "annotations must be 'destructive'; name other tools with tool";
+  if (hidden !== undefined && hidden !== 'deny')
+    return "hidden must be 'deny': calls with a hidden value are then denied; without it a person is asked";
   const [issue] = errors[1] ?? [];
   if (issue === undefined) return forms;
   return issue.path.length === 0 ? issue.message : `${issue.path.join('.')} ${issue.message}`;

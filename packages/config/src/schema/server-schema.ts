@@ -10,8 +10,9 @@ import {
   millisecondsOrZero,
   nonEmpty,
   ownToolPatterns,
-  strings,
+  serverValue,
   variablePattern,
+  variableValues,
 } from './value-schemas.ts';
 
 /** The transport of a server; some clients write `streamable-http` for http. */
@@ -131,8 +132,15 @@ const entryShape = z.strictObject({
     .describe(
       'program of a server that is run here; if it begins with ./ or ../ and there is no cwd, relative to the file',
     ),
-  args: z.array(z.string()).optional().describe('arguments of the command'),
-  env: strings.optional().describe('environment variables of the command'),
+  args: z
+    .array(serverValue)
+    .optional()
+    .describe('arguments of the command; each a text, or { value, secret: true or false } as in env'),
+  env: variableValues
+    .optional()
+    .describe(
+      'environment variables of the command; each a text, or { value, secret: true or false }, which decides whether it is a secret',
+    ),
   inheritEnv: z
     .array(variablePattern)
     .optional()
@@ -143,7 +151,9 @@ const entryShape = z.strictObject({
     .optional()
     .describe('working directory of the command, relative to the file; default the directory of the file'),
   url: httpUrl.optional().describe('address of a server behind HTTP'),
-  headers: headerValues.optional().describe('HTTP headers of every request'),
+  headers: headerValues
+    .optional()
+    .describe('HTTP headers of every request; each a text, or { value, secret: true or false }'),
   auth: serverAuthSchema
     .optional()
     .describe('bearer, client_credentials, token_exchange or authorization_code'),

@@ -22,16 +22,35 @@ export const nonEmpty = z
 /** An http or https URL. */
 export const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// URL' });
 
-/** Texts by name, which are passed on as they are. */
-export const strings = z.record(z.string(), z.string());
+/** A text that goes to a server as it is, or a text with the decision whether it is a secret. */
+export type ServerValue = string | { value: string; secret: boolean };
+
+/** Returns the text of a value. */
+export function textOf(value: ServerValue): string {
+  return typeof value === 'string' ? value : value.value;
+}
+
+/** Accepts a text for a server, plain or as `{ value, secret }`. */
+export const serverValue = z.union([z.string(), z.strictObject({ value: z.string(), secret: z.boolean() })], {
+  error: ({ input }) =>
+    typeof input === 'object' && input !== null && !Array.isArray(input)
+      ? 'must be a text, or { value: TEXT, secret: true } where true or false says whether it is a secret'
+      : 'must be a text (put it in quotes)',
+});
+
+/** Variables by name. */
+export const variableValues = z.record(z.string(), serverValue);
 
 /** HTTP headers by name. A header with a line break or another control character cannot be sent. */
 export const headerValues = z.record(
   z.string(),
-  z.string().refine((text) => [...text].every((char) => char === '\t' || (char >= ' ' && char !== '\x7f')), {
-    error:
-      'must be one line without control characters; a file that it refers to may hold nothing but the value',
-  }),
+  serverValue.refine(
+    (value) => [...textOf(value)].every((char) => char === '\t' || (char >= ' ' && char !== '\x7f')),
+    {
+      error:
+        'must be one line without control characters; a file that it refers to may hold nothing but the value',
+    },
+  ),
 );
 
 /** The name of an environment variable, or a pattern with `*`. Variables of Signalbox itself can't be named. */

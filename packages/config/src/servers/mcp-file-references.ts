@@ -17,10 +17,11 @@ export const mcpFileReferences: ReferenceSyntax = {
         problem: `asks the user of an editor; put the value in the environment and write \${env:NAME}`,
       };
     }
-    if (hostVariables.includes(variable) && otherwise === undefined) return { value: `\${${variable}}` };
+    if (hostVariables.includes(variable) && otherwise === undefined)
+      return { value: `\${${variable}}`, isSecret: false };
     const read = readVariable(variable, sources);
     // An empty variable takes the default too, as in a shell.
     const isEmpty = !('value' in read) || read.value === '';
-    return otherwise !== undefined && isEmpty ? { value: otherwise } : read;
+    return otherwise !== undefined && isEmpty ? { value: otherwise, isSecret: false } : read;
   },
 };

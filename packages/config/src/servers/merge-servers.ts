@@ -5,8 +5,10 @@ import { pathText } from '@signalbox/yaml-files';
 import { type FileProblem, openConfigFile, type ReadContext } from '../document/config-file.ts';
 import type { ConfigProblem } from '../document/config-problem.ts';
 import { pathIn } from '../document/path-in.ts';
+import type { ReferredSecrets } from '../document/references.ts';
 import type { ConfigDocument } from '../schema/config-schema.ts';
 import { entryProblems, isRefinement, type McpServerEntry } from '../schema/server-schema.ts';
+import { textOf } from '../schema/value-schemas.ts';
 import { editorVariables, importDirectory } from './import-directory.ts';
 import { type ImportPath, parseImportPath } from './import-path.ts';
 import { type ParsedMcpFile, parseMcpFile } from './parse-mcp-file.ts';
@@ -24,6 +26,8 @@ export interface ServerOrigin {
 /** A server's entry, whose paths are absolute, with its origin. */
 export interface MergedServer {
   entry: McpServerEntry;
+  /** The secrets that references put into the texts of the entry. */
+  secrets: ReferredSecrets;
   origin: ServerOrigin;
 }
 
@@ -41,6 +45,7 @@ export interface MergingConfig {
   named: string;
   file: string;
   serverLines: ReadonlyMap<string, number>;
+  secrets: ReferredSecrets;
 }
 
 /** The access to files and variables, and the choice of servers. Servers that are not wanted are not checked. */
@@ -133,8 +138,7 @@ function readImport(
   const directory = project !== undefined && isAbsolute(project) ? project : importDirectory(file);
   const opened = openConfigFile(named, file, context);
   if ('text' in opened) {
-    const env = { ...editorVariables(directory, homedir()), ...opened.sources.env };
-    const sources = { ...opened.sources, env };
+    const sources = { ...opened.sources, editor: editorVariables(directory, homedir()) };
     return { named, directory, ...parseMcpFile(opened.text, sources, context.isWanted, pointer) };
   }
   const { line, path, message } = opened.problem;
@@ -144,6 +148,7 @@ function readImport(
     names: [],
     servers: {},
     lines: new Map(),
+    secrets: new Map(),
     skipped: [],
     problems: [{ line, path, message: `${message}; ${namedBy} names it in mcpConfig` }],
     warnings: [],
@@ -159,7 +164,7 @@ function mergeImports(imports: readonly Import[]): Record<string, MergedServer> 
     if (!entry) continue;
     const replaces = holders.slice(0, -1).map(({ named }) => named);
     const origin = { file: last.named, line: last.lines.get(name)!, replaces };
-    servers[name] = { entry: settledEntry(entry, last.directory), origin };
+    servers[name] = { entry: settledEntry(entry, last.directory), secrets: last.secrets, origin };
   }
   return servers;
 }
@@ -169,13 +174,14 @@ function addOwn(
   servers: Record<string, MergedServer>,
   [name, entry]: [string, McpServerEntry],
   imports: readonly Import[],
-  { named: file, file: path, serverLines }: MergingConfig,
+  { named: file, file: path, serverLines, secrets }: MergingConfig,
 ): FileProblem[] {
   const line = serverLines.get(name)!;
   const holders = imports.filter(({ names }) => names.includes(name)).map(({ named }) => named);
   if (!isRefinement(entry)) {
     servers[name] = {
       entry: settledEntry(entry, dirname(path)),
+      secrets,
       origin: { file, line, replaces: holders },
     };
     return [];
@@ -191,7 +197,11 @@ function addOwn(
   });
   if (!base) return [problem([], missingBase(name, imports))];
   const refined = refinedEntry(base.entry, entry, dirname(path));
-  servers[name] = { entry: refined, origin: { ...base.origin, refinedBy: file } };
+  servers[name] = {
+    entry: refined,
+    secrets: new Map([...base.secrets, ...secrets]),
+    origin: { ...base.origin, refinedBy: file },
+  };
   return entryProblems(refined).map(({ at, message }) => problem(at, message));
 }
 
@@ -232,7 +242,7 @@ function instanceProblem({
 }: McpServerEntry): string | undefined {
   // biome-ignore lint/suspicious/noTemplateCurlyInString: the placeholder as people write it
   const placeholder = '${instance}';
-  const isUsed = [...args, ...Object.values(env), cwd].some((text) => text.includes(placeholder));
+  const isUsed = [...args, ...Object.values(env), cwd].some((value) => textOf(value).includes(placeholder));
   if (share !== 'all' || !isUsed) return undefined;
   return `${placeholder} stands for a role or worker; set share: role or share: worker, or leave it out`;
 }

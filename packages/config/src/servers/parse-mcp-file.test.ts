@@ -28,6 +28,7 @@ test('A file of VS Code is read with its comments, trailing commas and tabs; the
   ].join('\n');
   expect(parseMcpFile(text, sources, all)).toEqual({
     names: ['docs'],
+    secrets: new Map(),
     servers: { docs: { type: 'http', url: 'https://example.test/mcp' } },
     lines: new Map([['docs', 5]]),
     skipped: [],
@@ -152,6 +153,7 @@ test('An entry that is replaced is not checked.', () => {
   const servers = { a: { type: 'sse', env: { A: '${NONE}' }, odd: 1 }, b: { command: 'x' } };
   expect(read(servers, (name) => name !== 'a')).toEqual({
     names: ['a', 'b'],
+    secrets: new Map(),
     servers: { b: { command: 'x' } },
     lines: new Map([['b', 1]]),
     skipped: [],

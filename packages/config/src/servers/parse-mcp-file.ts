@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { checkDocument, withoutKeys } from '../document/check-document.ts';
 import type { ConfigProblem } from '../document/config-problem.ts';
 import { entryLines, keyText, readDocument, removeEntries, sectionOf } from '../document/read-document.ts';
-import type { ReferenceSources } from '../document/references.ts';
+import type { ReferenceSources, ReferredSecrets } from '../document/references.ts';
 import {
   importedServerSchema,
   type McpServerEntry,
@@ -27,6 +27,8 @@ export interface ParsedMcpFile {
   servers: Record<string, McpServerEntry>;
   /** The line of each entry that is wanted. */
   lines: ReadonlyMap<string, number>;
+  /** The secrets that references put into its texts. */
+  secrets: ReferredSecrets;
   /** The entries that can't be used. They keep nothing else from being used. */
   skipped: SkippedEntry[];
   problems: ConfigProblem[];
@@ -50,7 +52,10 @@ export function parseMcpFile(
   isWanted: (server: string) => boolean,
   pointer: readonly string[] = [],
 ): ParsedMcpFile {
-  const nothing = { names: [], servers: {}, lines: new Map<string, number>(), skipped: [], warnings: [] };
+  const nothing = {
+    ...{ names: [], servers: {}, skipped: [], warnings: [] },
+    ...{ lines: new Map<string, number>(), secrets: new Map<string, string[]>() },
+  };
   const read = readDocument(blankComments(text));
   if ('problems' in read) return { ...nothing, problems: read.problems };
   const { document, lineAt } = read;
@@ -77,7 +82,11 @@ export function parseMcpFile(
   const entries = sectionOf(document, section);
   const warnings = entries ? adaptEntries(entries, section, lineAt) : [];
   const schema = z.object({ [section]: z.record(serverNameSchema, importedServerSchema) });
-  const { problems } = checkDocument(document, schema, { sources, syntax: mcpFileReferences, lineAt });
+  const { problems, secrets } = checkDocument(document, schema, {
+    sources,
+    syntax: mcpFileReferences,
+    lineAt,
+  });
   const found = problems.map((problem) => withSseExplained(problem, document));
   const bad = found
     .filter(({ at }) => at.length > 1)
@@ -88,6 +97,7 @@ export function parseMcpFile(
     names,
     servers: schema.safeParse(document.toJS()).data?.[section] ?? {},
     lines,
+    secrets,
     skipped: [...ours, ...bad].sort((a, b) => a.line - b.line),
     problems: found.filter(({ at }) => at.length <= 1).map(withoutKeys),
     warnings,

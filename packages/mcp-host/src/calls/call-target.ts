@@ -1,6 +1,6 @@
 import type { CancelSignal } from '@signalbox/protocol';
-import type { ResultRedactor } from '../config/result-redaction.ts';
 import type { McpServerConfig } from '../config/server-config.ts';
+import type { ResultRedactor } from '../config/server-secrets.ts';
 import type { ServerConnection } from '../server-connection.ts';
 
 /** The instance that serves a call. */

@@ -1,5 +1,5 @@
 import type { ToolProgress } from '@signalbox/tool-calls';
-import type { ResultRedactor } from '../config/result-redaction.ts';
+import type { ResultRedactor } from '../config/server-secrets.ts';
 
 /** Passes the progress of a call on to its caller until the call ends. */
 export class ProgressRelay {

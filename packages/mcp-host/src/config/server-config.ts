@@ -1,4 +1,5 @@
 import type { QuestionKind } from '@signalbox/protocol';
+import type { SecretMark } from '@signalbox/redaction';
 import type { ServerAuth } from '@signalbox/server-auth';
 import type { ServerLimits } from './server-limits.ts';
 
@@ -59,6 +60,11 @@ export interface ServerPolicy {
   definitions?: 'follow' | 'pin';
   /** The path or URL of a server card, which lists the tools of a server that has not started yet. */
   card?: string;
+  /**
+   * Says which values are secrets, by their places: `env.NAME`, `args[0]`, `headers.NAME`, `url`, `auth.clientId`. Values without a mark are
+   * judged by their names and forms.
+   */
+  secrets?: Readonly<Record<string, SecretMark>>;
 }
 
 /** An MCP server run as a child process that speaks JSON lines on its standard input and output. */

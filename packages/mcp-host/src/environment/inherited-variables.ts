@@ -1,5 +1,5 @@
 import { matchesPattern } from '@signalbox/protocol';
-import { isSecretName } from '@signalbox/protocol/internal';
+import { isSecretName, secretsByForm } from '@signalbox/redaction';
 
 /** Variables with one purpose. A name with `*` is a pattern. */
 export interface VariableGroup {
@@ -136,9 +136,14 @@ export function inheritedSecrets(
   return Object.fromEntries(requested.filter(([name, value]) => looksSecret(name, value)));
 }
 
-/** Returns true for a variable that is a secret by its name, or by a URL in its value that holds credentials. */
+/** Returns true for a variable that is no secret because every server gets it, or because it only says where our process works. */
+export function isSetting(name: string, value: string): boolean {
+  return (isWanted(name, []) || ofOurDirectory.has(name)) && !looksSecret(name, value);
+}
+
+/** Returns true for a variable that is a secret by its name, or that holds one by its form. */
 function looksSecret(name: string, value: string): boolean {
-  return (!tableNames.has(name) && namesSecret(name)) || holdsCredentials(value);
+  return (!tableNames.has(name) && namesSecret(name)) || secretsByForm(value).length > 0;
 }
 
 function isWanted(name: string, patterns: readonly string[]): boolean {
@@ -155,31 +160,11 @@ const tableNames: ReadonlySet<string> = new Set(allNames.filter((name) => !name.
 const tablePatterns = allNames.filter((name) => name.includes('*'));
 
 /**
- * Tells whether a name means a secret. A part that does, does so anywhere in a name: `POETRY_PYPI_TOKEN_MINE`,
- * `npm_config_//host/:_authToken`.
+ * Tells whether a variable may hold a secret by its name. This is stricter than the rule for other values, because a variable that is left
+ * out harms less: a part that means a secret does so anywhere in a name, as in `POETRY_PYPI_TOKEN_MINE` and `npm_config_//host/:_authToken`.
  */
 export function namesSecret(name: string): boolean {
   if (/auth/i.test(name)) return true;
   const ends = [...name.matchAll(/[_\-.:/]|$/g)].map(({ index }) => index);
   return ends.some((end) => isSecretName(name.slice(0, end)));
-}
-
-/**
- * Tells whether a value holds credentials in a URL. A user name alone is not a credential, except behind HTTP, where registries accept
- * tokens in its place.
- */
-function holdsCredentials(value: string): boolean {
-  // Proxies may be written without a scheme.
-  if (/^[^\s/:@]+:[^\s/@]+@/.test(value)) return true;
-  // The match begins only at the first letter of a scheme, so that no long value is slow.
-  return [...value.matchAll(/(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*:\/\/[^\s,;"']+/gi)].some(([text]) => {
-    const url = URL.parse(text);
-    if (!url) return /:\/\/[^/]*@/.test(text);
-    const isWeb = url.protocol === 'http:' || url.protocol === 'https:';
-    return (
-      url.password !== '' ||
-      (isWeb && url.username !== '') ||
-      [...url.searchParams.keys()].some((name) => isSecretName(name))
-    );
-  });
 }

@@ -140,6 +140,8 @@ export interface McpHost extends AsyncDisposable {
   servers(): ServerStatus[];
   /** Lists the servers that may offer tools in lists but have not listed any yet. */
   missing(): MissingServer[];
+  /** Lists the secrets of all servers: those of their configurations, the access tokens granted for them, and those of providers. */
+  secrets(): string[];
   /** Returns the last 64 KiB of a server's standard error, without the secrets of its configuration. */
   stderrTail(server: string): string;
   /**

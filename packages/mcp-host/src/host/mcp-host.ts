@@ -228,6 +228,11 @@ class RunningHost implements McpHost {
     );
   }
 
+  secrets(): string[] {
+    const sources = [...this.#registry.servers.values(), ...this.#providers.values()];
+    return sources.flatMap((source) => source.secrets());
+  }
+
   stderrTail(server: string): string {
     return this.#registry.servers.get(server)?.stderrTail() ?? '';
   }

@@ -7,6 +7,7 @@ import { instanceFor, listingInstance } from '../config/instance-name.ts';
 import type { McpServerConfig } from '../config/server-config.ts';
 import { limitsOf } from '../config/server-limits.ts';
 import { type EffectivePolicy, policyOf } from '../config/server-policy.ts';
+import { secretsOfServer } from '../config/server-secrets.ts';
 import type { DefinitionKey } from '../definitions/definition.ts';
 import type { SeenDefinition, ServerDefinitions } from '../definitions/server-definitions.ts';
 import { nothingOffered, type OfferList, type ReadOffers } from '../inventory/offer-list.ts';
@@ -188,6 +189,11 @@ export class HostedServer {
   }
 
   /** Returns the last 64 KiB of standard error of its processes, without secrets. */
+  /** Lists the secrets of its configuration, and the access tokens that were granted for it. */
+  secrets(): readonly string[] {
+    return [...secretsOfServer(this.config), ...(this.#authorizer?.secrets() ?? [])];
+  }
+
   stderrTail(): string {
     return this.#instances.stderrTail();
   }

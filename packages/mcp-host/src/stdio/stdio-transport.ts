@@ -9,10 +9,10 @@ import {
   messageOf,
   SignalboxError,
 } from '@signalbox/protocol';
-import { withoutCutSecret } from '../config/config-redaction.ts';
 import type { CloseGrace } from '../config/host-tuning.ts';
 import type { StdioServerConfig } from '../config/server-config.ts';
 import { limitsOf, maxAnswerNodes } from '../config/server-limits.ts';
+import { withoutCutSecret } from '../config/server-secrets.ts';
 import { serverEnvironment } from '../environment/server-environment.ts';
 import { happensWithin } from '../happens-within.ts';
 import { NoticeBudget } from '../notice-budget.ts';

@@ -5,7 +5,7 @@ import { listCalls } from '../orchestrator/calls.ts';
 import { type HistoryMessage, type HistoryQuery, readHistory } from './history.ts';
 
 /** An approval as the timeline shows it, without the arguments of its call. */
-type ApprovalFacts = Omit<Approval, 'arguments' | 'arguments_hash' | 'definition_hash'>;
+type ApprovalFacts = Omit<Approval, 'arguments' | 'meta' | 'hidden' | 'arguments_hash' | 'definition_hash'>;
 
 /**
  * An entry of the timeline: a message was sent, a tool call came to the orchestrator, or began to wait for a decision. `at` in epoch
@@ -78,7 +78,10 @@ async function approvalsSince(
   const { approvals } = await listApprovals(client, orchestrator, { all: true, limit: maxApprovals });
   return approvals
     .filter(({ created_at }) => created_at >= since)
-    .map(({ arguments: _, arguments_hash: __, definition_hash: ___, ...facts }) => facts);
+    .map(
+      ({ arguments: _, meta: __, hidden: ___, arguments_hash: ____, definition_hash: _____, ...facts }) =>
+        facts,
+    );
 }
 
 function isSelected(

@@ -98,6 +98,18 @@ export function unfitArguments(why: string): ToolCallError {
   });
 }
 
+/** Returns the error for a call that a rule denies, because those who decide could not see all of it. */
+export function deniedAsHidden(tool: string, rule: string): ToolCallError {
+  return toolCallError(
+    'approval_denied',
+    `this call of '${tool}' holds a token, or a secret of the configuration, which those who decide may not see, and ${rule} denies such calls`,
+    {
+      mayHaveRun: false,
+      hint: 'The call was not made. Call again without the secret: servers have those that they need.',
+    },
+  );
+}
+
 /** Returns the error for a call whose record could not be written. */
 export function unwrittenApproval(isFull: boolean, cause: string): ToolCallError {
   return toolCallError(

@@ -20,10 +20,12 @@ export interface BoundCall extends CallKey {
 export interface ProposedCall extends BoundCall {
   id: string;
   server?: string;
-  /** The JSON text of the arguments, without secrets. */
+  /** The JSON text of the arguments, as those who decide see it. */
   arguments: string;
-  /** The JSON text of the data that the server gets beside the arguments, without secrets. */
+  /** The JSON text of the data that the server gets beside the arguments, as those who decide see it. */
   meta?: string;
+  /** The number of values in both that are hidden. */
+  hidden: number;
   /** The rule that makes it wait, as `tools explain` names it. */
   rule: string;
   /** The key by which its caller recognises a repetition of the call. */
@@ -141,7 +143,7 @@ export function shownApproval(
   record: ApprovalRecord,
   { withArguments, brief = false }: { withArguments: boolean; brief?: boolean },
 ): Approval {
-  const { end, meta } = record;
+  const { end, meta, hidden } = record;
   const longest = Math.max(record.arguments.length, meta?.length ?? 0);
   const isCut = brief && longest > briefArgumentsLength;
   const beginningOf = (text: string): string => (brief ? text.slice(0, briefArgumentsLength) : text);
@@ -157,6 +159,7 @@ export function shownApproval(
       arguments: beginningOf(record.arguments),
       ...(meta !== undefined && { meta: beginningOf(meta) }),
       ...(isCut && { arguments_cut: true as const }),
+      ...(hidden > 0 && { hidden }),
     }),
     arguments_hash: record.argumentsHash,
     definition_hash: record.definitionHash,

@@ -67,6 +67,7 @@ class Stack implements AsyncDisposable {
       minterOf: async () => undefined,
       mayDecide: async (deciders) => deciders.map(() => true),
       newId: () => `id${this.#ids++}`,
+      hidingRules: () => ({ secrets: [], key: 'k' }),
       now: () => this.now,
       monotonic: () => this.now,
       fault: noFault,
@@ -95,7 +96,7 @@ class Stack implements AsyncDisposable {
     const asked: AskedCall = {
       request,
       bound: { ...bound, argumentsHash: `a${n}` },
-      arguments: '{}',
+      shown: { hash: `a${n}`, text: '{}', hidden: 0 },
       rule: 'roles.worker.ask[0]',
       server: undefined,
       idempotencyKey: undefined,
@@ -135,7 +136,7 @@ class Stack implements AsyncDisposable {
   async fill(count: number): Promise<void> {
     const by = { tokenId: 't1', agent: 'operator' };
     const bound = { agent: 'walt', role: 'worker', tool: 't', definitionHash: 'd1', argumentsHash: 'a' };
-    const times = { createdAt: 1, deadlineAt: 2, arguments: '{}', rule: 'roles.worker.ask[0]' };
+    const times = { createdAt: 1, deadlineAt: 2, arguments: '{}', hidden: 0, rule: 'roles.worker.ask[0]' };
     const written = Array.from({ length: count }, (_, n) =>
       this.#journal.approvals.propose(
         { ...bound, ...times, id: `old${n}`, requestId: `o${n}` },

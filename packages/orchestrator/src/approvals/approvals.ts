@@ -1,6 +1,7 @@
 import {
   type McpReply,
   messageOf,
+  type RequestMeta,
   type Sender,
   SignalboxError,
   type ToolCallError,
@@ -20,6 +21,7 @@ import type { ApprovalQuery, ApprovalStore, NumberedApproval } from './approval-
 import type { ApprovalPolicy } from './ask-rules.ts';
 import { type AskedCall, type Decision, decisionOf, proposedCall } from './asked-decision.ts';
 import { AttachedRequests } from './attached-requests.ts';
+import { type AnsweredRound, type HidingRules, type ShownArguments, shownArguments } from './call-digests.ts';
 import { DecisionWaits } from './decision-waits.ts';
 import type { Decided, OpenApproval } from './open-approval.ts';
 import { OpenApprovals, type OpenApprovalsDeps, type WaitingSummary } from './open-approvals.ts';
@@ -38,6 +40,8 @@ export interface ApprovalsDeps extends Omit<OpenApprovalsDeps, 'places' | 'onEnd
   /** Returns the minting token that issued the token of an agent. */
   minterOf: (agent: string) => Promise<string | undefined>;
   newId: () => string;
+  /** Returns the values that no person is shown, and the key of the hashes. */
+  hidingRules: () => HidingRules;
   limits?: ApprovalLimits;
   /** Monotonic milliseconds. */
   monotonic: () => number;
@@ -88,6 +92,15 @@ export class Approvals implements Disposable {
   /** Returns a hash of the present definition of a tool; `undefined` if no tool has this name now. */
   definitionHash(tool: string): string | undefined {
     return this.#deps.definitionHash(tool);
+  }
+
+  /** Returns the arguments of a call in the form in which those who decide see them, or the reason why they can't be shown. */
+  shown(
+    args: Readonly<Record<string, unknown>>,
+    round?: AnsweredRound,
+    meta?: RequestMeta,
+  ): ShownArguments | { problem: string } {
+    return shownArguments(args, this.#deps.hidingRules(), round, meta);
   }
 
   /** Reads the approval of a request, if it had to wait before. */

@@ -5,7 +5,8 @@ import { type ArgumentPatterns, matchesArguments } from './argument-patterns.ts'
 
 /**
  * A rule that makes calls wait for a decision: a pattern of tools, or an object whose parts must all match. `annotations: destructive`
- * matches a tool unless its server declares it to be read-only or not destructive.
+ * matches a tool unless its server declares it to be read-only or not destructive. `hidden: deny` denies a matching call if a value of it
+ * would be hidden from those who decide.
  */
 export type AskRule =
   | string
@@ -13,6 +14,7 @@ export type AskRule =
       tool?: string | undefined;
       when?: ArgumentPatterns | undefined;
       annotations?: 'destructive' | undefined;
+      hidden?: 'deny' | undefined;
     };
 
 /** The rules on calls that wait for a decision. */
@@ -43,6 +45,20 @@ export function askRuleFor(
 ): string | undefined {
   const rules = rulesOf(roles, role);
   const at = rules?.findIndex((rule) => meansTool(rule, tool) && meansArguments(rule, args)) ?? -1;
+  return at < 0 ? undefined : ruleName(role, at);
+}
+
+/** Returns the name of the first rule that denies this call of a role if a value of it would be hidden; `undefined` if none does. */
+export function denyHiddenRuleFor(
+  { roles }: Pick<ApprovalPolicy, 'roles'>,
+  role: string,
+  tool: AskedTool,
+  args: Readonly<Record<string, unknown>>,
+): string | undefined {
+  const rules = rulesOf(roles, role);
+  const denies = (rule: AskRule): boolean => typeof rule === 'object' && rule.hidden === 'deny';
+  const at =
+    rules?.findIndex((rule) => denies(rule) && meansTool(rule, tool) && meansArguments(rule, args)) ?? -1;
   return at < 0 ? undefined : ruleName(role, at);
 }
 

@@ -2,15 +2,14 @@ import type { ServedRequest } from '@signalbox/client';
 import type { McpReply, ToolCallError } from '@signalbox/protocol';
 import { errorOfEnd } from './approval-errors.ts';
 import type { ApprovalRecord, BoundCall, ProposedCall } from './approval-record.ts';
+import type { ShownArguments } from './call-digests.ts';
 
 /** A call that has to wait because of a rule, or that waited before. */
 export interface AskedCall {
   request: ServedRequest;
   bound: BoundCall;
-  /** The JSON text of the arguments, without secrets. */
-  arguments: string;
-  /** The JSON text of the data that the server gets beside the arguments, without secrets. */
-  meta?: string | undefined;
+  /** The arguments as those who decide see them. */
+  shown: ShownArguments;
   rule: string;
   server: string | undefined;
   idempotencyKey: string | undefined;
@@ -48,7 +47,7 @@ export function tellWaiting(request: ServedRequest, { id, deadlineAt }: Approval
 
 /** Makes the record of a call that begins to wait at `createdAt` (epoch milliseconds), for `deadlineMs` at most. */
 export function proposedCall(
-  { request, bound, server, idempotencyKey, arguments: args, meta, rule }: AskedCall,
+  { request, bound, server, idempotencyKey, shown, rule }: AskedCall,
   { id, createdAt, deadlineMs }: { id: string; createdAt: number; deadlineMs: number },
 ): ProposedCall {
   const remainingMs = request.remainingMs() ?? Number.POSITIVE_INFINITY;
@@ -61,8 +60,9 @@ export function proposedCall(
     ...(metaHash !== undefined && { metaHash }),
     ...(server !== undefined && { server }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
-    arguments: args,
-    ...(meta !== undefined && { meta }),
+    arguments: shown.text,
+    ...(shown.meta && { meta: shown.meta.text }),
+    hidden: shown.hidden,
     rule,
     createdAt,
     deadlineAt: Math.ceil(createdAt + Math.min(deadlineMs, most)),

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
-import { shownArguments } from './call-digests.ts';
+import { type HidingRules, redactedText, shownArguments } from './call-digests.ts';
 
-const shown = (json: string) => shownArguments(JSON.parse(json) as Record<string, unknown>);
+const rules: HidingRules = { secrets: ['sekret-of-config'], key: 'j-1' };
+const shown = (json: string, by = rules) => shownArguments(JSON.parse(json) as Record<string, unknown>, by);
 
 test('arguments that are equal as JSON have one hash, and all others have another one', () => {
   const one = shown('{"a":1,"b":[2.0,"\\u00e5"]}');
@@ -26,12 +27,42 @@ test('arguments that are equal as JSON have one hash, and all others have anothe
   expect(new Set(hashes).size).toBe(hashes.length);
 });
 
-test('values of fields that are named like secrets are not shown, also in lists and objects, and all others are', () => {
-  expect(
-    shown('{"api_key":["k-1",{"old":"k-2"}],"max_tokens":4096,"path":["/a"],"__proto__":{"cmd":"rm"}}'),
-  ).toMatchObject({
-    text: '{"api_key":["[redacted]",{"old":"[redacted]"}],"max_tokens":4096,"path":["/a"],"__proto__":{"cmd":"rm"}}',
+test('those who decide see everything that the tool gets, whatever its name, except tokens and secrets of the configuration', () => {
+  const token = `sbx_rosa~${'a'.repeat(43)}`;
+  const args = {
+    ...{ key: 'prod/customers', password: 'k-1', github: `ghp_${'a'.repeat(36)}`, __proto__: { cmd: 'rm' } },
+    ...{ text: 'is sekret-of-config, sekret-of-config', [token]: 1 },
+  };
+  const one = shownArguments(args, rules);
+  expect(one).toMatchObject({ hidden: 3 });
+  const { text } = one as { text: string };
+  const [mark] = /\[hidden: 16 characters, hash [\w-]{12}\]/.exec(text) ?? [];
+  expect(JSON.parse(text)).toEqual({
+    ...args,
+    text: `is ${mark}, ${mark}`,
+    [token]: undefined,
+    [/\[hidden: 52 characters, hash [\w-]{12}\]/.exec(text)![0]]: 1,
   });
+  const literal = shown('{"text":"[hidden: 16 characters, hash AAAAAAAAAAAA]"}');
+  expect(literal).toMatchObject({ hidden: 0 });
+});
+
+test('a hash of arguments or of a hidden value can be found by guessing only with the key', () => {
+  const [one, same, other] = ['j-1', 'j-1', 'j-2'].map((key) =>
+    shown('{"pin":"1234","s":"sekret-of-config"}', { ...rules, key }),
+  );
+  expect(one).toEqual(same);
+  expect(one).not.toHaveProperty('hash', (other as { hash: string }).hash);
+  expect(one).not.toHaveProperty('text', (other as { text: string }).text);
+});
+
+test('others than those who decide get the arguments without values that are secrets by their name or form', () => {
+  const { text } = shown(
+    `{"api_key":["k-1",{"old":"k-2"}],"max_tokens":4096,"path":["/a"],"__proto__":{"cmd":"rm"},"h":"ghp_${'a'.repeat(36)}"}`,
+  ) as { text: string };
+  expect(redactedText(text)).toBe(
+    '{"api_key":["[redacted]",{"old":"[redacted]"}],"max_tokens":4096,"path":["/a"],"__proto__":{"cmd":"rm"},"h":"[redacted]"}',
+  );
 });
 
 test('arguments that a person could not read are refused', () => {
@@ -39,28 +70,30 @@ test('arguments that a person could not read are refused', () => {
   expect(shown('{"a":"\\ud800"}')).toHaveProperty('problem');
 });
 
-test('what the server gets beside the arguments is shown without secrets, has a hash of its own, and counts for the length', () => {
+test('what the server gets beside the arguments is shown, has a hash of its own, and counts for the length', () => {
   const args = { path: '/a' };
-  const plain = shownArguments(args);
-  const one = shownArguments(args, {}, { 'com.example/mode': 'force', token: 'k-1' });
-  const other = shownArguments(args, {}, { 'com.example/mode': 'try', token: 'k-1' });
+  const plain = shownArguments(args, rules);
+  const one = shownArguments(args, rules, {}, { 'com.example/mode': 'force', token: 'k-1' });
+  const other = shownArguments(args, rules, {}, { 'com.example/mode': 'try', token: 'k-1' });
   expect(plain).not.toHaveProperty('meta');
   expect(one).toMatchObject({
     hash: 'hash' in plain && plain.hash,
-    meta: { text: '{"com.example/mode":"force","token":"[redacted]"}' },
+    meta: { text: '{"com.example/mode":"force","token":"k-1"}' },
   });
   expect('meta' in one && one.meta?.hash).not.toBe('meta' in other && other.meta?.hash);
-  expect(shownArguments({ a: 'x'.repeat(40_000) }, {}, { b: 'x'.repeat(30_000) })).toHaveProperty('problem');
-  expect(shownArguments(args, {}, { b: '\ud800' })).toHaveProperty('problem');
+  expect(shownArguments({ a: 'x'.repeat(40_000) }, rules, {}, { b: 'x'.repeat(30_000) })).toHaveProperty(
+    'problem',
+  );
+  expect(shownArguments(args, rules, {}, { b: '\ud800' })).toHaveProperty('problem');
 });
 
 test('the answers of a further round are shown, and tell its call from that of another round', () => {
   const args = { path: '/a' };
   const answered = (env: string, state = 's1') =>
-    shownArguments(args, { input_responses: { env }, request_state: state });
+    shownArguments(args, rules, { input_responses: { env }, request_state: state });
   expect(answered('prod')).toMatchObject({ text: '{"path":"/a","signalbox/answers":{"env":"prod"}}' });
-  const all = [shownArguments(args, {}), answered('prod'), answered('test'), answered('prod', 's2')];
+  const all = [shownArguments(args, rules, {}), answered('prod'), answered('test'), answered('prod', 's2')];
   expect(new Set(all.map((one) => 'hash' in one && one.hash)).size).toBe(4);
-  expect(shownArguments(args)).toEqual(all[0]);
-  expect(shownArguments({ 'signalbox/answers': 1 })).toHaveProperty('problem');
+  expect(shownArguments(args, rules)).toEqual(all[0]);
+  expect(shownArguments({ 'signalbox/answers': 1 }, rules)).toHaveProperty('problem');
 });

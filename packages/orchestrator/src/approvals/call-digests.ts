@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { type CallRequest, type RequestMeta, withoutTokens } from '@signalbox/protocol';
-import { isSecretName } from '@signalbox/protocol/internal';
-import { withTexts } from '@signalbox/redaction';
+import { redactorOf, withoutSecrets, withTexts } from '@signalbox/redaction';
 import { canonicalJson } from '@signalbox/tool-calls';
 
 /** The most bytes of arguments, and of the data beside them, that a person is shown. */
@@ -13,7 +12,7 @@ const answersName = 'signalbox/answers';
 /** The answers of a caller to questions of the tool, in a further round of a call. */
 export type AnsweredRound = Pick<NonNullable<CallRequest['round']>, 'input_responses' | 'request_state'>;
 
-/** A value that a person is shown: a hash that distinguishes it from all others, and its text without secrets. */
+/** A value that a person is shown: a hash that distinguishes it from all others, and its text without what must stay hidden. */
 export interface ShownJson {
   hash: string;
   text: string;
@@ -22,16 +21,27 @@ export interface ShownJson {
 /** The arguments of a waiting call. `meta` is the data that its tool's server gets beside them; absent if there is none. */
 export interface ShownArguments extends ShownJson {
   meta?: ShownJson;
+  /** The number of values in both that must stay hidden. */
+  hidden: number;
+}
+
+/** The values that no person is shown, and the key of the hashes. */
+export interface HidingRules {
+  /** The secrets of hosted servers: those of the configuration, and the access tokens that were granted for it. */
+  secrets: readonly string[];
+  /** Without the key nobody can find a short value by hashing guesses. */
+  key: string;
 }
 
 /**
- * Returns the stored form of a waiting call's arguments. The hash covers the canonical form (RFC 8785) of all of them; the text has no
- * tokens, and no values of fields that are named like secrets. Returns a problem for arguments that are too long, or that have no canonical
- * form. The answers of a further round are hashed and shown like an argument. `meta` counts towards the length but has its own hash,
- * because two calls that differ only there are the same call.
+ * Returns the stored form of a waiting call's arguments. The hash covers the canonical form (RFC 8785) of all of them. The text has all
+ * that the tool gets, except tokens and the secrets of `rules`: in place of each stand its length and a hash. Returns a problem for
+ * arguments that are too long, or that have no canonical form. The answers of a further round are hashed and shown like an argument.
+ * `meta` counts towards the length but has its own hash, because two calls that differ only there are the same call.
  */
 export function shownArguments(
   args: Readonly<Record<string, unknown>>,
+  rules: HidingRules,
   { input_responses: answers, request_state: state }: AnsweredRound = {},
   meta?: RequestMeta,
 ): ShownArguments | { problem: string } {
@@ -48,29 +58,32 @@ export function shownArguments(
       problem: `may have ${maxArgumentBytes} bytes of ${what}, which are shown to that person; ${instead}`,
     };
   }
-  const hash = createHash('sha256').update(canonical);
-  if (state !== undefined) hash.update(`\n${JSON.stringify(state)}`);
-  return {
-    hash: hash.digest('base64url'),
-    text: shownText(seen),
-    ...(meta !== undefined && {
-      meta: { hash: createHash('sha256').update(beside).digest('base64url'), text: shownText(meta) },
-    }),
+  let hidden = 0;
+  const hide = hiderOf(rules, () => hidden++);
+  const shownText = (value: unknown): string => JSON.stringify(withTexts(value, hide));
+  const round = state === undefined ? '' : `\n${JSON.stringify(state)}`;
+  const whole = { hash: hashOf(rules.key, `arguments\n${canonical}${round}`), text: shownText(seen) };
+  const besides = meta !== undefined && {
+    meta: { hash: hashOf(rules.key, `meta\n${beside}`), text: shownText(meta) },
   };
+  return { ...whole, ...besides, hidden };
 }
 
-function shownText(value: unknown): string {
-  return JSON.stringify(withTexts(withoutSecrets(value), withoutTokens));
+/** Returns the text of shown arguments as those get it who do not decide: without values that are secrets by their name or form. */
+export function redactedText(shown: string): string {
+  return JSON.stringify(withoutSecrets(JSON.parse(shown)));
 }
 
-function withoutSecrets(value: unknown, isSecret = false): unknown {
-  if (typeof value === 'string') return isSecret ? '[redacted]' : value;
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, isSecret));
-  return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [
-      name,
-      withoutSecrets(inner, isSecret || isSecretName(name)),
-    ]),
-  );
+/** Makes a function that hides what no person is shown. `onHidden` is called for each value. */
+function hiderOf({ secrets, key }: HidingRules, onHidden: () => void): (text: string) => string {
+  const mark = (found: string): string => {
+    onHidden();
+    return `[hidden: ${[...found].length} characters, hash ${hashOf(key, `hidden\n${found}`).slice(0, 12)}]`;
+  };
+  const hideSecrets = redactorOf(secrets, { mark });
+  return (text) => withoutTokens(hideSecrets(text), mark);
+}
+
+function hashOf(key: string, text: string): string {
+  return createHmac('sha256', key).update(text).digest('base64url');
 }

@@ -7,11 +7,10 @@ import {
   toolCallError,
 } from '@signalbox/protocol';
 import type { ToolCallResult } from '@signalbox/tool-calls';
-import { unfitArguments } from '../approvals/approval-errors.ts';
+import { deniedAsHidden, unfitArguments } from '../approvals/approval-errors.ts';
 import type { ApprovalRecord } from '../approvals/approval-record.ts';
 import type { Approvals } from '../approvals/approvals.ts';
-import { askRuleFor } from '../approvals/ask-rules.ts';
-import { shownArguments } from '../approvals/call-digests.ts';
+import { askRuleFor, denyHiddenRuleFor } from '../approvals/ask-rules.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { IncomingCall } from './incoming-call.ts';
 
@@ -40,6 +39,13 @@ export function ruleOfCall({ catalog, tool, args }: ReadCall, role: string): str
   return askRuleFor(catalog.approvals, role, { tool, origin }, args);
 }
 
+/** Returns the rule that denies a call because a value would be hidden from those who decide. */
+function ruleAgainstHidden({ catalog, tool, args }: ReadCall, role: string): string | undefined {
+  if (tool === undefined) return undefined;
+  const origin = catalog.inventory.origins.get(tool.name);
+  return denyHiddenRuleFor(catalog.approvals, role, { tool, origin }, args);
+}
+
 /**
  * Makes a call wait for a decision if a rule demands it, or if the call waited before. `judge` says, before anybody is asked, what else
  * would prevent the call from running now.
@@ -57,8 +63,10 @@ export async function clearCall(
   if (known) tracked.cleared(known.id);
   const refusal = known ? undefined : judge();
   if (refusal) return { ended: { error: refusal } };
-  const shown = shownArguments(read.args, body.round, forwardedMeta(body.meta));
+  const shown = approvals.shown(read.args, body.round, forwardedMeta(body.meta));
   if ('problem' in shown) return { ended: { error: unfitArguments(shown.problem) } };
+  const barring = shown.hidden > 0 && !known ? ruleAgainstHidden(read, role) : undefined;
+  if (barring !== undefined) return { ended: { error: deniedAsHidden(body.tool, barring) } };
   // Many calls wait for a long time: their number bounds what they hold, so they take no room of others.
   place[Symbol.dispose]();
   const definitionHash = approvals.definitionHash(body.tool) ?? known?.definitionHash ?? '';
@@ -68,8 +76,7 @@ export async function clearCall(
       ...{ agent, requestId, role, tool: body.tool, definitionHash, argumentsHash: shown.hash },
       ...(shown.meta && { metaHash: shown.meta.hash }),
     },
-    arguments: shown.text,
-    meta: shown.meta?.text,
+    shown,
     rule,
     server: read.server,
     idempotencyKey: body.options?.idempotency_key,

@@ -8,7 +8,6 @@ import {
 import type { ToolCallResult } from '@signalbox/tool-calls';
 import { unfitArguments } from '../approvals/approval-errors.ts';
 import type { ApprovalRecord } from '../approvals/approval-record.ts';
-import { shownArguments } from '../approvals/call-digests.ts';
 import type { CallSubject } from '../holds/held-calls.ts';
 import { parseArguments } from './call-arguments.ts';
 import type { CallKind } from './call-kind.ts';
@@ -59,14 +58,14 @@ async function tryAsk(
   const { arguments: args, problem } = parseArguments(body.arguments);
   if (problem !== undefined)
     return { error: toolCallError('invalid_arguments', problem, { mayHaveRun: false }) };
-  const shown = shownArguments(args);
+  const shown = approvals.shown(args);
   if ('problem' in shown) return { error: unfitArguments(shown.problem) };
   // Many questions wait for a long time: their number bounds what they hold, so they take no room of others.
   place[Symbol.dispose]();
   const decision = await approvals.ask({
     request,
     bound: { agent, requestId, role, tool: body.tool, definitionHash, argumentsHash: shown.hash },
-    arguments: shown.text,
+    shown,
     rule,
     server: cli,
     idempotencyKey: undefined,

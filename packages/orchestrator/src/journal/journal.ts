@@ -78,7 +78,10 @@ export interface Journal extends AsyncDisposable {
   readonly approvals: ApprovalStore;
   /** The definitions of tools and prompts that are pinned. */
   readonly pins: DefinitionPins;
-  /** Identifies this journal among all journals, and never changes. */
+  /**
+   * Identifies this journal among all journals, and never changes. It is random and only operators see it, so that it can be the key of the
+   * hashes of arguments.
+   */
   readonly id: string;
   /** True if several orchestrators share it. Then it also has the starts, kept replies, decisions and pins of the others. */
   readonly isShared: boolean;

@@ -7,7 +7,8 @@ import {
   toolCallError,
 } from '@signalbox/protocol';
 import { holdText } from '@signalbox/protocol/internal';
-import { explainAsk } from '../approvals/ask-rules.ts';
+import type { Approvals } from '../approvals/approvals.ts';
+import { denyHiddenRuleFor, explainAsk } from '../approvals/ask-rules.ts';
 import { parseArguments } from '../calls/call-arguments.ts';
 import { nearestTool } from '../calls/tool-refusals.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
@@ -29,7 +30,14 @@ export async function explainTool(
     scheduler,
     catalogs,
     holds,
-  }: { host: McpHost; scheduler: CallScheduler; catalogs: CatalogTracker; holds: HeldCalls },
+    approvals,
+  }: {
+    host: McpHost;
+    scheduler: CallScheduler;
+    catalogs: CatalogTracker;
+    holds: HeldCalls;
+    approvals: Approvals | undefined;
+  },
   { role, tool: name, arguments: given }: ExplainRequest,
 ): Promise<McpReply> {
   const read = given === undefined ? undefined : parseArguments(given);
@@ -55,6 +63,12 @@ export async function explainTool(
   const asked = tool
     ? explainAsk(catalog.approvals, role, { tool, origin }, read?.arguments)
     : { ask: 'no' as const };
+  const shown = read && approvals?.shown(read.arguments);
+  const isHiding = shown !== undefined && 'hidden' in shown && shown.hidden > 0;
+  const denying =
+    tool && read && isHiding
+      ? denyHiddenRuleFor(catalog.approvals, role, { tool, origin }, read.arguments)
+      : undefined;
   const repeat = tool ? explainRepeat(catalogs.policy.repeat, tool, origin) : { repeat: 'unsafe' as const };
   const explanation: Explanation = {
     tool: name,
@@ -62,6 +76,7 @@ export async function explainTool(
     allowed,
     rule,
     ...asked,
+    ...(denying !== undefined && { ask: 'denied' as const, ask_rule: denying }),
     ...(hold && { held: holdText(hold) }),
     exists: tool !== undefined,
     hidden: tool !== undefined && !isListed && !changed,

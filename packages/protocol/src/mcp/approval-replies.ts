@@ -34,7 +34,7 @@ const approvalSchema = z
       .string()
       .optional()
       .describe(
-        'The JSON text of the arguments, without secrets, and of a further round with the answers as `signalbox/answers`. Observers are not shown it.',
+        'The JSON text of the arguments, and of a further round with the answers as `signalbox/answers`. In place of tokens and secrets of the configuration stand their lengths and hashes. In a note it is also without values that are secrets by their name or form. Observers are not shown it.',
       ),
     arguments_cut: z
       .literal(true)
@@ -46,9 +46,17 @@ const approvalSchema = z
       .string()
       .optional()
       .describe(
-        'The JSON text of what the tool’s server gets in `_meta` beside the arguments, without secrets. Shown to those who are shown the arguments; absent if that is nothing.',
+        'The JSON text of what the tool’s server gets in `_meta` beside the arguments, in the same form. Shown to those who are shown the arguments; absent if that is nothing.',
       ),
-    arguments_hash: z.string().describe('A hash of the arguments in canonical form (RFC 8785).'),
+    hidden: z
+      .int()
+      .optional()
+      .describe('The number of hidden values in `arguments` and `meta`; absent if there are none.'),
+    arguments_hash: z
+      .string()
+      .describe(
+        'A hash of the arguments in canonical form (RFC 8785), with a key that only the orchestrator has.',
+      ),
     definition_hash: z.string().describe('A hash of the definition of the tool.'),
     rule: z.string().describe('The rule of the configuration that has it wait.'),
     created_at: z.number(),

@@ -14,11 +14,14 @@ export const explanationSchema = z.object({
       "The rule that decided, as the configuration has it: `roles.researcher.tools: 'mcp_x__*'`, `unlisted: deny`.",
     ),
   ask: z
-    .enum(['no', 'yes', 'by_arguments'])
+    .enum(['no', 'yes', 'by_arguments', 'denied'])
     .describe(
-      'Whether a call waits for a decision. `by_arguments`: a rule is about argument values, and the question gave none.',
+      'Whether a call waits for a decision. `by_arguments`: a rule is about argument values, and the question gave none. `denied`: a value would be hidden from those who decide, and a rule denies that.',
     ),
-  ask_rule: z.string().optional().describe('The rule that has it wait: `roles.builder.ask[0]`.'),
+  ask_rule: z
+    .string()
+    .optional()
+    .describe('The rule that has it wait, or denies it: `roles.builder.ask[0]`.'),
   held: z
     .string()
     .optional()

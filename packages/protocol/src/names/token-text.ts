@@ -37,10 +37,14 @@ const jwtsInText = new RegExp(
   'g',
 );
 
-/** Replaces every token in a text, ours and those of identity providers. A text that is JSON stays JSON. */
-export function withoutTokens(text: string): string {
-  const rest = text.includes('sbx_') ? text.replace(tokensInText, '[token]') : text;
-  return rest.includes('eyJ') ? rest.replace(jwtsInText, '$1[token]') : rest;
+/** Replaces every token in a text, ours and those of identity providers, by `mark`. A text that is JSON stays JSON if the mark does. */
+export function withoutTokens(text: string, mark: (token: string) => string = () => '[token]'): string {
+  const rest = text.includes('sbx_') ? text.replace(tokensInText, mark) : text;
+  if (!rest.includes('eyJ')) return rest;
+  return rest.replace(
+    jwtsInText,
+    (found: string, before: string) => before + mark(found.slice(before.length)),
+  );
 }
 
 /** Tells whether a token has the form of a JSON Web Token, which an identity provider issues. */

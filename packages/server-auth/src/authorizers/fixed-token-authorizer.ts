@@ -4,11 +4,13 @@ import type { Authorizer, AuthState } from '../authorizer.ts';
 
 /** Sends a fixed token. If the server refuses it, there is no other one. */
 export class FixedTokenAuthorizer implements Authorizer {
+  readonly #token: string;
   readonly #header: string;
   readonly #redact: (text: string) => string;
   #state: AuthState = 'idle';
 
   constructor(token: string) {
+    this.#token = token;
     this.#header = `Bearer ${token}`;
     this.#redact = redactorOf([token]);
   }
@@ -33,6 +35,10 @@ export class FixedTokenAuthorizer implements Authorizer {
 
   forget(): void {
     this.#state = 'idle';
+  }
+
+  secrets(): readonly string[] {
+    return [this.#token];
   }
 
   redact(text: string): string {

@@ -17,6 +17,7 @@ export type Grant = () => Promise<GrantedToken>;
 export interface OAuthAuthorizerOptions {
   server: string;
   grant: Grant;
+  secrets: () => readonly string[];
   redact: (text: string) => string;
   /** Returns monotonic milliseconds. */
   now: () => number;
@@ -38,6 +39,10 @@ export class OAuthAuthorizer implements Authorizer {
 
   get state(): AuthState {
     return this.#state;
+  }
+
+  secrets(): readonly string[] {
+    return this.#options.secrets();
   }
 
   redact(text: string): string {

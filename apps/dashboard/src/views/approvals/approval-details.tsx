@@ -91,7 +91,7 @@ function Call({ of }: { of: Approval }) {
   );
 }
 
-function Arguments({ of: { arguments: text, meta } }: { of: Approval }) {
+function Arguments({ of: { arguments: text, meta, hidden } }: { of: Approval }) {
   if (text === undefined)
     return (
       <p class="quiet">
@@ -101,7 +101,11 @@ function Arguments({ of: { arguments: text, meta } }: { of: Approval }) {
   return (
     <div class="arguments">
       <h3>
-        Arguments <span class="quiet">{bytes(new TextEncoder().encode(text).length)}, without secrets</span>
+        Arguments{' '}
+        <span class="quiet">
+          {bytes(new TextEncoder().encode(text).length)}
+          {hidden !== undefined && `, ${hidden} hidden`}
+        </span>
       </h3>
       <JsonValue text={text} label="Arguments" />
       {meta !== undefined && (

@@ -52,11 +52,6 @@ export function Decide(props: Props) {
   );
 }
 
-/** Returns true if the person who decides on the call can't see one of its values. */
-function hidesSecrets(of: Approval): boolean {
-  return [of.arguments, of.meta].some((text) => text?.includes('[redacted]'));
-}
-
 function Approve({ of, onVerdict, onDecided }: Props) {
   const time = useChosenTime('30m', { least: 1000, most: longestMs });
   const [reason, setReason] = useState('');
@@ -70,10 +65,11 @@ function Approve({ of, onVerdict, onDecided }: Props) {
       onSubmit={() => time.isWrong || send({ verdict: 'approve', for_ms: time.ms, reason })}
       onCancel={() => onVerdict(undefined)}
     >
-      {hidesSecrets(of) && (
+      {of.hidden !== undefined && (
         <p class="effect">
-          What reads <code>[redacted]</code> is kept from you as a secret. The tool gets it as the agent wrote
-          it.
+          {of.hidden === 1 ? 'One value is' : `${of.hidden} values are`} hidden from you: tokens, or secrets
+          of the configuration, shown as <code>[hidden: …]</code> with length and hash. The tool gets them as
+          the agent wrote them.
         </p>
       )}
       <p class="effect">

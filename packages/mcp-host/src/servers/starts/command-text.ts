@@ -1,4 +1,4 @@
-import { isSecretName } from '@signalbox/protocol/internal';
+import { isSecretName, withoutSecretForms } from '@signalbox/redaction';
 
 const redacted = '[redacted]';
 
@@ -6,14 +6,14 @@ const redacted = '[redacted]';
 const maxLength = 400;
 
 /**
- * Writes a command line for an operator. Values that are secrets by the name of their option or variable, credentials in URLs, words that
- * look like keys, and the secrets of `redact` are left out.
+ * Writes a command line for an operator. Values that are secrets by the name of their option or variable or by their form, and the secrets
+ * of `redact`, are left out.
  */
 export function commandText(words: readonly string[], redact: (text: string) => string): string {
   const safe = words.map((word, at) => {
     const option = words[at - 1];
     if (option !== undefined && /^--?[\w-]+$/.test(option) && isSecretName(option)) return redacted;
-    return quoted(withoutKeys(redact(withoutNamedValue(withoutCredentials(word)))));
+    return quoted(withoutSecretForms(redact(withoutNamedValue(word))));
   });
   const text = safe.join(' ');
   return text.length <= maxLength ? text : `${text.slice(0, maxLength - 1)}…`;
@@ -38,21 +38,6 @@ const valuesInScript = [
   /(?<![\w.-])(([\w.-]+)=)(?:"[^"]*"|'[^']*'|[^\s'";&|]+)/g,
   /(?<![\w-])(([\w-]+):\s+)[^\s'"][^'"]*/g,
 ];
-
-function withoutCredentials(word: string): string {
-  return word
-    .replace(/(\w:\/\/)[^\s/@]+@/g, `$1${redacted}@`)
-    .replace(/([?&]([\w.-]+)=)[^\s&#]+/g, (whole, start: string, name: string) =>
-      isSecretName(name) ? `${start}${redacted}` : whole,
-    );
-}
-
-/** Removes words that look like keys: a long run of letters and digits without a word in it is more often a key than a name. */
-function withoutKeys(word: string): string {
-  return word.replace(/[A-Za-z0-9+_]{24,}/g, (run) =>
-    /\d/.test(run) && /[A-Za-z]/.test(run) ? redacted : run,
-  );
-}
 
 function quoted(word: string): string {
   return /^[\w.@:/=,+%[\]-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

@@ -28,6 +28,7 @@ interface ApprovalRow {
   arguments: string;
   metaHash: string | null;
   meta: string | null;
+  hidden: number;
   rule: string;
   idempotencyKey: string | null;
   createdAt: number;
@@ -69,7 +70,7 @@ const sizeOfRow = "LENGTH(a.arguments) + LENGTH(COALESCE(a.meta, ''))";
 
 const joined = `SELECT a.number, a.id, a.agent, a.request_id AS requestId, a.role, a.tool, a.server,
     a.definition_hash AS definitionHash, a.arguments_hash AS argumentsHash, a.arguments,
-    a.meta_hash AS metaHash, a.meta, a.rule,
+    a.meta_hash AS metaHash, a.meta, a.hidden, a.rule,
     a.idempotency_key AS idempotencyKey, a.created_at AS createdAt, a.deadline_at AS deadlineAt, a.checksum,
     e.state, e.ended_at AS endedAt, e.token_id AS tokenId, e.by_agent AS byAgent, e.standing, e.reason,
     e.checksum AS endChecksum, u.checksum AS useChecksum
@@ -98,8 +99,8 @@ export class ApprovalTable {
   constructor(db: Database) {
     this.#insert = db.prepare(
       `INSERT INTO approval (id, agent, request_id, role, tool, server, definition_hash, arguments_hash, arguments, meta_hash, meta,
-         rule, idempotency_key, created_at, deadline_at, checksum)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         hidden, rule, idempotency_key, created_at, deadline_at, checksum)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#insertEnd = db.prepare(
       `INSERT INTO approval_end (id, state, ended_at, token_id, by_agent, standing, reason, checksum)
@@ -234,9 +235,9 @@ export class ApprovalTable {
 
 function valuesOf(call: ProposedCall): Value[] {
   const { id, agent, requestId, role, tool, server = null, definitionHash, argumentsHash } = call;
-  const { metaHash = null, meta = null, rule, idempotencyKey = null, createdAt, deadlineAt } = call;
+  const { metaHash = null, meta = null, hidden, rule, idempotencyKey = null, createdAt, deadlineAt } = call;
   const bound: Value[] = [id, agent, requestId, role, tool, server, definitionHash, argumentsHash];
-  return [...bound, call.arguments, metaHash, meta, rule, idempotencyKey, createdAt, deadlineAt];
+  return [...bound, call.arguments, metaHash, meta, hidden, rule, idempotencyKey, createdAt, deadlineAt];
 }
 
 function endValues(id: string, { state, endedAt, by, reason }: ApprovalEnd): Value[] {
@@ -263,6 +264,7 @@ function toRecord(row: ApprovalRow): ApprovalRecord {
     arguments: row.arguments,
     ...(metaHash !== null && { metaHash }),
     ...(meta !== null && { meta }),
+    hidden: row.hidden,
     rule: row.rule,
     ...(idempotencyKey !== null && { idempotencyKey }),
     createdAt: row.createdAt,
@@ -287,7 +289,7 @@ function isSound(row: ApprovalRow): boolean {
   const { id, agent, requestId, role, tool, server, definitionHash, argumentsHash, idempotencyKey } = row;
   const { metaHash, meta, rule, createdAt, deadlineAt, checksum, state, endedAt, endChecksum } = row;
   const bound = [id, agent, requestId, role, tool, server, definitionHash, argumentsHash];
-  const shown = [row.arguments, metaHash, meta];
+  const shown = [row.arguments, metaHash, meta, row.hidden];
   if (checksum !== rowChecksum(...bound, ...shown, rule, idempotencyKey, createdAt, deadlineAt)) return false;
   const { tokenId, byAgent, standing, reason } = row;
   return (

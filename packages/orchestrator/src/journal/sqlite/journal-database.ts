@@ -5,7 +5,7 @@ import { StoreError } from '@signalbox/store';
 import Database from 'better-sqlite3';
 
 /** The version of the schema. It changes with each change of the tables. A journal of another version is refused. */
-export const schemaVersion = 8;
+export const schemaVersion = 9;
 
 // over_at and settled_at are in running_ms: the time for which the journal was open, in all processes together. Times of approvals are
 // epoch milliseconds: a person decides by them. is_kept: the reply outlives its delivery. Once settled, this call counts as kept, and has
@@ -52,6 +52,7 @@ export const schema = `
     arguments TEXT NOT NULL,
     meta_hash TEXT,
     meta TEXT,
+    hidden INTEGER NOT NULL,
     rule TEXT NOT NULL,
     idempotency_key TEXT,
     created_at INTEGER NOT NULL,

@@ -1,0 +1,75 @@
+import { credentialsIn } from './credential-shapes.ts';
+import { redactorOf } from './redact.ts';
+import { isSecretName } from './secret-name.ts';
+import { secretsOfHeader, secretsOfUrls } from './secrets.ts';
+
+/**
+ * Says of a value which part of it is a secret: all of it (`true`), nothing (`false`), or the parts that came from a variable or a file.
+ */
+export type SecretMark = boolean | readonly string[];
+
+/** The reason why a value is a secret. */
+export type SecretReason = 'marked' | 'reference' | 'name' | 'form';
+
+/** The secrets in a value. Without a reason there are none. `isMarked` is true if somebody has decided that it is none. */
+export interface JudgedValue {
+  reason: SecretReason | undefined;
+  secrets: string[];
+  isMarked: boolean;
+}
+
+/**
+ * Decides which parts of a value are secrets. This is the rule of the whole product: a secret is what its owner marked so, what came from a
+ * variable or a file, what has a name that means a secret, what has the form of a credential, and the user part of a URL. Nothing is a
+ * secret that its owner marked as none.
+ */
+export function judgeValue(
+  value: { text: string; hasSecretName: boolean; isHeader?: boolean },
+  mark?: SecretMark,
+): JudgedValue {
+  if (mark === false) return { reason: undefined, secrets: [], isMarked: true };
+  const { text, hasSecretName, isHeader = false } = value;
+  const references = typeof mark === 'object' ? mark : [];
+  const formed = [text, ...references].flatMap(secretsByForm);
+  const whole = isHeader ? secretsOfHeader(text) : [text];
+  const secrets = [...(mark === true || hasSecretName ? whole : []), ...references, ...formed];
+  const isMarked = mark === true;
+  const byItself = hasSecretName ? 'name' : formed.length > 0 ? 'form' : undefined;
+  const reason = isMarked ? 'marked' : references.length > 0 ? 'reference' : byItself;
+  return { reason, secrets, isMarked };
+}
+
+/** Lists the parts of a text that are secrets by their form: credentials of well-known issuers, and user parts of URLs. */
+export function secretsByForm(text: string): string[] {
+  return [...credentialsIn(text), ...secretsOfUrls(text)];
+}
+
+/** Removes the parts of a text that are secrets by their form. In a URL, also short ones are found by their place. */
+export function withoutSecretForms(text: string): string {
+  const secrets = secretsByForm(text);
+  if (secrets.length === 0) return text;
+  return redactorOf(secrets)(text)
+    .replace(/(\w:\/\/)([^\s/@]+)@/g, (whole, start: string, user: string) =>
+      user.includes(':') ? `${start}[redacted]@` : whole,
+    )
+    .replace(/([?&]([\w.-]+)=)[^\s&#]+/g, (whole, start: string, name: string) =>
+      isSecretName(name) ? `${start}[redacted]` : whole,
+    );
+}
+
+/**
+ * Returns JSON data without secrets: without the values of fields whose names mean a secret, also inside lists and objects in them, and
+ * without the parts of texts that are secrets by their form.
+ */
+export function withoutSecrets(value: unknown, isSecret = false): unknown {
+  if (typeof value === 'string') return isSecret ? '[redacted]' : withoutSecretForms(value);
+  if (typeof value === 'number') return isSecret && String(value).length >= 6 ? '[redacted]' : value;
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, isSecret));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [
+      withoutSecretForms(name),
+      withoutSecrets(inner, isSecret || isSecretName(name)),
+    ]),
+  );
+}
