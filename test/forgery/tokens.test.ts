@@ -145,7 +145,7 @@ describe('a minting token', () => {
       ],
       [
         { agent: 'operator', role: 'operator' },
-        { code: 'forbidden', field: 'role' },
+        { code: 'forbidden', field: 'agent' },
       ],
       [
         { agent: 'op-1', role: 'orchestrator' },

@@ -105,8 +105,18 @@ it('A token with the jti of another one is that one renewed, or is refused if it
       message: expect.stringContaining("another agent has one with the same 'jti'"),
     });
   }
-  await using renewed = await set.connect(await issuer.sign(key, { jti: 'one', exp: inSeconds(1200) }));
-  expect(renewed.welcome.token?.expires_at).toBe((inSeconds(1200) + 60) * 1000);
+  const exp = inSeconds(1200);
+  await using renewed = await set.connect(await issuer.sign(key, { jti: 'one', exp }));
+  expect(renewed.welcome.token?.expires_at).toBe((exp + 60) * 1000);
+  // The earlier one ends earlier, and a revocation lasts until the later end.
+  await using earlier = await set.connect(await issuer.sign(key, { jti: 'one', exp: exp - 600 }));
+  expect(earlier.welcome.token?.expires_at).toBe((exp - 540) * 1000);
+  await using operator = await set.operator();
+  const { tokens } = await operator.admin('token_list', {});
+  const listed = tokens.filter(({ id }) => id.startsWith('jwt:'));
+  expect(listed).toEqual([expect.objectContaining({ expires_at: (exp + 60) * 1000 })]);
+  await operator.admin('token_revoke', { id: listed[0]!.id });
+  for (const { closed } of [renewed, earlier]) expect(await closed).toMatchObject({ code: 'unauthorized' });
 });
 
 it('A connection outlives 64 further tokens of its agent, of which the oldest unused ones are forgotten.', async ({

@@ -57,6 +57,11 @@ export class Authentication {
     this.#deps.tokens.forgetOfProvider();
   }
 
+  /** Tells whether a live token makes this agent an orchestrator. */
+  isOrchestrator(agent: string): boolean {
+    return this.#deps.tokens.rolesOf(agent).has('orchestrator');
+  }
+
   /** Checks a token. `isWanted` returns false if nobody waits for the result any more. Never rejects. */
   authenticate(text: string, isWanted: () => boolean = () => true): Authenticated | Promise<Authenticated> {
     if (text.length > frameLimits.tokenLength) {

@@ -83,7 +83,8 @@ export class TokenRegistry {
     const known = this.#byId.get(record.id);
     if (known?.hash === record.hash) return known;
     if (known && !isSameHolder(known, record)) return 'other_holder';
-    // Some providers give each renewed token the same id. The newest one counts, and a caller with an older one keeps its own end.
+    // Some providers give each renewed token the same id. The one that ends last counts: a revocation must last until then.
+    if (known && Number(known.expiresAt) > Number(record.expiresAt)) return record;
     if (known) this.#forget(known);
     const ofAgent = [...(this.#byAgent.get(record.agent) ?? [])].filter(isOfProvider);
     if (ofAgent.length >= mostOfProvider.agent) this.#forgetUnused(ofAgent, isInUse);

@@ -28,9 +28,9 @@ export interface TokenRefusal {
   message: string;
 }
 
-/** Tells whether a minting pattern covers an agent id. */
+/** Tells whether a minting pattern covers an agent id. No pattern covers a reserved name, so that `o*` does not cover `operator`. */
 export function patternCovers(pattern: string, agent: string): boolean {
-  return isAgentId(agent) && agent.startsWith(pattern.slice(0, -1));
+  return isAgentId(agent) && agent.startsWith(pattern.slice(0, -1)) && !isReservedName(agent);
 }
 
 /** Checks the rules for every new token. Returns `undefined` if it may be issued. */
@@ -107,7 +107,7 @@ export function refuseChild(
     return {
       code: 'forbidden',
       field: 'agent',
-      message: `this token may only issue exact agent ids that match '${parent.agent}'`,
+      message: `this token may only issue exact agent ids that match '${parent.agent}' and are not reserved`,
     };
   }
   if (request.approves) {

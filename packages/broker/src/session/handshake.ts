@@ -3,6 +3,7 @@ import {
   type ErrorCode,
   type HelloFrame,
   isAgentId,
+  isReservedName,
   parseClientFrame,
   protocolVersion,
   type Sender,
@@ -33,7 +34,7 @@ export type Admission =
 export function admit(
   message: string,
   bearer: string | undefined,
-  authentication: Pick<Authentication, 'authenticate'>,
+  authentication: Pick<Authentication, 'authenticate' | 'isOrchestrator'>,
   isOpen: () => boolean,
 ): Admission | Promise<Admission> {
   const first = splitFrames(message).next();
@@ -57,7 +58,7 @@ export function admit(
   const rest = afterFirstFrame(message, first.value);
   const admitWith = (found: Authenticated): Admission => {
     if ('refused' in found) return { refusal: { ...found.refused, field: 'token' } };
-    const admission = identify(frame, found);
+    const admission = identify(frame, found, authentication.isOrchestrator(agentOf(frame.agent)));
     return 'refusal' in admission ? admission : { ...admission, rest };
   };
   const found = authentication.authenticate(text, isOpen);
@@ -67,7 +68,11 @@ export function admit(
 /** A refusal of the first message. */
 type Refusal = Extract<Admission, { refusal: unknown }>;
 
-function identify(frame: HelloFrame, record: TokenRecord): { identity: Identity } | Refusal {
+function identify(
+  frame: HelloFrame,
+  record: TokenRecord,
+  isOrchestrator: boolean,
+): { identity: Identity } | Refusal {
   const agent = agentOf(frame.agent);
   const minting = record.permissions.includes('mint');
   const covered = minting
@@ -76,7 +81,18 @@ function identify(frame: HelloFrame, record: TokenRecord): { identity: Identity 
   if (!covered) {
     return refuse(
       'forged_sender',
-      `the token is for '${record.agent}', not '${frame.agent}'`,
+      minting && isReservedName(agent)
+        ? `the name '${agent}' is reserved, and no minting token is for it; use another name under '${record.agent}'`
+        : `the token is for '${record.agent}', not '${frame.agent}'`,
+      'agent',
+      record.agent,
+    );
+  }
+  // An orchestrator may have any name, and gets the tool calls of all agents: another token with that name must not get them.
+  if (record.role !== 'orchestrator' && isOrchestrator) {
+    return refuse(
+      'forged_sender',
+      `'${agent}' is an orchestrator, and the role of this token is '${record.role}'; use another agent id, or revoke the token of the orchestrator`,
       'agent',
       record.agent,
     );

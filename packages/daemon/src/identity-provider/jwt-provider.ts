@@ -86,8 +86,12 @@ function timesOf(
   return { createdAt, expiresAt };
 }
 
-/** Names a token by its issuer and its `jti`, or by its whole text where it has none. */
+/**
+ * Names a token by its issuer and its `jti`. A token without one is named by its header and claims, which are signed as text: its
+ * signature can be written in several ways, by anybody who has the token.
+ */
 function tokenId(issuer: string, { jti }: JWTPayload, text: string): string {
-  const named = jti === undefined ? text : JSON.stringify([issuer, jti]);
+  const isNamed = typeof jti === 'string' && jti !== '';
+  const named = isNamed ? JSON.stringify([issuer, jti]) : text.slice(0, text.lastIndexOf('.'));
   return `jwt:${createHash('sha256').update(named).digest('base64url')}`;
 }

@@ -1,0 +1,142 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type BrokerClient, connectBroker, requestAddress } from '@signalbox/client';
+import { issueToken } from '@signalbox/operator';
+import type { JWTPayload } from 'jose';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startWorkspace, type Workspace } from '../support/cli/workspace.ts';
+import {
+  type Issuer,
+  type IssuerKey,
+  inSeconds,
+  issuerKey,
+  startIssuer,
+} from '../support/identity-provider/issuer.ts';
+import { authOf } from '../support/identity-provider/provided-broker.ts';
+
+const resources = new AsyncDisposableStack();
+let key: IssuerKey;
+let issuer: Issuer;
+let workspace: Workspace;
+
+beforeAll(async () => {
+  key = await issuerKey('ES256');
+  issuer = resources.use(await startIssuer([key]));
+  const config = {
+    broker: { listen: '127.0.0.1:0', data: './state' },
+    orchestrator: { id: 'tools' },
+    auth: authOf(issuer.url),
+  };
+  workspace = resources.use(await startWorkspace(() => JSON.stringify(config)));
+});
+afterAll(() => resources.disposeAsync());
+
+const connect = (token: string, agent: string): Promise<BrokerClient> =>
+  connectBroker({ url: workspace.ready.broker.url, token, agent });
+
+async function operator(): Promise<BrokerClient> {
+  const token = await readFile(join(workspace.directory, 'state', 'operator.token'), 'utf8');
+  return await connect(token.trim(), requestAddress('operator'));
+}
+
+async function revoke(agent: string): Promise<void> {
+  await using ann = await operator();
+  const { tokens } = await ann.admin('token_list', {});
+  await ann.admin('token_revoke', { id: tokens.find((listed) => listed.agent === agent)!.id });
+}
+
+/** Writes the signature of an ES256 token in all ways that are valid for what it signs. */
+function spellings(token: string): string[] {
+  const [header, claims, signature] = token.split('.') as [string, string, string];
+  const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
+  const bytes = Buffer.from(signature, 'base64url');
+  const s = order - BigInt(`0x${bytes.subarray(32).toString('hex')}`);
+  const mirrored = Buffer.concat([
+    bytes.subarray(0, 32),
+    Buffer.from(s.toString(16).padStart(64, '0'), 'hex'),
+  ]).toString('base64url');
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  const signatures = [signature, mirrored].flatMap((text) =>
+    [...alphabet]
+      .map((last) => text.slice(0, -1) + last)
+      .filter((other) => Buffer.from(other, 'base64url').equals(Buffer.from(text, 'base64url'))),
+  );
+  return signatures.map((text) => `${header}.${claims}.${text}`);
+}
+
+test.each<[string, string, JWTPayload, JWTPayload]>([
+  ['rosa', 'without a jti', {}, {}],
+  ['max', 'with a jti', { jti: 'one' }, { jti: 'two' }],
+  ['kim', 'with a jti that is no text', { jti: null as never }, { jti: null as never }],
+])(
+  'Once it is revoked, the JWT of %s %s connects in no spelling of its signature, and another JWT connects.',
+  async (agent, _, claims, others) => {
+    const token = await issuer.sign(key, { sub: agent, ...claims });
+    const all = spellings(token);
+    expect(all).toHaveLength(32);
+    await using first = await connect(token, agent);
+    await revoke(agent);
+    expect(await first.closed).toMatchObject({ code: 'unauthorized' });
+    for (const spelling of all) {
+      await expect(connect(spelling, agent)).rejects.toMatchObject({
+        code: 'unauthorized',
+        message: expect.stringContaining('was revoked'),
+      });
+    }
+    const other = await issuer.sign(key, { sub: agent, exp: inSeconds(700), ...others });
+    await using second = await connect(other, agent);
+    expect(second.welcome.agent).toBe(agent);
+  },
+);
+
+test('A minting token, of the provider or of the broker, is for no reserved name, whatever its pattern covers.', async () => {
+  await using ann = await operator();
+  const cases = [
+    ['o*', ['operator', 'operator.ann', 'o.p-erator', 'orchestrator']],
+    ['h*', ['human', 'hook.github', 'hook']],
+    ['s*', ['system', 'schedule.nightly']],
+    ['b*', ['broker']],
+  ] as const;
+  for (const [pattern, names] of cases) {
+    const minting = [
+      await issuer.sign(key, { sub: pattern, groups: 'runners' }),
+      (await issueToken(ann, { agent: pattern, role: 'writer' })).token,
+    ];
+    for (const token of minting) {
+      for (const name of names) {
+        await expect(connect(token, name)).rejects.toMatchObject({
+          code: 'forged_sender',
+          message: expect.stringContaining(`the name '${name}' is reserved`),
+        });
+      }
+      const allowed = `${pattern[0]}-1`;
+      await using minter = await connect(token, allowed);
+      for (const name of names) {
+        await expect(issueToken(minter, { agent: name, role: 'writer' })).rejects.toMatchObject({
+          code: 'forbidden',
+        });
+      }
+      await using child = await connect(
+        (await issueToken(minter, { agent: allowed, role: 'writer' })).token,
+        allowed,
+      );
+      expect(child.welcome.agent).toBe(allowed);
+    }
+  }
+});
+
+test('Only a token with the role orchestrator is for the name that the configuration gives the orchestrator.', async () => {
+  const refusal = {
+    code: 'forged_sender',
+    message: expect.stringContaining("'tools' is an orchestrator, and the role of this token is 'writer'"),
+  };
+  await expect(connect(await issuer.sign(key, { sub: 'tools' }), 'tools')).rejects.toMatchObject(refusal);
+  const minting = await issuer.sign(key, { sub: 't*', groups: 'runners' });
+  await expect(connect(minting, 'tools')).rejects.toMatchObject(refusal);
+  await using minter = await connect(minting, 't-1');
+  const child = await issueToken(minter, { agent: 'tools', role: 'writer' });
+  await expect(connect(child.token, 'tools#mcp-1')).rejects.toMatchObject(refusal);
+  const own = await readFile(join(workspace.directory, 'state', 'orchestrator.token'), 'utf8');
+  await using orchestrator = await connect(own.trim(), requestAddress('tools'));
+  expect(orchestrator.welcome.role).toBe('orchestrator');
+});
