@@ -35,7 +35,6 @@ describe('The token of an identity provider', () => {
       [await provider.sign({ exp: inSeconds(-90) }), /has expired/],
       [await provider.token('Rosa Smith'), /the claim 'sub' is 'Rosa Smith', which is not an agent id/],
       [await provider.token('orchestrator'), /the claim 'sub' is 'orchestrator', which is a reserved name/],
-      [`${await provider.token()}x`, /signature is wrong|can't be read/],
     ];
     for (const [token, problem] of cases) {
       const failure = await set.connect(token).catch((error) => error);

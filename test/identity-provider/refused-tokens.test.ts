@@ -8,6 +8,7 @@ import {
   inSeconds,
   issuerKey,
   startIssuer,
+  withoutKid,
 } from '../support/identity-provider/issuer.ts';
 import { authOf } from '../support/identity-provider/provided-broker.ts';
 
@@ -127,20 +128,24 @@ test('A text that only looks like a token is refused.', async () => {
     expect(await messageOf(text)).toMatch(/is not accepted/);
 });
 
-test('A key that is not published is looked for once the keys are half a minute old, however many ask.', async () => {
+test('A key that is not published, or that did not make the signature, is looked for once the keys are half a minute old, however many ask.', async () => {
   const strange = await issuerKey('ES256', 'strange');
   const token = await issuer.sign(strange);
+  const forged = await issuer.sign(strange, {}, { kid: keys.ES256!.kid });
+  const flood = () =>
+    Promise.all(Array.from({ length: 200 }, (_, at) => verifier.verify(at % 2 === 0 ? token : forged)));
   const before = issuer.requests.length;
   monotonic += 1000;
-  const early = await Promise.all(Array.from({ length: 200 }, () => verifier.verify(token)));
+  const early = await flood();
   expect(issuer.requests).toHaveLength(before);
   for (const checked of early) expect(checked).toMatchObject({ refusal: { retryAfterMs: 29_000 } });
   monotonic += 31_000;
-  const late = await Promise.all(Array.from({ length: 200 }, () => verifier.verify(token)));
+  const [late, wrong] = await flood();
   expect(issuer.requests).toHaveLength(before + 2);
-  expect(late[0]).toEqual({
+  expect(late).toEqual({
     refusal: { message: expect.stringContaining("signed with the key 'strange' ('kid') that http://127") },
   });
+  expect(wrong).toEqual({ refusal: { message: expect.stringContaining('its signature is wrong') } });
   // The provider takes another key into use.
   issuer.published.push(strange.jwk);
   monotonic += 1000;
@@ -154,17 +159,54 @@ test('Tokens with a known key are checked while an issuer that hangs is asked fo
   const answers = Promise.withResolvers<void>();
   issuer.answersAfter = answers.promise;
   const strange = await issuer.sign(await issuerKey('ES256', 'stranger'));
-  const held = Array.from({ length: 20 }, () => verifier.verify(strange));
+  const forged = await issuer.sign(await issuerKey('ES256'));
+  const held = Array.from({ length: 20 }, (_, at) => verifier.verify(at % 2 === 0 ? strange : forged));
   expect(await verifier.verify(await issuer.sign(keys.ES256!))).toMatchObject({ record: { agent: 'rosa' } });
   answers.resolve();
   for (const checked of await Promise.all(held)) expect(checked).toHaveProperty('refusal');
 });
 
-test('Two keys that fit a token without kid are one too many.', async () => {
-  issuer.published.push((await issuerKey('ES256', 'second')).jwk);
-  monotonic += 11 * 60_000;
-  await verifier.verify(await issuer.sign(keys.RS256!));
-  await expect
-    .poll(async () => messageOf(await issuer.sign(keys.ES256!, {}, { kid: undefined })))
-    .toContain("it does not name its key ('kid')");
+test.each([
+  ['under the same kid', ({ jwk }: IssuerKey) => jwk],
+  ['and names no kid', withoutKid],
+])(
+  'A key that takes the place of another one %s is found with the first token that is signed with it.',
+  async (_, published) => {
+    const place = issuer.published.length;
+    const [before, after] = [await issuerKey('ES256', 'same'), await issuerKey('ES256', 'same')];
+    const publish = (key: IssuerKey): unknown => issuer.published.splice(place, 1, published(key));
+    const { kid } = published(before);
+    publish(before);
+    monotonic += 31_000;
+    const first = await issuer.sign(before, {}, { kid });
+    expect(await verifier.verify(first)).toMatchObject({ record: { agent: 'rosa' } });
+    publish(after);
+    monotonic += 1000;
+    const second = await issuer.sign(after, {}, { kid });
+    expect(await verifier.verify(second)).toEqual({
+      refusal: {
+        message: expect.stringMatching(/can't be checked now: none of the known keys .* again in 29 s/),
+        retryAfterMs: 29_000,
+      },
+    });
+    monotonic += 29_000;
+    expect(await verifier.verify(second)).toMatchObject({ record: { agent: 'rosa' } });
+    expect(await messageOf(first)).toContain('its signature is wrong');
+  },
+);
+
+test('A token without kid is tried with 16 keys that fit it, and refused if there are more.', async () => {
+  const unnamed = await Promise.all(Array.from({ length: 17 }, () => issuerKey('ES256')));
+  const publish = (count: number): void => {
+    issuer.published = unnamed.slice(0, count).map(withoutKid);
+    monotonic += 31_000;
+  };
+  publish(16);
+  for (const key of [unnamed[15]!, unnamed[0]!]) {
+    const token = await issuer.sign(key, {}, { kid: undefined });
+    expect(await verifier.verify(token)).toMatchObject({ record: { agent: 'rosa' } });
+  }
+  publish(17);
+  const last = await issuer.sign(unnamed[16]!, {}, { kid: undefined });
+  expect(await messageOf(last)).toContain("have the provider name its key ('kid')");
 });

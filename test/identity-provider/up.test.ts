@@ -11,17 +11,21 @@ import {
   inSeconds,
   issuerKey,
   startIssuer,
+  withoutKid,
 } from '../support/identity-provider/issuer.ts';
 import { authOf } from '../support/identity-provider/provided-broker.ts';
 
 const resources = new AsyncDisposableStack();
 let key: IssuerKey;
+/** Two keys that the issuer publishes without a name. */
+const unnamed = await Promise.all([issuerKey('ES256'), issuerKey('ES256')]);
 let issuer: Issuer;
 let workspace: Workspace;
 
 beforeAll(async () => {
   key = await issuerKey('ES256');
   issuer = resources.use(await startIssuer([key]));
+  issuer.published.push(...unnamed.map(withoutKid));
   const config = {
     broker: { listen: '127.0.0.1:0', data: './state' },
     orchestrator: { id: 'tools' },
@@ -139,4 +143,27 @@ test('Only a token with the role orchestrator is for the name that the configura
   const own = await readFile(join(workspace.directory, 'state', 'orchestrator.token'), 'utf8');
   await using orchestrator = await connect(own.trim(), requestAddress('tools'));
   expect(orchestrator.welcome.role).toBe('orchestrator');
+});
+
+test('A token that names no key connects with any of the keys that fit it.', async () => {
+  for (const one of [...unnamed, key]) {
+    await using rosa = await connect(await issuer.sign(one, {}, { kid: undefined }), 'rosa');
+    expect(rosa.welcome.role).toBe('writer');
+  }
+});
+
+test('A token of a key that took the place of another one connects, or is told to try again: it is never refused for good.', async () => {
+  const after = await issuerKey('ES256');
+  issuer.published = [after.jwk];
+  for (const header of [{}, { kid: undefined }]) {
+    const outcome = await connect(await issuer.sign(after, {}, header), 'rosa').then(
+      async (client) => {
+        await client[Symbol.asyncDispose]();
+        return 'connected';
+      },
+      ({ code, retryable }) => `${code}, retryable: ${retryable}`,
+    );
+    // How long the broker has had its keys depends on the machine: it fetches them twice in a minute at most.
+    expect(['connected', 'token_unchecked, retryable: true']).toContain(outcome);
+  }
 });

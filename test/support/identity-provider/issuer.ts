@@ -20,6 +20,11 @@ export async function issuerKey(alg: string, kid = `${alg}-1`): Promise<IssuerKe
   return { alg, kid, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } };
 }
 
+/** Returns the public part of a key as an issuer publishes it that gives its keys no names. */
+export function withoutKid({ jwk: { kid: _, ...jwk } }: IssuerKey): JWK {
+  return jwk;
+}
+
 /** An issuer that publishes keys and answers as the test says. Tokens are signed by the test itself. */
 export interface Issuer extends AsyncDisposable {
   readonly url: string;

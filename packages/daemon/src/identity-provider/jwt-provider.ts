@@ -42,16 +42,17 @@ export function openJwtProvider(
       try {
         header = decodeProtectedHeader(text) as JWTHeaderParameters;
         if (!algorithms.includes(header.alg)) throw new errors.JOSEAlgNotAllowed();
-        const key = await keys.find(header);
-        const { payload } = await slots.run(() =>
-          jwtVerify(text, key, {
-            issuer: auth.issuer,
-            audience: auth.audience,
-            algorithms,
-            clockTolerance: skewSeconds,
-            currentDate: new Date(now()),
-            requiredClaims: ['exp'],
-          }),
+        const { payload } = await keys.verifyWith(header, (key) =>
+          slots.run(() =>
+            jwtVerify(text, key, {
+              issuer: auth.issuer,
+              audience: auth.audience,
+              algorithms,
+              clockTolerance: skewSeconds,
+              currentDate: new Date(now()),
+              requiredClaims: ['exp'],
+            }),
+          ),
         );
         const times = timesOf(payload, now());
         if (times === undefined) return refused("the claim 'exp' is no time that a clock can show");

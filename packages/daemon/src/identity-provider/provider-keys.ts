@@ -8,6 +8,8 @@ const freshMs = 10 * 60_000;
 const usableMs = 60 * 60_000;
 /** The shortest time between two fetches, for all askers together. */
 const cooldownMs = 30_000;
+/** The most keys that are tried for one token, so that a forged one costs little. */
+const mostTried = 16;
 const timeoutMs = 5_000;
 const maxBytes = 512 * 1024;
 
@@ -78,25 +80,30 @@ export class ProviderKeys {
   }
 
   /**
-   * Returns the key that the header of a token names. Rejects with {@link KeyUnavailable} if no keys are known or the provider may have
-   * published the key since they were fetched, and with an error of `jose` if it has no such key.
+   * Runs `verify` with each key that fits the header of a token, until one of them made its signature. If none did, the keys are fetched
+   * again: the provider may have put another key in the place of one of them. Rejects with {@link KeyUnavailable} if no keys are known or
+   * if they were fetched before the token came, and else with an error of `jose`.
    */
-  async find(header: JWTHeaderParameters): Promise<CryptoKey> {
+  async verifyWith<T>(header: JWTHeaderParameters, verify: (key: CryptoKey) => Promise<T>): Promise<T> {
     const askedAt = this.#now;
     if (!this.#isYounger(freshMs)) {
       const refreshed = this.refresh();
       if (!this.#isYounger(usableMs)) await refreshed;
     }
-    try {
-      return await this.#usable().find(header);
-    } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-      await this.refresh();
-      const { find } = this.#usable();
-      // Keys that were fetched before the token came say nothing about a key that is new.
-      if (this.#fetchedAt < askedAt)
-        throw this.#unavailable(this.#problem ?? `its key ('kid') was not published when they were fetched`);
-      return await find(header);
+    for (let keys = this.#usable(); ; ) {
+      try {
+        return await firstThatFits(keys, header, verify);
+      } catch (error) {
+        if (!isOfKey(error)) throw error;
+        await this.refresh();
+        const newest = this.#usable();
+        if (newest === keys) {
+          // Keys that were fetched before the token came say nothing about a key that is new.
+          if (this.#fetchedAt >= askedAt) throw error;
+          throw this.#unavailable(this.#problem ?? 'none of the known keys made its signature');
+        }
+        keys = newest;
+      }
     }
   }
 
@@ -139,6 +146,48 @@ export class ProviderKeys {
     }
     if ((this.#problem === undefined) !== (before === undefined)) onProblem(this.#problem);
   }
+}
+
+/** Rejects with an error of `jose` if no key fits the header, or if none of those that fit made the signature. */
+async function firstThatFits<T>(
+  { find }: PublishedKeys,
+  header: JWTHeaderParameters,
+  verify: (key: CryptoKey) => Promise<T>,
+): Promise<T> {
+  let mismatch: unknown = new errors.JWKSNoMatchingKey();
+  for (const key of await keysFor(header, find)) {
+    try {
+      return await verify(key);
+    } catch (error) {
+      if (!isOfKey(error)) throw error;
+      mismatch = error;
+    }
+  }
+  throw mismatch;
+}
+
+/** Returns the keys that fit a header: several may have the same `kid` or none, and a token may name none. */
+async function keysFor(header: JWTHeaderParameters, find: KeySet): Promise<CryptoKey[]> {
+  try {
+    return [await find(header)];
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+    const found: CryptoKey[] = [];
+    for await (const key of error) {
+      if (found.length === mostTried) throw error;
+      found.push(key);
+    }
+    return found;
+  }
+}
+
+/** Tells whether another key might have verified the token. A key that can't be used at all is none of the errors of `jose`. */
+function isOfKey(error: unknown): boolean {
+  return (
+    !(error instanceof errors.JOSEError) ||
+    error instanceof errors.JWKSNoMatchingKey ||
+    error instanceof errors.JWSSignatureVerificationFailed
+  );
 }
 
 /** Counts the keys that an issuer publishes and that can check our tokens. Rejects with an `Error` that says what is wrong with it. */

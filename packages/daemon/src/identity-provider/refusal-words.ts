@@ -44,7 +44,7 @@ export function explainRefusal(
     return `it was signed with ${key} that ${issuer} does not publish; get a new one there`;
   }
   if (error instanceof errors.JWKSMultipleMatchingKeys) {
-    return `it does not name its key ('kid'), and ${issuer} publishes several; have the provider name the key`;
+    return `more keys of ${issuer} fit it than are tried; have the provider name its key ('kid')`;
   }
   if (error instanceof errors.JWSSignatureVerificationFailed) {
     return 'its signature is wrong: it was changed, or another key signed it';
