@@ -1,9 +1,12 @@
 import type { Log } from '@signalbox/client';
 import { issueToken, placeHold, releaseHolds } from '@signalbox/operator';
+import type { WireClient } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import { reached } from '../support/broker/broker-with-clients.ts';
-import { serverUrl } from '../support/postgres/test-store.ts';
-import { startTwoBrokerProcesses } from '../support/postgres/two-brokers.ts';
+import { connect } from '../support/broker/wire-actions.ts';
+import { serverUrl, testSchema } from '../support/postgres/test-store.ts';
+import { startTransactionPooler } from '../support/postgres/transaction-pooler.ts';
+import { startTwoBrokerProcesses, startTwoBrokers } from '../support/postgres/two-brokers.ts';
 
 const timeoutMs = 20_000;
 
@@ -148,5 +151,55 @@ describe.skipIf(serverUrl === undefined)('Two brokers on one schema', () => {
     expect((await newest.peek()).map(({ id }) => id)).toEqual(['both']);
     expect(await newest.ack([seq!])).toEqual({ accepted: [seq], rejected: [] });
     expect(await newest.peek()).toEqual([]);
+  });
+
+  it.each(['directly', 'behind a pooler'])(
+    'fail no request %s at a server whose default isolates transactions strictly',
+    async (way) => {
+      await using admin = await testSchema();
+      const role = `strict_${admin.schema}`;
+      await admin.sql(
+        `CREATE ROLE ${role} SUPERUSER LOGIN; ALTER ROLE ${role} SET default_transaction_isolation = 'serializable'`,
+      );
+      const url = Object.assign(new URL(serverUrl!), { username: role }).href;
+      await using pooler = way === 'directly' ? undefined : await startTransactionPooler(url);
+      await using site = await startTwoBrokers({}, { url: pooler?.url ?? url });
+      const senders = await Promise.all(
+        [site.one, site.other, site.one, site.other].map((broker, n) => connect(broker, `sender${n}`)),
+      );
+      await site.one.token('bob', 'worker');
+      const refused: unknown[] = [];
+      const send = async (sender: WireClient) => {
+        for (let n = 0; n < 100; n++) {
+          sender.send({ type: 'deliver', to: 'bob', id: `m${n}`, kind: 'note' }, '1');
+          const answer = await sender.next(['delivered', 'error'], { id: `m${n}` });
+          if (answer.type === 'error') refused.push(answer);
+        }
+      };
+      await Promise.all(senders.map(send));
+      expect(refused).toEqual([]);
+      for (const sender of senders) await sender[Symbol.asyncDispose]();
+    },
+  );
+
+  it('refuse what the server gave up as retryable, and store it once when it is sent again', async () => {
+    await using site = await startTwoBrokers();
+    await using ann = await connect(site.one, 'ann');
+    await site.one.token('bob', 'worker');
+    const send = async (id: string) => {
+      ann.send({ type: 'deliver', to: 'bob', id, kind: 'note' }, '1');
+      return ann.next(['delivered', 'error'], { id });
+    };
+    // A conflict, a deadlock, a lock that was not free in time, a statement that took too long.
+    for (const state of ['40001', '40P01', '55P03', '57014']) {
+      await site.schema.sql(
+        `CREATE FUNCTION @give_up() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''given up'' USING ERRCODE = ''${state}''; END';
+         CREATE TRIGGER give_up BEFORE INSERT ON @message EXECUTE FUNCTION @give_up()`,
+      );
+      expect(await send(state)).toMatchObject({ code: 'storage_unavailable', retryable: true });
+      await site.schema.sql('DROP FUNCTION @give_up CASCADE');
+      expect(await send(state)).toMatchObject({ type: 'delivered' });
+    }
+    expect(await site.schema.sql('SELECT count(*)::int AS stored FROM @message')).toEqual([{ stored: 4 }]);
   });
 });

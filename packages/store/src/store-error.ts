@@ -2,8 +2,9 @@
  * The reason why a store failed. `store_corrupt`: the file is damaged or not a database. `store_damaged`: it has lost confirmed content,
  * and can be opened only if that is accepted. `store_other_version`: it has another version of the format. `store_full`: the disk has no
  * room. `store_unwritable`: the file or its directory can't be written. `data_directory_locked`: another process owns the directory.
- * `store_unavailable`: the database server can't be reached now. `store_in_use`: another broker uses the database. `store_refused`: the
- * server does not serve this client, for a reason that somebody must remove. `store_failed`: the medium refused anything else; see `cause`.
+ * `store_unavailable`: the database server can't be reached now, or it gave up the change and may accept it later. `store_in_use`: another
+ * broker uses the database. `store_refused`: the server does not serve this client, for a reason that somebody must remove.
+ * `store_failed`: the medium refused anything else; see `cause`.
  */
 export type StoreErrorCode =
   | 'store_corrupt'

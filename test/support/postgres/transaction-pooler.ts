@@ -82,7 +82,7 @@ export async function startTransactionPooler(url: string, connections = 3): Prom
     const socket = createConnection(path);
     sockets.add(socket);
     await once(socket, 'connect');
-    socket.write(startup('postgres'));
+    socket.write(startup(new URL(url).username || 'postgres'));
     // The pooler ignores the answers up to the first ReadyForQuery.
     let greeting = Buffer.alloc(0);
     while (!greeting.subarray(-6).equals(readyForQuery))

@@ -18,7 +18,7 @@ export async function startTwoBrokers(
   AsyncDisposable & { one: TestBroker; other: TestBroker; schema: Awaited<ReturnType<typeof testSchema>> }
 > {
   await using starting = new AsyncDisposableStack();
-  const schema = starting.use(await testSchema());
+  const schema = starting.use(await testSchema(database.url));
   const { url, schema: name } = schema;
   const start = async (broker: string): Promise<TestBroker> =>
     starting.use(

@@ -84,7 +84,10 @@ export class BrokerHealth {
     } catch (error) {
       if (isFinalFailure(error)) this.enter('failed');
       if (isUnavailable(error))
-        return notReady('store_unavailable', "the broker's database can't be reached; it is tried again");
+        return notReady(
+          'store_unavailable',
+          "the broker's database can't be reached, or is too busy; it is tried again",
+        );
       return notReady('store_failed', 'the disk did not take a write; the log of the broker says why');
     }
   }

@@ -51,7 +51,7 @@ export const errorCodes = {
   storage_unavailable: {
     retryable: true,
     meaning:
-      'The database of the broker can’t be reached. A message that is sent again with its id is stored once.',
+      'The database of the broker can’t be reached, or is too busy. A message that is sent again with its id is stored once.',
   },
   rate_limited: { retryable: true, meaning: 'Too many in a short time; wait for `retry_after_ms`.' },
   no_consumer: { retryable: true, meaning: 'Nobody holds the inbox that an ephemeral message was sent to.' },

@@ -1,5 +1,6 @@
-import pg from 'pg';
-import { ConnectionLost, connectTimeoutMs, toConnectionError } from '../database/connection.ts';
+import type pg from 'pg';
+import { connectClient } from '../database/client.ts';
+import { ConnectionLost, toConnectionError } from '../database/connection.ts';
 import type { PostgresDatabase } from '../database/database.ts';
 import { atFirstServer } from '../database/first-server.ts';
 import type { Statement } from '../database/statement.ts';
@@ -60,22 +61,17 @@ export class Notifications implements AsyncDisposable {
     }
   }
 
-  async #listenAt(connectionString: string): Promise<pg.Client> {
-    const client = new pg.Client({
-      connectionString,
-      application_name: 'signalbox',
-      keepAlive: true,
-      connectionTimeoutMillis: connectTimeoutMs,
-    });
-    client.on('error', () => {});
-    client.on('notification', () => void this.#look().catch(() => {}));
-    client.on('end', () => this.#lost(client));
+  async #listenAt(server: string): Promise<pg.Client> {
+    let client: pg.Client | undefined;
     try {
-      await client.connect();
-      await client.query(`LISTEN ${this.#channel(this.#options.session)}`);
-      return client;
+      const opened = await connectClient(server);
+      client = opened;
+      opened.on('notification', () => void this.#look().catch(() => {}));
+      opened.on('end', () => this.#lost(opened));
+      await opened.query(`LISTEN ${this.#channel(this.#options.session)}`);
+      return opened;
     } catch (error) {
-      void client.end().catch(() => {});
+      void client?.end().catch(() => {});
       const lost = toConnectionError(error);
       throw isStandbyError(lost) ? new ConnectionLost('it is a standby') : lost;
     }

@@ -1,5 +1,7 @@
 import type { Socket } from 'node:net';
+import { StoreError } from '@signalbox/store/rules';
 import pg from 'pg';
+import { connectClient } from './client.ts';
 import { type Answer, Exchange, type PreparedStatements } from './exchange.ts';
 import { type ServerFacts, serverFacts } from './server-facts.ts';
 import { type Statement, statementOf, type Value } from './statement.ts';
@@ -8,9 +10,6 @@ import { type Statement, statementOf, type Value } from './statement.ts';
 export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost';
 }
-
-/** The time in which a server must accept a connection, in milliseconds. */
-export const connectTimeoutMs = 5000;
 
 /**
  * The settings of a connection. A process that stopped in the middle of a transaction must not keep its locks. A prepared plan that was
@@ -49,31 +48,25 @@ export class Connection {
   }
 
   /**
-   * Opens a connection for statements that find their rows by indexes, or for others. Rejects with `ConnectionLost`, or with the
-   * `DatabaseError` of a server that refuses it.
+   * Opens a connection for statements that find their rows by indexes, or for others. Rejects with `ConnectionLost`, with the
+   * `DatabaseError` of a server that refuses it, or with a `StoreError` if the address can't be used.
    */
   static async open(
+    server: string,
     config: pg.ClientConfig,
     { usesIndexes, openedAt }: { usesIndexes: boolean; openedAt: number },
   ): Promise<Connection> {
-    const client = new pg.Client({
-      keepAlive: true,
-      application_name: 'signalbox',
-      connectionTimeoutMillis: connectTimeoutMs,
-      ...config,
-      pipeline: true,
-    });
-    // An error before the connection exists must not end the process.
-    client.on('error', () => {});
+    let client: pg.Client | undefined;
     try {
-      await client.connect();
+      client = await connectClient(server, { ...config, pipeline: true });
       const connection = new Connection(client, await serverFacts(client), openedAt);
       // Behind a pooler, statements are planned each time, and transactions set their settings.
-      if (usesIndexes && !connection.facts.isPooled) await client.query(settingsOf('SET').join('; '));
+      if (!connection.facts.isPooled)
+        await client.query([setIsolation, ...(usesIndexes ? settingsOf('SET') : [])].join('; '));
       for (const event of ['error', 'end'] as const) client.on(event, () => connection.#lose());
       return connection;
     } catch (thrown) {
-      void client.end().catch(() => {});
+      void client?.end().catch(() => {});
       throw toConnectionError(thrown);
     }
   }
@@ -173,18 +166,21 @@ function settingsOf(command: 'SET' | 'SET LOCAL'): string[] {
   return Object.entries(settings).map(([name, value]) => `${command} ${name} = ${value}`);
 }
 
-const begin = statementOf('BEGIN', 'BEGIN');
+// A statement after a lock must see what was committed before the lock was granted, whatever level the server has by default.
+const begin = statementOf('BEGIN', 'BEGIN ISOLATION LEVEL READ COMMITTED');
+/** SQL that sets the level of statements outside of transactions. */
+const setIsolation = `SET default_transaction_isolation = 'read committed'`;
 const pooledBeginning = [begin, ...settingsOf('SET LOCAL').map((text) => statementOf('', text))];
 
 /** The classes and codes of errors after which the connection or the server is gone, or not ready yet. */
 const lostCodes = /^(08...|57P0[1235]|25P0[34]|53300)$/;
 
 /**
- * Returns the error to throw. An error that is neither an answer of the server nor a value that can't be sent means that the connection
- * does not work.
+ * Returns the error to throw. An error that is neither an answer of the server, nor a value that can't be sent, nor an address that can't
+ * be used means that the connection does not work.
  */
 export function toConnectionError(thrown: unknown): unknown {
-  if (thrown instanceof TypeError) return thrown;
+  if (thrown instanceof TypeError || thrown instanceof StoreError) return thrown;
   if (thrown instanceof pg.DatabaseError && !lostCodes.test(thrown.code ?? '')) return thrown;
   return new ConnectionLost(thrown instanceof Error ? thrown.message : String(thrown), { cause: thrown });
 }

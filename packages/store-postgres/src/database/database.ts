@@ -1,15 +1,15 @@
 import { StoreError } from '@signalbox/store/rules';
-import pg from 'pg';
 import { schemaNames } from '../settings/names.ts';
 import { serverAddresses } from '../settings/server-addresses.ts';
 import { Attempt, type FirstStatement, type Transaction, Undo } from './attempt.ts';
+import { newClient } from './client.ts';
 import { type Connection, ConnectionLost } from './connection.ts';
 import { Lane } from './lane.ts';
 import type { ServerFacts } from './server-facts.ts';
 import { type Statement, statementOf, type Value } from './statement.ts';
 import { isConflict, placeOf, refusalOf, type Target, toStoreError } from './store-errors.ts';
 
-/** The number of times that a transaction is run again after the server gave it up in favour of another one. */
+/** The number of times that a transaction or a read is run again after the server gave it up in favour of another one. */
 const maxConflicts = 10;
 const defaultPatienceMs = 10_000;
 /** The default time for an answer, in milliseconds. It is longer than the time for which the server lets an idle process keep a lock. */
@@ -17,8 +17,8 @@ const defaultAnswerMs = 15_000;
 
 export interface PostgresDatabaseOptions {
   /**
-   * The address, `postgres://user:password@host:port/database`, with the parameters of `pg`, such as `sslmode`, or `host` for the folder of
-   * a socket. It may name several hosts, separated by commas: the first one that accepts changes is used.
+   * The address, `postgres://user:password@host:port/database`, with the parameters of PostgreSQL's own programs, such as `sslmode`, or
+   * `host` for the folder of a socket. It may name several hosts, separated by commas: the first one that accepts changes is used.
    */
   url: string;
   /**
@@ -168,14 +168,12 @@ export class PostgresDatabase implements AsyncDisposable {
 
   /** Reads rows outside of a transaction. */
   async read<Row extends object>(statement: Statement, values: readonly Value[] = []): Promise<Row[]> {
-    return this.#attempt(() => this.#reads.read((connection) => connection.query<Row>(statement, values)));
+    return this.#readOn<Row>(this.#reads, statement, values);
   }
 
   /** Reads rows outside of a transaction, without a time limit. */
   async readLong<Row extends object>(statement: Statement, values: readonly Value[] = []): Promise<Row[]> {
-    return this.#attempt(() =>
-      this.#longReads.read((connection) => connection.query<Row>(statement, values)),
-    );
+    return this.#readOn<Row>(this.#longReads, statement, values);
   }
 
   /**
@@ -218,6 +216,19 @@ export class PostgresDatabase implements AsyncDisposable {
     await this.#session?.end().catch(() => {});
     await this.#last;
     await Promise.all([this.#transactions, this.#reads, this.#longReads].map((lane) => lane.close()));
+  }
+
+  /** Reads rows. Behind a pooler the server may give up the statement in favour of another one: then it is run again. */
+  #readOn<Row extends object>(lane: Lane, statement: Statement, values: readonly Value[]): Promise<Row[]> {
+    return this.#attempt(async () => {
+      for (let conflicts = 0; ; conflicts++) {
+        try {
+          return await lane.read((connection) => connection.query<Row>(statement, values));
+        } catch (thrown) {
+          if (!isConflict(thrown) || conflicts === maxConflicts) throw thrown;
+        }
+      }
+    });
   }
 
   #inTurn<T>(action: () => Promise<T>): Promise<T> {
@@ -281,7 +292,7 @@ function serversOf(url: string, key: string): readonly string[] {
 /** Reads the address of a server. The client that parses it opens no connection. */
 function targetOf(server: string): Target {
   try {
-    return new pg.Client({ connectionString: server });
+    return newClient(server);
   } catch (thrown) {
     const why = thrown instanceof Error ? thrown.message : String(thrown);
     throw new StoreError('store_refused', `broker.store.postgres is no address of a database: ${why}.`);

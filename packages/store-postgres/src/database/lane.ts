@@ -86,10 +86,10 @@ export class Lane {
     await this.#connection?.close();
   }
 
-  async #openAt(connectionString: string): Promise<Connection> {
+  async #openAt(server: string): Promise<Connection> {
     const { config, usesIndexes, monotonic, onOpened } = this.#deps;
     const settings = { usesIndexes, openedAt: monotonic() };
-    const connection = await Connection.open({ ...config, connectionString }, settings);
+    const connection = await Connection.open(server, config, settings);
     try {
       onOpened(connection);
       return connection;

@@ -24,7 +24,8 @@ export function toStoreError(thrown: unknown, place: string): StoreError {
   const text = thrown instanceof Error ? thrown.message : String(thrown);
   const code = storeErrorCode(thrown);
   const sqlState = thrown instanceof pg.DatabaseError ? thrown.code : undefined;
-  return new StoreError(code, `${place}: ${text}.${adviceFor(code, sqlState)}`, thrown);
+  const advice = isGivenUp(thrown) ? gaveUpAdvice : adviceFor(code, sqlState);
+  return new StoreError(code, `${place}: ${text}.${advice}`, thrown);
 }
 
 /** Returns the error for a server that can't be used. */
@@ -70,8 +71,16 @@ const noRoomCodes = new Set(['53100', '53000', '53400']);
 /** The codes of a wrong password or user, a missing database, lacking rights, a lack of TLS, and other tables. */
 const refusedCodes = new Set(['28000', '28P01', '3D000', '42501', '0A000', '42P07']);
 
+/** The codes of a lock that was not free in time, and of a statement that was cancelled or took too long. */
+const gaveUpCodes = new Set(['55P03', '57014']);
+
+/** Tells whether the server gave up a statement that may succeed later. The statement has changed nothing. */
+function isGivenUp(thrown: unknown): boolean {
+  return isConflict(thrown) || (thrown instanceof pg.DatabaseError && gaveUpCodes.has(thrown.code ?? ''));
+}
+
 function storeErrorCode(thrown: unknown): StoreErrorCode {
-  if (thrown instanceof ConnectionLost) return 'store_unavailable';
+  if (thrown instanceof ConnectionLost || isGivenUp(thrown)) return 'store_unavailable';
   if (!(thrown instanceof pg.DatabaseError)) return 'store_failed';
   const code = thrown.code ?? '';
   if (noRoomCodes.has(code)) return 'store_full';
@@ -99,6 +108,9 @@ function adviceFor(code: StoreErrorCode, sqlState: string | undefined): string {
       return '';
   }
 }
+
+const gaveUpAdvice =
+  ' Nothing was changed, and it may be tried again. If it happens often, see which other programs use the schema, and which timeouts the server sets for this user.';
 
 const wrongUser =
   ' Correct the user and the password in broker.store.postgres, or let the user in with pg_hba.conf.';

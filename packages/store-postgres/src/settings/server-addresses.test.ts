@@ -32,6 +32,12 @@ it.each([
   ['postgres://a:x/db', 'a host, a port or the password is written wrongly'],
   ['postgres://a:5432,b:99999/db', 'a host, a port or the password is written wrongly'],
   ['postgres://a,b/db?target_session_attrs=standby', "target_session_attrs can't be standby"],
+  ['postgres://db/x?sslmode=verify_full', "sslmode can't be 'verify_full'; it is one of disable, allow"],
+  ['postgres://db/x?sslmode=no-verify', "sslmode can't be 'no-verify'"],
+  ['postgres://db/x?ssl=no-verify', "ssl can't be 'no-verify'; write sslmode instead"],
+  ['postgres://db/x?sslmode=require&sslrootcert=system', 'write sslmode=verify-full'],
+  ['postgres://db/x?sslmode=require&sslcert=/a.crt', 'sslcert and sslkey go together'],
+  ['postgres://db/x?sslmode=verify-full&sslcrl=/a.crl', "sslcrl can't be applied"],
 ])('says what is wrong with %s', (address, problem) => {
   expect(serverAddresses(address)).toEqual({ problem: expect.stringContaining(problem) });
 });

@@ -1,3 +1,5 @@
+import { tlsSettings } from './tls-settings.ts';
+
 /** The addresses of the servers that one address names, or the problem of it. */
 export type ServerAddresses = { servers: readonly string[] } | { problem: string };
 
@@ -21,6 +23,8 @@ export function serverAddresses(address: string): ServerAddresses {
   const target = query.get('target_session_attrs');
   if (!allowedTargets.includes(target))
     return { problem: `target_session_attrs can't be ${target}: a broker writes; leave it out` };
+  const tls = tlsSettings(query);
+  if ('problem' in tls) return { problem: tls.problem };
   const inQuery = query.get('host')?.split(',') ?? [];
   const ports = query.get('port')?.split(',') ?? [];
   const servers =
