@@ -1,4 +1,4 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errnoOf } from '@signalbox/protocol/internal';
 
@@ -31,11 +31,6 @@ export interface BrokerFacts {
   started_at: number;
   /** The id of the process that restarts the broker when it dies. */
   supervisor_pid?: number;
-}
-
-/** Writes a file that only its owner may read. With the flag `wx` the file must not exist. */
-export async function writePrivate(file: string, text: string, { flag = 'w' } = {}): Promise<void> {
-  await writeFile(file, text, { mode: 0o600, flag });
 }
 
 /** Reads a file's text without its last line break. Returns `undefined` if there is no such file. */

@@ -1,6 +1,7 @@
 import type { TokenRecord } from '@signalbox/store';
+import { writeWhole } from '@signalbox/whole-files';
 import type { TokenRegistry } from './auth/token-registry.ts';
-import { readText, removeFile, writePrivate } from './broker-files.ts';
+import { readText } from './broker-files.ts';
 
 /** Issues the operator's token and writes it to `file`, unless the file already holds a valid token. */
 export async function ensureOperatorToken(
@@ -11,8 +12,7 @@ export async function ensureOperatorToken(
   const text = await readText(file);
   if (text !== undefined && isOperator(tokens.authenticate(text))) return;
   const { token } = await tokens.issue({ agent: 'operator', role: 'operator' }, announce);
-  await removeFile(file);
-  await writePrivate(file, `${token}\n`);
+  await writeWhole(file, `${token}\n`);
 }
 
 function isOperator(record: ReturnType<TokenRegistry['authenticate']>): boolean {

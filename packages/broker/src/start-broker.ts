@@ -4,6 +4,7 @@ import { isGroup, isPrivileged, limitsOf, SignalboxError, socketAddress } from '
 import { failuresOf } from '@signalbox/protocol/internal';
 import type { InboxStore, TokenRecord } from '@signalbox/store';
 import { nameFor, type TlsPair } from '@signalbox/tls';
+import { writeWhole } from '@signalbox/whole-files';
 import { auditEvent } from './audit-event.ts';
 import { type BrowserSession, sessionOf, signIn, signOut } from './auth/browser-sessions.ts';
 import type { GroupSettings } from './auth/groups.ts';
@@ -11,7 +12,7 @@ import type { IdentityProvider } from './auth/identity-provider.ts';
 import { nearestNames } from './auth/nearest-names.ts';
 import type { TokenRegistry } from './auth/token-registry.ts';
 import { refuseToken, type TokenRequest } from './auth/token-rules.ts';
-import { type BrokerFacts, brokerFiles, removeFile, writePrivate } from './broker-files.ts';
+import { type BrokerFacts, brokerFiles, removeFile } from './broker-files.ts';
 import { type BrokerOptions, type BrokerSettings, settingsOf } from './broker-options.ts';
 import { startChores } from './chores/chores.ts';
 import { describeIssued } from './frames/admin/tokens.ts';
@@ -156,7 +157,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     started_at: now(),
     ...(settings.supervisorPid !== undefined && { supervisor_pid: settings.supervisorPid }),
   };
-  await writePrivate(files.facts, JSON.stringify(facts));
+  await writeWhole(files.facts, JSON.stringify(facts));
   opened.defer(() => health.enter('draining'));
   health.enter('running');
   log({

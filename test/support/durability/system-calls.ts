@@ -64,3 +64,36 @@ export function receiptOrder(calls: readonly SystemCall[], id: string): ReceiptO
   const synced = logged < 0 ? -1 : before.findIndex((call, i) => i > logged && isSync(call));
   return { read, logged, synced, receipt };
 }
+
+/** The steps of a written file as positions in the trace; -1 for a step that did not happen. */
+export interface FileOrder {
+  /** The sync of a draft beside the file. */
+  synced: number;
+  /** The step that gives the draft the name of the file. */
+  renamed: number;
+  /** The first sync of the directory after that step. */
+  named: number;
+  /** The first time that the file itself is opened to be written, which may leave a part of it. */
+  openedItself: number;
+}
+
+/** Finds how a file was written for the last time. */
+export function fileOrder(calls: readonly SystemCall[], directory: string, name: string): FileOrder {
+  const file = `${directory}/${name}`;
+  const renamed = calls.findLastIndex(
+    ({ name: call, args, result }) =>
+      call.startsWith('rename') && args.includes(`"${file}"`) && result.startsWith('0'),
+  );
+  const draft = /"([^"]+)"/.exec(calls[renamed]?.args ?? '')?.[1];
+  const isSyncOf = ({ name: call, args, result }: SystemCall, path: string | undefined): boolean =>
+    call === 'fsync' && args.includes(`<${path}>`) && result.startsWith('0');
+  return {
+    synced: calls.findIndex((call, at) => at < renamed && isSyncOf(call, draft)),
+    renamed,
+    named: calls.findIndex((call, at) => at > renamed && isSyncOf(call, directory)),
+    openedItself: calls.findIndex(
+      ({ name: call, args }) =>
+        call === 'openat' && args.includes(`"${file}"`) && /O_(WRONLY|RDWR)/.test(args),
+    ),
+  };
+}

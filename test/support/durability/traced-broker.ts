@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { connectWire, tempDir, type WireClient } from '@signalbox/testing';
 import { cleanEnv, signalboxArgv } from '../cli/command-line.ts';
@@ -77,6 +78,22 @@ export async function startTracedBroker(options: TraceOptions = {}): Promise<Tra
     },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
+}
+
+/** Runs `signalbox up` on the `signalbox.yaml` of a directory under strace until it is ready, and stops it. Reads how it wrote files. */
+export async function traceUp(directory: string): Promise<SystemCall[]> {
+  const file = join(directory, 'trace');
+  const up = signalboxArgv(['up', '--config', 'signalbox.yaml', '--no-face', '--json']);
+  const child = spawn(
+    'strace',
+    ['-f', '-y', '-s', '4096', '-e', 'trace=openat,fsync,/^rename', '-o', file, process.execPath, ...up],
+    { stdio: ['ignore', 'pipe', 'ignore'], detached: true, cwd: directory, env: cleanEnv() },
+  );
+  await using _running = { [Symbol.asyncDispose]: () => end(child) };
+  const [line] = await once(child.stdout!, 'data');
+  JSON.parse(String(line));
+  await end(child);
+  return readTrace(await readFile(file, 'utf8'));
 }
 
 /** Ends the tracer and the broker, which are a process group of their own. */

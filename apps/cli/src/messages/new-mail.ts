@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import { readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import type { BrokerClient } from '@signalbox/client';
 import { SignalboxError } from '@signalbox/protocol';
+import { writeWhole } from '@signalbox/whole-files';
 import type { WaitingMessage } from '@signalbox/worker/mail-hint';
 
 const maxMessages = 1000;
@@ -59,7 +59,5 @@ export async function readMark(file: string): Promise<Mark | undefined> {
 
 /** Writes the mark, whole or not at all. Rejects if it cannot be written: then nothing may be told, or it would be told again. */
 export async function writeMark(file: string, { brokerId, seq }: Mark): Promise<void> {
-  const next = `${file}.${randomUUID()}`;
-  await writeFile(next, `${brokerId} ${seq}\n`, { mode: 0o600, flag: 'wx' });
-  await rename(next, file);
+  await writeWhole(file, `${brokerId} ${seq}\n`);
 }

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { SignalboxError } from '@signalbox/protocol';
 import { errnoOf } from '@signalbox/protocol/internal';
+import { writeWholeNow } from '@signalbox/whole-files';
 
 const mark =
   '# Written by: signalbox service install. Put changes into a drop-in file: systemctl edit signalbox\n';
@@ -19,14 +20,7 @@ export function writeUnit(file: string, text: string): 'new' | 'replaced' | 'sam
   const marked = markedUnit(text);
   if (before === marked) return 'same';
   mkdirSync(dirname(file), { recursive: true });
-  const beside = `${file}.${process.pid}.new`;
-  try {
-    writeFileSync(beside, marked, { mode: 0o644, flag: 'wx' });
-    renameSync(beside, file);
-  } catch (error) {
-    rmSync(beside, { force: true });
-    throw error;
-  }
+  writeWholeNow(file, marked, { mode: 0o644 });
   return before === undefined ? 'new' : 'replaced';
 }
 

@@ -2,7 +2,7 @@ import { chmod, lstat, mkdir, readdir, realpath, rm, rmdir } from 'node:fs/promi
 import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { backupFiles, messageOf } from '@signalbox/protocol';
 import { errnoOf } from '@signalbox/protocol/internal';
-import { writePrivate } from '../broker-files.ts';
+import { writeWhole } from '@signalbox/whole-files';
 
 /** The reason why a backup is refused or was given up, for the person who asked for it. */
 export class BackupError extends Error {
@@ -32,7 +32,7 @@ export async function takeBackupDirectory(
   const backup = { path, remove: () => remove(path, isNew) };
   try {
     if (!isNew) await chmod(path, 0o700);
-    await writePrivate(join(path, backupFiles.unfinished), `${JSON.stringify({ id })}\n`, { flag: 'wx' });
+    await writeWhole(join(path, backupFiles.unfinished), `${JSON.stringify({ id })}\n`, { isNew: true });
     return backup;
   } catch (thrown) {
     // Another backup may have taken the directory meanwhile: its file is not ours to remove.
@@ -85,7 +85,7 @@ async function refuseInside(path: string, dataDir: string): Promise<void> {
 
 async function remove(path: string, isNew: boolean): Promise<void> {
   for (const name of Object.values(backupFiles)) {
-    for (const suffix of ['', '-journal', '-wal', '-shm', '.new'])
+    for (const suffix of ['', '-journal', '-wal', '-shm'])
       await rm(join(path, name + suffix), { force: true });
   }
   // Files that somebody else put there stay.

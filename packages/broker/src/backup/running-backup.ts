@@ -1,9 +1,10 @@
-import { rename, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type AdminParams, type BackupManifest, backupFiles, messageOf } from '@signalbox/protocol';
 import { copyDatabase, describeFile, syncFile } from '@signalbox/store/internal';
-import { brokerFiles, writePrivate } from '../broker-files.ts';
+import { writeWhole } from '@signalbox/whole-files';
+import { brokerFiles } from '../broker-files.ts';
 import { type BackupDirectory, BackupError } from './backup-directory.ts';
 
 /** The progress of a backup. */
@@ -124,9 +125,7 @@ export class RunningBackup {
       files,
     };
     const file = join(path, backupFiles.manifest);
-    await writePrivate(`${file}.new`, `${JSON.stringify(manifest, null, 2)}\n`);
-    await syncFile(`${file}.new`);
-    await rename(`${file}.new`, file);
+    await writeWhole(file, `${JSON.stringify(manifest, null, 2)}\n`);
     await rm(join(path, backupFiles.unfinished), { force: true });
     await syncFile(path);
     return manifest;

@@ -128,6 +128,8 @@ async function putFiles(
       await rename(from, to);
       placed.push(to);
     }
+    // While the folder is there, nothing starts on the directory: it goes last, also after a power cut.
+    await syncFile(dataDir);
     await rm(staging, { recursive: true, force: true });
     await syncFile(dataDir);
     return { brokerId, tokens };

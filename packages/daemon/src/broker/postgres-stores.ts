@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { StoresElsewhere } from '@signalbox/broker';
 import type { Config } from '@signalbox/config';
 import { errnoOf } from '@signalbox/protocol/internal';
+import { writeWhole } from '@signalbox/whole-files';
 
 /** Returns the stores in a schema of a PostgreSQL database, for the broker of a data directory. */
 export function postgresStores(
@@ -50,6 +51,6 @@ export async function directoryId(dataDir: string): Promise<string> {
   });
   if (/^[0-9a-f]{32}$/.test(known)) return known;
   const id = randomBytes(16).toString('hex');
-  await writeFile(file, id, { mode: 0o600, flush: true });
+  await writeWhole(file, id);
   return id;
 }

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { rename, writeFile } from 'node:fs/promises';
 import { connectBroker, requestAddress } from '@signalbox/client';
 import { issueToken } from '@signalbox/operator';
 import { SignalboxError } from '@signalbox/protocol';
+import { writeWhole } from '@signalbox/whole-files';
 import { operatorToken, orchestratorFiles } from '../data-directory/data-directory.ts';
 
 /** Codes with which a broker refuses a token that is revoked, expired, or for an orchestrator of another name. */
@@ -42,8 +42,7 @@ export async function ensureOrchestratorToken(options: OrchestratorTokenOptions)
     connectTimeoutMs: patientConnectMs,
   });
   const { token } = await issueToken(operator, { agent, role: 'orchestrator' });
-  await writeFile(`${file}.new`, `${token}\n`, { mode: 0o600 });
-  await rename(`${file}.new`, file);
+  await writeWhole(file, `${token}\n`);
   return token;
 }
 

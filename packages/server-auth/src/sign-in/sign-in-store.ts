@@ -1,8 +1,9 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { chmod, mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import { errnoOf } from '@signalbox/protocol/internal';
+import { writeWhole } from '@signalbox/whole-files';
 import { z } from 'zod';
 import { signInCommand } from './sign-in-command.ts';
 
@@ -49,7 +50,7 @@ export function openRefreshTokenFiles(directory: string): RefreshTokenStore {
     async write(server, signIn) {
       await mkdir(directory, { recursive: true, mode: 0o700 });
       await chmod(directory, 0o700);
-      await replaceFile(pathOf(server), JSON.stringify({ server, ...signIn }));
+      await writeWhole(pathOf(server), JSON.stringify({ server, ...signIn }));
     },
     async forget(server) {
       try {
@@ -85,22 +86,4 @@ function parse(server: string, path: string, text: string): SignIn {
 function unreadable(server: string, path: string, why: string): SignalboxError {
   const again = `sign in again: ${signInCommand(server)}`;
   return new SignalboxError('auth_failed', `the sign-in in ${path} can't be read (${why}); ${again}`);
-}
-
-/** Replaces a file so that a crash leaves either the old one or the new one. */
-async function replaceFile(path: string, text: string): Promise<void> {
-  const temporary = `${path}.${randomUUID()}.tmp`;
-  try {
-    const file = await open(temporary, 'wx', 0o600);
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(temporary, path);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
 }

@@ -1,8 +1,9 @@
 import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { mkdir, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { writeWhole } from '@signalbox/whole-files';
 import { z } from 'zod';
 import { sessionIdSchema } from './program/told-session.ts';
-import { writeWhole } from './write-whole.ts';
 
 /** The most threads that are remembered for one agent. Those that had no turn for the longest time are forgotten first. */
 export const maxThreads = 1000;
@@ -39,6 +40,7 @@ export async function openThreadSessions(path: string): Promise<ThreadSessions> 
       entries = [...others, ...added].slice(-maxThreads);
       writing = writing
         .catch(() => {})
+        .then(() => mkdir(dirname(path), { recursive: true, mode: 0o700 }))
         .then(() => writeWhole(path, `${JSON.stringify({ sessions: entries })}\n`));
       return writing;
     },

@@ -1,6 +1,7 @@
-import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { SignalboxError } from '@signalbox/protocol';
+import { writeWholeNow } from '@signalbox/whole-files';
 import * as z from 'zod';
 
 const processSchema = z.object({ pid: z.int().min(2), start: z.string().min(1) });
@@ -30,13 +31,10 @@ export function readRecords(path: string): ProcessRecord[] {
 }
 
 /**
- * Replaces the whole file, which only its owner may read. It does not wait for the disk, because a power cut ends the
- * processes too.
+ * Replaces the whole file, which only its owner may read, before it returns: a process that is not recorded would outlive a host that is
+ * killed.
  */
 export function writeRecords(path: string, servers: readonly ProcessRecord[]): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const draft = `${path}.${process.pid}`;
-  writeFileSync(draft, `${JSON.stringify({ servers }, undefined, 2)}\n`, { mode: 0o600 });
-  chmodSync(draft, 0o600);
-  renameSync(draft, path);
+  writeWholeNow(path, `${JSON.stringify({ servers }, undefined, 2)}\n`);
 }

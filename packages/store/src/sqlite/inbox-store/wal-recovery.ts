@@ -5,11 +5,14 @@ import {
   openSync,
   readFileSync,
   readSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Damage } from '../../damage.ts';
+import { syncDirectory } from '../wal-sync.ts';
 import type { ReadMark } from './durable-mark.ts';
 import { findWalDamage } from './wal-repair.ts';
 
@@ -67,7 +70,10 @@ function pageSizeOf(file: string): number {
 
 function replaceWal(file: string, content: Buffer): void {
   rmSync(`${file}-shm`, { force: true });
-  writeFileSync(`${file}-wal`, content, { mode: 0o600, flush: true });
+  const draft = `${file}-wal.new`;
+  writeFileSync(draft, content, { mode: 0o600, flush: true });
+  renameSync(draft, `${file}-wal`);
+  syncDirectory(dirname(file));
 }
 
 /** Returns the last commit that SQLite reads from the files in their present state: 0 if there was none, -1 if it can't read them. */

@@ -47,6 +47,7 @@ export async function openWorkspaceFile(path: string): Promise<WorkspaceFile | u
         await unlink(at(draft));
         throw error;
       }
+      await handle.sync();
     },
     remove: () => unlink(file),
     removeDraft: (draft) => unlink(at(draft)).catch(ignoreMissing),
@@ -109,6 +110,7 @@ async function writeNew(path: string, text: string, mode: number): Promise<void>
   try {
     await handle.writeFile(text);
     await handle.chmod(mode);
+    await handle.sync();
   } finally {
     await handle.close();
   }

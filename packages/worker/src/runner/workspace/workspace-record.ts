@@ -1,8 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { link, lstat, mkdir, open, readFile, rename, unlink } from 'node:fs/promises';
+import { lstat, mkdir, readFile, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isJsonObject, SignalboxError } from '@signalbox/protocol';
 import { errnoOf } from '@signalbox/protocol/internal';
+import { writeWhole } from '@signalbox/whole-files';
 import { withoutEntry } from '../../agent-clis/workspace-entry.ts';
 import type { ProcessIdentity } from '../process/process-start.ts';
 import { openWorkspaceFile, removeEmptyDirectory, type WorkspaceFile } from './workspace-file.ts';
@@ -74,25 +75,16 @@ export async function readRecord(recordPath: string): Promise<WorkspaceRecord | 
 
 /** Makes a record in one step. Throws the system's `EEXIST` if there is one already. */
 export async function createRecord(recordPath: string, record: WorkspaceRecord): Promise<void> {
-  const draft = await writeDraft(recordPath, record);
-  await link(draft, recordPath).finally(() => unlink(draft));
+  await writeWhole(recordPath, textOf(record), { isNew: true });
 }
 
 /** Replaces a record in one step, and resolves when its content is on disk. */
 export async function replaceRecord(recordPath: string, record: WorkspaceRecord): Promise<void> {
-  await rename(await writeDraft(recordPath, record), recordPath);
+  await writeWhole(recordPath, textOf(record));
 }
 
-async function writeDraft(recordPath: string, record: WorkspaceRecord): Promise<string> {
-  const draft = `${recordPath}.${record.id}.new`;
-  const handle = await open(draft, 'w', 0o600);
-  try {
-    await handle.writeFile(`${JSON.stringify(record)}\n`);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  return draft;
+function textOf(record: WorkspaceRecord): string {
+  return `${JSON.stringify(record)}\n`;
 }
 
 /** Removes the entry of a claim from its file, and removes the record. A record of another claim stays. */

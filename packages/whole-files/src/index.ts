@@ -1,0 +1,1 @@
+export { type WriteOptions, writeWhole, writeWholeNow } from './write-whole.ts';
