@@ -58,7 +58,7 @@ export function admit(
   const rest = afterFirstFrame(message, first.value);
   const admitWith = (found: Authenticated): Admission => {
     if ('refused' in found) return { refusal: { ...found.refused, field: 'token' } };
-    const admission = identify(frame, found, authentication.isOrchestrator(agentOf(frame.agent)));
+    const admission = identify(frame, found, authentication);
     return 'refusal' in admission ? admission : { ...admission, rest };
   };
   const found = authentication.authenticate(text, isOpen);
@@ -71,7 +71,7 @@ type Refusal = Extract<Admission, { refusal: unknown }>;
 function identify(
   frame: HelloFrame,
   record: TokenRecord,
-  isOrchestrator: boolean,
+  authentication: Pick<Authentication, 'isOrchestrator'>,
 ): { identity: Identity } | Refusal {
   const agent = agentOf(frame.agent);
   const minting = record.permissions.includes('mint');
@@ -89,7 +89,7 @@ function identify(
     );
   }
   // An orchestrator may have any name, and gets the tool calls of all agents: another token with that name must not get them.
-  if (record.role !== 'orchestrator' && isOrchestrator) {
+  if (record.role !== 'orchestrator' && authentication.isOrchestrator(agent)) {
     return refuse(
       'forged_sender',
       `'${agent}' is an orchestrator, and the role of this token is '${record.role}'; use another agent id, or revoke the token of the orchestrator`,
