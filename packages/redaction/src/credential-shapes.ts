@@ -38,3 +38,8 @@ const credential = new RegExp(
 export function credentialsIn(text: string): string[] {
   return text.match(credential) ?? [];
 }
+
+/** Replaces the parts of a text that have the form of a well-known issuer's credential. */
+export function withoutCredentials(text: string): string {
+  return text.replace(credential, '[redacted]');
+}

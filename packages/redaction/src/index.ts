@@ -1,6 +1,6 @@
-export { withTexts } from './json-texts.ts';
+export { deepestLevel, withTexts } from './json-texts.ts';
 export { type RedactorOptions, redactorOf, shortestSecret, withoutCutSecret } from './redact.ts';
-export { redactedData } from './redacted-data.ts';
+export { isDeeperThan, redactedData } from './redacted-data.ts';
 export { isSecretName } from './secret-name.ts';
 export {
   type JudgedValue,

@@ -1,12 +1,12 @@
-/** The deepest level that is read. No reply nests nearly as deep, and data that did could exhaust the stack. */
-const maxDepth = 1000;
+/** The deepest level that {@link withTexts} reads. No reply nests nearly as deep, and data that did could exhaust the stack. */
+export const deepestLevel = 1000;
 
 /**
  * Returns JSON data in which `change` has replaced every text, including names of fields. Values below 1000 levels become `null`. Unchanged
  * data is returned as the same object.
  */
 export function withTexts<T>(data: T, change: (text: string) => string): T {
-  return changed(data, change, maxDepth) as T;
+  return changed(data, change, deepestLevel) as T;
 }
 
 function changed(value: unknown, change: (text: string) => string, levels: number): unknown {

@@ -11,7 +11,8 @@ export function redactedData(data: unknown, redact: (text: string) => string): u
   return text !== undefined && Buffer.byteLength(text) <= maxBytes ? clean : undefined;
 }
 
-function isDeeperThan(value: unknown, levels: number): boolean {
+/** Tells whether JSON data nests deeper than so many levels. */
+export function isDeeperThan(value: unknown, levels: number): boolean {
   if (value === null || typeof value !== 'object') return false;
   return levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1));
 }

@@ -99,8 +99,13 @@ it('knows the names of common secrets, also those that end in the word without a
 });
 
 it('searches long texts in a time that grows with their length only', () => {
-  const texts = ['-----BEGIN PRIVATE KEY-----', 'http://a:', 'eyJabcdefgh.', 'sbx_', 'ghp_abc '].map((part) =>
-    part.repeat(20_000),
-  );
+  const texts = [
+    '-----BEGIN PRIVATE KEY-----',
+    'http://a:',
+    'http://u:p@h ',
+    'eyJabcdefgh.',
+    'sbx_',
+    'ghp_abc ',
+  ].map((part) => part.repeat(20_000));
   for (const text of texts) expect(withoutSecretForms(text)).toBeDefined();
 }, 5000);

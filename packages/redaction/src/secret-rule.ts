@@ -1,7 +1,8 @@
-import { credentialsIn } from './credential-shapes.ts';
-import { redactorOf } from './redact.ts';
+import { credentialsIn, withoutCredentials } from './credential-shapes.ts';
+import { withTexts } from './json-texts.ts';
+import { shortestSecret } from './redact.ts';
 import { isSecretName } from './secret-name.ts';
-import { secretsOfHeader, secretsOfUrls } from './secrets.ts';
+import { secretsOfHeader, secretsOfUrls, withoutUrlSecrets } from './secrets.ts';
 
 /**
  * Says of a value which part of it is a secret: all of it (`true`), nothing (`false`), or the parts that came from a variable or a file.
@@ -11,7 +12,7 @@ export type SecretMark = boolean | readonly string[];
 /** The reason why a value is a secret. */
 export type SecretReason = 'marked' | 'reference' | 'name' | 'form';
 
-/** The secrets in a value. Without a reason there are none. `isMarked` is true if somebody has decided that it is none. */
+/** The secrets in a value. Without a reason there are none. `isMarked` is true if its owner has decided whether it is one. */
 export interface JudgedValue {
   reason: SecretReason | undefined;
   secrets: string[];
@@ -44,32 +45,29 @@ export function secretsByForm(text: string): string[] {
   return [...credentialsIn(text), ...secretsOfUrls(text)];
 }
 
-/** Removes the parts of a text that are secrets by their form. In a URL, also short ones are found by their place. */
+/** Removes the parts of a text that are secrets by their form. */
 export function withoutSecretForms(text: string): string {
-  const secrets = secretsByForm(text);
-  if (secrets.length === 0) return text;
-  return redactorOf(secrets)(text)
-    .replace(/(\w:\/\/)([^\s/@]+)@/g, (whole, start: string, user: string) =>
-      user.includes(':') ? `${start}[redacted]@` : whole,
-    )
-    .replace(/([?&]([\w.-]+)=)[^\s&#]+/g, (whole, start: string, name: string) =>
-      isSecretName(name) ? `${start}[redacted]` : whole,
-    );
+  return withoutUrlSecrets(withoutCredentials(text));
 }
 
 /**
  * Returns JSON data without secrets: without the values of fields whose names mean a secret, also inside lists and objects in them, and
  * without the parts of texts that are secrets by their form.
  */
-export function withoutSecrets(value: unknown, isSecret = false): unknown {
-  if (typeof value === 'string') return isSecret ? '[redacted]' : withoutSecretForms(value);
-  if (typeof value === 'number') return isSecret && String(value).length >= 6 ? '[redacted]' : value;
+export function withoutSecrets(value: unknown): unknown {
+  return withTexts(withoutNamedSecrets(value, false), withoutSecretForms);
+}
+
+function withoutNamedSecrets(value: unknown, isSecret: boolean): unknown {
+  if (typeof value === 'string') return isSecret ? '[redacted]' : value;
+  if (typeof value === 'number')
+    return isSecret && String(value).length >= shortestSecret ? '[redacted]' : value;
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, isSecret));
+  if (Array.isArray(value)) return value.map((item) => withoutNamedSecrets(item, isSecret));
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => [
-      withoutSecretForms(name),
-      withoutSecrets(inner, isSecret || isSecretName(name)),
+      name,
+      withoutNamedSecrets(inner, isSecret || isSecretName(name)),
     ]),
   );
 }

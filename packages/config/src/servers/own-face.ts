@@ -16,10 +16,16 @@ export const ownFaceProblem =
 export function isOwnFace(entry: unknown): boolean {
   if (typeof entry !== 'object' || entry === null) return false;
   const { command, args, headers } = entry as Record<string, unknown>;
-  const words = [command, ...(Array.isArray(args) ? args : [])].filter((word) => typeof word === 'string');
+  const words = [command, ...(Array.isArray(args) ? args : [])].flatMap(textsOf);
   if (typeof command === 'string' && startsFace(words.join(' '))) return true;
   const values = typeof headers === 'object' && headers !== null ? Object.values(headers) : [];
-  return values.some((value) => typeof value === 'string' && ownToken.test(value));
+  return values.flatMap(textsOf).some((text) => ownToken.test(text));
+}
+
+/** Returns the text of a value that may also be written as `{ value, secret }`. */
+function textsOf(value: unknown): string[] {
+  const text = typeof value === 'object' && value !== null && 'value' in value ? value.value : value;
+  return typeof text === 'string' ? [text] : [];
 }
 
 /** Finds the program first and its words behind it: one pattern for both would be slow on some lines. */

@@ -68,6 +68,9 @@ test('others than those who decide get the arguments without values that are sec
 test('arguments that a person could not read are refused', () => {
   expect(shown(`{"a":"${'x'.repeat(65_536)}"}`)).toHaveProperty('problem');
   expect(shown('{"a":"\\ud800"}')).toHaveProperty('problem');
+  const nested = (levels: number) => shown(`{"a":${'['.repeat(levels - 1)}"x"${']'.repeat(levels - 1)}}`);
+  expect(nested(1001)).toHaveProperty('problem');
+  expect(nested(1000)).toHaveProperty('text', expect.stringContaining('"x"'));
 });
 
 test('what the server gets beside the arguments is shown, has a hash of its own, and counts for the length', () => {

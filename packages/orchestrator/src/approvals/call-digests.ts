@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { type CallRequest, type RequestMeta, withoutTokens } from '@signalbox/protocol';
-import { redactorOf, withoutSecrets, withTexts } from '@signalbox/redaction';
+import { deepestLevel, isDeeperThan, redactorOf, withoutSecrets, withTexts } from '@signalbox/redaction';
 import { canonicalJson } from '@signalbox/tool-calls';
 
 /** The most bytes of arguments, and of the data beside them, that a person is shown. */
@@ -47,6 +47,10 @@ export function shownArguments(
 ): ShownArguments | { problem: string } {
   if (Object.hasOwn(args, answersName)) return { problem: `may have no argument named '${answersName}'` };
   const seen = answers === undefined ? args : { ...args, [answersName]: answers };
+  if ([seen, meta].some((data) => isDeeperThan(data, deepestLevel)))
+    return {
+      problem: `may have arguments of at most ${deepestLevel} levels, which are shown to that person`,
+    };
   const canonical = canonicalJson(seen);
   if (canonical === undefined) return { problem: 'has arguments that are not valid Unicode' };
   const beside = meta === undefined ? '' : canonicalJson(meta);
