@@ -189,6 +189,54 @@ describe.skipIf(serverUrl === undefined)('A group with members at two brokers', 
     expect(await omar.client.ack([had.seq!])).toMatchObject({ accepted: [had.seq] });
   });
 
+  it('loses no member that joins while housekeeping removes the idle rows of inboxes', async () => {
+    await using site = await startTwoBrokers();
+    await using alice = await connect(site.one, 'alice');
+    await site.one.tokenOf('rosa', 'writer');
+    let isOver = false;
+    const tidy = async () => {
+      while (!isOver)
+        await site.schema.sql(
+          'DELETE FROM @inbox i WHERE pending = 0 AND scheduled = 0 AND NOT EXISTS (SELECT FROM @session s WHERE s.epoch = i.session OR s.epoch = ANY(i.members))',
+        );
+    };
+    const tidying = tidy();
+    await using _end = {
+      [Symbol.asyncDispose]: async () => {
+        isOver = true;
+        await tidying;
+      },
+    };
+    for (let n = 0; n < 30; n++) {
+      await using rosa = await joinGroup(n % 2 ? site.one : site.other, 'rosa');
+      await send(alice, [`m${n}`]);
+      const next = await rosa.next(['message', 'lease_lost']);
+      expect(next).toMatchObject({ id: `m${n}` });
+      await ackMessage(rosa, next);
+    }
+  });
+
+  it('keeps its members when the database loses the row that names their broker, and hands out nothing twice', async () => {
+    await using site = await startTwoBrokers();
+    await using alice = await connect(site.one, 'alice');
+    await using rosa = await joinGroup(site.one, 'rosa', { window: 2 });
+    await send(alice, ['a']);
+    const had = await rosa.next('message', { id: 'a' });
+    await site.schema.sql(`UPDATE @inbox SET members = NULL WHERE name = '${group}'`);
+    await send(alice, ['b']);
+    const next = await rosa.next(['message', 'lease_lost']);
+    expect(next).toMatchObject({ id: 'b' });
+    await ackMessage(rosa, next);
+    await ackMessage(rosa, had);
+    expect(idsOf(rosa)).toEqual(['a', 'b']);
+    // If another broker has taken it, it is lost.
+    await site.schema.sql(
+      `UPDATE @inbox SET members = NULL, session = (SELECT epoch FROM @session WHERE broker = 'other')`,
+    );
+    await send(alice, ['c']);
+    await rosa.next('lease_lost', { reason: 'taken_over' });
+  });
+
   it('keeps all of this while members come and go, fail and hang', async () => {
     await using site = await startTwoBrokers();
     await using alice = await connect(site.one, 'alice');

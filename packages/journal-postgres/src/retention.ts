@@ -4,7 +4,8 @@ import type { PostgresDatabase } from '@signalbox/store-postgres/internal';
 /** Returns a function that deletes settled calls, kept replies and ended approvals that are too old or too many. */
 export function retention(database: PostgresDatabase, limits: JournalLimits) {
   const kept = 'is_kept AND settled_at IS NOT NULL';
-  const drop = 'UPDATE @call SET reply = NULL, reply_bytes = 0, is_kept = false WHERE number IN';
+  // The conditions are in the outer statement, too: a call may be started again after the inner one has found it.
+  const drop = `UPDATE @call SET reply = NULL, reply_bytes = 0, is_kept = false WHERE ${kept} AND number IN`;
   const settled = 'NOT is_kept AND settled_at IS NOT NULL';
   const bytesOf = 'octet_length(details)';
   const statements = [
@@ -28,13 +29,13 @@ export function retention(database: PostgresDatabase, limits: JournalLimits) {
     ),
     database.unnamed(`DELETE FROM @call WHERE ${settled} AND settled_at <= $1::bigint - ${limits.ageMs}`),
     database.unnamed(
-      `DELETE FROM @call WHERE number IN (
+      `DELETE FROM @call WHERE ${settled} AND number IN (
          SELECT number FROM @call WHERE ${settled} AND $1::bigint IS NOT NULL ORDER BY settled_at, number
          LIMIT greatest(0, (SELECT count(*) FROM @call WHERE NOT is_kept) - ${limits.calls}))`,
     ),
     database.unnamed(
       `WITH size AS (SELECT coalesce(sum(reply_bytes), 0) - ${limits.bytes} AS over FROM @call WHERE NOT is_kept AND $1::bigint IS NOT NULL)
-       UPDATE @call SET reply = NULL, reply_bytes = 0 WHERE number IN (
+       UPDATE @call SET reply = NULL, reply_bytes = 0 WHERE ${settled} AND number IN (
          SELECT number FROM (
            SELECT number, sum(reply_bytes) OVER (ORDER BY settled_at, number) - reply_bytes AS before
            FROM @call WHERE ${settled} AND reply_bytes > 0

@@ -6,14 +6,15 @@ import { anySeq, type WakeUp, type WakeUps } from './wake-ups.ts';
 
 /**
  * The request of a broker to take an inbox for itself, to join others that share it, or to give it back. After joining, it has claimed
- * nothing.
+ * nothing. A broker that joins again keeps what it has claimed, and leaves alone an inbox that another broker has taken for itself.
  */
-type Wish = 'take' | 'join' | 'give_back';
+type Wish = 'take' | 'join' | 'join_again' | 'give_back';
 
 /** The last request for an inbox, with the callers that wait for it. */
 interface Asked {
   wish: Wish;
-  waiting: PromiseWithResolvers<number>[];
+  /** They get the number of {@link HeldInboxes.take}, or `undefined` if the request was refused. */
+  waiting: PromiseWithResolvers<number | undefined>[];
 }
 
 interface InboxRow {
@@ -33,7 +34,6 @@ export class HeldInboxes {
   readonly #session: number;
   readonly #wakeUps: WakeUps;
   readonly #claims: ClaimRows;
-  readonly #make: Statement;
   readonly #lock: Statement;
   readonly #save: Statement;
   #asked = new Map<string, Asked>();
@@ -47,11 +47,10 @@ export class HeldInboxes {
     this.#session = session;
     this.#wakeUps = wakeUps;
     this.#claims = claims;
-    this.#make = database.statement(
-      'INSERT INTO @inbox (name) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING',
-    );
+    // One statement makes and locks the rows: housekeeping removes idle rows, also one that was made a moment ago.
     this.#lock = database.statement(
-      'SELECT name, session, members, taken_seq AS "takenSeq" FROM @inbox WHERE name = ANY($1::text[]) ORDER BY name FOR UPDATE',
+      `INSERT INTO @inbox AS i (name) SELECT unnest($1::text[]) ON CONFLICT (name) DO UPDATE SET name = i.name
+       RETURNING name, session, members, taken_seq AS "takenSeq"`,
     );
     this.#save = database.statement(
       `UPDATE @inbox i SET
@@ -64,13 +63,21 @@ export class HeldInboxes {
   }
 
   /** Resolves when this broker holds an inbox for itself, with the highest number of a message that may have been handed out before. */
-  take(inbox: string): Promise<number> {
-    return this.#wait(inbox, 'take');
+  async take(inbox: string): Promise<number> {
+    return (await this.#wait(inbox, 'take')) ?? 0;
   }
 
   /** Resolves when this broker shares an inbox with the others that do. */
-  join(inbox: string): Promise<number> {
-    return this.#wait(inbox, 'join');
+  async join(inbox: string): Promise<number> {
+    return (await this.#wait(inbox, 'join')) ?? 0;
+  }
+
+  /**
+   * Makes this broker share an inbox that it shared before. Resolves with false if another broker has taken it. A newer request for the
+   * inbox comes first.
+   */
+  async joinAgain(inbox: string): Promise<boolean> {
+    return this.#asked.has(inbox) || (await this.#wait(inbox, 'join_again')) !== undefined;
   }
 
   giveBack(inbox: string): void {
@@ -82,8 +89,8 @@ export class HeldInboxes {
     while (this.#running) await this.#running;
   }
 
-  #wait(inbox: string, wish: Wish): Promise<number> {
-    const waiting = Promise.withResolvers<number>();
+  #wait(inbox: string, wish: Wish): Promise<number | undefined> {
+    const waiting = Promise.withResolvers<number | undefined>();
     this.#ask(inbox, wish).waiting.push(waiting);
     return waiting.promise;
   }
@@ -106,7 +113,7 @@ export class HeldInboxes {
       try {
         const takenSeqs = await this.#change(asked);
         for (const [inbox, { waiting }] of asked)
-          for (const one of waiting) one.resolve(takenSeqs.get(inbox) ?? 0);
+          for (const one of waiting) one.resolve(takenSeqs.get(inbox));
       } catch (error) {
         for (const { waiting } of asked.values()) for (const one of waiting) one.reject(error);
       }
@@ -116,11 +123,6 @@ export class HeldInboxes {
 
   async #change(asked: ReadonlyMap<string, Asked>): Promise<ReadonlyMap<string, number>> {
     const names = [...asked.keys()].sort();
-    const made = names.filter((name) => asked.get(name)?.wish !== 'give_back');
-    await this.#database.transaction(async (transaction) => {
-      transaction.script('SET LOCAL synchronous_commit = off');
-      if (made.length > 0) transaction.write(this.#make, [made]);
-    });
     // Claims that were given back, and reappeared after a crash of the server, would keep messages from everybody. A broker that shares an
     // inbox relies on being woken.
     const isQuick = names.every((name) => asked.get(name)?.wish === 'take');
@@ -133,8 +135,8 @@ export class HeldInboxes {
   }
 
   /**
-   * Takes, joins and gives back inboxes in a transaction. Returns the wake-ups of the other brokers whose inboxes have changed, and the
-   * highest numbers that may have been handed out before.
+   * Takes, joins and gives back inboxes in a transaction. Returns the wake-ups of the other brokers whose inboxes have changed, and for each
+   * granted request the highest number that may have been handed out before.
    */
   async #take(
     transaction: Transaction,
@@ -148,15 +150,19 @@ export class HeldInboxes {
     const isWithdrawn = (name: string): boolean => this.#asked.get(name)?.wish === 'give_back';
     const wishOf = (name: string): Wish =>
       isWithdrawn(name) ? 'give_back' : (asked.get(name)?.wish ?? 'give_back');
-    transaction.write(this.#save, [names, names.map(wishOf), own]);
+    const isGranted = ({ name, session }: InboxRow): boolean =>
+      wishOf(name) !== 'join_again' || session === null || session === own;
+    const granted = rows.filter(isGranted);
+    const grantedNames = granted.map(({ name }) => name);
+    transaction.write(this.#save, [grantedNames, grantedNames.map(wishOf), own]);
     const free = (wishes: readonly Wish[], sessions?: readonly number[]): void => {
-      const meant = rows.filter(({ name, members }) => members && wishes.includes(wishOf(name)));
+      const meant = granted.filter(({ name, members }) => members && wishes.includes(wishOf(name)));
       const inboxes = meant.map(({ name }) => name);
       if (inboxes.length > 0) this.#claims.free(transaction, inboxes, sessions);
     };
     free(['take']);
     free(['join', 'give_back'], [own]);
-    const others = rows.flatMap(({ name: inbox, session, members }): WakeUp[] => {
+    const others = granted.flatMap(({ name: inbox, session, members }): WakeUp[] => {
       const wish = wishOf(inbox);
       const holders = wish === 'give_back' ? [] : [session];
       const sharers = wish === 'take' || wish === 'give_back' ? (members ?? []) : [];
@@ -166,6 +172,6 @@ export class HeldInboxes {
       );
     });
     this.#wakeUps.write(transaction, others);
-    return { wakeUps: others, takenSeqs: new Map(rows.map(({ name, takenSeq }) => [name, takenSeq])) };
+    return { wakeUps: others, takenSeqs: new Map(granted.map(({ name, takenSeq }) => [name, takenSeq])) };
   }
 }

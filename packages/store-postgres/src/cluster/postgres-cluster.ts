@@ -224,10 +224,15 @@ export class PostgresCluster implements AsyncDisposable {
     return changed;
   }
 
-  /** Finds out whether another broker has taken a shared inbox for itself. */
+  /**
+   * Finds out whether another broker has taken a shared inbox for itself. If none has, this broker shares it again: its members must not
+   * lose the inbox because the database lost a row.
+   */
   async #checkShared(inbox: string, tenure: Tenure): Promise<void> {
     const [row] = await this.#database.read<HolderRow>(this.#holder, [inbox]);
-    if (!row?.members?.includes(this.session)) this.lost(inbox, tenure);
+    if (row?.members?.includes(this.session) || this.#held.get(inbox) !== tenure) return;
+    if (!(await this.#inboxes.joinAgain(inbox))) this.lost(inbox, tenure);
+    else if (this.#held.get(inbox) === tenure) this.#listener?.freed(inbox, 'any');
   }
 
   /** Hands the messages of dead brokers to members of this broker. */

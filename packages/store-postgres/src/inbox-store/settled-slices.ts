@@ -153,6 +153,8 @@ export class SettledSlices {
         [number],
       );
       if (!dropped) return;
+      // A reply that came between the next two statements would mark its request in a table that goes away.
+      transaction.write(this.#database.unnamed(`LOCK TABLE @${name}`));
       transaction.write(
         this.#database.unnamed(
           `INSERT INTO @open_request SELECT seq, sender, id, inbox, open_until, answered OR outcome <> 'acked', coalesce(takers, '{}'), details

@@ -188,7 +188,9 @@ export class GroupDispatcher {
     let handedOut = 0;
     for (const [at, message] of messages.entries()) {
       const { seq } = message;
-      if (shared.mayHandOut(candidateOf(message, seq)) && !isDelayed(shared.address, seq)) {
+      // A read of the whole inbox may find what a member has, if the claims of this broker were lost.
+      const isHad = shared.holderOf(seq) !== undefined;
+      if (!isHad && shared.mayHandOut(candidateOf(message, seq)) && !isDelayed(shared.address, seq)) {
         if (!this.#handOut(shared, message)) {
           const left = messages.slice(at);
           if (this.#offer(shared, left, false)) shared.passed(upTo);
