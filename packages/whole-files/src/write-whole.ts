@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { link, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
@@ -14,11 +14,11 @@ export interface WriteOptions {
 /**
  * Writes a file in place of the present one, and resolves when text and name are on disk. A reader, and whoever comes after a crash or a
  * power cut, finds the earlier file or the new one, never a part. A link is replaced, not followed. Rejects with the error of the file
- * system; then nothing has changed.
+ * system. If only the name could not be synced, the new file is there then, and else the earlier one.
  */
 export async function writeWhole(
   path: string,
-  text: string | Uint8Array,
+  text: string,
   { mode = 0o600, isNew = false }: WriteOptions = {},
 ): Promise<void> {
   const draft = draftOf(path);
@@ -43,8 +43,8 @@ export async function writeWhole(
 /** Does what {@link writeWhole} does before it returns, for a file that must be there before the process goes on. */
 export function writeWholeNow(
   path: string,
-  text: string | Uint8Array,
-  { mode = 0o600, isNew = false }: WriteOptions = {},
+  text: string,
+  { mode = 0o600 }: Pick<WriteOptions, 'mode'> = {},
 ): void {
   const draft = draftOf(path);
   try {
@@ -52,12 +52,11 @@ export function writeWholeNow(
       writeFileSync(file, text);
       fsyncSync(file);
     });
-    (isNew ? linkSync : renameSync)(draft, path);
+    renameSync(draft, path);
   } catch (error) {
     rmSync(draft, { force: true });
     throw error;
   }
-  if (isNew) rmSync(draft);
   try {
     withHandle(dirname(path), 'r', undefined, fsyncSync);
   } catch (error) {
