@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ReferenceSources } from './document/references.ts';
 import { parseConfig } from './parse-config.ts';
+import { hostServer } from './servers/host-server.ts';
 
 const nothing: ReferenceSources = {
   env: {},
@@ -117,6 +118,28 @@ test('References are replaced in values, and a value never shows in a message ab
   });
   // biome-ignore lint/suspicious/noTemplateCurlyInString: the configuration's own syntax
   expect(problemsOf('broker:\n  listen: ${env:KEY}\n', sources).join()).not.toContain('hush');
+});
+
+test('A value says whether it is a secret, and else what came from a variable is one, also behind an alias; settings that every server gets are none.', () => {
+  const text = `mcpServers:
+  a: { command: x, args: ["--in=\${env:NS}"], env: &shared { NS: "\${env:NS}", HOME: "\${env:HOME}", PIN: { value: "1", secret: true } } }
+  b: { command: x, env: *shared }
+  c: { command: x, env: { NS: { value: "\${env:NS}", secret: false } } }
+`;
+  const parsed = parseConfig(text, { env: { NS: 'blue', HOME: '/home/rosa' }, readFile: () => '' });
+  if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems));
+  const marksOf = (name: string) => hostServer(parsed.document.mcpServers![name]!, parsed.secrets).secrets;
+  expect(marksOf('a')).toEqual({ 'args[0]': ['blue'], 'env.NS': ['blue'], 'env.PIN': true });
+  expect(marksOf('b')).toEqual({ 'env.NS': ['blue'], 'env.PIN': true });
+  expect(marksOf('c')).toEqual({ 'env.NS': false });
+  const wrong =
+    'must be a text, or { value: TEXT, secret: true } where true or false says whether it is a secret';
+  expect(problemsOf('mcpServers: { a: { command: x, env: { A: { value: x } } } }')).toEqual([
+    `1: mcpServers.a.env.A: ${wrong}`,
+  ]);
+  expect(problemsOf('roles: { a: { ask: [{ tool: "*", hidden: ask }] } }')).toEqual([
+    "1: roles.a.ask[0]: hidden must be 'deny': calls with a hidden value are then denied; without it a person is asked",
+  ]);
 });
 
 test('A reference to a missing variable or file is the only error of its value, and names the reference.', () => {

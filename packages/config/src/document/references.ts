@@ -69,7 +69,7 @@ export function resolveReferences(
         return whole;
       });
       node.value = text;
-      if (parts.length > 0) secrets.set(text, [...(secrets.get(text) ?? []), ...parts]);
+      if (parts.length > 0) secrets.set(text, [...new Set([...(secrets.get(text) ?? []), ...parts])]);
     },
   });
   return { problems, secrets };
