@@ -137,7 +137,7 @@ test('A value says whether it is a secret, and else what came from a variable is
   expect(problemsOf('mcpServers: { a: { command: x, env: { A: { value: x } } } }')).toEqual([
     `1: mcpServers.a.env.A: ${wrong}`,
   ]);
-  expect(problemsOf('roles: { a: { ask: [{ tool: "*", hidden: ask }] } }')).toEqual([
+  expect(problemsOf('roles: { a: { tools: [], ask: [{ tool: "*", hidden: ask }] } }')).toEqual([
     "1: roles.a.ask[0]: hidden must be 'deny': calls with a hidden value are then denied; without it a person is asked",
   ]);
 });
