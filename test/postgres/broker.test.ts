@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { admin, subscribe } from '../support/broker/wire-actions.ts';
 import { cleanEnv, type Daemon, jsonOf, signalbox, startDaemon } from '../support/cli/command-line.ts';
 import { packageOf, recordLoads } from '../support/cli/loaded-modules.ts';
+import { signIn } from '../support/dashboard/api-session.ts';
 import { startPostgres } from '../support/postgres/postgres-server.ts';
 import { serverUrl, testSchema } from '../support/postgres/test-store.ts';
 
@@ -154,6 +155,65 @@ describe.skipIf(serverUrl === undefined)('A broker on PostgreSQL', () => {
     expect(rows).toEqual([{ id: 'a' }]);
     await using other = await operatorOf(second);
     expect(await send(other, 'b')).toMatchObject({ type: 'delivered' });
+  });
+
+  it('keeps nothing that a token issues or signs in at one broker while another one revokes it', async () => {
+    await using schema = await testSchema();
+    await using watcher = await testSchema();
+    await using setup = await configure(schema.url, schema.schema);
+    const { env } = setup;
+    await using one = await startDaemon(['broker', ...setup.args('one')], { env });
+    await using other = await startDaemon(['broker', ...setup.args('two')], { env });
+    await using here = await operatorOf(one);
+    await using there = await operatorOf(other);
+    const { url } = other.ready as Ready;
+    const origin = url.replace('ws:', 'http:');
+    const issue = (agent: string, role: string) =>
+      admin<{ id: string; token: string }>(here, 'token_issue', { agent, role });
+    const agentsOf = async (client: WireClient) => {
+      const { tokens } = await admin<{ tokens: { agent: string }[] }>(client, 'token_list');
+      return tokens.map(({ agent }) => agent);
+    };
+    for (const order of ['revoked first', 'issued first', 'revoked first', 'issued first']) {
+      const minting = await issue('ci-*', 'worker');
+      const person = await issue('operator.alice', 'operator');
+      const minter = await connectWire(url, { agent: 'ci-0', token: minting.token });
+      const alice = await connectWire(url, { agent: 'operator.alice', token: person.token });
+      const { code } = await admin<{ code: string }>(alice, 'sign_in_link');
+      const grant = (): Promise<unknown>[] => [
+        admin(minter, 'token_issue', { agent: 'ci-1', role: 'worker' }),
+        signIn({ origin }, `#code=${code}`),
+        admin(alice, 'token_issue', { agent: 'operator.eve', role: 'operator' }),
+      ];
+      const revoke = (): Promise<unknown>[] =>
+        [person, minting].map(({ id }) => admin(here, 'token_revoke', { id }));
+      // Whoever issues or revokes waits for this row, as does a broker that notes new agents.
+      const known = `SELECT count(*)::int AS known FROM @known_agent WHERE name IN ('operator', 'operator.alice')`;
+      await expect.poll(() => schema.sql(known)).toEqual([{ known: 2 }]);
+      await schema.sql('BEGIN; SELECT FROM @token_change FOR UPDATE');
+      const waiting = `SELECT count(*)::int AS brokers FROM pg_stat_activity
+        WHERE wait_event_type = 'Lock' AND query LIKE '%${schema.schema}.%'`;
+      const steps = order === 'issued first' ? [grant, revoke] : [revoke, grant];
+      const running: Promise<unknown>[] = [];
+      for (const [n, step] of steps.entries()) {
+        for (const one of step()) running.push(one.catch(() => {}));
+        await expect.poll(() => watcher.sql(waiting)).toEqual([{ brokers: n + 1 }]);
+      }
+      await schema.sql('COMMIT');
+      // A connection whose token is revoked ends, with an answer or without one.
+      await Promise.all(running);
+      const left = [...(await agentsOf(here)), ...(await agentsOf(there))];
+      expect(left.filter((agent) => agent === 'ci-1' || agent === 'operator.alice')).toEqual([]);
+      if (order === 'revoked first') expect(left).not.toContain('operator.eve');
+      const stored = `SELECT count(*)::int AS children FROM @token WHERE record LIKE '%"parentId"%'`;
+      expect(await schema.sql(stored)).toEqual([{ children: 0 }]);
+      await minter[Symbol.asyncDispose]();
+      await alice[Symbol.asyncDispose]();
+      for (const { id, agent } of (
+        await admin<{ tokens: { id: string; agent: string }[] }>(here, 'token_list')
+      ).tokens)
+        if (agent === 'operator.eve') await admin(here, 'token_revoke', { id });
+    }
   });
 
   it('waits for a database that restarts, refuses truthfully while it is away for longer, and goes on', async () => {

@@ -11,7 +11,7 @@ export async function ensureOperatorToken(
 ): Promise<void> {
   const text = await readText(file);
   if (text !== undefined && isOperator(tokens.authenticate(text))) return;
-  const { token } = await tokens.issue({ agent: 'operator', role: 'operator' }, announce);
+  const { token } = (await tokens.issue({ agent: 'operator', role: 'operator' }, announce))!;
   await writeWhole(file, `${token}\n`);
 }
 

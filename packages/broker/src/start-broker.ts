@@ -364,6 +364,6 @@ async function issueToken(
 ): Promise<{ id: string; token: string }> {
   const refusal = refuseToken(request);
   if (refusal) throw new SignalboxError(refusal.code, refusal.message, { details: { field: refusal.field } });
-  const { record, token } = await tokens.issue(request, announce);
+  const { record, token } = (await tokens.issue(request, announce))!;
   return { id: record.id, token };
 }

@@ -140,9 +140,11 @@ const tables = `
 
   -- Records as JSON.
   CREATE TABLE @token (
-    id text PRIMARY KEY, hash text NOT NULL UNIQUE, created_at bigint NOT NULL, record text NOT NULL, version bigint NOT NULL
+    id text PRIMARY KEY, hash text NOT NULL UNIQUE, created_at bigint NOT NULL, record text NOT NULL, version bigint NOT NULL,
+    parent_id text
   );
   CREATE INDEX ON @token (version);
+  CREATE INDEX ON @token (parent_id);
   -- The version of tokens, holds and known agents. Each change raises it under the lock of this row, so that the order is that of the commits.
   CREATE TABLE @token_change (version bigint NOT NULL, removed_at bigint NOT NULL, holds_at bigint NOT NULL) WITH (${busy});
   INSERT INTO @token_change VALUES (0, 0, 0);

@@ -1,4 +1,4 @@
-import type { HoldRecord, TokenChanges, TokenRecord, TokenStore } from '@signalbox/store';
+import type { HoldRecord, TokenChanges, TokenIssuer, TokenRecord, TokenStore } from '@signalbox/store';
 import type { PostgresDatabase } from './database/database.ts';
 import type { Statement } from './database/statement.ts';
 
@@ -9,34 +9,6 @@ export function openPostgresTokenStore(database: PostgresDatabase): TokenStore {
   return new PostgresTokenStore(database);
 }
 
-/** The rows of a table that hold a record as JSON, in the order of their creation. */
-class Records<T extends { id: string; createdAt: number }> {
-  readonly #database: PostgresDatabase;
-  readonly #all: Statement;
-  readonly #remove: Statement;
-  readonly #removed: Statement;
-
-  constructor(database: PostgresDatabase, table: 'token' | 'hold') {
-    this.#database = database;
-    this.#removed = raiseVersion(database, table === 'token' ? 'removed_at' : 'holds_at');
-    this.#all = database.statement(`SELECT record FROM @${table} ORDER BY created_at, id`);
-    this.#remove = database.statement(`DELETE FROM @${table} WHERE id = $1 RETURNING id`);
-  }
-
-  async all(): Promise<T[]> {
-    const rows = await this.#database.read<{ record: string }>(this.#all);
-    return rows.map(({ record }) => JSON.parse(record) as T);
-  }
-
-  async remove(id: string): Promise<boolean> {
-    return this.#database.transaction(async (transaction) => {
-      const removed = await transaction.query(this.#remove, [id]);
-      if (removed.length > 0) transaction.write(this.#removed);
-      return removed.length > 0;
-    });
-  }
-}
-
 /** Makes the statement that raises the version for a change of one kind. */
 function raiseVersion(database: PostgresDatabase, column: 'removed_at' | 'holds_at'): Statement {
   return database.statement(`UPDATE @token_change SET version = version + 1, ${column} = version + 1`);
@@ -44,11 +16,16 @@ function raiseVersion(database: PostgresDatabase, column: 'removed_at' | 'holds_
 
 class PostgresTokenStore implements TokenStore {
   readonly #database: PostgresDatabase;
-  readonly #tokens: Records<TokenRecord>;
-  readonly #holds: Records<HoldRecord>;
+  readonly #tokens: Statement;
+  readonly #lock: Statement;
+  readonly #raise: Statement;
   readonly #addToken: Statement;
+  readonly #removeTokens: Statement;
+  readonly #tokensRemoved: Statement;
+  readonly #holds: Statement;
   readonly #addHold: Statement;
-  readonly #holdAdded: Statement;
+  readonly #removeHold: Statement;
+  readonly #holdsChanged: Statement;
   readonly #version: Statement;
   readonly #added: Statement;
   readonly #ids: Statement;
@@ -59,19 +36,27 @@ class PostgresTokenStore implements TokenStore {
 
   constructor(database: PostgresDatabase) {
     this.#database = database;
-    this.#tokens = new Records(database, 'token');
-    this.#holds = new Records(database, 'hold');
+    this.#tokens = database.statement('SELECT record FROM @token ORDER BY created_at, id');
+    this.#holds = database.statement('SELECT record FROM @hold ORDER BY created_at, id');
+    this.#lock = database.statement('SELECT version FROM @token_change FOR UPDATE');
+    this.#raise = database.statement('UPDATE @token_change SET version = version + 1');
     this.#addToken = database.statement(
-      `WITH change AS (UPDATE @token_change SET version = version + 1 RETURNING version)
-       INSERT INTO @token SELECT $1::text, $2::text, $3::bigint, $4::text, version FROM change`,
+      `INSERT INTO @token SELECT $1::text, $2::text, $3::bigint, $4::text, version, $5::text FROM @token_change
+       WHERE $6::text IS NULL OR EXISTS (SELECT FROM @token WHERE id = $6) = $7::boolean RETURNING id`,
     );
-    this.#holdAdded = raiseVersion(database, 'holds_at');
+    this.#removeTokens = database.statement(
+      `WITH RECURSIVE gone AS (SELECT $1::text AS id UNION SELECT t.id FROM gone JOIN @token t ON t.parent_id = gone.id)
+       DELETE FROM @token WHERE id IN (SELECT id FROM gone) RETURNING id`,
+    );
+    this.#tokensRemoved = raiseVersion(database, 'removed_at');
+    this.#holdsChanged = raiseVersion(database, 'holds_at');
     this.#version = database.statement(
       'SELECT version, removed_at AS "removedAt", holds_at AS "holdsAt" FROM @token_change',
     );
     this.#added = database.statement('SELECT record FROM @token WHERE version > $1');
     this.#ids = database.statement('SELECT id FROM @token');
     this.#addHold = database.statement('INSERT INTO @hold VALUES ($1, $2, $3)');
+    this.#removeHold = database.statement('DELETE FROM @hold WHERE id = $1 RETURNING id');
     this.#agents = database.statement('SELECT name FROM @known_agent ORDER BY number');
     this.#agentsSince = database.statement(
       'SELECT name FROM @known_agent WHERE version > $1 ORDER BY number',
@@ -87,7 +72,7 @@ class PostgresTokenStore implements TokenStore {
   }
 
   all(): Promise<TokenRecord[]> {
-    return this.#tokens.all();
+    return this.#records<TokenRecord>(this.#tokens);
   }
 
   /** The version is read before the changes, so that no change up to it is missing. */
@@ -109,30 +94,45 @@ class PostgresTokenStore implements TokenStore {
     };
   }
 
-  async add(record: TokenRecord): Promise<void> {
-    const { id, hash, createdAt } = record;
-    const values = [id, hash, createdAt, JSON.stringify(record)];
-    await this.#database.transaction((transaction) => transaction.query(this.#addToken, values));
+  /**
+   * Looks for the issuer in a statement after the lock, which every change of tokens takes: so either the issuer's removal comes first, and
+   * nothing is added, or the removal finds the new token.
+   */
+  async add(record: TokenRecord, issuer?: TokenIssuer): Promise<boolean> {
+    return this.#database.transaction(async (transaction) => {
+      transaction.write(this.#raise);
+      return (await transaction.query(this.#addToken, tokenValues(record, issuer))).length > 0;
+    });
   }
 
-  remove(id: string): Promise<boolean> {
-    return this.#tokens.remove(id);
+  async remove(id: string, revoked?: TokenRecord): Promise<string[]> {
+    return this.#database.transaction(async (transaction) => {
+      transaction.write(this.#lock);
+      const removed = await transaction.query<{ id: string }>(this.#removeTokens, [id]);
+      if (removed.length > 0 || revoked) transaction.write(this.#tokensRemoved);
+      if (revoked) transaction.write(this.#addToken, tokenValues(revoked));
+      return removed.map((row) => row.id);
+    });
   }
 
   holds(): Promise<HoldRecord[]> {
-    return this.#holds.all();
+    return this.#records<HoldRecord>(this.#holds);
   }
 
   async addHold(record: HoldRecord): Promise<void> {
     const values = [record.id, record.createdAt, JSON.stringify(record)];
     await this.#database.transaction(async (transaction) => {
       transaction.write(this.#addHold, values);
-      transaction.write(this.#holdAdded);
+      transaction.write(this.#holdsChanged);
     });
   }
 
-  removeHold(id: string): Promise<boolean> {
-    return this.#holds.remove(id);
+  async removeHold(id: string): Promise<boolean> {
+    return this.#database.transaction(async (transaction) => {
+      const removed = await transaction.query(this.#removeHold, [id]);
+      if (removed.length > 0) transaction.write(this.#holdsChanged);
+      return removed.length > 0;
+    });
   }
 
   async agents(): Promise<string[]> {
@@ -149,4 +149,16 @@ class PostgresTokenStore implements TokenStore {
 
   /** Does nothing: the caller closes the database. */
   async [Symbol.asyncDispose](): Promise<void> {}
+
+  /** Reads records, which are kept as JSON. */
+  async #records<T>(statement: Statement): Promise<T[]> {
+    const rows = await this.#database.read<{ record: string }>(statement);
+    return rows.map(({ record }) => JSON.parse(record) as T);
+  }
+}
+
+function tokenValues(record: TokenRecord, issuer?: TokenIssuer): (string | number | boolean | null)[] {
+  const { id, hash, createdAt, parentId = null } = record;
+  const values = [id, hash, createdAt, JSON.stringify(record), parentId];
+  return [...values, issuer?.id ?? null, issuer?.isStored ?? null];
 }

@@ -68,4 +68,11 @@ export { openSqliteAuditLog, type SqliteAuditLogOptions } from './sqlite/audit-l
 export { openSqliteInboxStore, type SqliteInboxStoreOptions } from './sqlite/inbox-store/inbox-store.ts';
 export { openSqliteTokenStore, type SqliteTokenStoreOptions } from './sqlite/token-store.ts';
 export { isFinalFailure, StoreError, type StoreErrorCode } from './store-error.ts';
-export type { HoldRecord, Permission, TokenChanges, TokenRecord, TokenStore } from './token-store.ts';
+export type {
+  HoldRecord,
+  Permission,
+  TokenChanges,
+  TokenIssuer,
+  TokenRecord,
+  TokenStore,
+} from './token-store.ts';

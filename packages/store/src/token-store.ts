@@ -65,14 +65,25 @@ export interface TokenChanges {
   agents?: string[];
 }
 
+/** The token with which another one is issued. */
+export interface TokenIssuer {
+  id: string;
+  /** False for a token of an identity provider, which is stored only once it is revoked. */
+  isStored: boolean;
+}
+
 /** Keeps the tokens, the holds, and the agents that ever connected. Changes are durable when they resolve. */
 export interface TokenStore extends AsyncDisposable {
   all(): Promise<TokenRecord[]>;
   /** Returns the changes since a version; the first version is 0. Only a store that several brokers share has this method. */
   changes?(since: number): Promise<TokenChanges>;
-  add(record: TokenRecord): Promise<void>;
-  /** Removes a token. Resolves with false if there was none. */
-  remove(id: string): Promise<boolean>;
+  /** Adds a token. Resolves with false, and adds nothing, if its issuer has been revoked by any broker. */
+  add(record: TokenRecord, issuer?: TokenIssuer): Promise<boolean>;
+  /**
+   * Removes a token, those whose parent it is, and theirs, all or none. Resolves with the ids of those that were stored. `revoked` takes
+   * the place of the token: it is the record of a token that is stored only once it is revoked.
+   */
+  remove(id: string, revoked?: TokenRecord): Promise<string[]>;
   /** Returns the present holds, the oldest first. */
   holds(): Promise<HoldRecord[]>;
   addHold(record: HoldRecord): Promise<void>;

@@ -39,8 +39,9 @@ export async function signIn(code: string, deps: Deps): Promise<BrowserSession |
   const request = { agent, role, ...(approves && { approves }), ttlMs: expiresAt - deps.now() };
   // The issuers of the person's token may decide with its session no more than with the token.
   const { issuers } = parent;
-  const { token, record } = await deps.tokens.issue(request, announce, { parent, issuers, isSession: true });
-  return describe(token, record, expiresAt);
+  const origin = { issuer: parent, parent, issuers, isSession: true } as const;
+  const issued = await deps.tokens.issue(request, announce, origin);
+  return issued && describe(issued.token, issued.record, expiresAt);
 }
 
 /** Returns the session that a token belongs to; `undefined` if the session has ended, or the token belongs to none. */

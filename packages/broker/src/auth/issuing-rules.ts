@@ -31,7 +31,7 @@ export function judgeIssue(
   const owned = mints ? { parent: issuer } : ownedBy(issuer, request, { find, now });
   const refuseIssuer = mints ? refuseChild : refuseOperator;
   const refusal = refuseToken(request) ?? refuseIssuer(issuer, request, now) ?? tooLong ?? owned.refusal;
-  return refusal ? { refusal } : { origin: { parent: owned.parent, issuers } };
+  return refusal ? { refusal } : { origin: { issuer, parent: owned.parent, issuers } };
 }
 
 /**

@@ -21,8 +21,10 @@ function isSameHolder(one: TokenRecord, other: TokenRecord): boolean {
   return one.agent === other.agent && one.role === other.role && isPermittedTheSame;
 }
 
-/** The token with which a new one ends, the agents whose tokens led to it, and whether a browser signed in. */
+/** The token that issues a new one, the one with which it ends, the agents whose tokens led to it, and whether a browser signed in. */
 export interface TokenOrigin {
+  /** Absent if the broker itself issues the token. */
+  issuer?: TokenRecord;
   parent?: TokenRecord | undefined;
   issuers?: string[] | undefined;
   isSession?: true;
@@ -41,6 +43,8 @@ export class TokenRegistry {
   readonly #revoked = new Map<string, TokenRecord>();
   /** The ids of tokens that this broker has changed since it asked for the changes of others, which may be older. */
   #touched: Set<string> | undefined;
+  /** The ids of tokens that this broker is adding to the store. */
+  readonly #adding = new Set<string>();
   /** The number of known tokens of the identity provider. */
   #ofProvider = 0;
   readonly #time: ExpiryClock;
@@ -116,11 +120,14 @@ export class TokenRegistry {
 
   /** Notes that the changes of other brokers are being read. */
   beginChanges(): void {
-    this.#touched = new Set();
+    this.#touched = new Set(this.#adding);
   }
 
-  /** Applies the changes that other brokers have made since {@link beginChanges}. Returns the ids of the removed tokens. */
-  takeOver({ added, ids }: TokenChanges): string[] {
+  /**
+   * Applies the changes that other brokers have made since {@link beginChanges}. Returns the ids of the removed tokens. `isComplete` is false
+   * if another broker may have removed a token that this one changed meanwhile: then the same changes must be read again.
+   */
+  takeOver({ added, ids }: TokenChanges): { removed: string[]; isComplete: boolean } {
     const touched = this.#touched ?? new Set();
     const gone: TokenRecord[] = [];
     for (const record of added) {
@@ -134,7 +141,8 @@ export class TokenRegistry {
       for (const record of this.#byId.values())
         if (!isOfProvider(record) && !ids.has(record.id) && !touched.has(record.id)) gone.push(record);
     for (const record of gone) this.#forget(record);
-    return gone.map(({ id }) => id);
+    const isComplete = !ids || [...touched].every((id) => ids.has(id));
+    return { removed: gone.map(({ id }) => id), isComplete };
   }
 
   /** Tells whether the token is known and has not expired. */
@@ -256,13 +264,14 @@ export class TokenRegistry {
 
   /**
    * Issues a token that the rules allow. Only its hash is stored, so that its text can't be read again. `announce` records it before it is
-   * stored, so that no token exists without a record, even if the process dies.
+   * stored, so that no token exists without a record, even if the process dies. Resolves with `undefined` if the issuer was revoked
+   * meanwhile, at any broker.
    */
   async issue(
     request: TokenRequest,
     announce: (record: TokenRecord) => void,
-    { parent, issuers, isSession }: TokenOrigin = {},
-  ): Promise<{ record: TokenRecord; token: string }> {
+    { issuer, parent, issuers, isSession }: TokenOrigin = {},
+  ): Promise<{ record: TokenRecord; token: string } | undefined> {
     const token = tokenText(request.agent, newSecret());
     const now = this.#time.now();
     const expiresAt = expiryOf(request, parent, now);
@@ -281,40 +290,51 @@ export class TokenRegistry {
       ...(isSession && { isSession }),
     };
     announce(record);
+    const by = issuer && { id: issuer.id, isStored: !isOfProvider(issuer) };
     this.#touched?.add(record.id);
-    await this.#store.add(record);
+    this.#adding.add(record.id);
+    try {
+      if (!(await this.#store.add(record, by))) return undefined;
+    } finally {
+      this.#adding.delete(record.id);
+    }
     this.#touched?.add(record.id);
     if (!this.#byId.has(record.id)) this.#remember(record);
     return { record, token };
   }
 
-  /** Removes a token, its child tokens and theirs. Returns their ids. `announce` records their number before any of them is removed. */
+  /**
+   * Removes a token, its child tokens and theirs, also those that another broker issued a moment ago. Returns their ids. `announce` records
+   * how many of them are known, before they are removed.
+   */
   async revoke(id: string, announce: (count: number) => void): Promise<string[]> {
-    const records = this.#withDescendants(id);
-    announce(records.length);
-    for (const record of records) await this.#remove(record);
-    return records.map((record) => record.id);
+    const record = this.#byId.get(id);
+    if (!record) return [];
+    announce(this.#withDescendants(record).size);
+    return this.#remove(record);
   }
 
-  #withDescendants(id: string): TokenRecord[] {
-    const first = this.#byId.get(id);
-    if (!first) return [];
+  #withDescendants(first: TokenRecord): Set<TokenRecord> {
     const found = new Set([first]);
     const children = Map.groupBy(this.#byId.values(), ({ parentId }) => parentId);
     // A set that grows is iterated over to its end.
     for (const record of found) for (const child of children.get(record.id) ?? []) found.add(child);
-    // The token itself is last: if the process dies in between, it can be revoked again.
-    return [...found].reverse();
+    return found;
   }
 
-  async #remove(record: TokenRecord): Promise<void> {
+  async #remove(record: TokenRecord): Promise<string[]> {
     this.#touched?.add(record.id);
-    if (isOfProvider(record)) {
-      this.#revoked.set(record.id, record);
-      await this.#store.add(record);
-    } else await this.#store.remove(record.id);
-    this.#touched?.add(record.id);
-    this.#forget(this.#byId.get(record.id) ?? record);
+    const isKept = isOfProvider(record);
+    if (isKept) this.#revoked.set(record.id, record);
+    const removed = await this.#store.remove(record.id, isKept ? record : undefined);
+    const gone = new Set([record.id, ...removed]);
+    for (const { id } of this.#withDescendants(record)) gone.add(id);
+    for (const id of gone) {
+      this.#touched?.add(id);
+      const known = this.#byId.get(id);
+      if (known) this.#forget(known);
+    }
+    return [...gone];
   }
 
   #forget(record: TokenRecord): void {

@@ -51,10 +51,10 @@ export class TokenFollower {
     holds.beginChanges();
     const changes = await store.changes?.(this.#version);
     if (!changes) return;
-    this.#version = changes.version;
-    const revoked = tokens.takeOver(changes);
+    const { removed, isComplete } = tokens.takeOver(changes);
     if (changes.agents) agents.learn(changes.agents);
-    if (changes.holds) holds.takeOver(changes.holds);
-    if (revoked.length > 0) await onRevoked(revoked);
+    const areHoldsComplete = !changes.holds || holds.takeOver(changes.holds);
+    if (isComplete && areHoldsComplete) this.#version = changes.version;
+    if (removed.length > 0) await onRevoked(removed);
   }
 }

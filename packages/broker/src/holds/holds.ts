@@ -54,6 +54,8 @@ export class Holds {
   #version = 0;
   /** The ids of holds that this broker has changed since it asked for the changes of others, which may be older. */
   #touched: Set<string> | undefined;
+  /** The ids of holds that this broker is adding to the store. */
+  readonly #placing = new Set<string>();
   /** Called when a follower has confirmed a version, or has left. */
   readonly #onConfirmed = new Set<() => void>();
   /** The agents that are never held, as the followers know them. */
@@ -97,7 +99,12 @@ export class Holds {
     const hold = toHold(record);
     announce(hold);
     this.#touched?.add(hold.id);
-    await store.addHold(record);
+    this.#placing.add(hold.id);
+    try {
+      await store.addHold(record);
+    } finally {
+      this.#placing.delete(hold.id);
+    }
     this.#touched?.add(hold.id);
     this.#holds.push(hold);
     this.#changed({ what: 'hold_placed', hold });
@@ -122,11 +129,14 @@ export class Holds {
 
   /** Notes that the changes of other brokers are being read. */
   beginChanges(): void {
-    this.#touched = new Set();
+    this.#touched = new Set(this.#placing);
   }
 
-  /** Applies the holds of the store after the changes that other brokers made since {@link beginChanges}. */
-  takeOver(records: readonly HoldRecord[]): void {
+  /**
+   * Applies the holds of the store after the changes that other brokers made since {@link beginChanges}. Returns false if the store may have
+   * another state of a hold that this broker changed meanwhile: then the holds must be read again.
+   */
+  takeOver(records: readonly HoldRecord[]): boolean {
     const touched = this.#touched ?? new Set();
     const standing = new Set(records.map(({ id }) => id));
     for (const hold of [...this.#holds]) {
@@ -140,6 +150,7 @@ export class Holds {
       this.#holds.push(hold);
       this.#changed({ what: 'hold_placed', hold });
     }
+    return touched.size === 0;
   }
 
   /** Returns the holds whose time is over. */

@@ -63,7 +63,7 @@ export class ContentWriter {
         ]);
       case 'token':
         return this.#run(
-          `INSERT INTO @token SELECT id, hash, created_at, record, 0
+          `INSERT INTO @token SELECT id, hash, created_at, record, 0, record::json->>'parentId'
            FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[]) AS k(id, hash, created_at, record)`,
           [
             items.map(({ id }) => id),

@@ -46,9 +46,31 @@ export function tokenStoreConformance(name: string, open: () => Promise<TokenSto
       const { store } = setup;
       await store.add(plain);
       await store.add(child);
-      expect(await store.remove('one')).toBe(true);
-      expect(await store.remove('one')).toBe(false);
-      expect(await store.all()).toEqual([child]);
+      expect(await store.remove('two')).toEqual(['two']);
+      expect(await store.remove('two')).toEqual([]);
+      expect(await store.all()).toEqual([plain]);
+    });
+
+    it('removes with a token those that end with it, and adds none for an issuer that is revoked', async () => {
+      await using setup = await open();
+      const { store } = setup;
+      const issuer = { id: 'one', isStored: true };
+      const grandchild = { ...plain, id: 'three', hash: 'cc', createdAt: 4, parentId: 'two' };
+      const other = { ...plain, id: 'four', hash: 'dd', createdAt: 5 };
+      expect(await store.add(plain)).toBe(true);
+      expect(await store.add(child, issuer)).toBe(true);
+      await store.add(grandchild, { id: 'two', isStored: true });
+      expect(await store.add(other, issuer)).toBe(true);
+      expect((await store.remove('one')).sort()).toEqual(['one', 'three', 'two']);
+      expect(await store.add(child, issuer)).toBe(false);
+      expect(await store.all()).toEqual([other]);
+      // A token of an identity provider is stored only once it is revoked.
+      const provided = { id: 'jwt:1', isStored: false };
+      const revoked = { ...plain, id: 'jwt:1', hash: 'ee', createdAt: 6 };
+      expect(await store.add({ ...child, parentId: 'jwt:1' }, provided)).toBe(true);
+      expect(await store.remove('jwt:1', revoked)).toEqual(['two']);
+      expect(await store.add({ ...child, parentId: 'jwt:1' }, provided)).toBe(false);
+      expect(await (await setup.reopen()).all()).toEqual([other, revoked]);
     });
 
     it('rejects a token whose id or hash is in use, and takes another', async () => {

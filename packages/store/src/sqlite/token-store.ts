@@ -1,7 +1,7 @@
 import type { Database, Statement } from 'better-sqlite3';
 import type { Damage } from '../damage.ts';
 import type { ContentEntry } from '../store-content.ts';
-import type { HoldRecord, Permission, TokenRecord, TokenStore } from '../token-store.ts';
+import type { HoldRecord, Permission, TokenIssuer, TokenRecord, TokenStore } from '../token-store.ts';
 import { readDatabase } from './backup/read-database.ts';
 import { closeDatabase, emptyLog, formatVersion, openDatabase, toStoreError } from './database.ts';
 import { allHolds, type HoldRow, holdColumns, holdSchema, isSoundHold, toHold } from './hold-table.ts';
@@ -76,7 +76,8 @@ class SqliteTokenStore implements TokenStore {
   readonly #file: string;
   readonly #all: Statement<[], TokenRow>;
   readonly #add: Statement<(string | number | null)[]>;
-  readonly #remove: Statement<[id: string]>;
+  readonly #isStored: Statement<[id: string]>;
+  readonly #remove: Statement<[id: string], { id: string }>;
   readonly #agents: Statement<[], { name: string; checksum: number }>;
   readonly #addAgent: Statement<[name: string, checksum: number]>;
   readonly #dropAgents: Statement<[]>;
@@ -94,7 +95,11 @@ class SqliteTokenStore implements TokenStore {
          is_session, checksum)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
-    this.#remove = db.prepare('DELETE FROM token WHERE id = ?');
+    this.#isStored = db.prepare('SELECT 1 FROM token WHERE id = ?');
+    this.#remove = db.prepare(
+      `WITH RECURSIVE gone(id) AS (SELECT ? UNION SELECT token.id FROM token JOIN gone ON token.parent_id = gone.id)
+       DELETE FROM token WHERE id IN (SELECT id FROM gone) RETURNING id`,
+    );
     this.#agents = db.prepare(allAgents);
     this.#addAgent = db.prepare('INSERT INTO agent (name, checksum) VALUES (?, ?) ON CONFLICT DO NOTHING');
     this.#dropAgents = db.prepare(
@@ -134,7 +139,16 @@ class SqliteTokenStore implements TokenStore {
     return this.#attempt(() => this.#all.all().map(toRecord));
   }
 
-  async add(record: TokenRecord): Promise<void> {
+  async add(record: TokenRecord, issuer?: TokenIssuer): Promise<boolean> {
+    return this.#attempt(() => {
+      if (issuer && (this.#isStored.get(issuer.id) !== undefined) !== issuer.isStored) return false;
+      this.#insert(record);
+      this.#emptyLog();
+      return true;
+    });
+  }
+
+  #insert(record: TokenRecord): void {
     const { id, hash, agent, role, createdAt, expiresAt = null, parentId = null } = record;
     const permissions = JSON.stringify(record.permissions);
     const [roles, approves, issuers] = [record.roles, record.approves, record.issuers].map(listText) as [
@@ -156,17 +170,19 @@ class SqliteTokenStore implements TokenStore {
       parentId,
       isSession: record.isSession ? 1 : 0,
     };
-    this.#attempt(() => {
-      this.#add.run(...columnsOf(row), checksumOf(row));
-      this.#emptyLog();
-    });
+    this.#add.run(...columnsOf(row), checksumOf(row));
   }
 
-  async remove(id: string): Promise<boolean> {
+  async remove(id: string, revoked?: TokenRecord): Promise<string[]> {
+    const remove = this.#db.transaction(() => {
+      const removed = this.#remove.all(id);
+      if (revoked) this.#insert(revoked);
+      return removed.map((row) => row.id);
+    });
     return this.#attempt(() => {
-      const isRemoved = this.#remove.run(id).changes > 0;
-      if (isRemoved) this.#emptyLog();
-      return isRemoved;
+      const removed = remove.immediate();
+      if (removed.length > 0 || revoked) this.#emptyLog();
+      return removed;
     });
   }
 

@@ -110,6 +110,10 @@ async function run<Op extends AdminOp>(
   const operation: Operation<Op> = operations[op];
   // The changes of operations that another broker has answered are also in force here.
   await deps.others.follow();
+  if (!deps.tokens.isLive(caller.token))
+    return {
+      refusal: { code: 'unauthorized', message: 'the token of this connection was revoked, or has expired' },
+    };
   const outcome = await operation(parsed.params, deps, caller);
   const read = reads[op]?.(parsed.params);
   if (read && !('refusal' in outcome)) auditCaller(caller, read.code, read, deps);

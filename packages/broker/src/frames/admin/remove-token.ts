@@ -12,12 +12,19 @@ export async function removeToken(
   caller: Pick<Caller, 'token' | 'sender'>,
 ): Promise<string[]> {
   const { id, agent, role } = record;
+  let announced = 0;
   const announce = (count: number): void => {
+    announced = count;
     const children = count > 1 ? `, and ${count - 1} that it issued` : '';
     const detail = `token ${id} of '${agent}' with role '${role}'${children}`;
     auditCaller(caller, 'token_revoked', { detail, name: agent }, deps);
   };
   const removed = await deps.tokens.revoke(id, announce);
+  const more = removed.length - announced;
+  if (more > 0) {
+    const detail = `token ${id} of '${agent}' with role '${role}': ${more} more that it issued at another broker meanwhile`;
+    auditCaller(caller, 'token_revoked', { detail, name: agent }, deps);
+  }
   await endRevoked(removed, deps);
   return removed;
 }

@@ -5,7 +5,7 @@ import { judgeIssue } from '../../auth/issuing-rules.ts';
 import { auditCaller, type Caller } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { OperationOutcome } from './operation.ts';
-import { removeToken } from './remove-token.ts';
+import { removeToken, revokedToken } from './remove-token.ts';
 import { tellWorkerExit, type WorkerExit, type WorkerExitDeps } from './worker-exit.ts';
 
 type RevokeDeps = WorkerExitDeps & Pick<FrameDeps, 'tokens' | 'connected' | 'audit' | 'log'>;
@@ -45,7 +45,9 @@ export async function issueToken(
   caller.budget.spendFrames(furtherCosts.tokenChange);
   const announce = (record: TokenRecord): void =>
     auditCaller(caller, 'token_issued', describeIssued(record), deps);
-  const { record, token } = await deps.tokens.issue(request, announce, judged.origin);
+  const issued = await deps.tokens.issue(request, announce, judged.origin);
+  if (!issued) return { refusal: { code: 'unauthorized', message: revokedToken() } };
+  const { record, token } = issued;
   const { id, agent, role, expiresAt } = record;
   const minted = {
     ...(record.roles && { roles: record.roles }),
