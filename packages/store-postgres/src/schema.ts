@@ -62,15 +62,18 @@ const sessionTables = `
 const tables = `
   -- One sequence for all inboxes. Its numbers are drawn while the rows of the inboxes are locked: see inbox-store/batch-loader.ts.
   CREATE SEQUENCE @message_seq;
+  -- The sequence of an identity column of an unlogged table would be unlogged, too, and a promoted standby may not be able to read it.
+  CREATE SEQUENCE @wake_id;
+  CREATE SEQUENCE @live_id;
   -- What a broker has to look at: an inbox of its that another one has stored messages in, or has taken. In a shared inbox, seq names a
   -- message that may be claimed, and 0 says that any may. A crash of the server empties it.
   CREATE UNLOGGED TABLE @wake (
-    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, session bigint NOT NULL, inbox ${name}, seq bigint
+    id bigint DEFAULT nextval('@wake_id') PRIMARY KEY, session bigint NOT NULL, inbox ${name}, seq bigint
   ) WITH (${busy});
   CREATE INDEX ON @wake (session);
   -- What is told to the holder of an inbox and never stored.
   CREATE UNLOGGED TABLE @live (
-    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, session bigint NOT NULL, inbox ${name}, header bytea NOT NULL, body bytea
+    id bigint DEFAULT nextval('@live_id') PRIMARY KEY, session bigint NOT NULL, inbox ${name}, header bytea NOT NULL, body bytea
   ) WITH (${busy});
   CREATE INDEX ON @live (session, id);
   -- The callers of each broker: see cluster/presence.ts.
