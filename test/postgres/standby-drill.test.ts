@@ -76,6 +76,8 @@ describe.skipIf(serverUrl === undefined)('Two brokers on a primary with a synchr
     expect(
       await promoted.sql(`SELECT count(*)::int AS living FROM ${schema}.session WHERE NOT is_over`),
     ).toEqual([{ living: 2 }]);
+    // The standby had all commits, so that nothing counts as restored.
+    expect(await promoted.sql(`SELECT FROM ${schema}.meta WHERE key = 'restored_at'`)).toEqual([]);
   });
 });
 

@@ -7,7 +7,7 @@ export function journalError(thrown: unknown): SignalboxError {
   if (thrown instanceof StoreError && thrown.isFinal)
     return new SignalboxError(
       'journal_in_use',
-      'the journal counts this orchestrator as dead, because it was not heard of for too long; it starts no call any more: start it again',
+      'the journal counts this orchestrator as dead, because it was not heard of for too long; or the database was restored to an earlier moment. It starts no call any more: start it again',
       { cause: thrown },
     );
   const code =

@@ -2,7 +2,13 @@ import { randomBytes } from 'node:crypto';
 import type { Journal } from '@signalbox/orchestrator';
 import { SignalboxError } from '@signalbox/protocol';
 import type { JournalLimits } from '@signalbox/protocol/internal';
-import { BrokerSession, PostgresDatabase, prepareTables } from '@signalbox/store-postgres/internal';
+import {
+  BrokerSession,
+  journalSchemaOf,
+  type MarkOptions,
+  PostgresDatabase,
+  prepareTables,
+} from '@signalbox/store-postgres/internal';
 import { attempt } from './journal-error.ts';
 import { journalTables, schemaVersion } from './journal-schema.ts';
 import { PostgresJournal } from './postgres-journal.ts';
@@ -24,6 +30,8 @@ export interface PostgresJournalOptions {
    */
   name?: string;
   owner?: string;
+  /** See `PostgresDatabaseOptions`. */
+  mark?: Pick<MarkOptions, 'file' | 'onRestored'>;
   /** The time between two deletions of old calls, in milliseconds; default a minute. */
   pruneEveryMs?: number;
   /** The time for which a silent orchestrator counts as alive, in milliseconds; 10 seconds by default. */
@@ -48,7 +56,8 @@ export async function openPostgresJournal(options: PostgresJournalOptions): Prom
       );
     await using opening = new AsyncDisposableStack();
     const { name = `orchestrator-${randomBytes(8).toString('hex')}`, owner } = options;
-    const session = { url, schema: `${schema}_journal`, broker: name, owner, leaseMs };
+    const mark = options.mark && { ...options.mark, stores: schema };
+    const session = { url, schema: journalSchemaOf(schema), broker: name, owner, leaseMs, mark };
     const database = opening.use(new PostgresDatabase(session));
     const make = () => journalTables(`j-${randomBytes(12).toString('base64url')}`);
     await prepareTables(database, { version: schemaVersion, make });

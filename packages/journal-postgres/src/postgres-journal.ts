@@ -92,7 +92,7 @@ export class PostgresJournal implements Journal {
     const { keep, start, used, record, finish, settle } = callStatements(database);
     const writes = [
       { statement: keep },
-      { statement: start, answers: true, behind: [used] },
+      { statement: start, answers: true, isMarked: true, behind: [used] },
       { statement: record },
       { statement: finish },
       { statement: settle },

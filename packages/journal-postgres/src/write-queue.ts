@@ -6,6 +6,8 @@ export interface WriteKind {
   /** Takes the rows as a JSON array. If it `answers`, it returns the numbers of the rows that it wrote. */
   statement: Statement;
   answers?: boolean;
+  /** True if what follows may not begin before this machine remembers the write outside of the database. */
+  isMarked?: boolean;
   /** Statements that run after it, with the same rows. */
   behind?: readonly Statement[];
 }
@@ -89,11 +91,24 @@ export class WriteQueue {
         }
         return new Set((await Promise.all(answers)).flat());
       });
-      for (const write of batch) write.resolve(!unwritten.has(write));
+      const unmarked = await this.#mark(batch);
+      for (const write of batch)
+        if (unmarked && this.#isMarked(write)) write.reject(unmarked);
+        else write.resolve(!unwritten.has(write));
     } catch (thrown) {
       const error = journalError(thrown);
       for (const { reject } of batch) reject(error);
     }
+  }
+
+  /** Syncs the mark file once for all writes of a batch that need it. Returns the error if that fails. */
+  async #mark(batch: readonly QueuedWrite[]): Promise<Error | undefined> {
+    if (!batch.some((write) => this.#isMarked(write))) return undefined;
+    return this.#database.syncMark().then(() => undefined, journalError);
+  }
+
+  #isMarked({ kind }: QueuedWrite): boolean {
+    return this.#kinds[kind]?.isMarked ?? false;
   }
 }
 

@@ -3,8 +3,10 @@
 export { type CopiedContent, type CopyTarget, copyIntoPostgres } from './copy/copy-content.ts';
 export type { Transaction } from './database/attempt.ts';
 export { BrokerSession } from './database/broker-session.ts';
-export { PostgresDatabase } from './database/database.ts';
+export { type MarkOptions, PostgresDatabase } from './database/database.ts';
 export type { Statement } from './database/statement.ts';
+export { declareDatabaseRestored } from './declare-restored.ts';
 export { type ExaminedDatabase, examineDatabase } from './examine-database.ts';
 export { openPostgresDatabase } from './open-database.ts';
 export { prepareTables } from './schema.ts';
+export { journalSchemaOf } from './settings/names.ts';

@@ -3,6 +3,7 @@ import { StoreError } from '@signalbox/store/rules';
 import { openPostgresAuditLog, type PostgresAuditLogOptions } from './audit-log.ts';
 import { PostgresCluster } from './cluster/postgres-cluster.ts';
 import type { PostgresDatabaseOptions } from './database/database.ts';
+import { restoredEvent } from './declare-restored.ts';
 import { openPostgresInboxStore, type PostgresInboxStoreOptions } from './inbox-store/inbox-store.ts';
 import { openPostgresDatabase } from './open-database.ts';
 import { brokerNames } from './settings/names.ts';
@@ -41,7 +42,15 @@ export async function openPostgresStores({
       `broker.store.name ${brokerNames.problem}. It is '${options.broker}'.`,
     );
   await using opened = new AsyncDisposableStack();
-  const database = opened.use(await openPostgresDatabase(options));
+  let restored: string | undefined;
+  const mark = options.mark && {
+    ...options.mark,
+    onRestored: (reason: string) => {
+      restored = reason;
+      options.mark?.onRestored(reason);
+    },
+  };
+  const database = opened.use(await openPostgresDatabase({ ...options, mark }));
   const { now = database.now } = options;
   const clocks = { now, ...(monotonic && { monotonic }) };
   const cluster = opened.use(await PostgresCluster.open(database, options.broker));
@@ -55,6 +64,7 @@ export async function openPostgresStores({
       now,
     }),
   );
+  if (restored !== undefined) audit.record(restoredEvent(now(), restored));
   const resources = opened.move();
   return {
     inboxes,

@@ -1,12 +1,14 @@
 import { Command } from 'commander';
-import { withExamples, withJsonOption } from '../command-options.ts';
+import { configOption, withExamples, withJsonOption } from '../command-options.ts';
 import type { CopyFlags } from '../store/copy.ts';
+import type { RestoredFlags } from '../store/restored.ts';
 
-/** Defines `signalbox store copy`. */
+/** Defines `signalbox store copy|restored`. */
 export function storeCommand(): Command {
   return new Command('store')
-    .description('Copy the data of a broker from files to a database.')
-    .addCommand(copyCommand());
+    .description('Copy the data of a broker from files to a database, or tell that a database was restored.')
+    .addCommand(copyCommand())
+    .addCommand(restoredCommand());
 }
 
 function copyCommand(): Command {
@@ -32,5 +34,23 @@ The journal of the orchestrator is not copied: waiting calls that are not safe t
   return command.action(async (flags: CopyFlags) => {
     const { copy } = await import('../store/copy.ts');
     await copy(flags);
+  });
+}
+
+function restoredCommand(): Command {
+  const command = new Command('restored')
+    .description('Tell Signalbox that its database was restored to an earlier moment.')
+    .addOption(configOption())
+    .addHelpText(
+      'after',
+      `
+Brokers and orchestrators find this by themselves if their data directories were in use before. Run it for a database that none of these
+directories has seen, and for a copy of a whole machine, before you start them. It needs broker.store of the configuration.
+Waiting calls that are not safe to repeat then end as outcome_unknown, because they may have run. Nothing is deleted.`,
+    );
+  withExamples(withJsonOption(command), 'signalbox store restored --config signalbox.yaml');
+  return command.action(async (flags: RestoredFlags) => {
+    const { restored } = await import('../store/restored.ts');
+    await restored(flags);
   });
 }

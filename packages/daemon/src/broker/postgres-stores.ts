@@ -6,11 +6,13 @@ import type { StoresElsewhere } from '@signalbox/broker';
 import type { Config } from '@signalbox/config';
 import { errnoOf } from '@signalbox/protocol/internal';
 import { writeWhole } from '@signalbox/whole-files';
+import type { Log, LogEvent } from '../log.ts';
 
 /** Returns the stores in a schema of a PostgreSQL database, for the broker of a data directory. */
 export function postgresStores(
   dataDir: string,
   { postgres: url, direct, schema, name }: NonNullable<Config['broker']['store']>,
+  log: Log,
 ): StoresElsewhere {
   return {
     noBackup: `messages, tokens and the audit log are in PostgreSQL, and this command copies files: make the backup with pg_dump --schema=${schema}, or with pg_basebackup`,
@@ -27,8 +29,18 @@ export function postgresStores(
         schema,
         broker: name ?? brokerName(hostname(), id),
         owner,
+        mark: { file: join(dataDir, 'broker.mark'), onRestored: (reason) => log(restoredDatabase(reason)) },
       });
     },
+  };
+}
+
+/** Returns the event of the log for a database that lacks what it had confirmed. */
+export function restoredDatabase(reason: string): LogEvent {
+  return {
+    event: 'database_restored',
+    level: 'warn',
+    message: `the database was restored to an earlier moment: ${reason}. Waiting calls that are not safe to repeat end as outcome_unknown, and clients take the broker for a new one`,
   };
 }
 

@@ -85,7 +85,7 @@ export async function runBroker(options: RunBrokerOptions): Promise<RunningBroke
     trustedOrigins: config.broker.trustedOrigins,
     socket: config.broker.socket,
     durability: options.durability ?? config.broker.durability,
-    ...(config.broker.store && { stores: postgresStores(dataDir, config.broker.store) }),
+    ...(config.broker.store && { stores: postgresStores(dataDir, config.broker.store, log) }),
     metrics: config.broker.metrics,
     hooks: config.hooks,
     schedules: config.schedules,

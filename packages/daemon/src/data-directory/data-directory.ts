@@ -39,18 +39,23 @@ function stateHome({ XDG_STATE_HOME: state }: NodeJS.ProcessEnv): string {
   return state && isAbsolute(state) ? state : join(homedir(), '.local', 'state');
 }
 
-/** Names the orchestrator's files inside its data directory. `signIns` and `results` are folders. */
+/**
+ * Names the orchestrator's files inside its data directory. `signIns` and `results` are folders. `markOf` names what a journal in a
+ * database has confirmed to the orchestrator with an id.
+ */
 export function orchestratorFiles(directory: string): {
   journal: string;
   token: string;
   signIns: string;
   results: string;
+  markOf: (id: string) => string;
 } {
   return {
     journal: join(directory, 'journal.db'),
     token: join(directory, 'orchestrator.token'),
     signIns: join(directory, 'auth'),
     results: join(directory, 'results'),
+    markOf: (id) => join(directory, `journal-${id}.mark`),
   };
 }
 

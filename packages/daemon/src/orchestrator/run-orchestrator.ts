@@ -15,7 +15,7 @@ import {
 import { SignalboxError } from '@signalbox/protocol';
 import { type Fault, noFault } from '@signalbox/protocol/internal';
 import type { Tracing } from '@signalbox/tracing';
-import { brokerName, directoryId } from '../broker/postgres-stores.ts';
+import { brokerName, directoryId, restoredDatabase } from '../broker/postgres-stores.ts';
 import { dataDirectory, localBrokerUrl, orchestratorFiles } from '../data-directory/data-directory.ts';
 import { type Log, type LogLevel, withLevels } from '../log.ts';
 import { checkPolicy } from '../policy/policy.ts';
@@ -286,6 +286,10 @@ async function openJournal(
     limits,
     name,
     owner: `${hostname()} ${dataDir} ${directory}`,
+    mark: {
+      file: orchestratorFiles(dataDir).markOf(id),
+      onRestored: (reason) => log(restoredDatabase(reason)),
+    },
   });
 }
 

@@ -35,7 +35,8 @@ const codes = {
   backup_began: { kind: 'change', meaning: 'A backup was begun.' },
   backup_restored: {
     kind: 'change',
-    meaning: 'The data was restored from a backup; `detail` says how many tokens were dropped.',
+    meaning:
+      'The data was restored to an earlier moment; `detail` says how many tokens were dropped, or how a database showed it.',
   },
   config_applied: {
     kind: 'change',

@@ -2,20 +2,36 @@ import { randomBytes } from 'node:crypto';
 import { StoreError } from '@signalbox/store/rules';
 import type { Mark, PostgresDatabase, PostgresDatabaseOptions, Session } from './database.ts';
 import { DatabaseClock } from './database-clock.ts';
+import { findLostCommits, formerOf, keptRowsMs } from './lost-commits.ts';
+import { type ConfirmedCommit, MarkFile } from './mark-file.ts';
+import { safeTimeline } from './server-facts.ts';
 import type { Statement } from './statement.ts';
+import { sessionOver } from './store-errors.ts';
 
 const defaultLeaseMs = 10_000;
 /** The number of leases after which a broker without answers is silent. Callers that wait for the database are refused earlier. */
 const leasesOfSilence = 1.2;
 /** The number of renewals of a living session in the time of a lease. */
 const renewalsPerLease = 10;
+/** The number of former identities in a mark file. */
+const keptFormer = 8;
 /** The part of a lease without a renewal after which a session has a gap. */
 const gapPerLease = 0.3;
-/** The time after which the rows of ended sessions are removed. */
-const keptRows = '1 day';
 
 /** SQL for the time of the database's clock, in epoch milliseconds. */
 const said = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS said';
+
+interface BegunSession {
+  broker: string;
+  epoch: number;
+  /** The identity of the schema, and those that it had before. */
+  store: string;
+  former: readonly string[];
+  leaseMs: number;
+  monotonic: () => number;
+  clock: DatabaseClock;
+  markFile: MarkFile | undefined;
+}
 
 interface SessionRow {
   owner: string;
@@ -40,6 +56,10 @@ export class BrokerSession implements Session {
   readonly #monotonic: () => number;
   readonly #clock: DatabaseClock;
   #commits = 0;
+  /** The number of the last transaction that the database confirmed. A database that lacks it was restored. */
+  #confirmed = 0;
+  readonly #identities: Pick<ConfirmedCommit, 'store' | 'former'>;
+  readonly #markFile: MarkFile | undefined;
   /** The time of the last mark that the server has answered, in monotonic milliseconds. */
   #heardAt: number;
   readonly #timer: NodeJS.Timeout;
@@ -47,15 +67,11 @@ export class BrokerSession implements Session {
 
   private constructor(
     database: PostgresDatabase,
-    {
-      broker,
-      epoch,
-      leaseMs,
-      monotonic,
-      clock,
-    }: { broker: string; epoch: number; leaseMs: number; monotonic: () => number; clock: DatabaseClock },
+    { broker, epoch, store, former, leaseMs, monotonic, clock, markFile }: BegunSession,
   ) {
     this.#database = database;
+    this.#identities = { store, former: former.slice(-keptFormer) };
+    this.#markFile = markFile;
     this.#broker = broker;
     this.epoch = epoch;
     this.#leaseMs = leaseMs;
@@ -66,7 +82,7 @@ export class BrokerSession implements Session {
       `UPDATE @session SET commits = $3, alive_until = clock_timestamp() + $4 * interval '1 millisecond',
          alive_since = CASE WHEN alive_until > clock_timestamp() + $4 * ${1 - gapPerLease} * interval '1 millisecond'
            THEN alive_since ELSE clock_timestamp() END
-       WHERE broker = $1 AND epoch = $2 AND NOT is_over RETURNING ${said}`,
+       WHERE broker = $1 AND epoch = $2 AND NOT is_over AND commits >= $5 RETURNING ${said}`,
     );
     this.#endOthers = database.statement(
       `UPDATE @session SET is_over = true WHERE epoch = ANY(ARRAY(
@@ -81,42 +97,28 @@ export class BrokerSession implements Session {
     this.#timer = setInterval(() => this.#renew(), leaseMs / renewalsPerLease).unref();
   }
 
-  /** Begins a session. Rejects with a `StoreError` `store_in_use` while another broker of the same name lives. */
+  /**
+   * Begins a session. With a mark, the database is declared restored before if it lacks what the mark names. Rejects with a `StoreError`,
+   * which is `store_in_use` while another broker of the same name lives.
+   */
   static async begin(database: PostgresDatabase, options: PostgresDatabaseOptions): Promise<BrokerSession> {
-    const { broker, owner = randomBytes(16).toString('hex'), leaseMs = defaultLeaseMs } = options;
-    const { monotonic = () => performance.now() } = options;
-    const { epoch, clock } = await database.prepare(async (transaction) => {
-      // Two brokers that start at the same time see each other.
-      await transaction.query(database.unnamed('LOCK TABLE @session IN SHARE ROW EXCLUSIVE MODE'));
-      const rows = await transaction.query<SessionRow>(
-        database.unnamed(
-          `SELECT owner, (extract(epoch FROM alive_until - clock_timestamp()) * 1000)::bigint AS "aliveMs" FROM @session
-           WHERE broker = $1 AND NOT is_over AND alive_until > clock_timestamp()`,
-        ),
-        [broker],
-      );
-      const other = rows.find((row) => row.owner !== owner);
-      if (other) throw inUse(database.place, broker, other);
-      await transaction.query(
-        database.unnamed(
-          `DELETE FROM @session WHERE is_over AND alive_until < clock_timestamp() - interval '${keptRows}'`,
-        ),
-      );
-      const askedAt = monotonic();
-      const [begun] = await transaction.query<{ epoch: number; said: number }>(
-        database.unnamed(
-          `INSERT INTO @session AS s
-           SELECT $1, nextval('@session_epoch'), $2, now, now, now + $3 * interval '1 millisecond', false, 0 FROM clock_timestamp() AS now
-           ON CONFLICT (broker) DO UPDATE SET epoch = excluded.epoch, owner = excluded.owner, begun_at = excluded.begun_at,
-             alive_since = excluded.alive_since, alive_until = excluded.alive_until, is_over = false, commits = 0
-           RETURNING epoch, ${said}`,
-        ),
-        [broker, owner, leaseMs],
-      );
-      const { epoch, said: at } = begun!;
-      return { epoch, clock: new DatabaseClock(monotonic, at, askedAt) };
-    });
-    return new BrokerSession(database, { broker, epoch, leaseMs, monotonic, clock });
+    const { mark, monotonic = () => performance.now(), leaseMs = defaultLeaseMs } = options;
+    await using opened = new AsyncDisposableStack();
+    const markFile = mark && opened.use(await MarkFile.open(mark.file));
+    const known = await markFile?.read();
+    const lost = known && (await findLostCommits(database, known, mark?.stores ?? database.schema));
+    const begun = await insertSession(database, { ...options, monotonic, leaseMs });
+    const { broker } = options;
+    const session = new BrokerSession(database, { ...begun, broker, leaseMs, monotonic, markFile });
+    try {
+      await markFile?.start(session.#confirmedCommit());
+    } catch (thrown) {
+      clearInterval(session.#timer);
+      throw thrown;
+    }
+    opened.move();
+    if (lost !== undefined) mark?.onRestored(lost);
+    return session;
   }
 
   /** True if the server has not answered for so long that others have had time to end the session. */
@@ -137,9 +139,9 @@ export class BrokerSession implements Session {
     return {
       statement: {
         statement: this.#mark,
-        values: [...row, commit, this.#leaseMs],
+        values: [...row, commit, this.#leaseMs, this.#confirmed],
         check: (rows) => {
-          if (rows.length === 0) throw takenOver(place);
+          if (rows.length === 0) throw sessionOver(place);
           this.#heardAt = madeAt;
           this.#clock.heard((rows[0] as { said: number }).said, madeAt);
         },
@@ -147,21 +149,36 @@ export class BrokerSession implements Session {
       isSet: async (connection) => {
         // The transaction has the lock until the server has ended it.
         const [found] = await connection.query<{ commits: number }>(this.#find, row);
-        if (!found) throw takenOver(place);
+        if (!found) throw sessionOver(place);
         return found.commits >= commit;
       },
+      confirmed: () => {
+        this.#confirmed = commit;
+        this.#markFile?.write(this.#confirmedCommit());
+      },
     };
+  }
+
+  async syncMark(): Promise<void> {
+    await this.#markFile?.sync();
   }
 
   /** Ends the session, so that the next broker need not wait. */
   async end(): Promise<void> {
     clearInterval(this.#timer);
+    await using _closed = this.#markFile;
     const statement = this.#database.unnamed(
       'UPDATE @session SET alive_until = clock_timestamp(), is_over = true WHERE broker = $1 AND epoch = $2',
     );
     await this.#database.transaction((transaction) =>
       transaction.query(statement, [this.#broker, this.epoch]),
     );
+  }
+
+  #confirmedCommit(): ConfirmedCommit {
+    const timeline = safeTimeline(this.#database.facts);
+    const [epoch, commits, at] = [this.epoch, this.#confirmed, this.now()];
+    return { ...this.#identities, broker: this.#broker, epoch, commits, timeline, at };
   }
 
   /** Renews the session, as every commit does, and ends those whose lease has run out. */
@@ -177,18 +194,54 @@ export class BrokerSession implements Session {
   }
 }
 
+/** Makes or replaces the row of a session. Rejects while another broker of the same name lives. */
+async function insertSession(
+  database: PostgresDatabase,
+  options: PostgresDatabaseOptions & Pick<BegunSession, 'monotonic' | 'leaseMs'>,
+): Promise<Pick<BegunSession, 'epoch' | 'clock' | 'store' | 'former'>> {
+  const { broker, owner = randomBytes(16).toString('hex'), monotonic, leaseMs } = options;
+  return database.prepare(async (transaction) => {
+    // Two brokers that start at the same time see each other.
+    await transaction.query(database.unnamed('LOCK TABLE @session IN SHARE ROW EXCLUSIVE MODE'));
+    const rows = await transaction.query<SessionRow>(
+      database.unnamed(
+        `SELECT owner, (extract(epoch FROM alive_until - clock_timestamp()) * 1000)::bigint AS "aliveMs" FROM @session
+         WHERE broker = $1 AND NOT is_over AND alive_until > clock_timestamp()`,
+      ),
+      [broker],
+    );
+    const other = rows.find((row) => row.owner !== owner);
+    if (other) throw inUse(database.place, broker, other);
+    await transaction.query(
+      database.unnamed(
+        `DELETE FROM @session WHERE is_over AND alive_until < clock_timestamp() - interval '${keptRowsMs} milliseconds'`,
+      ),
+    );
+    const askedAt = monotonic();
+    const [begun] = await transaction.query<{
+      epoch: number;
+      said: number;
+      store: string;
+      former: string | null;
+    }>(
+      database.unnamed(
+        `INSERT INTO @session AS s
+         SELECT $1, nextval('@session_epoch'), $2, now, now, now + $3 * interval '1 millisecond', false, 0 FROM clock_timestamp() AS now
+         ON CONFLICT (broker) DO UPDATE SET epoch = excluded.epoch, owner = excluded.owner, begun_at = excluded.begun_at,
+           alive_since = excluded.alive_since, alive_until = excluded.alive_until, is_over = false, commits = 0
+         RETURNING epoch, ${said}, (SELECT value FROM @meta WHERE key = 'identity') AS store,
+           (SELECT value FROM @meta WHERE key = 'former') AS former`,
+      ),
+      [broker, owner, leaseMs],
+    );
+    const { epoch, said: at, store, former } = begun!;
+    return { epoch, store, former: formerOf(former), clock: new DatabaseClock(monotonic, at, askedAt) };
+  });
+}
+
 function inUse(place: string, broker: string, { aliveMs }: SessionRow): StoreError {
   return new StoreError(
     'store_in_use',
     `${place}: another broker with the name '${broker}' uses it and lives. Give each broker a name of its own in broker.store.name; or, if the data directory is a copy of that of the other one, remove owner.id from it. If the other one was killed, it counts as alive for another ${Math.ceil(aliveMs / 1000)} seconds; start this one again then.`,
-  );
-}
-
-function takenOver(place: string): StoreError {
-  return new StoreError(
-    'store_in_use',
-    `${place}: another broker has taken it over, or may have taken its inboxes, because this one was not heard of for too long. This one changes nothing any more; start it again.`,
-    undefined,
-    { isFinal: true },
   );
 }

@@ -5,9 +5,9 @@ import { Attempt, type FirstStatement, type Transaction, Undo } from './attempt.
 import { newClient } from './client.ts';
 import { type Connection, ConnectionLost } from './connection.ts';
 import { Lane } from './lane.ts';
-import type { ServerFacts } from './server-facts.ts';
+import { mayLackCommits, type ServerFacts, safeTimeline } from './server-facts.ts';
 import { type Statement, statementOf, type Value } from './statement.ts';
-import { isConflict, placeOf, refusalOf, type Target, toStoreError } from './store-errors.ts';
+import { isConflict, placeOf, refusalOf, sessionOver, type Target, toStoreError } from './store-errors.ts';
 
 /** The number of times that a transaction or a read is run again after the server gave it up in favour of another one. */
 const maxConflicts = 10;
@@ -41,10 +41,22 @@ export interface PostgresDatabaseOptions {
   answerMs?: number | undefined;
   /** The time for which a silent broker counts as alive, in milliseconds; 10 seconds by default. */
   leaseMs?: number | undefined;
+  /** Names what the database has confirmed. Without it, a restored database is not recognised at the next start. */
+  mark?: MarkOptions | undefined;
   /** Returns epoch milliseconds; by default those of the database's clock, on which all brokers agree. */
   now?: (() => number) | undefined;
   /** Returns monotonic milliseconds. */
   monotonic?: (() => number) | undefined;
+}
+
+/** The file that tells a database which was restored to an earlier moment from the one that confirmed more. */
+export interface MarkOptions {
+  /** A file outside of the database, which nobody else uses. */
+  file: string;
+  /** The schema of the brokers, which is declared restored together with that of the session. Default: the schema of the session. */
+  stores?: string;
+  /** Called at the start with the reason, in words, if the database lacks what the file names. */
+  onRestored: (reason: string) => void;
 }
 
 /** The mark that each transaction writes first. It shows whether the transaction was committed if its connection is lost. */
@@ -52,6 +64,8 @@ export interface Mark {
   readonly statement: FirstStatement;
   /** Tells whether the transaction was committed. Waits until the server knows. */
   isSet(connection: Connection): Promise<boolean>;
+  /** Notes that the transaction was committed. */
+  confirmed(): void;
 }
 
 /** Owns transactions, which change nothing any more once it has ended. */
@@ -64,6 +78,8 @@ export interface Session {
   now(): number;
   /** Returns the mark of the next transaction. */
   nextMark(): Mark;
+  /** Resolves when the file that names the last confirmed commit is on the disk. */
+  syncMark(): Promise<void>;
   end(): Promise<void>;
 }
 
@@ -188,16 +204,26 @@ export class PostgresDatabase implements AsyncDisposable {
       if (!session) throw new Error('the broker has no session');
       const mark = session.nextMark();
       try {
-        return await this.#run(
+        const value = await this.#run(
           (connection) => new Attempt<T>(connection, mark.statement),
           change,
           (connection) => mark.isSet(connection),
         );
+        mark.confirmed();
+        return value;
       } catch (thrown) {
         if (thrown instanceof StoreError && thrown.isFinal) this.#final = thrown;
         throw thrown;
       }
     });
+  }
+
+  /**
+   * Resolves when the machine of this process remembers, through a power cut, all transactions that were confirmed before the call.
+   * Rejects with the error of the file system.
+   */
+  async syncMark(): Promise<void> {
+    await this.#session?.syncMark();
   }
 
   /** Runs changes for which no session is needed, and which may be made twice. */
@@ -278,6 +304,10 @@ export class PostgresDatabase implements AsyncDisposable {
     // After a failover, the address may soon lead to the primary.
     if (refusal?.code === 'store_unwritable' && this.#facts) throw new ConnectionLost(refusal.message);
     if (refusal) throw refusal;
+    if (this.#session && this.#facts && mayLackCommits(facts, safeTimeline(this.#facts))) {
+      this.#final ??= sessionOver(this.place);
+      throw this.#final;
+    }
     this.#facts = facts;
   }
 }

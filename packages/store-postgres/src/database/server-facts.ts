@@ -9,6 +9,8 @@ export interface ServerFacts {
   /** True if there is a pooler in between, which may give each transaction another server process. */
   readonly isPooled: boolean;
   readonly receiptMeans: 'fsynced' | 'written' | 'replicated';
+  /** The timeline of the server, which changes when a standby is promoted. `null` for a standby, and if the server does not tell it. */
+  readonly timeline: string | null;
 }
 
 /** The settings that decide which failures a commit survives. */
@@ -37,7 +39,25 @@ export async function serverFacts(client: pg.Client): Promise<ServerFacts> {
   const { pid, version, isStandby, ...settings } = rows[0]!;
   // A pooler reports the id of a process of its own when the connection is opened.
   const isPooled = (client as pg.Client & { processID: number | null }).processID !== pid;
-  return { version, isStandby, isPooled, receiptMeans: receiptMeaning(settings) };
+  const timeline = isStandby ? null : await timelineOf(client);
+  return { version, isStandby, isPooled, receiptMeans: receiptMeaning(settings), timeline };
+}
+
+/** Returns the timeline on which commits are safe. It is `null` if a standby has each commit, so that its promotion loses none. */
+export function safeTimeline({ timeline, receiptMeans }: ServerFacts): string | null {
+  return receiptMeans === 'replicated' ? null : timeline;
+}
+
+/** Tells whether a server may lack commits that were confirmed on a timeline, because it was promoted or recovered since. */
+export function mayLackCommits({ timeline }: ServerFacts, safe: string | null): boolean {
+  return timeline !== null && safe !== null && timeline !== safe;
+}
+
+/** Reads the timeline from the name of the file that the server writes. A server with another storage may not know it. */
+async function timelineOf(client: pg.Client): Promise<string | null> {
+  const text = 'SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS timeline';
+  const { rows } = await client.query<{ timeline: string }>(text).catch(() => ({ rows: [] }));
+  return rows[0]?.timeline ?? null;
 }
 
 /**

@@ -44,6 +44,16 @@ export function refusalOf(
   return new StoreError('store_unwritable', what);
 }
 
+/** Returns the error for a session that may change nothing any more. */
+export function sessionOver(place: string): StoreError {
+  return new StoreError(
+    'store_in_use',
+    `${place}: another broker has taken it over, or may have taken its inboxes, because this one was not heard of for too long; or the database was restored to an earlier moment. This one changes nothing any more; start it again.`,
+    undefined,
+    { isFinal: true },
+  );
+}
+
 /** Tells whether the server gave up a transaction that can simply be run again. */
 export function isConflict(thrown: unknown): boolean {
   return thrown instanceof pg.DatabaseError && (thrown.code === '40001' || thrown.code === '40P01');

@@ -11,6 +11,11 @@ export const schemaNames: NameRule = {
     'must be lower-case letters, digits and _ (at most 48), beginning with a letter and not with pg_, as in signalbox',
 };
 
+/** Returns the schema of the orchestrators' journal, which is beside that of the brokers. */
+export function journalSchemaOf(stores: string): string {
+  return `${stores}_journal`;
+}
+
 /** The rule for names of brokers. */
 export const brokerNames: NameRule = {
   pattern: /^[a-z0-9][a-z0-9_.-]{0,63}$/,
