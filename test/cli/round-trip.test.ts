@@ -1,5 +1,5 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { connectBroker } from '@signalbox/client';
@@ -27,6 +27,7 @@ test('up says where the broker is, what each server brings and what each role ma
     { role: 'researcher', tools: expect.toSatisfy((n: number) => n > 1) },
     { role: 'sandbox', tools: 0 },
     { role: 'clerk', tools: expect.toSatisfy((n: number) => n > 1) },
+    { role: 'asker', tools: expect.toSatisfy((n: number) => n > 1) },
   ]);
 });
 
@@ -135,6 +136,32 @@ test('tools call gives the whole reply as JSON, and its text to people.', async 
   const path = JSON.stringify({ path: join(workspace.directory, 'files', 'hello.txt') });
   const file = await workspace.run(['tools', 'call', 'mcp_files__read_text_file', path], researcher.env);
   expect(file).toMatchObject({ code: 0, stdout: expect.stringContaining('hello from a file') });
+});
+
+test('Rule, explanation, person and server get the arguments of a call in the same form, however its agent wrote them.', async () => {
+  const secret = join(workspace.directory, 'files', 'secret', 'plan.txt');
+  await mkdir(dirname(secret));
+  await writeFile(secret, 'the secret plan\n');
+  const { env } = await workspace.agent('asker-2', 'asker');
+  const tool = 'mcp_files__read_multiple_files';
+  const [asList, asText] = [{ paths: [secret] }, { paths: JSON.stringify([secret]) }];
+  const call = (args: object) => workspace.run(['tools', 'call', tool, JSON.stringify(args), '--json'], env);
+  const called = [call(asText), call(asList)];
+  const explained = workspace.run(['tools', 'explain', 'asker', tool, JSON.stringify(asText), '--json']);
+  expect(jsonOf(await explained)).toMatchObject({ ask: 'yes', ask_rule: 'roles.asker.ask[0]' });
+  const waiting = async () => jsonOf(await workspace.run(['approvals', '--json'])) as Approvals;
+  // Both spellings are the same call, which asks once.
+  await expect.poll(async () => (await waiting()).approvals.length, { interval: 100 }).toBe(1);
+  const [{ id, arguments: shown } = { id: '', arguments: '' }] = (await waiting()).approvals;
+  expect(JSON.parse(shown)).toEqual(asList);
+  expect((await workspace.run(['approve', id])).code).toBe(0);
+  for (const ended of called)
+    expect(jsonOf(await ended)).toMatchObject({ result: { text: expect.stringContaining('secret plan') } });
+  const harmless = { paths: JSON.stringify([join(workspace.directory, 'files', 'hello.txt')]) };
+  expect(jsonOf(await call(harmless))).toMatchObject({ result: { success: true } });
+  expect(jsonOf(await call({ paths: '[1' }))).toMatchObject({
+    error: { code: 'invalid_arguments', message: expect.stringContaining('/paths must be an array') },
+  });
 });
 
 test('A tool that the role may not use is refused with 77; arguments that are no object with 2.', async () => {
@@ -257,6 +284,10 @@ test('ask prints the answer; one that nobody answers is withdrawn and exits 75.'
   expect(silent.code).toBe(75);
   expect(jsonOf(silent)).toMatchObject({ error: { code: 'timed_out', retryable: true } });
 });
+
+interface Approvals {
+  approvals: { id: string; arguments: string }[];
+}
 
 interface ToolList {
   version: string;

@@ -1,5 +1,5 @@
 import { chmod, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { connectBroker } from '@signalbox/client';
 import { loadConfig } from '@signalbox/config';
@@ -145,6 +145,30 @@ test('A rule of a server holds for names that its tools get only when they are l
   expect(await queryOrchestrator(client, 'orchestrator', explain)).toMatchObject({
     ...{ repeat: 'unsafe', repeat_rule: "neverRepeat: 'look-up'" },
   });
+});
+
+test('A rule on an argument holds for the value that a capability file gives it, too.', async () => {
+  await using here = await workspace(
+    'capabilities: [./deploy.yaml]\nroles: { clerk: { tools: [deploy], ask: [{ tool: deploy, when: { to: prod } }] } }\n',
+  );
+  const deploy = {
+    ...{ name: 'deploy', schema: { input: { type: 'object', properties: { to: { default: 'prod' } } } } },
+    providers: {
+      primary: { service: 'rest', config: { base_url: 'https://ci.example.com/', path: '/{to}' } },
+    },
+  };
+  await writeFile(join(dirname(here.configFile), 'deploy.yaml'), JSON.stringify(deploy));
+  const config = await here.load();
+  await using broker = await runBroker({ config });
+  await using orchestrator = await runOrchestrator({ config, url: broker.url });
+  await orchestrator.ready;
+  const { token } = await broker.issueToken({ agent: 'operator', role: 'operator' });
+  await using client = await connectBroker({ url: broker.url, token, agent: 'operator#test' });
+  const asks = async (args: object) => {
+    const explain = { op: 'explain' as const, role: 'clerk', tool: 'deploy', arguments: args };
+    return (await queryOrchestrator(client, 'orchestrator', explain)).ask;
+  };
+  expect([await asks({}), await asks({ to: 'test' })]).toEqual(['yes', 'no']);
 });
 
 test('An address that is taken and a folder of somebody else are rejections with a code, and nothing runs after them.', async () => {

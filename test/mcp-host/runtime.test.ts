@@ -105,6 +105,45 @@ it('starts servers besides the configuration if the guard lets it, and stops, st
   }
 });
 
+it('calls a tool with the arguments that were checked, or not at all if its present definition would rewrite them', async () => {
+  const tool = (days: object): Tool => ({
+    name: 'weather',
+    inputSchema: { type: 'object', properties: { days } },
+  });
+  let tools = [tool({ type: ['integer', 'string'] })];
+  let changed = () => {};
+  const provider: ToolProvider = {
+    name: 'files',
+    tools: () => tools,
+    problems: () => [],
+    secrets: () => [],
+    call: async (_tool, args) => ({ result: { content: [], structuredContent: args } }),
+    onChanged: (listener) => {
+      changed = listener;
+      return () => {};
+    },
+  };
+  await using host = startTestHost({ servers: {}, providers: [provider] });
+  await host.inventory();
+  const route = host.route('weather');
+  const read = host.check(route, { days: '3' });
+  if (!read || 'error' in read) throw new Error('the arguments do not fit');
+  const sent = { result: { structuredContent: { days: '3' } } };
+  expect(await call(host, 'weather', read.args, { fits: read.fits })).toMatchObject(sent);
+  tools = [tool({ type: 'string', maxLength: 9 })];
+  changed();
+  expect(await call(host, 'weather', read.args, { fits: read.fits })).toMatchObject(sent);
+  tools = [tool({ type: 'integer' })];
+  changed();
+  expect(await call(host, 'weather', read.args, { fits: read.fits })).toMatchObject({
+    error: { code: 'invalid_arguments', may_have_run: false, message: expect.stringContaining('changed') },
+  });
+  expect(host.check(route, { days: '3' })).toEqual({ args: { days: 3 }, fits: tools[0] });
+  expect(await call(host, 'weather', { days: '3' })).toMatchObject({
+    result: { structuredContent: { days: 3 } },
+  });
+});
+
 it('lists what every server offers, disabled, hidden and unreachable ones and other sources too', async () => {
   const tools: Tool[] = [{ name: 'weather', inputSchema: { type: 'object' } }];
   let changed = () => {};

@@ -430,6 +430,23 @@ test('a call waits on over a restart of its orchestrator, and a call that was ca
   expect(runs(stack)).toBe(1);
 });
 
+test('a call whose tool is unknown when its request comes again waits on, and starts with the arguments that were approved', async () => {
+  await using stack = await startAskingStack();
+  const rosa = await stack.executor('rosa');
+  const slow = { name: 'mcp_counter__slow', arguments: { ms: '1' } };
+  const called = rosa.execute(slow);
+  const [approval] = await stack.waits();
+  expect(approval!.arguments).toBe('{"ms":1}');
+  await stack.orchestrator.stop();
+  await stack.host.apply({});
+  await using _next = await stack.restart();
+  expect(await stack.waits()).toEqual([approval]);
+  await stack.host.apply({ counter: counterServer(`${stack.directory}/counter.jsonl`) });
+  expect(decisionOf(await stack.decide(approval!.id, { verdict: 'approve' })).decided).toBe(true);
+  expect(await called).toHaveProperty('result.success', true);
+  expect(stack.ran('slow').map(({ args }) => args)).toEqual([{ ms: 1 }, { ms: 1 }]);
+});
+
 test('an approved call of a safe tool is made once, too: its start is written, and it is not repeated', async () => {
   await using stack = await startAskingStack({ roles: { worker: [echo] } });
   const rosa = await stack.executor('rosa');

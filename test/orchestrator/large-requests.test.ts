@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { openSqliteJournal } from '@signalbox/orchestrator';
 import { bodyLimits } from '@signalbox/protocol';
 import { counterServer, startChild, tempDir } from '@signalbox/testing';
+import type { ToolProvider } from '@signalbox/tool-calls';
 import { expect, test } from 'vitest';
 import { ask, callError } from '../support/orchestrator/requests.ts';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
@@ -11,9 +12,23 @@ const echo = 'mcp_counter__echo';
 const text = (length: number) => ({ text: 'x'.repeat(length) });
 const values = (count: number) => ({ list: Array(count).fill(1) });
 
+const tools = [
+  { name: 'count-up', inputSchema: { type: 'object' as const, properties: { list: { type: 'array' } } } },
+];
+/** A source of a tool that takes a list, also one that is written as text. */
+const provider: ToolProvider = {
+  name: 'lists',
+  tools: () => tools,
+  problems: () => [],
+  secrets: () => [],
+  call: async (_tool, args) => ({ result: { content: [], structuredContent: args } }),
+  onChanged: () => () => {},
+};
+
 test('requests that wait or run count by their bytes and values, for each worker and for all, until they are answered', async () => {
   await using stack = await startToolStack({
     sizes: { bytesPerWorker: 10_000, bytes: 24_000, nodesPerWorker: 1_000 },
+    providers: [provider],
   });
   const [wim, eva, uwe] = await Promise.all(['wim', 'eva', 'uwe'].map((name) => stack.client(name)));
   const opener = `${stack.directory}/open`;
@@ -47,6 +62,12 @@ test('requests that wait or run count by their bytes and values, for each worker
       },
     });
   }
+  // What a text becomes counts, too.
+  const written = (count: number) => ({ list: JSON.stringify(values(count).list) });
+  expect(await callError(uwe!, 'count-up', written(1_200))).toMatchObject({
+    message: 'the request has more than 1000 JSON values and names',
+  });
+  expect(await callError(uwe!, 'count-up', written(900))).toBeUndefined();
   expect(await callError(uwe!, echo, values(900))).toBeUndefined();
   const many = { list: Array(bodyLimits.maxNodes).fill({}) };
   expect(await callError(uwe!, echo, many)).toMatchObject({

@@ -1,4 +1,5 @@
-import { messageOf, type ToolCallError } from '@signalbox/protocol';
+import { messageOf } from '@signalbox/protocol';
+import type { CheckedArguments } from '@signalbox/protocol/internal';
 import { Coercion } from './coercion/coercion.ts';
 import { argumentError, tooCostlyError } from './errors/argument-error.ts';
 import { type Findings, findViolations } from './errors/find-violations.ts';
@@ -18,14 +19,6 @@ export interface ArgumentCheck {
   /** Checks the arguments of one call, without changing them. Arguments that fit are returned unchanged. Never throws. */
   check(args: Record<string, unknown>): CheckedArguments;
 }
-
-/**
- * Arguments that can be sent, or the error that tells the caller all their problems. `coerced` holds JSON pointers to the values that were
- * rewritten without loss.
- */
-export type CheckedArguments =
-  | { args: Record<string, unknown>; coerced: string[] }
-  | { error: ToolCallError };
 
 /** The most steps of each part of a check; a step is about one schema applied to one value. */
 const maxSteps = { validate: 10_000_000, coerce: 1_000_000, listViolations: 1_000_000 };

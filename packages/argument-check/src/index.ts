@@ -1,1 +1,1 @@
-export { type ArgumentCheck, type CheckedArguments, compileArgumentCheck } from './argument-check.ts';
+export { type ArgumentCheck, compileArgumentCheck } from './argument-check.ts';

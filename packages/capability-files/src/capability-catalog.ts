@@ -1,8 +1,9 @@
 import { createGuardedFetch } from '@signalbox/guarded-fetch';
-import { messageOf, type Tool, toolCallError } from '@signalbox/protocol';
+import { messageOf, type Tool, type ToolCallError, toolCallError } from '@signalbox/protocol';
+import type { CheckedArguments } from '@signalbox/protocol/internal';
 import type { CallOptions, ToolCallResult, ToolProblem, ToolProvider } from '@signalbox/tool-calls';
 import { watchFiles } from '@signalbox/yaml-files';
-import { type CapabilityEvent, callCapability } from './calls/call-capability.ts';
+import { type CapabilityEvent, callCapability, checkCapabilityArguments } from './calls/call-capability.ts';
 import type { CapabilityFetch } from './calls/call-provider.ts';
 import { buildSnapshot, emptySnapshot } from './catalog-snapshot.ts';
 import {
@@ -39,7 +40,7 @@ export interface CapabilityOptions {
 }
 
 /** The tools of capability files. Disposing it aborts the running calls. */
-export interface CapabilityCatalog extends ToolProvider, AsyncDisposable {
+export interface CapabilityCatalog extends Required<ToolProvider>, AsyncDisposable {
   /** Reads every file again. Resolves when the new tools are offered. Running calls keep the definition with which they began. */
   reload(): Promise<void>;
 }
@@ -117,13 +118,14 @@ class FileCatalog implements CapabilityCatalog {
     return () => this.#listeners.delete(listener);
   }
 
+  check(name: string, args: Record<string, unknown>): CheckedArguments {
+    const capability = this.#snapshot.byName.get(name);
+    return capability ? checkCapabilityArguments(capability, args) : { error: notFound(name) };
+  }
+
   async call(name: string, args: Record<string, unknown>, options: CallOptions): Promise<ToolCallResult> {
     const capability = this.#snapshot.byName.get(name);
-    if (!capability) {
-      // Similar names are suggested by the code that knows which tools the caller may use.
-      const message = `no tool is named '${name.slice(0, 128)}'`;
-      return { error: toolCallError('tool_not_found', message, { mayHaveRun: false }) };
-    }
+    if (!capability) return { error: notFound(name) };
     return callCapability(capability, args, options, {
       fetch: this.#fetch,
       now: this.#now,
@@ -178,4 +180,9 @@ function secretOrNothing(reference: string, sources: SecretSources): string {
   } catch {
     return '';
   }
+}
+
+/** Similar names are suggested by the code that knows which tools the caller may use. */
+function notFound(name: string): ToolCallError {
+  return toolCallError('tool_not_found', `no tool is named '${name.slice(0, 128)}'`, { mayHaveRun: false });
 }

@@ -12,6 +12,8 @@ export type { DefinitionPins, NewPins, Pin, ServerPins } from './definitions/def
 export type { SeenDefinition } from './definitions/server-definitions.ts';
 export type {
   DiscoveredServer,
+  FittedArguments,
+  HostCallOptions,
   HostedDefinition,
   McpHost,
   McpHostOptions,

@@ -227,6 +227,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     budgets: ledger,
     approvals,
     holds,
+    reading,
     callTimeoutMs: options.callTimeoutMs ?? defaultCallTimeoutMs,
     registry,
     journal,
@@ -261,7 +262,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     const loop = serving.use(
       await client.serve(
         ['mcp_request'],
-        (request) => answerRequest(request, { room, reading }, callDeps, operationDeps),
+        (request) => answerRequest(request, room, callDeps, operationDeps),
         {
           concurrency: inboxWindow + mayWait.calls,
           window: inboxWindow + mayWait.calls,
@@ -347,7 +348,7 @@ function refuseClosed(reason: SignalboxError | undefined): never {
 
 async function answerRequest(
   served: ServedRequest,
-  { room, reading }: { room: RequestRoom; reading: LargeTurns },
+  room: RequestRoom,
   callDeps: CallDeps & OfferDeps,
   operationDeps: OperationDeps,
 ): Promise<ServeAnswer> {
@@ -355,7 +356,7 @@ async function answerRequest(
   const place = room.place(message.from.agent);
   // There is no `using` here, since it is compiled to a stack of resources for each request.
   try {
-    const endTurn = (message.body?.length ?? 0) > largeLength ? await reading.next() : undefined;
+    const endTurn = (message.body?.length ?? 0) > largeLength ? await callDeps.reading.next() : undefined;
     const full = place.take(message.body ?? '');
     // A request that may have started needs its own answer, not one that says it did not run.
     const isRefused = full && !(await mayHaveStarted(callDeps, message));

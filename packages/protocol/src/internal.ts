@@ -2,6 +2,7 @@
 
 export { Budget } from './budget.ts';
 export { abortSignalOf, Cancellation } from './cancellation.ts';
+export type { CheckedArguments } from './checked-arguments.ts';
 export { type Fault, faultAt, faultPoints, faultVariable, noFault } from './faults.ts';
 export { figure } from './figure.ts';
 export { holdSubject, holdText, isOnAgent } from './holds.ts';

@@ -1,4 +1,5 @@
 import type { Tool } from '@signalbox/protocol';
+import type { CheckedArguments } from '@signalbox/protocol/internal';
 import type { CallOptions, ToolCallResult } from './tool-call.ts';
 
 /** A problem of a source of tools, or of one of its tools. */
@@ -19,7 +20,12 @@ export interface ToolProvider {
   problems(): readonly ToolProblem[];
   /** Returns the secrets that it sends to services, so that they can be hidden elsewhere. */
   secrets(): readonly string[];
-  /** Calls one of {@link tools}. Never rejects. */
+  /**
+   * Checks the arguments of a call of one of {@link tools}, and returns them as {@link call} gets them. Without it they are checked against
+   * the input schema of the tool.
+   */
+  check?(tool: string, args: Record<string, unknown>): CheckedArguments;
+  /** Calls one of {@link tools} with arguments that were checked. Never rejects. */
   call(tool: string, args: Record<string, unknown>, options: CallOptions): Promise<ToolCallResult>;
   /** Calls `listener` when the tools or problems have changed. Returns a function that removes the listener. */
   onChanged(listener: () => void): () => void;

@@ -42,8 +42,12 @@ export async function openCatalog(
     directory,
     write,
     events,
-    call: (tool, args = {}, more = {}) =>
-      catalog.call(tool, args, { signal: new AbortController().signal, timeoutMs: 5_000, ...more }),
+    async call(tool, args = {}, more = {}) {
+      const checked = catalog.check(tool, args);
+      if ('error' in checked) return checked;
+      const options = { signal: new AbortController().signal, timeoutMs: 5_000, ...more };
+      return await catalog.call(tool, checked.args, options);
+    },
     async [Symbol.asyncDispose]() {
       await catalog[Symbol.asyncDispose]();
       await home[Symbol.asyncDispose]();

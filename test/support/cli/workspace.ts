@@ -38,7 +38,8 @@ export function everythingText(): string {
 }
 
 /**
- * Returns a configuration with a second MCP server, which reads a directory, and with the role `clerk`, which has a rule of each kind.
+ * Returns a configuration with a second MCP server, which reads a directory, and with two roles more: `clerk` has a rule of each kind, and
+ * some calls of `asker` wait for a person.
  */
 function twoServersText(filesDirectory: string): string {
   const files = {
@@ -57,7 +58,8 @@ function twoServersText(filesDirectory: string): string {
     budget: { calls: 2, perSeconds: 3600 },
     ask: [{ tool: 'files:read_multiple_files', when: { paths: `${filesDirectory}/secret/**` } }],
   };
-  return JSON.stringify({ ...config, roles: { ...roles, clerk } });
+  const asker = { tools: ['files:read_*'], ask: clerk.ask };
+  return JSON.stringify({ ...config, roles: { ...roles, clerk, asker } });
 }
 
 /** `signalbox up` on a directory of its own, and the ways to use it. */

@@ -1,5 +1,11 @@
-import { type HostEvent, type McpHost, type McpHostOptions, startMcpHost } from '@signalbox/mcp-host';
-import type { CallOptions, ToolCallResult } from '@signalbox/tool-calls';
+import {
+  type HostCallOptions,
+  type HostEvent,
+  type McpHost,
+  type McpHostOptions,
+  startMcpHost,
+} from '@signalbox/mcp-host';
+import type { ToolCallResult } from '@signalbox/tool-calls';
 
 /** A host with a log that tests can wait for. */
 export interface TestHost extends McpHost {
@@ -40,7 +46,7 @@ export function call(
   host: McpHost,
   tool: string,
   args: Record<string, unknown> = {},
-  options: Partial<CallOptions> = {},
+  options: Partial<HostCallOptions> = {},
 ): Promise<ToolCallResult> {
   return host.call(tool, args, { signal: new AbortController().signal, timeoutMs: 20_000, ...options });
 }

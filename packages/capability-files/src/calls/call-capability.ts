@@ -1,4 +1,5 @@
 import { mayRepeat, messageOf, type Tool, type ToolCallError, toolCallError } from '@signalbox/protocol';
+import type { CheckedArguments } from '@signalbox/protocol/internal';
 import {
   type CallOptions,
   cancelledCall,
@@ -25,9 +26,19 @@ export interface CallDeps {
   log: (event: CapabilityEvent) => void;
 }
 
+/** Checks the arguments of a call, and adds the values of properties that the caller leaves out. */
+export function checkCapabilityArguments(
+  { check, defaults }: Capability,
+  args: Record<string, unknown>,
+): CheckedArguments {
+  const checked = check.check(args);
+  if ('error' in checked || Object.keys(defaults).length === 0) return checked;
+  return { ...checked, args: { ...defaults, ...checked.args } };
+}
+
 /**
- * Calls a tool: checks the arguments, looks into the cache if the tool has one, and asks the providers in their order until
- * one answers. Never rejects.
+ * Calls a tool with arguments that were checked: looks into the cache if the tool has one, and asks the providers in their order until one
+ * answers. Never rejects.
  */
 export async function callCapability(
   capability: Capability,
@@ -35,18 +46,13 @@ export async function callCapability(
   options: CallOptions,
   deps: CallDeps,
 ): Promise<ToolCallResult> {
-  const { tool, check, cache } = capability;
+  const { tool, cache } = capability;
   const deadline = deps.now() + options.timeoutMs;
   try {
-    const checked = check.check(args);
-    if ('error' in checked) return checked;
-    if (checked.coerced.length > 0) {
-      deps.log({ event: 'arguments_coerced', tool: tool.name, pointers: checked.coerced });
-    }
-    if (!cache) return await callProviders(capability, checked.args, options, deadline, deps);
-    const key = { tool: tool.name, args: checked.args, scope: '' };
+    if (!cache) return await callProviders(capability, args, options, deadline, deps);
+    const key = { tool: tool.name, args, scope: '' };
     return await cache.fetch(key, options, async (signal) => {
-      const ended = await callProviders(capability, checked.args, { ...options, signal }, deadline, deps);
+      const ended = await callProviders(capability, args, { ...options, signal }, deadline, deps);
       return 'error' in ended ? { ...ended, isCallersOwn: true } : ended;
     });
   } catch (error) {
@@ -58,14 +64,13 @@ export async function callCapability(
 
 async function callProviders(
   capability: Capability,
-  args: Record<string, unknown>,
+  values: Record<string, unknown>,
   options: CallOptions,
   deadline: number,
   deps: CallDeps,
 ): Promise<ToolCallResult> {
-  const { tool, defaults, providers } = capability;
+  const { tool, providers } = capability;
   const { repeatable = mayRepeat(tool, true) } = options;
-  const values = { ...defaults, ...args };
   const failures: string[] = [];
   let wasSent = false;
   let last: ToolCallError | undefined;

@@ -1,7 +1,7 @@
 import type { CallTarget } from './call-target.ts';
 import type { ToolCall } from './tool-call.ts';
 
-/** A call whose arguments have been checked. */
+/** A call on its way to the instance that serves it. */
 export interface OutgoingCall extends ToolCall {
   /** The instance that serves it. */
   target: CallTarget;

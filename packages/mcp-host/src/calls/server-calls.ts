@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ArgumentCheck, compileArgumentCheck } from '@signalbox/argument-check';
-import { isRunningCallState, mayRepeat, messageOf, type Tool, toolCallError } from '@signalbox/protocol';
+import { isRunningCallState, mayRepeat, messageOf, toolCallError } from '@signalbox/protocol';
 import { abortSignalOf } from '@signalbox/protocol/internal';
 import {
   type CacheKey,
@@ -54,13 +53,11 @@ export interface ServerCallsDeps extends CallSenderDeps {
 }
 
 /**
- * Makes the calls of one hosted server on all its instances. The methods stand in the order of the
- * steps: check the arguments, ask the cache, pass the circuit breaker, get a connection, send the call, keep the
- * answer.
+ * Makes the calls of one hosted server on all its instances, with arguments that were checked. The methods stand in the order of the steps:
+ * ask the cache, pass the circuit breaker, get a connection, send the call, keep the answer.
  */
 export class ServerCalls {
   readonly #deps: ServerCallsDeps;
-  readonly #checks = new WeakMap<Tool, ArgumentCheck>();
   readonly #breakers: CircuitBreakers;
   readonly #cache: ResponseCache;
   readonly #sender: CallSender;
@@ -87,7 +84,7 @@ export class ServerCalls {
     if (!isRunningCallState(state)) return undefined;
     const waiting = this.#deps.waiting.find(state);
     const target = waiting && this.#deps.waiting.targets.get(waiting);
-    if (target && waiting.is(identityOf(server, { ...call, args: this.#checkedArgs(call) })))
+    if (target && waiting.is(identityOf(server, call)))
       return this.#goOn({ ...call, target, repeatable }, waiting);
     return repeatable ? undefined : Promise.resolve({ error: noWaitingCall(tool) });
   }
@@ -110,15 +107,12 @@ export class ServerCalls {
     { tool, method, args, options, deadline, barred, onAsked }: ToolCall,
   ): Promise<ToolCallResult> {
     try {
-      const checked = method ? { args, coerced: [] } : this.#checkOf(tool).check(args);
-      if ('error' in checked) return { error: checked.error };
-      if (checked.coerced.length > 0) this.#logCoerced(target, tool, checked.coerced);
       const repeatable = options.repeatable ?? mayRepeat(tool, true);
       const call: OutgoingCall = {
         target,
         tool,
         method,
-        args: checked.args,
+        args,
         options,
         repeatable,
         deadline,
@@ -270,24 +264,6 @@ export class ServerCalls {
     this.#sender.reset();
     this.#breakers.reset();
     this.#cache.clear();
-  }
-
-  /** Returns the arguments as a server gets them. */
-  #checkedArgs({ tool, method, args }: ToolCall): Record<string, unknown> {
-    const checked = method ? { args } : this.#checkOf(tool).check(args);
-    return 'error' in checked ? args : checked.args;
-  }
-
-  #checkOf(tool: Tool): ArgumentCheck {
-    const known = this.#checks.get(tool);
-    if (known) return known;
-    const check = compileArgumentCheck(tool.inputSchema);
-    this.#checks.set(tool, check);
-    return check;
-  }
-
-  #logCoerced({ name }: CallTarget, tool: Tool, pointers: string[]): void {
-    this.#deps.log({ event: 'arguments_coerced', server: name, tool: tool.name, pointers });
   }
 }
 

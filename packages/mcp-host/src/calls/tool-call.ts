@@ -7,7 +7,10 @@ export interface ToolCall {
   tool: Tool;
   /** Set for a request of another method than `tools/call`: `args` are its parameters, and `tool` stands for it. */
   method?: OfferMethod | undefined;
+  /** The arguments as the server gets them. */
   args: Record<string, unknown>;
+  /** The reason why the call may only continue a running one: the arguments do not fit the present definition of the tool. */
+  unfit?: ToolCallError | undefined;
   options: CallOptions;
   /**
    * Returns the reason why the call must not be sent now, because of the definition of its tool or prompt. It is called right before the

@@ -24,6 +24,15 @@ export function definitionChangedError(
   });
 }
 
+/** Returns the error for a call whose tool was defined anew after its arguments were checked, so that its server would get others. */
+export function redefinedError(name: string): ToolCallError {
+  const message = `the definition of '${name}' changed after the arguments of this call were checked, and they would be rewritten now`;
+  return toolCallError('invalid_arguments', message, {
+    mayHaveRun: false,
+    hint: 'This call did not run. Look at the tool again; a new call is checked anew.',
+  });
+}
+
 /** Describes the definitions of a server that are withheld, for its operator. */
 export function changedProblems(
   server: string,

@@ -1,4 +1,4 @@
-import type { OfferMethod, Tool } from '@signalbox/protocol';
+import type { OfferMethod, Tool, ToolCallError } from '@signalbox/protocol';
 import type { Authorizer } from '@signalbox/server-auth';
 import type { CallOptions, ToolCallResult, ToolProvider } from '@signalbox/tool-calls';
 import type { Tracing } from '@signalbox/tracing';
@@ -72,6 +72,22 @@ export interface HostedDefinition extends ComparedDefinition {
   as?: string;
 }
 
+/** Arguments that were checked, as the server of their tool gets them. */
+export interface FittedArguments {
+  args: Record<string, unknown>;
+  /** The definition of the tool that they fit. */
+  fits: Tool;
+}
+
+/** The options of a call by the name of its tool. */
+export interface HostCallOptions extends CallOptions {
+  /**
+   * The definition for which {@link McpHost.check} returned the arguments: they are not checked again. If the tool has another definition
+   * when the call is made, it is made only if that would not rewrite them.
+   */
+  fits?: Tool | undefined;
+}
+
 /** Runs a set of MCP servers and offers their tools in one inventory. */
 export interface McpHost extends AsyncDisposable {
   /**
@@ -111,11 +127,22 @@ export interface McpHost extends AsyncDisposable {
   onServerEvent(listener: (event: ServerEvent) => void): () => void;
   /** Returns the destination of a call by that name, even if no tool has the name now. */
   route(name: string): ToolRoute;
-  /** Calls a tool by its name in the inventory, or by a route. Never rejects. */
+  /**
+   * Checks the arguments of a call against the present definition of its tool, and rewrites them without loss if they fit only then.
+   * Returns `undefined` if no tool has the name now.
+   */
+  check(
+    route: ToolRoute,
+    args: Record<string, unknown>,
+  ): FittedArguments | { error: ToolCallError } | undefined;
+  /**
+   * Calls a tool by its name in the inventory, or by a route. Arguments that were not checked are checked first; see {@link check}. Never
+   * rejects.
+   */
   call(
     tool: string | ToolRoute,
     args: Record<string, unknown>,
-    options: CallOptions,
+    options: HostCallOptions,
   ): Promise<ToolCallResult>;
   /** Returns true if a call of an agent waits for its answers under this `requestState`. */
   waitsFor(state: string | undefined, agent: string | undefined): boolean;

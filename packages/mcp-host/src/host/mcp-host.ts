@@ -1,9 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import {
   type CancelSignal,
   isRunningCallState,
   type OfferMethod,
   SignalboxError,
+  type Tool,
   type ToolCallError,
   toolCallError,
 } from '@signalbox/protocol';
@@ -14,18 +16,20 @@ import {
   type ToolProvider,
   unreachable,
 } from '@signalbox/tool-calls';
+import { ArgumentChecks } from '../calls/argument-checks.ts';
 import { isUnsent, methodTool } from '../calls/tool-call.ts';
 import { checkServers } from '../config/check-servers.ts';
 import { defaultTuning, type HostTuning } from '../config/host-tuning.ts';
 import type { McpServerConfig } from '../config/server-config.ts';
 import type { DefinitionKey } from '../definitions/definition.ts';
-import { definitionChangedError } from '../definitions/definition-changed.ts';
+import { definitionChangedError, redefinedError } from '../definitions/definition-changed.ts';
 import type { SeenDefinition } from '../definitions/server-definitions.ts';
 import {
   buildInventory,
   type Inventory,
   type InventoryBuild,
   InventoryMemory,
+  type RouteTarget,
   type WithheldDefinition,
 } from '../inventory/inventory.ts';
 import { defaultToolNameMax, mayBelongTo } from '../inventory/tool-name.ts';
@@ -37,6 +41,8 @@ import { type ServerChanges, ServerRegistry } from '../servers/server-registry.t
 import type { ServerStatus } from '../servers/server-status.ts';
 import type {
   DiscoveredServer,
+  FittedArguments,
+  HostCallOptions,
   HostedDefinition,
   McpHost,
   McpHostOptions,
@@ -59,11 +65,13 @@ class RunningHost implements McpHost {
   readonly #readings: ListReadings;
   readonly #waiting: WaitingCalls;
   readonly #inventory: InventoryTracker;
+  readonly #checks = new ArgumentChecks();
   readonly #memory = new InventoryMemory();
   readonly #events = new ServerEvents();
   readonly #providers: ReadonlyMap<string, ToolProvider>;
   readonly #tuning: HostTuning;
   readonly #now: () => number;
+  readonly #log: NonNullable<McpHostOptions['log']>;
   readonly #guard: McpHostOptions['guard'];
   readonly #stores: { hasStateDir: boolean; hasPins: boolean };
   readonly #onFirstStart: McpHostOptions['onFirstStart'];
@@ -75,6 +83,7 @@ class RunningHost implements McpHost {
   constructor(options: McpHostOptions) {
     const { toolNameMax = defaultToolNameMax, providers = [], log = () => {} } = options;
     this.#now = options.now ?? (() => performance.now());
+    this.#log = log;
     this.#guard = options.guard;
     this.#stores = { hasStateDir: options.stateDir !== undefined, hasPins: options.pins !== undefined };
     this.#onFirstStart = options.onFirstStart;
@@ -152,10 +161,40 @@ class RunningHost implements McpHost {
     return new ToolRoute(name, this.#inventory);
   }
 
+  check({ target }: ToolRoute, args: Record<string, unknown>): ReturnType<McpHost['check']> {
+    return target && this.#checked(target, args);
+  }
+
+  #checked(
+    { tool, server, isProvided }: RouteTarget,
+    args: Record<string, unknown>,
+  ): FittedArguments | { error: ToolCallError } {
+    const provider = isProvided ? this.#providers.get(server) : undefined;
+    const checked = provider?.check?.(tool.name, args) ?? this.#checks.check(tool, args);
+    if ('error' in checked) return checked;
+    const { coerced } = checked;
+    if (coerced.length > 0)
+      this.#log({ event: 'arguments_coerced', server, tool: tool.name, pointers: coerced });
+    return { args: checked.args, fits: tool };
+  }
+
+  /** Returns the arguments to send. `unfit` is the reason why they may only continue a call that runs already. */
+  #toSend(
+    name: string,
+    target: RouteTarget,
+    { args, fits }: { args: Record<string, unknown>; fits: Tool | undefined },
+  ): { args: Record<string, unknown>; unfit?: ToolCallError } {
+    if (fits === target.tool) return { args };
+    const checked = this.#checked(target, args);
+    if ('error' in checked) return { args, unfit: checked.error };
+    const isRewritten = fits !== undefined && !isDeepStrictEqual(checked.args, args);
+    return isRewritten ? { args, unfit: redefinedError(name) } : { args: checked.args };
+  }
+
   async call(
     called: string | ToolRoute,
     args: Record<string, unknown>,
-    options: CallOptions,
+    { fits, ...options }: HostCallOptions,
   ): Promise<ToolCallResult> {
     const route = typeof called === 'string' ? this.route(called) : called;
     const deadline = this.#now() + options.timeoutMs;
@@ -171,14 +210,16 @@ class RunningHost implements McpHost {
       // A running call ends as it began.
       if (change && !this.waitsFor(state, options.caller?.agent))
         return { error: definitionChangedError('tool', route.name, target.server, change) };
+      const { args: fitted, unfit } = this.#toSend(route.name, target, { args, fits });
       if (target.isProvided) {
         // A provider never asks its caller, so the state belongs to another call.
         if (isRunningCallState(state)) return { error: noWaitingCall(tool) };
+        if (unfit) return { error: unfit };
         const rest = { ...options, timeoutMs: deadline - this.#now() };
-        return this.#providers.get(target.server)!.call(tool.name, args, rest);
+        return this.#providers.get(target.server)!.call(tool.name, fitted, rest);
       }
       const server = this.#registry.servers.get(target.server)!;
-      const ended = await server.call({ tool, args, options, deadline });
+      const ended = await server.call({ tool, args: fitted, unfit, options, deadline });
       // A call that was not sent because its server was replaced meanwhile is sent to the new server.
       const isMoved = 'error' in ended && isUnsent(ended) && !this.#registry.has(server);
       if (!isMoved) return ended;

@@ -212,6 +212,7 @@ export class HostedServer {
   async call(given: ToolCall): Promise<ToolCallResult> {
     const goingOn = this.#calls.goOn(this.name, given);
     if (goingOn) return await goingOn;
+    if (given.unfit) return { error: given.unfit };
     const call = firstRoundOf(given);
     if (this.#halted) return { error: this.unavailable! };
     const { caller, round } = call.options;

@@ -115,11 +115,12 @@ export function differenceFrom(
   if (bound.agent !== call.agent || bound.requestId !== call.requestId) return 'it is another call';
   if (bound.role !== call.role) return `its role was '${bound.role}' and is '${call.role}'`;
   if (bound.tool !== call.tool) return `its tool was '${bound.tool}' and is '${call.tool}'`;
-  if (bound.argumentsHash !== call.argumentsHash) return 'its arguments changed';
-  if (bound.metaHash !== call.metaHash) return "its '_meta' changed";
   // While the tool's server is away, the definition of the tool is unknown.
   const isChanged = call.definitionHash !== undefined && bound.definitionHash !== call.definitionHash;
-  return isChanged ? `the definition of '${bound.tool}' changed` : undefined;
+  // It comes first, since another definition may rewrite the same arguments in another way.
+  if (isChanged) return `the definition of '${bound.tool}' changed`;
+  if (bound.argumentsHash !== call.argumentsHash) return 'its arguments changed';
+  return bound.metaHash === call.metaHash ? undefined : "its '_meta' changed";
 }
 
 /**

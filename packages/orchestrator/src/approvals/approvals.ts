@@ -182,9 +182,12 @@ export class Approvals implements Disposable {
     await endOrphaned(this.standing, this.#deps);
   }
 
-  /** Returns the reason why an approved call may not start: it differs from the approved one. Returns `undefined` if it does not. */
-  refusalToStart(record: ApprovalRecord): ToolCallError | undefined {
-    const reason = this.#open.changeOf(record);
+  /**
+   * Returns the reason why an approved call may not start: its tool, or its arguments if their hash is given, differ from the approved
+   * ones. Returns `undefined` if they do not.
+   */
+  refusalToStart(record: ApprovalRecord, argumentsHash?: string): ToolCallError | undefined {
+    const reason = this.#open.changeOf(record, argumentsHash);
     if (reason === undefined) return undefined;
     return errorOfEnd({ ...record, end: { state: 'superseded', endedAt: this.#deps.now(), reason } });
   }

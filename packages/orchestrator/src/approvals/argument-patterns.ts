@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { matchesPattern } from '@signalbox/protocol';
+import { matchesPattern, parseJson } from '@signalbox/protocol';
 
 /**
  * Patterns for argument values, by the name of the argument. A name with dots leads into objects, and into the objects in lists, as in
@@ -8,8 +8,9 @@ import { matchesPattern } from '@signalbox/protocol';
 export type ArgumentPatterns = Readonly<Record<string, string | readonly string[]>>;
 
 /**
- * Tells whether the arguments match every pattern. A missing argument matches none. In a list or an object any value counts. A path is also
- * compared without `.`, `..` and repeated slashes, so that no other spelling evades a rule.
+ * Tells whether the arguments match every pattern. A missing argument matches none. In a list or an object any value counts, also in one
+ * that is written as JSON text, because a server may read it so. A path is also compared without `.`, `..` and repeated slashes, so that no
+ * other spelling evades a rule.
  */
 export function matchesArguments(
   patterns: ArgumentPatterns,
@@ -30,17 +31,31 @@ function valuesAt(args: Readonly<Record<string, unknown>>, name: string): string
   );
   while (reached.length > 0) {
     const value = reached.pop();
-    if (typeof value === 'object' && value !== null) reached.push(...Object.values(value));
-    else texts.push(String(value));
+    if (typeof value !== 'object' || value === null) texts.push(String(value));
+    const inner = opened(value);
+    if (inner !== undefined) for (const one of Object.values(inner)) reached.push(one);
   }
   return texts;
 }
 
 /** Returns the field of an object. For a list, returns the fields of all its objects. */
 function fieldsOf(value: unknown, key: string): unknown[] {
-  if (typeof value !== 'object' || value === null) return [];
-  const own = Object.hasOwn(value, key) ? [Reflect.get(value, key)] : [];
-  return Array.isArray(value) ? [...own, ...value.flatMap((one) => fieldsOf(one, key))] : own;
+  const inner = opened(value);
+  if (inner === undefined) return [];
+  const own = Object.hasOwn(inner, key) ? [Reflect.get(inner, key)] : [];
+  return Array.isArray(inner) ? [...own, ...inner.flatMap((one) => fieldsOf(one, key))] : own;
+}
+
+/** Returns a list or an object, also one that is written as JSON text. */
+function opened(value: unknown): object | undefined {
+  if (typeof value === 'object' && value !== null) return value;
+  if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return undefined;
+  try {
+    const parsed: unknown = parseJson(value);
+    return typeof parsed === 'object' && parsed !== null ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function matchesValue(pattern: string, value: string): boolean {

@@ -49,6 +49,10 @@ test.each([
   ['/srv/prod-like/app', false],
   [['/tmp/x', '/srv/prod/app'], true],
   [{ from: '/srv/prod/app' }, true],
+  ['["/tmp/x", "/srv/prod/app"]', true],
+  [' {"from": "/srv/prod/app"}', true],
+  ['["/srv/test/app"]', false],
+  ['["/srv/prod/app"', false],
   [undefined, false],
 ])('when: { path: /srv/prod/** } matches the value %j: %j', (path, expected) => {
   const rule: AskRule[] = [{ tool: '*', when: { path: '/srv/prod/**' } }];
@@ -62,6 +66,7 @@ test('every argument that a rule names must match, with one of its patterns, and
   expect(ruleFor(rule, { target: [{ env: 'test' }, [{ env: 'prod' }]], force: true })).toBe(
     'roles.builder.ask[0]',
   );
+  expect(ruleFor(rule, { target: '{"env":"prod"}', force: true })).toBe('roles.builder.ask[0]');
   expect(ruleFor(rule, { target: [{ env: 'test' }], force: true })).toBeUndefined();
   expect(ruleFor(rule, { target: { env: 'live-2' } })).toBeUndefined();
   expect(ruleFor(rule, { target: { env: 'test' }, force: true })).toBeUndefined();

@@ -155,8 +155,9 @@ export class OpenApprovals implements Disposable {
   }
 
   /** Describes how an approval's call differs from the one that was asked about; `undefined` if it does not. */
-  changeOf(record: ApprovalRecord): string | undefined {
-    return differenceFrom(record, { ...record, definitionHash: this.#deps.definitionHash(record.tool) });
+  changeOf(record: ApprovalRecord, argumentsHash = record.argumentsHash): string | undefined {
+    const definitionHash = this.#deps.definitionHash(record.tool);
+    return differenceFrom(record, { ...record, definitionHash, argumentsHash });
   }
 
   /** Ends the approvals of calls whose tools have changed. */

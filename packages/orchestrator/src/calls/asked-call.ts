@@ -12,13 +12,13 @@ import type { ApprovalRecord } from '../approvals/approval-record.ts';
 import type { Approvals } from '../approvals/approvals.ts';
 import { askRuleFor, denyHiddenRuleFor } from '../approvals/ask-rules.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { ReadArguments } from './call-arguments.ts';
 import type { IncomingCall } from './incoming-call.ts';
 
 /** The facts about a call that may have to wait. `tool` is absent if its server is away and the call waited before. */
-export interface ReadCall {
+export interface ReadCall extends ReadArguments {
   catalog: Catalog;
   tool: Tool | undefined;
-  args: Record<string, unknown>;
   server: string | undefined;
 }
 
@@ -33,7 +33,10 @@ export type Clearance =
   | { ended: ToolCallResult | typeof handBack };
 
 /** Returns the rule that makes a call wait for a decision. */
-export function ruleOfCall({ catalog, tool, args }: ReadCall, role: string): string | undefined {
+export function ruleOfCall(
+  { catalog, tool, args }: Pick<ReadCall, 'catalog' | 'tool' | 'args'>,
+  role: string,
+): string | undefined {
   if (tool === undefined) return undefined;
   const origin = catalog.inventory.origins.get(tool.name);
   return askRuleFor(catalog.approvals, role, { tool, origin }, args);
@@ -69,11 +72,13 @@ export async function clearCall(
   if (barring !== undefined) return { ended: { error: deniedAsHidden(body.tool, barring) } };
   // Many calls wait for a long time: their number bounds what they hold, so they take no room of others.
   place[Symbol.dispose]();
+  // Until a tool is there that they fit, nobody knows what its server will get. The call is compared again before it starts.
+  const argumentsHash = known && !read.fits ? known.argumentsHash : shown.hash;
   const definitionHash = approvals.definitionHash(body.tool) ?? known?.definitionHash ?? '';
   const decision = await approvals.ask({
     request,
     bound: {
-      ...{ agent, requestId, role, tool: body.tool, definitionHash, argumentsHash: shown.hash },
+      ...{ agent, requestId, role, tool: body.tool, definitionHash, argumentsHash },
       ...(shown.meta && { metaHash: shown.meta.hash }),
     },
     shown,

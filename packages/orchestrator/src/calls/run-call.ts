@@ -23,8 +23,9 @@ import { stoppedByHold } from '../holds/hold-errors.ts';
 import type { CallScheduler } from '../scheduling/call-scheduler.ts';
 import { queueRefusal } from '../scheduling/queue-refusal.ts';
 import { askedMeanwhile, clearCall, ruleOfCall } from './asked-call.ts';
-import { parseArguments } from './call-arguments.ts';
+import { type ReadArguments, readArguments } from './call-arguments.ts';
 import type { IncomingCall } from './incoming-call.ts';
+import { type LargeTurns, largeLength } from './large-turns.ts';
 import { endedInLeap, type Moment } from './leapt-deadline.ts';
 import { type OnHold, runUnlessHeld } from './run-unless-held.ts';
 import { admit } from './tool-refusals.ts';
@@ -39,6 +40,8 @@ export interface RunCallDeps {
   approvals: Approvals | undefined;
   /** Makes calls wait while a hold is on them. */
   holds: HeldCalls;
+  /** Reads the arguments of large requests one after the other. */
+  reading: LargeTurns;
   /** The longest run of a call that sets no timeout of its own, in milliseconds. */
   callTimeoutMs: number;
   /** Returns the name of the broker and the inbox through which requests come. */
@@ -49,9 +52,9 @@ export interface RunCallDeps {
 }
 
 /**
- * Runs one call in these steps: allowlist, wait for the release if a hold is on it, decision of a person if a rule demands one, budget,
- * reading of the arguments, queue, allowlist, hold and approval again with the catalog of that moment, host. The host continues with the
- * check against the tool's schema; see `ServerCalls` of mcp-host. The wait in the queue and for a release counts only against the caller's
+ * Runs one call in these steps: allowlist, wait for the release if a hold is on it, reading of the arguments as the server gets them,
+ * decision of a person if a rule demands one, budget, queue, allowlist, hold and approval again with the catalog of that moment, host. The
+ * host continues with the cache; see `ServerCalls` of mcp-host. The wait in the queue and for a release counts only against the caller's
  * deadline. Resolves with `handBack` if the scheduler is closed before the call starts.
  */
 export function runCall(deps: RunCallDeps, call: IncomingCall): Promise<ToolCallResult | typeof handBack> {
@@ -86,30 +89,39 @@ async function tryCall(
   const isWithheld = catalog.inventory.changed.has(body.tool);
   // An answer to a server continues only the call that was approved, or that began before its definition was withheld.
   const goesOn = (asks || isWithheld) && runs();
+  // A call that waited before is compared with what was asked about, also while its server is away.
+  const isAskedAgain = asked !== undefined && !goesOn;
+  if (admission.refusal && (!isAskedAgain || admission.refusal.code === 'permission_denied'))
+    return { error: admission.refusal };
+
+  // A call that waited before has given up its room.
+  const takesRoom = !isAskedAgain && typeof body.arguments === 'string';
+  const full = takesRoom ? place.take(body.arguments as string) : undefined;
+  if (full) return { error: full };
+  const delivery = seq === undefined ? undefined : `${agent} ${id} ${seq}`;
+  // A running call continues as it began, and one that waited before is told what became of it.
+  const how = { asWritten: isAskedAgain || runs() };
+  const isLarge = (request.message.body?.length ?? 0) > largeLength;
+  const read = isLarge
+    ? await readInTurn(deps, route, body.arguments, how)
+    : readArguments(deps.host, route, body.arguments, how);
+  if (read.error) {
+    const { refusal } = deps.budgets.take({ agent, role, request: delivery });
+    return { error: refusal ?? read.error };
+  }
+  // A text that became a list may hold far more values than the request that was counted.
+  const grown = read.isRewritten && !isAskedAgain ? place.take(JSON.stringify(read.args)) : undefined;
+  if (grown) return { error: grown };
   if (approvals && asks && !goesOn) {
-    if (admission.refusal?.code === 'permission_denied') return { error: admission.refusal };
-    const { arguments: args, problem } = parseArguments(body.arguments);
-    if (problem !== undefined) return { error: unreadable(problem) };
-    const judge = () => admission.refusal ?? overBudget(deps.budgets, { agent, role });
-    const read = { catalog, tool: admission.tool, args, server: route.server };
-    const clearance = await clearCall(approvals, call, { ...read, asked }, judge);
+    const judge = () => overBudget(deps.budgets, { agent, role });
+    const facts = { ...read, catalog, tool: admission.tool, server: route.server, asked };
+    const clearance = await clearCall(approvals, call, facts, judge);
     if (clearance.ended !== undefined) return clearance.ended;
     approval = clearance.approval;
-  } else if (admission.refusal) return { error: admission.refusal };
+  }
 
-  const delivery = seq === undefined ? undefined : `${agent} ${id} ${seq}`;
   const { takeBack, refusal } = deps.budgets.take({ agent, role, request: delivery });
   if (refusal) return { error: refusal };
-
-  // A call that waited for a decision has given up its room.
-  const takesRoom = approval === undefined && typeof body.arguments === 'string';
-  const full = takesRoom ? place.take(body.arguments as string) : undefined;
-  if (full) {
-    takeBack();
-    return { error: full };
-  }
-  const { arguments: args, problem } = parseArguments(body.arguments);
-  if (problem !== undefined) return { error: unreadable(problem) };
 
   const queued = { worker: agent, server: route.server ?? body.tool };
   const begin = async (): Promise<ToolCallResult | OnHold> => {
@@ -120,21 +132,21 @@ async function tryCall(
     const subject = subjectOf(call, now);
     if (deps.holds.on(subject)) return { onHold: subject };
     request.started();
+    const target = isSame ? route : deps.host.route(body.tool);
+    const isChecked = read.fits !== undefined && read.fits === target.target?.tool;
+    const present =
+      isSame || isChecked ? read : readArguments(deps.host, target, body.arguments, { asWritten: runs() });
+    if (present.error) return { error: present.error };
     const barring =
-      isSame || goesOn ? undefined : barredMeanwhile(deps, call, { catalog: now, tool, args, approval });
+      isSame || goesOn
+        ? undefined
+        : barredMeanwhile(deps, call, { ...present, catalog: now, tool, approval });
     if (barring) return { error: barring };
     if (endedInLeap(arrived, momentOf(deps, request))) return { error: endedWhileWaiting() };
     const running = deps.holds.runs(request, subject);
     try {
-      const target = {
-        route: isSame ? route : deps.host.route(body.tool),
-        tool,
-        args,
-        approval,
-        goesOn,
-        subject,
-      };
-      return withHold(deps, request, await callHost(deps, call, target));
+      const ready = { route: target, tool, ...present, approval, goesOn, subject };
+      return withHold(deps, request, await callHost(deps, call, ready));
     } finally {
       deps.holds.ended(running);
     }
@@ -187,17 +199,29 @@ function overBudget(budgets: BudgetLedger, who: { agent: string; role: string })
 
 /** Returns the reason why a call may not start although it was admitted: rules or tools have changed while it waited. */
 function barredMeanwhile(
-  { approvals, host }: RunCallDeps,
+  { approvals }: RunCallDeps,
   { request, body }: IncomingCall,
-  read: { catalog: Catalog; tool: Tool; args: Record<string, unknown>; approval: ApprovalRecord | undefined },
+  read: ReadArguments & { catalog: Catalog; tool: Tool; approval: ApprovalRecord | undefined },
 ): ToolCallError | undefined {
-  if (read.approval) return approvals?.refusalToStart(read.approval);
-  const rule = ruleOfCall({ ...read, server: host.route(body.tool).server }, request.message.from.role);
+  if (read.approval) {
+    const shown = approvals?.shown(read.args, body.round);
+    return approvals?.refusalToStart(read.approval, shown && 'hash' in shown ? shown.hash : '');
+  }
+  const rule = ruleOfCall(read, request.message.from.role);
   return rule === undefined ? undefined : askedMeanwhile(body.tool, rule);
 }
 
-function unreadable(problem: string): ToolCallError {
-  return toolCallError('invalid_arguments', problem, { mayHaveRun: false });
+/** Reads the arguments of a large request. They are read one after the other, so that they hold up no others for long. */
+async function readInTurn(
+  { host, reading }: RunCallDeps,
+  ...asked: [route: ToolRoute, value: unknown, how: { asWritten: boolean }]
+): Promise<ReturnType<typeof readArguments>> {
+  const endTurn = await reading.next();
+  try {
+    return readArguments(host, ...asked);
+  } finally {
+    endTurn();
+  }
 }
 
 /** Passes a call whose turn has come to the host. An approved call is made once, regardless of its tool's declarations. */
@@ -208,13 +232,13 @@ async function callHost(
     route,
     tool,
     args,
+    fits,
     approval,
     goesOn,
     subject,
-  }: {
+  }: ReadArguments & {
     route: ToolRoute;
     tool: Tool;
-    args: Record<string, unknown>;
     approval: ApprovalRecord | undefined;
     /** True if it only continues a running call: no other call may be made. */
     goesOn: boolean;
@@ -232,6 +256,7 @@ async function callHost(
   if (approval) deps.approvals?.started(approval);
   tracked.running(server);
   return deps.host.call(route, args, {
+    fits,
     signal: request.cancellation,
     timeoutMs,
     patienceMs: request.remainingMs(),

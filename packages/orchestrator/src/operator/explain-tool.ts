@@ -1,15 +1,9 @@
 import type { McpHost } from '@signalbox/mcp-host';
-import {
-  type ExplainRequest,
-  type Explanation,
-  type McpReply,
-  permissionsOfRole,
-  toolCallError,
-} from '@signalbox/protocol';
+import { type ExplainRequest, type Explanation, type McpReply, permissionsOfRole } from '@signalbox/protocol';
 import { holdText } from '@signalbox/protocol/internal';
 import type { Approvals } from '../approvals/approvals.ts';
 import { denyHiddenRuleFor, explainAsk } from '../approvals/ask-rules.ts';
-import { parseArguments } from '../calls/call-arguments.ts';
+import { readArguments } from '../calls/call-arguments.ts';
 import { nearestTool } from '../calls/tool-refusals.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 import type { HeldCalls } from '../holds/held-calls.ts';
@@ -40,12 +34,13 @@ export async function explainTool(
   },
   { role, tool: name, arguments: given }: ExplainRequest,
 ): Promise<McpReply> {
-  const read = given === undefined ? undefined : parseArguments(given);
-  if (read?.problem !== undefined)
-    return { error: toolCallError('invalid_arguments', read.problem, { mayHaveRun: false }) };
   const catalog = await catalogs.current();
   const changed = catalog.inventory.changed.get(name);
   const tool = catalog.tool(name) ?? changed?.tool;
+  const route = host.route(name);
+  const read =
+    given === undefined ? undefined : readArguments(host, route, given, { asWritten: tool === undefined });
+  if (read?.error) return { error: read.error };
   const { origins } = catalog.inventory;
   const origin = origins.get(name);
   const all = catalog.everything();
@@ -55,19 +50,19 @@ export async function explainTool(
   const seen = permissionsOfRole(role).length > 0 ? all : catalog.view(role);
   const nearest = tool && allowed ? undefined : nearestTool(seen, name);
   const changedAt = catalogs.changedAt(name);
-  const target = tool && host.route(name).target;
+  const target = tool && route.target;
   const server = target?.server;
   const isPinned = tool !== undefined && server !== undefined && host.pinnedServers().includes(server);
   const status = host.servers().find((one) => one.name === server);
   const hold = holds.onEvery({ role, tool: name, origin });
   const asked = tool
-    ? explainAsk(catalog.approvals, role, { tool, origin }, read?.arguments)
+    ? explainAsk(catalog.approvals, role, { tool, origin }, read?.args)
     : { ask: 'no' as const };
-  const shown = read && approvals?.shown(read.arguments);
+  const shown = read && approvals?.shown(read.args);
   const isHiding = shown !== undefined && 'hidden' in shown && shown.hidden > 0;
   const denying =
     tool && read && isHiding
-      ? denyHiddenRuleFor(catalog.approvals, role, { tool, origin }, read.arguments)
+      ? denyHiddenRuleFor(catalog.approvals, role, { tool, origin }, read.args)
       : undefined;
   const repeat = tool ? explainRepeat(catalogs.policy.repeat, tool, origin) : { repeat: 'unsafe' as const };
   const explanation: Explanation = {
