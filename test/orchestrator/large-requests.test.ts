@@ -62,7 +62,7 @@ test('requests that wait or run count by their bytes and values, for each worker
       },
     });
   }
-  // What a text becomes counts, too.
+  // The list that a text becomes counts, too.
   const written = (count: number) => ({ list: JSON.stringify(values(count).list) });
   expect(await callError(uwe!, 'count-up', written(1_200))).toMatchObject({
     message: 'the request has more than 1000 JSON values and names',

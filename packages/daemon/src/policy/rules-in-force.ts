@@ -38,7 +38,7 @@ export class RulesInForce implements Disposable {
     policyOf(config, this.#renamed);
   }
 
-  /** Until the next {@link apply}, a role may use only what both the present configuration and `next` allow. */
+  /** Lets a role use only what both the present configuration and `next` allow, until the next {@link apply}. */
   narrowTo(next: Config): void {
     this.#replacement = next;
     this.#set();
