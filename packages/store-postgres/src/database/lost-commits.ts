@@ -84,7 +84,8 @@ export function formerOf(row: string | null | undefined): string[] {
 /** SQL that notes an identity which a schema had before it was declared restored. */
 function addFormer(schema: string): string {
   return `INSERT INTO ${schema}meta VALUES ('former', $1)
-    ON CONFLICT (key) DO UPDATE SET value = ${schema}meta.value || ' ' || excluded.value`;
+    ON CONFLICT (key) DO UPDATE SET value = ${schema}meta.value || ' ' || excluded.value
+    WHERE position(excluded.value IN ${schema}meta.value) = 0`;
 }
 
 async function reasonOf(
