@@ -70,9 +70,9 @@ describe.skipIf(serverUrl === undefined)('A PostgreSQL store', () => {
     await (await open())[Symbol.asyncDispose]();
     await test.sql(`UPDATE @meta SET value = '7' WHERE key = 'version'`);
     await expect(open()).rejects.toEqual(
-      refusal('store_other_version', 'it has version 7', 'this Signalbox reads version 1'),
+      refusal('store_other_version', 'it has version 7', 'this Signalbox reads version 2'),
     );
-    await test.sql(`UPDATE @meta SET value = '1' WHERE key = 'version'`);
+    await test.sql(`UPDATE @meta SET value = '2' WHERE key = 'version'`);
     await (await open())[Symbol.asyncDispose]();
   });
 

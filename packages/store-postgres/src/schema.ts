@@ -6,7 +6,7 @@ import { statementOf } from './database/statement.ts';
 import { isLockTimeout } from './database/store-errors.ts';
 
 /** The version of the tables. */
-export const schemaVersion = 1;
+export const schemaVersion = 2;
 
 const name = 'text COLLATE "C" NOT NULL';
 
