@@ -267,7 +267,7 @@ test('a fault of the orchestrator itself becomes an error reply, and the next ca
   });
   await using _orchestrator = await startOrchestrator({ client, host: faulty, policy: wholePolicy() });
   expect(await worker.execute({ name: count })).toMatchObject({
-    error: { code: 'tool_panicked', message: 'a fault', retryable: false, may_have_run: true },
+    error: { code: 'tool_panicked', retryable: false, may_have_run: true },
   });
   expect(await worker.execute({ name: echo })).toHaveProperty('result.success', true);
 });

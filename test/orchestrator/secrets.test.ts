@@ -12,7 +12,7 @@ import { nonstandardServer, toolNamed } from '../support/mcp-host/test-servers.t
 import { ask, askData, callError } from '../support/orchestrator/requests.ts';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 
-const variables = { REFERRED: 'referred-value', REGION: 'eu-north-1' };
+const variables = { REFERRED: 'referred-value', REGION: 'eu-north-1', LONG: 'a "long" line\n'.repeat(1000) };
 const reference = (name: string) => `\${env:${name}}`;
 
 let workspace: Workspace;
@@ -26,6 +26,7 @@ beforeAll(async () => {
       K8S_NAMESPACE: 'default',
       API_KEY: 'named-secret',
       FROM_VARIABLE: reference('REFERRED'),
+      LONG_TEXT: reference('LONG'),
       REGION: { value: reference('REGION'), secret: false },
       PIN: { value: 'marked-pin', secret: true },
       ANY: `ghp_${'0aA'.repeat(12)}`,
@@ -70,6 +71,7 @@ test('a secret is what came from a variable, is named or looks like one, or is m
     K8S_NAMESPACE: 'default',
     API_KEY: '[redacted]',
     FROM_VARIABLE: '[redacted]',
+    LONG_TEXT: '[redacted]',
     REGION: 'eu-north-1',
     PIN: '[redacted]',
     ANY: '[redacted]',

@@ -37,6 +37,20 @@ it('takes a value out no matter which of its characters are escaped, in JSON, in
   expect(redact('k%2fe and k\\/e')).toBe('k%2fe and k\\/e');
 });
 
+it('takes out long values and many of them, also where their neighbours could be read as a part of an escape', () => {
+  const long = `k/${'x1é"'.repeat(3000)}`;
+  const many = Array.from({ length: 400 }, (_, n) => `secret/${n}/${'y'.repeat(40)}`);
+  const redact = redactorOf([long, ...many]);
+  const written = JSON.stringify(long).slice(1, -1).replaceAll('/', '\\/');
+  expect(redact(`a ${written} b`)).toBe('a [redacted] b');
+  expect(redact(`100 % of ${many[399]!.replaceAll('/', '%2F')}!`)).toBe('100 % of [redacted]!');
+  const name = redactorOf(['name/of-secret', 'abcdef/of-secret', 'C:\\secret\\']);
+  expect(name('C:\\\\name\\/of-secret')).toBe('C:\\\\[redacted]');
+  expect(name('100%25abcdef%2Fof-secret')).toBe('100%25[redacted]');
+  expect(name('"C:\\\\secret\\\\new"')).toContain('[redacted]');
+  expect(name('"C:\\\\secret\\\\new"')).not.toContain('secret');
+});
+
 it('searches a text full of escapes in a time that grows with its length only', () => {
   const redact = redactorOf(['/"a secret"/', '\\\\domain\\user']);
   const text = `${'\\'.repeat(200_000)}${'%2'.repeat(100_000)}`;

@@ -21,13 +21,28 @@ export function redactorOf(
 ): (text: string) => string {
   const secrets = formsOf(values, shortest);
   const whole = [...new Set(values)].filter((value) => value.length >= shortest).sort(longestFirst);
-  let spellings: RegExp | undefined;
+  let find: ReturnType<typeof spellingsOf> | undefined;
   return (text) => {
     const rest = secrets.reduce((left, secret) => left.replaceAll(secret, mark), text);
     if (whole.length === 0 || !mayHoldEscapes.test(rest)) return rest;
-    spellings ??= spellingsOf(whole);
-    return rest.replace(spellings, mark);
+    find ??= spellingsOf(whole, shortest);
+    return replaced(rest, find(rest), mark);
   };
+}
+
+/** Replaces what stands at these places, which are in order. */
+function replaced(
+  text: string,
+  places: readonly [start: number, end: number][],
+  mark: (found: string) => string,
+): string {
+  let from = 0;
+  const parts = places.flatMap(([start, end]) => {
+    const before = text.slice(from, start);
+    from = end;
+    return [before, mark(text.slice(start, end))];
+  });
+  return parts.length === 0 ? text : parts.join('') + text.slice(from);
 }
 
 /** Removes the end of a secret from the beginning of a text that was cut there, even if little of it is left. */

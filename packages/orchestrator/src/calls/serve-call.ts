@@ -7,7 +7,6 @@ import {
   messageOf,
   SignalboxError,
   type ToolCallError,
-  toolCallError,
 } from '@signalbox/protocol';
 import type { Fault } from '@signalbox/protocol/internal';
 import type { ToolCallResult } from '@signalbox/tool-calls';
@@ -29,7 +28,7 @@ import type { CallRegistry } from './call-registry.ts';
 import type { IncomingCall } from './incoming-call.ts';
 import { type LargeTurns, largeLength } from './large-turns.ts';
 import type { RunCallDeps } from './run-call.ts';
-import { refusalOfReply } from './tool-refusals.ts';
+import { panicError, refusalOfReply } from './tool-refusals.ts';
 import type { TrackedCall } from './tracked-call.ts';
 
 /** The dependencies of {@link serveCall}. */
@@ -195,7 +194,7 @@ function ruleOf({ allowlist, inventory }: Catalog, role: string, tool: string): 
 /** Returns the error for a call that failed because of a fault of the orchestrator itself. */
 function panicked({ log }: CallDeps, { name, state }: TrackedCall, thrown: unknown): ToolCallError {
   log({ event: 'request_panicked', id: name.requestId, reason: messageOf(thrown) });
-  return toolCallError('tool_panicked', messageOf(thrown), { mayHaveRun: state === 'running' });
+  return panicError({ mayHaveRun: state === 'running' });
 }
 
 /** `text` is the JSON text of the reply, if it is there. */

@@ -101,3 +101,12 @@ export function nearestTool({ tools }: RoleView, name: string): string | undefin
         tools.map((known) => known.name),
       );
 }
+
+/**
+ * Returns the error for a request that failed because of a fault of the orchestrator itself. What was thrown may quote a secret, so only
+ * the log has it.
+ */
+export function panicError({ mayHaveRun }: { mayHaveRun: boolean }): ToolCallError {
+  const message = 'the orchestrator failed to handle the request; its log has the reason';
+  return toolCallError('tool_panicked', message, { mayHaveRun });
+}

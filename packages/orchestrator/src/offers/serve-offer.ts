@@ -1,4 +1,4 @@
-import { handBack, type ServeAnswer, type ServedRequest } from '@signalbox/client';
+import { handBack, type Log, type ServeAnswer, type ServedRequest } from '@signalbox/client';
 import type { McpHost } from '@signalbox/mcp-host';
 import {
   forwardedMeta,
@@ -18,7 +18,7 @@ import { boundedReply } from '../calls/bounded-reply.ts';
 import { outcomeOf } from '../calls/call-outcome.ts';
 import { type LargeTurns, largeLength } from '../calls/large-turns.ts';
 import type { RequestPlace } from '../calls/request-room.ts';
-import { maySeeReply } from '../calls/tool-refusals.ts';
+import { maySeeReply, panicError } from '../calls/tool-refusals.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 import type { CallSubject, HeldCalls } from '../holds/held-calls.ts';
@@ -44,6 +44,7 @@ export interface OfferDeps {
   /** The turns of large replies: one is sent when the one before it is stored. */
   replies: LargeTurns;
   audit: Pick<AuditTrail, 'record'>;
+  log: Log;
   /** Epoch milliseconds. */
   now: () => number;
 }
@@ -82,7 +83,8 @@ export async function serveOffer(deps: OfferDeps, call: OfferCall): Promise<Serv
   try {
     ended = await runOffer(deps, call);
   } catch (thrown) {
-    ended = { reply: { error: toolCallError('tool_panicked', messageOf(thrown), { mayHaveRun: false }) } };
+    deps.log({ event: 'request_panicked', id, reason: messageOf(thrown) });
+    ended = { reply: { error: panicError({ mayHaveRun: false }) } };
   }
   if (ended === handBack) return handBack;
   const { reply, text } = boundedReply(ended.reply, deps.maxReplyBytes());

@@ -17,6 +17,7 @@ import {
 import { listPermissions } from '@signalbox/protocol/internal';
 import { permissionsOf } from '../approvals/deciders.ts';
 import type { AuditTrail } from '../audit/audit-trail.ts';
+import { panicError } from '../calls/tool-refusals.ts';
 import type { RoleView } from '../catalog/catalog.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 import { missingServersOf } from '../catalog/missing-servers.ts';
@@ -96,7 +97,7 @@ export async function answerOperation(
     return reply;
   } catch (thrown) {
     deps.log({ event: 'request_panicked', op, agent: asker.agent, reason: messageOf(thrown) });
-    return { error: toolCallError('tool_panicked', messageOf(thrown), { mayHaveRun: false }) };
+    return { error: panicError({ mayHaveRun: false }) };
   }
 }
 
