@@ -19,6 +19,7 @@ const {
   counterFile,
   journalFile,
   resultsDirectory: directory,
+  decisionMs = askDeadlineMs,
   sustainedUptimeMs,
 } = JSON.parse(process.argv[2]!) as OrchestratorSettings;
 const own = processFaults();
@@ -49,7 +50,7 @@ const client = await connectBroker({
   log: lossesOf((lost) => isReady && process.send?.(lost)),
 });
 // Calls of one tool wait for a decision, which the fleet's operator gives.
-const approvals = { roles: { worker: ['mcp_counter__slow'] }, deadlineMs: askDeadlineMs, notify: [] };
+const approvals = { roles: { worker: ['mcp_counter__slow'] }, deadlineMs: decisionMs, notify: [] };
 const results = directory === undefined ? undefined : await ResultStore.open({ directory });
 const resultRules = { worker: { maxInlineBytes: 8192 } };
 await startOrchestrator({

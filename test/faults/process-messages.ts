@@ -54,6 +54,8 @@ export interface OrchestratorSettings {
   journalFile: string;
   /** The folder for large results. Without it none are kept. */
   resultsDirectory?: string;
+  /** The longest time that a call may wait for a decision, in milliseconds; {@link askDeadlineMs} by default. */
+  decisionMs?: number;
   /** Uptime after which the next restart of the server is quick again; the host's own default, unless given. */
   sustainedUptimeMs?: number;
 }

@@ -25,6 +25,8 @@ async function startCrashingStack() {
     counterFile,
     journalFile: `${directory.path}/journal.db`,
     resultsDirectory: `${directory.path}/results`,
+    // The next orchestrator first waits for its server, however long that takes on a busy machine.
+    decisionMs: 60_000,
   };
   const start = () => startChild(main, { args: [JSON.stringify(settings)] });
   let orchestrator = await start();
