@@ -132,10 +132,18 @@ test('A value says whether it is a secret, and else what came from a variable is
   expect(marksOf('a')).toEqual({ 'args[0]': ['blue'], 'env.NS': ['blue'], 'env.PIN': true });
   expect(marksOf('b')).toEqual({ 'env.NS': ['blue'], 'env.PIN': true });
   expect(marksOf('c')).toEqual({ 'env.NS': false });
-  const wrong =
-    'must be a text, or { value: TEXT, secret: true } where true or false says whether it is a secret';
-  expect(problemsOf('mcpServers: { a: { command: x, env: { A: { value: x } } } }')).toEqual([
-    `1: mcpServers.a.env.A: ${wrong}`,
+  const problemOf = (entry: string): string =>
+    problemsOf(`mcpServers: { a: { command: x, env: { A: ${entry} } } }`).join();
+  for (const [entry, problem] of [
+    ['{ value: x }', 'secret must be there: true if it is a secret, false if not'],
+    ['{ value: x, secret: "yes" }', 'secret must be true or false, without quotes'],
+    ['{ value: 1, secret: true }', 'value must be there, and be a text (put it in quotes)'],
+    ['{ value: x, sceret: true }', "'sceret' is not one of its keys (did you mean 'secret'?)"],
+    ['[a]', 'must be a text (put it in quotes), or { value: TEXT, secret: true }'],
+  ])
+    expect(problemOf(entry!)).toContain(`1: mcpServers.a.env.A: ${problem}`);
+  expect(problemsOf('roles: { a: { tools: [], ask: [{ tool: "*", when: "/srv/**" }] } }')).toEqual([
+    '1: roles.a.ask[0]: when must name arguments, as in { path: /srv/prod/** }',
   ]);
   expect(problemsOf('roles: { a: { tools: [], ask: [{ tool: "*", hidden: ask }] } }')).toEqual([
     "1: roles.a.ask[0]: hidden must be 'deny': calls with a hidden value are then denied; without it a person is asked",

@@ -3,11 +3,14 @@ import { z } from 'zod';
 import { nonEmpty, toolPattern } from './value-schemas.ts';
 
 const valuePatterns = z.union([nonEmpty, z.array(nonEmpty).min(1)], {
-  error: 'must be a value, a pattern with *, or a list of them',
+  error: 'must be a text in quotes, a pattern with *, or a list of them',
 });
 
 const conditionsSchema = z
-  .record(nonEmpty, valuePatterns)
+  .record(nonEmpty, valuePatterns, {
+    error: ({ code }) =>
+      code === 'invalid_type' ? 'must name arguments, as in { path: /srv/prod/** }' : undefined,
+  })
   .refine((when) => Object.keys(when).length > 0, { error: 'must name at least one argument' });
 
 const ruleKeys = ['tool', 'when', 'annotations', 'hidden'] as const;

@@ -1,4 +1,5 @@
 import { ownPrefix } from '@signalbox/mcp-host/rules';
+import { suggestion } from '@signalbox/protocol/internal';
 import { z } from 'zod';
 
 /** The longest time of a timer of Node, in milliseconds: 24.8 days. A longer one would fire at once. */
@@ -32,11 +33,23 @@ export function textOf(value: ServerValue): string {
 
 /** Accepts a text for a server, plain or as `{ value, secret }`. */
 export const serverValue = z.union([z.string(), z.strictObject({ value: z.string(), secret: z.boolean() })], {
-  error: ({ input }) =>
-    typeof input === 'object' && input !== null && !Array.isArray(input)
-      ? 'must be a text, or { value: TEXT, secret: true } where true or false says whether it is a secret'
-      : 'must be a text (put it in quotes)',
+  error: ({ input }) => serverValueProblem(input),
 });
+
+const markedKeys = ['value', 'secret'] as const;
+
+function serverValueProblem(input: unknown): string {
+  if (typeof input !== 'object' || input === null || Array.isArray(input))
+    return 'must be a text (put it in quotes), or { value: TEXT, secret: true } or { value: TEXT, secret: false }';
+  const unknown = Object.keys(input).find((key) => !(markedKeys as readonly string[]).includes(key));
+  if (unknown !== undefined)
+    return `'${unknown}' is not one of its keys${suggestion(unknown, markedKeys)}: an entry is a text, or has value and secret`;
+  const { value, secret } = input as { value?: unknown; secret?: unknown };
+  if (typeof value !== 'string') return 'value must be there, and be a text (put it in quotes)';
+  return secret === undefined
+    ? 'secret must be there: true if it is a secret, false if not'
+    : 'secret must be true or false, without quotes';
+}
 
 /** Variables by name. */
 export const variableValues = z.record(z.string(), serverValue);
