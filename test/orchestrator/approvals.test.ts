@@ -447,6 +447,30 @@ test('a call whose tool is unknown when its request comes again waits on, and st
   expect(stack.ran('slow').map(({ args }) => args)).toEqual([{ ms: 1 }, { ms: 1 }]);
 });
 
+test('a call whose arguments are short enough only as its tool gets them waits on while its tool is unknown', async () => {
+  await using stack = await startAskingStack();
+  const rosa = await stack.executor('rosa');
+  const meta = { 'com.example/mode': 'force' };
+  // The quotes around the number are too much.
+  const label = 'x'.repeat(
+    64 * 1024 - JSON.stringify({ ms: 1, label: '' }).length - JSON.stringify(meta).length,
+  );
+  const called = rosa.execute({ name: 'mcp_counter__slow', arguments: { ms: '1', label } }, { meta });
+  const [approval] = await stack.waits();
+  expect(approval).toMatchObject({ meta: JSON.stringify(meta) });
+  await stack.orchestrator.stop();
+  await stack.host.apply({});
+  await using _next = await stack.restart();
+  expect(await stack.waits()).toEqual([approval]);
+  await stack.host.apply({ counter: counterServer(`${stack.directory}/counter.jsonl`) });
+  expect(decisionOf(await stack.decide(approval!.id, { verdict: 'approve' })).decided).toBe(true);
+  expect(await called).toHaveProperty('result.success', true);
+  expect(stack.ran('slow').map(({ args }) => args)).toEqual([
+    { ms: 1, label },
+    { ms: 1, label },
+  ]);
+});
+
 test('an approved call of a safe tool is made once, too: its start is written, and it is not repeated', async () => {
   await using stack = await startAskingStack({ roles: { worker: [echo] } });
   const rosa = await stack.executor('rosa');
@@ -591,4 +615,17 @@ test('explain says that a call which a person approves is never made again, even
   expect(await queryOrchestrator(stack.operator, 'orchestrator', question)).toMatchObject({
     ...{ ask: 'yes', repeat: 'unsafe', repeat_rule: 'a person approves one call' },
   });
+});
+
+test('explain says that a call is refused whose arguments are too long for those who decide', async () => {
+  await using stack = await startAskingStack();
+  const explained = (text: string, tool = count) =>
+    queryOrchestrator(stack.operator, 'orchestrator', {
+      ...{ op: 'explain' as const, role: 'worker', tool, arguments: { text } },
+    });
+  expect(await explained('x'.repeat(70_000))).toMatchObject({
+    ...{ ask: 'yes', ask_problem: expect.stringContaining('may have 65536 bytes of arguments') },
+  });
+  expect(await explained('x')).not.toHaveProperty('ask_problem');
+  expect(await explained('x'.repeat(70_000), echo)).not.toHaveProperty('ask_problem');
 });

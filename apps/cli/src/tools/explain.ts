@@ -51,8 +51,9 @@ function explanationLines(explanation: Explanation): string[] {
   ];
 }
 
-function askText({ allowed, exists, ask, ask_rule }: Explanation): string | undefined {
+function askText({ allowed, exists, ask, ask_rule, ask_problem }: Explanation): string | undefined {
   if (!allowed || !exists || ask === 'no') return undefined;
+  if (ask_problem !== undefined) return `this call is refused: ${ask_problem} (${ask_rule})`;
   const what = {
     yes: 'a call waits until a person approves it',
     by_arguments: 'it depends on the arguments, which may follow the tool, whether a call waits for a person',

@@ -1,5 +1,5 @@
 import type { Tool } from '@signalbox/protocol';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { type AskRule, askRuleFor, explainAsk, mayAsk } from './ask-rules.ts';
 
 function toolOf(name: string, annotations?: Tool['annotations']): Tool {
@@ -52,7 +52,12 @@ test.each([
   ['["/tmp/x", "/srv/prod/app"]', true],
   [' {"from": "/srv/prod/app"}', true],
   ['["/srv/test/app"]', false],
-  ['["/srv/prod/app"', false],
+  ['["/srv/prod/app"', true],
+  ['[NaN,"/srv/prod/app"]', true],
+  [' {"from": /srv/prod/app}', true],
+  [`${'['.repeat(300)}"/srv/prod/app"${']'.repeat(300)}`, true],
+  [['/tmp/x', '[NaN]'], true],
+  ['NaN,["/srv/prod/app"]', false],
   [undefined, false],
 ])('when: { path: /srv/prod/** } matches the value %j: %j', (path, expected) => {
   const rule: AskRule[] = [{ tool: '*', when: { path: '/srv/prod/**' } }];
@@ -70,6 +75,47 @@ test('every argument that a rule names must match, with one of its patterns, and
   expect(ruleFor(rule, { target: [{ env: 'test' }], force: true })).toBeUndefined();
   expect(ruleFor(rule, { target: { env: 'live-2' } })).toBeUndefined();
   expect(ruleFor(rule, { target: { env: 'test' }, force: true })).toBeUndefined();
+});
+
+test('a text that no rule can read matches a pattern on a field in it, and no pattern on another argument', () => {
+  const rule: AskRule[] = [{ tool: '*', when: { 'target.env': 'prod' } }];
+  expect(ruleFor(rule, { target: '{"env": prod}' })).toBe('roles.builder.ask[0]');
+  expect(ruleFor(rule, { target: [{ env: 'test' }, '[NaN'] })).toBe('roles.builder.ask[0]');
+  expect(ruleFor(rule, { target: { env: 'test' }, note: '[NaN' })).toBeUndefined();
+});
+
+test('many rules read each JSON text once', () => {
+  const parse = vi.spyOn(JSON, 'parse');
+  const rule: AskRule[] = Array.from({ length: 8 }, (_, n) => ({
+    when: { paths: [`/a${n}/*`, `/b${n}/*`] },
+  }));
+  const paths = Array.from({ length: 200_000 }, (_, n) => (n % 2 === 0 ? '[1]' : '["/tmp"]'));
+  expect(ruleFor(rule, { paths })).toBeUndefined();
+  expect(parse).toHaveBeenCalledTimes(2);
+  parse.mockRestore();
+});
+
+test('a long text inside texts inside texts is not parsed to its end', () => {
+  let path = 'x'.repeat(500_000);
+  for (let layer = 0; layer < 12; layer++) path = JSON.stringify([path]);
+  const parse = vi.spyOn(JSON, 'parse');
+  expect(ruleFor([{ when: { path: '/srv/*' } }], { path })).toBe('roles.builder.ask[0]');
+  expect(parse.mock.calls.length).toBeLessThan(10);
+  parse.mockRestore();
+});
+
+test('arguments that take too many steps to compare match the rules that look at them, and no others', () => {
+  const parse = vi.spyOn(JSON, 'parse');
+  const rule: AskRule[] = [{ when: { force: 'true' } }, { when: { paths: '/srv/*' } }];
+  const paths = Array.from({ length: 100_000 }, (_, n) => `[${n}]`);
+  expect(ruleFor(rule, { paths })).toBe('roles.builder.ask[1]');
+  expect(parse.mock.calls.length).toBeLessThan(50_000);
+  parse.mockRestore();
+  expect(ruleFor([{ when: { paths: '/srv/*', force: 'true' } }], { paths })).toBeUndefined();
+  const texts = Array.from({ length: 50_000 }, (_, n) => `/tmp/${n}`);
+  const many: AskRule[] = Array.from({ length: 8 }, (_, n) => ({ when: { texts: `/srv/${n}/*` } }));
+  expect(ruleFor(many.slice(0, 3), { texts })).toBeUndefined();
+  expect(ruleFor(many, { texts })).toBe('roles.builder.ask[4]');
 });
 
 test('without arguments a rule on argument values says that it depends on them', () => {

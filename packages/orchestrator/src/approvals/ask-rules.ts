@@ -1,7 +1,7 @@
 import type { ToolOrigin } from '@signalbox/mcp-host';
 import { defaultAskDeadlineMs, type Tool } from '@signalbox/protocol';
 import { matchesTool } from '../roles/tool-pattern.ts';
-import { type ArgumentPatterns, matchesArguments } from './argument-patterns.ts';
+import { ArgumentMatcher, type ArgumentPatterns } from './argument-patterns.ts';
 
 /**
  * A rule that makes calls wait for a decision: a pattern of tools, or an object whose parts must all match. `annotations: destructive`
@@ -44,7 +44,8 @@ export function askRuleFor(
   args: Readonly<Record<string, unknown>>,
 ): string | undefined {
   const rules = rulesOf(roles, role);
-  const at = rules?.findIndex((rule) => meansTool(rule, tool) && meansArguments(rule, args)) ?? -1;
+  const matcher = new ArgumentMatcher(args);
+  const at = rules?.findIndex((rule) => meansTool(rule, tool) && meansArguments(rule, matcher)) ?? -1;
   return at < 0 ? undefined : ruleName(role, at);
 }
 
@@ -56,9 +57,10 @@ export function denyHiddenRuleFor(
   args: Readonly<Record<string, unknown>>,
 ): string | undefined {
   const rules = rulesOf(roles, role);
+  const matcher = new ArgumentMatcher(args);
   const denies = (rule: AskRule): boolean => typeof rule === 'object' && rule.hidden === 'deny';
   const at =
-    rules?.findIndex((rule) => denies(rule) && meansTool(rule, tool) && meansArguments(rule, args)) ?? -1;
+    rules?.findIndex((rule) => denies(rule) && meansTool(rule, tool) && meansArguments(rule, matcher)) ?? -1;
   return at < 0 ? undefined : ruleName(role, at);
 }
 
@@ -75,8 +77,9 @@ export function explainAsk(
   args: Readonly<Record<string, unknown>> | undefined,
 ): { ask: 'no' | 'yes' | 'by_arguments'; ask_rule?: string } {
   const matching = [...(rulesOf(roles, role) ?? []).entries()].filter(([, rule]) => meansTool(rule, tool));
+  const matcher = args && new ArgumentMatcher(args);
   const [always] = matching.filter(([, rule]) =>
-    args === undefined ? whenOf(rule) === undefined : meansArguments(rule, args),
+    matcher === undefined ? whenOf(rule) === undefined : meansArguments(rule, matcher),
   );
   if (always) return { ask: 'yes', ask_rule: ruleName(role, always[0]) };
   const [perhaps] = matching;
@@ -107,7 +110,7 @@ function whenOf(rule: AskRule): ArgumentPatterns | undefined {
   return typeof rule === 'string' ? undefined : rule.when;
 }
 
-function meansArguments(rule: AskRule, args: Readonly<Record<string, unknown>>): boolean {
+function meansArguments(rule: AskRule, matcher: ArgumentMatcher): boolean {
   const when = whenOf(rule);
-  return when === undefined || matchesArguments(when, args);
+  return when === undefined || matcher.matches(when);
 }

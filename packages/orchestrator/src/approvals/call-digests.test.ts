@@ -90,13 +90,26 @@ test('what the server gets beside the arguments is shown, has a hash of its own,
   expect(shownArguments(args, rules, {}, { b: '\ud800' })).toHaveProperty('problem');
 });
 
-test('the answers of a further round are shown, and tell its call from that of another round', () => {
+test('the answers and the state of a further round are shown, and tell its call from that of another round', () => {
   const args = { path: '/a' };
   const answered = (env: string, state = 's1') =>
     shownArguments(args, rules, { input_responses: { env }, request_state: state });
-  expect(answered('prod')).toMatchObject({ text: '{"path":"/a","signalbox/answers":{"env":"prod"}}' });
+  expect(answered('prod')).toMatchObject({
+    text: '{"path":"/a","signalbox/answers":{"env":"prod"},"signalbox/request_state":"s1"}',
+  });
   const all = [shownArguments(args, rules, {}), answered('prod'), answered('test'), answered('prod', 's2')];
   expect(new Set(all.map((one) => 'hash' in one && one.hash)).size).toBe(4);
   expect(shownArguments(args, rules)).toEqual(all[0]);
   expect(shownArguments({ 'signalbox/answers': 1 }, rules)).toHaveProperty('problem');
+  expect(shownArguments({ 'signalbox/request_state': 's1' }, rules)).toHaveProperty('problem');
+});
+
+test('the state of a further round is shown without secrets, and counts for the length', () => {
+  const withState = (state: string) => shownArguments({ path: '/a' }, rules, { request_state: state });
+  const one = withState('{"key":"sekret-of-config"}');
+  expect(one).toMatchObject({ hidden: 1, text: expect.stringContaining('[hidden: 16 characters, hash ') });
+  expect(one).toMatchObject({ text: expect.not.stringContaining('sekret') });
+  expect(withState('x'.repeat(65_536))).toMatchObject({
+    problem: expect.stringContaining("arguments and 'signalbox/request_state'"),
+  });
 });

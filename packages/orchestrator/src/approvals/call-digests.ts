@@ -9,6 +9,9 @@ export const maxArgumentBytes = 64 * 1024;
 /** The name beside the arguments under which a person is shown the caller's answers to questions of the tool. */
 const answersName = 'signalbox/answers';
 
+/** The name beside the arguments under which a person is shown the state that the tool's server gave, and gets back with the answers. */
+const stateName = 'signalbox/request_state';
+
 /** The answers of a caller to questions of the tool, in a further round of a call. */
 export type AnsweredRound = Pick<NonNullable<CallRequest['round']>, 'input_responses' | 'request_state'>;
 
@@ -36,7 +39,8 @@ export interface HidingRules {
 /**
  * Returns the stored form of a waiting call's arguments. The hash covers the canonical form (RFC 8785) of all of them. The text has all
  * that the tool gets, except tokens and the secrets of `rules`: in place of each stand its length and a hash. Returns a problem for
- * arguments that are too long, or that have no canonical form. The answers of a further round are hashed and shown like an argument.
+ * arguments that are too long, or that have no canonical form. The answers and the state of a further round are hashed and shown like
+ * arguments.
  * `meta` counts towards the length but has its own hash, because two calls that differ only there are the same call.
  */
 export function shownArguments(
@@ -45,8 +49,13 @@ export function shownArguments(
   { input_responses: answers, request_state: state }: AnsweredRound = {},
   meta?: RequestMeta,
 ): ShownArguments | { problem: string } {
-  if (Object.hasOwn(args, answersName)) return { problem: `may have no argument named '${answersName}'` };
-  const seen = answers === undefined ? args : { ...args, [answersName]: answers };
+  const taken = [answersName, stateName].find((name) => Object.hasOwn(args, name));
+  if (taken !== undefined) return { problem: `may have no argument named '${taken}'` };
+  const seen = {
+    ...args,
+    ...(answers !== undefined && { [answersName]: answers }),
+    ...(state !== undefined && { [stateName]: state }),
+  };
   if ([seen, meta].some((data) => isDeeperThan(data, deepestLevel)))
     return {
       problem: `may have arguments of at most ${deepestLevel} levels, which are shown to that person`,
@@ -56,7 +65,11 @@ export function shownArguments(
   const beside = meta === undefined ? '' : canonicalJson(meta);
   if (beside === undefined) return { problem: "has a '_meta' that is not valid Unicode" };
   if (Buffer.byteLength(canonical) + Buffer.byteLength(beside) > maxArgumentBytes) {
-    const what = meta === undefined ? 'arguments' : "arguments and '_meta'";
+    const what = [
+      'arguments',
+      ...(state === undefined ? [] : [`'${stateName}'`]),
+      ...(meta === undefined ? [] : ["'_meta'"]),
+    ].join(' and ');
     const instead = 'send less, for example the name of a file instead of its content';
     return {
       problem: `may have ${maxArgumentBytes} bytes of ${what}, which are shown to that person; ${instead}`,
@@ -65,8 +78,7 @@ export function shownArguments(
   let hidden = 0;
   const hide = hiderOf(rules, () => hidden++);
   const shownText = (value: unknown): string => JSON.stringify(withTexts(value, hide));
-  const round = state === undefined ? '' : `\n${JSON.stringify(state)}`;
-  const whole = { hash: hashOf(rules.key, `arguments\n${canonical}${round}`), text: shownText(seen) };
+  const whole = { hash: hashOf(rules.key, `arguments\n${canonical}`), text: shownText(seen) };
   const besides = meta !== undefined && {
     meta: { hash: hashOf(rules.key, `meta\n${beside}`), text: shownText(meta) },
   };

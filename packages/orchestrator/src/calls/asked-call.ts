@@ -1,5 +1,6 @@
 import { handBack } from '@signalbox/client';
 import {
+  type CallRequest,
   forwardedMeta,
   type McpReply,
   type Tool,
@@ -11,6 +12,7 @@ import { deniedAsHidden, unfitArguments } from '../approvals/approval-errors.ts'
 import type { ApprovalRecord } from '../approvals/approval-record.ts';
 import type { Approvals } from '../approvals/approvals.ts';
 import { askRuleFor, denyHiddenRuleFor } from '../approvals/ask-rules.ts';
+import type { ShownArguments } from '../approvals/call-digests.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { ReadArguments } from './call-arguments.ts';
 import type { IncomingCall } from './incoming-call.ts';
@@ -66,19 +68,17 @@ export async function clearCall(
   if (known) tracked.cleared(known.id);
   const refusal = known ? undefined : judge();
   if (refusal) return { ended: { error: refusal } };
-  const shown = approvals.shown(read.args, body.round, forwardedMeta(body.meta));
+  const shown = shownOf(approvals, body, { ...read, asked: known });
   if ('problem' in shown) return { ended: { error: unfitArguments(shown.problem) } };
   const barring = shown.hidden > 0 && !known ? ruleAgainstHidden(read, role) : undefined;
   if (barring !== undefined) return { ended: { error: deniedAsHidden(body.tool, barring) } };
   // Many calls wait for a long time: their number bounds what they hold, so they take no room of others.
   place[Symbol.dispose]();
-  // Until a tool is there that they fit, nobody knows what its server will get. The call is compared again before it starts.
-  const argumentsHash = known && !read.fits ? known.argumentsHash : shown.hash;
   const definitionHash = approvals.definitionHash(body.tool) ?? known?.definitionHash ?? '';
   const decision = await approvals.ask({
     request,
     bound: {
-      ...{ agent, requestId, role, tool: body.tool, definitionHash, argumentsHash },
+      ...{ agent, requestId, role, tool: body.tool, definitionHash, argumentsHash: shown.hash },
       ...(shown.meta && { metaHash: shown.meta.hash }),
     },
     shown,
@@ -99,6 +99,22 @@ export async function clearCall(
     case 'handed_back':
       return { ended: handBack };
   }
+}
+
+/**
+ * Returns what those who decide see of a call. Until a tool is there that the arguments of a call fit that waited before, nobody knows what
+ * its server will get, so that its record says what was shown. The call is compared again before it starts.
+ */
+function shownOf(
+  approvals: Approvals,
+  { round, meta }: CallRequest,
+  { args, fits, asked }: Pick<ReadCallWithApproval, 'args' | 'fits' | 'asked'>,
+): ShownArguments | { problem: string } {
+  const beside = forwardedMeta(meta);
+  if (!asked || fits) return approvals.shown(args, round, beside);
+  const shown = approvals.shown({}, undefined, beside);
+  if ('problem' in shown) return shown;
+  return { ...shown, hash: asked.argumentsHash, text: asked.arguments, hidden: asked.hidden };
 }
 
 /** Returns the error for a call that must wait now, because the rules changed while it waited for its turn. */

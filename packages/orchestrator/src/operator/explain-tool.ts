@@ -1,6 +1,7 @@
 import type { McpHost } from '@signalbox/mcp-host';
 import { type ExplainRequest, type Explanation, type McpReply, permissionsOfRole } from '@signalbox/protocol';
 import { holdText } from '@signalbox/protocol/internal';
+import { unfitArguments } from '../approvals/approval-errors.ts';
 import type { Approvals } from '../approvals/approvals.ts';
 import { denyHiddenRuleFor, explainAsk } from '../approvals/ask-rules.ts';
 import { readArguments } from '../calls/call-arguments.ts';
@@ -59,6 +60,7 @@ export async function explainTool(
     ? explainAsk(catalog.approvals, role, { tool, origin }, read?.args)
     : { ask: 'no' as const };
   const shown = read && approvals?.shown(read.args);
+  const problem = asked.ask === 'yes' && shown && 'problem' in shown ? shown.problem : undefined;
   const isHiding = shown !== undefined && 'hidden' in shown && shown.hidden > 0;
   const denying =
     tool && read && isHiding
@@ -72,6 +74,7 @@ export async function explainTool(
     rule,
     ...asked,
     ...(denying !== undefined && { ask: 'denied' as const, ask_rule: denying }),
+    ...(problem !== undefined && { ask_problem: unfitArguments(problem).message }),
     ...(hold && { held: holdText(hold) }),
     exists: tool !== undefined,
     hidden: tool !== undefined && !isListed && !changed,

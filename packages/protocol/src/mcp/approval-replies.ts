@@ -34,7 +34,7 @@ const approvalSchema = z
       .string()
       .optional()
       .describe(
-        'The JSON text of the arguments, and of a further round with the answers as `signalbox/answers`. In place of tokens and secrets of the configuration stand their lengths and hashes. In a note it is also without values that are secrets by their name or form. Observers are not shown it.',
+        'The JSON text of the arguments, and of a further round with the answers as `signalbox/answers` and the state of the tool’s server as `signalbox/request_state`. In place of tokens and secrets of the configuration stand their lengths and hashes. In a note it is also without values that are secrets by their name or form. Observers are not shown it.',
       ),
     arguments_cut: z
       .literal(true)

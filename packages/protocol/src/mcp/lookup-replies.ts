@@ -22,6 +22,12 @@ export const explanationSchema = z.object({
     .string()
     .optional()
     .describe('The rule that has it wait, or denies it: `roles.builder.ask[0]`.'),
+  ask_problem: z
+    .string()
+    .optional()
+    .describe(
+      'Why the call would be refused instead of waiting: those who decide could not be shown its arguments.',
+    ),
   held: z
     .string()
     .optional()
