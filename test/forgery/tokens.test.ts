@@ -204,6 +204,71 @@ describe('a minting token', () => {
   });
 });
 
+describe('a token with the name of an orchestrator and another role', () => {
+  const issue = (agent: string, role: string) => ({
+    type: 'admin',
+    request_id: 'i',
+    op: 'token_issue',
+    params: { agent, role },
+  });
+  const says = expect.stringContaining("'orch-1' is an orchestrator, and the role of this token is 'worker'");
+
+  it('is issued by nobody, also while the token of the orchestrator has expired', async () => {
+    let now = 1_000_000;
+    await using audited = await startAuditedBroker({ now: () => now });
+    await audited.broker.token('orch-1', 'orchestrator', 4000);
+    const mint = await audited.admin('token_issue', { agent: 'o*', role: 'worker' });
+    await using minter = await connectWire(audited.url, { agent: 'o-1', token: String(mint.token) });
+    for (const elapsed of [0, 4000]) {
+      now += elapsed;
+      const refusal = { code: 'forbidden', field: 'agent', message: says };
+      await audited.expectRefused(minter, issue('orch-1', 'worker'), refusal);
+      expect(await audited.admin('token_issue', { agent: 'orch-1', role: 'worker' })).toMatchObject(refusal);
+      await expect(audited.broker.token('orch-1', 'worker')).rejects.toMatchObject({ code: 'forbidden' });
+    }
+    minter.send(issue('orch-2', 'worker'));
+    expect(await minter.next('admin_result')).toMatchObject({ result: { agent: 'orch-2' } });
+    expect(await audited.admin('token_issue', { agent: 'orch-1', role: 'orchestrator' })).toHaveProperty(
+      'id',
+    );
+  });
+
+  it('is of no use any more once the agent is an orchestrator, and gets none of its calls', async () => {
+    let now = 1_000_000;
+    await using audited = await startAuditedBroker({ now: () => now });
+    const early = await audited.broker.token('orch-1', 'worker');
+    const mint = await audited.admin('token_issue', { agent: 'o*', role: 'worker' });
+    await using worker = await connectWire(audited.url, { agent: 'orch-1', token: early });
+    await using part = await connectWire(audited.url, { agent: 'orch-1#part', token: early });
+    await using minter = await connectWire(audited.url, { agent: 'orch-1', token: String(mint.token) });
+    const rosa = await audited.connect('rosa');
+    worker.send({ type: 'subscribe', request_id: 's' });
+    await worker.next('subscribed');
+    const token = await audited.broker.token('orch-1', 'orchestrator', 4000);
+    await using orchestrator = await connectWire(audited.url, { agent: 'orch-1', token });
+    orchestrator.send({ type: 'subscribe', request_id: 's' });
+    await orchestrator.next('subscribed');
+    rosa.send({ type: 'deliver', to: 'orch-1', id: 'call', kind: 'mcp_request' }, '{"secret":1}');
+    await rosa.next('delivered', { id: 'call' });
+    expect(await orchestrator.next('message')).toMatchObject({ id: 'call', from: { agent: 'rosa' } });
+    for (const ended of [worker, part, minter]) {
+      expect((await ended.closed).code).toBe(4401);
+      expect(ended.received.at(-1)).toMatchObject({ type: 'error', code: 'unauthorized', message: says });
+      expect(ended.received.filter(({ type }) => type === 'message')).toEqual([]);
+    }
+    for (const elapsed of [0, 4000]) {
+      now += elapsed;
+      await using late = await connectWire(audited.url);
+      late.send({ type: 'hello', agent: 'orch-1', token: early, protocol: 1 });
+      expect(await late.next('error')).toMatchObject({
+        code: 'forged_sender',
+        field: 'agent',
+        message: says,
+      });
+    }
+  });
+});
+
 describe('administration', () => {
   it('needs the operator’s token: no worker, orchestrator or claimed role gets an answer', async () => {
     await using audited = await startAuditedBroker();

@@ -43,6 +43,18 @@ describe.skipIf(serverUrl === undefined)('Brokers on one schema', () => {
     });
   });
 
+  it('end the connections that have the name of an agent which another one made an orchestrator', async () => {
+    await using site = await startTwoBrokerProcesses();
+    const early = await issueToken(site.operator, { agent: 'hub', role: 'worker' });
+    await using worker = await connectWire(site.other.ready.url, { agent: 'hub#part', token: early.token });
+    await issueToken(site.operator, { agent: 'hub', role: 'orchestrator' });
+    expect((await worker.closed).code).toBe(4401);
+    expect(worker.received.at(-1)).toMatchObject({
+      type: 'error',
+      message: expect.stringContaining("'hub' is an orchestrator, and the role of this token is 'worker'"),
+    });
+  });
+
   it('tell which of them live', async () => {
     await using site = await startTwoBrokerProcesses();
     const brokers = async () => {

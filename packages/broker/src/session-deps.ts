@@ -13,7 +13,7 @@ import { TailRelay } from './cluster/tail-relay.ts';
 import { TokenFollower } from './cluster/token-follower.ts';
 import { Delivery } from './core/delivery.ts';
 import { ExpiryClock, holdMs } from './core/time/expiry-clock.ts';
-import { endRevoked } from './frames/admin/remove-token.ts';
+import { endOtherRoles, endRevoked } from './frames/admin/remove-token.ts';
 import { leaveBehind, type WorkerThatEnded } from './frames/admin/worker-exit.ts';
 import { ConnectedCallers } from './frames/connected-callers.ts';
 import { TailFollowers } from './frames/tail-followers.ts';
@@ -121,6 +121,7 @@ export async function createSessionDeps(
     now,
     monotonic,
   });
+  tokens.onOrchestrator((agent) => endOtherRoles(agent, { connected, tokens }));
   const others = new TokenFollower({
     hasOthers: !cluster.isAlone,
     store: tokenStore,

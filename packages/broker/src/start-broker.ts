@@ -9,6 +9,7 @@ import { auditEvent } from './audit-event.ts';
 import { type BrowserSession, sessionOf, signIn, signOut } from './auth/browser-sessions.ts';
 import type { GroupSettings } from './auth/groups.ts';
 import type { IdentityProvider } from './auth/identity-provider.ts';
+import { refuseName } from './auth/issuing-rules.ts';
 import { nearestNames } from './auth/nearest-names.ts';
 import type { TokenRegistry } from './auth/token-registry.ts';
 import { refuseToken, type TokenRequest } from './auth/token-rules.ts';
@@ -362,7 +363,7 @@ async function issueToken(
   request: TokenRequest,
   announce: (record: TokenRecord) => void,
 ): Promise<{ id: string; token: string }> {
-  const refusal = refuseToken(request);
+  const refusal = refuseToken(request) ?? refuseName(request, tokens);
   if (refusal) throw new SignalboxError(refusal.code, refusal.message, { details: { field: refusal.field } });
   const { record, token } = (await tokens.issue(request, announce))!;
   return { id: record.id, token };

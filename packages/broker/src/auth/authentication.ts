@@ -57,9 +57,9 @@ export class Authentication {
     this.#deps.tokens.forgetOfProvider();
   }
 
-  /** Tells whether a live token makes this agent an orchestrator. */
-  isOrchestrator(agent: string): boolean {
-    return this.#deps.tokens.rolesOf(agent).has('orchestrator');
+  /** Says why a token with this role is not for an agent; see {@link TokenRegistry.refuseRole}. */
+  refuseRole(agent: string, role: string): string | undefined {
+    return this.#deps.tokens.refuseRole(agent, role);
   }
 
   /** Checks a token. `isWanted` returns false if nobody waits for the result any more. Never rejects. */

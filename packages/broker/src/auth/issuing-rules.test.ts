@@ -13,8 +13,11 @@ const person: TokenRecord = {
 const session: TokenRecord = {
   ...{ ...person, id: 'session', parentId: 'person', isSession: true, expiresAt: now + 12 * hour },
 };
-const find = (id: string) => (id === 'person' ? person : undefined);
-const facts = { mints: false, find, now };
+const tokensWith = (parent: TokenRecord | undefined) => ({
+  get: (id: string) => (id === 'person' ? parent : undefined),
+  refuseRole: () => undefined,
+});
+const facts = { mints: false, tokens: tokensWith(person), now };
 
 function parentOf(issuer: TokenRecord, request: TokenRequest): unknown {
   const judged = judgeIssue(issuer, request, facts);
@@ -34,13 +37,13 @@ test.each(more)(
     expect(parentOf(session, { ...request, ttlMs: agentTokenMs })).toBe('person');
     for (const ttlMs of [null, agentTokenMs + 1])
       expect(parentOf(session, { ...request, ttlMs })).toBe('ttl_ms');
-    const brief = { ...facts, find: () => ({ ...person, expiresAt: now + hour }) };
+    const brief = { ...facts, tokens: tokensWith({ ...person, expiresAt: now + hour }) };
     expect(judgeIssue(session, { ...request, ttlMs: hour }, brief)).toHaveProperty('origin');
     expect(judgeIssue(session, { ...request, ttlMs: hour + 1 }, brief)).toHaveProperty(
       'refusal.field',
       'ttl_ms',
     );
-    expect(judgeIssue(session, request, { ...facts, find: () => undefined })).toHaveProperty(
+    expect(judgeIssue(session, request, { ...facts, tokens: tokensWith(undefined) })).toHaveProperty(
       'refusal.field',
       'agent',
     );

@@ -1,6 +1,6 @@
 import { agentTokenMs, doesMoreThanAct } from '@signalbox/protocol/internal';
 import type { TokenRecord } from '@signalbox/store';
-import type { TokenOrigin } from './token-registry.ts';
+import type { TokenOrigin, TokenRegistry } from './token-registry.ts';
 import {
   issuersOf,
   refuseChild,
@@ -15,8 +15,7 @@ import {
 interface IssuerFacts {
   /** True for a minting token, whose tokens are its children. */
   mints: boolean;
-  /** Returns a token by its id. */
-  find: (id: string) => TokenRecord | undefined;
+  tokens: Pick<TokenRegistry, 'get' | 'refuseRole'>;
   /** Epoch milliseconds. */
   now: number;
 }
@@ -25,13 +24,27 @@ interface IssuerFacts {
 export function judgeIssue(
   issuer: TokenRecord,
   request: TokenRequest,
-  { mints, find, now }: IssuerFacts,
+  { mints, tokens, now }: IssuerFacts,
 ): { origin: TokenOrigin } | { refusal: TokenRefusal } {
   const { issuers, refusal: tooLong } = issuersOf(issuer, request);
-  const owned = mints ? { parent: issuer } : ownedBy(issuer, request, { find, now });
+  const owned = mints ? { parent: issuer } : ownedBy(issuer, request, { tokens, now });
   const refuseIssuer = mints ? refuseChild : refuseOperator;
-  const refusal = refuseToken(request) ?? refuseIssuer(issuer, request, now) ?? tooLong ?? owned.refusal;
+  const refusal =
+    refuseToken(request) ??
+    refuseIssuer(issuer, request, now) ??
+    tooLong ??
+    owned.refusal ??
+    refuseName(request, tokens);
   return refusal ? { refusal } : { origin: { issuer, parent: owned.parent, issuers } };
+}
+
+/** Refuses a token with the name of an orchestrator and another role. It is checked last, so that only those who may issue learn of it. */
+export function refuseName(
+  { agent, role }: TokenRequest,
+  tokens: Pick<TokenRegistry, 'refuseRole'>,
+): TokenRefusal | undefined {
+  const message = tokens.refuseRole(agent, role);
+  return message === undefined ? undefined : { code: 'forbidden', field: 'agent', message };
 }
 
 /**
@@ -41,10 +54,10 @@ export function judgeIssue(
 function ownedBy(
   issuer: TokenRecord,
   request: TokenRequest,
-  { find, now }: Pick<IssuerFacts, 'find' | 'now'>,
+  { tokens, now }: Pick<IssuerFacts, 'tokens' | 'now'>,
 ): { parent?: TokenRecord; refusal?: TokenRefusal | undefined } {
   if (issuer.parentId === undefined || !doesMoreThanAct(request)) return {};
-  const parent = issuer.isSession ? find(issuer.parentId) : issuer;
+  const parent = issuer.isSession ? tokens.get(issuer.parentId) : issuer;
   if (parent) return { parent, refusal: refuseLife(parent, request, now) };
   const message = 'the broker no longer knows the token of the person who signed in; sign in again';
   return { refusal: { code: 'forbidden', field: 'agent', message } };

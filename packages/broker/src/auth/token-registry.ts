@@ -47,6 +47,7 @@ export class TokenRegistry {
   readonly #adding = new Set<string>();
   /** The number of known tokens of the identity provider. */
   #ofProvider = 0;
+  #onOrchestrator: (agent: string) => void = () => {};
   readonly #time: ExpiryClock;
   readonly #newId: () => string;
 
@@ -159,6 +160,26 @@ export class TokenRegistry {
       if (this.isLive(record)) roles.add(record.role);
     }
     return roles;
+  }
+
+  /**
+   * Says why a token with this role is not for an agent that is an orchestrator; `undefined` if it may be. An orchestrator may have any
+   * name, and gets the tool calls of all agents: nobody else may have its name, even while its own token has expired and is not renewed.
+   */
+  refuseRole(agent: string, role: string): string | undefined {
+    if (role === 'orchestrator' || !this.#isOrchestrator(agent)) return undefined;
+    return `'${agent}' is an orchestrator, and the role of this token is '${role}'; use another agent id, or revoke the tokens of the orchestrator, including expired ones`;
+  }
+
+  #isOrchestrator(agent: string): boolean {
+    if (!isAgentId(agent)) return false;
+    for (const { role } of this.#byAgent.get(agent) ?? []) if (role === 'orchestrator') return true;
+    return false;
+  }
+
+  /** Calls `listener` with the agent of each token that makes an agent an orchestrator, whichever broker or provider issued the token. */
+  onOrchestrator(listener: (agent: string) => void): void {
+    this.#onOrchestrator = listener;
   }
 
   /** Tells whether a live token is for exactly this agent. */
@@ -352,6 +373,7 @@ export class TokenRegistry {
     this.#byHash.set(record.hash, record);
     addTo(this.#byAgent, record.agent, record);
     addTo(this.#byRole, record.role, record);
+    if (record.role === 'orchestrator') this.#onOrchestrator(record.agent);
   }
 }
 

@@ -34,7 +34,7 @@ export type Admission =
 export function admit(
   message: string,
   bearer: string | undefined,
-  authentication: Pick<Authentication, 'authenticate' | 'isOrchestrator'>,
+  authentication: Pick<Authentication, 'authenticate' | 'refuseRole'>,
   isOpen: () => boolean,
 ): Admission | Promise<Admission> {
   const first = splitFrames(message).next();
@@ -71,7 +71,7 @@ type Refusal = Extract<Admission, { refusal: unknown }>;
 function identify(
   frame: HelloFrame,
   record: TokenRecord,
-  authentication: Pick<Authentication, 'isOrchestrator'>,
+  authentication: Pick<Authentication, 'refuseRole'>,
 ): { identity: Identity } | Refusal {
   const agent = agentOf(frame.agent);
   const minting = record.permissions.includes('mint');
@@ -88,15 +88,8 @@ function identify(
       record.agent,
     );
   }
-  // An orchestrator may have any name, and gets the tool calls of all agents: another token with that name must not get them.
-  if (record.role !== 'orchestrator' && authentication.isOrchestrator(agent)) {
-    return refuse(
-      'forged_sender',
-      `'${agent}' is an orchestrator, and the role of this token is '${record.role}'; use another agent id, or revoke the token of the orchestrator`,
-      'agent',
-      record.agent,
-    );
-  }
+  const refusedRole = authentication.refuseRole(agent, record.role);
+  if (refusedRole !== undefined) return refuse('forged_sender', refusedRole, 'agent', record.agent);
   if (frame.role !== undefined && frame.role !== record.role) {
     return refuse(
       'forged_sender',

@@ -29,6 +29,17 @@ export async function removeToken(
   return removed;
 }
 
+/** Ends the connections that have the name of an agent which has just become an orchestrator, and another role. */
+export function endOtherRoles(
+  agent: string,
+  { connected, tokens }: Pick<FrameDeps, 'connected' | 'tokens'>,
+): void {
+  connected.endWhere(
+    ({ sender }) => sender.agent === agent && tokens.refuseRole(agent, sender.role) !== undefined,
+    ({ sender }) => tokens.refuseRole(agent, sender.role)!,
+  );
+}
+
 /** Ends the connections with revoked tokens, and gives up the requests that were sent with them. */
 export async function endRevoked(
   ids: readonly string[],

@@ -31,7 +31,7 @@ export async function issueToken(
   };
   const judged = judgeIssue(caller.token, request, {
     mints: caller.mintsOnly,
-    find: (id) => deps.tokens.get(id),
+    tokens: deps.tokens,
     now: deps.now(),
   });
   if ('refusal' in judged) return judged;
