@@ -55,7 +55,7 @@ const approvalSchema = z
     arguments_hash: z
       .string()
       .describe(
-        'A hash of the arguments in canonical form (RFC 8785), with a key that only the orchestrator has.',
+        'A hash of the arguments in canonical form (RFC 8785), with a key that agents and observers do not have.',
       ),
     definition_hash: z.string().describe('A hash of the definition of the tool.'),
     rule: z.string().describe('The rule of the configuration that has it wait.'),
