@@ -287,7 +287,7 @@ test('Hostile texts in names and values of arguments and in reasons are shown as
         note: forged,
         deep: nested(30),
         list: ['a', forged],
-        token: 'x',
+        token: `sbx_eve~${'a'.repeat(43)}`,
       },
     },
     { meta: { 'example.com/note': hostileText } },
@@ -304,7 +304,7 @@ test('Hostile texts in names and values of arguments and in reasons are shown as
   expect(await shown.locator('.key').allTextContents()).not.toContain('"path"');
   expect(await shown.locator('.lines').allTextContents()).toEqual([forged, forged]);
   await page.getByRole('button', { name: 'Approve…' }).click();
-  await page.getByText('is kept from you as a secret').waitFor();
+  await page.getByText('One value is hidden from you').waitFor();
   await page.getByRole('button', { name: 'Cancel' }).click();
   await page.getByRole('button', { name: 'Deny…' }).click();
   await page.getByRole('textbox', { name: 'Reason' }).fill(`<script>window.hacked=1</script>${hostileText}`);
