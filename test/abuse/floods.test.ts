@@ -22,7 +22,7 @@ function count(client: WireClient, type: string): number {
   return client.received.filter((frame) => frame.type === type).length;
 }
 
-/** In a message of the largest size there is room for more of them. */
+/** The number of frames in one message, which has room for more. */
 const many = runsAll ? 100_000 : 30_000;
 
 describe('many frames in one message', () => {

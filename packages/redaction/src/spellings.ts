@@ -4,7 +4,7 @@ export const mayHoldEscapes = /[\\%]/;
 /** A text in which each escape is replaced by the character that it stands for, with the places where the characters stood. */
 interface Unescaped {
   text: string;
-  /** For each UTF-16 unit of `text`, where its spelling begins and ends in the text as it was written. */
+  /** The places where the spelling of each UTF-16 unit of `text` begins and ends in the text as it was written. */
   starts: number[];
   ends: number[];
 }
@@ -49,7 +49,7 @@ export function spellingsOf(
   };
 }
 
-/** Returns the form of a value that is looked for. What stands at its ends may be read together with its neighbours in a text. */
+/** Returns the form of a value that is looked for. It has no percent signs at its ends: a text may have digits behind them. */
 function comparable(value: string, way: Escapes, shortest: number): string[] {
   const { text } = unescaped(value, way);
   const inner = text.replace(/^%+|%+$/g, '');
@@ -127,7 +127,7 @@ function characterOf(spelling: string): string {
 
 interface EscapedByte {
   value: number;
-  /** Where its spelling begins and ends in the row. */
+  /** The place where its spelling begins in the row, and the one behind its end. */
   start: number;
   end: number;
 }

@@ -188,12 +188,12 @@ export class HostedServer {
     });
   }
 
-  /** Returns the last 64 KiB of standard error of its processes, without secrets. */
   /** Lists the secrets of its configuration, and the access tokens that were granted for it. */
   secrets(): readonly string[] {
     return [...secretsOfServer(this.config), ...(this.#authorizer?.secrets() ?? [])];
   }
 
+  /** Returns the last 64 KiB of standard error of its processes, without secrets. */
   stderrTail(): string {
     return this.#instances.stderrTail();
   }

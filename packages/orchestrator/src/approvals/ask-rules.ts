@@ -43,10 +43,7 @@ export function askRuleFor(
   tool: AskedTool,
   args: Readonly<Record<string, unknown>>,
 ): string | undefined {
-  const rules = rulesOf(roles, role);
-  const matcher = new ArgumentMatcher(args);
-  const at = rules?.findIndex((rule) => meansTool(rule, tool) && meansArguments(rule, matcher)) ?? -1;
-  return at < 0 ? undefined : ruleName(role, at);
+  return firstRule(roles, role, tool, args, () => true);
 }
 
 /** Returns the name of the first rule that denies this call of a role if a value of it would be hidden; `undefined` if none does. */
@@ -56,11 +53,20 @@ export function denyHiddenRuleFor(
   tool: AskedTool,
   args: Readonly<Record<string, unknown>>,
 ): string | undefined {
-  const rules = rulesOf(roles, role);
+  return firstRule(roles, role, tool, args, (rule) => typeof rule === 'object' && rule.hidden === 'deny');
+}
+
+function firstRule(
+  roles: ApprovalPolicy['roles'],
+  role: string,
+  tool: AskedTool,
+  args: Readonly<Record<string, unknown>>,
+  counts: (rule: AskRule) => boolean,
+): string | undefined {
   const matcher = new ArgumentMatcher(args);
-  const denies = (rule: AskRule): boolean => typeof rule === 'object' && rule.hidden === 'deny';
-  const at =
-    rules?.findIndex((rule) => denies(rule) && meansTool(rule, tool) && meansArguments(rule, matcher)) ?? -1;
+  const means = (rule: AskRule): boolean =>
+    counts(rule) && meansTool(rule, tool) && meansArguments(rule, matcher);
+  const at = rulesOf(roles, role)?.findIndex(means) ?? -1;
   return at < 0 ? undefined : ruleName(role, at);
 }
 

@@ -103,8 +103,8 @@ export function nearestTool({ tools }: RoleView, name: string): string | undefin
 }
 
 /**
- * Returns the error for a request that failed because of a fault of the orchestrator itself. What was thrown may quote a secret, so only
- * the log has it.
+ * Returns the error for a request that failed because of a fault of the orchestrator itself. Only the log has the thrown text, which may
+ * quote a secret.
  */
 export function panicError({ mayHaveRun }: { mayHaveRun: boolean }): ToolCallError {
   const message = 'the orchestrator failed to handle the request; its log has the reason';
