@@ -6,7 +6,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { connectBroker, requestAddress } from '@signalbox/client';
-import { issueToken } from '@signalbox/operator';
+import { issueToken } from '@signalbox/client/operator';
 import type { ExampleToken } from './catalogue.ts';
 
 const cli = fileURLToPath(new URL('../apps/cli/bin/signalbox.js', import.meta.url));

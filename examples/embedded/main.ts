@@ -2,8 +2,8 @@ import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { loadConfig } from '@signalbox/config';
 import { type Log, runBroker, runOrchestrator } from '@signalbox/daemon';
+import { loadConfig } from '@signalbox/daemon/config';
 import { McpProxyExecutor } from '@signalbox/worker';
 
 const say = (line: string): void => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BrokerClient, connectBroker } from '@signalbox/client';
-import { issueToken, revokeToken } from '@signalbox/operator';
+import { issueToken, revokeToken } from '@signalbox/client/operator';
 import type { Behaviour } from './worker.ts';
 
 /** A worker in a process of its own. Disposing it ends the process and revokes its token. */

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { connectBroker } from '@signalbox/client';
+import { issueToken, readAudit } from '@signalbox/client/operator';
+import { addJournal, beginBackup, finishBackup } from '@signalbox/client/operator/internal';
 import { restoreBackup, verifyBackup } from '@signalbox/daemon/backup';
-import { issueToken, readAudit } from '@signalbox/operator';
-import { addJournal, beginBackup, finishBackup } from '@signalbox/operator/internal';
 import { openSqliteJournal, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
 import { startTestBroker, tempDir } from '@signalbox/testing';
 import { expect, test, vi } from 'vitest';

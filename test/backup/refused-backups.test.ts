@@ -14,8 +14,8 @@ import {
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type BrokerClient, connectBroker } from '@signalbox/client';
+import { beginBackup, finishBackup } from '@signalbox/client/operator/internal';
 import { restoreBackup, verifyBackup } from '@signalbox/daemon/backup';
-import { beginBackup, finishBackup } from '@signalbox/operator/internal';
 import { startBrokerProcess, startTestBroker, type TestBroker, tempDir } from '@signalbox/testing';
 import { describe, expect, test, vi } from 'vitest';
 

@@ -1,9 +1,9 @@
 import { type AddressInfo, createServer, connect as dial, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { connectBroker } from '@signalbox/client';
+import { addJournal, beginBackup, finishBackup } from '@signalbox/client/operator/internal';
 import { restoreBackup } from '@signalbox/daemon/backup';
 import { type McpHost, startMcpHost } from '@signalbox/mcp-host';
-import { addJournal, beginBackup, finishBackup } from '@signalbox/operator/internal';
 import { openSqliteJournal, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
 import { counterServer, readCounter, startTestBroker, type TestBroker, tempDir } from '@signalbox/testing';
 import { McpProxyExecutor } from '@signalbox/worker';

@@ -1,6 +1,6 @@
 import { brokerFiles } from '@signalbox/broker';
 import { connectBroker } from '@signalbox/client';
-import { auditRows, readAudit, readAuditChain } from '@signalbox/operator';
+import { auditRows, readAudit, readAuditChain } from '@signalbox/client/operator';
 import { type AuditEntryKind, auditEntryKinds } from '@signalbox/protocol';
 import { AuditChainCheck } from '@signalbox/store/internal';
 import {

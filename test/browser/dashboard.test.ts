@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
-import { revokeToken } from '@signalbox/operator';
+import { revokeToken } from '@signalbox/client/operator';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { browserTests } from '../support/browser/browser-tests.ts';

@@ -1,5 +1,5 @@
 import { connectBroker } from '@signalbox/client';
-import { listTokens } from '@signalbox/operator';
+import { listTokens } from '@signalbox/client/operator';
 import { tempDir } from '@signalbox/testing';
 import type { Page } from 'playwright-core';
 import { expect } from 'vitest';

@@ -1,5 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { capabilityJsonSchema, openCapabilities } from '@signalbox/capability-files';
+import { capabilityJsonSchema, openCapabilities } from '@signalbox/mcp-host/capability-files';
 import { expect, it } from 'vitest';
 import { openCatalog } from '../support/capabilities/test-catalog.ts';
 

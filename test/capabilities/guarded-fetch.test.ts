@@ -1,4 +1,4 @@
-import { createGuardedFetch, type GuardedInit } from '@signalbox/guarded-fetch';
+import { createGuardedFetch, type GuardedInit } from '@signalbox/mcp-host/guarded-fetch';
 import { expect, it } from 'vitest';
 import { type Arrival, startWebServer, type WebServer } from '../support/capabilities/web-server.ts';
 

@@ -1,6 +1,6 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openCapabilities } from '@signalbox/capability-files';
+import { openCapabilities } from '@signalbox/mcp-host/capability-files';
 import { tempDir } from '@signalbox/testing';
 import { expect, it } from 'vitest';
 import { changeAfter, openCatalog, restTool } from '../support/capabilities/test-catalog.ts';

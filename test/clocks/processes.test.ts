@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type BrokerClient, connectBroker } from '@signalbox/client';
-import { acceptClock, issueToken, readClock } from '@signalbox/operator';
+import { acceptClock, issueToken, readClock } from '@signalbox/client/operator';
 import { type BrokerReady, brokerMain, readCounter, startChild, tempDir } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import { steppedClock } from '../support/clocks/stepped-clock.ts';

@@ -1,4 +1,4 @@
-import { commands, reads } from '@signalbox/dashboard';
+import { commands, reads } from '@signalbox/daemon/dashboard';
 import { isPermitted } from '@signalbox/protocol';
 import { McpProxyExecutor } from '@signalbox/worker';
 import { expect, test } from 'vitest';

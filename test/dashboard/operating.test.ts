@@ -1,6 +1,6 @@
 import { connectBroker } from '@signalbox/client';
-import { commands } from '@signalbox/dashboard';
-import { listTokens, makeSignInLink, revokeToken } from '@signalbox/operator';
+import { listTokens, makeSignInLink, revokeToken } from '@signalbox/client/operator';
+import { commands } from '@signalbox/daemon/dashboard';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { jsonOf, session } from '../support/dashboard/api-session.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { commands, reads } from '@signalbox/dashboard';
-import { revokeAgentTokens } from '@signalbox/operator';
+import { revokeAgentTokens } from '@signalbox/client/operator';
+import { commands, reads } from '@signalbox/daemon/dashboard';
 import { expect, test } from 'vitest';
 import { jsonOf, session } from '../support/dashboard/api-session.ts';
 import { startDashboardStack } from '../support/dashboard/dashboard-stack.ts';

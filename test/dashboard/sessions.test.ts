@@ -1,5 +1,5 @@
 import { connectBroker, requestAddress } from '@signalbox/client';
-import { listTokens, makeSignInLink, revokeToken } from '@signalbox/operator';
+import { listTokens, makeSignInLink, revokeToken } from '@signalbox/client/operator';
 import { expect, test } from 'vitest';
 import { jsonOf, session, signIn } from '../support/dashboard/api-session.ts';
 import { startDashboardStack } from '../support/dashboard/dashboard-stack.ts';

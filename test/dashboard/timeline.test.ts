@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type BrokerClient, connectBroker } from '@signalbox/client';
-import { type FoundTimeline, reads } from '@signalbox/dashboard';
+import { type FoundTimeline, reads } from '@signalbox/daemon/dashboard';
 import { openSqliteJournal } from '@signalbox/orchestrator';
 import type { CallRecord } from '@signalbox/protocol';
 import { startTestBroker, tempDir } from '@signalbox/testing';

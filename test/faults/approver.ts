@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { connectBroker } from '@signalbox/client';
-import { type OrchestratorQuery, queryOrchestrator } from '@signalbox/operator';
+import { type OrchestratorQuery, queryOrchestrator } from '@signalbox/client/operator';
 
 const lookEveryMs = 25;
 /** An orchestrator that does not answer within this time counts as dead, and another one is asked. */

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { connectBroker } from '@signalbox/client';
-import { faultPoints } from '@signalbox/protocol/internal';
+import { faultPoints } from '@signalbox/serving';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { signalbox, startDaemon } from '../support/cli/command-line.ts';

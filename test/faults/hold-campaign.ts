@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type BrokerClient, connectBroker } from '@signalbox/client';
-import { listHolds } from '@signalbox/operator';
+import { listHolds } from '@signalbox/client/operator';
 import { type CounterLine, readCounter } from '@signalbox/testing';
 import { type Fleet, startFleet } from './fleet.ts';
 import { Ledger } from './ledger.ts';

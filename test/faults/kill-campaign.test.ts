@@ -1,4 +1,4 @@
-import { faultPoints } from '@signalbox/protocol/internal';
+import { faultPoints } from '@signalbox/serving';
 import { describe, expect, test } from 'vitest';
 import { runsAll } from '../support/runs-all.ts';
 import { type CampaignReport, runCampaign } from './campaign.ts';

@@ -1,4 +1,4 @@
-import { faultPoints } from '@signalbox/protocol/internal';
+import { faultPoints } from '@signalbox/serving';
 
 export type Victim = 'broker' | 'orchestrator' | 'worker' | 'server';
 

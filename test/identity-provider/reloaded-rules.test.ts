@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type ConfigDocument, checkConfigText } from '@signalbox/config';
+import { type ConfigDocument, checkConfigText } from '@signalbox/daemon/config';
 import { expect, it } from 'vitest';
 import { issuerKey, startIssuer } from '../support/identity-provider/issuer.ts';
 import { authOf, startProvidedBroker } from '../support/identity-provider/provided-broker.ts';

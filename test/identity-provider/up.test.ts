@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type BrokerClient, connectBroker, requestAddress } from '@signalbox/client';
-import { issueToken } from '@signalbox/operator';
+import { issueToken } from '@signalbox/client/operator';
 import type { JWTPayload } from 'jose';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startWorkspace, type Workspace } from '../support/cli/workspace.ts';

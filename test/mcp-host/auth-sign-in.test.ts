@@ -6,7 +6,7 @@ import {
   type RefreshTokenStore,
   type SignInOptions,
   signIn,
-} from '@signalbox/server-auth';
+} from '@signalbox/mcp-host/server-auth';
 import { tempDir } from '@signalbox/testing';
 import { afterAll, expect, it } from 'vitest';
 import { browse } from '../support/mcp-host/oauth/browser.ts';

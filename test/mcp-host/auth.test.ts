@@ -1,5 +1,5 @@
-import { createGuardedFetch } from '@signalbox/guarded-fetch';
-import { createAuthorizer, hostsOfAuth } from '@signalbox/server-auth';
+import { createGuardedFetch } from '@signalbox/mcp-host/guarded-fetch';
+import { createAuthorizer, hostsOfAuth } from '@signalbox/mcp-host/server-auth';
 import { lastingPort } from '@signalbox/testing';
 import { afterAll, expect, it } from 'vitest';
 import { hello, noSignIns, startWithAuth } from '../support/mcp-host/oauth/host-with-sign-ins.ts';

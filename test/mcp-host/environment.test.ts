@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { StdioServerConfig } from '@signalbox/mcp-host';
-import type { ToolCallResult } from '@signalbox/tool-calls';
+import type { ToolCallResult } from '@signalbox/mcp-host/tool-calls';
 import { afterEach, expect, it, vi } from 'vitest';
 import { call, startTestHost } from '../support/mcp-host/test-host.ts';
 

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { compileArgumentCheck } from '@signalbox/argument-check';
+import { compileArgumentCheck } from '@signalbox/mcp-host/argument-check';
 import type { Tool } from '@signalbox/protocol';
 import { tempDir } from '@signalbox/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { ToolProvider } from '@signalbox/mcp-host/tool-calls';
 import type { Tool } from '@signalbox/protocol';
 import { counterServer, readCounter, tempDir } from '@signalbox/testing';
-import type { ToolProvider } from '@signalbox/tool-calls';
 import { expect, it, vi } from 'vitest';
 import { call, jsonResult, startTestHost } from '../support/mcp-host/test-host.ts';
 import { misbehavingServer, npmServer } from '../support/mcp-host/test-servers.ts';

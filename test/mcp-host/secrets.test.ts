@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import type { McpServerConfig, StdioServerConfig } from '@signalbox/mcp-host';
-import { createAuthorizer } from '@signalbox/server-auth';
+import { createAuthorizer } from '@signalbox/mcp-host/server-auth';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type HttpEndpoint, startEndpoint } from '../support/mcp-host/http-endpoint.ts';
 import { noSignIns } from '../support/mcp-host/oauth/host-with-sign-ins.ts';

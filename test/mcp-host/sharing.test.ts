@@ -1,8 +1,8 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { McpHost } from '@signalbox/mcp-host';
+import type { ToolCallResult } from '@signalbox/mcp-host/tool-calls';
 import { tempDir } from '@signalbox/testing';
-import type { ToolCallResult } from '@signalbox/tool-calls';
 import { expect, it, vi } from 'vitest';
 import { call, jsonResult, startTestHost } from '../support/mcp-host/test-host.ts';
 import { misbehavingServer, npmServer } from '../support/mcp-host/test-servers.ts';

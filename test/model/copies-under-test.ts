@@ -1,9 +1,9 @@
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectBroker } from '@signalbox/client';
+import { addJournal, beginBackup, finishBackup } from '@signalbox/client/operator/internal';
 import { restoreBackup } from '@signalbox/daemon/backup';
 import { type McpHost, startMcpHost } from '@signalbox/mcp-host';
-import { addJournal, beginBackup, finishBackup } from '@signalbox/operator/internal';
 import { openSqliteJournal, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
 import { counterServer, readCounter, startTestBroker, tempDir } from '@signalbox/testing';
 import fc from 'fast-check';

@@ -12,7 +12,7 @@ import {
   retryDeadLetters,
   revokeToken,
   type TailEvent,
-} from '@signalbox/operator';
+} from '@signalbox/client/operator';
 import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import { expect, test } from 'vitest';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BrokerClient } from '@signalbox/client';
-import { queryOrchestrator } from '@signalbox/operator';
+import { queryOrchestrator } from '@signalbox/client/operator';
 import { openSqliteJournal, RoleToolAllowlist } from '@signalbox/orchestrator';
 import { type Approval, type AuditEntry, decideReplySchema, type McpReply } from '@signalbox/protocol';
 import { counterServer, tempDir } from '@signalbox/testing';

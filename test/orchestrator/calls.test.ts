@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { connectBroker } from '@signalbox/client';
 import type { ToolRoute } from '@signalbox/mcp-host';
+import type { CallOptions } from '@signalbox/mcp-host/tool-calls';
 import { startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
 import { connectWire } from '@signalbox/testing';
-import type { CallOptions } from '@signalbox/tool-calls';
 import { expect, test } from 'vitest';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 

@@ -1,4 +1,4 @@
-import { cancelCall, listCalls, readAudit, readCall, readTimeline } from '@signalbox/operator';
+import { cancelCall, listCalls, readAudit, readCall, readTimeline } from '@signalbox/client/operator';
 import { expect, test } from 'vitest';
 import { startAskingStack } from '../support/approvals/asking-stack.ts';
 import { ask } from '../support/orchestrator/requests.ts';

@@ -1,5 +1,5 @@
 import { connectBroker } from '@signalbox/client';
-import { decideApproval, listApprovals } from '@signalbox/operator';
+import { decideApproval, listApprovals } from '@signalbox/client/operator';
 import { readCounter, startChild, startTestBroker, tempDir } from '@signalbox/testing';
 import { type CallResult, McpProxyExecutor } from '@signalbox/worker';
 import { expect, test } from 'vitest';

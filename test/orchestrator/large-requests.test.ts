@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
+import type { ToolProvider } from '@signalbox/mcp-host/tool-calls';
 import { openSqliteJournal } from '@signalbox/orchestrator';
 import { bodyLimits } from '@signalbox/protocol';
 import { counterServer, startChild, tempDir } from '@signalbox/testing';
-import type { ToolProvider } from '@signalbox/tool-calls';
 import { expect, test } from 'vitest';
 import { ask, callError } from '../support/orchestrator/requests.ts';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';

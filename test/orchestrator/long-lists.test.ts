@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { discoverServers, readManifest } from '@signalbox/operator';
+import { discoverServers, readManifest } from '@signalbox/client/operator';
 import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import type { Manifest } from '@signalbox/protocol';
 import { tempDir } from '@signalbox/testing';

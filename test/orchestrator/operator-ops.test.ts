@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readAudit } from '@signalbox/operator';
+import { readAudit } from '@signalbox/client/operator';
 import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import {
   type AuditEntryKind,

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectBroker } from '@signalbox/client';
-import { sendOrchestratorRequest } from '@signalbox/operator/internal';
+import { sendOrchestratorRequest } from '@signalbox/client/operator/internal';
 import { type Journal, openSqliteJournal, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
 import { callRecordSchema, callStatusSchema, SignalboxError, timeSortedId } from '@signalbox/protocol';
 import { connectWire, tempDir } from '@signalbox/testing';

@@ -1,6 +1,6 @@
 import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readAudit } from '@signalbox/operator';
+import { readAudit } from '@signalbox/client/operator';
 import { type ApprovalPolicy, openSqliteJournal } from '@signalbox/orchestrator';
 import {
   type AcceptDefinitionsReply,

@@ -1,7 +1,7 @@
 import { readFile, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectBroker, requestAddress } from '@signalbox/client';
-import { sendOrchestratorRequest } from '@signalbox/operator/internal';
+import { sendOrchestratorRequest } from '@signalbox/client/operator/internal';
 import { openSqliteJournal, RoleToolAllowlist } from '@signalbox/orchestrator';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type BrokerClient, connectBroker, requestAddress } from '@signalbox/client';
-import { readAudit } from '@signalbox/operator';
+import { readAudit } from '@signalbox/client/operator';
 import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import { type Approval, approvalsReplySchema, serversReplySchema } from '@signalbox/protocol';
 import { tempDir } from '@signalbox/testing';

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readAudit } from '@signalbox/operator';
+import { readAudit } from '@signalbox/client/operator';
 import { serverReplySchema } from '@signalbox/protocol';
 import { counterServer, tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';

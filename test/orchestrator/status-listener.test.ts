@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { loadConfig } from '@signalbox/config';
 import { runOrchestrator } from '@signalbox/daemon';
+import { loadConfig } from '@signalbox/daemon/config';
 import { startTestBroker, tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { ask, figureOf } from '../support/http/ask.ts';

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readAudit } from '@signalbox/client/operator';
 import type { Inventory } from '@signalbox/mcp-host';
-import { readAudit } from '@signalbox/operator';
 import { openSqliteJournal } from '@signalbox/orchestrator';
 import { explanationSchema } from '@signalbox/protocol';
 import { storedRows, tempDir } from '@signalbox/testing';

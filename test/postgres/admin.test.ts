@@ -1,4 +1,4 @@
-import { issueToken, readAuditChain, releaseHolds } from '@signalbox/operator';
+import { issueToken, readAuditChain, releaseHolds } from '@signalbox/client/operator';
 import { auditEntryKinds } from '@signalbox/protocol';
 import { AuditChainCheck } from '@signalbox/store/internal';
 import { describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
+import { openPostgresStores } from '@signalbox/postgres';
 import type { AuditLog } from '@signalbox/store';
 import { auditLogConformance, change, entriesOf, problemsOf } from '@signalbox/store/conformance';
-import { openPostgresStores } from '@signalbox/store-postgres';
 import { describe, expect, it } from 'vitest';
 import { openTestStores, serverUrl, testSchema } from '../support/postgres/test-store.ts';
 

@@ -1,5 +1,5 @@
 import { connectBroker } from '@signalbox/client';
-import { issueToken } from '@signalbox/operator';
+import { issueToken } from '@signalbox/client/operator';
 import type { ChildEnd } from '@signalbox/testing';
 import { expect, it } from 'vitest';
 import { startSite } from '../faults/postgres/site.ts';

@@ -1,5 +1,5 @@
+import { openPostgresStores } from '@signalbox/postgres';
 import type { InboxStore } from '@signalbox/store';
-import { openPostgresStores } from '@signalbox/store-postgres';
 import { describe, expect, it } from 'vitest';
 import { serverUrl, testSchema } from '../support/postgres/test-store.ts';
 import { startTwoBrokerProcesses } from '../support/postgres/two-brokers.ts';

@@ -1,4 +1,4 @@
-import { openPostgresJournal } from '@signalbox/journal-postgres';
+import { openPostgresJournal } from '@signalbox/postgres/journal';
 import { describe, expect, test } from 'vitest';
 import { call, end, entry, testJournal } from '../support/orchestrator/journal-conformance.ts';
 import { serverUrl, testSchema } from '../support/postgres/test-store.ts';

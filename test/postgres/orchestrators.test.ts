@@ -1,5 +1,5 @@
 import { connectBroker } from '@signalbox/client';
-import { decideApproval, listApprovals } from '@signalbox/operator';
+import { decideApproval, listApprovals } from '@signalbox/client/operator';
 import { type Child, readCounter, startChild, tempDir } from '@signalbox/testing';
 import { McpProxyExecutor } from '@signalbox/worker';
 import { describe, expect, test } from 'vitest';

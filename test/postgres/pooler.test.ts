@@ -1,4 +1,4 @@
-import { openPostgresStores } from '@signalbox/store-postgres';
+import { openPostgresStores } from '@signalbox/postgres';
 import { describe, expect, it } from 'vitest';
 import { openMessages, serverUrl, testSchema } from '../support/postgres/test-store.ts';
 import { startTransactionPooler } from '../support/postgres/transaction-pooler.ts';

@@ -1,5 +1,5 @@
+import { openPostgresStores } from '@signalbox/postgres';
 import type { PresenceQuery, PresentCaller } from '@signalbox/store';
-import { openPostgresStores } from '@signalbox/store-postgres';
 import { describe, expect, it } from 'vitest';
 import { startPostgres } from '../support/postgres/postgres-server.ts';
 import { serverUrl, testSchema } from '../support/postgres/test-store.ts';

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { installedPostgres } from '@signalbox/store-postgres/temporary-server';
+import { installedPostgres } from '@signalbox/postgres/temporary-server';
 import { tempDir } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import { startPostgres } from '../support/postgres/postgres-server.ts';

@@ -1,4 +1,4 @@
-import { issueToken, readStats } from '@signalbox/operator';
+import { issueToken, readStats } from '@signalbox/client/operator';
 import { connectWire } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import { serverUrl } from '../support/postgres/test-store.ts';

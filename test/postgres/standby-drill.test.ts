@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BrokerClient, connectBroker, requestAddress } from '@signalbox/client';
-import { issueToken } from '@signalbox/operator';
-import { installedPostgres } from '@signalbox/store-postgres/temporary-server';
+import { issueToken } from '@signalbox/client/operator';
+import { installedPostgres } from '@signalbox/postgres/temporary-server';
 import { tempDir } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';

@@ -1,4 +1,4 @@
-import { openPostgresDatabase } from '@signalbox/store-postgres/internal';
+import { openPostgresDatabase } from '@signalbox/postgres/internal';
 import { describe, expect, it } from 'vitest';
 import { serverUrl, testSchema } from '../support/postgres/test-store.ts';
 

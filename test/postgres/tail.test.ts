@@ -1,4 +1,4 @@
-import { issueToken } from '@signalbox/operator';
+import { issueToken } from '@signalbox/client/operator';
 import { connectWire } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import { serverUrl } from '../support/postgres/test-store.ts';

@@ -1,5 +1,5 @@
 import type { Log } from '@signalbox/client';
-import { issueToken, placeHold, releaseHolds } from '@signalbox/operator';
+import { issueToken, placeHold, releaseHolds } from '@signalbox/client/operator';
 import type { WireClient } from '@signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import { reached } from '../support/broker/broker-with-clients.ts';

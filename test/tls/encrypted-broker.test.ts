@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { connect as connectTls } from 'node:tls';
 import { type BrokerClient, connectBroker } from '@signalbox/client';
-import { type Config, checkConfigText } from '@signalbox/config';
 import { runBroker } from '@signalbox/daemon/broker';
+import { type Config, checkConfigText } from '@signalbox/daemon/config';
 import { connectWire, startTestBroker, tempDir, testAuthority } from '@signalbox/testing';
 import { describe, it } from 'vitest';
 

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { connectBroker } from '@signalbox/client';
-import { decideApproval, issueToken, listApprovals } from '@signalbox/operator';
+import { decideApproval, issueToken, listApprovals } from '@signalbox/client/operator';
 import { type Child, startBrokerProcess, startChild, tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { cleanEnv, signalboxArgv } from '../support/cli/command-line.ts';

@@ -1,8 +1,8 @@
 import type { StdioServerConfig } from '@signalbox/mcp-host';
+import type { ToolProvider } from '@signalbox/mcp-host/tool-calls';
 import { openSqliteJournal } from '@signalbox/orchestrator';
 import { isRunningCallState, runningCallState, type Tool } from '@signalbox/protocol';
 import { tempDir } from '@signalbox/testing';
-import type { ToolProvider } from '@signalbox/tool-calls';
 import { expect, test } from 'vitest';
 import { startAskingStack } from '../support/approvals/asking-stack.ts';
 import { askingServer, npmServer, toolNamed } from '../support/mcp-host/test-servers.ts';

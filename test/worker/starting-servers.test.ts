@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { readManifest } from '@signalbox/operator';
+import { readManifest } from '@signalbox/client/operator';
 import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-import type { Attention, SessionFacts } from '@signalbox/dashboard';
+import type { Attention, SessionFacts } from '@signalbox/daemon/dashboard';
 import type { Hold } from '@signalbox/protocol';
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connectBroker } from '@signalbox/client';
-import { issueToken } from '@signalbox/operator';
+import { issueToken } from '@signalbox/client/operator';
 import { command, openHttpSessions } from './agent-sessions.ts';
 import { everythingServer, everythingTool } from './everything-server.ts';
 import { memoryOf, type ProcessMemory } from './process-memory.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
+import { openPostgresStores } from '@signalbox/postgres';
 import type { NewMessage } from '@signalbox/store';
-import { openPostgresStores } from '@signalbox/store-postgres';
 import { monotonicMs } from '../fleet/monotonic-clock.ts';
 import { type Child, startProcess } from '../processes.ts';
 import { quantileOf } from '../statistics.ts';

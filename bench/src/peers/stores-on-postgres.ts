@@ -1,5 +1,5 @@
 import type { BrokerOptions } from '@signalbox/broker';
-import { openPostgresStores } from '@signalbox/store-postgres';
+import { openPostgresStores } from '@signalbox/postgres';
 
 /** A broker's share of a database. */
 export interface DatabaseShare {

@@ -45,7 +45,7 @@ export async function openContestant(
   await admin.end();
   const own = new URL(url);
   own.pathname = `/${database}`;
-  const storePackage = new URL('packages/store-postgres/dist/index.js', root).href;
+  const storePackage = new URL('packages/postgres/dist/index.js', root).href;
   const setup: ContestantSetup = { kind, dir, url: own.href, schema: 'signalbox', storePackage };
   const child = await startProcess(new URL('store-process.ts', import.meta.url), setup);
   return {

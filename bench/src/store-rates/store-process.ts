@@ -1,6 +1,6 @@
 import { join } from 'node:path';
+import type { PostgresStoresOptions } from '@signalbox/postgres';
 import { type InboxStore, openSqliteInboxStore } from '@signalbox/store';
-import type { PostgresStoresOptions } from '@signalbox/store-postgres';
 import { measure } from '../measure.ts';
 import type { PeerClient } from '../peers/peer.ts';
 import { keepingQueue } from '../peers/postgres-keeping-queries.ts';

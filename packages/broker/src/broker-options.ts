@@ -1,6 +1,6 @@
 import { isLoopback, type LimitOverrides, limitsOf, SignalboxError } from '@signalbox/protocol';
-import { type Fault, noFault } from '@signalbox/protocol/internal';
-import type { TlsPair } from '@signalbox/tls';
+import { type Fault, noFault } from '@signalbox/serving';
+import type { TlsPair } from '@signalbox/serving/tls';
 import type { GroupSettings } from './auth/groups.ts';
 import type { IdentityProvider } from './auth/identity-provider.ts';
 import type { RolePolicy } from './auth/role-policy.ts';

@@ -1,5 +1,5 @@
+import { writeWhole } from '@signalbox/serving/whole-files';
 import type { TokenRecord } from '@signalbox/store';
-import { writeWhole } from '@signalbox/whole-files';
 import type { TokenRegistry } from './auth/token-registry.ts';
 import { readText } from './broker-files.ts';
 

@@ -5,7 +5,7 @@ import {
   type Message,
   SignalboxError,
 } from '@signalbox/protocol';
-import type { Tracing } from '@signalbox/tracing';
+import type { Tracing } from '@signalbox/serving/tracing';
 import { bodyReader, type ParseBody } from './body-reader.ts';
 import type { Log } from './broker-client.ts';
 import type { Clock } from './clock.ts';

@@ -16,8 +16,8 @@ import {
   SignalboxError,
   type WelcomeFrame,
 } from '@signalbox/protocol';
-import type { TracedSpan, Tracing } from '@signalbox/tracing';
-import { beginSend, validTraceparent } from '@signalbox/tracing/internal';
+import type { TracedSpan, Tracing } from '@signalbox/serving/tracing';
+import { beginSend, validTraceparent } from '@signalbox/serving/tracing/internal';
 import type {
   AckResult,
   BrokerClient,

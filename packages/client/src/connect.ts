@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { isAddress, memberAddress } from '@signalbox/protocol';
 import { parseBrokerAddresses } from '@signalbox/protocol/internal';
-import type { Tracing } from '@signalbox/tracing';
+import type { Tracing } from '@signalbox/serving/tracing';
 import { nanoid } from 'nanoid';
 import type { BrokerClient, Log } from './broker-client.ts';
 import { Client } from './client.ts';

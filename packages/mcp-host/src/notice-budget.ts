@@ -1,4 +1,4 @@
-import { Budget } from '@signalbox/protocol/internal';
+import { Budget } from '@signalbox/serving';
 
 const perSecond = 1_000;
 const burst = 250;

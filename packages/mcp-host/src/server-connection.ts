@@ -1,7 +1,7 @@
 import type { CallRound, CancelSignal, OfferMethod, RequestMeta } from '@signalbox/protocol';
-import type { CallOptions, Failure, ToolProgress } from '@signalbox/tool-calls';
 import type { ReadOffers } from './inventory/offer-list.ts';
 import type { ToolList } from './inventory/tool-list.ts';
+import type { CallOptions, Failure, ToolProgress } from './tool-calls/index.ts';
 
 /** The bounds of one request to a server. */
 export interface RequestLimits {

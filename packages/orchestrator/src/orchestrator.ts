@@ -1,14 +1,9 @@
 import { randomInt } from 'node:crypto';
 import type { BrokerClient, Log, ServeAnswer, ServedRequest, ServeLoop } from '@signalbox/client';
 import type { McpHost } from '@signalbox/mcp-host';
+import { ToolDigests } from '@signalbox/mcp-host/tool-calls';
 import { type McpReply, messageOf, type OrchestratorFigures, SignalboxError } from '@signalbox/protocol';
-import {
-  type CallSizeLimits,
-  defaultCallSizeLimits,
-  type Fault,
-  noFault,
-} from '@signalbox/protocol/internal';
-import { ToolDigests } from '@signalbox/tool-calls';
+import { type CallSizeLimits, defaultCallSizeLimits, type Fault, noFault } from '@signalbox/serving';
 import { newApprovalId as newIdOfApproval } from './approvals/approval-id.ts';
 import { sendApprovalNotes } from './approvals/approval-notes.ts';
 import { Approvals } from './approvals/approvals.ts';

@@ -1,4 +1,4 @@
-import { type Fault, faultAt, faultVariable, noFault } from '@signalbox/protocol/internal';
+import { type Fault, faultAt, faultVariable, noFault } from '@signalbox/serving';
 
 const killSelf = (): void => {
   process.kill(process.pid, 'SIGKILL');

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { listApprovals, listCalls, placeHold, queryOrchestrator } from '@signalbox/client/operator';
 import type { StdioServerConfig } from '@signalbox/mcp-host';
-import { listApprovals, listCalls, placeHold, queryOrchestrator } from '@signalbox/operator';
 import { openSqliteJournal, RoleToolAllowlist } from '@signalbox/orchestrator';
 import { tempDir } from '@signalbox/testing';
 import { expect } from 'vitest';

@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { openPostgresStores } from '@signalbox/store-postgres';
+import { openPostgresStores } from '@signalbox/postgres';
 import { type ChildEnd, readCounter } from '@signalbox/testing';
 import { startInstalledPostgres } from '../../support/postgres/postgres-server.ts';
 import { type Agents, type Death, startAgents } from '../agents.ts';

@@ -5,9 +5,9 @@ import {
   type CapabilityCatalog,
   type CapabilityOptions,
   openCapabilities,
-} from '@signalbox/capability-files';
+} from '@signalbox/mcp-host/capability-files';
+import type { CallOptions, ToolCallResult } from '@signalbox/mcp-host/tool-calls';
 import { tempDir } from '@signalbox/testing';
-import type { CallOptions, ToolCallResult } from '@signalbox/tool-calls';
 
 export interface TestCatalog extends AsyncDisposable {
   catalog: CapabilityCatalog;

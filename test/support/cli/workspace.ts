@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { connectBroker, requestAddress } from '@signalbox/client';
-import { issueToken } from '@signalbox/operator';
+import { issueToken } from '@signalbox/client/operator';
 import { compileCache, tempDir } from '@signalbox/testing';
 import { type Daemon, type Run, signalbox, startDaemon } from './command-line.ts';
 

@@ -1,7 +1,7 @@
 import type { BrokerOptions } from '@signalbox/broker';
 import { connectBroker, requestAddress } from '@signalbox/client';
+import { issueToken, makeSignInLink } from '@signalbox/client/operator';
 import { dashboardOf } from '@signalbox/daemon/broker';
-import { issueToken, makeSignInLink } from '@signalbox/operator';
 import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import { agentOfToken } from '@signalbox/protocol';
 import { startToolStack, type ToolStack, type ToolStackOptions } from '../orchestrator/tool-stack.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type BrokerClient, type ConnectOptions, connectBroker } from '@signalbox/client';
-import { type AuthEntry, checkConfigText } from '@signalbox/config';
 import { runBroker } from '@signalbox/daemon/broker';
+import { type AuthEntry, checkConfigText } from '@signalbox/daemon/config';
 import { tempDir } from '@signalbox/testing';
 import { audience } from './issuer.ts';
 

@@ -5,7 +5,7 @@ import {
   type McpHostOptions,
   startMcpHost,
 } from '@signalbox/mcp-host';
-import type { ToolCallResult } from '@signalbox/tool-calls';
+import type { ToolCallResult } from '@signalbox/mcp-host/tool-calls';
 
 /** A host with a log that tests can wait for. */
 export interface TestHost extends McpHost {

@@ -1,5 +1,5 @@
 import type { Journal, StartedCall } from '@signalbox/orchestrator';
-import type { JournalLimits } from '@signalbox/protocol/internal';
+import type { JournalLimits } from '@signalbox/serving';
 import { expect, test, vi } from 'vitest';
 
 export const hour = 3_600_000;

@@ -1,6 +1,7 @@
 import type { BrokerOptions } from '@signalbox/broker';
 import { type BrokerClient, type ConnectOptions, connectBroker, requestAddress } from '@signalbox/client';
 import { type HostTuning, type McpHost, type McpServerConfig, startMcpHost } from '@signalbox/mcp-host';
+import type { ToolProvider } from '@signalbox/mcp-host/tool-calls';
 import {
   type Orchestrator,
   type OrchestratorOptions,
@@ -17,7 +18,6 @@ import {
   type TestBroker,
   tempDir,
 } from '@signalbox/testing';
-import type { ToolProvider } from '@signalbox/tool-calls';
 import { type ExecutorOptions, McpProxyExecutor } from '@signalbox/worker';
 
 /** A real broker, a real host of MCP servers and an orchestrator; they end when it is disposed. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { BrokerOptions } from '@signalbox/broker';
 import { connectBroker, requestAddress } from '@signalbox/client';
-import { issueToken, makeSignInLink } from '@signalbox/operator';
+import { issueToken, makeSignInLink } from '@signalbox/client/operator';
 import { agentOfToken } from '@signalbox/protocol';
 import { type Child, startChild } from '@signalbox/testing';
 

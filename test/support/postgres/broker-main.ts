@@ -1,6 +1,6 @@
 import { createWriteStream } from 'node:fs';
 import { startBroker } from '@signalbox/broker';
-import { openPostgresStores } from '@signalbox/store-postgres';
+import { openPostgresStores } from '@signalbox/postgres';
 
 // The process of a broker on PostgreSQL. Its argument is JSON: data directory, port, heartbeat, schedules, the file of its log, and the
 // options of its share of the database. Both of its clocks are ahead of the machine's by the last `aheadMs` that it was sent. If

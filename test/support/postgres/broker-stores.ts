@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { openPostgresStores } from '@signalbox/store-postgres';
+import { openPostgresStores } from '@signalbox/postgres';
 import type { TestStores } from '@signalbox/testing';
 import pg from 'pg';
 import { serverVariable } from './one-server.ts';

@@ -1,12 +1,8 @@
 import { join } from 'node:path';
+import { openPostgresStores, type PostgresStores, type PostgresStoresOptions } from '@signalbox/postgres';
+import { copyIntoPostgres } from '@signalbox/postgres/internal';
 import { openSqliteInboxStore } from '@signalbox/store';
 import { type SqliteFiles, sqliteContent } from '@signalbox/store/internal';
-import {
-  openPostgresStores,
-  type PostgresStores,
-  type PostgresStoresOptions,
-} from '@signalbox/store-postgres';
-import { copyIntoPostgres } from '@signalbox/store-postgres/internal';
 import { tempDir } from '@signalbox/testing';
 import { testSchema } from './test-store.ts';
 

@@ -1,7 +1,7 @@
 import { connectBroker } from '@signalbox/client';
-import { openPostgresJournal } from '@signalbox/journal-postgres';
 import { startMcpHost } from '@signalbox/mcp-host';
 import { startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
+import { openPostgresJournal } from '@signalbox/postgres/journal';
 import { counterServer, processFaults } from '@signalbox/testing';
 
 // The process of an orchestrator with a journal on PostgreSQL. Its argument is JSON: addresses of brokers, its token, the file of the

@@ -1,4 +1,4 @@
-import { type PostgresServer, startPostgres } from '@signalbox/store-postgres/temporary-server';
+import { type PostgresServer, startPostgres } from '@signalbox/postgres/temporary-server';
 
 export { startPostgres };
 

@@ -1,10 +1,6 @@
+import { openPostgresStores, type PostgresStores, type PostgresStoresOptions } from '@signalbox/postgres';
 import type { InboxStore } from '@signalbox/store';
 import type { StoreUnderTest } from '@signalbox/store/conformance';
-import {
-  openPostgresStores,
-  type PostgresStores,
-  type PostgresStoresOptions,
-} from '@signalbox/store-postgres';
 import pg from 'pg';
 import { serverVariable } from './one-server.ts';
 

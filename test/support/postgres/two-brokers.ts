@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BrokerOptions, ScheduleSettings } from '@signalbox/broker';
 import { type BrokerClient, connectBroker, type Log, requestAddress } from '@signalbox/client';
-import { issueToken } from '@signalbox/operator';
+import { issueToken } from '@signalbox/client/operator';
+import { openPostgresStores, type PostgresStoresOptions } from '@signalbox/postgres';
 import { agentOf } from '@signalbox/protocol';
-import { openPostgresStores, type PostgresStoresOptions } from '@signalbox/store-postgres';
 import { startChild, startTestBroker, type TestBroker, tempDir } from '@signalbox/testing';
 import { testSchema } from './test-store.ts';
 

@@ -1,5 +1,5 @@
+import { openPostgresStores } from '@signalbox/postgres';
 import type { ClusterListener } from '@signalbox/store';
-import { openPostgresStores } from '@signalbox/store-postgres';
 import { testSchema } from './test-store.ts';
 
 /** One broker's share in a schema, and the events that it was told of. */

@@ -1,6 +1,6 @@
 // A program with a client of its own, which fails at the first attempt of every task. It gets its address, agent and token as arguments.
 import { connectBroker } from '@signalbox/client';
-import { openTracing } from '@signalbox/tracing';
+import { openTracing } from '@signalbox/serving/tracing';
 
 const [url = '', agent = '', token = ''] = process.argv.slice(2);
 const tracing = await openTracing({ name: 'flaky-worker' });

@@ -6,7 +6,7 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-node';
-import { ApiTracing, type Tracing } from '@signalbox/tracing';
+import { ApiTracing, type Tracing } from '@signalbox/serving/tracing';
 
 /** A span that has ended, with the names of related spans in place of their ids. */
 export interface RecordedSpan {

@@ -1,4 +1,4 @@
-import { type AgentSummary, agentSummaries, type WaitingAgent } from '@signalbox/operator';
+import { type AgentSummary, agentSummaries, type WaitingAgent } from '@signalbox/client/operator';
 import type { ConnectedAgent } from '@signalbox/protocol';
 import { bodyText } from '../messages/message-text.ts';
 import { formatDuration } from '../terminal/duration.ts';

@@ -1,5 +1,5 @@
-import { listHolds, listOfflineWithMail, type WaitingAgent } from '@signalbox/operator';
-import { countWaitingApprovals } from '@signalbox/operator/internal';
+import { listHolds, listOfflineWithMail, type WaitingAgent } from '@signalbox/client/operator';
+import { countWaitingApprovals } from '@signalbox/client/operator/internal';
 import {
   type ConnectedAgent,
   type Hold,

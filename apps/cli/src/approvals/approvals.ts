@@ -4,7 +4,7 @@ import {
   listStandingApprovals,
   readApproval,
   revokeStandingApproval,
-} from '@signalbox/operator';
+} from '@signalbox/client/operator';
 import { type Approval, SignalboxError } from '@signalbox/protocol';
 import { type Session, withSession } from '../connection/client-session.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';

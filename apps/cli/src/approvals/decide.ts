@@ -1,4 +1,4 @@
-import { decideApproval } from '@signalbox/operator';
+import { decideApproval } from '@signalbox/client/operator';
 import { type DecideReply, maxStandingMs, minStandingMs, SignalboxError } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';

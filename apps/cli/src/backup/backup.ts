@@ -1,12 +1,12 @@
 import { isAbsolute, resolve } from 'node:path';
-import { copyJournalOf } from '@signalbox/daemon/backup';
 import {
   addJournal,
   type BackupJournal,
   type BegunBackup,
   beginBackup,
   finishBackup,
-} from '@signalbox/operator/internal';
+} from '@signalbox/client/operator/internal';
+import { copyJournalOf } from '@signalbox/daemon/backup';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import { parseBrokerAddresses } from '@signalbox/protocol/internal';
 import { type Session, withSession } from '../connection/client-session.ts';

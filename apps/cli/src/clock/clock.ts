@@ -1,4 +1,4 @@
-import { acceptClock as accept, type ClockHold, readClock } from '@signalbox/operator';
+import { acceptClock as accept, type ClockHold, readClock } from '@signalbox/client/operator';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';

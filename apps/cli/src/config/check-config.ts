@@ -1,9 +1,14 @@
-import { type Config, configJsonSchema } from '@signalbox/config';
-import { configWarnings, findConfig, searchedText, withExposureChecked } from '@signalbox/config/internal';
+import { type Config, configJsonSchema } from '@signalbox/daemon/config';
+import {
+  configWarnings,
+  findConfig,
+  searchedText,
+  withExposureChecked,
+} from '@signalbox/daemon/config/internal';
 import { dataDirectory } from '@signalbox/daemon/data-directory';
+import { type SecretReason, shortestSecret } from '@signalbox/mcp-host/redaction';
 import type { ConfiguredValue } from '@signalbox/mcp-host/rules';
 import { SignalboxError } from '@signalbox/protocol';
-import { type SecretReason, shortestSecret } from '@signalbox/redaction';
 import { count, linesOf, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
 import { loadFound } from './load-found.ts';
 import { missingCommands } from './missing-commands.ts';

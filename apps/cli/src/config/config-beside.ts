@@ -1,5 +1,5 @@
-import type { Config, ConfigPart } from '@signalbox/config';
-import { findConfig } from '@signalbox/config/internal';
+import type { Config, ConfigPart } from '@signalbox/daemon/config';
+import { findConfig } from '@signalbox/daemon/config/internal';
 import { brokerPlace, type ConnectionFlags, hasAddress } from '../connection/connection.ts';
 import { loadFound } from './load-found.ts';
 

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { findConfig } from '@signalbox/config/internal';
+import { findConfig } from '@signalbox/daemon/config/internal';
 
 /** Returns the options with which a command in this directory uses a configuration: none if it finds that one by itself. */
 export function configOptions(file: string): string[] {

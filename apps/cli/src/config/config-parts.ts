@@ -1,4 +1,4 @@
-import type { ConfigPart } from '@signalbox/config';
+import type { ConfigPart } from '@signalbox/daemon/config';
 
 /** The parts of a configuration that a broker needs. */
 export const brokerParts: readonly ConfigPart[] = ['broker', 'auth', 'roles', 'groups', 'hooks', 'schedules'];

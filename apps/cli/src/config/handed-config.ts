@@ -1,4 +1,4 @@
-import type { Config } from '@signalbox/config';
+import type { Config } from '@signalbox/daemon/config';
 import { handedOver } from '@signalbox/daemon/supervisor';
 
 /**

@@ -1,6 +1,6 @@
 import { basename, isAbsolute } from 'node:path';
-import { type Config, type LoadOptions, loadConfig } from '@signalbox/config';
-import type { FoundConfig } from '@signalbox/config/internal';
+import { type Config, type LoadOptions, loadConfig } from '@signalbox/daemon/config';
+import type { FoundConfig } from '@signalbox/daemon/config/internal';
 import { SignalboxError } from '@signalbox/protocol';
 
 /**

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import type { Config } from '@signalbox/config';
+import type { Config } from '@signalbox/daemon/config';
 import { SignalboxError } from '@signalbox/protocol';
 import { findProgram } from '@signalbox/worker/internal';
 

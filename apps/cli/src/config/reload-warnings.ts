@@ -1,5 +1,5 @@
-import type { Config } from '@signalbox/config';
-import { writableByOthers } from '@signalbox/config/internal';
+import type { Config } from '@signalbox/daemon/config';
+import { writableByOthers } from '@signalbox/daemon/config/internal';
 
 /** Warns of files of a configuration that others may change, so that no change is put in force by itself. */
 export function reloadWarnings({ files, capabilities }: Config): string[] {

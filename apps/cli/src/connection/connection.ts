@@ -1,11 +1,11 @@
-import type { Config } from '@signalbox/config';
+import type { Config } from '@signalbox/daemon/config';
 import {
   builtInConfig,
   type FoundConfig,
   findConfig,
   type SearchStart,
   searchedText,
-} from '@signalbox/config/internal';
+} from '@signalbox/daemon/config/internal';
 import { dataDirectory, localBrokerUrl, operatorToken } from '@signalbox/daemon/data-directory';
 import { agentOf, isAddress, mintingPatternOf, SignalboxError } from '@signalbox/protocol';
 import { parseBrokerAddresses } from '@signalbox/protocol/internal';

@@ -1,4 +1,4 @@
-import { readableByOthers } from '@signalbox/config/readable-by-others';
+import { readableByOthers } from '@signalbox/daemon/config/readable-by-others';
 import { readTokenFile, tokenInText } from '@signalbox/daemon/token-file';
 import { agentOfToken, isJwt, mintingPatternOf } from '@signalbox/protocol/names';
 import { SignalboxError } from '@signalbox/protocol/signalbox-error';

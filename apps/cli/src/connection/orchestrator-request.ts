@@ -1,4 +1,8 @@
-import { type OrchestratorAnswer, type OrchestratorQuery, queryOrchestrator } from '@signalbox/operator';
+import {
+  type OrchestratorAnswer,
+  type OrchestratorQuery,
+  queryOrchestrator,
+} from '@signalbox/client/operator';
 import { isAddress, SignalboxError } from '@signalbox/protocol';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { type Session, withSession } from './client-session.ts';

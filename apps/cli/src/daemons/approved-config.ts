@@ -1,4 +1,4 @@
-import { changeObstacle, fileDigest } from '@signalbox/config/internal';
+import { changeObstacle, fileDigest } from '@signalbox/daemon/config/internal';
 import { SignalboxError } from '@signalbox/protocol';
 
 /** A configuration that the operator has put in force. */

@@ -1,6 +1,6 @@
-import type { Config } from '@signalbox/config';
-import { type FoundConfig, findConfig } from '@signalbox/config/internal';
 import { runBroker } from '@signalbox/daemon/broker';
+import type { Config } from '@signalbox/daemon/config';
+import { type FoundConfig, findConfig } from '@signalbox/daemon/config/internal';
 import { isSupervised } from '@signalbox/daemon/supervisor';
 import { brokerParts } from '../config/config-parts.ts';
 import { handedConfig } from '../config/handed-config.ts';

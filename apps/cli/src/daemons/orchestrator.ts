@@ -1,4 +1,4 @@
-import { findConfig } from '@signalbox/config/internal';
+import { findConfig } from '@signalbox/daemon/config/internal';
 import { type OrchestratorReport, runOrchestrator, type ServerStart } from '@signalbox/daemon/orchestrator';
 import { isSupervised, reportToSupervisor } from '@signalbox/daemon/supervisor';
 import { SignalboxError } from '@signalbox/protocol';

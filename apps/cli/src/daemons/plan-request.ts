@@ -1,4 +1,4 @@
-import type { Config, ListenAddress } from '@signalbox/config';
+import type { Config, ListenAddress } from '@signalbox/daemon/config';
 import type { Approval } from './approved-config.ts';
 
 /** The word that makes a process report a {@link UpPlan}. Only supervisors use it, so it is in no help. */

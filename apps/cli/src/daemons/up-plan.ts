@@ -4,7 +4,7 @@ import {
   findConfig,
   searchedText,
   withExposureChecked,
-} from '@signalbox/config/internal';
+} from '@signalbox/daemon/config/internal';
 import { dataDirectory } from '@signalbox/daemon/data-directory';
 import { reportToSupervisor } from '@signalbox/daemon/supervisor';
 import { configOptions } from '../config/config-options.ts';

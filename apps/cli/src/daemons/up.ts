@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Config } from '@signalbox/config';
-import { formatListenAddress } from '@signalbox/config/internal';
+import type { Config } from '@signalbox/daemon/config';
+import { formatListenAddress } from '@signalbox/daemon/config/internal';
 import type { OrchestratorReport, ServerStart } from '@signalbox/daemon/orchestrator';
 import { SupervisedChild, type SupervisedOptions } from '@signalbox/daemon/supervisor';
 import { messageOf, parseBrokerAddress, SignalboxError } from '@signalbox/protocol';

@@ -1,4 +1,4 @@
-import { makeSignInLink } from '@signalbox/operator';
+import { makeSignInLink } from '@signalbox/client/operator';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';

@@ -5,7 +5,7 @@ import {
   listDeadLetters,
   readDeadLetter,
   retryDeadLetters,
-} from '@signalbox/operator';
+} from '@signalbox/client/operator';
 import { SignalboxError } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';

@@ -11,9 +11,7 @@ export interface DemoDatabase extends AsyncDisposable {
 
 /** Makes a name for a schema on the server of an address, or starts a server. Rejects with `usage` if there is none to start. */
 export async function openDemoDatabase(address: string | undefined): Promise<DemoDatabase> {
-  const { dropSchema, postgresPackage, startPostgres } = await import(
-    '@signalbox/store-postgres/temporary-server'
-  );
+  const { dropSchema, postgresPackage, startPostgres } = await import('@signalbox/postgres/temporary-server');
   if (address !== undefined) {
     const database = { url: address, schema: `signalbox_demo_${randomBytes(4).toString('hex')}` };
     return { ...database, isOwn: false, [Symbol.asyncDispose]: () => dropSchema(database) };

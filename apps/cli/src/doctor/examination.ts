@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { queryOrchestrator, readClock, readStats } from '@signalbox/client/operator';
 import { runningBroker } from '@signalbox/daemon/data-directory';
-import { queryOrchestrator, readClock, readStats } from '@signalbox/operator';
 import { SignalboxError } from '@signalbox/protocol';
 import { agentPrograms } from '@signalbox/worker/internal';
 import type { ConnectionFlags } from '../connection/connection.ts';

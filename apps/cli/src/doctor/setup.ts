@@ -1,8 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { brokerFiles } from '@signalbox/broker/files';
-import type { Config } from '@signalbox/config';
-import { builtInConfig, type FoundConfig, findConfig } from '@signalbox/config/internal';
+import type { Config } from '@signalbox/daemon/config';
+import { builtInConfig, type FoundConfig, findConfig } from '@signalbox/daemon/config/internal';
 import { dataDirectory, orchestratorFiles } from '@signalbox/daemon/data-directory';
 import { loadFound } from '../config/load-found.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';

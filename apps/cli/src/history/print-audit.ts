@@ -1,5 +1,5 @@
-import { auditRows, readAudit, readAuditChain } from '@signalbox/operator';
-import { auditPageSize } from '@signalbox/operator/internal';
+import { auditRows, readAudit, readAuditChain } from '@signalbox/client/operator';
+import { auditPageSize } from '@signalbox/client/operator/internal';
 import { type AuditEntry, type AuditEntryKind, auditEntryKinds, SignalboxError } from '@signalbox/protocol';
 import { AuditChainCheck } from '@signalbox/store/internal';
 import { withSession } from '../connection/client-session.ts';

@@ -1,4 +1,4 @@
-import { readTimeline, type TimelineEntry, type TimelineGroup } from '@signalbox/operator';
+import { readTimeline, type TimelineEntry, type TimelineGroup } from '@signalbox/client/operator';
 import { withSession } from '../connection/client-session.ts';
 import { orchestratorOf } from '../connection/orchestrator-request.ts';
 import { formatDuration, formatElapsed } from '../terminal/duration.ts';

@@ -1,4 +1,4 @@
-import type { HoldTarget } from '@signalbox/operator';
+import type { HoldTarget } from '@signalbox/client/operator';
 import { SignalboxError } from '@signalbox/protocol';
 
 /** The options that say what a hold is on. */

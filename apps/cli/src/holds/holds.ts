@@ -1,5 +1,5 @@
-import { listHolds, releaseHolds } from '@signalbox/operator';
-import { checkToolPattern } from '@signalbox/operator/internal';
+import { listHolds, releaseHolds } from '@signalbox/client/operator';
+import { checkToolPattern } from '@signalbox/client/operator/internal';
 import { type Hold, SignalboxError } from '@signalbox/protocol';
 import { parseDuration } from '@signalbox/protocol/duration';
 import { holdSubject, parseInstant } from '@signalbox/protocol/internal';

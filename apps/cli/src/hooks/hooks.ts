@@ -1,4 +1,4 @@
-import { listWebhooks, type WebhookReport } from '@signalbox/operator';
+import { listWebhooks, type WebhookReport } from '@signalbox/client/operator';
 import { SignalboxError } from '@signalbox/protocol';
 import { suggestion } from '@signalbox/protocol/internal';
 import { withSession } from '../connection/client-session.ts';

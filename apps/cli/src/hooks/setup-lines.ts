@@ -1,4 +1,4 @@
-import type { WebhookReport } from '@signalbox/operator';
+import type { WebhookReport } from '@signalbox/client/operator';
 import { isLoopback } from '@signalbox/protocol';
 
 /** Says how to set up the sender of a webhook. The secret is named and never shown. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { importPathText } from '@signalbox/config/internal';
+import { importPathText } from '@signalbox/daemon/config/internal';
 import { errnoOf } from '@signalbox/protocol/internal';
 import { z } from 'zod';
 

@@ -2,13 +2,13 @@ import { existsSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, resolve } from 'node:path';
-import { checkConfigText } from '@signalbox/config';
+import { checkConfigText } from '@signalbox/daemon/config';
 import {
   configFileNames,
   findConfig,
   parseImportPath,
   withExposureChecked,
-} from '@signalbox/config/internal';
+} from '@signalbox/daemon/config/internal';
 import { dataDirectory } from '@signalbox/daemon/data-directory';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import { errnoOf } from '@signalbox/protocol/internal';

@@ -1,4 +1,4 @@
-import { checkConfigText } from '@signalbox/config';
+import { checkConfigText } from '@signalbox/daemon/config';
 import { messageOf } from '@signalbox/protocol';
 import type { ClientFile } from './client-files.ts';
 

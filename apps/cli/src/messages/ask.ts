@@ -1,4 +1,4 @@
-import { outcomeError } from '@signalbox/operator/internal';
+import { outcomeError } from '@signalbox/client/operator/internal';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';

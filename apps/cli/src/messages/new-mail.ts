@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import type { BrokerClient } from '@signalbox/client';
 import { SignalboxError } from '@signalbox/protocol';
-import { writeWhole } from '@signalbox/whole-files';
+import { writeWhole } from '@signalbox/serving/whole-files';
 import type { WaitingMessage } from '@signalbox/worker/mail-hint';
 
 const maxMessages = 1000;

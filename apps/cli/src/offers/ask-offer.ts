@@ -1,4 +1,4 @@
-import { replyError, sendOrchestratorRequest } from '@signalbox/operator/internal';
+import { replyError, sendOrchestratorRequest } from '@signalbox/client/operator/internal';
 import { isJsonObject, isKeptResultUri, type OfferRequest, SignalboxError } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';

@@ -1,4 +1,4 @@
-import { readManifest } from '@signalbox/operator';
+import { readManifest } from '@signalbox/client/operator';
 import type { Manifest } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';

@@ -1,4 +1,4 @@
-import { type Fault, faultAt, faultVariable, noFault } from '@signalbox/protocol/internal';
+import { type Fault, faultAt, faultVariable, noFault } from '@signalbox/serving';
 
 /**
  * Returns the fault port of this process. It kills the process as `kill -9` does at the point that `SIGNALBOX_FAULT` names, for

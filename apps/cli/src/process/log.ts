@@ -1,6 +1,6 @@
 import type { LogLevel } from '@signalbox/daemon';
+import { withTexts } from '@signalbox/mcp-host/redaction';
 import { visible, visibleLine } from '@signalbox/protocol/internal';
-import { withTexts } from '@signalbox/redaction';
 import pino, { type Logger } from 'pino';
 
 const secret = ['authorization', 'Authorization', 'token', 'headers', 'env'];

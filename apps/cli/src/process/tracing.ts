@@ -1,4 +1,4 @@
-import { openTracing, type Tracing } from '@signalbox/tracing';
+import { openTracing, type Tracing } from '@signalbox/serving/tracing';
 import { ownVersion } from './version.ts';
 
 /** Returns what makes the spans of this process; `undefined` unless an SDK of OpenTelemetry was loaded before us, as by `NODE_OPTIONS`. */

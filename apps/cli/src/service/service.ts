@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { rmSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, resolve } from 'node:path';
-import { type FoundConfig, findConfig } from '@signalbox/config/internal';
+import { type FoundConfig, findConfig } from '@signalbox/daemon/config/internal';
 import { dataDirectory } from '@signalbox/daemon/data-directory';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import { errnoOf } from '@signalbox/protocol/internal';

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { SignalboxError } from '@signalbox/protocol';
 import { errnoOf } from '@signalbox/protocol/internal';
-import { writeWholeNow } from '@signalbox/whole-files';
+import { writeWholeNow } from '@signalbox/serving/whole-files';
 
 const mark =
   '# Written by: signalbox service install. Put changes into a drop-in file: systemctl edit signalbox\n';

@@ -1,5 +1,5 @@
-import type { OrchestratorStatus, Status } from '@signalbox/operator';
-import { isDiskNearlyFull, isNotableLeap, isStoreNearlyFull } from '@signalbox/operator/internal';
+import type { OrchestratorStatus, Status } from '@signalbox/client/operator';
+import { isDiskNearlyFull, isNotableLeap, isStoreNearlyFull } from '@signalbox/client/operator/internal';
 import type { ServerReport } from '@signalbox/protocol';
 import { formatDuration } from '../terminal/duration.ts';
 

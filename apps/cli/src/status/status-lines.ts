@@ -1,4 +1,4 @@
-import type { Status } from '@signalbox/operator';
+import type { Status } from '@signalbox/client/operator';
 import { byteSize } from '../terminal/byte-size.ts';
 import { formatDuration } from '../terminal/duration.ts';
 import { count, tableLines } from '../terminal/output.ts';

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
+import { readStatus } from '@signalbox/client/operator';
 import { brokerKeeper } from '@signalbox/daemon/data-directory';
-import { readStatus } from '@signalbox/operator';
 import { SignalboxError } from '@signalbox/protocol';
 import { parseBrokerAddresses } from '@signalbox/protocol/internal';
 import { withSession } from '../connection/client-session.ts';

@@ -1,4 +1,4 @@
-import { findConfig } from '@signalbox/config/internal';
+import { findConfig } from '@signalbox/daemon/config/internal';
 import { SignalboxError } from '@signalbox/protocol';
 import { loadFound } from '../config/load-found.ts';
 import { printJson, printLines } from '../terminal/output.ts';
@@ -19,7 +19,7 @@ export async function restored({ config: named, json }: RestoredFlags): Promise<
       { details: { hint: 'name the configuration of the brokers with --config' } },
     );
   const { postgres: url, schema } = broker.store;
-  const { declareDatabaseRestored } = await import('@signalbox/store-postgres/internal');
+  const { declareDatabaseRestored } = await import('@signalbox/postgres/internal');
   const { place, brokerId } = await declareDatabaseRestored({ url, schema });
   if (json) return printJson({ schema, broker_id: brokerId });
   printLines(

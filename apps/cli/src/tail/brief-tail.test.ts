@@ -1,4 +1,4 @@
-import type { TailEvent } from '@signalbox/operator';
+import type { TailEvent } from '@signalbox/client/operator';
 import { expect, test } from 'vitest';
 import { BriefTail } from './brief-tail.ts';
 

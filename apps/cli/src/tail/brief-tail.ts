@@ -1,4 +1,4 @@
-import type { TailEvent } from '@signalbox/operator';
+import type { TailEvent } from '@signalbox/client/operator';
 
 /** Tells which events are worth a line, so that a tool call is one: its end, with the name of the tool. */
 export class BriefTail {

@@ -1,4 +1,4 @@
-import type { TailEvent } from '@signalbox/operator';
+import type { TailEvent } from '@signalbox/client/operator';
 import type { CallRecord, TailNotice } from '@signalbox/protocol';
 import { holdSubject, holdText } from '@signalbox/protocol/internal';
 import { byteSize } from '../terminal/byte-size.ts';

@@ -1,4 +1,4 @@
-import type { TailEvent } from '@signalbox/operator';
+import type { TailEvent } from '@signalbox/client/operator';
 import { printJson, printLines } from '../terminal/output.ts';
 import { eventLine } from './event-line.ts';
 

@@ -1,4 +1,4 @@
-import { followTail } from '@signalbox/operator';
+import { followTail } from '@signalbox/client/operator';
 import { SignalboxError } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';

@@ -1,4 +1,4 @@
-import type { Config } from '@signalbox/config';
+import type { Config } from '@signalbox/daemon/config';
 import { SignalboxError } from '@signalbox/protocol';
 import { nearestName } from '@signalbox/protocol/internal';
 import { configBeside } from '../config/config-beside.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import { errnoOf } from '@signalbox/protocol/internal';
-import { writeWhole } from '@signalbox/whole-files';
+import { writeWhole } from '@signalbox/serving/whole-files';
 
 /** Throws `usage` if a file exists that must not be replaced. */
 export function checkFree(file: string, force: boolean): void {

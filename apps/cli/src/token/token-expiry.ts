@@ -1,4 +1,4 @@
-import { endsSoon, renewalCommand } from '@signalbox/protocol/internal';
+import { endsSoon, renewalCommand } from '@signalbox/serving';
 import { formatDuration } from '../terminal/duration.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 

@@ -5,10 +5,10 @@ import {
   listTokens,
   revokeAgentTokens,
   revokeToken,
-} from '@signalbox/operator';
-import { isRenewedByHand } from '@signalbox/operator/internal';
+} from '@signalbox/client/operator';
+import { isRenewedByHand } from '@signalbox/client/operator/internal';
 import { SignalboxError, tokenFileText } from '@signalbox/protocol';
-import { endsSoon, renewalCommand } from '@signalbox/protocol/internal';
+import { endsSoon, renewalCommand } from '@signalbox/serving';
 import { configOptions } from '../config/config-options.ts';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';

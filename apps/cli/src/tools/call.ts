@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { type BrokerClient, newMessageId } from '@signalbox/client';
-import { queryOrchestrator, readManifest } from '@signalbox/operator';
-import { replyError, sendOrchestratorRequest } from '@signalbox/operator/internal';
+import { queryOrchestrator, readManifest } from '@signalbox/client/operator';
+import { replyError, sendOrchestratorRequest } from '@signalbox/client/operator/internal';
 import {
   askDeadlineOf,
   type CallRequest,

@@ -1,5 +1,5 @@
-import { listCalls, listOwnCalls } from '@signalbox/operator';
-import { maxCalls, maxOwnCalls } from '@signalbox/operator/internal';
+import { listCalls, listOwnCalls } from '@signalbox/client/operator';
+import { maxCalls, maxOwnCalls } from '@signalbox/client/operator/internal';
 import { permissionsOfRole } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';

@@ -1,4 +1,4 @@
-import { cancelCall, listCalls } from '@signalbox/operator';
+import { cancelCall, listCalls } from '@signalbox/client/operator';
 import { type CallRecord, type CancelCallReply, SignalboxError } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';

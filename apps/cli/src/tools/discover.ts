@@ -1,4 +1,4 @@
-import { discoverServers } from '@signalbox/operator';
+import { discoverServers } from '@signalbox/client/operator';
 import { withSession } from '../connection/client-session.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';

@@ -1,4 +1,4 @@
-import { queryOrchestrator, readManifest } from '@signalbox/operator';
+import { queryOrchestrator, readManifest } from '@signalbox/client/operator';
 import type { ServerReport } from '@signalbox/protocol';
 import { type Session, withSession } from '../connection/client-session.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';

@@ -1,4 +1,4 @@
-import { replyError } from '@signalbox/operator/internal';
+import { replyError } from '@signalbox/client/operator/internal';
 import { type CallStatus, SignalboxError, toolErrorCodes } from '@signalbox/protocol';
 import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { exitCodeOf, exitCodes } from '../terminal/exit-codes.ts';

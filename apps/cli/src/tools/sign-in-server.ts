@@ -1,9 +1,9 @@
-import type { Config } from '@signalbox/config';
-import { findConfig, searchedText } from '@signalbox/config/internal';
+import type { Config } from '@signalbox/daemon/config';
+import { findConfig, searchedText } from '@signalbox/daemon/config/internal';
 import type { HttpServerConfig } from '@signalbox/mcp-host';
+import type { AuthorizationCodeAuth } from '@signalbox/mcp-host/server-auth';
 import { SignalboxError } from '@signalbox/protocol';
 import { nearestName } from '@signalbox/protocol/internal';
-import type { AuthorizationCodeAuth } from '@signalbox/server-auth';
 import { loadFound } from '../config/load-found.ts';
 
 /** A server to which a person signs in. */

@@ -1,7 +1,7 @@
 import { dataDirectory, orchestratorFiles } from '@signalbox/daemon/data-directory';
-import { createGuardedFetch } from '@signalbox/guarded-fetch';
+import { createGuardedFetch } from '@signalbox/mcp-host/guarded-fetch';
+import { hostsOfAuth, openRefreshTokenFiles, signIn } from '@signalbox/mcp-host/server-auth';
 import { SignalboxError } from '@signalbox/protocol';
-import { hostsOfAuth, openRefreshTokenFiles, signIn } from '@signalbox/server-auth';
 import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { printJson, printLines } from '../terminal/output.ts';

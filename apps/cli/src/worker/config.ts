@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { loadConfig } from '@signalbox/config';
-import { findConfig, settledPath } from '@signalbox/config/internal';
+import { loadConfig } from '@signalbox/daemon/config';
+import { findConfig, settledPath } from '@signalbox/daemon/config/internal';
 import { dataDirectory, runningAddresses } from '@signalbox/daemon/data-directory';
 import { agentOf, agentOfToken, isJwt, parseBrokerAddress, SignalboxError } from '@signalbox/protocol';
 import { suggestion } from '@signalbox/protocol/internal';

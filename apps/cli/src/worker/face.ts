@@ -1,5 +1,5 @@
-import type { Config, ListenAddress } from '@signalbox/config';
-import { findConfig } from '@signalbox/config/internal';
+import type { Config, ListenAddress } from '@signalbox/daemon/config';
+import { findConfig } from '@signalbox/daemon/config/internal';
 import { isSupervised } from '@signalbox/daemon/supervisor';
 import { isLoopback, SignalboxError } from '@signalbox/protocol';
 import type { HttpFace, HttpFaceOptions } from '@signalbox/worker';

@@ -1,4 +1,4 @@
-import { type ListenAddress, parseListenAddress } from '@signalbox/config';
+import { type ListenAddress, parseListenAddress } from '@signalbox/daemon/config';
 import { SignalboxError } from '@signalbox/protocol';
 
 /** Reads the option `--http`. Throws `usage`. */

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
-import { findConfig } from '@signalbox/config/internal';
 import type { Log } from '@signalbox/daemon';
+import { findConfig } from '@signalbox/daemon/config/internal';
 import type { TlsFiles } from '@signalbox/daemon/tls';
 import { isLoopback, SignalboxError } from '@signalbox/protocol';
-import type { TlsPair } from '@signalbox/tls';
+import type { TlsPair } from '@signalbox/serving/tls';
 import type { HttpFace } from '@signalbox/worker';
 import { faceParts } from '../config/config-parts.ts';
 import { loadFound } from '../config/load-found.ts';

@@ -1,4 +1,4 @@
-import { formatListenAddress, listenError } from '@signalbox/config/internal';
+import { formatListenAddress, listenError } from '@signalbox/daemon/config/internal';
 import { type HttpFace, type HttpFaceOptions, serveHttpFace } from '@signalbox/worker';
 
 /** Starts an HTTP face. If it can't listen, rejects with an error that says why, and `elsewhere`: how another address is chosen. */

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import type { DeadLetter } from '@signalbox/operator';
+import type { DeadLetter } from '@signalbox/client/operator';
 import { useEffect, useMemo } from 'preact/hooks';
 import { read } from '../api/request.ts';
 import type { Resource } from './resource.ts';

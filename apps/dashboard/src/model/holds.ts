@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import type { HoldTarget } from '@signalbox/operator';
+import type { HoldTarget } from '@signalbox/client/operator';
 import type { Hold } from '@signalbox/protocol';
 import { holdSubject } from '@signalbox/protocol/holds';
 import { act } from './notices.ts';

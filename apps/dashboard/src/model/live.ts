@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import type { TailEvent } from '@signalbox/operator';
+import type { TailEvent } from '@signalbox/client/operator';
 import { sessionHeaders } from '../api/request.ts';
 import { SentEventReader } from '../api/server-sent-events.ts';
 

@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals';
-import type { SessionFacts } from '@signalbox/dashboard';
+import type { SessionFacts } from '@signalbox/daemon/dashboard';
 import { ApiFailure, command, read, sessionKey } from '../api/request.ts';
 import { setServerTime } from './clock.ts';
 import { followEvents, liveState } from './live.ts';

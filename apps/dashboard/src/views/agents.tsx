@@ -1,5 +1,5 @@
-import type { Missing } from '@signalbox/dashboard';
-import type { AgentSummary } from '@signalbox/operator';
+import type { AgentSummary } from '@signalbox/client/operator';
+import type { Missing } from '@signalbox/daemon/dashboard';
 import type { CallRecord } from '@signalbox/protocol';
 import { visibleLine } from '@signalbox/protocol/visible-text';
 import { useState } from 'preact/hooks';

@@ -1,4 +1,4 @@
-import type { Attention, AttentionItem } from '@signalbox/dashboard';
+import type { Attention, AttentionItem } from '@signalbox/daemon/dashboard';
 import { act } from '../model/notices.ts';
 import type { Resource } from '../model/resource.ts';
 import { canAct } from '../model/session.ts';

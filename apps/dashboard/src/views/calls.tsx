@@ -1,4 +1,4 @@
-import type { Missing } from '@signalbox/dashboard';
+import type { Missing } from '@signalbox/daemon/dashboard';
 import type { CallRecord, CallStatus, CancelCallReply } from '@signalbox/protocol';
 import { useState } from 'preact/hooks';
 import { now } from '../model/clock.ts';

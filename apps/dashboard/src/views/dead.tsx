@@ -1,4 +1,4 @@
-import type { DeadLetter } from '@signalbox/operator';
+import type { DeadLetter } from '@signalbox/client/operator';
 import { useEffect, useState } from 'preact/hooks';
 import { read } from '../api/request.ts';
 import { useDeadLetters } from '../model/dead-letters.ts';

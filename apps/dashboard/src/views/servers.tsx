@@ -1,4 +1,4 @@
-import type { Status } from '@signalbox/operator';
+import type { Status } from '@signalbox/client/operator';
 import type { ServerReport, ToolChangeReport } from '@signalbox/protocol';
 import { act } from '../model/notices.ts';
 import { useResource } from '../model/resource.ts';

@@ -1,4 +1,4 @@
-import type { Status } from '@signalbox/operator';
+import type { Status } from '@signalbox/client/operator';
 import { now } from '../model/clock.ts';
 import { useRates } from '../model/rates.ts';
 import { useResource } from '../model/resource.ts';

@@ -1,5 +1,5 @@
-import type { FoundTimeline } from '@signalbox/dashboard';
-import type { TimelineEntry, TimelineGroup } from '@signalbox/operator';
+import type { TimelineEntry, TimelineGroup } from '@signalbox/client/operator';
+import type { FoundTimeline } from '@signalbox/daemon/dashboard';
 import { useState } from 'preact/hooks';
 import { serverTime } from '../model/clock.ts';
 import { useResource } from '../model/resource.ts';

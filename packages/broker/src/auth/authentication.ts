@@ -1,5 +1,5 @@
 import { frameLimits, furtherCosts, isJwt, messageOf } from '@signalbox/protocol';
-import type { Turns } from '@signalbox/protocol/internal';
+import type { Turns } from '@signalbox/serving';
 import type { TokenRecord } from '@signalbox/store';
 import type { TokenFollower } from '../cluster/token-follower.ts';
 import type { ConnectedCallers } from '../frames/connected-callers.ts';

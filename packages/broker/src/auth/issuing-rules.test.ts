@@ -1,4 +1,4 @@
-import { agentTokenMs } from '@signalbox/protocol/internal';
+import { agentTokenMs } from '@signalbox/serving';
 import type { TokenRecord } from '@signalbox/store';
 import { expect, test } from 'vitest';
 import { judgeIssue } from './issuing-rules.ts';

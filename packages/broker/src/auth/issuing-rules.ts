@@ -1,4 +1,5 @@
-import { agentTokenMs, doesMoreThanAct } from '@signalbox/protocol/internal';
+import { doesMoreThanAct } from '@signalbox/protocol/internal';
+import { agentTokenMs } from '@signalbox/serving';
 import type { TokenRecord } from '@signalbox/store';
 import type { TokenOrigin, TokenRegistry } from './token-registry.ts';
 import {

@@ -6,7 +6,7 @@ import {
   isReservedName,
   permissionsOfRole,
 } from '@signalbox/protocol';
-import { agentTokenMs, renewalCommand } from '@signalbox/protocol/internal';
+import { agentTokenMs, renewalCommand } from '@signalbox/serving';
 import type { Permission, TokenRecord } from '@signalbox/store';
 import { providerTokenPrefix } from './identity-provider.ts';
 

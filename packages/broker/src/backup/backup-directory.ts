@@ -2,7 +2,7 @@ import { chmod, lstat, mkdir, readdir, realpath, rm, rmdir } from 'node:fs/promi
 import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { backupFiles, messageOf } from '@signalbox/protocol';
 import { errnoOf } from '@signalbox/protocol/internal';
-import { writeWhole } from '@signalbox/whole-files';
+import { writeWhole } from '@signalbox/serving/whole-files';
 
 /** The reason why a backup is refused or was given up, for the person who asked for it. */
 export class BackupError extends Error {

@@ -2,8 +2,8 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type AdminParams, type BackupManifest, backupFiles, messageOf } from '@signalbox/protocol';
+import { writeWhole } from '@signalbox/serving/whole-files';
 import { copyDatabase, describeFile, syncFile } from '@signalbox/store/internal';
-import { writeWhole } from '@signalbox/whole-files';
 import { brokerFiles } from '../broker-files.ts';
 import { type BackupDirectory, BackupError } from './backup-directory.ts';
 

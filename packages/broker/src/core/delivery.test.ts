@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { noFault } from '@signalbox/protocol/internal';
+import { noFault } from '@signalbox/serving';
 import { type InboxStore, openSqliteInboxStore } from '@signalbox/store';
 import { expect, it, vi } from 'vitest';
 import { lateReads } from '../../test/late-reads.ts';

@@ -1,5 +1,5 @@
 import type { MessageFrame } from '@signalbox/protocol';
-import type { Fault } from '@signalbox/protocol/internal';
+import type { Fault } from '@signalbox/serving';
 import type { ClusterPort, InboxStore, NewMessage, Retried } from '@signalbox/store';
 import { passOn, receive } from '../cluster/live-lane.ts';
 import { CommitQueue } from './commits/commit-queue.ts';

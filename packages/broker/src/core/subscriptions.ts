@@ -1,4 +1,4 @@
-import type { Fault } from '@signalbox/protocol/internal';
+import type { Fault } from '@signalbox/serving';
 import type { ClusterPort, InboxStore, JournalClaim } from '@signalbox/store';
 import type { CommitQueue } from './commits/commit-queue.ts';
 import type { Consumer } from './consumer.ts';

@@ -1,4 +1,4 @@
-import type { HealthCheck, Readiness } from '@signalbox/monitoring';
+import type { HealthCheck, Readiness } from '@signalbox/serving/monitoring';
 import { type InboxStore, isFinalFailure, withoutReserve } from '@signalbox/store';
 import { isUnavailable } from '../store-unavailable.ts';
 

@@ -1,5 +1,6 @@
 import type { Limits } from '@signalbox/protocol';
-import { Budget, figure, Turns, unitsPerTurn } from '@signalbox/protocol/internal';
+import { figure } from '@signalbox/protocol/internal';
+import { Budget, Turns, unitsPerTurn } from '@signalbox/serving';
 import type { TokenRecord } from '@signalbox/store';
 import { RateLimit } from './rate-limit.ts';
 import type { RoleLimits } from './role-limits.ts';

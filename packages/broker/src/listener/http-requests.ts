@@ -1,13 +1,13 @@
+import { type ErrorCode, isPermitted, operationPermissions, subprotocol } from '@signalbox/protocol';
+import { figuresAccessPath } from '@signalbox/protocol/internal';
 import {
   type AccessRefusal,
   bearerOf,
   plainText,
   refusedAccess,
   StatusRequests,
-} from '@signalbox/monitoring';
-import { type ErrorCode, isPermitted, operationPermissions, subprotocol } from '@signalbox/protocol';
-import { figuresAccessPath } from '@signalbox/protocol/internal';
-import { checkCertificate, type TlsPair } from '@signalbox/tls';
+} from '@signalbox/serving/monitoring';
+import { checkCertificate, type TlsPair } from '@signalbox/serving/tls';
 import { auditEvent } from '../audit-event.ts';
 import type { Authenticated, Authentication } from '../auth/authentication.ts';
 import type { FrameDeps } from '../frames/frame-deps.ts';

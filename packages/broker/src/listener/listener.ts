@@ -6,10 +6,10 @@ import {
   type Server as NetServer,
 } from 'node:net';
 import { type Duplex, duplexPair } from 'node:stream';
-import { bearerOf, refusal as refuseRequest, type StatusRequests, send } from '@signalbox/monitoring';
 import { frameCosts, subprotocol } from '@signalbox/protocol';
-import { Turns } from '@signalbox/protocol/internal';
-import { TlsFront, type TlsPair } from '@signalbox/tls';
+import { Turns } from '@signalbox/serving';
+import { bearerOf, refusal as refuseRequest, type StatusRequests, send } from '@signalbox/serving/monitoring';
+import { TlsFront, type TlsPair } from '@signalbox/serving/tls';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { auditEvent } from '../audit-event.ts';
 import { Authentication } from '../auth/authentication.ts';

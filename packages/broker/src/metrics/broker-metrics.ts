@@ -1,4 +1,4 @@
-import type { MetricInfo } from '@signalbox/monitoring';
+import type { MetricInfo } from '@signalbox/serving/monitoring';
 
 /**
  * Every metric of a broker. A test compares the guide's table and the alerts with these names. Labels are roles, kinds, codes and names of

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import type { MetricInfo } from '@signalbox/monitoring';
 import { type OrchestratorMetric, orchestratorMetrics } from '@signalbox/protocol';
+import type { MetricInfo } from '@signalbox/serving/monitoring';
 import { expect, test } from 'vitest';
 import { brokerMetrics } from './broker-metrics.ts';
 

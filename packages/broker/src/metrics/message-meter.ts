@@ -1,5 +1,5 @@
-import { Counter, Histogram, type MetricFamily } from '@signalbox/monitoring';
 import type { AdminResult } from '@signalbox/protocol';
+import { Counter, Histogram, type MetricFamily } from '@signalbox/serving/monitoring';
 import type { Meter } from '../core/meter.ts';
 import { brokerMetrics } from './broker-metrics.ts';
 

@@ -1,5 +1,5 @@
-import { Counter, gauge, LoopDelay, type MetricFamily, type Sample } from '@signalbox/monitoring';
 import { holdSubjects } from '@signalbox/protocol';
+import { Counter, gauge, LoopDelay, type MetricFamily, type Sample } from '@signalbox/serving/monitoring';
 import type { InboxStore } from '@signalbox/store';
 import type { Delivery } from '../core/delivery.ts';
 import type { ConnectedCallers } from '../frames/connected-callers.ts';

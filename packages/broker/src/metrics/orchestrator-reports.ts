@@ -1,10 +1,10 @@
-import { type HealthCheck, type MetricFamily, reportedFamilies } from '@signalbox/monitoring';
 import {
   type OrchestratorFigures,
   orchestratorFiguresSchema,
   orchestratorMetrics,
   parseJson,
 } from '@signalbox/protocol';
+import { type HealthCheck, type MetricFamily, reportedFamilies } from '@signalbox/serving/monitoring';
 import type { Caller } from '../frames/caller.ts';
 import type { Log } from '../log.ts';
 import { brokerMetrics } from './broker-metrics.ts';

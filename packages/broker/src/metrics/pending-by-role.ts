@@ -1,5 +1,5 @@
-import { LabelValues, type MetricFamily, type Sample } from '@signalbox/monitoring';
 import { agentOf, isGroup, roleOfGroup } from '@signalbox/protocol';
+import { LabelValues, type MetricFamily, type Sample } from '@signalbox/serving/monitoring';
 import type { InboxStore } from '@signalbox/store';
 import { brokerMetrics } from './broker-metrics.ts';
 

@@ -1,4 +1,4 @@
-import { Turns } from '@signalbox/protocol/internal';
+import { Turns } from '@signalbox/serving';
 import { describe, expect, it } from 'vitest';
 import { binary, FrameReader, type FrameReaderDeps } from './frame-reader.ts';
 

@@ -1,5 +1,5 @@
 import { FrameCursor } from '@signalbox/protocol';
-import type { Turns } from '@signalbox/protocol/internal';
+import type { Turns } from '@signalbox/serving';
 
 /** The number of waiting characters above which nothing more is read from the socket. */
 const maxWaitingLength = 1024 * 1024;

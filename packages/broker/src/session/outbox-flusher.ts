@@ -1,4 +1,4 @@
-import type { Fault } from '@signalbox/protocol/internal';
+import type { Fault } from '@signalbox/serving';
 import type { Outbox } from './outbox.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Turns } from '@signalbox/protocol/internal';
+import type { Turns } from '@signalbox/serving';
 import type { WebSocket } from 'ws';
 
 /** The reasons for which nothing is read from a connection: frames or answers that wait, or turns that are over. */

@@ -10,7 +10,7 @@ import {
   parseClientFrame,
   type WelcomeFrame,
 } from '@signalbox/protocol';
-import type { Turns } from '@signalbox/protocol/internal';
+import type { Turns } from '@signalbox/serving';
 import type { WebSocket } from 'ws';
 import type { Caller } from '../frames/caller.ts';
 import type { FrameDeps } from '../frames/frame-deps.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { isLoopback } from '@signalbox/protocol';
-import { clientGroup } from '@signalbox/tls';
+import { clientGroup } from '@signalbox/serving/tls';
 
 /**
  * Returns the address of the client that sent a request. Use it only for limits. A request from this machine may come from a proxy: then it

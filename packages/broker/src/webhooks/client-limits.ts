@@ -1,5 +1,5 @@
 import type { Limits } from '@signalbox/protocol';
-import { Budget } from '@signalbox/protocol/internal';
+import { Budget } from '@signalbox/serving';
 import { RateLimit } from '../limits/rate-limit.ts';
 
 /** The most addresses with separate rates. Further ones share one. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type Answer, refusal, send } from '@signalbox/monitoring';
 import type { ErrorCode } from '@signalbox/protocol';
+import { type Answer, refusal, send } from '@signalbox/serving/monitoring';
 
 /** The reason why a request to a webhook is refused, for its sender, who learns nothing about agents and limits. */
 export interface HookRefusal {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { json } from '@signalbox/monitoring';
 import { type ErrorCode, frameCosts, frameDefaults, isGroup } from '@signalbox/protocol';
-import type { Turns } from '@signalbox/protocol/internal';
+import type { Turns } from '@signalbox/serving';
+import { json } from '@signalbox/serving/monitoring';
 import type { NewMessage } from '@signalbox/store';
 import { nanoid } from 'nanoid';
 import { auditEvent } from '../audit-event.ts';

@@ -1,5 +1,5 @@
 import { type DeliverFrame, type ErrorFrame, encodeFrame, type SignalboxError } from '@signalbox/protocol';
-import { PassingMap } from '@signalbox/protocol/internal';
+import { PassingMap } from '@signalbox/serving';
 import type { Receipt } from '../broker-client.ts';
 import type { Clock } from '../clock.ts';
 import { brokerError } from '../errors.ts';

@@ -8,7 +8,7 @@ import {
   SignalboxError,
   type WelcomeFrame,
 } from '@signalbox/protocol';
-import { validTraceparent } from '@signalbox/tracing/internal';
+import { validTraceparent } from '@signalbox/serving/tracing/internal';
 import type { Outgoing } from '../broker-client.ts';
 import { clientError } from '../errors.ts';
 

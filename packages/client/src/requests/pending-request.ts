@@ -1,5 +1,5 @@
 import type { DeliverFrame, SignalboxError } from '@signalbox/protocol';
-import type { TracedSpan } from '@signalbox/tracing';
+import type { TracedSpan } from '@signalbox/serving/tracing';
 import type { RequestOptions, RequestOutcome } from '../broker-client.ts';
 import type { Deadline } from './deadline-table.ts';
 import type { Delivery, DeliveryOwner } from './delivery-table.ts';

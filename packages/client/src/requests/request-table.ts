@@ -7,9 +7,9 @@ import {
   parseJson,
   type SignalboxError,
 } from '@signalbox/protocol';
-import { PassingMap } from '@signalbox/protocol/internal';
-import type { Tracing } from '@signalbox/tracing';
-import { beginReceive, beginSend } from '@signalbox/tracing/internal';
+import { PassingMap } from '@signalbox/serving';
+import type { Tracing } from '@signalbox/serving/tracing';
+import { beginReceive, beginSend } from '@signalbox/serving/tracing/internal';
 import type { ParseBody } from '../body-reader.ts';
 import type { Log, ParsedMessage, RequestOptions, RequestOutcome } from '../broker-client.ts';
 import type { Clock } from '../clock.ts';

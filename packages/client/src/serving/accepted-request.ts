@@ -1,7 +1,7 @@
 import type { CancelSignal, Message } from '@signalbox/protocol';
 import { abortSignalOf, Cancellation } from '@signalbox/protocol/internal';
-import type { TracedSpan } from '@signalbox/tracing';
-import { validTraceparent } from '@signalbox/tracing/internal';
+import type { TracedSpan } from '@signalbox/serving/tracing';
+import { validTraceparent } from '@signalbox/serving/tracing/internal';
 import type { ServedRequest } from '../broker-client.ts';
 import { clientError } from '../errors.ts';
 import type { Deadline } from '../requests/deadline-table.ts';

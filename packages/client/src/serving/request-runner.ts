@@ -1,6 +1,6 @@
 import { type CancelNotice, type Message, messageOf } from '@signalbox/protocol';
-import { PassingMap } from '@signalbox/protocol/internal';
-import { beginProcess } from '@signalbox/tracing/internal';
+import { PassingMap } from '@signalbox/serving';
+import { beginProcess } from '@signalbox/serving/tracing/internal';
 import type { ParseBody } from '../body-reader.ts';
 import { handBack, type ServeAnswer, type ServeHandler } from '../broker-client.ts';
 import type { DeadlineTable } from '../requests/deadline-table.ts';

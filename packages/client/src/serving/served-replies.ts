@@ -1,6 +1,6 @@
 import { replyIdOf, type SignalboxError } from '@signalbox/protocol';
-import type { TracedSpan, Tracing } from '@signalbox/tracing';
-import { beginSend } from '@signalbox/tracing/internal';
+import type { TracedSpan, Tracing } from '@signalbox/serving/tracing';
+import { beginSend } from '@signalbox/serving/tracing/internal';
 import type { Log, ReplyEnd, ServedReply } from '../broker-client.ts';
 import type { Clock } from '../clock.ts';
 import type { DeliveryOwner, DeliveryTable } from '../requests/delivery-table.ts';

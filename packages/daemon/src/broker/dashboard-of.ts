@@ -1,5 +1,5 @@
 import type { Broker, HttpPages } from '@signalbox/broker';
-import type { BrokerAccess, Dashboard } from '@signalbox/dashboard';
+import type { BrokerAccess, Dashboard } from '../dashboard/index.ts';
 import type { Log } from '../log.ts';
 
 /** The parts of a dashboard beside its broker. */
@@ -26,7 +26,7 @@ export function dashboardOf(broker: Broker, parts: DashboardParts): HttpPages {
 
 async function open(broker: Broker, { orchestrator, directory, log }: DashboardParts): Promise<Dashboard> {
   const [{ Dashboard, readPageFiles }, { connectBroker, requestAddress }] = await Promise.all([
-    import('@signalbox/dashboard'),
+    import('../dashboard/index.ts'),
     import('@signalbox/client'),
   ]);
   const access: BrokerAccess = {

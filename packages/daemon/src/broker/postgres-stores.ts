@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { StoresElsewhere } from '@signalbox/broker';
-import type { Config } from '@signalbox/config';
 import { errnoOf } from '@signalbox/protocol/internal';
-import { writeWhole } from '@signalbox/whole-files';
+import { writeWhole } from '@signalbox/serving/whole-files';
+import type { Config } from '../config/index.ts';
 import type { Log, LogEvent } from '../log.ts';
 
 /** Returns the stores in a schema of a PostgreSQL database, for the broker of a data directory. */
@@ -18,7 +18,7 @@ export function postgresStores(
     noBackup: `messages, tokens and the audit log are in PostgreSQL, and this command copies files: make the backup with pg_dump --schema=${schema}, or with pg_basebackup`,
     async open({ now: _ofThisMachine, ...settings }) {
       // The driver is loaded only if the configuration names a database.
-      const { openPostgresStores } = await import('@signalbox/store-postgres');
+      const { openPostgresStores } = await import('@signalbox/postgres');
       const id = await directoryId(dataDir);
       // A copy of the directory has the same id, and is at another place.
       const owner = `${hostname()} ${dataDir} ${id}`;

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Broker, type BrokerOptions, type IdentityProvider, startBroker } from '@signalbox/broker';
-import type { Config, ListenAddress } from '@signalbox/config';
-import { formatListenAddress, listenError } from '@signalbox/config/internal';
 import { isLoopback } from '@signalbox/protocol';
-import type { Fault } from '@signalbox/protocol/internal';
+import type { Fault } from '@signalbox/serving';
+import type { Config, ListenAddress } from '../config/index.ts';
+import { formatListenAddress, listenError } from '../config/internal.ts';
 import { checkDataDirectory, dataDirectory, orchestratorFiles } from '../data-directory/data-directory.ts';
 import type { Log } from '../log.ts';
 import { namedRoles, roleLimits, sendPolicies } from '../policy/broker-policies.ts';

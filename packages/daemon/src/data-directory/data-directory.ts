@@ -3,10 +3,10 @@ import { readdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { type BrokerFacts, brokerFiles } from '@signalbox/broker/files';
-import type { Config } from '@signalbox/config';
-import { formatListenAddress } from '@signalbox/config/internal';
 import { parseBrokerAddress, SignalboxError, socketAddress } from '@signalbox/protocol';
 import { errnoOf, socketPathProblem } from '@signalbox/protocol/internal';
+import type { Config } from '../config/index.ts';
+import { formatListenAddress } from '../config/internal.ts';
 import { readTokenFile } from './token-file.ts';
 
 /** Returns the absolute path of the data directory: the one that is named, else that of the configuration, else the default. */

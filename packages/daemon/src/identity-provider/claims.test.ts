@@ -1,5 +1,5 @@
-import type { AuthEntry } from '@signalbox/config';
 import { describe, expect, it, test } from 'vitest';
+import type { AuthEntry } from '../config/index.ts';
 import { identityOf } from './claims.ts';
 
 const auth: AuthEntry = {

@@ -1,4 +1,3 @@
-import type { AuthEntry } from '@signalbox/config';
 import {
   isAgentId,
   isMintingPattern,
@@ -7,6 +6,7 @@ import {
   type Permission,
   permissionsOfRole,
 } from '@signalbox/protocol';
+import type { AuthEntry } from '../config/index.ts';
 import { shown } from './shown.ts';
 
 /** The identity of a token's holder, and its rights. */

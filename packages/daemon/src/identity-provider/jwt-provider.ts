@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { IdentityProvider } from '@signalbox/broker';
-import type { AuthEntry } from '@signalbox/config';
 import { decodeProtectedHeader, errors, type JWTHeaderParameters, type JWTPayload, jwtVerify } from 'jose';
+import type { AuthEntry } from '../config/index.ts';
 import { identityOf } from './claims.ts';
 import { KeyUnavailable, ProviderKeys } from './provider-keys.ts';
 import { algorithms, explainRefusal, skewSeconds } from './refusal-words.ts';

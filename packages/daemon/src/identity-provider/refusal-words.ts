@@ -1,6 +1,6 @@
-import type { AuthEntry } from '@signalbox/config';
 import { messageOf } from '@signalbox/protocol';
 import { errors, type JWTHeaderParameters } from 'jose';
+import type { AuthEntry } from '../config/index.ts';
 import { shown } from './shown.ts';
 
 /** The algorithms with which tokens may be signed. None of them takes a shared secret. */

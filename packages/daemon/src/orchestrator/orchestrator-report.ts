@@ -1,6 +1,6 @@
-import type { Config } from '@signalbox/config';
 import type { Inventory, McpHost, MissingServer, ServerStatus, StartFailure } from '@signalbox/mcp-host';
 import { type AllowlistWarning, allowlistWarnings, mayMeanToolOf } from '@signalbox/orchestrator/internal';
+import type { Config } from '../config/index.ts';
 import { configuredAllowlist, configuredOffers } from '../policy/policy.ts';
 
 /** The facts about an orchestrator whose servers have all answered or failed for the first time. */

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { connectBroker, requestAddress } from '@signalbox/client';
-import { issueToken } from '@signalbox/operator';
+import { issueToken } from '@signalbox/client/operator';
 import { SignalboxError } from '@signalbox/protocol';
-import { writeWhole } from '@signalbox/whole-files';
+import { writeWhole } from '@signalbox/serving/whole-files';
 import { operatorToken, orchestratorFiles } from '../data-directory/data-directory.ts';
 
 /** Codes with which a broker refuses a token that is revoked, expired, or for an orchestrator of another name. */

@@ -2,8 +2,6 @@ import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { type BrokerClient, type Log as ClientLog, connectBroker } from '@signalbox/client';
-import type { Config } from '@signalbox/config';
-import { formatListenAddress, withExposureChecked } from '@signalbox/config/internal';
 import { type McpHost, startMcpHost } from '@signalbox/mcp-host';
 import {
   type Journal,
@@ -13,9 +11,11 @@ import {
   startOrchestrator,
 } from '@signalbox/orchestrator';
 import { SignalboxError } from '@signalbox/protocol';
-import { type Fault, noFault } from '@signalbox/protocol/internal';
-import type { Tracing } from '@signalbox/tracing';
+import { type Fault, noFault } from '@signalbox/serving';
+import type { Tracing } from '@signalbox/serving/tracing';
 import { brokerName, directoryId, restoredDatabase } from '../broker/postgres-stores.ts';
+import type { Config } from '../config/index.ts';
+import { formatListenAddress, withExposureChecked } from '../config/internal.ts';
 import { dataDirectory, localBrokerUrl, orchestratorFiles } from '../data-directory/data-directory.ts';
 import { type Log, type LogLevel, withLevels } from '../log.ts';
 import { checkPolicy } from '../policy/policy.ts';
@@ -276,7 +276,7 @@ async function openJournal(
       onDamage: (message) => log({ event: 'journal_damaged', level: 'error', message }),
     });
   // The driver is loaded only if the configuration names a database.
-  const { openPostgresJournal } = await import('@signalbox/journal-postgres');
+  const { openPostgresJournal } = await import('@signalbox/postgres/journal');
   const { postgres: url, schema } = broker.store;
   const directory = await directoryId(dataDir);
   const name = brokerName(`${id}-${hostname()}`, directory);

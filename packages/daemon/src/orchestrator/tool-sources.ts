@@ -1,15 +1,15 @@
-import type { CapabilityCatalog, CapabilityOptions } from '@signalbox/capability-files';
-import type { Config } from '@signalbox/config';
-import { reloadObstacle } from '@signalbox/config/internal';
-import { createGuardedFetch } from '@signalbox/guarded-fetch';
 import type { HostEvent, HttpServerConfig } from '@signalbox/mcp-host';
+import type { CapabilityCatalog, CapabilityOptions } from '@signalbox/mcp-host/capability-files';
+import { createGuardedFetch } from '@signalbox/mcp-host/guarded-fetch';
 import {
   type Authorizer,
   createAuthorizer,
   hostsOfAuth,
   openRefreshTokenFiles,
-} from '@signalbox/server-auth';
-import type { ToolProvider } from '@signalbox/tool-calls';
+} from '@signalbox/mcp-host/server-auth';
+import type { ToolProvider } from '@signalbox/mcp-host/tool-calls';
+import type { Config } from '../config/index.ts';
+import { reloadObstacle } from '../config/internal.ts';
 import { orchestratorFiles } from '../data-directory/data-directory.ts';
 
 /** The capability files, and the access to servers that ask for a login; both end when it is disposed. */
@@ -64,6 +64,6 @@ export async function openToolSources(
 
 /** Opens capability files. Most orchestrators have none, and need not load what reads them. */
 async function openFiles(options: CapabilityOptions): Promise<CapabilityCatalog> {
-  const { openCapabilities } = await import('@signalbox/capability-files');
+  const { openCapabilities } = await import('@signalbox/mcp-host/capability-files');
   return await openCapabilities(options);
 }

@@ -1,4 +1,4 @@
-import type { Config, RoleEntry } from '@signalbox/config';
+import type { Config, RoleEntry } from '../config/index.ts';
 import { definedValues } from './defined-values.ts';
 
 /** Returns what each role may send, for the roles that say so. The broker enforces it. */

@@ -1,5 +1,5 @@
-import { builtInConfig } from '@signalbox/config/internal';
 import { expect, test } from 'vitest';
+import { builtInConfig } from '../config/internal.ts';
 import { policyOf } from './policy.ts';
 
 test('Large results are kept for the roles that say from which size on, and for no others.', () => {

@@ -1,4 +1,3 @@
-import type { BudgetEntry, Config } from '@signalbox/config';
 import {
   type MailboxRule,
   type OfferPatterns,
@@ -7,6 +6,7 @@ import {
   RoleOfferAllowlist,
   RoleToolAllowlist,
 } from '@signalbox/orchestrator';
+import type { BudgetEntry, Config } from '../config/index.ts';
 import { definedValues } from './defined-values.ts';
 import { type RenamedTool, repeatLists } from './repeat-lists.ts';
 

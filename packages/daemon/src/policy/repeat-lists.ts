@@ -1,7 +1,7 @@
-import type { Config } from '@signalbox/config';
 import { mcpToolName } from '@signalbox/mcp-host';
 import { type RepeatLists, RoleToolAllowlist } from '@signalbox/orchestrator';
 import { SignalboxError } from '@signalbox/protocol';
+import type { Config } from '../config/index.ts';
 
 /** A tool whose name on offer is not made of its server's and its own name. */
 export interface RenamedTool {

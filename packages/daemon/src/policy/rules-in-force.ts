@@ -1,6 +1,6 @@
-import type { Config } from '@signalbox/config';
 import type { Inventory, McpHost } from '@signalbox/mcp-host';
 import type { Policy } from '@signalbox/orchestrator';
+import type { Config } from '../config/index.ts';
 import { commonPolicy, policyOf } from './policy.ts';
 import type { RenamedTool } from './repeat-lists.ts';
 

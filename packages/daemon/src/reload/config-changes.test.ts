@@ -1,6 +1,6 @@
-import type { Config, ConfigDocument } from '@signalbox/config';
-import { settleConfig } from '@signalbox/config/internal';
 import { expect, test } from 'vitest';
+import type { Config, ConfigDocument } from '../config/index.ts';
+import { settleConfig } from '../config/internal.ts';
 import { commonPolicy } from '../policy/policy.ts';
 import { changeLines, hangupNeeds, policyChanges, restartNeeds, roleChanges } from './config-changes.ts';
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Config } from '@signalbox/config';
+import type { Config } from '../config/index.ts';
 import { roleLimits, sendPolicies } from '../policy/broker-policies.ts';
 
 /** The names that were added or removed, and those whose entry changed. */

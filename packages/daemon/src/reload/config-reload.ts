@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Config, loadConfig } from '@signalbox/config';
-import { fileDigest, reloadObstacle } from '@signalbox/config/internal';
 import type { McpHost } from '@signalbox/mcp-host';
+import { type FileWatch, watchFiles } from '@signalbox/mcp-host/yaml-files';
 import type { Orchestrator } from '@signalbox/orchestrator';
 import { SignalboxError } from '@signalbox/protocol';
-import { type FileWatch, watchFiles } from '@signalbox/yaml-files';
+import { type Config, loadConfig } from '../config/index.ts';
+import { fileDigest, reloadObstacle } from '../config/internal.ts';
 import type { Log } from '../log.ts';
 import type { RulesInForce } from '../policy/rules-in-force.ts';
 import { coalesceRuns } from './coalesce-runs.ts';

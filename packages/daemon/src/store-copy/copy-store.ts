@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { brokerFiles } from '@signalbox/broker/files';
+import type { CopiedContent, CopyTarget } from '@signalbox/postgres/internal';
 import { SignalboxError } from '@signalbox/protocol';
 import { holdStoppedDirectory, sqliteContent } from '@signalbox/store/internal';
-import type { CopiedContent, CopyTarget } from '@signalbox/store-postgres/internal';
 import { verifyBrokerData, withoutTraces } from '../backup/stopped-data.ts';
 
 /** The data directory whose databases are copied, and the schema that they are copied to. */
@@ -39,7 +39,7 @@ export async function copyStore({ directory, ...target }: CopyStoreOptions): Pro
   using cleaned = new DisposableStack();
   for (const file of [messages, tokens, audit]) cleaned.use(withoutTraces(file));
   // The driver is loaded only if the configuration names a database.
-  const { copyIntoPostgres } = await import('@signalbox/store-postgres/internal');
+  const { copyIntoPostgres } = await import('@signalbox/postgres/internal');
   return await copyIntoPostgres(() => sqliteContent({ messages, tokens, audit }), target);
 }
 

@@ -1,5 +1,6 @@
 import { constants } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
+import { type FileWatch, watchFiles } from '@signalbox/mcp-host/yaml-files';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import {
   type CertificateLife,
@@ -8,8 +9,7 @@ import {
   lifeProblem,
   pairProblem,
   type TlsPair,
-} from '@signalbox/tls';
-import { type FileWatch, watchFiles } from '@signalbox/yaml-files';
+} from '@signalbox/serving/tls';
 import { exposedKey } from './key-file.ts';
 
 /** The time between two checks of the certificate's end, in milliseconds. */

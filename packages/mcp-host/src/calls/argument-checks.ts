@@ -1,6 +1,6 @@
-import { type ArgumentCheck, compileArgumentCheck } from '@signalbox/argument-check';
 import type { Tool } from '@signalbox/protocol';
-import type { CheckedArguments } from '@signalbox/protocol/internal';
+import type { CheckedArguments } from '@signalbox/serving';
+import { type ArgumentCheck, compileArgumentCheck } from '../argument-check/index.ts';
 
 /** Checks arguments against the input schemas of tools. A schema is compiled once, when a call first needs it. */
 export class ArgumentChecks {

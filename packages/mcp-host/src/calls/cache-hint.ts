@@ -1,4 +1,4 @@
-import type { AnswerLifetime } from '@signalbox/tool-calls';
+import type { AnswerLifetime } from '../tool-calls/index.ts';
 
 /**
  * Reads how long a result is valid, and for whom. MCP 2026-07-28 defines `ttlMs` and `cacheScope` for lists and resources. In the result of

@@ -4,6 +4,10 @@ import {
   type ToolCallError,
   withoutOwnMeta,
 } from '@signalbox/protocol';
+import type { TracedSpan, Tracing } from '@signalbox/serving/tracing';
+import { beginToolCall, toolError } from '@signalbox/serving/tracing/internal';
+import type { WaitingCalls } from '../questions/waiting-calls.ts';
+import type { ServerAnswer, ServerConnection, ToolRequest } from '../server-connection.ts';
 import {
   type CallOptions,
   errorOfFailure,
@@ -13,11 +17,7 @@ import {
   mcpErrorCode,
   redactedFailure,
   type ToolCallResult,
-} from '@signalbox/tool-calls';
-import type { TracedSpan, Tracing } from '@signalbox/tracing';
-import { beginToolCall, toolError } from '@signalbox/tracing/internal';
-import type { WaitingCalls } from '../questions/waiting-calls.ts';
-import type { ServerAnswer, ServerConnection, ToolRequest } from '../server-connection.ts';
+} from '../tool-calls/index.ts';
 import { wasFairWait } from './circuit/circuit-verdict.ts';
 import { Latencies } from './latencies.ts';
 import { withNamedQuestions } from './named-questions.ts';

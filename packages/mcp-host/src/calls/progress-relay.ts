@@ -1,5 +1,5 @@
-import type { ToolProgress } from '@signalbox/tool-calls';
 import type { ResultRedactor } from '../config/server-secrets.ts';
+import type { ToolProgress } from '../tool-calls/index.ts';
 
 /** Passes the progress of a call on to its caller until the call ends. */
 export class ProgressRelay {

@@ -1,6 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isRunningCallState, mayRepeat, messageOf, toolCallError } from '@signalbox/protocol';
 import { abortSignalOf } from '@signalbox/protocol/internal';
+import type { ServerPolicy } from '../config/server-config.ts';
+import type { HostEvent } from '../host-event.ts';
+import type { CallIdentity, WaitingCall } from '../questions/waiting-calls.ts';
+import type { ServerAnswer, ServerConnection, ToolRequest } from '../server-connection.ts';
 import {
   type CacheKey,
   cancelledCall,
@@ -13,11 +17,7 @@ import {
   type ToolCallResult,
   unreachable,
   withEarlierTry,
-} from '@signalbox/tool-calls';
-import type { ServerPolicy } from '../config/server-config.ts';
-import type { HostEvent } from '../host-event.ts';
-import type { CallIdentity, WaitingCall } from '../questions/waiting-calls.ts';
-import type { ServerAnswer, ServerConnection, ToolRequest } from '../server-connection.ts';
+} from '../tool-calls/index.ts';
 import { cacheHintOf } from './cache-hint.ts';
 import { CallSender, type CallSenderDeps } from './call-sender.ts';
 import type { CallTarget } from './call-target.ts';

@@ -1,5 +1,5 @@
 import { isRunningCallState, type OfferMethod, type Tool, type ToolCallError } from '@signalbox/protocol';
-import type { CallOptions, FailedCall } from '@signalbox/tool-calls';
+import type { CallOptions, FailedCall } from '../tool-calls/index.ts';
 
 /** A call of one of a server's tools. */
 export interface ToolCall {

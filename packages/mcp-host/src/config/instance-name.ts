@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import type { Caller } from '@signalbox/tool-calls';
+import type { Caller } from '../tool-calls/index.ts';
 import type { McpServerConfig, ServerSharing, StdioServerConfig } from './server-config.ts';
 
 /** The name of the instance that only lists the tools of an unshared server, and serves no caller. */

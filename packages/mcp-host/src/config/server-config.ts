@@ -1,6 +1,6 @@
 import type { QuestionKind } from '@signalbox/protocol';
-import type { SecretMark } from '@signalbox/redaction';
-import type { ServerAuth } from '@signalbox/server-auth';
+import type { SecretMark } from '../redaction/index.ts';
+import type { ServerAuth } from '../server-auth/index.ts';
 import type { ServerLimits } from './server-limits.ts';
 
 /** The callers that share an instance of a server: all of them, the agents of one role, or a single agent. */

@@ -1,3 +1,4 @@
+import { inheritedSecrets, namesSecret } from '../environment/inherited-variables.ts';
 import {
   isSecretName,
   type JudgedValue,
@@ -5,9 +6,8 @@ import {
   redactorOf,
   withoutCutSecret as withoutCut,
   withTexts,
-} from '@signalbox/redaction';
-import { type Authorizer, type ServerAuth, secretsOfAuth } from '@signalbox/server-auth';
-import { inheritedSecrets, namesSecret } from '../environment/inherited-variables.ts';
+} from '../redaction/index.ts';
+import { type Authorizer, type ServerAuth, secretsOfAuth } from '../server-auth/index.ts';
 import type { HttpServerConfig, McpServerConfig, StdioServerConfig } from './server-config.ts';
 
 /** Removes the secrets of a server's configuration from JSON data that it sends. */

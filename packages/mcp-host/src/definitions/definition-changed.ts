@@ -1,7 +1,7 @@
 import { type ToolCallError, toolCallError } from '@signalbox/protocol';
 import { visibleLine } from '@signalbox/protocol/internal';
-import type { ToolProblem } from '@signalbox/tool-calls';
 import { quoted } from '../servers/unavailable.ts';
+import type { ToolProblem } from '../tool-calls/index.ts';
 import type { ChangedDefinitions, DefinitionChange } from './server-definitions.ts';
 
 /** The most problems that are listed one by one; the others are counted. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { DefinitionKind, Prompt, Tool } from '@signalbox/protocol';
-import { canonicalJson } from '@signalbox/tool-calls';
+import { canonicalJson } from '../tool-calls/index.ts';
 
 /** The name of the only definition of the kind `instructions`. */
 export const instructionsName = 'instructions';

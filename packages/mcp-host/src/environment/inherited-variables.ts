@@ -1,5 +1,5 @@
 import { matchesPattern } from '@signalbox/protocol';
-import { isSecretName, secretsByForm } from '@signalbox/redaction';
+import { isSecretName, secretsByForm } from '../redaction/index.ts';
 
 /** Variables with one purpose. A name with `*` is a pattern. */
 export interface VariableGroup {

@@ -1,7 +1,5 @@
 import type { OfferMethod, Tool, ToolCallError } from '@signalbox/protocol';
-import type { Authorizer } from '@signalbox/server-auth';
-import type { CallOptions, ToolCallResult, ToolProvider } from '@signalbox/tool-calls';
-import type { Tracing } from '@signalbox/tracing';
+import type { Tracing } from '@signalbox/serving/tracing';
 import type { HostTuning } from '../config/host-tuning.ts';
 import type { HttpServerConfig, McpServerConfig } from '../config/server-config.ts';
 import type { DefinitionKey } from '../definitions/definition.ts';
@@ -9,9 +7,11 @@ import type { DefinitionPins } from '../definitions/definition-pins.ts';
 import type { ComparedDefinition, SeenDefinition } from '../definitions/server-definitions.ts';
 import type { HostEvent } from '../host-event.ts';
 import type { Inventory, WithheldDefinition } from '../inventory/inventory.ts';
+import type { Authorizer } from '../server-auth/index.ts';
 import type { ServerEvent } from '../servers/server-events.ts';
 import type { ServerChanges } from '../servers/server-registry.ts';
 import type { ServerStatus, ToolGap } from '../servers/server-status.ts';
+import type { CallOptions, ToolCallResult, ToolProvider } from '../tool-calls/index.ts';
 import type { ToolRoute, WithheldHints } from './inventory-tracker.ts';
 
 /** The servers of a host, and its settings. */

@@ -1,6 +1,6 @@
 import { bodyLimits, isDeeperThan, jsonSize, SignalboxError } from '@signalbox/protocol';
 import { figure } from '@signalbox/protocol/internal';
-import type { ToolProblem } from '@signalbox/tool-calls';
+import type { ToolProblem } from '../tool-calls/index.ts';
 
 /** A kind of entries that a server lists, and the limits of what is kept. */
 export interface EntryKind<Entry> {

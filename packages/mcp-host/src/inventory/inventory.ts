@@ -1,7 +1,7 @@
 import type { Tool } from '@signalbox/protocol';
-import { ToolDigests } from '@signalbox/tool-calls';
 import type { DefinitionKey } from '../definitions/definition.ts';
 import type { ChangedDefinitions, DefinitionChange } from '../definitions/server-definitions.ts';
+import { ToolDigests } from '../tool-calls/index.ts';
 import { nothingOffered, type OfferList } from './offer-list.ts';
 import { buildOffers, type NamedPrompts, type Offers } from './offers.ts';
 import type { ToolList } from './tool-list.ts';

@@ -8,9 +8,9 @@ import {
   resourceTemplateSchema,
   whyNotNormal,
 } from '@signalbox/protocol';
-import type { ToolProblem } from '@signalbox/tool-calls';
 import type { ServerLimits } from '../config/server-limits.ts';
 import type { ChangedDefinitions } from '../definitions/server-definitions.ts';
+import type { ToolProblem } from '../tool-calls/index.ts';
 import { type EntryKind, type EntryPage, readEntryList } from './entry-list.ts';
 import { schemaProblem } from './schema-problem.ts';
 

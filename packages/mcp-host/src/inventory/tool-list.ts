@@ -1,7 +1,7 @@
 import { type Tool, toolSchema } from '@signalbox/protocol';
-import type { ToolProblem } from '@signalbox/tool-calls';
 import type { ServerLimits } from '../config/server-limits.ts';
 import type { ChangedDefinitions } from '../definitions/server-definitions.ts';
+import type { ToolProblem } from '../tool-calls/index.ts';
 import { type EntryKind, readEntryList } from './entry-list.ts';
 import { schemaProblem } from './schema-problem.ts';
 

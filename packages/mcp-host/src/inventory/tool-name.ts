@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { serverPart } from '@signalbox/protocol/internal';
+import { serverPart } from '@signalbox/serving';
 
 /** The default for the longest tool name: clients add a prefix of their own and allow 60 to 64 characters in all. */
 export const defaultToolNameMax = 48;

@@ -1,5 +1,5 @@
 import type { QuestionMethod } from '@signalbox/protocol';
-import { mcpErrorCode } from '@signalbox/tool-calls';
+import { mcpErrorCode } from '../tool-calls/index.ts';
 import type { NobodyAsked } from './addressee.ts';
 
 /** The reason why a question is not passed on. */

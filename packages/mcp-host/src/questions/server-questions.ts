@@ -1,7 +1,7 @@
 import { isQuestionMethod, type QuestionMethod } from '@signalbox/protocol';
-import { PassingList } from '@signalbox/protocol/internal';
-import { mcpErrorCode } from '@signalbox/tool-calls';
+import { PassingList } from '@signalbox/serving';
 import type { ServerAnswer, ToolRequest } from '../server-connection.ts';
+import { mcpErrorCode } from '../tool-calls/index.ts';
 import { type AskableBy, addresseeOf, type ServerQuestion } from './addressee.ts';
 import { type Askable, askableOf, canAnswer } from './askable.ts';
 import { QuestionError, type Refusal, refusedQuestion } from './question-refusal.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { runningCallState } from '@signalbox/protocol';
-import { SharedRoom } from '@signalbox/protocol/internal';
+import { SharedRoom } from '@signalbox/serving';
 import type { CallTarget } from '../calls/call-target.ts';
 import type { ServerAnswer, ToolRequest } from '../server-connection.ts';
 

@@ -1,9 +1,9 @@
 import type { Client, StreamableHTTPClientTransport, Transport } from '@modelcontextprotocol/client';
 import { SignalboxError, workerFaceCapability } from '@signalbox/protocol';
-import { type Authorizer, isAboutScope } from '@signalbox/server-auth';
 import type { HttpServerConfig, McpServerConfig } from '../config/server-config.ts';
 import { limitsOf, type ServerLimits } from '../config/server-limits.ts';
 import { happensWithin } from '../happens-within.ts';
+import { type Authorizer, isAboutScope } from '../server-auth/index.ts';
 import type { RequestLimits, ServerConnection } from '../server-connection.ts';
 import { processesOf } from '../servers/processes/process-tree.ts';
 import type { StartTrace } from '../servers/starts/start-failure.ts';

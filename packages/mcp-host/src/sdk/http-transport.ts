@@ -4,10 +4,10 @@ import {
   type RequestId,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
-import { type Authorizer, authorizedFetch } from '@signalbox/server-auth';
 import type { HttpServerConfig } from '../config/server-config.ts';
 import { limitsOf, maxAnswerNodes } from '../config/server-limits.ts';
 import { NoticeBudget } from '../notice-budget.ts';
+import { type Authorizer, authorizedFetch } from '../server-auth/index.ts';
 import { answerTooLarge } from '../too-large-answer.ts';
 import { OpenRequests } from './open-requests.ts';
 import { type Fetch, type FetchObserver, requestFetch } from './request-fetch.ts';

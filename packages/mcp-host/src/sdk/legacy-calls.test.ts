@@ -1,7 +1,7 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
-import type { ToolProgress } from '@signalbox/tool-calls';
 import { expect, test } from 'vitest';
 import type { ServerAnswer } from '../server-connection.ts';
+import type { ToolProgress } from '../tool-calls/index.ts';
 import { LegacyCalls } from './legacy-calls.ts';
 
 function opened() {

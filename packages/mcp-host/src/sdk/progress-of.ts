@@ -1,5 +1,5 @@
 import { forwardedMeta, isJsonObject } from '@signalbox/protocol';
-import type { ToolProgress } from '@signalbox/tool-calls';
+import type { ToolProgress } from '../tool-calls/index.ts';
 
 /** Returns the progress that a server reports; `undefined` if its notification holds none. */
 export function progressOf(params: Readonly<Record<string, unknown>>): ToolProgress | undefined {

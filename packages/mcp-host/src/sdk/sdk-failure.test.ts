@@ -1,14 +1,14 @@
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import { SignalboxError } from '@signalbox/protocol';
+import { describe, expect, it } from 'vitest';
+import { answerTooLarge } from '../too-large-answer.ts';
 import {
   circuitOpen,
   errorOfFailure,
   redactedFailure,
   unreachable,
   withEarlierTry,
-} from '@signalbox/tool-calls';
-import { describe, expect, it } from 'vitest';
-import { answerTooLarge } from '../too-large-answer.ts';
+} from '../tool-calls/index.ts';
 import { answeredFailure, failureOf, streamLost } from './sdk-failure.ts';
 
 const tool = { name: 't', inputSchema: { type: 'object' as const } };

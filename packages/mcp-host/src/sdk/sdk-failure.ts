@@ -1,8 +1,8 @@
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
-import { networkFailure } from '@signalbox/guarded-fetch';
 import { isJsonObject, messageOf, SignalboxError } from '@signalbox/protocol';
-import type { Failure } from '@signalbox/tool-calls';
+import { networkFailure } from '../guarded-fetch/index.ts';
 import { answerTooLarge } from '../too-large-answer.ts';
+import type { Failure } from '../tool-calls/index.ts';
 import { isRawError, rawError } from './raw-error.ts';
 
 /**

@@ -1,6 +1,4 @@
 import { type CancelSignal, SignalboxError, type ToolCallError } from '@signalbox/protocol';
-import type { Authorizer } from '@signalbox/server-auth';
-import type { AskingCall, CallOptions, ToolCallResult } from '@signalbox/tool-calls';
 import { ServerCalls } from '../calls/server-calls.ts';
 import { firstRoundOf, isUnsent, type ToolCall } from '../calls/tool-call.ts';
 import { instanceFor, listingInstance } from '../config/instance-name.ts';
@@ -13,6 +11,8 @@ import type { SeenDefinition, ServerDefinitions } from '../definitions/server-de
 import { nothingOffered, type OfferList, type ReadOffers } from '../inventory/offer-list.ts';
 import type { ToolList } from '../inventory/tool-list.ts';
 import { QuestionCounts } from '../questions/question-counts.ts';
+import type { Authorizer } from '../server-auth/index.ts';
+import type { AskingCall, CallOptions, ToolCallResult } from '../tool-calls/index.ts';
 import { ServerInstances } from './instances/server-instances.ts';
 import type { SupervisedSession } from './instances/supervised-session.ts';
 import { OfferedLists, type ReadLists } from './offered-lists.ts';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { networkFailure } from '@signalbox/guarded-fetch';
 import { messageOf } from '@signalbox/protocol';
+import { networkFailure } from '../guarded-fetch/index.ts';
 import { readToolList, type ToolList, type ToolListLimits } from '../inventory/tool-list.ts';
 
 const maxBytes = 4 * 1024 * 1024;

@@ -1,10 +1,10 @@
-import type { Authorizer } from '@signalbox/server-auth';
-import type { Tracing } from '@signalbox/tracing';
+import type { Tracing } from '@signalbox/serving/tracing';
 import type { HostTuning } from '../config/host-tuning.ts';
 import type { HttpServerConfig } from '../config/server-config.ts';
 import type { DefinitionPins } from '../definitions/definition-pins.ts';
 import type { HostEvent } from '../host-event.ts';
 import type { WaitingCalls } from '../questions/waiting-calls.ts';
+import type { Authorizer } from '../server-auth/index.ts';
 import type { ListReadings } from './list-readings.ts';
 import type { ProcessSlots } from './processes/process-slots.ts';
 import type { ServerEvent } from './server-events.ts';

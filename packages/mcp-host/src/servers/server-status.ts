@@ -1,9 +1,9 @@
-import type { AuthState } from '@signalbox/server-auth';
-import type { ToolProblem } from '@signalbox/tool-calls';
 import type { CallStats } from '../calls/server-calls.ts';
 import type { McpServerConfig, ServerSharing } from '../config/server-config.ts';
 import { policyOf } from '../config/server-policy.ts';
 import type { AskedQuestions } from '../questions/question-counts.ts';
+import type { AuthState } from '../server-auth/index.ts';
+import type { ToolProblem } from '../tool-calls/index.ts';
 import type { StartFailure } from './starts/start-failure.ts';
 
 /**

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ServedRequest } from '@signalbox/client';
 import { approvalsReplySchema, type FoundState, type Sender } from '@signalbox/protocol';
-import { noFault } from '@signalbox/protocol/internal';
+import { noFault } from '@signalbox/serving';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { openSqliteJournal, type SqliteJournalOptions } from '../journal/sqlite/sqlite-journal.ts';

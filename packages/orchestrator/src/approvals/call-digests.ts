@@ -1,7 +1,13 @@
 import { createHmac } from 'node:crypto';
+import {
+  deepestLevel,
+  isDeeperThan,
+  redactorOf,
+  withoutSecrets,
+  withTexts,
+} from '@signalbox/mcp-host/redaction';
+import { canonicalJson } from '@signalbox/mcp-host/tool-calls';
 import { type CallRequest, type RequestMeta, withoutTokens } from '@signalbox/protocol';
-import { deepestLevel, isDeeperThan, redactorOf, withoutSecrets, withTexts } from '@signalbox/redaction';
-import { canonicalJson } from '@signalbox/tool-calls';
 
 /** The most bytes of arguments, and of the data beside them, that a person is shown. */
 export const maxArgumentBytes = 64 * 1024;

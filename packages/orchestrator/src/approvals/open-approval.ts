@@ -1,4 +1,4 @@
-import { timerMs } from '@signalbox/tool-calls';
+import { timerMs } from '@signalbox/mcp-host/tool-calls';
 import { type ApprovalEvent, type ApprovalRecord, endBy, type StandingRecord } from './approval-record.ts';
 import type { ApprovalStore } from './approval-store.ts';
 

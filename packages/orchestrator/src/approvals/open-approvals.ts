@@ -1,6 +1,6 @@
 import type { BrokerClient, Log } from '@signalbox/client';
 import { messageOf } from '@signalbox/protocol';
-import type { Fault } from '@signalbox/protocol/internal';
+import type { Fault } from '@signalbox/serving';
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import { approvalEvents } from './approval-audit.ts';
 import {

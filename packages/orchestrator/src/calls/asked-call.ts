@@ -1,4 +1,5 @@
 import { handBack } from '@signalbox/client';
+import type { ToolCallResult } from '@signalbox/mcp-host/tool-calls';
 import {
   type CallRequest,
   forwardedMeta,
@@ -7,7 +8,6 @@ import {
   type ToolCallError,
   toolCallError,
 } from '@signalbox/protocol';
-import type { ToolCallResult } from '@signalbox/tool-calls';
 import { deniedAsHidden, unfitArguments } from '../approvals/approval-errors.ts';
 import type { ApprovalRecord } from '../approvals/approval-record.ts';
 import type { Approvals } from '../approvals/approvals.ts';

@@ -1,6 +1,6 @@
 import type { handBack } from '@signalbox/client';
+import type { ToolCallResult } from '@signalbox/mcp-host/tool-calls';
 import { mayRepeat, repeatOverrideOf } from '@signalbox/protocol';
-import type { ToolCallResult } from '@signalbox/tool-calls';
 import type { TaskRound } from '../tasks/task-call.ts';
 import type { IncomingCall } from './incoming-call.ts';
 import { type RunCallDeps, runCall } from './run-call.ts';

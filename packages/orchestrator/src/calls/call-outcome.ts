@@ -1,3 +1,4 @@
+import type { ToolCallResult } from '@signalbox/mcp-host/tool-calls';
 import {
   type CallRecordOutcome,
   type CallRequest,
@@ -7,7 +8,6 @@ import {
   type ToolCallError,
   toolCallError,
 } from '@signalbox/protocol';
-import type { ToolCallResult } from '@signalbox/tool-calls';
 import type { CalledOff } from './tracked-call.ts';
 
 /** Returns the reply that tells a requester how its call ended. */

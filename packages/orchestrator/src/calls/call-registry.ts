@@ -1,5 +1,5 @@
 import type { CallRecord, CallStatus } from '@signalbox/protocol';
-import { PassingList } from '@signalbox/protocol/internal';
+import { PassingList } from '@signalbox/serving';
 import type { CallKey } from '../journal/call-key.ts';
 import type { JournalEntry } from '../journal/journal.ts';
 import { sentReply } from '../tasks/task-call.ts';

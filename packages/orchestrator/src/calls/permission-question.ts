@@ -1,11 +1,11 @@
 import { handBack } from '@signalbox/client';
+import type { ToolCallResult } from '@signalbox/mcp-host/tool-calls';
 import {
   type AskPermissionRequest,
   type CallRequest,
   questionHash,
   toolCallError,
 } from '@signalbox/protocol';
-import type { ToolCallResult } from '@signalbox/tool-calls';
 import { unfitArguments } from '../approvals/approval-errors.ts';
 import type { ApprovalRecord } from '../approvals/approval-record.ts';
 import type { CallSubject } from '../holds/held-calls.ts';

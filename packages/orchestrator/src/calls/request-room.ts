@@ -1,5 +1,5 @@
 import { bodyLimits, jsonSize, type ToolCallError, toolCallError } from '@signalbox/protocol';
-import { type CallSizeLimits, SharedRoom, type Shortage } from '@signalbox/protocol/internal';
+import { type CallSizeLimits, SharedRoom, type Shortage } from '@signalbox/serving';
 
 type Unit = 'bytes' | 'nodes';
 

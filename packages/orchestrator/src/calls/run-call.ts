@@ -1,5 +1,6 @@
 import { handBack, type ServedRequest } from '@signalbox/client';
 import type { McpHost, ToolRoute } from '@signalbox/mcp-host';
+import type { ToolCallResult, ToolProgress } from '@signalbox/mcp-host/tool-calls';
 import {
   forwardedMeta,
   frameDefaults,
@@ -10,8 +11,7 @@ import {
   toolCallError,
   withoutTokens,
 } from '@signalbox/protocol';
-import { type Fault, noFault } from '@signalbox/protocol/internal';
-import type { ToolCallResult, ToolProgress } from '@signalbox/tool-calls';
+import { type Fault, noFault } from '@signalbox/serving';
 import type { ApprovalRecord } from '../approvals/approval-record.ts';
 import type { Approvals } from '../approvals/approvals.ts';
 import { mayAsk } from '../approvals/ask-rules.ts';

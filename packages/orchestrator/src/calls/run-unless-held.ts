@@ -1,5 +1,5 @@
 import { handBack } from '@signalbox/client';
-import type { ToolCallResult } from '@signalbox/tool-calls';
+import type { ToolCallResult } from '@signalbox/mcp-host/tool-calls';
 import type { CallSubject, HeldCalls } from '../holds/held-calls.ts';
 import type { IncomingCall } from './incoming-call.ts';
 

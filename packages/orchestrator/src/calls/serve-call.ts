@@ -1,4 +1,5 @@
 import { handBack, type Log, type ReplyEnd, type ServeAnswer, type ServedRequest } from '@signalbox/client';
+import type { ToolCallResult } from '@signalbox/mcp-host/tool-calls';
 import {
   type CallRecord,
   type CancelSignal,
@@ -8,8 +9,7 @@ import {
   SignalboxError,
   type ToolCallError,
 } from '@signalbox/protocol';
-import type { Fault } from '@signalbox/protocol/internal';
-import type { ToolCallResult } from '@signalbox/tool-calls';
+import type { Fault } from '@signalbox/serving';
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import { callEvent } from '../audit/call-events.ts';
 import type { Catalog } from '../catalog/catalog.ts';

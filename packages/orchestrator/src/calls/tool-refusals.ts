@@ -1,7 +1,7 @@
 import { type Inventory, mcpToolName, parseMcpToolName, type ToolOrigin } from '@signalbox/mcp-host';
 import { definitionChangedError } from '@signalbox/mcp-host/internal';
 import { type Tool, type ToolCallError, toolCallError } from '@signalbox/protocol';
-import { serverPart } from '@signalbox/protocol/internal';
+import { serverPart } from '@signalbox/serving';
 import { closest } from 'fastest-levenshtein';
 import type { Catalog, RoleView } from '../catalog/catalog.ts';
 

@@ -1,5 +1,5 @@
 import type { CallRecord, CallRecordOutcome, Sender } from '@signalbox/protocol';
-import type { ListPlace } from '@signalbox/protocol/internal';
+import type { ListPlace } from '@signalbox/serving';
 import type { CallKey } from '../journal/call-key.ts';
 import type { JournalEntry } from '../journal/journal.ts';
 

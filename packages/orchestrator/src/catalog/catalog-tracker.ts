@@ -1,7 +1,7 @@
 import type { BrokerClient, Log } from '@signalbox/client';
 import type { Inventory, McpHost } from '@signalbox/mcp-host';
+import { ToolDigests } from '@signalbox/mcp-host/tool-calls';
 import { messageOf, type Tool, type ToolChangeReport, withRepeatOverride } from '@signalbox/protocol';
-import { ToolDigests } from '@signalbox/tool-calls';
 import type { ToolPolicy } from '../operator/policy.ts';
 import { type RepeatLists, repeatOverrideFor } from '../roles/repeat-lists.ts';
 import { type Catalog, createCatalog } from './catalog.ts';

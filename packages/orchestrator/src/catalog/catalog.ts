@@ -1,6 +1,6 @@
 import type { Inventory } from '@signalbox/mcp-host';
+import { ToolDigests } from '@signalbox/mcp-host/tool-calls';
 import { type OfferedKinds, type Tool, withAskDeadline } from '@signalbox/protocol';
-import { ToolDigests } from '@signalbox/tool-calls';
 import { type ApprovalPolicy, mayAsk } from '../approvals/ask-rules.ts';
 import { offersOfRole, type RoleOffers } from '../offers/role-offers.ts';
 import type { OfferRules } from '../offers/route-offer.ts';

@@ -1,8 +1,9 @@
 import type { HoldsListener, ServedRequest } from '@signalbox/client';
 import type { ToolOrigin } from '@signalbox/mcp-host';
+import { timerMs } from '@signalbox/mcp-host/tool-calls';
 import { type Hold, isPrivileged, SignalboxError, type ToolCallError } from '@signalbox/protocol';
-import { holdText, isOnAgent, type ListPlace, PassingList, SharedRoom } from '@signalbox/protocol/internal';
-import { timerMs } from '@signalbox/tool-calls';
+import { holdText, isOnAgent } from '@signalbox/protocol/internal';
+import { type ListPlace, PassingList, SharedRoom } from '@signalbox/serving';
 import { matchesTool } from '../roles/tool-pattern.ts';
 import { cancelledWhileHeld, heldTooLong, tooManyHeld } from './hold-errors.ts';
 

@@ -1,5 +1,6 @@
 import { type Hold, type ToolCallError, toolCallError } from '@signalbox/protocol';
-import { holdText, type Shortage } from '@signalbox/protocol/internal';
+import { holdText } from '@signalbox/protocol/internal';
+import type { Shortage } from '@signalbox/serving';
 
 /** Returns the error for a call that was held until its deadline. It has not run. */
 export function heldTooLong(hold: Hold): ToolCallError {

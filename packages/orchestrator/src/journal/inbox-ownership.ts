@@ -1,6 +1,6 @@
 import type { BrokerClient, Log, ServeOptions } from '@signalbox/client';
 import { type JournalBinding, messageOf } from '@signalbox/protocol';
-import type { Fault } from '@signalbox/protocol/internal';
+import type { Fault } from '@signalbox/serving';
 import type { Journal } from './journal.ts';
 
 /**

@@ -1,10 +1,10 @@
-import { Counter, LabelledHistogram } from '@signalbox/monitoring';
 import {
   type CallRecord,
   type OrchestratorFigures,
   orchestratorFigureLimits,
   orchestratorMetrics,
 } from '@signalbox/protocol';
+import { Counter, LabelledHistogram } from '@signalbox/serving/monitoring';
 
 /** The most series of calls, one for each server, tool and outcome. */
 const maxCallSeries = 300;

@@ -1,6 +1,6 @@
 import type { BrokerClient } from '@signalbox/client';
-import { LoopDelay } from '@signalbox/monitoring';
 import { type OrchestratorFigures, orchestratorMetrics } from '@signalbox/protocol';
+import { LoopDelay } from '@signalbox/serving/monitoring';
 import type { Approvals } from '../approvals/approvals.ts';
 import type { HeldCalls } from '../holds/held-calls.ts';
 import type { KeptSummary, ResultStore } from '../results/result-store.ts';

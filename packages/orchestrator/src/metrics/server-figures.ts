@@ -1,6 +1,6 @@
 import type { McpHost, ServerStatus } from '@signalbox/mcp-host';
-import { Counter, type Sample } from '@signalbox/monitoring';
 import { type OrchestratorFigures, orchestratorFigureLimits, orchestratorMetrics } from '@signalbox/protocol';
+import { Counter, type Sample } from '@signalbox/serving/monitoring';
 import type { CallScheduler } from '../scheduling/call-scheduler.ts';
 import { labelValue } from './call-meter.ts';
 

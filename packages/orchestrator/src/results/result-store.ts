@@ -2,14 +2,8 @@ import { mkdir, open, readdir, readFile, rename, rm, statfs, writeFile } from 'n
 import { join } from 'node:path';
 import type { Log } from '@signalbox/client';
 import { type McpResult, messageOf, SignalboxError } from '@signalbox/protocol';
-import {
-  defaultResultLimits,
-  errnoOf,
-  figure,
-  type ResultLimits,
-  SharedRoom,
-  type Shortage,
-} from '@signalbox/protocol/internal';
+import { errnoOf, figure } from '@signalbox/protocol/internal';
+import { defaultResultLimits, type ResultLimits, SharedRoom, type Shortage } from '@signalbox/serving';
 import type { CallKey } from '../journal/call-key.ts';
 import { keptFileParts } from './kept-file.ts';
 import { KeptResult } from './kept-result.ts';

@@ -28,8 +28,9 @@ import {
   type UpdateTaskRequest,
   type WelcomeFrame,
 } from '@signalbox/protocol';
-import { abortSignalOf, Cancellation, type Fault, noFault } from '@signalbox/protocol/internal';
-import type { Tracing } from '@signalbox/tracing';
+import { abortSignalOf, Cancellation } from '@signalbox/protocol/internal';
+import { type Fault, noFault } from '@signalbox/serving';
+import type { Tracing } from '@signalbox/serving/tracing';
 import { closest } from 'fastest-levenshtein';
 import { type CallResult, callResultOf, type RoundResult } from './call-result.ts';
 import { CurrentManifest } from './current-manifest.ts';

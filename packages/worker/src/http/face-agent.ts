@@ -1,5 +1,5 @@
 import { messageOf } from '@signalbox/protocol';
-import { Budget } from '@signalbox/protocol/internal';
+import { Budget } from '@signalbox/serving';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import { type AgentToolsOptions, openAgentTools } from '../face/agent-tools.ts';
 import { openHttpEndpoint } from '../sdk/http-endpoint.ts';

@@ -1,7 +1,7 @@
 import type { Log } from '@signalbox/client';
 import { isLoopback, messageOf, SignalboxError } from '@signalbox/protocol';
-import { defaultFaceLimits, type FaceLimits } from '@signalbox/protocol/internal';
-import { nameFor, type TlsPair } from '@signalbox/tls';
+import { defaultFaceLimits, type FaceLimits } from '@signalbox/serving';
+import { nameFor, type TlsPair } from '@signalbox/serving/tls';
 import type { AgentToolsOptions } from '../face/agent-tools.ts';
 import { AgentTable, type AgentTableOptions } from './agent-table.ts';
 import { openFaceAgent } from './face-agent.ts';

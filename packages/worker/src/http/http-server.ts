@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createNetServer, type Socket } from 'node:net';
-import { TlsFront, type TlsPair } from '@signalbox/tls';
+import { TlsFront, type TlsPair } from '@signalbox/serving/tls';
 import { IdleConnections } from './idle-connections.ts';
 
 /** An import statement would load every export of `node:http`, and some of them load all of `fetch`. */

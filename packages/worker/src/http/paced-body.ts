@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Budget } from '@signalbox/protocol/internal';
+import type { Budget } from '@signalbox/serving';
 
 /** Makes the reader of a request's body wait when the budget of bytes is used up. `now` is in monotonic milliseconds. */
 export function paceBody(request: IncomingMessage, budget: Budget, now: () => number): void {

@@ -1,4 +1,4 @@
-import { type FaceLimits, SharedRoom, type Shortage } from '@signalbox/protocol/internal';
+import { type FaceLimits, SharedRoom, type Shortage } from '@signalbox/serving';
 import type { HttpRefusal } from '../sdk/http-refusal.ts';
 
 type Unit = 'requests' | 'bytes' | 'nodes';

@@ -7,7 +7,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { CancelSignal } from '@signalbox/client';
 import { type CallRound, isJsonObject, messageOf } from '@signalbox/protocol';
-import { PassingMap } from '@signalbox/protocol/internal';
+import { PassingMap } from '@signalbox/serving';
 import { type AnswerDeps, type ClientCall, startCall } from './answer-call.ts';
 import { untouched } from './legacy-input.ts';
 

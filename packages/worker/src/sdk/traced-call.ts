@@ -1,6 +1,6 @@
 import { forwardedMeta, isJsonObject, type RequestMeta } from '@signalbox/protocol';
-import type { TracedSpan, Tracing } from '@signalbox/tracing';
-import { beginToolCall, toolError, validTraceparent } from '@signalbox/tracing/internal';
+import type { TracedSpan, Tracing } from '@signalbox/serving/tracing';
+import { beginToolCall, toolError, validTraceparent } from '@signalbox/serving/tracing/internal';
 import type { FaceCall } from '../tools/face-tools.ts';
 import { JsonRpcError } from '../tools/json-rpc-error.ts';
 

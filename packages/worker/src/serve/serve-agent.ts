@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type BrokerClient, connectBroker, groupAddress } from '@signalbox/client';
 import { startTimer as nodeTimer, type StartTimer } from '@signalbox/client/internal';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
-import type { Tracing } from '@signalbox/tracing';
+import type { Tracing } from '@signalbox/serving/tracing';
 import type { ChildToken, IssueToken } from '../runner/child-token.ts';
 import { within } from '../time-limit.ts';
 import { runTurn, type TurnEnd, type TurnRunOptions } from './run-turn.ts';

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { writeWhole } from '@signalbox/whole-files';
+import { writeWhole } from '@signalbox/serving/whole-files';
 import { z } from 'zod';
 import { sessionIdSchema } from './program/told-session.ts';
 

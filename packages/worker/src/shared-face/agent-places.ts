@@ -1,5 +1,5 @@
 import { SignalboxError } from '@signalbox/protocol';
-import type { FaceLimits } from '@signalbox/protocol/internal';
+import type { FaceLimits } from '@signalbox/serving';
 import { Mentioned } from '../mailbox/inbox/mentioned.ts';
 
 /** The most connections to the broker that are being opened at a time: each unknown token costs the broker one. */

@@ -1,4 +1,4 @@
-import { Budget, type FaceLimits, Turns } from '@signalbox/protocol/internal';
+import { Budget, type FaceLimits, Turns } from '@signalbox/serving';
 import { tooManySessions } from './agent-places.ts';
 
 /** The number of an agent's lines that are passed on before other agents have their turn. */

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { Transform } from 'node:stream';
 import type { Log } from '@signalbox/client';
 import { jsonLine, messageOf, SignalboxError } from '@signalbox/protocol';
-import type { FaceLimits } from '@signalbox/protocol/internal';
+import type { FaceLimits } from '@signalbox/serving';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import { type McpFace, type McpFaceOptions, serveMcpFace } from '../face/stdio-face.ts';
 import type { RequestRoom } from '../http/request-room.ts';

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Budget, defaultFaceLimits, Turns } from '@signalbox/protocol/internal';
+import { Budget, defaultFaceLimits, Turns } from '@signalbox/serving';
 import { expect, test } from 'vitest';
 import { RequestRoom } from '../http/request-room.ts';
 import { HalfLine } from './half-line.ts';

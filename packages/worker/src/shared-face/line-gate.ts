@@ -1,6 +1,6 @@
 import { Transform } from 'node:stream';
 import { jsonRpcHead, plainIdPattern } from '@signalbox/protocol';
-import type { Budget, Turns } from '@signalbox/protocol/internal';
+import type { Budget, Turns } from '@signalbox/serving';
 import type { RequestPlace } from '../http/request-room.ts';
 import { HalfLine } from './half-line.ts';
 

@@ -1,5 +1,5 @@
 import type { Log } from '@signalbox/client';
-import { Budget } from '@signalbox/protocol/internal';
+import { Budget } from '@signalbox/serving';
 import type { FaceRefusal } from './face-lines.ts';
 
 /** The lines that are written per second in the long run, and the lines that may be written at once. */

@@ -1,4 +1,4 @@
-import { defaultFaceLimits, type FaceLimits } from '@signalbox/protocol/internal';
+import { defaultFaceLimits, type FaceLimits } from '@signalbox/serving';
 import { RequestRoom } from '../http/request-room.ts';
 import type { AgentConnectOptions } from './connect-agent.ts';
 import type { FaceSessionOptions } from './face-session.ts';

@@ -1,4 +1,4 @@
-import { PassingMap } from '@signalbox/protocol/internal';
+import { PassingMap } from '@signalbox/serving';
 import type { RoundResult } from '../executor/call-result.ts';
 
 /** A call of a hosted tool that this process has made and that has not ended. */

@@ -1,5 +1,5 @@
 import type { HttpServerConfig } from '@signalbox/mcp-host';
-import { createAuthorizer, type RefreshTokenStore, type ServerAuth } from '@signalbox/server-auth';
+import { createAuthorizer, type RefreshTokenStore, type ServerAuth } from '@signalbox/mcp-host/server-auth';
 import { startTestHost, type TestHost } from '../test-host.ts';
 
 export const noSignIns: RefreshTokenStore = {

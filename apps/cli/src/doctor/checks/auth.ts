@@ -1,4 +1,4 @@
-import type { AuthEntry } from '@signalbox/config';
+import type { AuthEntry } from '@signalbox/daemon/config';
 import { usableKeys } from '@signalbox/daemon/identity-provider';
 import { messageOf } from '@signalbox/protocol';
 import { count as countOf } from '../../terminal/output.ts';

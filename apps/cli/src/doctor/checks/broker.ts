@@ -1,5 +1,5 @@
 import type { BrokerClient } from '@signalbox/client';
-import { readAudit } from '@signalbox/operator';
+import { readAudit } from '@signalbox/client/operator';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import { formatElapsed } from '../../terminal/duration.ts';
 import { count } from '../../terminal/output.ts';

@@ -1,5 +1,5 @@
-import type { ClockHold } from '@signalbox/operator';
-import { isNotableLeap } from '@signalbox/operator/internal';
+import type { ClockHold } from '@signalbox/client/operator';
+import { isNotableLeap } from '@signalbox/client/operator/internal';
 import { formatDuration } from '../../terminal/duration.ts';
 import { type Finding, failed, ok, warning } from '../finding.ts';
 

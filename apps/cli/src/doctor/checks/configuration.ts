@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
-import type { Config } from '@signalbox/config';
-import { configWarnings, searchedText } from '@signalbox/config/internal';
+import type { Config } from '@signalbox/daemon/config';
+import { configWarnings, searchedText } from '@signalbox/daemon/config/internal';
 import { missingCommands } from '../../config/missing-commands.ts';
 import { reloadWarnings } from '../../config/reload-warnings.ts';
 import { count, linesOf } from '../../terminal/output.ts';

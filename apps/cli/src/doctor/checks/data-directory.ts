@@ -1,6 +1,6 @@
 import { accessSync, constants, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { writableByOthers } from '@signalbox/config/internal';
+import { writableByOthers } from '@signalbox/daemon/config/internal';
 import { checkDataDirectory } from '@signalbox/daemon/data-directory';
 import { messageOf } from '@signalbox/protocol';
 import { errnoOf } from '@signalbox/protocol/internal';

@@ -1,4 +1,4 @@
-import { littleRoomBytes } from '@signalbox/operator/internal';
+import { littleRoomBytes } from '@signalbox/client/operator/internal';
 import { byteSize } from '../../terminal/byte-size.ts';
 import { type Finding, failed, ok, warning } from '../finding.ts';
 import type { FileSystemFacts } from '../machine.ts';

@@ -1,4 +1,4 @@
-import { withExposureChecked } from '@signalbox/config/internal';
+import { withExposureChecked } from '@signalbox/daemon/config/internal';
 import { failureFinding } from '../failure-finding.ts';
 import { type Finding, failed, ok, warning } from '../finding.ts';
 import type { ReadSetup } from '../setup.ts';

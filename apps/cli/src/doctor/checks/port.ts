@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import type { ListenAddress } from '@signalbox/config';
-import { formatListenAddress, listenError } from '@signalbox/config/internal';
+import type { ListenAddress } from '@signalbox/daemon/config';
+import { formatListenAddress, listenError } from '@signalbox/daemon/config/internal';
 import { failureFinding } from '../failure-finding.ts';
 import { type Finding, ok } from '../finding.ts';
 

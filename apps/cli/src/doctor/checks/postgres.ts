@@ -1,4 +1,4 @@
-import type { Config } from '@signalbox/config';
+import type { Config } from '@signalbox/daemon/config';
 import { count } from '../../terminal/output.ts';
 import { failureFinding } from '../failure-finding.ts';
 import { type Finding, ok, warning } from '../finding.ts';
@@ -9,7 +9,7 @@ export async function postgresFinding({
   schema,
 }: NonNullable<Config['broker']['store']>): Promise<Finding> {
   // The driver is loaded only if the configuration names a database.
-  const { examineDatabase } = await import('@signalbox/store-postgres/internal');
+  const { examineDatabase } = await import('@signalbox/postgres/internal');
   try {
     const { place, version, receiptMeans, brokers } = await examineDatabase({ url, schema });
     const others = brokers

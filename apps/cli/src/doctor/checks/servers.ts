@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Config } from '@signalbox/config';
+import type { Config } from '@signalbox/daemon/config';
 import type { McpServerConfig, ServerStatus } from '@signalbox/mcp-host';
 import type { ServerReport } from '@signalbox/protocol';
 import { formatElapsed } from '../../terminal/duration.ts';

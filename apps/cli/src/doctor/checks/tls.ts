@@ -1,5 +1,5 @@
 import { readPair } from '@signalbox/daemon/tls';
-import { certificateLife, checkCertificate, endsSoon } from '@signalbox/tls';
+import { certificateLife, checkCertificate, endsSoon } from '@signalbox/serving/tls';
 import { failureFinding } from '../failure-finding.ts';
 import { type Finding, failed, ok, warning } from '../finding.ts';
 

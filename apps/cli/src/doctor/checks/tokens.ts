@@ -1,8 +1,8 @@
 import { type Stats, statSync } from 'node:fs';
-import { readableByOthers } from '@signalbox/config/readable-by-others';
+import { readableByOthers } from '@signalbox/daemon/config/readable-by-others';
 import { readTokenFile } from '@signalbox/daemon/token-file';
 import { issuerOfToken, messageOf, SignalboxError } from '@signalbox/protocol';
-import { endsSoon, renewalCommand } from '@signalbox/protocol/internal';
+import { endsSoon, renewalCommand } from '@signalbox/serving';
 import { openClient, ownAddress } from '../../connection/client-session.ts';
 import { resolveConnection } from '../../connection/connection.ts';
 import { count } from '../../terminal/output.ts';

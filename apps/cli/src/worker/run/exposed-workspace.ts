@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import type { Config } from '@signalbox/config';
-import { builtInConfig, findConfig, heldBy } from '@signalbox/config/internal';
+import type { Config } from '@signalbox/daemon/config';
+import { builtInConfig, findConfig, heldBy } from '@signalbox/daemon/config/internal';
 import { dataDirectory } from '@signalbox/daemon/data-directory';
 import { loadFound } from '../../config/load-found.ts';
 import type { ConnectionFlags } from '../../connection/connection.ts';

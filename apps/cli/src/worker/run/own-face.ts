@@ -1,6 +1,6 @@
 import { SignalboxError } from '@signalbox/protocol';
 import { parseDuration } from '@signalbox/protocol/duration';
-import type { FaceLimits } from '@signalbox/protocol/internal';
+import type { FaceLimits } from '@signalbox/serving';
 import {
   type CleanupProcess,
   openRunFace,

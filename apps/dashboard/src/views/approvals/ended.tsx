@@ -1,4 +1,4 @@
-import type { Missing } from '@signalbox/dashboard';
+import type { Missing } from '@signalbox/daemon/dashboard';
 import type { Approval } from '@signalbox/protocol';
 import { useState } from 'preact/hooks';
 import { read } from '../../api/request.ts';

@@ -1,4 +1,4 @@
-import type { Missing } from '@signalbox/dashboard';
+import type { Missing } from '@signalbox/daemon/dashboard';
 import type { StandingApproval } from '@signalbox/protocol';
 import { act } from '../../model/notices.ts';
 import { useResource } from '../../model/resource.ts';

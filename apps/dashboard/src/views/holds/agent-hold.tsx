@@ -1,4 +1,4 @@
-import type { AgentSummary } from '@signalbox/operator';
+import type { AgentSummary } from '@signalbox/client/operator';
 import { isOnAgent } from '@signalbox/protocol/holds';
 import { holdForm, releaseHold, standingHolds, subjectOf } from '../../model/holds.ts';
 import { canAct } from '../../model/session.ts';

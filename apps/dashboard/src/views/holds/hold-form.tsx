@@ -1,4 +1,4 @@
-import type { AgentSummary, HoldTarget } from '@signalbox/operator';
+import type { AgentSummary, HoldTarget } from '@signalbox/client/operator';
 import type { Hold } from '@signalbox/protocol';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ApiFailure } from '../../api/request.ts';

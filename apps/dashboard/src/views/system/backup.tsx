@@ -1,4 +1,4 @@
-import type { BackupState } from '@signalbox/dashboard';
+import type { BackupState } from '@signalbox/daemon/dashboard';
 import { useState } from 'preact/hooks';
 import { act } from '../../model/notices.ts';
 import { useResource } from '../../model/resource.ts';

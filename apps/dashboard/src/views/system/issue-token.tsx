@@ -1,4 +1,4 @@
-import type { IssuedToken } from '@signalbox/operator';
+import type { IssuedToken } from '@signalbox/client/operator';
 import { doesMoreThanAct } from '@signalbox/protocol/permissions';
 import { useState } from 'preact/hooks';
 import { act } from '../../model/notices.ts';

@@ -1,4 +1,4 @@
-import type { ScheduleReport, WebhookReport } from '@signalbox/operator';
+import type { ScheduleReport, WebhookReport } from '@signalbox/client/operator';
 import { now } from '../../model/clock.ts';
 import { useResource } from '../../model/resource.ts';
 import { Age } from '../../parts/age.tsx';

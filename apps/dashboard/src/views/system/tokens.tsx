@@ -1,4 +1,4 @@
-import type { ListedToken } from '@signalbox/operator';
+import type { ListedToken } from '@signalbox/client/operator';
 import { now } from '../../model/clock.ts';
 import { act } from '../../model/notices.ts';
 import { useResource } from '../../model/resource.ts';

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Fault, noFault } from '@signalbox/protocol/internal';
+import { type Fault, noFault } from '@signalbox/serving';
 import { type NewMessage, openSqliteInboxStore } from '@signalbox/store';
 import { describe, expect, it } from 'vitest';
 import { slowDisk } from '../../../test/slow-disk.ts';

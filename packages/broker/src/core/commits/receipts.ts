@@ -1,4 +1,4 @@
-import type { Fault } from '@signalbox/protocol/internal';
+import type { Fault } from '@signalbox/serving';
 import type { InboxStore, NewMessage } from '@signalbox/store';
 import type { Meter } from '../meter.ts';
 import type { DeliverResult, Producer } from '../producer.ts';

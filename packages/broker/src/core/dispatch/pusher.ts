@@ -1,5 +1,5 @@
 import type { MessageFrame, Sender } from '@signalbox/protocol';
-import type { Fault } from '@signalbox/protocol/internal';
+import type { Fault } from '@signalbox/serving';
 import { hasExpired, type NewMessage, presentFor, type StoredMessage } from '@signalbox/store';
 import type { CommitQueue } from '../commits/commit-queue.ts';
 import type { AttemptHistories } from '../endings/attempt-histories.ts';

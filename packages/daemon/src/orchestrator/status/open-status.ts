@@ -1,12 +1,12 @@
-import type { ListenAddress } from '@signalbox/config';
-import { formatListenAddress, listenError } from '@signalbox/config/internal';
+import { isLoopback, orchestratorMetrics, SignalboxError } from '@signalbox/protocol';
 import {
   openStatusListener,
   reportedFamilies,
   type StatusListener,
   StatusRequests,
-} from '@signalbox/monitoring';
-import { isLoopback, orchestratorMetrics, SignalboxError } from '@signalbox/protocol';
+} from '@signalbox/serving/monitoring';
+import type { ListenAddress } from '../../config/index.ts';
+import { formatListenAddress, listenError } from '../../config/internal.ts';
 import type { Log } from '../../log.ts';
 import type { OrchestratorHealth } from './orchestrator-health.ts';
 import { type BrokerPlace, scraperAccess } from './scraper-access.ts';

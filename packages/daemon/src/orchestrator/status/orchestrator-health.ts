@@ -1,6 +1,6 @@
 import type { BrokerClient } from '@signalbox/client';
-import type { HealthCheck, Readiness } from '@signalbox/monitoring';
 import type { Journal, Orchestrator } from '@signalbox/orchestrator';
+import type { HealthCheck, Readiness } from '@signalbox/serving/monitoring';
 
 /** The parts of a running orchestrator that tell whether it can serve calls. */
 export interface HealthSources {

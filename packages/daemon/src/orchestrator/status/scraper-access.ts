@@ -1,9 +1,9 @@
 import type { IncomingMessage, RequestOptions } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { text } from 'node:stream/consumers';
-import type { AccessRefusal } from '@signalbox/monitoring';
 import { type BrokerAddress, messageOf } from '@signalbox/protocol';
 import { figuresAccessPath, parseBrokerAddresses } from '@signalbox/protocol/internal';
+import type { AccessRefusal } from '@signalbox/serving/monitoring';
 
 /** An import statement would read every export of `node:http`, and some of them load all of `fetch`. */
 const { request: requestHttp } = process.getBuiltinModule('node:http');

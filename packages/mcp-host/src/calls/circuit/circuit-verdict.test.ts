@@ -1,5 +1,5 @@
-import type { Failure } from '@signalbox/tool-calls';
 import { expect, it } from 'vitest';
+import type { Failure } from '../../tool-calls/index.ts';
 import { type CallWait, verdictOf, wasFairWait } from './circuit-verdict.ts';
 
 const reason = 'x';

@@ -1,4 +1,4 @@
-import type { Failure } from '@signalbox/tool-calls';
+import type { Failure } from '../../tool-calls/index.ts';
 import type { Verdict } from './circuit-breaker.ts';
 
 /** The time for which a call waited for its server, in milliseconds, and the facts to judge it by. */

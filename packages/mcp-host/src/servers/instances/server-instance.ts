@@ -1,9 +1,9 @@
-import type { Authorizer } from '@signalbox/server-auth';
 import { instanceConfig, namesDataFolder } from '../../config/instance-name.ts';
 import type { McpServerConfig } from '../../config/server-config.ts';
 import { policyOf } from '../../config/server-policy.ts';
 import type { Askable } from '../../questions/askable.ts';
 import type { QuestionCounts } from '../../questions/question-counts.ts';
+import type { Authorizer } from '../../server-auth/index.ts';
 import type { SlotHolder } from '../processes/process-slots.ts';
 import type { ServerDeps } from '../server-deps.ts';
 import { type SessionEvents, SupervisedSession } from './supervised-session.ts';

@@ -1,5 +1,4 @@
 import type { Tool } from '@signalbox/protocol';
-import type { Authorizer } from '@signalbox/server-auth';
 import { instanceFacts, listingInstance } from '../../config/instance-name.ts';
 import type { McpServerConfig } from '../../config/server-config.ts';
 import { policyOf } from '../../config/server-policy.ts';
@@ -7,6 +6,7 @@ import type { ReadOffers } from '../../inventory/offer-list.ts';
 import type { ToolList } from '../../inventory/tool-list.ts';
 import { declaredBy, declaresAll } from '../../questions/askable.ts';
 import type { QuestionCounts } from '../../questions/question-counts.ts';
+import type { Authorizer } from '../../server-auth/index.ts';
 import type { ServerDeps } from '../server-deps.ts';
 import type { InstanceStatus } from '../server-status.ts';
 import type { StartFailure } from '../starts/start-failure.ts';

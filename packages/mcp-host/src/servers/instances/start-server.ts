@@ -1,7 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import { errnoOf } from '@signalbox/protocol/internal';
-import type { Authorizer } from '@signalbox/server-auth';
 import { instanceFacts, listingInstance } from '../../config/instance-name.ts';
 import type { McpServerConfig } from '../../config/server-config.ts';
 import { policyOf } from '../../config/server-policy.ts';
@@ -11,6 +10,7 @@ import type { Askable } from '../../questions/askable.ts';
 import type { QuestionCounts } from '../../questions/question-counts.ts';
 import { ServerQuestions } from '../../questions/server-questions.ts';
 import { type ConnectOptions, connectServer } from '../../sdk/connect-server.ts';
+import type { Authorizer } from '../../server-auth/index.ts';
 import type { ServerConnection } from '../../server-connection.ts';
 import type { ServerDeps } from '../server-deps.ts';
 import type { StartTrace } from '../starts/start-failure.ts';

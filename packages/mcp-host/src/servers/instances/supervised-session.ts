@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CancelSignal } from '@signalbox/protocol';
-import type { Authorizer } from '@signalbox/server-auth';
 import type { CallTarget } from '../../calls/call-target.ts';
 import { instanceFacts } from '../../config/instance-name.ts';
 import type { McpServerConfig } from '../../config/server-config.ts';
@@ -10,6 +9,7 @@ import type { ReadOffers } from '../../inventory/offer-list.ts';
 import { redactedProblems, type ToolList } from '../../inventory/tool-list.ts';
 import type { Askable } from '../../questions/askable.ts';
 import type { QuestionCounts } from '../../questions/question-counts.ts';
+import type { Authorizer } from '../../server-auth/index.ts';
 import type { ServerConnection } from '../../server-connection.ts';
 import type { ServerDeps } from '../server-deps.ts';
 import type { InstanceStatus, ServerState } from '../server-status.ts';

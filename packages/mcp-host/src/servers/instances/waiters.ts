@@ -1,5 +1,5 @@
 import type { CancelSignal } from '@signalbox/protocol';
-import { timerMs } from '@signalbox/tool-calls';
+import { timerMs } from '../../tool-calls/index.ts';
 
 /** Lets callers wait for a value that comes later, each until its own time is up. */
 export class Waiters<T> {

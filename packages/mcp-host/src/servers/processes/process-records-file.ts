@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { SignalboxError } from '@signalbox/protocol';
-import { writeWholeNow } from '@signalbox/whole-files';
+import { writeWholeNow } from '@signalbox/serving/whole-files';
 import * as z from 'zod';
 
 const processSchema = z.object({ pid: z.int().min(2), start: z.string().min(1) });

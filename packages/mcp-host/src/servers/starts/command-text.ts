@@ -1,4 +1,4 @@
-import { isSecretName, withoutSecretForms } from '@signalbox/redaction';
+import { isSecretName, withoutSecretForms } from '../../redaction/index.ts';
 
 const redacted = '[redacted]';
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { JournalClaim } from '@signalbox/protocol';
-import { defaultJournalLimits, type JournalLimits } from '@signalbox/protocol/internal';
+import { defaultJournalLimits, type JournalLimits } from '@signalbox/serving';
 import { WalSync } from '@signalbox/store/internal';
 import type { Database } from 'better-sqlite3';
 import type { CallKey } from '../call-key.ts';

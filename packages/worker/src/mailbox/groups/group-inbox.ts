@@ -8,7 +8,7 @@ import type {
   Subscription,
 } from '@signalbox/client';
 import { type Message, SignalboxError } from '@signalbox/protocol';
-import type { Tracing } from '@signalbox/tracing';
+import type { Tracing } from '@signalbox/serving/tracing';
 import { late, within } from '../../time-limit.ts';
 import type { InboxCursors } from '../inbox/inbox-cursors.ts';
 import { type InboxMessage, inboxMessage } from '../inbox/inbox-message.ts';

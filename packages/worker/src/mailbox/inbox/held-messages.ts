@@ -1,5 +1,5 @@
 import type { Message } from '@signalbox/protocol';
-import { validTraceparent } from '@signalbox/tracing/internal';
+import { validTraceparent } from '@signalbox/serving/tracing/internal';
 
 /** A message of the agent's inbox that the broker has delivered. */
 export interface HeldMessage {

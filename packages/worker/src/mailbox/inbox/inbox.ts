@@ -1,6 +1,6 @@
 import type { BrokerClient, CancelSignal, Log, Subscription } from '@signalbox/client';
 import { type Message, messageOf, SignalboxError } from '@signalbox/protocol';
-import type { Tracing } from '@signalbox/tracing';
+import type { Tracing } from '@signalbox/serving/tracing';
 import { late, within } from '../../time-limit.ts';
 import type { MainConnection } from '../main-connection.ts';
 import { type HeldMessage, HeldMessages, hasExpiredUnread } from './held-messages.ts';

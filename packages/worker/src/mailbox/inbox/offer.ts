@@ -1,6 +1,6 @@
 import type { BrokerClient } from '@signalbox/client';
-import type { Tracing } from '@signalbox/tracing';
-import { beginReceive } from '@signalbox/tracing/internal';
+import type { Tracing } from '@signalbox/serving/tracing';
+import { beginReceive } from '@signalbox/serving/tracing/internal';
 import type { HeldMessage } from './held-messages.ts';
 
 /** A read that returns messages to the agent. */

@@ -3,7 +3,7 @@ import { lstat, mkdir, readFile, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isJsonObject, SignalboxError } from '@signalbox/protocol';
 import { errnoOf } from '@signalbox/protocol/internal';
-import { writeWhole } from '@signalbox/whole-files';
+import { writeWhole } from '@signalbox/serving/whole-files';
 import { withoutEntry } from '../../agent-clis/workspace-entry.ts';
 import type { ProcessIdentity } from '../process/process-start.ts';
 import { openWorkspaceFile, removeEmptyDirectory, type WorkspaceFile } from './workspace-file.ts';

@@ -1,0 +1,234 @@
+import type { McpServerConfig } from '@signalbox/mcp-host';
+import { defaultAskDeadlineMs, type LimitOverrides } from '@signalbox/protocol';
+import { parseDuration } from '@signalbox/protocol/internal';
+import type { CallSizeLimits, FaceLimits, JournalLimits, ResultLimits } from '@signalbox/serving';
+import { pathIn } from './document/path-in.ts';
+import { defaultListen, type ListenAddress, parseListenAddress } from './listen-address.ts';
+import type { ConfigDocument } from './schema/config-schema.ts';
+import { hostServer } from './servers/host-server.ts';
+import type { MergedServer, ServerOrigin } from './servers/merge-servers.ts';
+import { withoutUndefined } from './without-undefined.ts';
+
+/** A role's tools, mailbox and budgets, and to whom it may send which kinds of messages. */
+export type RoleEntry = NonNullable<ConfigDocument['roles']>[string];
+
+/** An identity provider, and what the claims of its tokens mean. */
+export type AuthEntry = NonNullable<ConfigDocument['auth']> & { agentClaim: string };
+
+/** A budget: at most `calls` calls in any `perSeconds` seconds. */
+export type BudgetEntry = NonNullable<RoleEntry['budget']>;
+
+/** A schedule. Times in milliseconds. */
+export interface ScheduleConfig {
+  to: string;
+  kind: string;
+  text: string;
+  cron?: string;
+  timeZone?: string;
+  everyMs?: number;
+  catchUpMs?: number;
+}
+
+/** A webhook. */
+export type HookConfig = NonNullable<ConfigDocument['hooks']>[string] & { kind: string };
+
+/** Names of tools, or patterns, that may or must not be called again. `never` wins over `safe`. */
+export interface RepeatEntry {
+  safe?: string[];
+  never?: string[];
+}
+
+/** The configuration that processes run with: defaults are filled in, and paths are absolute. */
+export interface Config {
+  /** Absolute path of the file that it was read from; absent for the built-in defaults. */
+  file?: string;
+  /**
+   * The files that it was read from by their absolute paths, those of `mcpConfig` and `${file:…}` included. Each has a hash of what was
+   * read, or an empty text if it was a pipe or could not be read.
+   */
+  files: Record<string, string>;
+  broker: {
+    listen: ListenAddress;
+    socket: boolean;
+    data?: string;
+    durability: 'full' | 'process';
+    /** The database that is used in place of files of the data directory. */
+    store?: { postgres: string; direct?: string; schema: string; name?: string };
+    metrics: 'token' | 'open';
+    /** The absolute paths of the certificate and its key. */
+    tls?: { cert: string; key: string };
+    trustedOrigins: string[];
+    limits: LimitOverrides;
+  };
+  /** The identity provider whose tokens the broker accepts. */
+  auth?: AuthEntry;
+  orchestrator: {
+    id: string;
+    listen?: ListenAddress;
+    concurrency: { global?: number; perServer?: number; perWorker?: number; waitingPerWorker?: number };
+    callTimeoutMs?: number;
+    maxProcesses?: number;
+    limits: {
+      calls: Partial<CallSizeLimits>;
+      journal: Partial<JournalLimits>;
+      results: Partial<ResultLimits>;
+    };
+    budgets: { perWorker?: BudgetEntry };
+    /** The lists that name tools as they are offered. */
+    repeat: RepeatEntry;
+  };
+  worker: {
+    /** The address at which the face of `signalbox up` serves MCP over HTTP. */
+    http?: ListenAddress;
+    limits: Partial<FaceLimits>;
+  };
+  mcpServers: Record<string, McpServerConfig>;
+  /** The names of imported servers that can't be used; {@link warnings} say why. */
+  leftOut: string[];
+  /** The lists of each server, which name tools as the server does. */
+  serverRepeat: Record<string, RepeatEntry>;
+  /** The file of each server's entry. */
+  origins: Record<string, ServerOrigin>;
+  /** Absolute paths of capability files and folders. */
+  capabilities: string[];
+  allowHosts: string[];
+  roles: Record<string, RoleEntry>;
+  /** The groups besides those of roles, by name. */
+  groups: Record<string, { roles: string[] }>;
+  /** The webhooks by name. */
+  hooks: Record<string, HookConfig>;
+  /** The schedules by name. */
+  schedules: Record<string, ScheduleConfig>;
+  /** The rules for calls that wait for a decision. */
+  approvals: { deadlineMs: number; notify: string[] };
+  /** Says whether roles without an entry may use every tool or none. */
+  unlisted: 'allow' | 'deny';
+  /** True if the file does not say {@link unlisted}: it then follows from whether any role is listed. */
+  unlistedByDefault: boolean;
+  /** Lines of the form `file:line: path: message` about oddities that keep nothing from starting. */
+  warnings: string[];
+}
+
+/** Returns the configuration that holds where there is no file. */
+export function builtInConfig(): Config {
+  return settleConfig({}, { files: {}, directory: process.cwd(), servers: {}, leftOut: [], warnings: [] });
+}
+
+/** Fills in the defaults of a configuration as it is written, and makes its paths absolute. */
+export function settleConfig(
+  document: ConfigDocument,
+  from: {
+    file?: string;
+    files: Record<string, string>;
+    directory: string;
+    servers: Record<string, MergedServer>;
+    leftOut: string[];
+    warnings: string[];
+  },
+): Config {
+  const { broker = {}, orchestrator = {}, worker = {}, roles = {}, capabilities = [] } = document;
+  const listen = broker.listen === undefined ? undefined : parseListenAddress(broker.listen);
+  const servers = Object.entries(from.servers);
+  const { callTimeoutMs, maxProcesses } = orchestrator;
+  const http = worker.http === undefined ? undefined : parseListenAddress(worker.http);
+  const ownListen = orchestrator.listen === undefined ? undefined : parseListenAddress(orchestrator.listen);
+  return {
+    ...(from.file !== undefined && { file: from.file }),
+    files: from.files,
+    broker: {
+      listen: listen ?? defaultListen,
+      socket: broker.socket ?? true,
+      ...(broker.data !== undefined && { data: pathIn(from.directory, broker.data) }),
+      durability: broker.durability ?? 'full',
+      ...(broker.store && {
+        store: {
+          postgres: broker.store.postgres,
+          ...(broker.store.direct !== undefined && { direct: broker.store.direct }),
+          schema: broker.store.schema ?? 'signalbox',
+          ...(broker.store.name !== undefined && { name: broker.store.name }),
+        },
+      }),
+      metrics: broker.metrics ?? 'token',
+      ...(broker.tls && {
+        tls: { cert: pathIn(from.directory, broker.tls.cert), key: pathIn(from.directory, broker.tls.key) },
+      }),
+      trustedOrigins: broker.trustedOrigins ?? [],
+      limits: broker.limits ?? {},
+    },
+    ...(document.auth && { auth: { ...document.auth, agentClaim: document.auth.agentClaim ?? 'sub' } }),
+    orchestrator: {
+      id: orchestrator.id ?? 'orchestrator',
+      ...(ownListen && { listen: ownListen }),
+      concurrency: withoutUndefined(orchestrator.concurrency ?? {}),
+      ...withoutUndefined({ callTimeoutMs, maxProcesses }),
+      limits: {
+        calls: withoutUndefined(orchestrator.limits?.calls ?? {}),
+        journal: withoutUndefined(orchestrator.limits?.journal ?? {}),
+        results: withoutUndefined(orchestrator.limits?.results ?? {}),
+      },
+      budgets: withoutUndefined(orchestrator.budgets ?? {}),
+      repeat: repeatEntry(orchestrator),
+    },
+    worker: { ...(http && { http }), limits: withoutUndefined(worker.limits ?? {}) },
+    mcpServers: Object.fromEntries(
+      servers.map(([name, { entry, secrets }]) => [
+        name,
+        hostServer(entry, secrets, orchestrator.limits?.perServer),
+      ]),
+    ),
+    leftOut: from.leftOut,
+    serverRepeat: Object.fromEntries(
+      servers
+        .map(([name, { entry }]) => [name, repeatEntry(entry)] as const)
+        .filter(([, lists]) => Object.keys(lists).length > 0),
+    ),
+    origins: Object.fromEntries(servers.map(([name, { origin }]) => [name, origin])),
+    capabilities: [capabilities].flat().map((path) => pathIn(from.directory, path)),
+    allowHosts: document.allowHosts ?? [],
+    roles,
+    groups: document.groups ?? {},
+    hooks: Object.fromEntries(
+      Object.entries(document.hooks ?? {}).map(([name, hook]) => [
+        name,
+        { ...hook, kind: hook.kind ?? 'task' },
+      ]),
+    ),
+    schedules: Object.fromEntries(
+      Object.entries(document.schedules ?? {}).map(([name, schedule]) => [name, settleSchedule(schedule)]),
+    ),
+    approvals: {
+      deadlineMs: document.approvals?.deadlineMs ?? defaultAskDeadlineMs,
+      notify: document.approvals?.notify ?? [],
+    },
+    unlisted: document.unlisted ?? (Object.keys(roles).length > 0 ? 'deny' : 'allow'),
+    unlistedByDefault: document.unlisted === undefined,
+    warnings: from.warnings,
+  };
+}
+
+function repeatEntry(entry: {
+  safeToRepeat?: string[] | undefined;
+  neverRepeat?: string[] | undefined;
+}): RepeatEntry {
+  return withoutUndefined({ safe: entry.safeToRepeat, never: entry.neverRepeat });
+}
+
+function settleSchedule({
+  every,
+  catchUp,
+  kind = 'task',
+  cron,
+  timeZone,
+  ...schedule
+}: NonNullable<ConfigDocument['schedules']>[string]): ScheduleConfig {
+  const everyMs = every === undefined ? undefined : parseDuration(every);
+  const catchUpMs = catchUp === 'none' ? 0 : catchUp === undefined ? undefined : parseDuration(catchUp);
+  return {
+    ...schedule,
+    kind,
+    ...(cron !== undefined && { cron }),
+    ...(timeZone !== undefined && { timeZone }),
+    ...(everyMs !== undefined && { everyMs }),
+    ...(catchUpMs !== undefined && { catchUpMs }),
+  };
+}

@@ -1,0 +1,219 @@
+import {
+  listApprovals,
+  listCalls,
+  listDeadLetters,
+  listHolds,
+  listSchedules,
+  listStandingApprovals,
+  listTokens,
+  listWebhooks,
+  queryOrchestrator,
+  readApproval,
+  readAudit,
+  readCall,
+  readDeadLetter,
+  readStatus,
+} from '@signalbox/client/operator';
+import { readFleet, requireOrchestrator, summariesOf } from '@signalbox/client/operator/internal';
+import { isPermitted, operationPermissions } from '@signalbox/protocol';
+import { z } from 'zod';
+import { readAttention } from '../attention/read-attention.ts';
+import { type ApiContext, type ApiOperation, operation } from './operation.ts';
+import { isMissing, orMissing } from './or-missing.ts';
+import { searchTimeline, timelineQuery } from './timeline.ts';
+
+const { admin, request, frame } = operationPermissions;
+
+const none = z.object({});
+const text = z.string().max(256);
+const count = (most: number, usual: number) => z.coerce.number().int().min(1).max(most).default(usual);
+
+/**
+ * The longest time that a read waits for the orchestrator, in milliseconds: a page that says what is unknown is worth more than one that
+ * waits.
+ */
+const answerTime = { timeoutMs: 3000 };
+
+/** The reads of the API by path. Each shows the same as a command of the CLI, from the same source. */
+export const reads: Readonly<Record<string, ApiOperation>> = {
+  attention: operation({
+    method: 'GET',
+    needs: admin.stats,
+    meaning: 'What needs a person, the most urgent first, and what was looked at.',
+    params: none,
+    run: readAttention,
+  }),
+  status: operation({
+    method: 'GET',
+    needs: admin.stats,
+    meaning: 'What `signalbox status` shows: broker, clock, agents, orchestrator and servers.',
+    params: none,
+    run: ({ client, orchestrator }) => readStatus(client, orchestrator),
+  }),
+  agents: operation({
+    method: 'GET',
+    needs: admin.waiting,
+    meaning:
+      'What `signalbox agents` shows: connected agents, and groups and others with mail. `calls` are the running ones, if the orchestrator answers.',
+    params: none,
+    run: async ({ client, orchestrator }) => ({
+      ...summariesOf(await readFleet(client)),
+      calls: await orMissing(listCalls(client, orchestrator, { running: true })),
+    }),
+  }),
+  approvals: operation({
+    method: 'GET',
+    needs: request.approvals,
+    meaning:
+      'What `signalbox approvals` shows, the newest first, with the beginning of long arguments; with `all`, also those that have ended. `cursor` leads to those behind. Observers are shown no arguments.',
+    params: z.object({
+      all: z.stringbool().default(false),
+      cursor: text.optional(),
+      limit: count(512, 512),
+    }),
+    run: async (context, { cursor, ...query }) => {
+      const { client, orchestrator } = context;
+      const wanted = { ...query, brief: true, ...(cursor !== undefined && { cursor }) };
+      const found = await orMissing(
+        askIfThere(context, () => listApprovals(client, orchestrator, wanted, answerTime)),
+      );
+      return isMissing(found) ? { approvals: found, more: false } : found;
+    },
+  }),
+  'approvals/show': operation({
+    method: 'GET',
+    needs: request.approvals,
+    meaning: 'What `signalbox approvals show` shows: one with all its arguments, also if it has ended.',
+    params: z.object({ id: text.min(1) }),
+    run: async ({ client, orchestrator }, { id }) => ({
+      approval: await readApproval(client, orchestrator, id, answerTime),
+    }),
+  }),
+  'approvals/standing': operation({
+    method: 'GET',
+    needs: request.standing_approvals,
+    meaning: 'What `signalbox approvals standing` shows.',
+    params: none,
+    run: async (context) => ({
+      standing: await orMissing(
+        askIfThere(context, () => listStandingApprovals(context.client, context.orchestrator, answerTime)),
+      ),
+    }),
+  }),
+  holds: operation({
+    method: 'GET',
+    needs: admin.holds,
+    meaning: 'What `signalbox holds` shows: who holds what, since when and why.',
+    params: none,
+    run: async ({ client }) => ({ holds: await listHolds(client) }),
+  }),
+  timeline: operation({
+    method: 'GET',
+    needs: admin.history,
+    meaning: 'Messages and tool calls by request, the newest first. `since` is in epoch milliseconds.',
+    params: timelineQuery,
+    run: ({ client, orchestrator, now }, query) => searchTimeline(client, orchestrator, query, now()),
+  }),
+  calls: operation({
+    method: 'GET',
+    needs: request.calls,
+    meaning: 'The tool calls that the orchestrator knows of, if it answers.',
+    params: z.object({ limit: count(1000, 500) }),
+    run: async ({ client, orchestrator }, { limit }) => ({
+      calls: await orMissing(listCalls(client, orchestrator, { limit })),
+    }),
+  }),
+  'calls/show': operation({
+    method: 'GET',
+    needs: frame.status,
+    meaning:
+      'What `signalbox tools result` shows: the state of a call of any agent, with its reply if that is kept.',
+    params: z.object({ agent: text.min(1), id: text.min(1) }),
+    run: ({ client, orchestrator }, { agent, id }) =>
+      readCall(client, orchestrator, { agent, requestId: id }),
+  }),
+  'dead-letters': operation({
+    method: 'GET',
+    needs: admin.dead_list,
+    meaning: 'What `signalbox dead list` shows, from a sequence number on, without bodies.',
+    params: z.object({
+      after: z.coerce.number().int().min(0).optional(),
+      inbox: text.optional(),
+      limit: count(1000, 1000),
+    }),
+    run: ({ client }, { after, inbox, limit }) =>
+      listDeadLetters(client, {
+        limit,
+        ...(after !== undefined && { after }),
+        ...(inbox !== undefined && { inbox }),
+      }),
+  }),
+  'dead-letters/show': operation({
+    method: 'GET',
+    needs: admin.dead_show,
+    meaning: 'One dead letter with its body.',
+    params: z.object({ seq: z.coerce.number().int().min(1) }),
+    run: ({ client }, { seq }) => readDeadLetter(client, seq),
+  }),
+  explain: operation({
+    method: 'GET',
+    needs: request.explain,
+    meaning:
+      'What `signalbox tools explain` shows: whether a role may call a tool, perhaps with certain arguments, and by which rule.',
+    params: z.object({
+      role: text.min(1),
+      tool: text.min(1),
+      arguments: z.string().max(16_384).optional(),
+    }),
+    run: ({ client, orchestrator }, params) =>
+      queryOrchestrator(client, orchestrator, { op: 'explain', ...params }),
+  }),
+  webhooks: operation({
+    method: 'GET',
+    needs: admin.hooks,
+    meaning: 'What `signalbox hooks list` shows.',
+    params: none,
+    run: async ({ client }) => ({ hooks: await listWebhooks(client) }),
+  }),
+  schedules: operation({
+    method: 'GET',
+    needs: admin.schedules,
+    meaning: 'What `signalbox schedules list` shows.',
+    params: none,
+    run: async ({ client }) => ({ schedules: await listSchedules(client) }),
+  }),
+  backup: operation({
+    method: 'GET',
+    needs: admin.backup_wait,
+    meaning: 'The backup that this session made last, or makes: how much is copied, or what came of it.',
+    params: none,
+    run: async ({ backup }) => backup.state,
+  }),
+  tokens: operation({
+    method: 'GET',
+    needs: admin.token_list,
+    meaning: 'What `signalbox token list` shows. Sessions of the dashboard are marked as `session`.',
+    params: none,
+    run: async ({ client }) => ({ tokens: await listTokens(client) }),
+  }),
+  audit: operation({
+    method: 'GET',
+    needs: admin.audit,
+    meaning: 'Entries of the audit log since a time in epoch milliseconds, oldest first.',
+    params: z.object({ since: z.coerce.number().int().min(0), limit: count(1000, 200) }),
+    run: ({ client }, { since, limit }) =>
+      readAudit(client, { since, limit, kinds: ['change', 'refusal', 'loss'] }),
+  }),
+};
+
+/**
+ * Asks the orchestrator, and rejects at once if none is connected. For a caller that may not see who is connected, it waits for the answer.
+ */
+async function askIfThere<Answer>(
+  { client, orchestrator, signedIn }: ApiContext,
+  ask: () => Promise<Answer>,
+): Promise<Answer> {
+  const seesAll = isPermitted(operationPermissions.frame.list_connected, signedIn.permissions);
+  if (seesAll) await requireOrchestrator(client, orchestrator);
+  return await ask();
+}

@@ -1,0 +1,276 @@
+import type { AgentSummary } from '@signalbox/client/operator';
+import type { Approval, CallRecord, DefinitionsReply, Hold, ServerReport } from '@signalbox/protocol';
+import { expect, test } from 'vitest';
+import { type AttentionFacts, attentionOf } from './attention.ts';
+
+const now = 1_000_000_000;
+const minute = 60_000;
+
+function facts(change: Partial<AttentionFacts> = {}): AttentionFacts {
+  return {
+    broker: {
+      version: '0.1.0',
+      started_at: 0,
+      connections: 1,
+      leases: 0,
+      pending: 0,
+      dead_letters: 0,
+      scheduled: 0,
+      used_bytes: 1,
+      max_bytes: 100,
+      free_bytes: 1024 ** 4,
+      receipt_means: 'fsynced',
+      activity: {
+        stored: 0,
+        delivered: 0,
+        redelivered: 0,
+        settled: 0,
+        commits: { count: 0, sum_ms: 0 },
+        syncs: { count: 0, sum_ms: 0 },
+      },
+    },
+    hold: undefined,
+    agents: [],
+    deadLetters: { messages: [], more: false },
+    tokens: [],
+    hooks: [],
+    orchestrator: { name: 'orchestrator', state: 'ready', servers: [] },
+    calls: [],
+    holds: [],
+    own: { agent: 'operator.alice', mail: [] },
+    ...change,
+  };
+}
+
+function agent(change: Partial<AgentSummary>): AgentSummary {
+  return {
+    ...{ agent: 'rosa', roles: ['worker'], state: 'idle', running: 0, connected_at: 0 },
+    ...{ clients: [], brokers: [], announced: [], mail: { unread: 2, held: 0 } },
+    ...change,
+  } as AgentSummary;
+}
+
+function server(change: Partial<ServerReport>): AttentionFacts['orchestrator'] {
+  const report = { name: 'files', state: 'ready', circuit: 'closed', tool_problems: [], ...change };
+  return { name: 'orchestrator', state: 'ready', servers: [report as unknown as ServerReport] };
+}
+
+function call(change: Partial<CallRecord>): CallRecord {
+  const base = {
+    request_id: 'r1',
+    agent: 'rosa',
+    role: 'worker',
+    tool: 'mcp_a__b',
+    state: 'running',
+  } as const;
+  return { ...base, received_at: now - 11 * minute, started_at: now - 11 * minute, ...change };
+}
+
+test('Where all is fine, nothing needs a person.', () => {
+  const quiet = facts({
+    agents: [agent({ oldest_at: now - 9 * minute }), agent({ mail: { unread: 0, held: 0 } })],
+    calls: [
+      call({ started_at: now - minute, received_at: now - minute }),
+      call({ state: 'finished', outcome: 'ok' }),
+    ],
+    orchestrator: server({ state: 'idle' }),
+  });
+  expect(attentionOf(quiet, now)).toEqual([]);
+});
+
+test.each<[string, Partial<AttentionFacts>, string, 'now' | 'soon']>([
+  [
+    'an orchestrator that is away',
+    { orchestrator: { name: 'o', state: 'not_connected', servers: [] } },
+    'No orchestrator',
+    'now',
+  ],
+  ['a server that was ejected', { orchestrator: server({ state: 'ejected' }) }, 'not started again', 'now'],
+  ['an open circuit', { orchestrator: server({ circuit: 'open' }) }, 'gets no calls', 'now'],
+  ['a server that needs a sign-in', { orchestrator: server({ state: 'needs_auth' }) }, 'sign in', 'now'],
+  [
+    'a tool that changed',
+    { orchestrator: server({ tool_problems: [{ tool: 'write', message: 'its definition changed' }] }) },
+    'write: its definition changed',
+    'soon',
+  ],
+  ['a full store', { broker: { ...facts().broker, used_bytes: 95 } }, '95 % full', 'now'],
+  ['a full disk', { broker: { ...facts().broker, free_bytes: 1 } }, 'disk', 'now'],
+  ['an agent without tools', { agents: [agent({ state: 'tools_lost' })] }, 'lost its tools', 'now'],
+  [
+    'old mail of a connected agent',
+    { agents: [agent({ oldest_at: now - 11 * minute })] },
+    '2 messages unread',
+    'now',
+  ],
+  [
+    'old mail of an agent that is away',
+    { agents: [agent({ state: 'offline', oldest_at: now - 11 * minute })] },
+    'not connected',
+    'soon',
+  ],
+  [
+    'new mail of a person',
+    { agents: [agent({ roles: ['operator'], oldest_at: now })] },
+    '2 messages for a person',
+    'now',
+  ],
+  ['a call that runs for long', { calls: [call({})] }, 'has no result', 'now'],
+  [
+    'a call that may have run',
+    { calls: [call({ state: 'finished', outcome: 'outcome_unknown', finished_at: now - 1 })] },
+    'may have run',
+    'now',
+  ],
+  [
+    'a webhook that refused',
+    { hooks: [{ name: 'ci', last_refusal: { at: now - 1, reason: 'no' } } as never] },
+    'refused: no',
+    'soon',
+  ],
+])('%s needs a person.', (_, change, text, level) => {
+  expect(attentionOf(facts(change), now)).toMatchObject([{ level, what: expect.stringContaining(text) }]);
+});
+
+test('Dead letters are one item for each inbox and reason, with an action that retries just these.', () => {
+  const letter = (seq: number, reason: string) =>
+    ({ seq, inbox: 'walt', reason, dead_at: now - seq }) as never;
+  const messages = [letter(1, 'locked'), letter(2, 'locked'), letter(3, '<b>')];
+  const items = attentionOf(facts({ deadLetters: { messages, more: false } }), now);
+  expect(items.map(({ what, action }) => [what, action?.params])).toEqual([
+    ['1 message given up: <b>', { seqs: [3] }],
+    ['2 messages given up: locked', { seqs: [1, 2] }],
+  ]);
+  const many = facts({
+    deadLetters: { messages, more: true },
+    broker: { ...facts().broker, dead_letters: 900 },
+  });
+  expect(attentionOf(many, now)).toMatchObject([{ what: expect.stringContaining('900 messages') }]);
+});
+
+test('A token near its end is told, and one that nobody renews by hand is not.', () => {
+  const token = {
+    id: 't',
+    agent: 'rosa',
+    role: 'worker',
+    permissions: [],
+    created_at: 0,
+    expires_at: now + minute,
+  };
+  expect(attentionOf(facts({ tokens: [token as never] }), now)).toMatchObject([
+    { who: 'rosa', level: 'soon' },
+  ]);
+  const child = { ...token, parent_id: 'p' };
+  for (const renewed of [child, { ...child, role: 'operator', session: true }])
+    expect(attentionOf(facts({ tokens: [renewed as never] }), now)).toEqual([]);
+  const decides = { ...child, approves: ['builder'] };
+  expect(attentionOf(facts({ tokens: [decides as never] }), now)).toHaveLength(1);
+});
+
+test('What does not work stands before what can wait, and in each the oldest first.', () => {
+  const all = facts({
+    agents: [
+      agent({ agent: 'b', oldest_at: now - 12 * minute }),
+      agent({ agent: 'a', oldest_at: now - 20 * minute }),
+    ],
+    deadLetters: { messages: [{ seq: 1, inbox: 'z', reason: 'x', dead_at: 1 } as never], more: false },
+  });
+  expect(attentionOf(all, now).map(({ who }) => who)).toEqual(['a', 'b', 'z']);
+});
+
+function approval(id: string, deadline: number): Approval {
+  return {
+    ...{ id, state: 'pending', request_id: 'r', agent: 'rosa', role: 'worker', tool: 'mcp_a__b' },
+    ...{ arguments_hash: '', definition_hash: '', rule: 'ask[0]', created_at: now, deadline_at: deadline },
+  };
+}
+
+test('Calls that wait for a decision stand before everything else, the next deadline first, and a flood of them is cut.', () => {
+  const broken = { orchestrator: server({ state: 'ejected' }) };
+  const approvals = [approval('late', now + 9), approval('soon', now + 1)];
+  const items = attentionOf(facts({ ...broken, approvals }), now);
+  expect(items.map(({ id }) => id)).toEqual(['approval soon', 'approval late', 'server files']);
+  expect(items[0]).toMatchObject({ level: 'now', link: '/approvals?id=soon', approval: { id: 'soon' } });
+  const many = Array.from({ length: 30 }, (_, index) => approval(String(index), now + index));
+  const cut = attentionOf(facts({ approvals: many }), now);
+  expect(cut).toHaveLength(26);
+  expect(cut.at(-1)).toMatchObject({ what: '5 other calls wait for a decision.', link: '/approvals' });
+});
+
+test('Asks for the person who looks are listed by who asks, and its other mail apart from them.', () => {
+  const mail = [
+    { kind: 'ask', from: { agent: 'rosa' }, created_at: now - 5 },
+    { kind: 'ask', from: { agent: 'rosa' }, created_at: now - 9 },
+    { kind: 'note', from: { agent: 'walt' }, created_at: now - 1 },
+  ];
+  const alice = agent({
+    agent: 'operator.alice',
+    roles: ['operator'],
+    mail: { unread: 3, held: 0 },
+    oldest_at: now - 9,
+  });
+  const items = attentionOf(facts({ agents: [alice], own: { agent: 'operator.alice', mail } }), now);
+  expect(items.map(({ who, what }) => `${who} ${what.split(';')[0]}`)).toEqual([
+    'rosa asks you 2 things and waits',
+    'operator.alice 1 message for a person',
+  ]);
+  expect(items[0]).toMatchObject({ level: 'now', since: now - 9 });
+});
+
+test('A hold is told until it is released, with a question; one on everything, or a damaged one, is urgent.', () => {
+  const hold: Hold = {
+    ...{ id: 'h1', on: 'agent', name: 'rosa', reason: 'it deletes files', by: 'operator.bob' },
+    ...{ token_id: 't', created_at: now - minute },
+  };
+  const all: Hold = { id: 'h2', on: 'all', reason: 'incident', by: 'operator', token_id: 't', created_at: 1 };
+  const items = attentionOf(facts({ holds: [hold, all, { ...all, id: 'h3', damaged: true }] }), now);
+  expect(items.map(({ id, level }) => [id, level])).toEqual([
+    ['hold h3', 'now'],
+    ['hold h2', 'now'],
+    ['hold h1', 'soon'],
+  ]);
+  expect(items[2]).toMatchObject({
+    what: 'This agent is held by operator.bob: it deletes files',
+    since: now - minute,
+    action: {
+      command: 'holds/release',
+      params: { ids: ['h1'] },
+      question: expect.stringContaining('Release'),
+    },
+  });
+});
+
+test('What a pinned server has changed is shown with its diff; only what is shown whole is accepted here.', () => {
+  const definition = (name: string, state: 'changed' | 'new') => ({
+    ...{ server: 'files', kind: 'tool' as const, name, state },
+    differences: [{ path: 'description', what: 'the description', before: 'Reads.', after: 'Sends.' }],
+  });
+  const withheld = (
+    count: number,
+    seen?: string,
+    state: 'changed' | 'new' = 'changed',
+  ): DefinitionsReply => ({
+    definitions: Array.from({ length: count }, (_, i) => definition(`t${i}`, state)),
+    servers: [
+      { server: 'files', pinned: 4, withheld: count, ...(seen !== undefined && { seen }) },
+      { server: 'docs', pinned: 1, withheld: 0 },
+    ],
+  });
+  const itemOf = (reply: DefinitionsReply) => attentionOf(facts({ withheld: reply }), now);
+  expect(itemOf(withheld(1, 'h1'))).toMatchObject([
+    {
+      ...{ who: 'files', level: 'now', definitions: [{ name: 't0' }] },
+      action: { command: 'definitions/accept', params: { server: 'files', seen: 'h1' } },
+    },
+  ]);
+  expect(itemOf(withheld(2, 'h2', 'new'))).toMatchObject([{ level: 'soon', action: {} }]);
+  for (const large of [withheld(2), withheld(21, 'h3')]) {
+    const [item] = itemOf(large);
+    expect(item).not.toHaveProperty('action');
+    expect(item!.what).toContain('signalbox tools diff files');
+    expect(item!.definitions!.length).toBeLessThanOrEqual(20);
+  }
+  const problem = { tool: 't0', message: 'withheld', withheld: true as const };
+  const known = { orchestrator: server({ tool_problems: [problem] }), withheld: withheld(1, 'h') };
+  expect(attentionOf(facts(known), now)).toHaveLength(1);
+});

@@ -1,0 +1,379 @@
+import type {
+  AgentSummary,
+  BrokerStats,
+  ClockHold,
+  DeadLetter,
+  ListedToken,
+  OrchestratorStatus,
+  WebhookReport,
+} from '@signalbox/client/operator';
+import {
+  isDiskNearlyFull,
+  isNotableLeap,
+  isRenewedByHand,
+  isStoreNearlyFull,
+} from '@signalbox/client/operator/internal';
+import type {
+  Approval,
+  CallRecord,
+  DefinitionReport,
+  DefinitionsReply,
+  Hold,
+  ServerReport,
+} from '@signalbox/protocol';
+import { holdSubject } from '@signalbox/protocol/internal';
+import { endsSoon } from '@signalbox/serving';
+
+/** A remedy for an item that needs one click: a command of the API with its parameters. */
+export interface AttentionAction {
+  label: string;
+  command: string;
+  params: Record<string, unknown>;
+  /** The question that is asked before the command runs. Without it, the command runs at once. */
+  question?: string;
+}
+
+/** One thing that needs a person's attention. The texts may hold names that others chose. */
+export interface AttentionItem {
+  /** Stays the same while the item is about the same thing. */
+  id: string;
+  /** `now`: something does not work, or somebody waits. `soon`: that is about to happen, or it is worth a look. */
+  level: 'now' | 'soon';
+  /** The name of the agent, the server or other thing that the item is about. */
+  who: string;
+  what: string;
+  /** The time of its beginning in epoch milliseconds. Absent if unknown. */
+  since?: number;
+  /** The view that shows more, as the part of the page's address behind `#`. */
+  link: string;
+  /** Absent if a look is enough, or nothing can be done here. */
+  action?: AttentionAction;
+  /** The definitions that an acceptance offers, each with its differences from the pinned one. */
+  definitions?: readonly DefinitionReport[];
+  /** The call that waits for a decision. Long arguments are cut, and observers are shown none. */
+  approval?: Approval;
+}
+
+/** A message in the inbox of the person who looks. */
+export interface OwnMail {
+  kind: string;
+  from: { agent: string };
+  created_at?: number;
+}
+
+/** The facts from which the list of items is made. Times are epoch milliseconds. */
+export interface AttentionFacts {
+  broker: BrokerStats;
+  hold: ClockHold | undefined;
+  agents: readonly AgentSummary[];
+  deadLetters: { messages: readonly DeadLetter[]; more: boolean };
+  tokens: readonly ListedToken[];
+  hooks: readonly WebhookReport[];
+  orchestrator: OrchestratorStatus;
+  /** Absent if the orchestrator did not answer. */
+  calls?: readonly CallRecord[];
+  /** The calls that wait for a decision. Absent if the orchestrator did not answer. */
+  approvals?: readonly Approval[];
+  holds: readonly Hold[];
+  /** The definitions of pinned servers that are withheld. Absent if there are none, or the orchestrator did not answer. */
+  withheld?: DefinitionsReply;
+  /** The agent of the person who looks, and the mail in its inbox. */
+  own: { agent: string; mail: readonly OwnMail[] };
+}
+
+const minute = 60_000;
+
+/** The most waiting calls that are listed one by one. */
+const shownApprovals = 25;
+
+/** The times beyond which a thing takes too long, in milliseconds. */
+export const attentionLimits = {
+  mailMs: 10 * minute,
+  callMs: 10 * minute,
+  unknownOutcomeMs: 60 * minute,
+} as const;
+
+/**
+ * Lists the items that need a person: first the calls that wait for a decision, the next deadline first, then the things that do not work,
+ * then those that can wait, each with the oldest first.
+ */
+export function attentionOf(facts: AttentionFacts, now: number): AttentionItem[] {
+  const others = [
+    ...askItems(facts.own),
+    ...facts.holds.map(holdItem),
+    ...orchestratorItems(facts.orchestrator),
+    ...facts.orchestrator.servers.flatMap(serverItem),
+    ...withheldItems(facts.withheld),
+    ...spaceItems(facts.broker),
+    ...clockItems(facts.hold),
+    ...facts.agents.flatMap((agent) => agentItems(withoutAsks(agent, facts.own), now)),
+    ...(facts.calls ?? []).flatMap((call) => runningItem(call, now)),
+    ...unknownOutcomes(facts.calls ?? [], now),
+    ...deadLetterItems(facts.deadLetters, facts.broker),
+    ...facts.tokens.flatMap((token) => tokenItem(token, now)),
+    ...facts.hooks.flatMap((hook) => hookItem(hook, now)),
+  ];
+  const rank = ({ level }: AttentionItem): number => (level === 'now' ? 0 : 1);
+  const age = ({ since }: AttentionItem): number => since ?? 0;
+  others.sort((a, b) => rank(a) - rank(b) || age(a) - age(b));
+  return [...approvalItems(facts.approvals ?? []), ...others];
+}
+
+function approvalItems(approvals: readonly Approval[]): AttentionItem[] {
+  const ranked = approvals.toSorted((a, b) => a.deadline_at - b.deadline_at);
+  const items = ranked.slice(0, shownApprovals).map(
+    (approval): AttentionItem => ({
+      id: `approval ${approval.id}`,
+      level: 'now',
+      who: approval.agent,
+      what: `wants to call ${approval.tool}, and waits for a decision.`,
+      since: approval.created_at,
+      link: `/approvals?id=${encodeURIComponent(approval.id)}`,
+      approval,
+    }),
+  );
+  const more = ranked.length - items.length;
+  if (more === 0) return items;
+  const what = `${counted(more, 'other call')} wait${more === 1 ? 's' : ''} for a decision.`;
+  return [...items, { id: 'approvals', level: 'now', who: 'approvals', what, link: '/approvals' }];
+}
+
+function askItems({ mail }: AttentionFacts['own']): AttentionItem[] {
+  const asks = mail.filter(({ kind }) => kind === 'ask');
+  return [...Map.groupBy(asks, ({ from }) => from.agent)].map(([who, of]) => {
+    const times = of.flatMap(({ created_at }) => created_at ?? []);
+    return {
+      id: `asks of ${who}`,
+      level: 'now',
+      who,
+      what: `${of.length === 1 ? 'asks you something and waits' : `asks you ${of.length} things and waits`}; signalbox inbox shows it, and signalbox reply answers.`,
+      ...(times.length > 0 && { since: Math.min(...times) }),
+      link: `/timeline?agent=${encodeURIComponent(who)}`,
+    };
+  });
+}
+
+/** Removes the messages that {@link askItems} lists from the mail of the person who looks. */
+function withoutAsks(agent: AgentSummary, { agent: own, mail }: AttentionFacts['own']): AgentSummary {
+  const asks = agent.agent === own ? mail.filter(({ kind }) => kind === 'ask').length : 0;
+  if (asks === 0 || !agent.mail) return agent;
+  return { ...agent, mail: { ...agent.mail, unread: Math.max(0, agent.mail.unread - asks) } };
+}
+
+const heldText: Readonly<Record<Hold['on'], string>> = {
+  all: 'All agents and all tools are',
+  agent: 'This agent is',
+  role: 'The agents in this role are',
+  tool: 'Calls of these tools are',
+};
+
+function holdItem(hold: Hold): AttentionItem {
+  const { id, by, reason, created_at: since, on, name = '', damaged } = hold;
+  return {
+    id: `hold ${id}`,
+    level: damaged || on === 'all' ? 'now' : 'soon',
+    who: on === 'all' ? 'everything' : name,
+    what: damaged
+      ? 'A hold whose record is damaged counts as a hold on everything until it is released.'
+      : `${heldText[on]} held by ${by}: ${reason}`,
+    ...(!damaged && { since }),
+    link: on === 'agent' ? `/agents?agent=${encodeURIComponent(name)}` : '/agents',
+    action: {
+      label: 'Release',
+      command: 'holds/release',
+      params: { ids: [id] },
+      question: `Release ${holdSubject(hold)}?`,
+    },
+  };
+}
+
+function orchestratorItems({ name, state, reason }: OrchestratorStatus): AttentionItem[] {
+  if (state === 'ready') return [];
+  const what =
+    state === 'silent'
+      ? `The orchestrator is connected and does not answer: ${reason}`
+      : 'No orchestrator is connected, so that no tool can be called.';
+  return [{ id: 'orchestrator', level: 'now', who: name, what, link: '/servers' }];
+}
+
+/** The states in which a server does not work as it should, with a text, and `reload` if starting it again may help. */
+const troubles: Partial<Record<ServerReport['state'], { what: string; reload: boolean }>> = {
+  backing_off: { what: 'The server failed and will be started again.', reload: true },
+  ejected: { what: 'The server kept failing and is not started again by itself.', reload: true },
+  refused: { what: 'The server is a worker of Signalbox and is not served.', reload: false },
+  needs_auth: { what: 'Somebody has to sign in to the server.', reload: false },
+};
+
+function serverItem({ name, state, circuit, last_error, tool_problems }: ServerReport): AttentionItem[] {
+  const about = { who: name, link: `/servers?server=${encodeURIComponent(name)}` };
+  const error = last_error === undefined ? '' : ` Last error: ${last_error}`;
+  const reload = { label: 'Reload', command: 'servers/reload', params: { server: name } };
+  const trouble = troubles[state];
+  if (trouble) {
+    const what = `${trouble.what}${error}`;
+    return [
+      { id: `server ${name}`, level: 'now', what, ...about, ...(trouble.reload && { action: reload }) },
+    ];
+  }
+  if (circuit === 'open') {
+    const what = `The server gets no calls, because too many of them failed.${error}`;
+    return [{ id: `server ${name}`, level: 'now', what, ...about, action: reload }];
+  }
+  const problems = tool_problems.filter(({ withheld }) => !withheld);
+  if (problems.length === 0) return [];
+  const [first] = problems;
+  const example = `${first?.tool === undefined ? '' : `${first.tool}: `}${first?.message}`;
+  const what = `${counted(problems.length, 'tool')} left out, or not offered as the server describes: ${example}`;
+  return [{ id: `tools ${name}`, level: 'soon', what, ...about }];
+}
+
+/** The most definitions of one server that are shown with their differences. */
+const shownDefinitions = 20;
+
+function withheldItems(withheld: DefinitionsReply | undefined): AttentionItem[] {
+  if (!withheld) return [];
+  const byServer = Map.groupBy(withheld.definitions, ({ server }) => server);
+  return withheld.servers.flatMap(({ server, withheld: count, seen }): AttentionItem[] => {
+    const definitions = byServer.get(server) ?? [];
+    if (count === 0) return [];
+    const changed = definitions.filter(({ state }) => state === 'changed').length;
+    const what =
+      changed > 0
+        ? `The server has changed ${counted(count, 'definition')}, which are withheld from agents until you accept them.`
+        : `The server offers ${counted(count, 'new definition')}, withheld from agents until you accept them.`;
+    // A person may accept definitions only where all of their differences are shown.
+    const isShown = seen !== undefined && count <= shownDefinitions;
+    return [
+      {
+        id: `definitions of ${server}`,
+        level: changed > 0 ? 'now' : 'soon',
+        who: server,
+        what: isShown ? what : `${what} signalbox tools diff ${server} shows all of them.`,
+        link: `/servers?server=${encodeURIComponent(server)}`,
+        definitions: definitions.slice(0, shownDefinitions),
+        ...(isShown && {
+          action: {
+            label: 'Accept',
+            command: 'definitions/accept',
+            params: { server, seen },
+            question: `Offer what ${server} says now?`,
+          },
+        }),
+      },
+    ];
+  });
+}
+
+function spaceItems(stats: BrokerStats): AttentionItem[] {
+  const items: AttentionItem[] = [];
+  const about = { level: 'now', link: '/system' } as const;
+  if (isStoreNearlyFull(stats)) {
+    const percent = Math.floor((100 * stats.used_bytes) / stats.max_bytes);
+    const what = `The store is ${percent} % full. When it is full, messages are refused.`;
+    items.push({ id: 'store', who: 'store', what, ...about });
+  }
+  if (isDiskNearlyFull(stats)) {
+    const what = 'The disk of the data directory is nearly full.';
+    items.push({ id: 'disk', who: 'disk', what, ...about });
+  }
+  return items;
+}
+
+function clockItems(hold: ClockHold | undefined): AttentionItem[] {
+  if (!isNotableLeap(hold)) return [];
+  const what = `The clock leapt, and the broker does not trust it yet. It holds back ${hold.requests + hold.messages} messages.`;
+  const action = { label: 'Trust the clock', command: 'clock/accept', params: {} };
+  return [{ id: 'clock', level: 'now', who: 'clock', what, since: hold.to, link: '/system', action }];
+}
+
+function agentItems(agent: AgentSummary, now: number): AttentionItem[] {
+  const { agent: who, state, roles, mail, oldest_at: since } = agent;
+  const link = `/agents?agent=${encodeURIComponent(who)}`;
+  if (state === 'tools_lost') {
+    const what = 'The agent lost its tools, and goes on without them.';
+    return [{ id: `tools of ${who}`, level: 'now', who, what, link }];
+  }
+  const isPerson = roles.includes('operator');
+  // A person reads mail only after being told about it.
+  const patienceMs = isPerson ? 0 : attentionLimits.mailMs;
+  if (since === undefined || !mail || mail.unread === 0 || now - since < patienceMs) return [];
+  const messages = `${counted(mail.unread, 'message')}`;
+  const what = isPerson
+    ? `${messages} for a person; signalbox inbox shows what.`
+    : ({
+        offline: `${messages} unread, and the agent is not connected.`,
+        group: `${messages} that no member has taken.`,
+      }[state as string] ?? `${messages} unread by an agent that is connected.`);
+  const level = isPerson || state !== 'offline' ? 'now' : 'soon';
+  return [{ id: `mail of ${who}`, level, who, what, since, link }];
+}
+
+function runningItem(call: CallRecord, now: number): AttentionItem[] {
+  const { request_id: id, agent: who, tool, state, started_at, received_at } = call;
+  const since = started_at ?? received_at;
+  if (state === 'finished' || now - since < attentionLimits.callMs) return [];
+  const what = state === 'running' ? `${tool} runs and has no result.` : `${tool} waits for its turn.`;
+  return [
+    { id: `call ${id}`, level: 'now', who, what, since, link: `/timeline?id=${encodeURIComponent(id)}` },
+  ];
+}
+
+function unknownOutcomes(calls: readonly CallRecord[], now: number): AttentionItem[] {
+  const unknown = calls.filter(
+    ({ outcome, finished_at = 0 }) =>
+      outcome === 'outcome_unknown' && now - finished_at < attentionLimits.unknownOutcomeMs,
+  );
+  return [...Map.groupBy(unknown, ({ tool }) => tool)].map(([tool, of]) => ({
+    id: `unknown ${tool}`,
+    level: 'now',
+    who: tool,
+    what: `${counted(of.length, 'call')} may have run, and nobody knows: look whether they took effect.`,
+    since: Math.min(...of.map(({ finished_at = now }) => finished_at)),
+    link: `/calls?outcome=outcome_unknown`,
+  }));
+}
+
+function deadLetterItems(
+  { messages, more }: AttentionFacts['deadLetters'],
+  { dead_letters }: BrokerStats,
+): AttentionItem[] {
+  if (more) {
+    const what = `${counted(dead_letters, 'message')} given up, for several reasons.`;
+    return [{ id: 'dead letters', level: 'soon', who: 'dead letters', what, link: '/dead' }];
+  }
+  const groups = Map.groupBy(messages, ({ inbox, reason }) => JSON.stringify([inbox, reason]));
+  return [...groups].map(([key, of]) => {
+    const { inbox, reason } = of[0]!;
+    return {
+      id: `dead ${key}`,
+      level: 'soon',
+      who: inbox,
+      what: `${counted(of.length, 'message')} given up: ${reason}`,
+      since: Math.min(...of.map(({ dead_at }) => dead_at)),
+      link: `/dead?inbox=${encodeURIComponent(inbox)}&reason=${encodeURIComponent(reason)}`,
+      action: {
+        label: of.length === 1 ? 'Retry' : `Retry ${of.length}`,
+        command: 'dead-letters/retry',
+        params: { seqs: of.map(({ seq }) => seq) },
+      },
+    };
+  });
+}
+
+function tokenItem(token: ListedToken, now: number): AttentionItem[] {
+  const { id, agent, role, expires_at } = token;
+  if (expires_at === undefined || !isRenewedByHand(token) || !endsSoon(token, now)) return [];
+  const what = `A token with role ${role} ${expires_at > now ? 'expires soon' : 'has expired'}.`;
+  return [{ id: `token ${id}`, level: 'soon', who: agent, what, since: expires_at, link: '/system' }];
+}
+
+function hookItem({ name, last_refusal }: WebhookReport, now: number): AttentionItem[] {
+  if (!last_refusal || now - last_refusal.at > attentionLimits.unknownOutcomeMs) return [];
+  const what = `A delivery was refused: ${last_refusal.reason}`;
+  const since = last_refusal.at;
+  return [{ id: `hook ${name}`, level: 'soon', who: `webhook ${name}`, what, since, link: '/system' }];
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}

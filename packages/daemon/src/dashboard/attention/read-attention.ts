@@ -1,0 +1,85 @@
+import {
+  listApprovals,
+  listCalls,
+  listDeadLetters,
+  listTokens,
+  listWebhooks,
+  queryOrchestrator,
+  readStatus,
+} from '@signalbox/client/operator';
+import { readFleet, summariesOf } from '@signalbox/client/operator/internal';
+import type { ApiContext } from '../api/operation.ts';
+import { isMissing, orMissing } from '../api/or-missing.ts';
+import { type AttentionItem, attentionOf } from './attention.ts';
+
+/** The most dead letters, waiting calls and messages to the person that are checked one by one. */
+const most = { deadLetters: 500, approvals: 512, ownMail: 50 };
+
+/** The items that need a person, and the things that were checked. */
+export interface Attention {
+  items: AttentionItem[];
+  /** The calls that wait for a decision; `null` if the orchestrator did not answer. */
+  approvals: number | null;
+  /** The things that were checked: a noun in the singular, and the count; `null` if it could not be read. */
+  checked: { what: string; count: number | null }[];
+  /** Epoch milliseconds. */
+  at: number;
+}
+
+/** Checks everything that may need a person. */
+export async function readAttention(context: ApiContext): Promise<Attention> {
+  const { client, orchestrator: name, signedIn, now } = context;
+  const fleet = await readFleet(client);
+  const { agents } = summariesOf(fleet);
+  const { broker, hold, holds, orchestrator } = await readStatus(client, name, { fleet });
+  const deadLetters = await listDeadLetters(client, { limit: most.deadLetters });
+  const tokens = await listTokens(client);
+  const hooks = await listWebhooks(client);
+  // An orchestrator that does not answer is not asked again.
+  const isReady = orchestrator.state === 'ready';
+  const calls = isReady ? await ifKnown(listCalls(client, name)) : undefined;
+  const asking = isReady
+    ? await ifKnown(listApprovals(client, name, { brief: true, limit: most.approvals }))
+    : undefined;
+  const approvals = asking?.approvals;
+  const isWithholding = orchestrator.servers.some(({ definitions }) => (definitions?.withheld ?? 0) > 0);
+  const withheld = isWithholding
+    ? await ifKnown(queryOrchestrator(client, name, { op: 'definitions', withheld: true }))
+    : undefined;
+  const mail = await client.peek({ address: signedIn.agent, limit: most.ownMail, bodies: false });
+  const at = now();
+  const facts = {
+    broker,
+    hold,
+    agents,
+    deadLetters,
+    tokens,
+    hooks,
+    orchestrator,
+    ...(calls && { calls }),
+    ...(approvals && { approvals }),
+    holds,
+    ...(withheld && { withheld }),
+    own: { agent: signedIn.agent, mail },
+  };
+  return {
+    items: attentionOf(facts, at),
+    approvals: approvals?.length ?? null,
+    checked: [
+      { what: 'approval', count: approvals?.length ?? null },
+      { what: 'hold', count: holds.length },
+      { what: 'agent', count: agents.filter(({ connected_at }) => connected_at !== undefined).length },
+      { what: 'server', count: isReady ? orchestrator.servers.length : null },
+      { what: 'call', count: calls?.length ?? null },
+      { what: 'dead letter', count: broker.dead_letters },
+      { what: 'token', count: tokens.length },
+      { what: 'webhook', count: hooks.length },
+    ],
+    at,
+  };
+}
+
+async function ifKnown<Answer extends object>(asked: Promise<Answer>): Promise<Answer | undefined> {
+  const answer = await orMissing(asked);
+  return isMissing(answer) ? undefined : answer;
+}

@@ -1,0 +1,34 @@
+import { redactedData } from '../../redaction/index.ts';
+
+/**
+ * The reason why a request to a server has no result.
+ * - `not_sent`: the server never saw it.
+ * - `refused`: the server rejected it and did not run it.
+ * - `no_access`: we may not use the server, so it did not run it either.
+ * - `lost`: it was sent, and its answer can't arrive any more.
+ * - `timed_out`: its time was over, or its caller aborted it.
+ * - `answered`: the server answered with a JSON-RPC error.
+ * - `too_large`: the server's answer is longer than the limit, and was not read to its end.
+ * - `bad_answer`: the server's answer can't be used.
+ *
+ * `reason` is for people; it may hold the server's own words.
+ */
+export type Failure =
+  | { kind: 'not_sent' | 'no_access' | 'lost' | 'too_large' | 'bad_answer'; reason: string }
+  | {
+      kind: 'timed_out';
+      reason: string;
+      /** True if the server had enough time to answer and showed no sign of life. */
+      isSilent?: boolean;
+    }
+  | { kind: 'refused'; reason: string; status: number }
+  | { kind: 'answered'; reason: string; code: number; data?: unknown };
+
+/** Returns the failure without the server's secrets. */
+export function redactedFailure(failure: Failure, redact: (text: string) => string): Failure {
+  const reason = redact(failure.reason);
+  if (failure.kind !== 'answered') return { ...failure, reason };
+  const { data, ...rest } = failure;
+  const kept = data === undefined ? undefined : redactedData(data, redact);
+  return { ...rest, reason, ...(kept !== undefined && { data: kept }) };
+}

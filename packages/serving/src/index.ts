@@ -1,0 +1,26 @@
+// For our own packages and programs only: anything here may change in any version.
+
+export { Budget } from './budget.ts';
+export type { CheckedArguments } from './checked-arguments.ts';
+export { type Fault, faultAt, faultPoints, faultVariable, noFault } from './faults.ts';
+export {
+  type CallSizeLimits,
+  callLimits,
+  defaultCallSizeLimits,
+  defaultFaceLimits,
+  defaultJournalLimits,
+  defaultResultLimits,
+  type FaceLimits,
+  faceLimits,
+  type JournalLimits,
+  journalLimits,
+  type ResultLimits,
+  resultLimits,
+} from './part-limits.ts';
+export { type ListPlace, PassingList } from './passing-list.ts';
+export { PassingMap } from './passing-map.ts';
+export { renewalCommand } from './renewal-command.ts';
+export { clashingServers, serverPart } from './server-part.ts';
+export { SharedRoom, type Shortage } from './shared-room.ts';
+export { agentTokenMs, endsSoon } from './token-lifetime.ts';
+export { type TurnReader, Turns, unitsPerTurn } from './turns.ts';
