@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { type BrokerClient, connectBroker } from '@signalbox/client';
 import { type FoundTimeline, reads } from '@signalbox/daemon/dashboard';
-import { openSqliteJournal } from '@signalbox/orchestrator';
 import type { CallRecord } from '@signalbox/protocol';
+import { openSqliteJournal } from '@signalbox/store/journal';
 import { startTestBroker, tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { type Journal, openSqliteJournal } from '@signalbox/orchestrator';
+import { type Journal, openSqliteJournal } from '@signalbox/store/journal';
 import { tempDir } from '@signalbox/testing';
 import { expect, it } from 'vitest';
 import { watchSyncs } from '../support/durability/disk-as-synced.ts';

@@ -1,7 +1,8 @@
 import { connectBroker } from '@signalbox/client';
 import { startMcpHost } from '@signalbox/mcp-host';
-import { openSqliteJournal, ResultStore, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
+import { ResultStore, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
 import { type Fault, faultAt, noFault } from '@signalbox/serving';
+import { openSqliteJournal } from '@signalbox/store/journal';
 import { counterServer, processFaults } from '@signalbox/testing';
 import { lossesOf } from './losses.ts';
 import {

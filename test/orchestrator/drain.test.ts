@@ -1,12 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { type BrokerClient, connectBroker } from '@signalbox/client';
 import { startMcpHost } from '@signalbox/mcp-host';
-import {
-  type Orchestrator,
-  openSqliteJournal,
-  startOrchestrator,
-  wholePolicy,
-} from '@signalbox/orchestrator';
+import { type Orchestrator, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
+import { openSqliteJournal } from '@signalbox/store/journal';
 import { counterServer, readCounter, startTestBroker, type TestBroker, tempDir } from '@signalbox/testing';
 import { McpProxyExecutor } from '@signalbox/worker';
 import { expect, test } from 'vitest';

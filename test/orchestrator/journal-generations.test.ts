@@ -2,7 +2,8 @@ import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectBroker } from '@signalbox/client';
 import { type McpHost, startMcpHost } from '@signalbox/mcp-host';
-import { openSqliteJournal, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
+import { startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
+import { openSqliteJournal } from '@signalbox/store/journal';
 import { counterServer, readCounter, startTestBroker, tempDir } from '@signalbox/testing';
 import { expect, test, vi } from 'vitest';
 

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import type { ToolProvider } from '@signalbox/mcp-host/tool-calls';
-import { openSqliteJournal } from '@signalbox/orchestrator';
 import { bodyLimits } from '@signalbox/protocol';
+import { openSqliteJournal } from '@signalbox/store/journal';
 import { counterServer, startChild, tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { ask, callError } from '../support/orchestrator/requests.ts';

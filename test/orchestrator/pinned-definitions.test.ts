@@ -1,7 +1,7 @@
 import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readAudit } from '@signalbox/client/operator';
-import { type ApprovalPolicy, openSqliteJournal } from '@signalbox/orchestrator';
+import type { ApprovalPolicy } from '@signalbox/orchestrator';
 import {
   type AcceptDefinitionsReply,
   approvalsReplySchema,
@@ -9,6 +9,7 @@ import {
   definitionsReplySchema,
   explanationSchema,
 } from '@signalbox/protocol';
+import { openSqliteJournal } from '@signalbox/store/journal';
 import { tempDir } from '@signalbox/testing';
 import Database from 'better-sqlite3';
 import { expect, test, vi } from 'vitest';

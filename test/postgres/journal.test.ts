@@ -1,6 +1,6 @@
 import { openPostgresJournal } from '@signalbox/postgres/journal';
+import { entryOf, journalConformance, okEnd, startedCall } from '@signalbox/store/conformance';
 import { describe, expect, test } from 'vitest';
-import { call, end, entry, testJournal } from '../support/orchestrator/journal-conformance.ts';
 import { serverUrl, testSchema } from '../support/postgres/test-store.ts';
 
 /** A schema with a journal, which several orchestrators open. */
@@ -14,7 +14,7 @@ async function journalSchema() {
 const key = { agent: 'rosa', requestId: 'r' };
 
 describe.skipIf(serverUrl === undefined)('A journal on PostgreSQL', () => {
-  testJournal(journalSchema, { agesWhileClosed: true });
+  journalConformance('The journal on PostgreSQL', journalSchema, { agesWhileClosed: true });
 
   test('is one for all orchestrators that open it, and tells each what the others have started and how it ended', async () => {
     await using t = await journalSchema();
@@ -22,10 +22,10 @@ describe.skipIf(serverUrl === undefined)('A journal on PostgreSQL', () => {
     await using b = await t.open();
     expect(b.id).toBe(a.id);
     expect(b.claim('inbox', () => {})).toEqual(a.claim('inbox', () => {}));
-    await a.start(call('r'));
-    expect(await b.find(key)).toEqual(entry('r'));
-    await a.finish(key, end);
-    expect(await b.find(key)).toEqual({ ...entry('r'), end });
+    await a.start(startedCall('r'));
+    expect(await b.find(key)).toEqual(entryOf('r'));
+    await a.finish(key, okEnd);
+    expect(await b.find(key)).toEqual({ ...entryOf('r'), end: okEnd });
   });
 
   test('starts no call that another orchestrator has started since its entry was read', async () => {
@@ -33,15 +33,19 @@ describe.skipIf(serverUrl === undefined)('A journal on PostgreSQL', () => {
     await using a = await t.open();
     await using b = await t.open();
     const [seenByA, seenByB] = [await a.find(key), await b.find(key)];
-    await b.start(call('r'), seenByB);
-    await expect(a.start(call('r'), seenByA)).rejects.toMatchObject({ code: 'journal_started_elsewhere' });
+    await b.start(startedCall('r'), seenByB);
+    await expect(a.start(startedCall('r'), seenByA)).rejects.toMatchObject({
+      code: 'journal_started_elsewhere',
+    });
     // The end of a call is written by the one that made it, or that knew of its start.
-    await a.finish(key, { ...end, outcome: 'internal' });
+    await a.finish(key, { ...okEnd, outcome: 'internal' });
     expect(await b.find(key)).not.toHaveProperty('end');
-    await b.finish(key, end);
+    await b.finish(key, okEnd);
     // One that knows of the start may decide to make the call again, and the one that made it first may not.
-    await a.start(call('r'), await a.find(key));
-    await expect(b.start(call('r'), seenByB)).rejects.toMatchObject({ code: 'journal_started_elsewhere' });
+    await a.start(startedCall('r'), await a.find(key));
+    await expect(b.start(startedCall('r'), seenByB)).rejects.toMatchObject({
+      code: 'journal_started_elsewhere',
+    });
   });
 
   test('keeps all replies that end at once, also if they are too large for one transaction', async () => {
@@ -49,8 +53,8 @@ describe.skipIf(serverUrl === undefined)('A journal on PostgreSQL', () => {
     await using journal = await t.open();
     const reply = JSON.stringify({ text: 'x'.repeat(20 * 1024 * 1024) });
     const ids = ['a', 'b', 'c', 'd'];
-    await Promise.all(ids.map((id) => journal.start(call(id))));
-    await Promise.all(ids.map((id) => journal.finish({ agent: 'rosa', requestId: id }, { ...end, reply })));
+    await Promise.all(ids.map((id) => journal.start(startedCall(id))));
+    await Promise.all(ids.map((id) => journal.finish({ agent: 'rosa', requestId: id }, { ...okEnd, reply })));
     for (const requestId of ids) {
       const kept = await journal.find({ agent: 'rosa', requestId });
       expect(kept?.end?.reply?.length).toBe(reply.length);
@@ -65,7 +69,7 @@ describe.skipIf(serverUrl === undefined)('A journal on PostgreSQL', () => {
       journals.map((journal) =>
         Promise.all(
           ids.map((id) =>
-            journal.start(call(id)).then(
+            journal.start(startedCall(id)).then(
               () => true,
               () => false,
             ),
@@ -101,7 +105,7 @@ describe.skipIf(serverUrl === undefined)('A journal on PostgreSQL', () => {
     expect(await a.approvals.end('a7', { ...end, state: 'denied' })).toBe(false);
     await changed;
     expect(await a.approvals.of(key)).toEqual({ ...approval, end });
-    await b.start(call('r'));
+    await b.start(startedCall('r'));
     expect(await a.approvals.of(key)).toMatchObject({ isUsed: true });
 
     const definition = (hash: string) => ({ kind: 'tool', name: 'read', hash, value: { hash } }) as const;
@@ -135,12 +139,12 @@ describe.skipIf(serverUrl === undefined)('A journal on PostgreSQL', () => {
   test('lets an orchestrator start nothing more that others count as dead', async () => {
     await using t = await journalSchema();
     await using journal = await t.open();
-    await journal.start(call('before'));
+    await journal.start(startedCall('before'));
     await t.sql(`UPDATE ${t.schema}_journal.session SET is_over = true`);
-    await expect(journal.start(call('after'))).rejects.toMatchObject({ code: 'journal_in_use' });
+    await expect(journal.start(startedCall('after'))).rejects.toMatchObject({ code: 'journal_in_use' });
     expect(await journal.failed).toMatchObject({ code: 'journal_in_use' });
     await using next = await t.open();
     expect(await next.find({ agent: 'rosa', requestId: 'after' })).toBeUndefined();
-    expect(await next.find({ agent: 'rosa', requestId: 'before' })).toEqual(entry('before'));
+    expect(await next.find({ agent: 'rosa', requestId: 'before' })).toEqual(entryOf('before'));
   });
 });

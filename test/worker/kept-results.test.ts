@@ -1,12 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import type { Client } from '@modelcontextprotocol/client';
 import type { StdioServerConfig } from '@signalbox/mcp-host';
-import {
-  openSqliteJournal,
-  ResultStore,
-  type ResultStoreOptions,
-  RoleToolAllowlist,
-} from '@signalbox/orchestrator';
+import { ResultStore, type ResultStoreOptions, RoleToolAllowlist } from '@signalbox/orchestrator';
+import { openSqliteJournal } from '@signalbox/store/journal';
 import { compileCache, tempDir } from '@signalbox/testing';
 import { McpProxyExecutor } from '@signalbox/worker';
 import { expect, test } from 'vitest';

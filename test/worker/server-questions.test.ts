@@ -1,7 +1,7 @@
 import type { StdioServerConfig } from '@signalbox/mcp-host';
 import type { ToolProvider } from '@signalbox/mcp-host/tool-calls';
-import { openSqliteJournal } from '@signalbox/orchestrator';
 import { isRunningCallState, runningCallState, type Tool } from '@signalbox/protocol';
+import { openSqliteJournal } from '@signalbox/store/journal';
 import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { startAskingStack } from '../support/approvals/asking-stack.ts';

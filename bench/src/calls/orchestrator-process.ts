@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { connectBroker } from '@signalbox/client';
 import { startMcpHost } from '@signalbox/mcp-host';
-import { openSqliteJournal, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
+import { startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
+import { openSqliteJournal } from '@signalbox/store/journal';
 import { serveParent, setupOf } from '../processes.ts';
 
 /** The orchestrator with its journal, as the command runs it. `journaled` serves the same tool as one that is not safe to repeat. */

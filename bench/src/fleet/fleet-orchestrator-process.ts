@@ -14,7 +14,8 @@ export interface FleetOrchestratorSetup {
 const { url, token, journalFile, server, compiled } = setupOf<FleetOrchestratorSetup>();
 enableCompileCache(compiled);
 const { startMcpHost } = await import('@signalbox/mcp-host');
-const { openSqliteJournal, startOrchestrator, wholePolicy } = await import('@signalbox/orchestrator');
+const { startOrchestrator, wholePolicy } = await import('@signalbox/orchestrator');
+const { openSqliteJournal } = await import('@signalbox/store/journal');
 const { connectBroker } = await import('@signalbox/client');
 
 // The bench kills the server more often than a useful server would die.

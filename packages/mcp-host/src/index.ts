@@ -7,8 +7,7 @@ export type {
   StdioServerConfig,
 } from './config/server-config.ts';
 export { defaultServerLimits, type ServerLimits } from './config/server-limits.ts';
-export type { Definition, DefinitionKey } from './definitions/definition.ts';
-export type { DefinitionPins, NewPins, Pin, ServerPins } from './definitions/definition-pins.ts';
+
 export type { SeenDefinition } from './definitions/server-definitions.ts';
 export type {
   DiscoveredServer,

@@ -1,26 +1,5 @@
-export type {
-  ApprovalEnd,
-  ApprovalRecord,
-  ProposedCall,
-  StandingRecord,
-} from './approvals/approval-record.ts';
-export type { ApprovalQuery, ApprovalStore, NumberedApproval } from './approvals/approval-store.ts';
 export type { ApprovalPolicy, AskRule } from './approvals/ask-rules.ts';
 export type { Budget, CallBudgets } from './budgets/call-budgets.ts';
-export type { CallKey } from './journal/call-key.ts';
-export type {
-  CallEnd,
-  Journal,
-  JournalEntry,
-  JournalQuery,
-  JournalRecord,
-  OwnCallsQuery,
-  ReceivedCall,
-  SettledHow,
-  StartedCall,
-} from './journal/journal.ts';
-export type { JournalRetention } from './journal/sqlite/call-table.ts';
-export { openSqliteJournal, type SqliteJournalOptions } from './journal/sqlite/sqlite-journal.ts';
 export { type Policy, wholePolicy } from './operator/policy.ts';
 export { type Orchestrator, type OrchestratorOptions, startOrchestrator } from './orchestrator.ts';
 export type { ResultRule, ResultRules } from './results/result-rules.ts';

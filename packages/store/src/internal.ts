@@ -10,5 +10,12 @@ export { type SqliteFiles, sqliteContent } from './sqlite/content/sqlite-content
 export { holdStoppedDirectory, lockDataDirectory } from './sqlite/data-directory-lock.ts';
 export { type ExpectedDatabase, refuseAbsent } from './sqlite/database.ts';
 export { type VerifiedStore, verifyInboxStore } from './sqlite/inbox-store/verify.ts';
+export {
+  disownRestoredJournal,
+  inspectJournal,
+  type JournalContents,
+} from './sqlite/journal/journal-backup.ts';
+export { copyStoppedJournal } from './sqlite/journal/journal-copy.ts';
+export { journalFormat } from './sqlite/journal/journal-database.ts';
 export { type VerifiedTokens, verifyTokenStore } from './sqlite/token-store.ts';
 export { WalSync } from './sqlite/wal-sync.ts';

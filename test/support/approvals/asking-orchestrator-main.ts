@@ -1,6 +1,7 @@
 import { connectBroker } from '@signalbox/client';
 import { startMcpHost } from '@signalbox/mcp-host';
-import { openSqliteJournal, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
+import { startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
+import { openSqliteJournal } from '@signalbox/store/journal';
 
 /** Runs an orchestrator without servers that answers permission questions. argv: the url, its token and the file of its journal. */
 const [url, token, file] = process.argv.slice(2) as [string, string, string];

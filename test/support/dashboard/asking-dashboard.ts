@@ -1,6 +1,7 @@
 import { join } from 'node:path';
-import { openSqliteJournal, RoleToolAllowlist } from '@signalbox/orchestrator';
+import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import type { Approval } from '@signalbox/protocol';
+import { openSqliteJournal } from '@signalbox/store/journal';
 import { tempDir } from '@signalbox/testing';
 import { expect } from 'vitest';
 import type { ToolStackOptions } from '../orchestrator/tool-stack.ts';

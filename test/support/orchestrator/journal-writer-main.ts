@@ -1,4 +1,4 @@
-import { openSqliteJournal } from '@signalbox/orchestrator';
+import { openSqliteJournal } from '@signalbox/store/journal';
 
 /** Writes a call that started and one that ended, and dies at once. */
 const journal = await openSqliteJournal({ file: process.argv[2]! });

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type Journal, openSqliteJournal } from '@signalbox/orchestrator';
+import { type Journal, openSqliteJournal } from '@signalbox/store/journal';
 import { tempDir } from '@signalbox/testing';
 import { startToolStack, type ToolStack, type ToolStackOptions } from './tool-stack.ts';
 

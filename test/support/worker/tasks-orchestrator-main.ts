@@ -1,6 +1,7 @@
 import { connectBroker } from '@signalbox/client';
 import { startMcpHost } from '@signalbox/mcp-host';
-import { openSqliteJournal, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
+import { startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
+import { openSqliteJournal } from '@signalbox/store/journal';
 import { counterServer } from '@signalbox/testing';
 
 /**

@@ -2,11 +2,11 @@ import { constants } from 'node:fs';
 import { chmod, copyFile, mkdir, readdir, realpath, rename, rm, rmdir } from 'node:fs/promises';
 import { basename, join, resolve, sep } from 'node:path';
 import { brokerFiles } from '@signalbox/broker/files';
-import { disownRestoredJournal } from '@signalbox/orchestrator/internal';
 import { type AuditEventCode, backupFiles, messageOf, SignalboxError } from '@signalbox/protocol';
 import { openSqliteAuditLog } from '@signalbox/store';
 import {
   claimRestoredStore,
+  disownRestoredJournal,
   dropRestoredTokens,
   lockDataDirectory,
   syncFile,

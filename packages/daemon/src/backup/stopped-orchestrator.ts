@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { copyStoppedJournal } from '@signalbox/orchestrator/internal';
 import { backupFiles } from '@signalbox/protocol';
+import { copyStoppedJournal } from '@signalbox/store/internal';
 import { orchestratorFiles } from '../data-directory/data-directory.ts';
 
 /**

@@ -1,5 +1,4 @@
-import { inspectJournal, type JournalContents, journalFormat } from '@signalbox/orchestrator/internal';
-import { readDatabase } from '@signalbox/store/internal';
+import { inspectJournal, type JournalContents, journalFormat, readDatabase } from '@signalbox/store/internal';
 
 /** Reads every row of a journal that nobody uses, and checks it. Changes nothing. Throws a `StoreError`. */
 export function verifyJournal(file: string): JournalContents {

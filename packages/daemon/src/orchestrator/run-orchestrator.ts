@@ -3,16 +3,11 @@ import { statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { type BrokerClient, type Log as ClientLog, connectBroker } from '@signalbox/client';
 import { type McpHost, startMcpHost } from '@signalbox/mcp-host';
-import {
-  type Journal,
-  type Orchestrator,
-  openSqliteJournal,
-  ResultStore,
-  startOrchestrator,
-} from '@signalbox/orchestrator';
+import { type Orchestrator, ResultStore, startOrchestrator } from '@signalbox/orchestrator';
 import { SignalboxError } from '@signalbox/protocol';
 import { type Fault, noFault } from '@signalbox/serving';
 import type { Tracing } from '@signalbox/serving/tracing';
+import { type Journal, openSqliteJournal } from '@signalbox/store/journal';
 import { brokerName, directoryId, restoredDatabase } from '../broker/postgres-stores.ts';
 import type { Config } from '../config/index.ts';
 import { formatListenAddress, withExposureChecked } from '../config/internal.ts';

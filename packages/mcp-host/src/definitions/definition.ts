@@ -1,24 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { DefinitionKind, Prompt, Tool } from '@signalbox/protocol';
+import type { Definition, DefinitionKey } from '@signalbox/store/journal';
 import { canonicalJson } from '../tool-calls/index.ts';
 
 /** The name of the only definition of the kind `instructions`. */
 export const instructionsName = 'instructions';
-
-/** A server's own description of one of its tools or prompts, or of itself, as it sent it. */
-export interface Definition {
-  kind: DefinitionKind;
-  name: string;
-  /** A text that differs for any two definitions that differ; the order of the fields of an object makes no difference. */
-  hash: string;
-  value: unknown;
-}
-
-/** Names one definition of a server. */
-export interface DefinitionKey {
-  kind: DefinitionKind;
-  name: string;
-}
 
 /** Makes the definition of a tool, a prompt or the instructions. All fields count, including unknown ones. */
 export function definitionOf(kind: DefinitionKind, name: string, value: unknown): Definition {

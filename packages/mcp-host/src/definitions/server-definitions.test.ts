@@ -1,6 +1,6 @@
+import type { DefinitionPins, Pin } from '@signalbox/store/journal';
 import { expect, test } from 'vitest';
 import { definitionOf, definitionsOf, keyText } from './definition.ts';
-import type { DefinitionPins, Pin } from './definition-pins.ts';
 import { ServerDefinitions } from './server-definitions.ts';
 
 /** Pins that last as long as the object, in place of a disk that `fails` may break. */

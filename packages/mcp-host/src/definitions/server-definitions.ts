@@ -1,6 +1,6 @@
 import { type DefinitionKind, messageOf } from '@signalbox/protocol';
-import { type Definition, type DefinitionKey, keyText } from './definition.ts';
-import type { DefinitionPins, Pin } from './definition-pins.ts';
+import type { Definition, DefinitionKey, DefinitionPins, Pin } from '@signalbox/store/journal';
+import { keyText } from './definition.ts';
 
 /** The reason why a definition is withheld: it differs from the pinned one, or none is pinned. */
 export type DefinitionChange = 'changed' | 'new';

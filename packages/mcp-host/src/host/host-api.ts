@@ -1,9 +1,8 @@
 import type { OfferMethod, Tool, ToolCallError } from '@signalbox/protocol';
 import type { Tracing } from '@signalbox/serving/tracing';
+import type { DefinitionKey, DefinitionPins } from '@signalbox/store/journal';
 import type { HostTuning } from '../config/host-tuning.ts';
 import type { HttpServerConfig, McpServerConfig } from '../config/server-config.ts';
-import type { DefinitionKey } from '../definitions/definition.ts';
-import type { DefinitionPins } from '../definitions/definition-pins.ts';
 import type { ComparedDefinition, SeenDefinition } from '../definitions/server-definitions.ts';
 import type { HostEvent } from '../host-event.ts';
 import type { Inventory, WithheldDefinition } from '../inventory/inventory.ts';

@@ -9,12 +9,12 @@ import {
   type ToolCallError,
   toolCallError,
 } from '@signalbox/protocol';
+import type { DefinitionKey } from '@signalbox/store/journal';
 import { ArgumentChecks } from '../calls/argument-checks.ts';
 import { isUnsent, methodTool } from '../calls/tool-call.ts';
 import { checkServers } from '../config/check-servers.ts';
 import { defaultTuning, type HostTuning } from '../config/host-tuning.ts';
 import type { McpServerConfig } from '../config/server-config.ts';
-import type { DefinitionKey } from '../definitions/definition.ts';
 import { definitionChangedError, redefinedError } from '../definitions/definition-changed.ts';
 import type { SeenDefinition } from '../definitions/server-definitions.ts';
 import {

@@ -1,5 +1,5 @@
 import type { Tool } from '@signalbox/protocol';
-import type { DefinitionKey } from '../definitions/definition.ts';
+import type { DefinitionKey } from '@signalbox/store/journal';
 import type { ChangedDefinitions, DefinitionChange } from '../definitions/server-definitions.ts';
 import { ToolDigests } from '../tool-calls/index.ts';
 import { nothingOffered, type OfferList } from './offer-list.ts';

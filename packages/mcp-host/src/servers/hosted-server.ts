@@ -1,4 +1,5 @@
 import { type CancelSignal, SignalboxError, type ToolCallError } from '@signalbox/protocol';
+import type { DefinitionKey } from '@signalbox/store/journal';
 import { ServerCalls } from '../calls/server-calls.ts';
 import { firstRoundOf, isUnsent, type ToolCall } from '../calls/tool-call.ts';
 import { instanceFor, listingInstance } from '../config/instance-name.ts';
@@ -6,7 +7,6 @@ import type { McpServerConfig } from '../config/server-config.ts';
 import { limitsOf } from '../config/server-limits.ts';
 import { type EffectivePolicy, policyOf } from '../config/server-policy.ts';
 import { secretsOfServer } from '../config/server-secrets.ts';
-import type { DefinitionKey } from '../definitions/definition.ts';
 import type { SeenDefinition, ServerDefinitions } from '../definitions/server-definitions.ts';
 import { nothingOffered, type OfferList, type ReadOffers } from '../inventory/offer-list.ts';
 import type { ToolList } from '../inventory/tool-list.ts';

@@ -1,6 +1,7 @@
 import type { ToolCallError } from '@signalbox/protocol';
+import type { DefinitionKey } from '@signalbox/store/journal';
 import type { ToolCall } from '../calls/tool-call.ts';
-import { type DefinitionKey, definitionsOf, definitionsOfInstructions } from '../definitions/definition.ts';
+import { definitionsOf, definitionsOfInstructions } from '../definitions/definition.ts';
 import { definitionChangedError } from '../definitions/definition-changed.ts';
 import { reviewedOffers, reviewedTools } from '../definitions/reviewed-lists.ts';
 import { type SeenDefinition, ServerDefinitions } from '../definitions/server-definitions.ts';

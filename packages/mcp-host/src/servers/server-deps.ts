@@ -1,7 +1,7 @@
 import type { Tracing } from '@signalbox/serving/tracing';
+import type { DefinitionPins } from '@signalbox/store/journal';
 import type { HostTuning } from '../config/host-tuning.ts';
 import type { HttpServerConfig } from '../config/server-config.ts';
-import type { DefinitionPins } from '../definitions/definition-pins.ts';
 import type { HostEvent } from '../host-event.ts';
 import type { WaitingCalls } from '../questions/waiting-calls.ts';
 import type { Authorizer } from '../server-auth/index.ts';

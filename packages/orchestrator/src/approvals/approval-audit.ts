@@ -1,5 +1,5 @@
 import type { AuditReport, Sender } from '@signalbox/protocol';
-import type { ApprovalRecord, StandingRecord } from './approval-record.ts';
+import type { ApprovalRecord, StandingRecord } from '@signalbox/store/journal';
 
 /** Describes the events of approvals for the audit log. */
 export const approvalEvents = {

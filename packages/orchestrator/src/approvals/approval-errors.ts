@@ -1,5 +1,5 @@
 import { SignalboxError, type ToolCallError, toolCallError } from '@signalbox/protocol';
-import type { ApprovalRecord } from './approval-record.ts';
+import type { ApprovalRecord } from '@signalbox/store/journal';
 
 /** Returns the error for the caller of a call whose approval ended, unless it was approved. None of these calls has run. */
 export function errorOfEnd({ id, tool, end }: ApprovalRecord): ToolCallError | undefined {

@@ -1,6 +1,7 @@
 import type { BrokerClient, Log } from '@signalbox/client';
 import { messageOf } from '@signalbox/protocol';
-import { type ApprovalRecord, shownApproval } from './approval-record.ts';
+import type { ApprovalRecord } from '@signalbox/store/journal';
+import { shownApproval } from './approval-record.ts';
 import { redactedText } from './call-digests.ts';
 
 /** The longest text of arguments in a note, in characters. */

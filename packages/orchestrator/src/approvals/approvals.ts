@@ -6,18 +6,18 @@ import {
   SignalboxError,
   type ToolCallError,
 } from '@signalbox/protocol';
-import type { CallKey } from '../journal/call-key.ts';
+import type {
+  ApprovalQuery,
+  ApprovalRecord,
+  ApprovalStore,
+  CallKey,
+  NumberedApproval,
+  ProposedCall,
+  StandingRecord,
+} from '@signalbox/store/journal';
 import { approvalEvents } from './approval-audit.ts';
 import { errorOfEnd, unfitArguments, unwrittenApproval, usedApproval } from './approval-errors.ts';
-import {
-  type ApprovalEvent,
-  type ApprovalRecord,
-  differenceFrom,
-  isSameCall,
-  type ProposedCall,
-  type StandingRecord,
-} from './approval-record.ts';
-import type { ApprovalQuery, ApprovalStore, NumberedApproval } from './approval-store.ts';
+import { type ApprovalEvent, differenceFrom, isSameCall } from './approval-record.ts';
 import type { ApprovalPolicy } from './ask-rules.ts';
 import { type AskedCall, type Decision, decisionOf, proposedCall } from './asked-decision.ts';
 import { AttachedRequests } from './attached-requests.ts';

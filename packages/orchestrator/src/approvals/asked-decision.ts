@@ -1,7 +1,7 @@
 import type { ServedRequest } from '@signalbox/client';
 import type { McpReply, ToolCallError } from '@signalbox/protocol';
+import type { ApprovalRecord, BoundCall, ProposedCall } from '@signalbox/store/journal';
 import { errorOfEnd } from './approval-errors.ts';
-import type { ApprovalRecord, BoundCall, ProposedCall } from './approval-record.ts';
 import type { ShownArguments } from './call-digests.ts';
 
 /** A call that has to wait because of a rule, or that waited before. */

@@ -1,6 +1,6 @@
 import { timerMs } from '@signalbox/mcp-host/tool-calls';
-import { type ApprovalEvent, type ApprovalRecord, endBy, type StandingRecord } from './approval-record.ts';
-import type { ApprovalStore } from './approval-store.ts';
+import type { ApprovalRecord, ApprovalStore, StandingRecord } from '@signalbox/store/journal';
+import { type ApprovalEvent, endBy } from './approval-record.ts';
 
 /** The dependencies of an {@link OpenApproval}. */
 export interface OpenApprovalDeps {

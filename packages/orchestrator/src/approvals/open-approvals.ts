@@ -1,15 +1,10 @@
 import type { BrokerClient, Log } from '@signalbox/client';
 import { messageOf } from '@signalbox/protocol';
 import type { Fault } from '@signalbox/serving';
+import type { ApprovalRecord, ApprovalStore, StandingRecord } from '@signalbox/store/journal';
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import { approvalEvents } from './approval-audit.ts';
-import {
-  type ApprovalEvent,
-  type ApprovalRecord,
-  differenceFrom,
-  type StandingRecord,
-} from './approval-record.ts';
-import type { ApprovalStore } from './approval-store.ts';
+import { type ApprovalEvent, differenceFrom } from './approval-record.ts';
 import { type Decided, OpenApproval } from './open-approval.ts';
 import type { WaitingPlaces } from './waiting-places.ts';
 

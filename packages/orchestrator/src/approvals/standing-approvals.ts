@@ -1,5 +1,4 @@
-import type { BoundCall, StandingRecord } from './approval-record.ts';
-import type { ApprovalStore } from './approval-store.ts';
+import type { ApprovalStore, BoundCall, StandingRecord } from '@signalbox/store/journal';
 
 /** Holds the standing approvals in force. A wall clock that is set back does not prolong one in this process. */
 export class StandingApprovals {

@@ -1,9 +1,8 @@
 import type { Log } from '@signalbox/client';
 import { messageOf } from '@signalbox/protocol';
+import type { ApprovalStore, BoundCall, StandingRecord } from '@signalbox/store/journal';
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import { approvalEvents } from './approval-audit.ts';
-import type { BoundCall, StandingRecord } from './approval-record.ts';
-import type { ApprovalStore } from './approval-store.ts';
 import type { StandingApprovals } from './standing-approvals.ts';
 
 /** The dependencies of {@link standingFor} and {@link endOrphaned}. */

@@ -8,8 +8,8 @@ import {
   type ToolCallError,
   toolCallError,
 } from '@signalbox/protocol';
+import type { ApprovalRecord } from '@signalbox/store/journal';
 import { deniedAsHidden, unfitArguments } from '../approvals/approval-errors.ts';
-import type { ApprovalRecord } from '../approvals/approval-record.ts';
 import type { Approvals } from '../approvals/approvals.ts';
 import { askRuleFor, denyHiddenRuleFor } from '../approvals/ask-rules.ts';
 import type { ShownArguments } from '../approvals/call-digests.ts';

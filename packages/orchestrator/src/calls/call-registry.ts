@@ -1,7 +1,6 @@
 import type { CallRecord, CallStatus } from '@signalbox/protocol';
 import { PassingList } from '@signalbox/serving';
-import type { CallKey } from '../journal/call-key.ts';
-import type { JournalEntry } from '../journal/journal.ts';
+import type { CallKey, JournalEntry } from '@signalbox/store/journal';
 import { sentReply } from '../tasks/task-call.ts';
 import { type EndedCallLimits, EndedCalls } from './ended-calls.ts';
 import { type CallName, type StoppableRequest, TrackedCall, type TrackedCallDeps } from './tracked-call.ts';

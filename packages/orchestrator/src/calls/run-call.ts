@@ -12,7 +12,7 @@ import {
   withoutTokens,
 } from '@signalbox/protocol';
 import { type Fault, noFault } from '@signalbox/serving';
-import type { ApprovalRecord } from '../approvals/approval-record.ts';
+import type { ApprovalRecord } from '@signalbox/store/journal';
 import type { Approvals } from '../approvals/approvals.ts';
 import { mayAsk } from '../approvals/ask-rules.ts';
 import type { BudgetLedger } from '../budgets/budget-ledger.ts';

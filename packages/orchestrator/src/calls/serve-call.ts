@@ -10,11 +10,11 @@ import {
   type ToolCallError,
 } from '@signalbox/protocol';
 import type { Fault } from '@signalbox/serving';
+import type { Journal, JournalEntry } from '@signalbox/store/journal';
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import { callEvent } from '../audit/call-events.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { InboxOwnership } from '../journal/inbox-ownership.ts';
-import type { Journal, JournalEntry } from '../journal/journal.ts';
 import { type EndedCall, JournaledCall, notWritten } from '../journal/journaled-call.ts';
 import type { CallMeter } from '../metrics/call-meter.ts';
 import { keepLarge, keptText, type ShownReply, withReason } from '../results/keep-large.ts';

@@ -1,7 +1,6 @@
 import type { CallRecord, CallRecordOutcome, Sender } from '@signalbox/protocol';
 import type { ListPlace } from '@signalbox/serving';
-import type { CallKey } from '../journal/call-key.ts';
-import type { JournalEntry } from '../journal/journal.ts';
+import type { CallKey, JournalEntry } from '@signalbox/store/journal';
 
 /** Names a call: its key, the role of its caller, its tool, and the thread of its request, if that differs from the request's id. */
 export interface CallName extends CallKey {

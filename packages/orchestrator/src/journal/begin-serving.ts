@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '@signalbox/client';
 import { messageOf } from '@signalbox/protocol';
-import type { Journal } from './journal.ts';
+import type { Journal } from '@signalbox/store/journal';
 
 /** The time between two checks of a waiting orchestrator whether the other one still lives, in milliseconds. */
 const lookEveryMs = 250;

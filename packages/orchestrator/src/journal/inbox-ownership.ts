@@ -1,7 +1,7 @@
 import type { BrokerClient, Log, ServeOptions } from '@signalbox/client';
 import { type JournalBinding, messageOf } from '@signalbox/protocol';
 import type { Fault } from '@signalbox/serving';
-import type { Journal } from './journal.ts';
+import type { Journal } from '@signalbox/store/journal';
 
 /**
  * Knows which requests in the inbox are foreign to the journal: an orchestrator with another journal, or with a newer state of this one,

@@ -1,6 +1,13 @@
 import { messageOf, SignalboxError, type ToolCallError, toolCallError } from '@signalbox/protocol';
-import type { CallKey } from './call-key.ts';
-import type { CallEnd, Journal, JournalEntry, ReceivedCall, SettledHow, StartedCall } from './journal.ts';
+import type {
+  CallEnd,
+  CallKey,
+  Journal,
+  JournalEntry,
+  ReceivedCall,
+  SettledHow,
+  StartedCall,
+} from '@signalbox/store/journal';
 
 /** The end of a call, in the form in which it is written to the journal. */
 export interface EndedCall {

@@ -1,6 +1,6 @@
 import type { BrokerClient, Log } from '@signalbox/client';
 import { messageOf } from '@signalbox/protocol';
-import type { Journal } from './journal.ts';
+import type { Journal } from '@signalbox/store/journal';
 
 /** The time between two questions to the broker, in milliseconds. */
 const defaultEveryMs = 60_000;

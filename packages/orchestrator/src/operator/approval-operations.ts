@@ -10,13 +10,8 @@ import {
   type Sender,
   toolCallError,
 } from '@signalbox/protocol';
-import {
-  type ApprovalRecord,
-  type Decider,
-  type StandingRecord,
-  shownApproval,
-  shownStanding,
-} from '../approvals/approval-record.ts';
+import type { ApprovalRecord, Decider, StandingRecord } from '@signalbox/store/journal';
+import { shownApproval, shownStanding } from '../approvals/approval-record.ts';
 import type { Approvals } from '../approvals/approvals.ts';
 import { permissionsOf, refusalToDecide, seesRole } from '../approvals/deciders.ts';
 

@@ -10,7 +10,7 @@ import {
   type Sender,
   toolCallError,
 } from '@signalbox/protocol';
-import type { Journal } from '../journal/journal.ts';
+import type { Journal } from '@signalbox/store/journal';
 
 /** The dependencies of {@link answerBackup}. */
 export interface BackupDeps {

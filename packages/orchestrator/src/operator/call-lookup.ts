@@ -7,12 +7,11 @@ import type {
   Sender,
   StatusRequest,
 } from '@signalbox/protocol';
+import type { CallKey, Journal, JournalEntry, JournalRecord, OwnCallsQuery } from '@signalbox/store/journal';
 import { endedUnanswered, outcomeUnknown } from '../calls/call-outcome.ts';
 import type { CallRegistry } from '../calls/call-registry.ts';
 import { maySeeReply } from '../calls/tool-refusals.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
-import type { CallKey } from '../journal/call-key.ts';
-import type { Journal, JournalEntry, JournalRecord, OwnCallsQuery } from '../journal/journal.ts';
 import { sentReply } from '../tasks/task-call.ts';
 
 const defaultLimit = 100;

@@ -5,11 +5,10 @@ import {
   type Sender,
   toolCallError,
 } from '@signalbox/protocol';
+import type { CallKey, Journal } from '@signalbox/store/journal';
 import type { Approvals } from '../approvals/approvals.ts';
 import type { CallRegistry } from '../calls/call-registry.ts';
 import type { TrackedCall } from '../calls/tracked-call.ts';
-import type { CallKey } from '../journal/call-key.ts';
-import type { Journal } from '../journal/journal.ts';
 
 /** The dependencies of {@link answerCancelCall}. */
 export interface CancelCallDeps {

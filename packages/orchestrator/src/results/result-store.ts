@@ -4,7 +4,7 @@ import type { Log } from '@signalbox/client';
 import { type McpResult, messageOf, SignalboxError } from '@signalbox/protocol';
 import { errnoOf, figure } from '@signalbox/protocol/internal';
 import { defaultResultLimits, type ResultLimits, SharedRoom, type Shortage } from '@signalbox/serving';
-import type { CallKey } from '../journal/call-key.ts';
+import type { CallKey } from '@signalbox/store/journal';
 import { keptFileParts } from './kept-file.ts';
 import { KeptResult } from './kept-result.ts';
 import { previewOf } from './preview.ts';

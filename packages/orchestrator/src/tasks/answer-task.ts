@@ -9,12 +9,12 @@ import {
   taskRoundId,
   toolCallError,
 } from '@signalbox/protocol';
+import type { CallKey } from '@signalbox/store/journal';
 import type { Approvals } from '../approvals/approvals.ts';
 import { maySeeReply } from '../calls/tool-refusals.ts';
 import type { TrackedCall } from '../calls/tracked-call.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
-import type { CallKey } from '../journal/call-key.ts';
 import { stopCall } from '../operator/cancel-call.ts';
 import { type KeptQuestion, keptQuestion, openQuestions } from './task-call.ts';
 import type { FoundTask, RoundState, TaskRounds, TaskRoundsDeps } from './task-rounds.ts';

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openSqliteJournal } from '@signalbox/store/journal';
 import { expect, test } from 'vitest';
 import { CallRegistry } from '../calls/call-registry.ts';
-import { openSqliteJournal } from '../journal/sqlite/sqlite-journal.ts';
 import { TaskRounds } from './task-rounds.ts';
 
 const agent = 'rosa';

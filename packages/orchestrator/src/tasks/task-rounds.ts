@@ -1,9 +1,8 @@
 import { type CallRecordOutcome, maxTaskRounds, type ToolCallError, taskRoundId } from '@signalbox/protocol';
+import type { CallKey, Journal, JournalEntry } from '@signalbox/store/journal';
 import { endedUnanswered, outcomeUnknown } from '../calls/call-outcome.ts';
 import type { CallRegistry } from '../calls/call-registry.ts';
 import type { TrackedCall } from '../calls/tracked-call.ts';
-import type { CallKey } from '../journal/call-key.ts';
-import type { Journal, JournalEntry } from '../journal/journal.ts';
 
 /** The dependencies of {@link TaskRounds}: the calls that this process has seen, and the calls in the journal. */
 export interface TaskRoundsDeps {

@@ -1,5 +1,5 @@
-import type { JournalEntry, JournalRecord, ReceivedCall } from '@signalbox/orchestrator';
 import type { CallRecordOutcome } from '@signalbox/protocol';
+import type { JournalEntry, JournalRecord, ReceivedCall } from '@signalbox/store/journal';
 import type { PostgresDatabase } from '../internal.ts';
 
 /** The columns of a call, without its reply. */

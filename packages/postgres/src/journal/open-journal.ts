@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { Journal } from '@signalbox/orchestrator';
 import { SignalboxError } from '@signalbox/protocol';
 import type { JournalLimits } from '@signalbox/serving';
+import type { Journal } from '@signalbox/store/journal';
 import {
   BrokerSession,
   journalSchemaOf,

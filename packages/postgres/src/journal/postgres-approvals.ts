@@ -7,7 +7,7 @@ import type {
   NumberedApproval,
   ProposedCall,
   StandingRecord,
-} from '@signalbox/orchestrator';
+} from '@signalbox/store/journal';
 import type { PostgresDatabase, Statement } from '../internal.ts';
 import type { Changes } from './changes.ts';
 import { attempt, keptText } from './journal-error.ts';

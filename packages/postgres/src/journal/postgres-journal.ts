@@ -1,4 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
+import { type JournalClaim, SignalboxError } from '@signalbox/protocol';
+import { defaultJournalLimits, type JournalLimits } from '@signalbox/serving';
 import type {
   ApprovalStore,
   CallEnd,
@@ -11,9 +13,7 @@ import type {
   ReceivedCall,
   SettledHow,
   StartedCall,
-} from '@signalbox/orchestrator';
-import { type JournalClaim, SignalboxError } from '@signalbox/protocol';
-import { defaultJournalLimits, type JournalLimits } from '@signalbox/serving';
+} from '@signalbox/store/journal';
 import type { PostgresDatabase, Statement } from '../internal.ts';
 import {
   type CallRow,

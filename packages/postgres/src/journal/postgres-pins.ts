@@ -1,5 +1,5 @@
-import type { DefinitionKey, DefinitionPins, NewPins, Pin, ServerPins } from '@signalbox/mcp-host';
 import { type DefinitionKind, definitionKinds } from '@signalbox/protocol';
+import type { DefinitionKey, DefinitionPins, NewPins, Pin, ServerPins } from '@signalbox/store/journal';
 import type { PostgresDatabase, Statement } from '../internal.ts';
 import type { Changes } from './changes.ts';
 import { attempt, keptText } from './journal-error.ts';

@@ -1,6 +1,7 @@
 import type { BrokerClient } from '@signalbox/client';
-import type { Journal, Orchestrator } from '@signalbox/orchestrator';
+import type { Orchestrator } from '@signalbox/orchestrator';
 import type { HealthCheck, Readiness } from '@signalbox/serving/monitoring';
+import type { Journal } from '@signalbox/store/journal';
 
 /** The parts of a running orchestrator that tell whether it can serve calls. */
 export interface HealthSources {

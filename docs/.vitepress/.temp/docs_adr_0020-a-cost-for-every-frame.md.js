@@ -1,0 +1,19 @@
+import { ssrRenderAttrs } from "vue/server-renderer";
+import { useSSRContext } from "vue";
+import { _ as _export_sfc } from "./plugin-vue_export-helper.1tPrXgE0.js";
+const __pageData = JSON.parse('{"title":"20. A cost for every frame, and a greedy agent is read later","description":"","frontmatter":{},"headers":[],"relativePath":"docs/adr/0020-a-cost-for-every-frame.md","filePath":"docs/adr/0020-a-cost-for-every-frame.md"}');
+const _sfc_main = { name: "docs/adr/0020-a-cost-for-every-frame.md" };
+function _sfc_ssrRender(_ctx, _push, _parent, _attrs, $props, $setup, $data, $options) {
+  _push(`<div${ssrRenderAttrs(_attrs)}><h1 id="_20-a-cost-for-every-frame-and-a-greedy-agent-is-read-later" tabindex="-1">20. A cost for every frame, and a greedy agent is read later <a class="header-anchor" href="#_20-a-cost-for-every-frame-and-a-greedy-agent-is-read-later" aria-label="Permalink to &quot;20. A cost for every frame, and a greedy agent is read later&quot;">​</a></h1><h2 id="problem" tabindex="-1">Problem <a class="header-anchor" href="#problem" aria-label="Permalink to &quot;Problem&quot;">​</a></h2><p>Rates were counted per connection, and only for messages. Eight connections of one token that sent cheap or refused frames (cancels without a target, lists, peeks, refused replies) took the answer to an honest ask from 1.5 ms to 14 s. Two things were missing: a price for frames that are no messages, and turns between connections. A connection handled up to 2,000 frames before others had theirs, and that count began anew with each WebSocket message.</p><h2 id="decision" tabindex="-1">Decision <a class="header-anchor" href="#decision" aria-label="Permalink to &quot;Decision&quot;">​</a></h2><ul><li>An <strong>agent</strong> has three budgets, over all its connections and tokens: messages, bytes, and the cost of frames. They are kept after its last connection has ended, until they are full again. So a new connection refills nothing, and memory is bounded by the agents that were active in the last seconds.</li><li>One table gives every type of frame a cost (<code>frame-costs.ts</code>), and every refusal a further one. Costs that depend on the work, such as that of a list, are added when the work is known. A new type of frame without a cost does not compile. Messages that are no frames have a cost as well: an empty or binary WebSocket message, and a ping.</li><li>Budgets of bytes and frames may be overdrawn. Then the broker <strong>reads the agent&#39;s connections later</strong> instead of refusing frames: a refusal costs the broker as much as the frame, and TCP already tells a sender to slow down. The agent is told once in ten seconds. Messages beyond their rate are still refused, because their senders want to know.</li><li>Connections take turns. <a href="./0021-turns-of-agents.html">ADR 21</a> says how.</li><li>Places are counted at <code>hello</code> and not at the HTTP upgrade. Only then the owner of the connection is known, and the answer can be an error that every client understands. Connections before <code>hello</code> have their own bound.</li></ul><h2 id="cost" tabindex="-1">Cost <a class="header-anchor" href="#cost" aria-label="Permalink to &quot;Cost&quot;">​</a></h2><p>A frame costs one look-up and one subtraction: spending reads no clock. Requests and enqueues of 300 bytes with 64 in flight were as fast as before (medians of four rounds: 1.20 and 0.99 times, within the noise of the machine).</p></div>`);
+}
+const _sfc_setup = _sfc_main.setup;
+_sfc_main.setup = (props, ctx) => {
+  const ssrContext = useSSRContext();
+  (ssrContext.modules || (ssrContext.modules = /* @__PURE__ */ new Set())).add("docs/adr/0020-a-cost-for-every-frame.md");
+  return _sfc_setup ? _sfc_setup(props, ctx) : void 0;
+};
+const _0020ACostForEveryFrame = /* @__PURE__ */ _export_sfc(_sfc_main, [["ssrRender", _sfc_ssrRender]]);
+export {
+  __pageData,
+  _0020ACostForEveryFrame as default
+};

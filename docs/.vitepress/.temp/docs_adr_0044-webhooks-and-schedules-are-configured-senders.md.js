@@ -1,0 +1,19 @@
+import { ssrRenderAttrs } from "vue/server-renderer";
+import { useSSRContext } from "vue";
+import { _ as _export_sfc } from "./plugin-vue_export-helper.1tPrXgE0.js";
+const __pageData = JSON.parse('{"title":"44. Webhooks and schedules are configured senders","description":"","frontmatter":{},"headers":[],"relativePath":"docs/adr/0044-webhooks-and-schedules-are-configured-senders.md","filePath":"docs/adr/0044-webhooks-and-schedules-are-configured-senders.md"}');
+const _sfc_main = { name: "docs/adr/0044-webhooks-and-schedules-are-configured-senders.md" };
+function _sfc_ssrRender(_ctx, _push, _parent, _attrs, $props, $setup, $data, $options) {
+  _push(`<div${ssrRenderAttrs(_attrs)}><h1 id="_44-webhooks-and-schedules-are-configured-senders" tabindex="-1">44. Webhooks and schedules are configured senders <a class="header-anchor" href="#_44-webhooks-and-schedules-are-configured-senders" aria-label="Permalink to &quot;44. Webhooks and schedules are configured senders&quot;">​</a></h1><p><strong>Context.</strong> A webhook stores messages of a service that has no token of ours, and a schedule stores messages of nobody. A recipient acts by the attested sender. No agent may look like a webhook or a schedule, and their messages must be bounded by the limits that hold for agents.</p><p><strong>Decision.</strong></p><ul><li><strong>The name is <code>hook.NAME</code> or <code>schedule.NAME</code>, and the role <code>hook</code> or <code>schedule</code>.</strong> Every name whose first segment (up to the first <code>.</code>, <code>_</code> or <code>-</code>) is one of these words is reserved: no token is issued for it, minting patterns can&#39;t reach it, and no identity provider can give it. <code>hooker</code> stays a name for agents. One expression decides this for tokens, frames and metrics (<code>configured-sender.ts</code> of the protocol).</li><li><strong>There is no token.</strong> The proof is checked for each delivery, by the secret in the configuration, and gives no connection and no right but to store one message for the configured recipient. So a stolen secret can send, and can read and cancel nothing.</li><li><strong>It counts as an agent of its role.</strong> Rates, quotas and the caps of recipients hold for <code>hook.NAME</code>, and <code>roles.hook.limits</code> sets them.</li><li><strong>It has no inbox.</strong> A reply or a notice to it is stored, settled in the next commit and kept in the history, so that the agent that replied gets a receipt as for any other reply. Messages that are left there when the broker ends are settled at its next start.</li><li><strong>The id of a message is a hash of the webhook&#39;s name and the sender&#39;s id of the delivery.</strong> The rule that a repeated id is stored once then holds for deliveries, without a table of its own.</li></ul><p><strong>Rejected.</strong> <em>A token for each webhook, held by the broker</em>: one more secret that could be used elsewhere. <em>The sender named in the body</em>: nobody attests it. <em>Refusing replies</em>: an agent that answers every task would fail with each one that a webhook sent.</p><p><strong>Consequences.</strong> Metrics may name webhooks, because the operator chose the names and how many there are. Two services with one webhook can&#39;t be told apart; each needs its own.</p></div>`);
+}
+const _sfc_setup = _sfc_main.setup;
+_sfc_main.setup = (props, ctx) => {
+  const ssrContext = useSSRContext();
+  (ssrContext.modules || (ssrContext.modules = /* @__PURE__ */ new Set())).add("docs/adr/0044-webhooks-and-schedules-are-configured-senders.md");
+  return _sfc_setup ? _sfc_setup(props, ctx) : void 0;
+};
+const _0044WebhooksAndSchedulesAreConfiguredSenders = /* @__PURE__ */ _export_sfc(_sfc_main, [["ssrRender", _sfc_ssrRender]]);
+export {
+  __pageData,
+  _0044WebhooksAndSchedulesAreConfiguredSenders as default
+};
