@@ -49,7 +49,8 @@ if (problems.length > 0) {
   process.stderr.write(`${problems.join('\n')}\n`);
   process.exitCode = 1;
 }
-process.stdout.write(`documents: ${files.length}\n`);
+const words = [...texts.values()].reduce((sum, text) => sum + text.split(/\s+/).filter(Boolean).length, 0);
+process.stdout.write(`documents: ${files.length}, with ${words} words\n`);
 
 async function brokenRules(names, config) {
   const strings = Object.fromEntries(names.map((name) => [name, texts.get(name)]));

@@ -1,16 +1,18 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, matchesGlob } from 'node:path';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { parseAst } from 'rolldown/parseAst';
-import { packPackages } from './packing/pack-packages.mjs';
+import { packPackages, root } from './packing/pack-packages.mjs';
 
 /**
  * Packs every package that can be published, as it is built now, and fails if a tarball lacks a file, holds a needless
- * one, or exports something that Node or TypeScript does not find: node scripts/check-packages.mjs
+ * one, or exports something that Node or TypeScript does not find: node scripts/check-packages.mjs. It also fails if there are more packages
+ * than a newcomer can keep in mind, and prints how many files the product has.
  */
+const mostPackages = 11;
 const folder = mkdtempSync(join(tmpdir(), 'signalbox-tarballs-'));
 const problems = [];
 let packages = [];
@@ -29,12 +31,21 @@ try {
 } finally {
   rmSync(folder, { recursive: true });
 }
+const workspaces = globSync('packages/*/package.json', { cwd: root });
+if (workspaces.length > mostPackages)
+  problems.push(
+    `there are ${workspaces.length} packages, and ${mostPackages} may be: add a folder with an entry of its own to one of them`,
+  );
 if (problems.length > 0) {
   process.stderr.write(`${problems.join('\n')}\n`);
   process.exitCode = 1;
 }
 const size = packages.reduce((sum, { size }) => sum + size, 0);
-process.stdout.write(`packages: ${packages.length} tarballs of ${Math.ceil(size / 1000)} kB together\n`);
+const sources = globSync(['packages/*/src/**/*.ts', 'apps/*/src/**/*.{ts,tsx}'], { cwd: root });
+const product = sources.filter((file) => !file.includes('.test.'));
+process.stdout.write(
+  `packages: ${workspaces.length}, and ${product.length} files of the product; ${packages.length} tarballs of ${Math.ceil(size / 1000)} kB together\n`,
+);
 
 function wrongFiles({ files }) {
   const unwanted = files.filter((file) => /\.test\.|\.tsbuildinfo$|(^|\/)(tests?|recorded)\//.test(file));
