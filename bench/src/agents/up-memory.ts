@@ -1,25 +1,14 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { connectBroker } from '@signalbox/client';
-import { issueToken } from '@signalbox/client/operator';
+import { issueWorkerTokens, startUp } from '../signalbox-up.ts';
 import { command, openHttpSessions } from './agent-sessions.ts';
 import { everythingServer, everythingTool } from './everything-server.ts';
 import { memoryOf, type ProcessMemory } from './process-memory.ts';
 
 /** The processes of `signalbox up`, and their memory. */
 export type UpMemory = readonly { process: string; memory: ProcessMemory }[];
-
-/** The line that `signalbox up --json` prints when it is ready. */
-interface UpReady {
-  broker: { pid: number; url: string; operatorTokenFile: string };
-  orchestrator: { pid: number };
-  face: { pid: number; url: string };
-}
 
 /** The number of agents that call over HTTP, and how often each calls. */
 const upLoad = { clients: 32, calls: 50 };
@@ -41,52 +30,25 @@ export async function measureUp(): Promise<UpMemory> {
     worker: { http: '127.0.0.1:0' },
     mcpServers: { [name]: { command: process.execPath, args } },
   };
-  const file = join(home, 'signalbox.yaml');
-  await writeFile(file, JSON.stringify(config));
+  await writeFile(join(home, 'signalbox.yaml'), JSON.stringify(config));
+  const env = { ...process.env, SIGNALBOX_LOG: 'error', XDG_CACHE_HOME: home };
+  const start = () => startUp([command], { home, env });
   // The first start compiles the program and keeps what it compiled, which the later ones use.
-  await (await startUp(file, home))[Symbol.asyncDispose]();
-  const up = opened.use(await startUp(file, home));
+  await (await start())[Symbol.asyncDispose]();
+  const up = opened.use(await start());
   const { broker, orchestrator, face } = up.ready;
-  const tokens = await tokensOf(up.ready);
-  const order = { agents: Object.keys(tokens), tokens, tool: everythingTool };
-  const sessions = opened.use(await openHttpSessions(order, face.url));
+  const agents = Array.from({ length: upLoad.clients }, (_, at) => `agent-${at}`);
+  const tokens = await issueWorkerTokens(up.ready, agents);
+  const order = { agents, tokens, tool: everythingTool };
+  const sessions = opened.use(await openHttpSessions(order, face!.url!));
   await Promise.all(
     sessions.clients.map(async (client) => {
       for (let call = 1; call < upLoad.calls; call++) await client.callTool(echo);
     }),
   );
   await delay(restMs);
-  const pids = { supervisor: up.pid, broker: broker.pid, orchestrator: orchestrator.pid, face: face.pid };
+  const pids = { supervisor: up.pid, broker: broker.pid, orchestrator: orchestrator.pid, face: face!.pid };
   return await Promise.all(
     Object.entries(pids).map(async ([process, pid]) => ({ process, memory: await memoryOf(pid) })),
   );
-}
-
-async function startUp(file: string, home: string) {
-  const env = { ...process.env, SIGNALBOX_LOG: 'error', XDG_CACHE_HOME: home };
-  const up = spawn(process.execPath, [command, 'up', '--config', file, '--json'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env,
-  });
-  const exited = once(up, 'exit');
-  const end = async (): Promise<void> => {
-    up.kill();
-    await exited;
-  };
-  const ended = exited.then(() => Promise.reject(new Error('signalbox up ended')));
-  ended.catch(() => {});
-  const [line] = await Promise.race([once(createInterface(up.stdout), 'line'), ended]);
-  return { pid: up.pid!, ready: JSON.parse(line) as UpReady, [Symbol.asyncDispose]: end };
-}
-
-/** Issues a token to each agent. */
-async function tokensOf({ broker }: UpReady): Promise<Record<string, string>> {
-  const token = (await readFile(broker.operatorTokenFile, 'utf8')).trim();
-  await using operator = await connectBroker({ url: broker.url, token, agent: 'operator' });
-  const tokens: Record<string, string> = {};
-  for (let at = 0; at < upLoad.clients; at++) {
-    const agent = `agent-${at}`;
-    tokens[agent] = (await issueToken(operator, { agent, role: 'worker' })).token;
-  }
-  return tokens;
 }

@@ -8,7 +8,7 @@ import { openRawStdioClient, type StdioServer } from './raw-stdio-client.ts';
 
 /** The place where a call of the `echo` tool enters the chain of programs that leads to the server. */
 export type CallEntry =
-  | ({ enters: 'stdio' } & StdioServer)
+  | ({ enters: 'stdio'; tool: string } & StdioServer)
   | ({ enters: 'http' } & HttpServer)
   | { enters: 'executor'; tool: string; url: string; token: string }
   | { enters: 'host'; server: string }

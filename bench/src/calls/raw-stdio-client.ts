@@ -3,19 +3,33 @@ import { once } from 'node:events';
 import type { CallableTool } from './callable-tool.ts';
 import { check, initializedNotification, initializeParams, type RawAnswer } from './raw-answers.ts';
 
-/** The command of an MCP server over stdio, and the tool to call. */
+/** The command of an MCP server over stdio. */
 export interface StdioServer {
-  tool: string;
   command: string;
   args: string[];
   env: Record<string, string>;
 }
 
+/** A session with an MCP server. */
+export interface StdioSession extends AsyncDisposable {
+  /** Calls a tool that echoes a message. Rejects unless the answer holds the message. */
+  call(tool: string, message: string): Promise<void>;
+}
+
+/** Opens a session whose calls are all of one tool. */
+export async function openRawStdioClient(server: StdioServer & { tool: string }): Promise<CallableTool> {
+  const session = await openRawStdioSession(server);
+  return {
+    call: (message) => session.call(server.tool, message),
+    [Symbol.asyncDispose]: () => session[Symbol.asyncDispose](),
+  };
+}
+
 /**
- * Starts an MCP server and calls its tool with hardly any code in between, so that the client's own cost hides nothing of what is
+ * Starts an MCP server, and calls its tools with hardly any code in between, so that the client's own cost hides nothing of what is
  * measured. Requests of one turn of the event loop leave in one write.
  */
-export async function openRawStdioClient({ tool, command, args, env }: StdioServer): Promise<CallableTool> {
+export async function openRawStdioSession({ command, args, env }: StdioServer): Promise<StdioSession> {
   const server = spawn(command, args, { env, stdio: ['pipe', 'pipe', 'ignore'] });
   const exited = once(server, 'exit');
   const waiting = new Map<number, { resolve: (text: string) => void; reject: (error: Error) => void }>();
@@ -54,7 +68,7 @@ export async function openRawStdioClient({ tool, command, args, env }: StdioServ
   send(initializedNotification);
   await request('tools/list', {});
   return {
-    call: async (message) =>
+    call: async (tool, message) =>
       check(message, await request('tools/call', { name: tool, arguments: { message } })),
     [Symbol.asyncDispose]: async () => {
       server.stdin.end();

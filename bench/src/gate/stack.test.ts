@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest';
+import { gateOperations } from './gate-operations.ts';
+import { ownCommand } from './kept-bundle.ts';
+import { openStack } from './stack.ts';
+
+test('A stack of the gate carries out each operation through signalbox up, and gives no figure when one of its processes has ended.', async () => {
+  await using stack = await openStack(ownCommand);
+  for (const operation of gateOperations) {
+    expect(await stack.run(operation, 64), operation).toBeGreaterThan(0);
+  }
+  await stack.tidy();
+  process.kill(stack.pids.at(-1)!, 'SIGKILL');
+  await expect(stack.run('enqueue', 64)).rejects.toThrow('a process of the stack has ended');
+});
