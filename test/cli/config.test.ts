@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { tempDir } from '@signalbox/testing';
+import { tempDir, testAuthority } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { jsonOf, signalbox } from '../support/cli/command-line.ts';
 
@@ -47,6 +47,44 @@ test('All problems come at once, one line each; with --json they are a list.', a
   expect(jsonOf(json)).toMatchObject({
     error: { code: 'bad_config', problems: [{ line: 3, path: 'broker.listne' }, { line: 5 }, { line: 10 }] },
   });
+});
+
+test('A file that the address of the database names for TLS is read by check alone: one that is missing or damaged is an error that names the field.', async () => {
+  await using directory = await tempDir();
+  const { ca, issue } = await testAuthority();
+  const { cert, key } = await issue({ names: ['localhost'] });
+  const { key: other } = await issue({ names: ['localhost'] });
+  const at = (name: string) => join(directory.path, name);
+  const files = { ca, cut: `${ca}${ca.slice(0, 300)}`, text: 'no certificate', cert, key, other };
+  for (const [name, text] of Object.entries(files)) await writeFile(at(name), text);
+  const check = async (parameters: string, field = 'postgres') => {
+    const store = { postgres: 'postgres://rosa@db/x', [field]: `postgres://rosa@db/x?${parameters}` };
+    const file = at(`${parameters.replaceAll(/\W/g, '')}.yaml`);
+    await writeFile(file, JSON.stringify({ broker: { store } }));
+    const { code, stderr } = await signalbox(['config', 'check', file]);
+    return `${code} ${stderr.replace(file, '')}`;
+  };
+  const [right, pair, absent, cut, text, direct, apart] = await Promise.all([
+    check(`sslmode=verify-full&sslrootcert=${at('ca')}`),
+    check(`sslmode=require&sslcert=${at('cert')}&sslkey=${at('key')}`),
+    check(`sslrootcert=${at('absent')}`),
+    check(`sslmode=verify-full&sslrootcert=${at('cut')}`),
+    check(`sslmode=verify-ca&sslrootcert=${at('text')}`),
+    check(`sslmode=require&sslrootcert=${at('absent')}`, 'direct'),
+    check(`sslmode=require&sslcert=${at('cert')}&sslkey=${at('other')}`),
+  ]);
+  expect([right, pair]).toEqual(['0 ', '0 ']);
+  expect(absent).toMatch(/^2 : broker\.store\.postgres: the file of sslrootcert can't be read: ENOENT/);
+  expect(cut).toMatch(
+    /^2 : broker\.store\.postgres: a certificate in the file of sslrootcert, .* is damaged/,
+  );
+  expect(text).toMatch(
+    /^2 : broker\.store\.postgres: the file of sslrootcert, .*, has no certificate in PEM/,
+  );
+  expect(direct).toMatch(/^2 : broker\.store\.direct: the file of sslrootcert can't be read/);
+  expect(apart).toMatch(
+    /^2 : broker\.store\.postgres: the files of sslcert and sslkey can't be used together/,
+  );
 });
 
 test('The same file is right once the three things are mended.', async () => {

@@ -35,6 +35,34 @@ describe.skipIf(serverUrl === undefined)('Operators', () => {
     expect(await another.admin('clock', {})).toEqual({});
   });
 
+  it('find no token, revocation or hold in the audit log that was refused because another broker changed something meanwhile', async () => {
+    await using site = await withOperators();
+    const { operator, schema } = site;
+    const { id, token } = await issueToken(operator, { agent: 'ci-*', role: 'worker' });
+    await using minter = await site.connect('ci-0', [site.one], { token });
+    const { hold } = await operator.admin('hold', { on: 'agent', name: 'ann', reason: 'a test' });
+    const waiting = async () => {
+      const query = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'signalbox'`;
+      return (await schema.sql(query)).length;
+    };
+    // The broker has checked the request when it waits for this transaction, which then revokes the token.
+    await schema.sql('BEGIN; SELECT version FROM @token_change FOR UPDATE');
+    const refused = minter.admin('token_issue', { agent: 'ci-1', role: 'worker' }).catch(({ code }) => code);
+    await expect.poll(waiting).toBe(1);
+    await schema.sql(`DELETE FROM @token WHERE id = '${id}'; COMMIT`);
+    expect(await refused).toBe('unauthorized');
+    await schema.sql(`BEGIN; SELECT FROM @hold WHERE id = '${hold.id}' FOR UPDATE`);
+    const released = releaseHolds(operator, { ids: [hold.id] }).catch(({ code }) => code);
+    await expect.poll(waiting).toBe(1);
+    await schema.sql(`DELETE FROM @hold WHERE id = '${hold.id}'; COMMIT`);
+    expect(await released).toBe('unknown_hold');
+    const { rows } = await readAuditChain(operator, 'change', 0);
+    const events = rows.map(({ entry }) => JSON.parse(entry) as { code: string; name: string });
+    expect(events).toContainEqual(expect.objectContaining({ code: 'token_issued', name: 'ci-*' }));
+    expect(events).not.toContainEqual(expect.objectContaining({ code: 'token_issued', name: 'ci-1' }));
+    expect(events).not.toContainEqual(expect.objectContaining({ code: 'hold_released' }));
+  });
+
   it('check one chain for each kind of events, which both brokers write', async () => {
     await using site = await withOperators();
     const { operator, another } = site;

@@ -1,6 +1,6 @@
 import { copyFileSync, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { type HoldRecord, openSqliteTokenStore, type TokenRecord } from '@signalbox/store';
+import { type AuditEvent, type HoldRecord, openSqliteTokenStore, type TokenRecord } from '@signalbox/store';
 import { tokenStoreConformance } from '@signalbox/store/conformance';
 import { tempDir } from '@signalbox/testing';
 import Database from 'better-sqlite3';
@@ -118,4 +118,29 @@ it('says which hold is damaged', async () => {
   await using store = await openSqliteTokenStore({ file, onDamage: (damage) => found.push(damage.what) });
   expect(found).toEqual(['hold']);
   expect(await store.holds()).toEqual([{ ...first, name: 'walt', damaged: true }, second]);
+});
+
+it('records the event of a change with it, and none of a change that is refused', async () => {
+  await using directory = await tempDir();
+  const events: string[] = [];
+  const record = ({ detail }: AuditEvent) => void events.push(detail);
+  await using store = await openSqliteTokenStore({ file: join(directory.path, 'tokens.db'), record });
+  const eventOf = (detail: string) => ({ kind: 'change' as const, at: 1, code: 'x', detail });
+  const token: TokenRecord = {
+    id: 'one',
+    hash: 'aa',
+    agent: 'ann',
+    role: 'worker',
+    permissions: [],
+    createdAt: 1,
+  };
+  const child = { ...token, id: 'two', hash: 'bb', parentId: 'one' };
+  const issuer = { id: 'one', isStored: true };
+  expect(await store.add(child, issuer, eventOf('too early'))).toBe(false);
+  await store.add(token, undefined, eventOf('one'));
+  await expect(store.add(token, undefined, eventOf('again'))).rejects.toMatchObject({ code: 'store_failed' });
+  await store.add(child, issuer, eventOf('two'));
+  await store.remove('one', undefined, (removed) => eventOf(`removed ${removed.length}`));
+  expect(await store.removeHold('h1', eventOf('no hold'))).toBe(false);
+  expect(events).toEqual(['one', 'two', 'removed 2']);
 });

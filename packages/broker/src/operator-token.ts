@@ -1,5 +1,5 @@
+import type { AuditEvent, TokenRecord } from '@signalbox/store';
 import { writeWhole } from '@signalbox/serving/whole-files';
-import type { TokenRecord } from '@signalbox/store';
 import type { TokenRegistry } from './auth/token-registry.ts';
 import { readText } from './broker-files.ts';
 
@@ -7,11 +7,11 @@ import { readText } from './broker-files.ts';
 export async function ensureOperatorToken(
   tokens: TokenRegistry,
   file: string,
-  announce: (record: TokenRecord) => void,
+  eventOf: (record: TokenRecord) => AuditEvent,
 ): Promise<void> {
   const text = await readText(file);
   if (text !== undefined && isOperator(tokens.authenticate(text))) return;
-  const { token } = (await tokens.issue({ agent: 'operator', role: 'operator' }, announce))!;
+  const { token } = (await tokens.issue({ agent: 'operator', role: 'operator' }, eventOf))!;
   await writeWhole(file, `${token}\n`);
 }
 

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { isGroup, isPrivileged, limitsOf, SignalboxError, socketAddress } from '@signalbox/protocol';
 import { failuresOf } from '@signalbox/protocol/internal';
+import type { AuditEvent, InboxStore, TokenRecord } from '@signalbox/store';
 import { nameFor, type TlsPair } from '@signalbox/serving/tls';
 import { writeWhole } from '@signalbox/serving/whole-files';
-import type { InboxStore, TokenRecord } from '@signalbox/store';
 import { auditEvent } from './audit-event.ts';
 import { type BrowserSession, sessionOf, signIn, signOut } from './auth/browser-sessions.ts';
 import type { GroupSettings } from './auth/groups.ts';
@@ -123,9 +123,9 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   opened.use(deps.metrics);
   opened.use(deps.backups);
   auditStart(settings, deps);
-  const announce = (record: TokenRecord): void =>
-    deps.audit.record(auditEvent('token_issued', { at: now(), ...describeIssued(record) }));
-  await ensureOperatorToken(deps.tokens, files.operatorToken, announce);
+  const eventOfToken = (record: TokenRecord): AuditEvent =>
+    auditEvent('token_issued', { at: now(), ...describeIssued(record) });
+  await ensureOperatorToken(deps.tokens, files.operatorToken, eventOfToken);
   await deps.delivery.discardLeftovers();
   const brokerId = await stores.inboxes.identity();
   let letGo = (): void => {};
@@ -216,7 +216,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     signIn: (code) => signIn(code, deps),
     sessionOf: (token) => sessionOf(token, deps),
     signOut: (token) => signOut(token, deps),
-    issueToken: (request) => issueToken(deps.tokens, request, announce),
+    issueToken: (request) => issueToken(deps.tokens, request, eventOfToken),
     failed: storeFailed.promise,
     stop,
     [Symbol.asyncDispose]: stop,
@@ -361,10 +361,10 @@ function stopOnce(resources: AsyncDisposableStack, log: Log): () => Promise<void
 async function issueToken(
   tokens: TokenRegistry,
   request: TokenRequest,
-  announce: (record: TokenRecord) => void,
+  eventOf: (record: TokenRecord) => AuditEvent,
 ): Promise<{ id: string; token: string }> {
   const refusal = refuseToken(request) ?? refuseName(request, tokens);
   if (refusal) throw new SignalboxError(refusal.code, refusal.message, { details: { field: refusal.field } });
-  const { record, token } = (await tokens.issue(request, announce))!;
+  const { record, token } = (await tokens.issue(request, eventOf))!;
   return { id: record.id, token };
 }

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import {
+  type AuditEvent,
   type AuditLog,
   type Damage,
   openSqliteAuditLog,
@@ -100,7 +101,8 @@ export async function openStores(
       monotonic,
     }),
   );
-  const tokens = opened.use(await openSqliteTokenStore({ file: files.tokens, onDamage }));
+  const record = (event: AuditEvent): void => audit?.record(event);
+  const tokens = opened.use(await openSqliteTokenStore({ file: files.tokens, onDamage, record }));
   if (!existsSync(files.audit) && later.some((file) => existsSync(file)))
     onDamage({ what: 'audit', detail: `${files.audit} is gone; a new audit log was begun` });
   audit = opened.use(

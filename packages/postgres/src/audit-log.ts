@@ -30,9 +30,15 @@ export interface PostgresAuditLogOptions {
   onError?: (error: unknown) => void;
 }
 
+/** An audit log that can write an event together with a change of the same database. */
+export interface PostgresAuditLog extends AuditLog {
+  /** Writes events as a part of a transaction. The returned function must be called after the commit. */
+  append(transaction: Transaction, events: readonly AuditEvent[]): Promise<() => void>;
+}
+
 /** Opens the audit log of a database. Rejects with a `StoreError`. */
-export async function openPostgresAuditLog(options: PostgresAuditLogOptions): Promise<AuditLog> {
-  const log = new PostgresAuditLog(options);
+export async function openPostgresAuditLog(options: PostgresAuditLogOptions): Promise<PostgresAuditLog> {
+  const log = new ChainedAuditLog(options);
   await log.start();
   return log;
 }
@@ -41,7 +47,7 @@ export async function openPostgresAuditLog(options: PostgresAuditLogOptions): Pr
  * The audit log in a database. All brokers continue the same chains: each transaction locks the ends of the chains, and draws its numbers
  * and its time after that.
  */
-class PostgresAuditLog implements AuditLog {
+class ChainedAuditLog implements PostgresAuditLog {
   readonly #options: PostgresAuditLogOptions;
   readonly #database: PostgresDatabase;
   readonly #buffer: AuditBuffer;
@@ -169,6 +175,16 @@ class PostgresAuditLog implements AuditLog {
     return this.#options.maxBytes?.[kind] ?? auditKinds[kind].maxBytes;
   }
 
+  async append(transaction: Transaction, events: readonly AuditEvent[]): Promise<() => void> {
+    const chains = (await transaction.query<ChainRow>(this.#lock)).map(chainOf);
+    await this.#append(transaction, events, chains);
+    return () => this.#written(chains);
+  }
+
+  #written(chains: readonly TimedChain[]): void {
+    for (const { kind, bytes } of chains) this.#bytes.set(kind, bytes);
+  }
+
   /** Writes events in one transaction. Resolves with false if they belong to a batch that was written meanwhile. */
   async #write(events: readonly CountedEvent[], batch?: { from: string; id: string }): Promise<boolean> {
     const chains = await this.#database.transaction(async (transaction) => {
@@ -181,7 +197,7 @@ class PostgresAuditLog implements AuditLog {
       await this.#append(transaction, events, locked);
       return locked;
     });
-    for (const { kind, bytes } of chains ?? []) this.#bytes.set(kind, bytes);
+    if (chains) this.#written(chains);
     return chains !== undefined;
   }
 

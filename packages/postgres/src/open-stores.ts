@@ -55,7 +55,6 @@ export async function openPostgresStores({
   const clocks = { now, ...(monotonic && { monotonic }) };
   const cluster = opened.use(await PostgresCluster.open(database, options.broker));
   const inboxes = await openPostgresInboxStore({ ...rules, ...clocks, database, cluster });
-  const tokens = openPostgresTokenStore(database);
   const audit = opened.use(
     await openPostgresAuditLog({
       database,
@@ -64,6 +63,7 @@ export async function openPostgresStores({
       now,
     }),
   );
+  const tokens = openPostgresTokenStore(database, audit);
   if (restored !== undefined) audit.record(restoredEvent(now(), restored));
   const resources = opened.move();
   return {

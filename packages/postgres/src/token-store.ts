@@ -1,12 +1,24 @@
-import type { HoldRecord, TokenChanges, TokenIssuer, TokenRecord, TokenStore } from '@signalbox/store';
+import type {
+  AuditEvent,
+  HoldRecord,
+  TokenChanges,
+  TokenIssuer,
+  TokenRecord,
+  TokenStore,
+} from '@signalbox/store';
+import type { PostgresAuditLog } from './audit-log.ts';
+import type { Transaction } from './database/attempt.ts';
 import type { PostgresDatabase } from './database/database.ts';
 import type { Statement } from './database/statement.ts';
 
 const maxAgents = 100_000;
 
-/** Opens the tokens, the holds and the known agents of a database, which outlives the store. */
-export function openPostgresTokenStore(database: PostgresDatabase): TokenStore {
-  return new PostgresTokenStore(database);
+/** Opens the tokens, the holds and the known agents of a database, which outlives the store. `audit` is the audit log of that database. */
+export function openPostgresTokenStore(
+  database: PostgresDatabase,
+  audit: Pick<PostgresAuditLog, 'append'>,
+): TokenStore {
+  return new PostgresTokenStore(database, audit);
 }
 
 /** Makes the statement that raises the version for a change of one kind. */
@@ -16,6 +28,7 @@ function raiseVersion(database: PostgresDatabase, column: 'removed_at' | 'holds_
 
 class PostgresTokenStore implements TokenStore {
   readonly #database: PostgresDatabase;
+  readonly #audit: Pick<PostgresAuditLog, 'append'>;
   readonly #tokens: Statement;
   readonly #lock: Statement;
   readonly #raise: Statement;
@@ -34,8 +47,9 @@ class PostgresTokenStore implements TokenStore {
   readonly #addAgents: Statement;
   readonly #dropAgents: Statement;
 
-  constructor(database: PostgresDatabase) {
+  constructor(database: PostgresDatabase, audit: Pick<PostgresAuditLog, 'append'>) {
     this.#database = database;
+    this.#audit = audit;
     this.#tokens = database.statement('SELECT record FROM @token ORDER BY created_at, id');
     this.#holds = database.statement('SELECT record FROM @hold ORDER BY created_at, id');
     this.#lock = database.statement('SELECT version FROM @token_change FOR UPDATE');
@@ -98,41 +112,63 @@ class PostgresTokenStore implements TokenStore {
    * Looks for the issuer in a statement after the lock, which every change of tokens takes: so either the issuer's removal comes first, and
    * nothing is added, or the removal finds the new token.
    */
-  async add(record: TokenRecord, issuer?: TokenIssuer): Promise<boolean> {
-    return this.#database.transaction(async (transaction) => {
+  async add(record: TokenRecord, issuer?: TokenIssuer, event?: AuditEvent): Promise<boolean> {
+    const add = async (transaction: Transaction) => {
       transaction.write(this.#raise);
       return (await transaction.query(this.#addToken, tokenValues(record, issuer))).length > 0;
-    });
+    };
+    return this.#change(add, (isAdded) => (isAdded ? event : undefined));
   }
 
-  async remove(id: string, revoked?: TokenRecord): Promise<string[]> {
-    return this.#database.transaction(async (transaction) => {
+  async remove(
+    id: string,
+    revoked?: TokenRecord,
+    eventOf: (removed: readonly string[]) => AuditEvent | undefined = () => undefined,
+  ): Promise<string[]> {
+    const remove = async (transaction: Transaction) => {
       transaction.write(this.#lock);
       const removed = await transaction.query<{ id: string }>(this.#removeTokens, [id]);
       if (removed.length > 0 || revoked) transaction.write(this.#tokensRemoved);
       if (revoked) transaction.write(this.#addToken, tokenValues(revoked));
       return removed.map((row) => row.id);
+    };
+    return this.#change(remove, eventOf);
+  }
+
+  /** Makes a change and writes its event in one transaction. */
+  async #change<T>(
+    make: (transaction: Transaction) => Promise<T>,
+    eventOf: (made: T) => AuditEvent | undefined,
+  ): Promise<T> {
+    const { made, written } = await this.#database.transaction(async (transaction) => {
+      const made = await make(transaction);
+      const event = eventOf(made);
+      return { made, written: event && (await this.#audit.append(transaction, [event])) };
     });
+    written?.();
+    return made;
   }
 
   holds(): Promise<HoldRecord[]> {
     return this.#records<HoldRecord>(this.#holds);
   }
 
-  async addHold(record: HoldRecord): Promise<void> {
+  async addHold(record: HoldRecord, event?: AuditEvent): Promise<void> {
     const values = [record.id, record.createdAt, JSON.stringify(record)];
-    await this.#database.transaction(async (transaction) => {
+    const add = async (transaction: Transaction) => {
       transaction.write(this.#addHold, values);
       transaction.write(this.#holdsChanged);
-    });
+    };
+    await this.#change(add, () => event);
   }
 
-  async removeHold(id: string): Promise<boolean> {
-    return this.#database.transaction(async (transaction) => {
+  async removeHold(id: string, event?: AuditEvent): Promise<boolean> {
+    const remove = async (transaction: Transaction) => {
       const removed = await transaction.query(this.#removeHold, [id]);
       if (removed.length > 0) transaction.write(this.#holdsChanged);
       return removed.length > 0;
-    });
+    };
+    return this.#change(remove, (isRemoved) => (isRemoved ? event : undefined));
   }
 
   async agents(): Promise<string[]> {

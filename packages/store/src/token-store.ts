@@ -1,3 +1,5 @@
+import type { AuditEvent } from './audit-log.ts';
+
 /**
  * The rights of a token beyond acting as its agent: `operator` sees and administers everything, `observer` only looks, `approver` decides
  * on tool calls of certain roles, `mint` may only issue child tokens.
@@ -72,23 +74,31 @@ export interface TokenIssuer {
   isStored: boolean;
 }
 
-/** Keeps the tokens, the holds, and the agents that ever connected. Changes are durable when they resolve. */
+/**
+ * Keeps the tokens, the holds, and the agents that ever connected. Changes are durable when they resolve. An event that is given with a
+ * change is recorded in the audit log if the change is made. In a database both are one commit. In files the event is written right before
+ * the change: if the process dies in between, the change is missing, but never the event.
+ */
 export interface TokenStore extends AsyncDisposable {
   all(): Promise<TokenRecord[]>;
   /** Returns the changes since a version; the first version is 0. Only a store that several brokers share has this method. */
   changes?(since: number): Promise<TokenChanges>;
   /** Adds a token. Resolves with false, and adds nothing, if its issuer has been revoked by any broker. */
-  add(record: TokenRecord, issuer?: TokenIssuer): Promise<boolean>;
+  add(record: TokenRecord, issuer?: TokenIssuer, event?: AuditEvent): Promise<boolean>;
   /**
    * Removes a token, those whose parent it is, and theirs, all or none. Resolves with the ids of those that were stored. `revoked` takes
-   * the place of the token: it is the record of a token that is stored only once it is revoked.
+   * the place of the token: it is the record of a token that is stored only once it is revoked. `eventOf` makes the event from these ids.
    */
-  remove(id: string, revoked?: TokenRecord): Promise<string[]>;
+  remove(
+    id: string,
+    revoked?: TokenRecord,
+    eventOf?: (removed: readonly string[]) => AuditEvent,
+  ): Promise<string[]>;
   /** Returns the present holds, the oldest first. */
   holds(): Promise<HoldRecord[]>;
-  addHold(record: HoldRecord): Promise<void>;
+  addHold(record: HoldRecord, event?: AuditEvent): Promise<void>;
   /** Removes a hold. Resolves with false if there was none. */
-  removeHold(id: string): Promise<boolean>;
+  removeHold(id: string, event?: AuditEvent): Promise<boolean>;
   /** Returns the agents that connected at least once, even if their tokens no longer exist. */
   agents(): Promise<string[]>;
   /** Remembers agents. The newest 100,000 are kept. */

@@ -34,6 +34,7 @@ export async function checkConfig(named: string | undefined, flags: { json?: boo
     const { checkPolicy } = await import('@signalbox/daemon/orchestrator');
     checkPolicy(config);
   }
+  await checkDatabaseFiles(config, file);
   const { origins, leftOut, unlisted, capabilities } = config;
   const warnings = [
     ...config.warnings,
@@ -72,6 +73,19 @@ export async function checkConfig(named: string | undefined, flags: { json?: boo
     ...(capabilities.length > 0 ? ['', 'Capability files:', ...capabilities.map((path) => `  ${path}`)] : []),
   );
   for (const warning of warnings) printNotes(`warning: ${warning}`);
+}
+
+/** Reads the files that the addresses of the database name. Other commands don't: their user may have no right to. */
+async function checkDatabaseFiles({ broker }: Config, file: string): Promise<void> {
+  if (!broker.store) return;
+  // The driver is loaded only if the configuration names a database.
+  const { tlsProblem } = await import('@signalbox/postgres/internal');
+  const { postgres, direct } = broker.store;
+  for (const [field, address] of Object.entries({ postgres, direct })) {
+    const problem = address === undefined ? undefined : await tlsProblem(address);
+    if (problem !== undefined)
+      throw new SignalboxError('bad_config', `${file}: broker.store.${field}: ${problem}`);
+  }
 }
 
 function noConfig(): SignalboxError {

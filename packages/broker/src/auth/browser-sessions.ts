@@ -1,7 +1,7 @@
 import type { Permission, TokenRecord } from '@signalbox/store';
 import { removeToken } from '../frames/admin/remove-token.ts';
 import { describeIssued } from '../frames/admin/tokens.ts';
-import { auditCaller, type Caller } from '../frames/caller.ts';
+import { type Caller, callerEvent } from '../frames/caller.ts';
 import type { FrameDeps } from '../frames/frame-deps.ts';
 
 /** The longest life of a browser's session, in milliseconds. */
@@ -22,7 +22,7 @@ export interface BrowserSession {
   expiresAt: number;
 }
 
-type Deps = Pick<FrameDeps, 'signIns' | 'tokens' | 'connected' | 'delivery' | 'audit' | 'now'>;
+type Deps = Pick<FrameDeps, 'signIns' | 'tokens' | 'connected' | 'delivery' | 'now'>;
 
 /** Begins a session for a code. Resolves with `undefined` if the code, or its token, is not valid. */
 export async function signIn(code: string, deps: Deps): Promise<BrowserSession | undefined> {
@@ -32,15 +32,16 @@ export async function signIn(code: string, deps: Deps): Promise<BrowserSession |
   await endOldest(parent, deps);
   const { agent, role, approves, expiresAt: parentEnd = Number.POSITIVE_INFINITY } = parent;
   const expiresAt = Math.min(deps.now() + sessionMs, parentEnd);
-  const announce = (record: TokenRecord): void => {
+  const eventOf = (record: TokenRecord) => {
     const { detail, name } = describeIssued(record);
-    auditCaller(callerOf(parent), 'token_issued', { detail: `${detail}, for the dashboard`, name }, deps);
+    const about = { detail: `${detail}, for the dashboard`, name };
+    return callerEvent(callerOf(parent), 'token_issued', about, deps.now());
   };
   const request = { agent, role, ...(approves && { approves }), ttlMs: expiresAt - deps.now() };
   // The issuers of the person's token may decide with its session no more than with the token.
   const { issuers } = parent;
   const origin = { issuer: parent, parent, issuers, isSession: true } as const;
-  const issued = await deps.tokens.issue(request, announce, origin);
+  const issued = await deps.tokens.issue(request, eventOf, origin);
   return issued && describe(issued.token, issued.record, expiresAt);
 }
 

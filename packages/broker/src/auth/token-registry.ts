@@ -1,6 +1,12 @@
 import { timingSafeEqual } from 'node:crypto';
 import { isAgentId, isPermitted, matchesPattern, operationPermissions, tokenText } from '@signalbox/protocol';
-import { hasExpired, type TokenChanges, type TokenRecord, type TokenStore } from '@signalbox/store';
+import {
+  type AuditEvent,
+  hasExpired,
+  type TokenChanges,
+  type TokenRecord,
+  type TokenStore,
+} from '@signalbox/store';
 import type { ExpiryClock } from '../core/time/expiry-clock.ts';
 import { providerTokenPrefix } from './identity-provider.ts';
 import { expiryOf, permissionsOf, type TokenRequest } from './token-rules.ts';
@@ -284,13 +290,13 @@ export class TokenRegistry {
   }
 
   /**
-   * Issues a token that the rules allow. Only its hash is stored, so that its text can't be read again. `announce` records it before it is
-   * stored, so that no token exists without a record, even if the process dies. Resolves with `undefined` if the issuer was revoked
-   * meanwhile, at any broker.
+   * Issues a token that the rules allow. Only its hash is stored, so that its text can't be read again. `eventOf` makes the event for the
+   * audit log: no token exists without it, and it is not recorded for a token that is refused. Resolves with `undefined` if the issuer was
+   * revoked meanwhile, at any broker.
    */
   async issue(
     request: TokenRequest,
-    announce: (record: TokenRecord) => void,
+    eventOf: (record: TokenRecord) => AuditEvent,
     { issuer, parent, issuers, isSession }: TokenOrigin = {},
   ): Promise<{ record: TokenRecord; token: string } | undefined> {
     const token = tokenText(request.agent, newSecret());
@@ -310,12 +316,11 @@ export class TokenRegistry {
       ...(parent && { parentId: parent.id }),
       ...(isSession && { isSession }),
     };
-    announce(record);
     const by = issuer && { id: issuer.id, isStored: !isOfProvider(issuer) };
     this.#touched?.add(record.id);
     this.#adding.add(record.id);
     try {
-      if (!(await this.#store.add(record, by))) return undefined;
+      if (!(await this.#store.add(record, by, eventOf(record)))) return undefined;
     } finally {
       this.#adding.delete(record.id);
     }
@@ -325,14 +330,12 @@ export class TokenRegistry {
   }
 
   /**
-   * Removes a token, its child tokens and theirs, also those that another broker issued a moment ago. Returns their ids. `announce` records
-   * how many of them are known, before they are removed.
+   * Removes a token, its child tokens and theirs, also those that another broker issued a moment ago. Returns their ids. `eventOf` makes the
+   * event for the audit log from the ids of those that were stored.
    */
-  async revoke(id: string, announce: (count: number) => void): Promise<string[]> {
+  async revoke(id: string, eventOf: (removed: readonly string[]) => AuditEvent): Promise<string[]> {
     const record = this.#byId.get(id);
-    if (!record) return [];
-    announce(this.#withDescendants(record).size);
-    return this.#remove(record);
+    return record ? this.#remove(record, eventOf) : [];
   }
 
   #withDescendants(first: TokenRecord): Set<TokenRecord> {
@@ -343,11 +346,14 @@ export class TokenRegistry {
     return found;
   }
 
-  async #remove(record: TokenRecord): Promise<string[]> {
+  async #remove(
+    record: TokenRecord,
+    eventOf?: (removed: readonly string[]) => AuditEvent,
+  ): Promise<string[]> {
     this.#touched?.add(record.id);
     const isKept = isOfProvider(record);
     if (isKept) this.#revoked.set(record.id, record);
-    const removed = await this.#store.remove(record.id, isKept ? record : undefined);
+    const removed = await this.#store.remove(record.id, isKept ? record : undefined, eventOf);
     const gone = new Set([record.id, ...removed]);
     for (const { id } of this.#withDescendants(record)) gone.add(id);
     for (const id of gone) {

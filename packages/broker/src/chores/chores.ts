@@ -118,11 +118,11 @@ async function endExpiredTokens({ cluster, connected, tokens, others, delivery }
 }
 
 /** Ends the holds whose time is over. Updates the targets of the others, since tokens may have changed. */
-async function endExpiredHolds({ cluster, holds, audit, now }: ChoreDeps): Promise<void> {
+async function endExpiredHolds({ cluster, holds, now }: ChoreDeps): Promise<void> {
   for (const hold of cluster.keepsHouse ? holds.expired() : []) {
     const detail = `hold ${hold.id} on ${holdSubject(hold)}: its time is over`;
     const name = hold.name === undefined ? {} : { name: hold.name };
-    await holds.end(hold, () => audit.record(auditEvent('hold_ended', { at: now(), detail, ...name })));
+    await holds.end(hold, auditEvent('hold_ended', { at: now(), detail, ...name }));
   }
   holds.tokensMayHaveChanged();
 }

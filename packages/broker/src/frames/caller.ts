@@ -6,7 +6,7 @@ import {
   type Permission,
   type Sender,
 } from '@signalbox/protocol';
-import type { AuditLog, TokenRecord } from '@signalbox/store';
+import type { AuditEvent, AuditLog, TokenRecord } from '@signalbox/store';
 import { auditEvent } from '../audit-event.ts';
 import type { RolePolicy } from '../auth/role-policy.ts';
 import type { Consumer } from '../core/consumer.ts';
@@ -38,23 +38,30 @@ export function mayDo({ token }: Pick<Caller, 'token'>, needs: readonly Permissi
   return isPermitted(needs, token.permissions);
 }
 
-/** Records an action or a refusal of a caller in the audit log. `name` is the name of its subject. */
-export function auditCaller(
+/** The subject of an event of the audit log: what happened in words, and the name of what it is about. */
+interface EventSubject {
+  detail: string;
+  name?: string | undefined;
+}
+
+/** Makes the event of an action or a refusal of a caller for the audit log. `at` is in epoch milliseconds. */
+export function callerEvent(
   { token, sender }: Pick<Caller, 'token' | 'sender'>,
   code: AuditEventCode | ErrorCode,
-  about: { detail: string; name?: string | undefined },
+  { detail, name }: EventSubject,
+  at: number,
+): AuditEvent {
+  const { agent, role } = sender;
+  const who = { at, tokenId: token.id, agent, role, detail };
+  return auditEvent(code, { ...who, ...(name !== undefined && { name }) });
+}
+
+/** Records an action or a refusal of a caller in the audit log. */
+export function auditCaller(
+  caller: Pick<Caller, 'token' | 'sender'>,
+  code: AuditEventCode | ErrorCode,
+  about: EventSubject,
   { audit, now }: { audit: Pick<AuditLog, 'record'>; now: () => number },
 ): void {
-  const { agent, role } = sender;
-  const { detail, name } = about;
-  audit.record(
-    auditEvent(code, {
-      at: now(),
-      tokenId: token.id,
-      agent,
-      role,
-      detail,
-      ...(name !== undefined && { name }),
-    }),
-  );
+  audit.record(callerEvent(caller, code, about, now()));
 }

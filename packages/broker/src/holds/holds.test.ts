@@ -13,6 +13,8 @@ const asked = {
   cancelsRunning: false,
 };
 
+const eventOf = () => ({ kind: 'change' as const, at: 1000, code: 'hold_placed', detail: 'x' });
+
 async function load(confirmMs: number): Promise<Holds> {
   const records: HoldRecord[] = [];
   return await Holds.load({
@@ -42,11 +44,9 @@ test('a hold is placed when every orchestrator that is connected acts by it', as
   holds.known(follower, holds.follow(follower).version);
   holds.follow(other);
   let isPlaced = false;
-  const placed = holds
-    .place(asked, () => {})
-    .then(() => {
-      isPlaced = true;
-    });
+  const placed = holds.place(asked, eventOf).then(() => {
+    isPlaced = true;
+  });
   await expect.poll(() => told.length).toBe(1);
   holds.known(follower, told[0]!.version - 1);
   holds.unfollow(other);
@@ -59,7 +59,7 @@ test('a hold is placed when every orchestrator that is connected acts by it', as
 test('a hold is placed although an orchestrator does not answer', async () => {
   const holds = await load(1);
   holds.follow({ send: () => {} });
-  await expect(holds.place(asked, () => {})).resolves.toMatchObject({
+  await expect(holds.place(asked, eventOf)).resolves.toMatchObject({
     hold: { id: 'h1' },
     isConfirmed: false,
   });

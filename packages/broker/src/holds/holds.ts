@@ -1,6 +1,6 @@
 import { type Hold, type HoldsFrame, isPrivileged } from '@signalbox/protocol';
 import { isOnAgent } from '@signalbox/protocol/internal';
-import { type HoldRecord, hasExpired, type TokenStore } from '@signalbox/store';
+import { type AuditEvent, type HoldRecord, hasExpired, type TokenStore } from '@signalbox/store';
 import type { TokenRegistry } from '../auth/token-registry.ts';
 import type { ExpiryClock } from '../core/time/expiry-clock.ts';
 
@@ -91,17 +91,20 @@ export class Holds {
 
   /**
    * Places a hold. Resolves when it is on disk and in force, and all connected orchestrators of all brokers have applied it. The wait for
-   * orchestrators is short; `isConfirmed` is false if one of them did not confirm the hold in time.
+   * orchestrators is short; `isConfirmed` is false if one of them did not confirm the hold in time. `eventOf` makes the event for the audit
+   * log.
    */
-  async place(asked: NewHold, announce: (hold: Hold) => void): Promise<{ hold: Hold; isConfirmed: boolean }> {
+  async place(
+    asked: NewHold,
+    eventOf: (hold: Hold) => AuditEvent,
+  ): Promise<{ hold: Hold; isConfirmed: boolean }> {
     const { store, time, newId } = this.#deps;
     const record: HoldRecord = { ...asked, id: newId(), createdAt: time.now() };
     const hold = toHold(record);
-    announce(hold);
     this.#touched?.add(hold.id);
     this.#placing.add(hold.id);
     try {
-      await store.addHold(record);
+      await store.addHold(record, eventOf(hold));
     } finally {
       this.#placing.delete(hold.id);
     }
@@ -113,18 +116,17 @@ export class Holds {
     return { hold, isConfirmed: (await Promise.all(confirmed)).every(Boolean) };
   }
 
-  /** Ends a hold. Resolves when that is on disk and in force, or with false if the hold had ended before. */
-  async end(hold: Hold, announce: () => void): Promise<boolean> {
+  /** Ends a hold, with the event for the audit log. Resolves when that is on disk and in force, or with false if the hold had ended before. */
+  async end(hold: Hold, event: AuditEvent): Promise<boolean> {
     if (!this.#holds.includes(hold)) return false;
-    announce();
     this.#touched?.add(hold.id);
-    await this.#deps.store.removeHold(hold.id);
+    const isFirst = await this.#deps.store.removeHold(hold.id, event);
     this.#touched?.add(hold.id);
     const at = this.#holds.indexOf(hold);
     if (at < 0) return false;
     this.#holds.splice(at, 1);
     this.#changed({ what: 'hold_ended', hold });
-    return true;
+    return isFirst;
   }
 
   /** Notes that the changes of other brokers are being read. */

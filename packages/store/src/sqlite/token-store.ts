@@ -1,4 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3';
+import type { AuditEvent } from '../audit-log.ts';
 import type { Damage } from '../damage.ts';
 import type { ContentEntry } from '../store-content.ts';
 import type { HoldRecord, Permission, TokenIssuer, TokenRecord, TokenStore } from '../token-store.ts';
@@ -37,6 +38,8 @@ export interface SqliteTokenStoreOptions {
   file: string;
   /** Called with damage that the store goes on with. */
   onDamage?: (damage: Damage) => void;
+  /** Records the event of a change in the audit log. */
+  record?: (event: AuditEvent) => void;
 }
 
 /**
@@ -45,9 +48,9 @@ export interface SqliteTokenStoreOptions {
  * hash that is in use.
  */
 export async function openSqliteTokenStore(options: SqliteTokenStoreOptions): Promise<TokenStore> {
-  const { file, onDamage = () => {} } = options;
+  const { file, onDamage = () => {}, record = () => {} } = options;
   return openDatabase({ file, synchronous: 'full', schema: tokenSchema }, (db) => {
-    const store = new SqliteTokenStore(db, file);
+    const store = new SqliteTokenStore(db, file, record);
     store.findDamage(onDamage);
     return store;
   });
@@ -74,6 +77,7 @@ type TokenRow = Omit<TokenRecord, ListColumn | 'expiresAt' | 'parentId' | 'isSes
 class SqliteTokenStore implements TokenStore {
   readonly #db: Database;
   readonly #file: string;
+  readonly #record: (event: AuditEvent) => void;
   readonly #all: Statement<[], TokenRow>;
   readonly #add: Statement<(string | number | null)[]>;
   readonly #isStored: Statement<[id: string]>;
@@ -86,9 +90,10 @@ class SqliteTokenStore implements TokenStore {
   readonly #removeHold: Statement<[id: string]>;
   #emptyAgain: NodeJS.Timeout | undefined;
 
-  constructor(db: Database, file: string) {
+  constructor(db: Database, file: string, record: (event: AuditEvent) => void) {
     this.#db = db;
     this.#file = file;
+    this.#record = record;
     this.#all = db.prepare(allTokens);
     this.#add = db.prepare(
       `INSERT INTO token (id, hash, agent, role, permissions, roles, approves, issuers, created_at, expires_at, parent_id,
@@ -139,13 +144,27 @@ class SqliteTokenStore implements TokenStore {
     return this.#attempt(() => this.#all.all().map(toRecord));
   }
 
-  async add(record: TokenRecord, issuer?: TokenIssuer): Promise<boolean> {
+  async add(record: TokenRecord, issuer?: TokenIssuer, event?: AuditEvent): Promise<boolean> {
     return this.#attempt(() => {
       if (issuer && (this.#isStored.get(issuer.id) !== undefined) !== issuer.isStored) return false;
-      this.#insert(record);
+      this.#change(
+        () => this.#insert(record),
+        () => event,
+      );
       this.#emptyLog();
       return true;
     });
+  }
+
+  /** Makes a change, and records its event before the commit: a change that is refused leaves no event. */
+  #change<T>(make: () => T, eventOf: (made: T) => AuditEvent | undefined): T {
+    const change = this.#db.transaction(() => {
+      const made = make();
+      const event = eventOf(made);
+      if (event) this.#record(event);
+      return made;
+    });
+    return change.immediate();
   }
 
   #insert(record: TokenRecord): void {
@@ -173,14 +192,18 @@ class SqliteTokenStore implements TokenStore {
     this.#add.run(...columnsOf(row), checksumOf(row));
   }
 
-  async remove(id: string, revoked?: TokenRecord): Promise<string[]> {
-    const remove = this.#db.transaction(() => {
+  async remove(
+    id: string,
+    revoked?: TokenRecord,
+    eventOf: (removed: readonly string[]) => AuditEvent | undefined = () => undefined,
+  ): Promise<string[]> {
+    const remove = (): string[] => {
       const removed = this.#remove.all(id);
       if (revoked) this.#insert(revoked);
       return removed.map((row) => row.id);
-    });
+    };
     return this.#attempt(() => {
-      const removed = remove.immediate();
+      const removed = this.#change(remove, eventOf);
       if (removed.length > 0 || revoked) this.#emptyLog();
       return removed;
     });
@@ -190,16 +213,22 @@ class SqliteTokenStore implements TokenStore {
     return this.#attempt(() => this.#holds.all().map(toHold));
   }
 
-  async addHold(record: HoldRecord): Promise<void> {
+  async addHold(record: HoldRecord, event?: AuditEvent): Promise<void> {
     this.#attempt(() => {
-      this.#addHold.run(...holdColumns(record));
+      this.#change(
+        () => this.#addHold.run(...holdColumns(record)),
+        () => event,
+      );
       this.#emptyLog();
     });
   }
 
-  async removeHold(id: string): Promise<boolean> {
+  async removeHold(id: string, event?: AuditEvent): Promise<boolean> {
     return this.#attempt(() => {
-      const isRemoved = this.#removeHold.run(id).changes > 0;
+      const isRemoved = this.#change(
+        () => this.#removeHold.run(id).changes > 0,
+        (isHere) => (isHere ? event : undefined),
+      );
       if (isRemoved) this.#emptyLog();
       return isRemoved;
     });

@@ -1,13 +1,13 @@
 import { type AdminParams, furtherCosts, type Hold, isPrivileged, maxHolds } from '@signalbox/protocol';
 import { holdSubject, holdText } from '@signalbox/protocol/internal';
 import { nearestNames } from '../../auth/nearest-names.ts';
-import { auditCaller, type Caller } from '../caller.ts';
+import { type Caller, callerEvent } from '../caller.ts';
 import { didYouMean } from '../deliver/recipient.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import { badField, type Refusal } from '../outcome.ts';
 import type { OperationOutcome } from './operation.ts';
 
-type Deps = Pick<FrameDeps, 'holds' | 'tokens' | 'agents' | 'groups' | 'audit' | 'now'>;
+type Deps = Pick<FrameDeps, 'holds' | 'tokens' | 'agents' | 'groups' | 'now'>;
 
 /** Runs `hold`: places a hold. */
 export async function placeHold(
@@ -23,9 +23,9 @@ export async function placeHold(
   const until = forMs === undefined ? params.until : deps.now() + forMs;
   const { token } = caller;
   const asked = { on, name, reason, by: token.agent, tokenId: token.id, cancelsRunning };
-  const announce = (hold: Hold): void =>
-    auditCaller(caller, 'hold_placed', { detail: auditText(hold), name: params.name }, deps);
-  const placed = await deps.holds.place({ ...asked, ...(until !== undefined && { until }) }, announce);
+  const eventOf = (hold: Hold) =>
+    callerEvent(caller, 'hold_placed', { detail: auditText(hold), name: params.name }, deps.now());
+  const placed = await deps.holds.place({ ...asked, ...(until !== undefined && { until }) }, eventOf);
   const { hold, isConfirmed } = placed;
   return { result: { hold, ...(!isConfirmed && { unconfirmed: true as const }) } };
 }
@@ -42,8 +42,8 @@ export async function releaseHolds(
   for (const hold of holds) {
     caller.budget.spendFrames(furtherCosts.holdChange);
     const detail = `hold ${hold.id} on ${holdSubject(hold)}`;
-    const announce = (): void => auditCaller(caller, 'hold_released', { detail, name: hold.name }, deps);
-    if (await deps.holds.end(hold, announce)) released.push(hold);
+    const event = callerEvent(caller, 'hold_released', { detail, name: hold.name }, deps.now());
+    if (await deps.holds.end(hold, event)) released.push(hold);
   }
   if (released.length === 0)
     return { refusal: { code: 'unknown_hold', message: 'somebody else released it just now' } };

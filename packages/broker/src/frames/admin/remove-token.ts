@@ -1,5 +1,5 @@
 import type { TokenRecord } from '@signalbox/store';
-import { auditCaller, type Caller } from '../caller.ts';
+import { type Caller, callerEvent } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 
 /** Returns the text that tells a connection why it ends. */
@@ -8,23 +8,16 @@ export const revokedToken = (): string => 'the token of this connection was revo
 /** Removes a token and its child tokens, ends their connections and gives up their requests. Returns the ids of the removed tokens. */
 export async function removeToken(
   record: TokenRecord,
-  deps: Pick<FrameDeps, 'tokens' | 'connected' | 'delivery' | 'audit' | 'now'>,
+  deps: Pick<FrameDeps, 'tokens' | 'connected' | 'delivery' | 'now'>,
   caller: Pick<Caller, 'token' | 'sender'>,
 ): Promise<string[]> {
   const { id, agent, role } = record;
-  let announced = 0;
-  const announce = (count: number): void => {
-    announced = count;
-    const children = count > 1 ? `, and ${count - 1} that it issued` : '';
-    const detail = `token ${id} of '${agent}' with role '${role}'${children}`;
-    auditCaller(caller, 'token_revoked', { detail, name: agent }, deps);
+  const eventOf = (gone: readonly string[]) => {
+    const issued = gone.filter((one) => one !== id).length;
+    const detail = `token ${id} of '${agent}' with role '${role}'${issued > 0 ? `, and ${issued} that it issued` : ''}`;
+    return callerEvent(caller, 'token_revoked', { detail, name: agent }, deps.now());
   };
-  const removed = await deps.tokens.revoke(id, announce);
-  const more = removed.length - announced;
-  if (more > 0) {
-    const detail = `token ${id} of '${agent}' with role '${role}': ${more} more that it issued at another broker meanwhile`;
-    auditCaller(caller, 'token_revoked', { detail, name: agent }, deps);
-  }
+  const removed = await deps.tokens.revoke(id, eventOf);
   await endRevoked(removed, deps);
   return removed;
 }

@@ -2,7 +2,7 @@ import { type AdminParams, type AdminResult, furtherCosts, isMintingPattern } fr
 import { suggestion } from '@signalbox/protocol/internal';
 import type { TokenRecord } from '@signalbox/store';
 import { judgeIssue } from '../../auth/issuing-rules.ts';
-import { auditCaller, type Caller } from '../caller.ts';
+import { type Caller, callerEvent } from '../caller.ts';
 import type { FrameDeps } from '../frame-deps.ts';
 import type { OperationOutcome } from './operation.ts';
 import { removeToken, revokedToken } from './remove-token.ts';
@@ -43,9 +43,9 @@ export async function issueToken(
     return { refusal: { code, message }, ...(retryAfterMs !== undefined && { retryAfterMs }) };
   }
   caller.budget.spendFrames(furtherCosts.tokenChange);
-  const announce = (record: TokenRecord): void =>
-    auditCaller(caller, 'token_issued', describeIssued(record), deps);
-  const issued = await deps.tokens.issue(request, announce, judged.origin);
+  const eventOf = (record: TokenRecord) =>
+    callerEvent(caller, 'token_issued', describeIssued(record), deps.now());
+  const issued = await deps.tokens.issue(request, eventOf, judged.origin);
   if (!issued) return { refusal: { code: 'unauthorized', message: revokedToken() } };
   const { record, token } = issued;
   const { id, agent, role, expiresAt } = record;
