@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { connectBroker } from '@signalbox/client';
-import { parseTokenFile } from '@signalbox/protocol';
+import { type Approval, parseTokenFile } from '@signalbox/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cleanEnv, jsonOf, signalboxArgv } from '../support/cli/command-line.ts';
 import { startWorkspace, type Workspace } from '../support/cli/workspace.ts';
@@ -152,8 +152,11 @@ test('Rule, explanation, person and server get the arguments of a call in the sa
   const waiting = async () => jsonOf(await workspace.run(['approvals', '--json'])) as Approvals;
   // Both spellings are the same call, which asks once.
   await expect.poll(async () => (await waiting()).approvals.length, { interval: 100 }).toBe(1);
-  const [{ id, arguments: shown } = { id: '', arguments: '' }] = (await waiting()).approvals;
+  const [approval] = (await waiting()).approvals;
+  const { id, arguments: shown, created_at, deadline_at } = approval!;
   expect(JSON.parse(shown)).toEqual(asList);
+  // Without --timeout a call waits as long as it may.
+  expect(deadline_at - created_at).toBe(60 * 60 * 1000);
   expect((await workspace.run(['approve', id])).code).toBe(0);
   for (const ended of called)
     expect(jsonOf(await ended)).toMatchObject({ result: { text: expect.stringContaining('secret plan') } });
@@ -162,6 +165,18 @@ test('Rule, explanation, person and server get the arguments of a call in the sa
   expect(jsonOf(await call({ paths: '[1' }))).toMatchObject({
     error: { code: 'invalid_arguments', message: expect.stringContaining('/paths must be an array') },
   });
+});
+
+test('--timeout bounds a call with its wait for a person, like the deadline of an agent.', async () => {
+  const { env } = await workspace.agent('asker-3', 'asker');
+  const paths = [join(workspace.directory, 'files', 'secret', 'other.txt')];
+  const args = ['tools', 'call', 'mcp_files__read_multiple_files', JSON.stringify({ paths })];
+  const hint = expect.stringContaining('--timeout bounds the wait for a person, too');
+  expect(jsonOf(await workspace.run([...args, '--timeout', '400ms', '--json'], env))).toMatchObject({
+    error: { code: 'approval_expired', may_have_run: false, hint },
+  });
+  const { approvals } = jsonOf(await workspace.run(['approvals', '--all', '--json'])) as Approvals;
+  expect(approvals.find(({ agent }) => agent === 'asker-3')).toMatchObject({ state: 'expired' });
 });
 
 test('A tool that the role may not use is refused with 77; arguments that are no object with 2.', async () => {
@@ -286,7 +301,7 @@ test('ask prints the answer; one that nobody answers is withdrawn and exits 75.'
 });
 
 interface Approvals {
-  approvals: { id: string; arguments: string }[];
+  approvals: (Approval & { arguments: string })[];
 }
 
 interface ToolList {

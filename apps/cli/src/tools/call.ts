@@ -21,6 +21,9 @@ import { printResult } from './print-result.ts';
 import { toolArguments } from './tool-arguments.ts';
 import { checkToolName } from './tool-name.ts';
 
+/** The time for a call, besides a wait for a person, if nobody sets another one, in milliseconds. */
+const defaultTimeoutMs = 60_000;
+
 /** The longest wait for the list of tools that says whether calls wait for a person, in milliseconds. */
 const longestLookMs = 5000;
 
@@ -31,8 +34,8 @@ const pauseMs = 50;
 
 /** The options of `signalbox tools call`. */
 export interface ToolsCallFlags extends ToolsFlags {
-  /** The longest time for the call, in milliseconds. */
-  timeout: number;
+  /** The longest time for the call with all its waits, in milliseconds. */
+  timeout?: number;
 }
 
 /**
@@ -41,27 +44,29 @@ export interface ToolsCallFlags extends ToolsFlags {
  */
 export async function callTool(name: string, text: string, flags: ToolsCallFlags): Promise<void> {
   checkToolName(name);
+  const { json, timeout } = flags;
+  const timeoutMs = timeout ?? defaultTimeoutMs;
   const request: CallRequest = {
     op: 'call',
     tool: name,
     arguments: toolArguments(await textArgument(text)),
-    options: { timeout_ms: flags.timeout },
+    options: { timeout_ms: timeoutMs },
   };
   const id = newMessageId();
-  const { json, timeout: timeoutMs } = flags;
   const result = await withSession(flags, async (session) => {
     try {
       using withdrawal = withdrawOnSignal();
       const { signal } = withdrawal;
       const orchestrator = orchestratorOf(session, flags);
-      const askMs = await askDeadline(session.client, orchestrator, name, timeoutMs);
+      const askMs = timeout === undefined ? await askDeadline(session.client, orchestrator, name) : 0;
       const options = { id, timeoutMs: timeoutMs + askMs, signal, onProgress: tellWaiting };
       const reply = await sendOrchestratorRequest(session.client, orchestrator, request, options);
       if ('result' in reply) return reply.result;
       throw replyError(reply);
     } catch (error) {
       if (!(error instanceof SignalboxError)) throw error;
-      throw withRequestId(await withOutcome(error, id, session, flags), id, flags);
+      const ended = timeout === undefined ? error : withTimeoutHint(error);
+      throw withRequestId(await withOutcome(ended, id, session, flags), id, flags);
     }
   });
   if (!json) return printResult(result, name);
@@ -70,15 +75,9 @@ export async function callTool(name: string, text: string, flags: ToolsCallFlags
 }
 
 /** Returns how long a call of the tool may wait for a person, in milliseconds. */
-async function askDeadline(
-  client: BrokerClient,
-  orchestrator: string,
-  name: string,
-  timeoutMs: number,
-): Promise<number> {
+async function askDeadline(client: BrokerClient, orchestrator: string, name: string): Promise<number> {
   try {
-    const most = { timeoutMs: Math.min(timeoutMs, longestLookMs) };
-    const { tools = [] } = await readManifest(client, orchestrator, most);
+    const { tools = [] } = await readManifest(client, orchestrator, { timeoutMs: longestLookMs });
     const tool = tools.find((one) => one.name === name);
     return (tool && askDeadlineOf(tool)) ?? 0;
   } catch {
@@ -93,6 +92,18 @@ function tellWaiting(progress: unknown): void {
   printNotes(
     `signalbox: the call waits for a person: signalbox approve ${id}, or signalbox deny ${id} --reason …`,
   );
+}
+
+/** Returns the error of a call on which nobody decided within `--timeout`, with what to do. Any other error is returned as it is. */
+function withTimeoutHint(error: SignalboxError): SignalboxError {
+  if (error.code !== 'approval_expired') return error;
+  const hint =
+    'The call was not made, and nobody can decide on it any more. --timeout bounds the wait for a person, too: give it longer, or leave it out.';
+  return new SignalboxError(error.code, error.message, {
+    retryable: error.retryable,
+    cause: error,
+    details: { ...error.details, hint },
+  });
 }
 
 /**

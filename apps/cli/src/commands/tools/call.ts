@@ -15,7 +15,12 @@ export function toolsCallCommand(): Command {
       .description('Call one tool and print its answer.')
       .argument('<name>', 'the tool, as tools list shows it')
       .argument('[arguments]', 'its arguments as one JSON object; - reads them from standard input', '{}'),
-  ).addOption(timeOption('--timeout <time>', 'give up after this time, as in 30s', '60s'));
+  ).addOption(
+    timeOption(
+      '--timeout <time>',
+      'give up after this time, also while the call waits for a person, as in 30s; default 60s, and the time for which calls may wait for a person',
+    ),
+  );
   withOrchestratorOption(command);
   withExamples(
     withJsonOption(command),
