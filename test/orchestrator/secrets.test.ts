@@ -1,10 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type BrokerClient, connectBroker, requestAddress } from '@signalbox/client';
-import { readAudit } from '@signalbox/client/operator';
+import { decideApproval, listApprovals, readAudit } from '@signalbox/client/operator';
 import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import { type Approval, approvalsReplySchema, serversReplySchema } from '@signalbox/protocol';
-import { tempDir } from '@signalbox/testing';
+import { connectWire, tempDir } from '@signalbox/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { jsonOf } from '../support/cli/command-line.ts';
 import { serverScript, startWorkspace, type Workspace } from '../support/cli/workspace.ts';
@@ -44,6 +44,7 @@ beforeAll(async () => {
     roles: {
       worker: { tools: ['*'], ask: ['everything:echo'] },
       strict: { tools: ['*'], ask: ['everything:echo', { tool: 'everything:*', hidden: 'deny' }] },
+      typist: { tools: ['*'], ask: [{ tool: 'everything:echo', when: { 'message.path': '/srv/prod/**' } }] },
     },
     approvals: { notify: ['bridge'] },
   };
@@ -61,6 +62,13 @@ async function connect(agent: string, role?: string): Promise<BrokerClient> {
   const file = role === undefined ? join('state', 'operator.token') : `${agent}.token`;
   const token = (await readFile(join(workspace.directory, file), 'utf8')).trim();
   return await connectBroker({ url, token, agent: role === undefined ? requestAddress(agent) : agent });
+}
+
+/** Resolves with the approval that waits, as soon as there is one. */
+async function onlyPending(operator: BrokerClient): Promise<Approval> {
+  const pending = async () => (await listApprovals(operator, 'orchestrator', { limit: 10 })).approvals;
+  await expect.poll(pending).toHaveLength(1);
+  return (await pending())[0]!;
 }
 
 test('a secret is what came from a variable, is named or looks like one, or is marked so: it is removed from results and errors alike, and every other literal is shown', async () => {
@@ -113,7 +121,9 @@ test('the person who decides sees everything that the tool gets, whatever its na
   expect(approval.hidden).toBe(1);
   expect(JSON.parse(approval.arguments!)).toEqual({
     ...args,
-    message: expect.stringMatching(/^uses \[hidden: 14 characters, hash [\w-]{12}\] in default$/),
+    message: expect.stringMatching(
+      /^uses \[hidden: 14 characters, hash [\w-]{12}, mcpServers\.everything\.env\.FROM_VARIABLE\] in default$/,
+    ),
   });
   const audited = async () => JSON.stringify(await readAudit(operator, { since: 0, limit: 1000 }));
   await expect.poll(audited).toContain(approval.arguments_hash);
@@ -136,6 +146,55 @@ test('a rule denies a call that would hide a value from those who decide, before
     data: { ask: 'denied', ask_rule: 'roles.strict.ask[1]' },
   });
   expect(await explain('default')).toMatchObject({ data: { ask: 'yes', ask_rule: 'roles.strict.ask[0]' } });
+  const { stdout } = await workspace.run(['tools', 'explain', 'strict', tool, '--data', 'state']);
+  expect(stdout).toMatch(/^ +asks +a call waits until a person approves it \(roles\.strict\.ask\[0\]\)$/m);
+  expect(stdout).toMatch(/^ +hiding +a call is denied if .* hidden .* \(roles\.strict\.ask\[1\]\)$/m);
+});
+
+test('a JSON text that has one name twice asks a person whichever of the values a rule means, since a server may read either', async () => {
+  await using theo = await connect('theo', 'typist');
+  await using operator = await connect('operator');
+  for (const message of [
+    '{"path":"/srv/prod/app","path":"/tmp"}',
+    '{"path":"/tmp","p\\u0061th":"/srv/prod/app"}',
+  ]) {
+    const called = callError(theo, tool, { message });
+    const { id, arguments: shown = '' } = await onlyPending(operator);
+    expect(JSON.parse(shown)).toEqual({ message });
+    await decideApproval(operator, 'orchestrator', id, { verdict: 'deny', reason: 'no' });
+    expect(await called).toMatchObject({ code: 'approval_denied' });
+  }
+  const allowed = '{"path":"/tmp","note":{"path":"/srv/prod/app"}}';
+  expect(await ask(theo, { op: 'call', tool, arguments: { message: allowed } })).toHaveProperty('result');
+});
+
+test('a rule, the person who decides and the server read the same one of two values of a name, in the frame as in its text of arguments', async () => {
+  await using operator = await connect('operator');
+  await workspace.agent('wanda', 'typist');
+  const token = (await readFile(join(workspace.directory, 'wanda.token'), 'utf8')).trim();
+  await using wanda = await connectWire(workspace.ready.broker.url, { agent: 'wanda', token });
+  wanda.send({ type: 'subscribe', window: 4, request_id: 's' });
+  const [harmless, prod] = [JSON.stringify({ path: '/tmp' }), JSON.stringify({ path: '/srv/prod/app' })];
+  const twice = (first: string, last: string) =>
+    `{"message":${JSON.stringify(first)},"message":${JSON.stringify(last)}}`;
+  const send = (args: string) => {
+    const id = `w-${sent++}`;
+    const header = { type: 'deliver', to: 'orchestrator', kind: 'mcp_request', id, ttl_ms: 20_000 };
+    wanda.send(header, `{"op":"call","tool":"${tool}","arguments":${args}}`);
+  };
+  let sent = 0;
+  for (const form of [(text: string) => text, JSON.stringify]) {
+    send(form(twice(prod, harmless)));
+    const message = await wanda.next('message', { kind: 'mcp_reply' });
+    expect(message.body).toContain(JSON.stringify(`Echo: ${harmless}`).slice(1, -1));
+    send(form(twice(harmless, prod)));
+    const { id, arguments: shown = '' } = await onlyPending(operator);
+    expect(JSON.parse(shown)).toEqual({ message: prod });
+    await decideApproval(operator, 'orchestrator', id, { verdict: 'approve' });
+    expect((await wanda.next('message', { kind: 'mcp_reply' })).body).toContain(
+      JSON.stringify(`Echo: ${prod}`).slice(1, -1),
+    );
+  }
 });
 
 /** The secrets that no reply may show. */

@@ -107,6 +107,7 @@ export {
   jsonProblem,
   jsonSize,
   parseJson,
+  repeatsName,
 } from './wire/parse-json.ts';
 export { type Undeliverable, undeliverableReasons, undeliverableSchema } from './wire/undeliverable.ts';
 

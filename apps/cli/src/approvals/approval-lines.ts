@@ -73,7 +73,7 @@ function stateOf({ state, deadline_at, by }: Approval, now: number): string {
 }
 
 function hiddenText(hidden: number): string {
-  return `${count(hidden, 'value')}, shown as [hidden: …]: a token, or a secret of the configuration; the tool gets it as the agent wrote it`;
+  return `${count(hidden, 'value')}, shown as [hidden: …]: a token, or a secret of the entry that it names; the tool gets it as the agent wrote it`;
 }
 
 function deciderText({ agent, token_id, standing }: NonNullable<Approval['by']>): string {

@@ -38,6 +38,7 @@ function explanationLines(explanation: Explanation): string[] {
     ['rule', rule],
     ['held', explanation.held],
     ['asks', askText(explanation)],
+    ['hiding', hidingText(explanation)],
     ['tool', exists ? (hidden ? 'callable by this name, but in no list' : undefined) : lack],
     ['server', serverText(explanation)],
     ['repeat', repeatText(explanation)],
@@ -60,6 +61,11 @@ function askText({ allowed, exists, ask, ask_rule, ask_problem }: Explanation): 
     denied: 'this call is denied, because a value of it would be hidden from those who decide',
   }[ask];
   return `${what} (${ask_rule})`;
+}
+
+function hidingText({ allowed, exists, hidden_rule }: Explanation): string | undefined {
+  if (!allowed || !exists || hidden_rule === undefined) return undefined;
+  return `a call is denied if a value of it would be hidden from those who decide (${hidden_rule})`;
 }
 
 function serverText({ server, state, circuit, running, waiting }: Explanation): string | undefined {

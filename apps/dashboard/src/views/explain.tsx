@@ -63,6 +63,7 @@ function Answer({ of }: { of: Explanation }) {
         of={[
           ['Rule', <Text key="rule">{rule}</Text>],
           ['Approval', askText(of)],
+          ['Hidden values', hidingText(of)],
           ['Held', held === undefined ? undefined : <Text key="held">{held}</Text>],
           ['Most similar', nearest === undefined ? undefined : <Text key="nearest">{nearest}</Text>],
           ['Lists', hidden ? 'in none; it is called by this name' : undefined],
@@ -82,6 +83,11 @@ function askText({ allowed, exists, ask, ask_rule = '' }: Explanation): Componen
   if (ask === 'no') return 'not needed';
   const what = { yes: 'a person decides', by_arguments: 'it depends on the arguments', denied }[ask];
   return <Text>{`${what} (${ask_rule})`}</Text>;
+}
+
+function hidingText({ allowed, exists, hidden_rule }: Explanation): ComponentChildren {
+  if (!allowed || !exists || hidden_rule === undefined) return undefined;
+  return <Text>{`a call with one is denied (${hidden_rule})`}</Text>;
 }
 
 function serverText({ server, state, circuit, running, waiting }: Explanation): ComponentChildren {

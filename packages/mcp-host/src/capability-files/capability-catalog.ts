@@ -1,7 +1,12 @@
 import { messageOf, type Tool, type ToolCallError, toolCallError } from '@signalbox/protocol';
 import type { CheckedArguments } from '@signalbox/serving';
-import { createGuardedFetch } from '../guarded-fetch/index.ts';
-import type { CallOptions, ToolCallResult, ToolProblem, ToolProvider } from '../tool-calls/index.ts';
+import type {
+  CallOptions,
+  NamedSecret,
+  ToolCallResult,
+  ToolProblem,
+  ToolProvider,
+} from '../tool-calls/index.ts';
 import { watchFiles } from '../yaml-files/index.ts';
 import { type CapabilityEvent, callCapability, checkCapabilityArguments } from './calls/call-capability.ts';
 import type { CapabilityFetch } from './calls/call-provider.ts';
@@ -107,9 +112,12 @@ class FileCatalog implements CapabilityCatalog {
     return this.#snapshot.problems;
   }
 
-  secrets(): readonly string[] {
-    return [...this.#snapshot.byName.values()].flatMap(({ providers, secrets }) =>
-      providers.flatMap(({ auth }) => (auth ? sentForms(auth, secretOrNothing(auth.key, secrets)) : [])),
+  secrets(): readonly NamedSecret[] {
+    return [...this.#snapshot.byName.values()].flatMap(({ providers, secrets, tool }) =>
+      providers.flatMap(({ auth }) => {
+        const forms = auth ? sentForms(auth, secretOrNothing(auth.key, secrets)) : [];
+        return forms.map((value) => ({ value, source: `auth.key of the capability ${tool.name}` }));
+      }),
     );
   }
 

@@ -1,6 +1,7 @@
 import type { OfferMethod, Tool, ToolCallError } from '@signalbox/protocol';
+import type { Authorizer } from '../server-auth/index.ts';
+import type { CallOptions, NamedSecret, ToolCallResult, ToolProvider } from '../tool-calls/index.ts';
 import type { Tracing } from '@signalbox/serving/tracing';
-import type { DefinitionKey, DefinitionPins } from '@signalbox/store/journal';
 import type { HostTuning } from '../config/host-tuning.ts';
 import type { HttpServerConfig, McpServerConfig } from '../config/server-config.ts';
 import type { ComparedDefinition, SeenDefinition } from '../definitions/server-definitions.ts';
@@ -167,7 +168,7 @@ export interface McpHost extends AsyncDisposable {
   /** Lists the servers that may offer tools in lists but have not listed any yet. */
   missing(): MissingServer[];
   /** Lists the secrets of all servers: those of their configurations, the access tokens granted for them, and those of providers. */
-  secrets(): string[];
+  secrets(): NamedSecret[];
   /** Returns the last 64 KiB of a server's standard error, without the secrets of its configuration. */
   stderrTail(server: string): string;
   /**

@@ -9,7 +9,14 @@ import {
   type ToolCallError,
   toolCallError,
 } from '@signalbox/protocol';
-import type { DefinitionKey } from '@signalbox/store/journal';
+import {
+  type CallOptions,
+  type NamedSecret,
+  noWaitingCall,
+  type ToolCallResult,
+  type ToolProvider,
+  unreachable,
+} from '../tool-calls/index.ts';
 import { ArgumentChecks } from '../calls/argument-checks.ts';
 import { isUnsent, methodTool } from '../calls/tool-call.ts';
 import { checkServers } from '../config/check-servers.ts';
@@ -269,7 +276,7 @@ class RunningHost implements McpHost {
     );
   }
 
-  secrets(): string[] {
+  secrets(): NamedSecret[] {
     const sources = [...this.#registry.servers.values(), ...this.#providers.values()];
     return sources.flatMap((source) => source.secrets());
   }

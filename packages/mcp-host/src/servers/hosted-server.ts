@@ -1,12 +1,14 @@
 import { type CancelSignal, SignalboxError, type ToolCallError } from '@signalbox/protocol';
-import type { DefinitionKey } from '@signalbox/store/journal';
+import type { Authorizer } from '../server-auth/index.ts';
+import type { AskingCall, CallOptions, NamedSecret, ToolCallResult } from '../tool-calls/index.ts';
 import { ServerCalls } from '../calls/server-calls.ts';
 import { firstRoundOf, isUnsent, type ToolCall } from '../calls/tool-call.ts';
 import { instanceFor, listingInstance } from '../config/instance-name.ts';
 import type { McpServerConfig } from '../config/server-config.ts';
 import { limitsOf } from '../config/server-limits.ts';
 import { type EffectivePolicy, policyOf } from '../config/server-policy.ts';
-import { secretsOfServer } from '../config/server-secrets.ts';
+import { judgeServer } from '../config/server-secrets.ts';
+import type { DefinitionKey } from '../definitions/definition.ts';
 import type { SeenDefinition, ServerDefinitions } from '../definitions/server-definitions.ts';
 import { nothingOffered, type OfferList, type ReadOffers } from '../inventory/offer-list.ts';
 import type { ToolList } from '../inventory/tool-list.ts';
@@ -189,8 +191,14 @@ export class HostedServer {
   }
 
   /** Lists the secrets of its configuration, and the access tokens that were granted for it. */
-  secrets(): readonly string[] {
-    return [...secretsOfServer(this.config), ...(this.#authorizer?.secrets() ?? [])];
+  secrets(): readonly NamedSecret[] {
+    const entry = `mcpServers.${this.name}`;
+    const configured = judgeServer(this.config).flatMap(({ place, secrets }) =>
+      secrets.map((value) => ({ value, source: `${entry}.${place}` })),
+    );
+    const known = new Set(configured.map(({ value }) => value));
+    const granted = this.#authorizer?.secrets().filter((value) => !known.has(value)) ?? [];
+    return [...configured, ...granted.map((value) => ({ value, source: `an access token for ${entry}` }))];
   }
 
   /** Returns the last 64 KiB of standard error of its processes, without secrets. */

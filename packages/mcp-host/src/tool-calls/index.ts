@@ -21,4 +21,4 @@ export type {
   ToolProgress,
 } from './tool-call.ts';
 export { ToolDigests } from './tool-digests.ts';
-export type { ToolProblem, ToolProvider } from './tool-provider.ts';
+export type { NamedSecret, ToolProblem, ToolProvider } from './tool-provider.ts';

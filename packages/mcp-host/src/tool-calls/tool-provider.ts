@@ -10,6 +10,12 @@ export interface ToolProblem {
   isWithheld?: true;
 }
 
+/** A secret, and the place that it comes from in words for people, such as `mcpServers.files.env.API_KEY`. */
+export interface NamedSecret {
+  value: string;
+  source: string;
+}
+
 /** A source of tools that is not an MCP server, for example the capability files. */
 export interface ToolProvider {
   /** The name that stands in place of a server's name in routes and reports. */
@@ -19,7 +25,7 @@ export interface ToolProvider {
   /** Returns the problems: the tools that could not be offered, and the reasons. */
   problems(): readonly ToolProblem[];
   /** Returns the secrets that it sends to services, so that they can be hidden elsewhere. */
-  secrets(): readonly string[];
+  secrets(): readonly NamedSecret[];
   /**
    * Checks the arguments of a call of one of {@link tools}, and returns them as {@link call} gets them. Without it they are checked against
    * the input schema of the tool.

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { bodyLimits, matchesPattern, parseJson } from '@signalbox/protocol';
+import { bodyLimits, matchesPattern, parseJson, repeatsName } from '@signalbox/protocol';
 
 /**
  * Patterns for argument values, by the name of the argument. A name with dots leads into objects, and into the objects in lists, as in
@@ -125,7 +125,7 @@ export class ArgumentMatcher {
   }
 }
 
-/** Stands for a text that begins like a list or an object of JSON and can't be read here. Another reader may find values in it. */
+/** Stands for a text that begins like a list or an object of JSON and can't be read here for certain. Another reader may find values in it. */
 const unreadable = Symbol('unreadable');
 
 /** Returns the steps that the parsing of a text counts beside its values. Texts inside texts are long, with few values. */
@@ -137,11 +137,11 @@ function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-/** Returns the list or the object that a text holds; `undefined` if it can't be read. */
+/** Returns the list or the object that a text holds; `undefined` if it can't be read, or if other readers may find other values in it. */
 function parsed(text: string): object | undefined {
   try {
     const value: unknown = parseJson(text);
-    return isContainer(value) ? value : undefined;
+    return isContainer(value) && !repeatsName(text, value) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -1,6 +1,6 @@
 import type { Tool } from '@signalbox/protocol';
 import { expect, test, vi } from 'vitest';
-import { type AskRule, askRuleFor, explainAsk, mayAsk } from './ask-rules.ts';
+import { type AskRule, explainAsk, explainAskedCall, matchingRules, mayAsk } from './ask-rules.ts';
 
 function toolOf(name: string, annotations?: Tool['annotations']): Tool {
   return { name, inputSchema: { type: 'object' }, ...(annotations && { annotations }) };
@@ -9,7 +9,7 @@ function toolOf(name: string, annotations?: Tool['annotations']): Tool {
 const write = { tool: toolOf('mcp_files__write'), origin: { server: 'files', tool: 'write' } };
 
 function ruleFor(ask: AskRule[], args: Record<string, unknown> = {}, tool = write) {
-  return askRuleFor({ roles: { builder: ask } }, 'builder', tool, args);
+  return matchingRules({ roles: { builder: ask } }, 'builder', tool, args).asks;
 }
 
 test('the first rule that matches a call has it wait, and is named by its place', () => {
@@ -19,8 +19,8 @@ test('the first rule that matches a call has it wait, and is named by its place'
 
 test('the rules of one role say nothing of another, also of one that is named like a property of objects', () => {
   const roles = { builder: ['*'] };
-  expect(askRuleFor({ roles }, 'reader', write, {})).toBeUndefined();
-  expect(askRuleFor({ roles }, 'constructor', write, {})).toBeUndefined();
+  expect(matchingRules({ roles }, 'reader', write, {}).asks).toBeUndefined();
+  expect(matchingRules({ roles }, 'constructor', write, {}).asks).toBeUndefined();
 });
 
 test('annotations: destructive means every tool that its server does not declare harmless', () => {
@@ -58,6 +58,9 @@ test.each([
   [`${'['.repeat(300)}"/srv/prod/app"${']'.repeat(300)}`, true],
   [['/tmp/x', '[NaN]'], true],
   ['NaN,["/srv/prod/app"]', false],
+  ['{"from":"/srv/prod/app","from":"/srv/test/app"}', true],
+  ['[{"from":"/srv/test/app","\\u0066rom":"/srv/test/app"}]', true],
+  ['[{"from":"/srv/test/app"},{"from":"a: b","b":{"from":""}}]', false],
   [undefined, false],
 ])('when: { path: /srv/prod/** } matches the value %j: %j', (path, expected) => {
   const rule: AskRule[] = [{ tool: '*', when: { path: '/srv/prod/**' } }];
@@ -84,13 +87,15 @@ test('a text that no rule can read matches a pattern on a field in it, and no pa
   expect(ruleFor(rule, { target: { env: 'test' }, note: '[NaN' })).toBeUndefined();
 });
 
-test('many rules read each JSON text once', () => {
+test('many rules read each JSON text once, also those that deny a call with hidden values', () => {
   const parse = vi.spyOn(JSON, 'parse');
   const rule: AskRule[] = Array.from({ length: 8 }, (_, n) => ({
     when: { paths: [`/a${n}/*`, `/b${n}/*`] },
+    ...(n > 4 && { hidden: 'deny' }),
   }));
   const paths = Array.from({ length: 200_000 }, (_, n) => (n % 2 === 0 ? '[1]' : '["/tmp"]'));
-  expect(ruleFor(rule, { paths })).toBeUndefined();
+  const rules = matchingRules({ roles: { builder: rule } }, 'builder', write, { paths });
+  expect([rules.asks, rules.deniesHidden()]).toEqual([undefined, undefined]);
   expect(parse).toHaveBeenCalledTimes(2);
   parse.mockRestore();
 });
@@ -120,11 +125,14 @@ test('arguments that take too many steps to compare match the rules that look at
 
 test('without arguments a rule on argument values says that it depends on them', () => {
   const roles = { builder: [{ tool: '*', when: { path: '/srv/*' } }, 'mcp_web__*'] };
-  const explain = (args?: Record<string, unknown>) => explainAsk({ roles }, 'builder', write, args);
-  expect(explain()).toEqual({ ask: 'by_arguments', ask_rule: 'roles.builder.ask[0]' });
+  const explain = (args: Record<string, unknown>) =>
+    explainAskedCall({ roles }, 'builder', write, { args, hidesSome: false });
+  expect(explainAsk({ roles }, 'builder', write)).toEqual({
+    ...{ ask: 'by_arguments', ask_rule: 'roles.builder.ask[0]' },
+  });
   expect(explain({ path: '/srv/x' })).toEqual({ ask: 'yes', ask_rule: 'roles.builder.ask[0]' });
   expect(explain({ path: '/tmp' })).toEqual({ ask: 'no' });
-  expect(explainAsk({ roles }, 'reader', write, undefined)).toEqual({ ask: 'no' });
+  expect(explainAsk({ roles }, 'reader', write)).toEqual({ ask: 'no' });
   expect(mayAsk({ roles }, 'builder', write)).toBe(true);
   expect(mayAsk({ roles }, 'reader', write)).toBe(false);
 });

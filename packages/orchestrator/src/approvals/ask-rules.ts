@@ -1,5 +1,5 @@
 import type { ToolOrigin } from '@signalbox/mcp-host';
-import { defaultAskDeadlineMs, type Tool } from '@signalbox/protocol';
+import { defaultAskDeadlineMs, type Explanation, type Tool } from '@signalbox/protocol';
 import { matchesTool } from '../roles/tool-pattern.ts';
 import { ArgumentMatcher, type ArgumentPatterns } from './argument-patterns.ts';
 
@@ -36,38 +36,28 @@ export interface AskedTool {
   origin: ToolOrigin | undefined;
 }
 
-/** Returns the name of the first rule that makes this call of a role wait; `undefined` if it does not wait. */
-export function askRuleFor(
+/** The names of the rules that match a call. */
+export interface MatchingRules {
+  /** The first rule that makes the call wait; `undefined` if it does not wait. */
+  asks: string | undefined;
+  /** Returns the first rule that denies the call if a value of it would be hidden; `undefined` if none does. */
+  deniesHidden: () => string | undefined;
+}
+
+/** Finds the rules that match a call of a role. They share one reading of the arguments. */
+export function matchingRules(
   { roles }: Pick<ApprovalPolicy, 'roles'>,
   role: string,
   tool: AskedTool,
   args: Readonly<Record<string, unknown>>,
-): string | undefined {
-  return firstRule(roles, role, tool, args, () => true);
-}
-
-/** Returns the name of the first rule that denies this call of a role if a value of it would be hidden; `undefined` if none does. */
-export function denyHiddenRuleFor(
-  { roles }: Pick<ApprovalPolicy, 'roles'>,
-  role: string,
-  tool: AskedTool,
-  args: Readonly<Record<string, unknown>>,
-): string | undefined {
-  return firstRule(roles, role, tool, args, (rule) => typeof rule === 'object' && rule.hidden === 'deny');
-}
-
-function firstRule(
-  roles: ApprovalPolicy['roles'],
-  role: string,
-  tool: AskedTool,
-  args: Readonly<Record<string, unknown>>,
-  counts: (rule: AskRule) => boolean,
-): string | undefined {
+): MatchingRules {
   const matcher = new ArgumentMatcher(args);
-  const means = (rule: AskRule): boolean =>
-    counts(rule) && meansTool(rule, tool) && meansArguments(rule, matcher);
-  const at = rulesOf(roles, role)?.findIndex(means) ?? -1;
-  return at < 0 ? undefined : ruleName(role, at);
+  const first = (counts: (rule: AskRule) => boolean): string | undefined => {
+    const means = (rule: AskRule) => counts(rule) && meansTool(rule, tool) && meansArguments(rule, matcher);
+    const at = rulesOf(roles, role)?.findIndex(means) ?? -1;
+    return at < 0 ? undefined : ruleName(role, at);
+  };
+  return { asks: first(() => true), deniesHidden: () => first(deniesHidden) };
 }
 
 /** Tells whether some call of the tool by this role may have to wait. */
@@ -75,22 +65,39 @@ export function mayAsk({ roles }: Pick<ApprovalPolicy, 'roles'>, role: string, t
   return rulesOf(roles, role)?.some((rule) => meansTool(rule, tool)) ?? false;
 }
 
-/** Tells whether calls of the tool by this role wait, and which rule decides it. Without arguments, the answer may depend on them. */
+/** Says whether calls wait or are denied, and which rules decide that. */
+type AskExplanation = Pick<Explanation, 'ask' | 'ask_rule' | 'hidden_rule'>;
+
+/** Tells whether a call of the tool by this role waits or is denied. `hidesSome` is true if a value of it would be hidden. */
+export function explainAskedCall(
+  policy: Pick<ApprovalPolicy, 'roles'>,
+  role: string,
+  tool: AskedTool,
+  { args, hidesSome }: { args: Readonly<Record<string, unknown>>; hidesSome: boolean },
+): AskExplanation {
+  const { asks, deniesHidden } = matchingRules(policy, role, tool, args);
+  const denying = hidesSome ? deniesHidden() : undefined;
+  if (denying !== undefined) return { ask: 'denied', ask_rule: denying };
+  return asks === undefined ? { ask: 'no' } : { ask: 'yes', ask_rule: asks };
+}
+
+/** Tells whether calls of the tool by this role wait, or whether that depends on their arguments. */
 export function explainAsk(
   { roles }: Pick<ApprovalPolicy, 'roles'>,
   role: string,
   tool: AskedTool,
-  args: Readonly<Record<string, unknown>> | undefined,
-): { ask: 'no' | 'yes' | 'by_arguments'; ask_rule?: string } {
-  const matching = [...(rulesOf(roles, role) ?? []).entries()].filter(([, rule]) => meansTool(rule, tool));
-  const matcher = args && new ArgumentMatcher(args);
-  const [always] = matching.filter(([, rule]) =>
-    matcher === undefined ? whenOf(rule) === undefined : meansArguments(rule, matcher),
-  );
-  if (always) return { ask: 'yes', ask_rule: ruleName(role, always[0]) };
-  const [perhaps] = matching;
-  if (args !== undefined || perhaps === undefined) return { ask: 'no' };
-  return { ask: 'by_arguments', ask_rule: ruleName(role, perhaps[0]) };
+): AskExplanation {
+  const rules = [...(rulesOf(roles, role) ?? []).entries()].filter(([, rule]) => meansTool(rule, tool));
+  const nameOf = (found: (typeof rules)[number] | undefined) => found && ruleName(role, found[0]);
+  const always = nameOf(rules.find(([, rule]) => whenOf(rule) === undefined));
+  const rule = always ?? nameOf(rules[0]);
+  if (rule === undefined) return { ask: 'no' };
+  const denying = nameOf(rules.find(([, one]) => deniesHidden(one)));
+  return {
+    ask: always === undefined ? 'by_arguments' : 'yes',
+    ask_rule: rule,
+    ...(denying !== undefined && { hidden_rule: denying }),
+  };
 }
 
 function rulesOf(roles: ApprovalPolicy['roles'], role: string): readonly AskRule[] | undefined {
@@ -110,6 +117,10 @@ function meansTool(rule: AskRule, { tool, origin }: AskedTool): boolean {
 /** Tells whether a tool is destructive. By MCP, it is unless its server says otherwise. */
 function isDestructive({ annotations }: Tool): boolean {
   return annotations?.readOnlyHint !== true && annotations?.destructiveHint !== false;
+}
+
+function deniesHidden(rule: AskRule): boolean {
+  return typeof rule === 'object' && rule.hidden === 'deny';
 }
 
 function whenOf(rule: AskRule): ArgumentPatterns | undefined {

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { type HidingRules, redactedText, shownArguments } from './call-digests.ts';
 
-const rules: HidingRules = { secrets: ['sekret-of-config'], key: 'j-1' };
+const source = 'mcpServers.files.env.API_KEY';
+const rules: HidingRules = { secrets: [{ value: 'sekret-of-config', source }], key: 'j-1' };
 const shown = (json: string, by = rules) => shownArguments(JSON.parse(json) as Record<string, unknown>, by);
 
 test('arguments that are equal as JSON have one hash, and all others have another one', () => {
@@ -36,7 +37,8 @@ test('those who decide see everything that the tool gets, whatever its name, exc
   const one = shownArguments(args, rules);
   expect(one).toMatchObject({ hidden: 3 });
   const { text } = one as { text: string };
-  const [mark] = /\[hidden: 16 characters, hash [\w-]{12}\]/.exec(text) ?? [];
+  const [mark] =
+    /\[hidden: 16 characters, hash [\w-]{12}, mcpServers\.files\.env\.API_KEY\]/.exec(text) ?? [];
   expect(JSON.parse(text)).toEqual({
     ...args,
     text: `is ${mark}, ${mark}`,
@@ -45,6 +47,21 @@ test('those who decide see everything that the tool gets, whatever its name, exc
   });
   const literal = shown('{"text":"[hidden: 16 characters, hash AAAAAAAAAAAA]"}');
   expect(literal).toMatchObject({ hidden: 0 });
+});
+
+test('the mark of a secret names one of the entries that it comes from and counts the others, the one that holds most of it first', () => {
+  const secrets = [
+    { value: 'sekret', source: 'part' },
+    { value: 'sekret-of/config', source },
+    { value: 'sekret-of/config', source: 'another' },
+    { value: 'another-value', source: 'other' },
+  ];
+  const one = shown('{"a":"sekret-of%2Fconfig","b":"my sekret"}', { secrets, key: 'j-1' });
+  const marks = JSON.parse((one as { text: string }).text) as { a: string; b: string };
+  expect(marks.a).toMatch(
+    /^\[hidden: 18 characters, hash [\w-]{12}, mcpServers\.files\.env\.API_KEY and 2 more\]$/,
+  );
+  expect(marks.b).toMatch(/^my \[hidden: 6 characters, hash [\w-]{12}, part\]$/);
 });
 
 test('a hash of arguments or of a hidden value can be found by guessing only with the key', () => {

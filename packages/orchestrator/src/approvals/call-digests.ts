@@ -8,6 +8,8 @@ import {
 } from '@signalbox/mcp-host/redaction';
 import { canonicalJson } from '@signalbox/mcp-host/tool-calls';
 import { type CallRequest, type RequestMeta, withoutTokens } from '@signalbox/protocol';
+import { deepestLevel, isDeeperThan, redactorOf, withoutSecrets, withTexts } from '@signalbox/mcp-host/redaction';
+import { canonicalJson, type NamedSecret } from '@signalbox/mcp-host/tool-calls';
 
 /** The most bytes of arguments, and of the data beside them, that a person is shown. */
 export const maxArgumentBytes = 64 * 1024;
@@ -37,15 +39,15 @@ export interface ShownArguments extends ShownJson {
 /** The values that no person is shown, and the key of the hashes. */
 export interface HidingRules {
   /** The secrets of hosted servers: those of the configuration, and the access tokens that were granted for it. */
-  secrets: readonly string[];
+  secrets: readonly NamedSecret[];
   /** Without the key nobody can find a short value by hashing guesses. */
   key: string;
 }
 
 /**
  * Returns the stored form of a waiting call's arguments. The hash covers the canonical form (RFC 8785) of all of them. The text has all
- * that the tool gets, except tokens and the secrets of `rules`: in place of each stand its length and a hash. Returns a problem for
- * arguments that are too long, or that have no canonical form. The answers and the state of a further round are hashed and shown like
+ * that the tool gets, except tokens and the secrets of `rules`: in place of each stand its length and a hash, and for a secret the entry
+ * that it comes from. Returns a problem for arguments that are too long, or that have no canonical form. The answers and the state of a further round are hashed and shown like
  * arguments.
  * `meta` counts towards the length but has its own hash, because two calls that differ only there are the same call.
  */
@@ -98,12 +100,32 @@ export function redactedText(shown: string): string {
 
 /** Makes a function that hides what no person is shown. `onHidden` is called for each value. */
 function hiderOf({ secrets, key }: HidingRules, onHidden: () => void): (text: string) => string {
-  const mark = (found: string): string => {
+  const mark = (found: string, source = ''): string => {
     onHidden();
-    return `[hidden: ${[...found].length} characters, hash ${hashOf(key, `hidden\n${found}`).slice(0, 12)}]`;
+    const hash = hashOf(key, `hidden\n${found}`).slice(0, 12);
+    return `[hidden: ${[...found].length} characters, hash ${hash}${source}]`;
   };
-  const hideSecrets = redactorOf(secrets, { mark });
-  return (text) => withoutTokens(hideSecrets(text), mark);
+  const sourceOf = sourceFinder(secrets);
+  const values = secrets.map(({ value }) => value);
+  const hideSecrets = redactorOf(values, { mark: (found) => mark(found, `, ${sourceOf(found)}`) });
+  return (text) => withoutTokens(hideSecrets(text), (token) => mark(token));
+}
+
+/** Makes a function that says where a secret comes from, by the form in which it was found. Of several places it names one and counts the others. */
+function sourceFinder(secrets: readonly NamedSecret[]): (found: string) => string {
+  const known = new Map<string, string>();
+  return (found) => {
+    const before = known.get(found);
+    if (before !== undefined) return before;
+    // The longest value comes first: the others are parts of it.
+    const holding = secrets
+      .filter(({ value }) => redactorOf([value])(found) !== found)
+      .toSorted((a, b) => b.value.length - a.value.length);
+    const [first = '', ...others] = new Set(holding.map(({ source }) => source));
+    const text = others.length === 0 ? first : `${first} and ${others.length} more`;
+    known.set(found, text);
+    return text;
+  };
 }
 
 function hashOf(key: string, text: string): string {

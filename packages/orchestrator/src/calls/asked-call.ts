@@ -11,7 +11,7 @@ import {
 import type { ApprovalRecord } from '@signalbox/store/journal';
 import { deniedAsHidden, unfitArguments } from '../approvals/approval-errors.ts';
 import type { Approvals } from '../approvals/approvals.ts';
-import { askRuleFor, denyHiddenRuleFor } from '../approvals/ask-rules.ts';
+import { type MatchingRules, matchingRules } from '../approvals/ask-rules.ts';
 import type { ShownArguments } from '../approvals/call-digests.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { ReadArguments } from './call-arguments.ts';
@@ -34,21 +34,14 @@ export type Clearance =
   | { ended?: undefined; approval?: ApprovalRecord }
   | { ended: ToolCallResult | typeof handBack };
 
-/** Returns the rule that makes a call wait for a decision. */
-export function ruleOfCall(
+/** Finds the rules that match a call; `undefined` if its tool is unknown. */
+export function rulesOfCall(
   { catalog, tool, args }: Pick<ReadCall, 'catalog' | 'tool' | 'args'>,
   role: string,
-): string | undefined {
+): MatchingRules | undefined {
   if (tool === undefined) return undefined;
   const origin = catalog.inventory.origins.get(tool.name);
-  return askRuleFor(catalog.approvals, role, { tool, origin }, args);
-}
-
-/** Returns the rule that denies a call because a value would be hidden from those who decide. */
-function ruleAgainstHidden({ catalog, tool, args }: ReadCall, role: string): string | undefined {
-  if (tool === undefined) return undefined;
-  const origin = catalog.inventory.origins.get(tool.name);
-  return denyHiddenRuleFor(catalog.approvals, role, { tool, origin }, args);
+  return matchingRules(catalog.approvals, role, { tool, origin }, args);
 }
 
 /**
@@ -63,14 +56,15 @@ export async function clearCall(
 ): Promise<Clearance> {
   const { id: requestId, from } = request.message;
   const { agent, role } = from;
-  const rule = known?.rule ?? ruleOfCall(read, role);
+  const rules = known ? undefined : rulesOfCall(read, role);
+  const rule = known?.rule ?? rules?.asks;
   if (rule === undefined) return {};
   if (known) tracked.cleared(known.id);
   const refusal = known ? undefined : judge();
   if (refusal) return { ended: { error: refusal } };
   const shown = shownOf(approvals, body, { ...read, asked: known });
   if ('problem' in shown) return { ended: { error: unfitArguments(shown.problem) } };
-  const barring = shown.hidden > 0 && !known ? ruleAgainstHidden(read, role) : undefined;
+  const barring = shown.hidden > 0 ? rules?.deniesHidden() : undefined;
   if (barring !== undefined) return { ended: { error: deniedAsHidden(body.tool, barring) } };
   // Many calls wait for a long time: their number bounds what they hold, so they take no room of others.
   place[Symbol.dispose]();

@@ -22,7 +22,7 @@ import type { CallSubject, HeldCalls } from '../holds/held-calls.ts';
 import { stoppedByHold } from '../holds/hold-errors.ts';
 import type { CallScheduler } from '../scheduling/call-scheduler.ts';
 import { queueRefusal } from '../scheduling/queue-refusal.ts';
-import { askedMeanwhile, clearCall, ruleOfCall } from './asked-call.ts';
+import { askedMeanwhile, clearCall, rulesOfCall } from './asked-call.ts';
 import { type ReadArguments, readArguments } from './call-arguments.ts';
 import type { IncomingCall } from './incoming-call.ts';
 import { type LargeTurns, largeLength } from './large-turns.ts';
@@ -207,7 +207,7 @@ function barredMeanwhile(
     const shown = approvals?.shown(read.args, body.round);
     return approvals?.refusalToStart(read.approval, shown && 'hash' in shown ? shown.hash : '');
   }
-  const rule = ruleOfCall(read, request.message.from.role);
+  const rule = rulesOfCall(read, request.message.from.role)?.asks;
   return rule === undefined ? undefined : askedMeanwhile(body.tool, rule);
 }
 

@@ -3,7 +3,7 @@ import { type ExplainRequest, type Explanation, type McpReply, permissionsOfRole
 import { holdText } from '@signalbox/protocol/internal';
 import { unfitArguments } from '../approvals/approval-errors.ts';
 import type { Approvals } from '../approvals/approvals.ts';
-import { denyHiddenRuleFor, explainAsk } from '../approvals/ask-rules.ts';
+import { explainAsk, explainAskedCall } from '../approvals/ask-rules.ts';
 import { readArguments } from '../calls/call-arguments.ts';
 import { nearestTool } from '../calls/tool-refusals.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
@@ -56,16 +56,14 @@ export async function explainTool(
   const isPinned = tool !== undefined && server !== undefined && host.pinnedServers().includes(server);
   const status = host.servers().find((one) => one.name === server);
   const hold = holds.onEvery({ role, tool: name, origin });
-  const asked = tool
-    ? explainAsk(catalog.approvals, role, { tool, origin }, read?.args)
-    : { ask: 'no' as const };
   const shown = read && approvals?.shown(read.args);
+  const hidesSome = shown !== undefined && 'hidden' in shown && shown.hidden > 0;
+  const asked = !tool
+    ? { ask: 'no' as const }
+    : read
+      ? explainAskedCall(catalog.approvals, role, { tool, origin }, { args: read.args, hidesSome })
+      : explainAsk(catalog.approvals, role, { tool, origin });
   const problem = asked.ask === 'yes' && shown && 'problem' in shown ? shown.problem : undefined;
-  const isHiding = shown !== undefined && 'hidden' in shown && shown.hidden > 0;
-  const denying =
-    tool && read && isHiding
-      ? denyHiddenRuleFor(catalog.approvals, role, { tool, origin }, read.args)
-      : undefined;
   const repeat = tool ? explainRepeat(catalogs.policy.repeat, tool, origin) : { repeat: 'unsafe' as const };
   const explanation: Explanation = {
     tool: name,
@@ -73,7 +71,6 @@ export async function explainTool(
     allowed,
     rule,
     ...asked,
-    ...(denying !== undefined && { ask: 'denied' as const, ask_rule: denying }),
     ...(problem !== undefined && { ask_problem: unfitArguments(problem).message }),
     ...(hold && { held: holdText(hold) }),
     exists: tool !== undefined,

@@ -22,6 +22,12 @@ export const explanationSchema = z.object({
     .string()
     .optional()
     .describe('The rule that has it wait, or denies it: `roles.builder.ask[0]`.'),
+  hidden_rule: z
+    .string()
+    .optional()
+    .describe(
+      'The rule that denies a call if a value of it would be hidden from those who decide. Present only if the question gave no arguments.',
+    ),
   ask_problem: z
     .string()
     .optional()

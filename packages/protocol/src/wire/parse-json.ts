@@ -28,6 +28,27 @@ export function parseJson(text: string, limits: JsonLimits = bodyLimits): unknow
   }
 }
 
+/**
+ * Tells whether an object in a JSON text has one name twice. `value` is what the text was parsed to, which has only the last of the values;
+ * another reader may take the first one.
+ */
+export function repeatsName(text: string, value: unknown): boolean {
+  let names = 0;
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i);
+    if (c === quote) i = stringEnd(text, i);
+    // Outside strings each colon follows a name.
+    else if (c === colon) names++;
+  }
+  return names !== countNames(value);
+}
+
+function countNames(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const inner = Object.values(value);
+  return inner.reduce((sum, one) => sum + countNames(one), Array.isArray(value) ? 0 : inner.length);
+}
+
 /** Returns the bound that a JSON text exceeds, as a sentence that names the figure; `undefined` if it exceeds none. */
 export function jsonProblem(text: string, limits: JsonLimits = bodyLimits): string | undefined {
   const { maxLength, maxDepth, maxNodes } = limits;

@@ -68,8 +68,8 @@ function Approve({ of, onVerdict, onDecided }: Props) {
       {of.hidden !== undefined && (
         <p class="effect">
           {of.hidden === 1 ? 'One value is' : `${of.hidden} values are`} hidden from you: tokens, or secrets
-          of the configuration, shown as <code>[hidden: …]</code> with length and hash. The tool gets them as
-          the agent wrote them.
+          of the configuration, shown as <code>[hidden: …]</code> with length, hash and configuration entry.
+          The tool gets them as the agent wrote them.
         </p>
       )}
       <p class="effect">

@@ -1,4 +1,4 @@
-import { parseJson } from '@signalbox/protocol';
+import { parseJson, repeatsName } from '@signalbox/protocol';
 
 /**
  * Returns the only other form of a value that loses nothing, or `undefined`. The form of a text is the value of which it is the JSON: a
@@ -34,15 +34,12 @@ function containerOf(text: string): unknown {
   try {
     // It is bounded like the text of the arguments themselves.
     const value = parseJson(text);
-    let names = 0;
-    // The root is treated as a property of an object that holds it.
-    JSON.parse(text, function (this: unknown, _name, inner, context?: { source?: string }) {
+    JSON.parse(text, (_name, inner, context?: { source?: string }) => {
       if (typeof inner === 'number' && !isExact(context?.source ?? '')) throw inexact;
-      if (!Array.isArray(this)) names++;
       return inner;
     });
     // If a name occurs twice, one of its values would be lost.
-    return names - 1 === countNames(text) ? value : undefined;
+    return repeatsName(text, value) ? undefined : value;
   } catch {
     return undefined;
   }
@@ -58,9 +55,4 @@ function isExact(source: string): boolean {
     .replace(/^0+/, '');
   if (digits === '') return !source.startsWith('-');
   return digits.length <= 15 && magnitude < 1e300 && magnitude > 1e-300;
-}
-
-/** Counts the names in a JSON text, repeated ones each time: outside strings each colon follows a name. */
-function countNames(json: string): number {
-  return json.replaceAll(/"(?:[^"\\]+|\\.)*"/g, '').split(':').length - 1;
 }
