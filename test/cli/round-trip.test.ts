@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { connectBroker } from '@signalbox/client';
+import { openSqliteJournal } from '@signalbox/store/journal';
 import { type Approval, parseTokenFile } from '@signalbox/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cleanEnv, jsonOf, signalboxArgv } from '../support/cli/command-line.ts';
@@ -177,6 +178,32 @@ test('--timeout bounds a call with its wait for a person, like the deadline of a
   });
   const { approvals } = jsonOf(await workspace.run(['approvals', '--all', '--json'])) as Approvals;
   expect(approvals.find(({ agent }) => agent === 'asker-3')).toMatchObject({ state: 'expired' });
+});
+
+test('A restored backup has no approval any more on which nobody had decided, since its call may have run, and says so; a question of an agent CLI waits on.', async () => {
+  await workspace.agent('asker-4', 'asker');
+  const token = (await readFile(join(workspace.directory, 'asker-4.token'), 'utf8')).trim();
+  await using asker = await connectBroker({ url: workspace.ready.broker.url, token, agent: 'asker-4' });
+  const paths = [join(workspace.directory, 'files', 'secret', 'plan.txt')];
+  const call = { op: 'call', tool: 'mcp_files__read_multiple_files', arguments: { paths } };
+  const question = { op: 'ask_permission', cli: 'claude', tool: 'Bash', input: {} };
+  for (const body of [call, question])
+    await asker.deliver({ to: 'orchestrator', kind: 'mcp_request', body, ttlMs: 30_000 });
+  const own = async () =>
+    (jsonOf(await workspace.run(['approvals', '--json'])) as Approvals).approvals.length;
+  await expect.poll(own, { interval: 100 }).toBe(2);
+  await workspace.run(['backup', 'saved']);
+  expect(await workspace.run(['restore', 'saved', '--data', 'restored'])).toMatchObject({ code: 0 });
+  await using journal = await openSqliteJournal({
+    file: join(workspace.directory, 'restored', 'journal.db'),
+  });
+  const [asked, called] = (await journal.approvals.list({ limit: 2 })).map(({ record }) => record);
+  expect(called).toMatchObject({
+    agent: 'asker-4',
+    isUsed: true,
+    end: { state: 'cancelled', reason: expect.stringContaining('a backup was restored') },
+  });
+  expect([asked!.tool, asked!.end, asked!.isUsed]).toEqual(['claude:Bash', undefined, undefined]);
 });
 
 test('A tool that the role may not use is refused with 77; arguments that are no object with 2.', async () => {

@@ -4,7 +4,15 @@ import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { connectBroker, requestAddress } from '@signalbox/client';
-import { issueToken, listCalls, placeHold, readAudit, releaseHolds } from '@signalbox/client/operator';
+import {
+  decideApproval,
+  issueToken,
+  listApprovals,
+  listCalls,
+  placeHold,
+  readAudit,
+  releaseHolds,
+} from '@signalbox/client/operator';
 import { openPostgresStores } from '@signalbox/postgres';
 import { installedPostgres, type PostgresServer } from '@signalbox/postgres/temporary-server';
 import { counterServer, readCounter, tempDir } from '@signalbox/testing';
@@ -97,11 +105,12 @@ async function startSite() {
   const config = {
     broker: { listen: '127.0.0.1:0', store: { postgres: `\${env:SIGNALBOX_POSTGRES}` } },
     mcpServers: { counter: counterServer(counter) },
-    roles: { researcher: { tools: [count] } },
+    roles: { researcher: { tools: [count] }, builder: { tools: [count], ask: [count] } },
   };
   writeFileSync(join(directory, 'signalbox.yaml'), JSON.stringify(config));
   const resources = starting.move();
   const site = {
+    directory,
     runs: () => readCounter(counter).filter(({ at }) => at === 'start').length,
     run: (args: string[], url: string) => {
       const env = { SIGNALBOX_POSTGRES: url };
@@ -190,6 +199,39 @@ describe.skipIf(serverUrl === undefined)('A call that waits and is not safe to r
     await expect.poll(after.outcomes).toEqual(['outcome_unknown']);
     expect(site.runs()).toBe(1);
     expect(await after.restored()).toBe(1);
+  });
+
+  it('leaves the list with the restore if nobody had decided on it, and the list says why; a question of an agent CLI waits on', async () => {
+    await using server = await startServer();
+    await using site = await startSite();
+    const listed = async ({ operator }: Awaited<ReturnType<typeof site.up>>) =>
+      (await listApprovals(operator, 'orchestrator', { all: true, limit: 10 })).approvals;
+    const pending = { state: 'pending', tool: 'claude:Bash' };
+    let goBack: () => Promise<string>;
+    {
+      await using up = await site.up(server.url);
+      const { token } = await issueToken(up.operator, { agent: 'bob', role: 'builder' });
+      const url = up.daemon.ready as { broker: { socket: string } };
+      await using bob = await connectBroker({ url: url.broker.socket, token, agent: 'bob' });
+      for (const body of [
+        { op: 'call', tool: count },
+        { op: 'ask_permission', cli: 'claude', tool: 'Bash', input: { command: 'ls' } },
+      ])
+        await bob.deliver({ to: 'orchestrator', kind: 'mcp_request', body });
+      await expect.poll(() => listed(up)).toHaveLength(2);
+      goBack = await copyOfFiles(server, site.directory);
+      const [asked] = (await listed(up)).filter(({ tool }) => tool === count);
+      await decideApproval(up.operator, 'orchestrator', asked!.id, { verdict: 'approve' });
+      await expect.poll(site.runs).toBe(1);
+    }
+    await using after = await site.up(await goBack());
+    expect(await listed(after)).toMatchObject([
+      pending,
+      { state: 'cancelled', tool: count, reason: expect.stringContaining('the database was restored') },
+    ]);
+    await expect.poll(after.outcomes).toContain('outcome_unknown');
+    expect(await listed(after)).toMatchObject([pending, { state: 'cancelled' }]);
+    expect(site.runs()).toBe(1);
   });
 
   it('does not run again when an asynchronous standby is promoted that lacks its start, while everything runs', async () => {

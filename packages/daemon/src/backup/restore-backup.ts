@@ -121,7 +121,7 @@ async function putFiles(
     const { identity: brokerId, mark } = claimRestoredStore(staged('messages'), now);
     const tokens = dropRestoredTokens(staged('tokens'), { all: revokeTokens });
     await recordRestore(staged('audit'), tokens, now);
-    if (names.includes('journal')) disownRestoredJournal(staged('journal'));
+    if (names.includes('journal')) disownRestoredJournal(staged('journal'), now);
     for (const name of names) await syncFile(staged(name));
     const moves = names.map((name) => [staged(name), places[name]] as const);
     for (const [from, to] of [[mark, join(dataDir, basename(mark))] as const, ...moves]) {

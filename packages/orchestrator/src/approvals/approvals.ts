@@ -211,10 +211,20 @@ export class Approvals implements Disposable {
     this.#attached.answered(record.id, reply);
   }
 
-  /** Notes that a call that waited has ended. If its request comes again, the same approval does not let it run. */
+  /**
+   * Notes that a call that waited has ended. If its request comes again, the same approval does not let it run. An approval on which nobody
+   * has decided ends, too: the call ended for another reason.
+   */
   async ended(request: CallKey): Promise<void> {
-    if (!(await this.#recordOfRequest(request))) return;
-    await this.#deps.store.use(request).catch((thrown) => this.#logFailure(request.requestId, thrown));
+    const record = await this.#recordOfRequest(request);
+    if (!record) return;
+    try {
+      await this.#deps.store.use(request);
+      if (record.requestId === request.requestId)
+        await this.#open.get(record.id)?.end({ kind: 'cancel', reason: 'its call has ended' });
+    } catch (thrown) {
+      this.#logFailure(request.requestId, thrown);
+    }
   }
 
   /** Ends the approvals of calls whose tools have changed. */

@@ -8,6 +8,7 @@ import {
 } from '@signalbox/protocol';
 import type { ApprovalRecord } from '@signalbox/store/journal';
 import { unfitArguments } from '../approvals/approval-errors.ts';
+import { type ApprovalRecord, unknownDefinition } from '../approvals/approval-record.ts';
 import type { CallSubject } from '../holds/held-calls.ts';
 import { parseArguments } from './call-arguments.ts';
 import type { CallKind } from './call-kind.ts';
@@ -17,9 +18,6 @@ import { type OnHold, runUnlessHeld } from './run-unless-held.ts';
 
 /** The rule of a question, in place of a rule of the configuration. */
 const rule = 'worker --permissions ask';
-
-/** Stands in place of the hash of a definition. The definitions of agent CLIs' tools are unknown here, and no hash is this word. */
-const definitionHash = 'unknown';
 
 /**
  * Returns a question of an agent's CLI as a call of the tool `cli:tool`. No hosted tool has this name, because names of tools have no
@@ -64,7 +62,14 @@ async function tryAsk(
   place[Symbol.dispose]();
   const decision = await approvals.ask({
     request,
-    bound: { agent, requestId, role, tool: body.tool, definitionHash, argumentsHash: shown.hash },
+    bound: {
+      agent,
+      requestId,
+      role,
+      tool: body.tool,
+      definitionHash: unknownDefinition,
+      argumentsHash: shown.hash,
+    },
     shown,
     rule,
     server: cli,

@@ -36,8 +36,8 @@ export async function lockDeclarations(transaction: Transaction, stores: string)
 }
 
 /**
- * Gives the schema of the brokers and that of the journal new identities, ends all sessions, and makes every inbox foreign to every
- * journal. Returns the new identity of the brokers' schema, or `undefined` if that has no tables.
+ * Gives the schema of the brokers and that of the journal new identities, ends all sessions and approvals, and makes every inbox foreign to
+ * every journal. Returns the new identity of the brokers' schema, or `undefined` if that has no tables.
  */
 export async function declareRestored(transaction: Transaction, stores: string): Promise<string | undefined> {
   const identity = await renew(transaction, stores);
@@ -48,10 +48,22 @@ export async function declareRestored(transaction: Transaction, stores: string):
         ON CONFLICT (key) DO UPDATE SET value = excluded.value`);
   }
   const journal = journalSchemaOf(stores);
-  // The call of an approval may have been made.
   if ((await renew(transaction, journal)) !== undefined)
-    transaction.script(`UPDATE ${journal}.approval SET is_used = true WHERE ending IS NOT NULL`);
+    transaction.write(statementOf('', endApprovals(journal)), [
+      'the database was restored to an earlier moment, so that somebody may have decided already, and the call may have run',
+    ]);
   return identity;
+}
+
+/**
+ * SQL that ends the approvals on which nobody had decided, for the reason `$1`, and uses up all: their calls may have been made. Questions
+ * of agents' CLIs, whose tools have no known definition, go on to wait: nothing runs for them.
+ */
+function endApprovals(journal: string): string {
+  const now = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
+  return `UPDATE ${journal}.approval SET is_used = true,
+      ending = coalesce(ending, json_build_object('state', 'cancelled', 'endedAt', ${now}, 'reason', $1::text)::text)
+    WHERE ending IS NOT NULL OR details NOT LIKE '%"definitionHash":"unknown"%'`;
 }
 
 /** Gives a schema a new identity and ends its sessions. Returns the identity, or `undefined` if the schema has no tables. */

@@ -1,12 +1,13 @@
 import type { Database, Statement } from 'better-sqlite3';
-import type {
-  ApprovalEnd,
-  ApprovalRecord,
-  ProposedCall,
-  StandingRecord,
-} from '../../journal/approval-record.ts';
-import type { ApprovalQuery, NumberedApproval } from '../../journal/approval-store.ts';
-import type { CallKey } from '../../journal/call-key.ts';
+import {
+  type ApprovalEnd,
+  type ApprovalRecord,
+  type ProposedCall,
+  type StandingRecord,
+  unknownDefinition,
+} from '../../approvals/approval-record.ts';
+import type { ApprovalQuery, NumberedApproval } from '../../approvals/approval-store.ts';
+import type { CallKey } from '../call-key.ts';
 import { rowChecksum } from './row-checksum.ts';
 
 /** The number of ended approvals that are kept, and the bytes of their arguments. */
@@ -159,6 +160,17 @@ export class ApprovalTable {
   /** Notes that the call of an approval was made, or has ended. */
   use(id: string): void {
     this.#use.run(id, rowChecksum(id));
+  }
+
+  /**
+   * Ends the approvals on which nobody has decided, and uses up all. Questions of agents' CLIs go on to wait, because nothing runs for them.
+   */
+  endAll(end: ApprovalEnd): void {
+    for (const record of this.#all.all().map(toRecord)) {
+      if (!record.end && record.definitionHash === unknownDefinition) continue;
+      this.end(record.id, end);
+      this.use(record.id);
+    }
   }
 
   attach(id: string, { agent, requestId }: CallKey): void {

@@ -53,13 +53,19 @@ function countDamagedReplies(db: Database.Database): number {
 }
 
 /**
- * Makes a restored journal foreign to every broker: it no longer claims to know everything that was started. Throws `SignalboxError`
- * `journal_…`.
+ * Makes a restored journal foreign to every broker: it no longer claims to know everything that was started. Its approvals end, because
+ * somebody may have decided since, and their calls may have been made. `now` is in epoch milliseconds. Throws `SignalboxError` `journal_…`.
  */
-export function disownRestoredJournal(file: string): void {
+export function disownRestoredJournal(file: string, now: number): void {
   const db = openJournalDatabase(file);
+  const reason =
+    'a backup was restored, so that somebody may have decided already, and the call may have run';
   try {
-    db.exec('DELETE FROM generation');
+    const disown = db.transaction(() => {
+      db.exec('DELETE FROM generation');
+      new ApprovalTable(db).endAll({ state: 'cancelled', endedAt: now, reason });
+    });
+    disown.immediate();
     db.pragma('wal_checkpoint(TRUNCATE)');
   } catch (thrown) {
     throw journalError(thrown, file);
