@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { connectBroker } from '@signalbox/client';
+import { decideApproval, listApprovals, queryOrchestrator } from '@signalbox/client/operator';
 import { openSqliteJournal } from '@signalbox/store/journal';
 import { type Approval, parseTokenFile } from '@signalbox/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -178,6 +179,56 @@ test('--timeout bounds a call with its wait for a person, like the deadline of a
   });
   const { approvals } = jsonOf(await workspace.run(['approvals', '--all', '--json'])) as Approvals;
   expect(approvals.find(({ agent }) => agent === 'asker-3')).toMatchObject({ state: 'expired' });
+});
+
+test('An approval whose call was not sent, here because its server was stopped, holds for the same call once more, as the error says.', async () => {
+  const { url } = workspace.ready.broker;
+  await workspace.agent('asker-5', 'asker');
+  const secretOf = async (file: string) => (await readFile(join(workspace.directory, file), 'utf8')).trim();
+  const connect = async (agent: string, file: string) =>
+    await connectBroker({ url, token: await secretOf(file), agent });
+  await using asker = await connect('asker-5', 'asker-5.token');
+  await using operator = await connect('operator#decides', join('state', 'operator.token'));
+  const path = join(workspace.directory, 'files', 'secret', 'plan.txt');
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, 'the secret plan\n');
+  const body = { op: 'call', tool: 'mcp_files__read_multiple_files', arguments: { paths: [path] } };
+  const call = async () => {
+    const outcome = await asker.request('orchestrator', 'mcp_request', body, { timeoutMs: 20_000 });
+    return outcome.status === 'completed' ? outcome.reply.json : outcome;
+  };
+  const waiting = async () =>
+    (await listApprovals(operator, 'orchestrator', { limit: 10 })).approvals.filter(
+      ({ agent }) => agent === 'asker-5',
+    );
+  const first = call();
+  await expect.poll(waiting).toHaveLength(1);
+  const [{ id } = { id: '' }] = await waiting();
+  await queryOrchestrator(operator, 'orchestrator', { op: 'stop', server: 'files' });
+  await decideApproval(operator, 'orchestrator', id, { verdict: 'approve' });
+  expect(await first).toMatchObject({
+    error: {
+      ...{ code: 'mcp_server_unreachable', may_have_run: false },
+      hint: expect.stringContaining(`Approval ${id} was not used: until `),
+    },
+  });
+  await queryOrchestrator(operator, 'orchestrator', { op: 'start', server: 'files' });
+  expect(await call()).toMatchObject({
+    result: { content: [{ text: expect.stringContaining('the secret plan') }] },
+  });
+  const { approvals } = await listApprovals(operator, 'orchestrator', { all: true, limit: 1 });
+  expect(approvals).toMatchObject([
+    {
+      state: 'approved',
+      by: { agent: 'operator' },
+      reason: expect.stringContaining(`in place of approval ${id}`),
+    },
+  ]);
+  const third = call();
+  await expect.poll(waiting).toHaveLength(1);
+  const [again] = await waiting();
+  await decideApproval(operator, 'orchestrator', again!.id, { verdict: 'deny', reason: 'no' });
+  expect(await third).toMatchObject({ error: { code: 'approval_denied' } });
 });
 
 test('A restored backup has no approval any more on which nobody had decided, since its call may have run, and says so; a question of an agent CLI waits on.', async () => {

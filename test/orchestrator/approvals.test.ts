@@ -506,6 +506,112 @@ test('a call is approved while its server is down, and says so when it cannot st
   expect(runs(stack)).toBe(0);
 });
 
+test('an approved call waits for its server as long as its caller does, also if nobody knows yet which tools the server has', async () => {
+  await using stack = await startAskingStack();
+  const rosa = await stack.executor('rosa');
+  const called = rosa.execute({ name: count }, { requestId: 'r1' });
+  const [approval] = await stack.waits();
+  await stack.orchestrator.stop();
+  await stack.host.apply({});
+  await using _next = await stack.restart();
+  await stack.waits();
+  const gate = join(stack.directory, 'gate');
+  execFileSync('mkfifo', [gate]);
+  const { command, args, env } = counterServer(`${stack.directory}/counter.jsonl`);
+  const gated = {
+    type: 'stdio' as const,
+    command: 'sh',
+    args: ['-c', 'read _ < "$0"; exec "$@"', gate, command, ...args],
+    env,
+  };
+  const applied = stack.host.apply({ counter: gated });
+  expect(decisionOf(await stack.decide(approval!.id, { verdict: 'approve' })).decided).toBe(true);
+  await expect
+    .poll(() => ask(rosa.client, { op: 'status', request_id: 'r1' }))
+    .toEqual({ data: { state: 'queued' } });
+  await writeFile(gate, '\n');
+  expect(await called).toHaveProperty('result.success', true);
+  expect(runs(stack)).toBe(1);
+  await applied;
+});
+
+test('an approved call that ends before it is sent says whether its approval still holds for the same call, and why not', async () => {
+  await using stack = await startAskingStack();
+  const rosa = await stack.executor('rosa');
+  const budget = (calls: number) => ({ budgets: { perWorker: { calls, windowMs: 60_000 } } });
+  const allow = (...tools: string[]) => ({ allowlist: RoleToolAllowlist.fromEntries([['worker', tools]]) });
+  let n = 0;
+  /** Has a new call approved, after something has changed. Returns the call and its id, the reply and the approval. */
+  const approved = async (change: () => unknown) => {
+    const call = { name: count, arguments: { n: n++ } };
+    const called = rosa.execute(call, { requestId: `a${n}` });
+    const [approval] = await stack.waits();
+    await change();
+    await stack.decide(approval!.id, { verdict: 'approve' });
+    return { call, requestId: `a${n}`, id: approval!.id, called };
+  };
+  const left = (code: string, id: string) => ({
+    error: { code, may_have_run: false, hint: expect.stringContaining(`Approval ${id} was not used`) },
+  });
+  const used = (code: string, id: string, why: string) => ({
+    error: {
+      code,
+      may_have_run: false,
+      hint: expect.stringContaining(`Approval ${id} is used up, because ${why}`),
+    },
+  });
+  const alone = 'it held for this call alone';
+
+  stack.orchestrator.setPolicy(budget(1));
+  const spent = await approved(() => rosa.execute({ name: echo }));
+  expect(await spent.called).toMatchObject(left('quota_exceeded', spent.id));
+  stack.orchestrator.setPolicy(budget(1000));
+  // Of two at once only one is the call that was approved.
+  const twice = [rosa.execute(spent.call), rosa.execute(spent.call)];
+  const [again] = await stack.waits();
+  await stack.decide(again!.id, { verdict: 'deny', reason: 'no' });
+  const ends = (await Promise.all(twice)).map(({ error }) => error?.code);
+  expect(ends.toSorted()).toEqual(['approval_denied', undefined]);
+  expect(runs(stack)).toBe(1);
+
+  const forbidden = await approved(() => stack.orchestrator.setPolicy(allow(echo)));
+  expect(await forbidden.called).toMatchObject(used('permission_denied', forbidden.id, alone));
+  stack.orchestrator.setPolicy(allow('*'));
+
+  const cancelled = await approved(() =>
+    stack.operator.admin('hold', { on: 'tool', name: count, reason: 'incident' }),
+  );
+  await expect
+    .poll(() => ask(rosa.client, { op: 'status', request_id: cancelled.requestId }))
+    .toMatchObject({ data: { state: 'held' } });
+  await stack.ask(stack.operator, { op: 'cancel_call', agent: 'rosa', request_id: cancelled.requestId });
+  expect(await cancelled.called).toMatchObject(used('cancelled', cancelled.id, alone));
+  await stack.operator.admin('release', { on: 'tool', name: count });
+
+  const redefined = await approved(() => stack.orchestrator.setPolicy({ repeat: { never: [count] } }));
+  expect(await redefined.called).toMatchObject({
+    error: { code: 'approval_superseded', may_have_run: false },
+  });
+  expect(runs(stack)).toBe(1);
+});
+
+test('a call with an idempotency_key whose approval was not used is made again, and does not get the old error', async () => {
+  await using stack = await startAskingStack();
+  const rosa = await stack.client('rosa');
+  const call = () =>
+    ask(rosa, { op: 'call', tool: count, arguments: { n: 1 }, options: { idempotency_key: 'k' } });
+  const first = call();
+  const [approval] = await stack.waits();
+  await ask(stack.operator, { op: 'stop', server: 'counter' });
+  await stack.decide(approval!.id, { verdict: 'approve' });
+  expect(await first).toMatchObject({ error: { code: 'mcp_server_unreachable' } });
+  await ask(stack.operator, { op: 'start', server: 'counter' });
+  expect(await call()).toHaveProperty('result.structuredContent', { n: 1 });
+  // From now on each one gets the reply to the call that was made.
+  expect(await call()).toHaveProperty('result.structuredContent', { n: 1 });
+  expect(runs(stack)).toBe(1);
+});
+
 test('rules that have calls wait are refused where no journal can keep them', async () => {
   const approvals = { roles: { worker: [count] }, deadlineMs: 1000, notify: [] };
   await expect(startToolStack({ approvals })).rejects.toMatchObject({ code: 'bad_config' });

@@ -1,5 +1,5 @@
 import { connectBroker } from '@signalbox/client';
-import { decideApproval, listApprovals } from '@signalbox/client/operator';
+import { decideApproval, listApprovals, queryOrchestrator } from '@signalbox/client/operator';
 import { readCounter, startChild, startTestBroker, tempDir } from '@signalbox/testing';
 import { type CallResult, McpProxyExecutor } from '@signalbox/worker';
 import { expect, test } from 'vitest';
@@ -37,10 +37,13 @@ async function startCrashingStack() {
   return {
     broker,
     rosa,
+    async operator() {
+      const token = await broker.operatorToken();
+      return await connectBroker({ url: broker.url, token, agent: 'operator#decides' });
+    },
     /** Denies the first call that waits, when there is one. */
     async deny() {
-      const operator = { url: broker.url, token: await broker.operatorToken(), agent: 'operator#denies' };
-      await using client = await connectBroker(operator);
+      await using client = await this.operator();
       const waiting = () => listApprovals(client, 'orchestrator', { limit: 1 }).catch(() => undefined);
       await expect.poll(async () => (await waiting())?.approvals.length).toBe(1);
       const [approval] = (await waiting())!.approvals;
@@ -123,6 +126,35 @@ test('a large result that is kept when the orchestrator dies is answered by the 
   expect(await read(`${uri}?offset=4999999&bytes=1`)).toMatchObject({ contents: [{ text: 'x' }, {}] });
   // Another process: what it kept is bounded and private as before.
   expect(await read(uri)).toMatchObject({ _meta: { 'signalbox/range': { offset: 0, end: 8192 } } });
+});
+
+test('an approval whose call was not sent allows one sent call at most, also if the orchestrator dies when it is used again', async () => {
+  await using stack = await startCrashingStack();
+  await using operator = await stack.operator();
+  const server = (op: 'stop' | 'start') =>
+    queryOrchestrator(operator, 'orchestrator', { op, server: 'counter' });
+  const waiting = async () => (await listApprovals(operator, 'orchestrator', { limit: 10 })).approvals;
+  for (const [point, outcome, runs] of [
+    ['orchestrator.journal.started', unknown, 0],
+    ...(runsAll ? ([['orchestrator.approval.starting', result, 1]] as const) : []),
+  ] as const) {
+    const call = { name: slow, arguments: { ms: 1, label: point } };
+    const first = stack.rosa.execute(call);
+    await expect.poll(waiting).toHaveLength(1);
+    await server('stop');
+    await decideApproval(operator, 'orchestrator', (await waiting())[0]!.id, { verdict: 'approve' });
+    expect(await first).toMatchObject({ error: { code: 'mcp_server_unreachable' } });
+    await server('start');
+    expect(await stack.crashAt(point, () => stack.rosa.execute(call)), point).toMatchObject(outcome);
+    const ended = stack.rosa.execute(call);
+    await expect.poll(() => waiting().catch(() => [])).toHaveLength(1);
+    expect(stack.starts(point)).toBe(runs);
+    await decideApproval(operator, 'orchestrator', (await waiting())[0]!.id, {
+      verdict: 'deny',
+      reason: 'no',
+    });
+    expect(await ended).toMatchObject({ error: { code: 'approval_denied' } });
+  }
 });
 
 if (runsAll)

@@ -1,4 +1,4 @@
-import type { OfferMethod, Tool, ToolCallError } from '@signalbox/protocol';
+import type { CancelSignal, OfferMethod, Tool, ToolCallError } from '@signalbox/protocol';
 import type { Authorizer } from '../server-auth/index.ts';
 import type { CallOptions, NamedSecret, ToolCallResult, ToolProvider } from '../tool-calls/index.ts';
 import type { Tracing } from '@signalbox/serving/tracing';
@@ -148,6 +148,11 @@ export interface McpHost extends AsyncDisposable {
   waitsFor(state: string | undefined, agent: string | undefined): boolean;
   /** Ends a call of an agent that waits for its answers under this `requestState`, if there is one. */
   stopWaiting(state: string | undefined, agent: string): void;
+  /**
+   * Waits for the tool of a route, if the server that its name may belong to has not listed its tools yet. Also resolves if it does not come
+   * in time.
+   */
+  listed(route: ToolRoute, wait: { timeoutMs: number; signal: CancelSignal }): Promise<void>;
   /** Sends a server a request that has no effect, as {@link call} makes a call. Never rejects. */
   request(
     server: string,

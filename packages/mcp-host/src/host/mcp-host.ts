@@ -233,6 +233,14 @@ class RunningHost implements McpHost {
     }
   }
 
+  async listed(
+    route: ToolRoute,
+    { timeoutMs, signal }: { timeoutMs: number; signal: CancelSignal },
+  ): Promise<void> {
+    const deadline = this.#now() + timeoutMs;
+    while (!route.target && !(await this.#waitForTool(route, deadline, signal)));
+  }
+
   waitsFor(state: string | undefined, agent: string | undefined): boolean {
     return state !== undefined && this.#waiting.find(state)?.agent === agent;
   }

@@ -40,6 +40,24 @@ export function errorOfEnd({ id, tool, end }: ApprovalRecord): ToolCallError | u
   }
 }
 
+/** Tells whether a call ended before it was sent, for a reason that may pass. */
+export function mayComeAgain({ code, category, retryable, may_have_run }: ToolCallError): boolean {
+  return !may_have_run && (retryable || category === 'transient') && !code.startsWith('approval_');
+}
+
+/** Adds to the error of an approved call that was not sent what became of its approval. `why` says why it is used up, unless it is not. */
+export function withApproval(
+  error: ToolCallError,
+  { id, deadlineAt }: ApprovalRecord,
+  why: string | undefined,
+): ToolCallError {
+  const text =
+    why === undefined
+      ? `Approval ${id} was not used: until ${new Date(deadlineAt).toISOString()} the same call runs without another one.`
+      : `Approval ${id} is used up, because ${why}. A new call asks a person anew.`;
+  return { ...error, hint: error.hint === undefined ? text : `${error.hint} ${text}` };
+}
+
 /** Returns the error for a call whose approval is used up, and whose reply is no longer kept. */
 export function usedApproval({ id, tool }: ApprovalRecord): ToolCallError {
   return toolCallError(

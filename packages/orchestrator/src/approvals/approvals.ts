@@ -16,8 +16,25 @@ import type {
   StandingRecord,
 } from '@signalbox/store/journal';
 import { approvalEvents } from './approval-audit.ts';
-import { errorOfEnd, unfitArguments, unwrittenApproval, usedApproval } from './approval-errors.ts';
-import { type ApprovalEvent, differenceFrom, isSameCall } from './approval-record.ts';
+import {
+  errorOfEnd,
+  mayComeAgain,
+  unfitArguments,
+  unwrittenApproval,
+  usedApproval,
+  withApproval,
+} from './approval-errors.ts';
+import {
+  type ApprovalEnd,
+  type ApprovalEvent,
+  type ApprovalRecord,
+  differenceFrom,
+  isSameCall,
+  type ProposedCall,
+  type StandingRecord,
+  unknownDefinition,
+} from './approval-record.ts';
+import type { ApprovalQuery, ApprovalStore, NumberedApproval } from './approval-store.ts';
 import type { ApprovalPolicy } from './ask-rules.ts';
 import { type AskedCall, type Decision, decisionOf, proposedCall } from './asked-decision.ts';
 import { AttachedRequests } from './attached-requests.ts';
@@ -27,6 +44,7 @@ import type { Decided, OpenApproval } from './open-approval.ts';
 import { OpenApprovals, type OpenApprovalsDeps, type WaitingSummary } from './open-approvals.ts';
 import { StandingApprovals } from './standing-approvals.ts';
 import { endOrphaned, type StandingGiversDeps, standingFor } from './standing-givers.ts';
+import { UnspentApprovals } from './unspent-approvals.ts';
 import { type ApprovalLimits, defaultApprovalLimits, WaitingPlaces } from './waiting-places.ts';
 
 /** The dependencies of {@link Approvals}. */
@@ -59,6 +77,7 @@ export class Approvals implements Disposable {
   readonly #open: OpenApprovals;
   readonly #waits: DecisionWaits;
   readonly #attached: AttachedRequests;
+  readonly #unspent = new UnspentApprovals();
   #isClosed = false;
   readonly #unsubscribe: () => void;
   #refreshing: Promise<void> = Promise.resolve();
@@ -212,14 +231,36 @@ export class Approvals implements Disposable {
   }
 
   /**
-   * Notes that a call that waited has ended. If its request comes again, the same approval does not let it run. An approval on which nobody
-   * has decided ends, too: the call ended for another reason.
+   * Notes that a call has ended with an error that says that it did not run. If that may pass, its approval holds for the same call once
+   * more. Returns the error with what became of the approval.
+   */
+  async unsent(request: CallKey, error: ToolCallError): Promise<ToolCallError> {
+    const record = await this.#recordOfRequest(request);
+    const { state, by } = record?.end ?? {};
+    if (record?.requestId !== request.requestId || state !== 'approved') return error;
+    // Of these ends the error itself says that a new call asks anew. A standing approval goes on to hold. Each question of a CLI asks anew.
+    if (error.code.startsWith('approval_') || by?.standing !== undefined) return error;
+    if (record.definitionHash === unknownDefinition) return error;
+    const why = this.#whyUsedUp(record, error);
+    if (why === undefined) this.#unspent.add(record);
+    return withApproval(error, record, why);
+  }
+
+  #whyUsedUp({ isUsed, deadlineAt }: ApprovalRecord, error: ToolCallError): string | undefined {
+    if (isUsed) return 'the start of the call was written down already';
+    if (!mayComeAgain(error)) return 'it held for this call alone, which has ended';
+    return deadlineAt <= this.#deps.now() ? 'its time is over' : undefined;
+  }
+
+  /**
+   * Notes that a call that waited has ended. If its request comes again, the same approval does not let it run, unless it was not sent and
+   * may be made again. An approval on which nobody has decided ends, too: the call ended for another reason.
    */
   async ended(request: CallKey): Promise<void> {
     const record = await this.#recordOfRequest(request);
     if (!record) return;
     try {
-      await this.#deps.store.use(request);
+      if (!this.#unspent.has(record.id)) await this.#deps.store.use(request);
       if (record.requestId === request.requestId)
         await this.#open.get(record.id)?.end({ kind: 'cancel', reason: 'its call has ended' });
     } catch (thrown) {
@@ -297,6 +338,8 @@ export class Approvals implements Disposable {
   ): Promise<Decision> {
     const { bound, idempotencyKey } = call;
     const decided = await this.#attached.decidedSameOf(call);
+    const unspent = call.joins && this.#unspent.take(bound, idempotencyKey, this.#deps.now());
+    if (unspent) return await this.#useAgain(unspent, call);
     // Nothing is awaited from here to the new record: of two identical calls, the second finds the first.
     const same = this.#attached.openSameOf(call) ?? decided;
     if (same && !isSameCall(same, bound)) {
@@ -327,11 +370,30 @@ export class Approvals implements Disposable {
   async #passBy(standing: StandingRecord, call: AskedCall): Promise<Decision> {
     const proposed = this.#newRecord(call);
     const by = { ...standing.by, standing: standing.id };
-    const record: ApprovalRecord = {
-      ...proposed,
-      end: { state: 'approved', endedAt: proposed.createdAt, by },
-    };
-    await this.#deps.store.propose(proposed, record.end);
+    return await this.#pass(proposed, { state: 'approved', endedAt: proposed.createdAt, by });
+  }
+
+  /** Lets a call run at once because of an approval whose call was not sent. Its record takes the place of the earlier one. */
+  async #useAgain(earlier: ApprovalRecord, call: AskedCall): Promise<Decision> {
+    const { id, requestId, deadlineAt, end } = earlier;
+    const proposed = this.#newRecord(call);
+    const reason = `in place of approval ${id}, whose call of request ${requestId} was not sent`;
+    try {
+      return await this.#pass(
+        { ...proposed, deadlineAt: Math.min(deadlineAt, proposed.deadlineAt) },
+        { ...end, state: 'approved', endedAt: proposed.createdAt, reason },
+        id,
+      );
+    } catch (thrown) {
+      this.#unspent.add(earlier);
+      throw thrown;
+    }
+  }
+
+  /** Writes the record of a call that is approved already. `instead` is the id of an approval that it replaces. */
+  async #pass(proposed: ProposedCall, end: ApprovalEnd, instead?: string): Promise<Decision> {
+    const record: ApprovalRecord = { ...proposed, end };
+    await this.#deps.store.propose(proposed, end, instead);
     this.#deps.audit.record(approvalEvents.proposed(record));
     this.#deps.audit.record(approvalEvents.decided(record));
     this.#attached.begins(record.id);

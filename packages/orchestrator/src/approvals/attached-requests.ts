@@ -1,7 +1,8 @@
 import type { McpReply, ToolCallError } from '@signalbox/protocol';
-import type { ApprovalRecord, ApprovalStore, CallKey } from '@signalbox/store/journal';
-import { endOfFollower, errorOfEnd, usedApproval } from './approval-errors.ts';
-import { isSameCall } from './approval-record.ts';
+import type { CallKey } from '../journal/call-key.ts';
+import { endOfFollower, errorOfEnd, mayComeAgain, usedApproval } from './approval-errors.ts';
+import { type ApprovalRecord, isSameCall } from './approval-record.ts';
+import type { ApprovalStore } from './approval-store.ts';
 import { type AskedCall, type Decision, tellWaiting } from './asked-decision.ts';
 import { AwaitedReplies } from './awaited-replies.ts';
 import type { OpenApprovals } from './open-approvals.ts';
@@ -67,11 +68,16 @@ export class AttachedRequests {
     return undefined;
   }
 
-  /** Reads the approval of a call with the same key that was approved. The new call gets the reply to that one, too. */
+  /**
+   * Reads the approval of a call with the same key that was approved. The new call gets the reply to that one, too, unless that one was not
+   * sent and may be made again.
+   */
   async decidedSameOf({ bound, idempotencyKey, joins }: AskedCall): Promise<ApprovalRecord | undefined> {
     if (!joins || idempotencyKey === undefined) return undefined;
     const earlier = await this.#deps.store.findByKey(bound.agent, idempotencyKey);
-    return earlier?.end?.state === 'approved' ? earlier : undefined;
+    if (earlier?.end?.state !== 'approved') return undefined;
+    const reply = await this.#deps.replyOf(earlier);
+    return reply && 'error' in reply && mayComeAgain(reply.error) ? undefined : earlier;
   }
 
   /** Attaches a request to an approval, and waits for the reply to its call. `minter` issued the token of the request's agent. */

@@ -119,6 +119,12 @@ async function tryCall(
     if (clearance.ended !== undefined) return clearance.ended;
     approval = clearance.approval;
   }
+  // It waits for its server as long as its caller does: a person has decided on it, and would have to do so again.
+  if (approval && !route.target)
+    await deps.host.listed(route, {
+      timeoutMs: request.remainingMs() ?? frameDefaults.ttlMs,
+      signal: request.cancellation,
+    });
 
   const { takeBack, refusal } = deps.budgets.take({ agent, role, request: delivery });
   if (refusal) return { error: refusal };

@@ -128,7 +128,9 @@ export async function serveCall(
     return handBack;
   }
   fault('orchestrator.call.returned');
-  const ended = withOperator(tracked, result);
+  const outcomeOfRun = withOperator(tracked, result);
+  const wasAsked = tracked.approval !== undefined;
+  const ended = wasAsked ? await withApprovalOf(deps, tracked, outcomeOfRun) : outcomeOfRun;
   const whole = replyOf(ended, body);
   const catalog = deps.catalogs.latest ?? (await deps.catalogs.current());
   const resultRule = resultRuleOf(catalog.results, from.role);
@@ -145,7 +147,6 @@ export async function serveCall(
   const isForbidden = outcome === 'permission_denied' && tracked.state === 'queued';
   const forbiddenBy = isForbidden ? ruleOf(catalog, from.role, body.tool) : undefined;
   deps.audit.record(callEvent(record, { rule: forbiddenBy, detail: keptText(shown) }));
-  const wasAsked = tracked.approval !== undefined;
   // The requester of a call that an operator cancelled is told so.
   const isGivenUp = request.cancellation.aborted && tracked.calledOff === undefined;
   const isLate = !isGivenUp && (tracked.isTask || wasAsked || monotonic() - receivedAt >= lateMs);
@@ -221,6 +222,16 @@ function answer(
 function withOperator({ calledOff, name }: TrackedCall, result: ToolCallResult): ToolCallResult {
   if (!calledOff || !('error' in result) || result.error.code !== 'cancelled') return result;
   return { error: calledOffError(name.tool, calledOff, result.error.may_have_run) };
+}
+
+/** Returns the end of a call. If it was approved and not sent, its error says what became of the approval. */
+async function withApprovalOf(
+  { approvals }: CallDeps,
+  { name }: TrackedCall,
+  ended: ToolCallResult,
+): Promise<ToolCallResult> {
+  if (!approvals || !('error' in ended) || ended.error.may_have_run) return ended;
+  return { error: await approvals.unsent(name, ended.error) };
 }
 
 /** Returns the facts about a call that the journal stores. */

@@ -26,6 +26,7 @@ export class PostgresApprovals implements ApprovalStore {
   readonly #insert: Statement;
   readonly #end: Statement;
   readonly #use: Statement;
+  readonly #replace: Statement;
   readonly #attach: Statement;
   readonly #of: Statement;
   readonly #find: Statement;
@@ -49,6 +50,7 @@ export class PostgresApprovals implements ApprovalStore {
     this.#use = database.statement(
       'UPDATE @approval SET is_used = true WHERE agent = $1 AND request_id = $2',
     );
+    this.#replace = database.statement('UPDATE @approval SET is_used = true WHERE id = $1');
     this.#attach = database.statement(
       `INSERT INTO @approval_attachment VALUES ($1, $2, $3)
        ON CONFLICT (agent, request_id) DO UPDATE SET id = excluded.id`,
@@ -68,12 +70,13 @@ export class PostgresApprovals implements ApprovalStore {
     this.#removeStanding = database.statement('DELETE FROM @standing_approval WHERE id = $1');
   }
 
-  async propose(call: ProposedCall, end?: ApprovalEnd): Promise<void> {
+  async propose(call: ProposedCall, end?: ApprovalEnd, instead?: string): Promise<void> {
     const { id, agent, requestId, idempotencyKey } = call;
     const key = idempotencyKey === undefined ? null : keptText(idempotencyKey);
     const values = [id, agent, requestId, key, JSON.stringify(call), end ? JSON.stringify(end) : null];
     await attempt(() =>
       this.#database.transaction(async (transaction) => {
+        if (instead !== undefined) transaction.write(this.#replace, [instead]);
         await transaction.query(this.#insert, values);
         this.#changes.note('approvals', transaction);
       }),

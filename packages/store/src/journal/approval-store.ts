@@ -18,8 +18,11 @@ export interface NumberedApproval {
  * with `journal_`.
  */
 export interface ApprovalStore {
-  /** Writes a new approval, with its end if it is decided already. */
-  propose(call: ProposedCall, end?: ApprovalEnd): Promise<void>;
+  /**
+   * Writes a new approval, with its end if it is decided already. `instead` is the id of an earlier one that it replaces, which is used up by
+   * the same commit.
+   */
+  propose(call: ProposedCall, end?: ApprovalEnd, instead?: string): Promise<void>;
   /**
    * Writes the end of an approval, and with it a standing approval that was given. Resolves with false, and writes nothing, if the approval
    * had ended already: the first end counts.

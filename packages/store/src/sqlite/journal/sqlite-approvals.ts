@@ -25,8 +25,9 @@ export class SqliteApprovals implements ApprovalStore {
     this.#ids = new Map(Array.from(table.requests(), ({ key, id }) => [textOf(key), id]));
   }
 
-  async propose(call: ProposedCall, end?: ApprovalEnd): Promise<void> {
+  async propose(call: ProposedCall, end?: ApprovalEnd, instead?: string): Promise<void> {
     const write = () => {
+      if (instead !== undefined) this.#table.use(instead);
       this.#table.propose(call);
       if (end) this.#table.end(call.id, end);
     };
