@@ -1,8 +1,8 @@
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectBroker } from '@signalbox/client';
-import { type McpHost, startMcpHost } from '@signalbox/mcp-host';
 import { listApprovals } from '@signalbox/client/operator';
+import { type McpHost, startMcpHost } from '@signalbox/mcp-host';
 import { type Policy, startOrchestrator, wholePolicy } from '@signalbox/orchestrator';
 import { openSqliteJournal } from '@signalbox/store/journal';
 import { counterServer, readCounter, startTestBroker, tempDir } from '@signalbox/testing';

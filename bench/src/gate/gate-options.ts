@@ -11,7 +11,7 @@ export interface GateOptions {
   json: string | undefined;
 }
 
-/** With 100 pairs a loss of 8 % was found even on a machine that had ten times as much to do as it has processors. */
+/** This many pairs find a loss of 8 % even on a machine that has ten times as much to do as it has processors. */
 const defaultPairs = 100;
 
 export const gateHelp = `npm run bench:smoke -- [options]

@@ -1,10 +1,12 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { access, constants, readFile, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { messageOf } from '@signalbox/protocol';
 import { commitOf } from '../before.ts';
 import { UsageError } from '../options.ts';
 import type { GateOperation } from './gate-operations.ts';
 import { type GateOptions, gateHelp, parseGateOptions } from './gate-options.ts';
-import { commitNamed, keptCommand, ownCommand } from './kept-bundle.ts';
+import { commitNamed, currentCommand, keptCommand } from './kept-bundle.ts';
 import { runPairs, type Stacks } from './run-pairs.ts';
 import { openStack, type Stack } from './stack.ts';
 import { compare, type Pair, tableOf } from './verdict.ts';
@@ -45,12 +47,18 @@ async function main(args: string[]): Promise<number> {
   return await runGate(options);
 }
 
-async function runGate({ base, operations, pairs, json }: GateOptions): Promise<number> {
-  const commit = await (base === undefined ? recordedBase() : commitNamed(base, '--base'));
-  const commands = {
-    base: await keptCommand(commit, { signal: stopped.signal, tell }),
-    current: ownCommand,
-  };
+async function runGate({ base: named, operations, pairs, json }: GateOptions): Promise<number> {
+  if (json !== undefined) {
+    await access(dirname(json), constants.W_OK).catch((cause) => {
+      throw new UsageError(`--json: ${json} cannot be written: ${messageOf(cause)}`, { cause });
+    });
+  }
+  const commit = await (named === undefined ? recordedBase() : commitNamed(named, '--base'));
+  const state = await commitOf(thisCheckout);
+  const building = { signal: stopped.signal, tell };
+  const base = await keptCommand(commit, building);
+  await using current = await currentCommand(building);
+  const commands = { base, current: current.command };
   const measured = new Map<GateOperation, Pair[]>(operations.map((operation) => [operation, []]));
   const onPair = (operation: GateOperation, pair: Pair): void => {
     const number = measured.get(operation)!.push(pair);
@@ -62,12 +70,11 @@ async function runGate({ base, operations, pairs, json }: GateOptions): Promise<
     await runPairs(stacks, { operations, pairs: share, signal: stopped.signal }, onPair);
   }
   const comparisons = [...measured].map(([operation, all]) => compare(operation, all));
-  const current = await commitOf(thisCheckout);
-  process.stdout.write(`base ${commit.slice(0, 8)}, new ${current}, ${pairs} pairs
+  process.stdout.write(`base ${commit.slice(0, 8)}, new ${state}, ${pairs} pairs
 ${tableOf(comparisons)}
 `);
   if (json !== undefined) {
-    const report = { base: commit, new: current, comparisons, pairs: Object.fromEntries(measured) };
+    const report = { base: commit, new: state, comparisons, pairs: Object.fromEntries(measured) };
     await writeFile(json, `${JSON.stringify(report, null, 2)}\n`);
   }
   return comparisons.some(({ isSlower }) => isSlower) ? 1 : 0;

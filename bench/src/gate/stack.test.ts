@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
+import { command } from '../agents/agent-sessions.ts';
 import { gateOperations } from './gate-operations.ts';
-import { ownCommand } from './kept-bundle.ts';
 import { openStack } from './stack.ts';
 
 test('A stack of the gate carries out each operation through signalbox up, and gives no figure when one of its processes has ended.', async () => {
-  await using stack = await openStack(ownCommand);
+  await using stack = await openStack(command);
   for (const operation of gateOperations) {
     expect(await stack.run(operation, 64), operation).toBeGreaterThan(0);
   }

@@ -41,7 +41,7 @@ export function compare(operation: string, pairs: readonly Pair[]): Comparison {
 }
 
 /**
- * Returns the exact lower 95 % bound of the median from which these values were drawn, whatever their distribution: the `k`-th smallest
+ * Returns the exact lower 95 % bound of the median from which these values were drawn, for any distribution: the `k`-th smallest
  * value. The median is below it only if fewer than `k` of `n` values are below the median, which has the probability P(B < k) for B
  * binomial with `n` and one half. `k` is the largest number for which that is at most 5 %: 2 of 10 values, 6 of 20, 42 of 100. Fewer than
  * 5 values have no bound: -Infinity. The powers of one half stay numbers up to {@link mostPairs} values.

@@ -1,5 +1,5 @@
-import type { AuditEvent, TokenRecord } from '@signalbox/store';
 import { writeWhole } from '@signalbox/serving/whole-files';
+import type { AuditEvent, TokenRecord } from '@signalbox/store';
 import type { TokenRegistry } from './auth/token-registry.ts';
 import { readText } from './broker-files.ts';
 

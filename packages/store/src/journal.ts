@@ -1,11 +1,12 @@
 /** The journal of tool calls: its port with approvals and pinned definitions, and the journal on SQLite. */
-export type {
-  ApprovalEnd,
-  ApprovalRecord,
-  BoundCall,
-  Decider,
-  ProposedCall,
-  StandingRecord,
+export {
+  type ApprovalEnd,
+  type ApprovalRecord,
+  type BoundCall,
+  type Decider,
+  type ProposedCall,
+  type StandingRecord,
+  unknownDefinition,
 } from './journal/approval-record.ts';
 export type { ApprovalQuery, ApprovalStore, NumberedApproval } from './journal/approval-store.ts';
 export type { CallKey } from './journal/call-key.ts';

@@ -1,5 +1,6 @@
 import { messageOf, type Tool, type ToolCallError, toolCallError } from '@signalbox/protocol';
 import type { CheckedArguments } from '@signalbox/serving';
+import { createGuardedFetch } from '../guarded-fetch/index.ts';
 import type {
   CallOptions,
   NamedSecret,

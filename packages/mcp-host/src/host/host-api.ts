@@ -1,7 +1,6 @@
 import type { CancelSignal, OfferMethod, Tool, ToolCallError } from '@signalbox/protocol';
-import type { Authorizer } from '../server-auth/index.ts';
-import type { CallOptions, NamedSecret, ToolCallResult, ToolProvider } from '../tool-calls/index.ts';
 import type { Tracing } from '@signalbox/serving/tracing';
+import type { DefinitionKey, DefinitionPins } from '@signalbox/store/journal';
 import type { HostTuning } from '../config/host-tuning.ts';
 import type { HttpServerConfig, McpServerConfig } from '../config/server-config.ts';
 import type { ComparedDefinition, SeenDefinition } from '../definitions/server-definitions.ts';
@@ -11,7 +10,7 @@ import type { Authorizer } from '../server-auth/index.ts';
 import type { ServerEvent } from '../servers/server-events.ts';
 import type { ServerChanges } from '../servers/server-registry.ts';
 import type { ServerStatus, ToolGap } from '../servers/server-status.ts';
-import type { CallOptions, ToolCallResult, ToolProvider } from '../tool-calls/index.ts';
+import type { CallOptions, NamedSecret, ToolCallResult, ToolProvider } from '../tool-calls/index.ts';
 import type { ToolRoute, WithheldHints } from './inventory-tracker.ts';
 
 /** The servers of a host, and its settings. */

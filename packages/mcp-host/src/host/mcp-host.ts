@@ -9,14 +9,7 @@ import {
   type ToolCallError,
   toolCallError,
 } from '@signalbox/protocol';
-import {
-  type CallOptions,
-  type NamedSecret,
-  noWaitingCall,
-  type ToolCallResult,
-  type ToolProvider,
-  unreachable,
-} from '../tool-calls/index.ts';
+import type { DefinitionKey } from '@signalbox/store/journal';
 import { ArgumentChecks } from '../calls/argument-checks.ts';
 import { isUnsent, methodTool } from '../calls/tool-call.ts';
 import { checkServers } from '../config/check-servers.ts';
@@ -39,6 +32,7 @@ import type { ListReadings } from '../servers/list-readings.ts';
 import { type ServerEvent, ServerEvents } from '../servers/server-events.ts';
 import { type ServerChanges, ServerRegistry } from '../servers/server-registry.ts';
 import type { ServerStatus } from '../servers/server-status.ts';
+import type { NamedSecret } from '../tool-calls/index.ts';
 import {
   type CallOptions,
   noWaitingCall,

@@ -6,14 +6,16 @@ import {
   SignalboxError,
   type ToolCallError,
 } from '@signalbox/protocol';
-import type {
-  ApprovalQuery,
-  ApprovalRecord,
-  ApprovalStore,
-  CallKey,
-  NumberedApproval,
-  ProposedCall,
-  StandingRecord,
+import {
+  type ApprovalEnd,
+  type ApprovalQuery,
+  type ApprovalRecord,
+  type ApprovalStore,
+  type CallKey,
+  type NumberedApproval,
+  type ProposedCall,
+  type StandingRecord,
+  unknownDefinition,
 } from '@signalbox/store/journal';
 import { approvalEvents } from './approval-audit.ts';
 import {
@@ -24,17 +26,7 @@ import {
   usedApproval,
   withApproval,
 } from './approval-errors.ts';
-import {
-  type ApprovalEnd,
-  type ApprovalEvent,
-  type ApprovalRecord,
-  differenceFrom,
-  isSameCall,
-  type ProposedCall,
-  type StandingRecord,
-  unknownDefinition,
-} from './approval-record.ts';
-import type { ApprovalQuery, ApprovalStore, NumberedApproval } from './approval-store.ts';
+import { type ApprovalEvent, differenceFrom, isSameCall } from './approval-record.ts';
 import type { ApprovalPolicy } from './ask-rules.ts';
 import { type AskedCall, type Decision, decisionOf, proposedCall } from './asked-decision.ts';
 import { AttachedRequests } from './attached-requests.ts';

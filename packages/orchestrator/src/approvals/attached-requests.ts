@@ -1,8 +1,7 @@
 import type { McpReply, ToolCallError } from '@signalbox/protocol';
-import type { CallKey } from '../journal/call-key.ts';
+import type { ApprovalRecord, ApprovalStore, CallKey } from '@signalbox/store/journal';
 import { endOfFollower, errorOfEnd, mayComeAgain, usedApproval } from './approval-errors.ts';
-import { type ApprovalRecord, isSameCall } from './approval-record.ts';
-import type { ApprovalStore } from './approval-store.ts';
+import { isSameCall } from './approval-record.ts';
 import { type AskedCall, type Decision, tellWaiting } from './asked-decision.ts';
 import { AwaitedReplies } from './awaited-replies.ts';
 import type { OpenApprovals } from './open-approvals.ts';

@@ -6,10 +6,9 @@ import {
   withoutSecrets,
   withTexts,
 } from '@signalbox/mcp-host/redaction';
+import type { NamedSecret } from '@signalbox/mcp-host/tool-calls';
 import { canonicalJson } from '@signalbox/mcp-host/tool-calls';
 import { type CallRequest, type RequestMeta, withoutTokens } from '@signalbox/protocol';
-import { deepestLevel, isDeeperThan, redactorOf, withoutSecrets, withTexts } from '@signalbox/mcp-host/redaction';
-import { canonicalJson, type NamedSecret } from '@signalbox/mcp-host/tool-calls';
 
 /** The most bytes of arguments, and of the data beside them, that a person is shown. */
 export const maxArgumentBytes = 64 * 1024;

@@ -1,5 +1,5 @@
+import type { ApprovalRecord } from '@signalbox/store/journal';
 import { expect, test } from 'vitest';
-import type { ApprovalRecord } from './approval-record.ts';
 import { UnspentApprovals } from './unspent-approvals.ts';
 
 const record: ApprovalRecord = {

@@ -1,4 +1,5 @@
-import { type ApprovalRecord, type BoundCall, isSameCall } from './approval-record.ts';
+import type { ApprovalRecord, BoundCall } from '@signalbox/store/journal';
+import { isSameCall } from './approval-record.ts';
 
 /**
  * The approvals whose calls ended before they were sent. The same call of the same agent may use each of them once more until its deadline.

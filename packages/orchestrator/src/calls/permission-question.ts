@@ -7,8 +7,8 @@ import {
   toolCallError,
 } from '@signalbox/protocol';
 import type { ApprovalRecord } from '@signalbox/store/journal';
+import { unknownDefinition } from '@signalbox/store/journal';
 import { unfitArguments } from '../approvals/approval-errors.ts';
-import { type ApprovalRecord, unknownDefinition } from '../approvals/approval-record.ts';
 import type { CallSubject } from '../holds/held-calls.ts';
 import { parseArguments } from './call-arguments.ts';
 import type { CallKind } from './call-kind.ts';

@@ -1,6 +1,9 @@
 import type { ApprovalState } from '@signalbox/protocol';
 import type { CallKey } from './call-key.ts';
 
+/** Stands in place of the hash of a definition for tools of agents' CLIs, whose definitions are unknown here. No hash is this word. */
+export const unknownDefinition = 'unknown';
+
 /** The only call to which an approval applies. Hashes are texts that differ if the hashed values do. */
 export interface BoundCall extends CallKey {
   role: string;

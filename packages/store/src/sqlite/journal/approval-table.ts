@@ -5,9 +5,9 @@ import {
   type ProposedCall,
   type StandingRecord,
   unknownDefinition,
-} from '../../approvals/approval-record.ts';
-import type { ApprovalQuery, NumberedApproval } from '../../approvals/approval-store.ts';
-import type { CallKey } from '../call-key.ts';
+} from '../../journal/approval-record.ts';
+import type { ApprovalQuery, NumberedApproval } from '../../journal/approval-store.ts';
+import type { CallKey } from '../../journal/call-key.ts';
 import { rowChecksum } from './row-checksum.ts';
 
 /** The number of ended approvals that are kept, and the bytes of their arguments. */
