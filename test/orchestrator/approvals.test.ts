@@ -574,6 +574,23 @@ test('an approved call that ends before it is sent says whether its approval sti
   expect(ends.toSorted()).toEqual(['approval_denied', undefined]);
   expect(runs(stack)).toBe(1);
 
+  // Nor does it hold for a person whose token was revoked since.
+  const walt = await stack.executor('walt');
+  stack.orchestrator.setPolicy(budget(1));
+  const { token } = await stack.broker.broker.issueToken({ agent: 'lead', role: 'lead', approves: ['*'] });
+  const lead = await stack.connect('lead', token);
+  const distrusted = walt.execute({ name: count, arguments: { n: 'lead' } });
+  const [seen] = await stack.waits();
+  await walt.execute({ name: echo });
+  await stack.decide(seen!.id, { verdict: 'approve' }, lead);
+  expect(await distrusted).toMatchObject(left('quota_exceeded', seen!.id));
+  stack.orchestrator.setPolicy(budget(1000));
+  await stack.operator.admin('token_revoke_agent', { agent: 'lead' });
+  const asked = walt.execute({ name: count, arguments: { n: 'lead' } });
+  const [anew] = await stack.waits();
+  await stack.decide(anew!.id, { verdict: 'deny', reason: 'no' });
+  expect(await asked).toMatchObject({ error: { code: 'approval_denied' } });
+
   const forbidden = await approved(() => stack.orchestrator.setPolicy(allow(echo)));
   expect(await forbidden.called).toMatchObject(used('permission_denied', forbidden.id, alone));
   stack.orchestrator.setPolicy(allow('*'));

@@ -107,6 +107,11 @@ describe.skipIf(serverUrl === undefined)('A journal on PostgreSQL', () => {
     expect(await a.approvals.of(key)).toEqual({ ...approval, end });
     await b.start(startedCall('r'));
     expect(await a.approvals.of(key)).toMatchObject({ isUsed: true });
+    // One that takes the place of another uses it up.
+    await a.approvals.propose({ ...approval, id: 'a8', requestId: 'r8' }, end);
+    await a.approvals.propose({ ...approval, id: 'a9', requestId: 'r9' }, end, 'a8');
+    const used = await Promise.all(['a8', 'a9'].map(async (id) => (await b.approvals.find(id))?.isUsed));
+    expect(used).toEqual([true, undefined]);
 
     const definition = (hash: string) => ({ kind: 'tool', name: 'read', hash, value: { hash } }) as const;
     const pin = (journal: typeof a, hash: string) =>

@@ -45,7 +45,7 @@ export function mayComeAgain({ code, category, retryable, may_have_run }: ToolCa
   return !may_have_run && (retryable || category === 'transient') && !code.startsWith('approval_');
 }
 
-/** Adds to the error of an approved call that was not sent what became of its approval. `why` says why it is used up, unless it is not. */
+/** Adds to the error of an approved call that was not sent what became of its approval. `why` is the reason why it is used up, if it is. */
 export function withApproval(
   error: ToolCallError,
   { id, deadlineAt }: ApprovalRecord,

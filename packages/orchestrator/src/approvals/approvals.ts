@@ -230,7 +230,7 @@ export class Approvals implements Disposable {
     const record = await this.#recordOfRequest(request);
     const { state, by } = record?.end ?? {};
     if (record?.requestId !== request.requestId || state !== 'approved') return error;
-    // Of these ends the error itself says that a new call asks anew. A standing approval goes on to hold. Each question of a CLI asks anew.
+    // The error itself says that a new call asks anew, a standing approval goes on to hold, or each question asks anew.
     if (error.code.startsWith('approval_') || by?.standing !== undefined) return error;
     if (record.definitionHash === unknownDefinition) return error;
     const why = this.#whyUsedUp(record, error);
@@ -329,9 +329,9 @@ export class Approvals implements Disposable {
     allowed: StandingRecord | undefined,
   ): Promise<Decision> {
     const { bound, idempotencyKey } = call;
-    const decided = await this.#attached.decidedSameOf(call);
-    const unspent = call.joins && this.#unspent.take(bound, idempotencyKey, this.#deps.now());
+    const unspent = await this.#takeUnspent(call);
     if (unspent) return await this.#useAgain(unspent, call);
+    const decided = await this.#attached.decidedSameOf(call);
     // Nothing is awaited from here to the new record: of two identical calls, the second finds the first.
     const same = this.#attached.openSameOf(call) ?? decided;
     if (same && !isSameCall(same, bound)) {
@@ -363,6 +363,21 @@ export class Approvals implements Disposable {
     const proposed = this.#newRecord(call);
     const by = { ...standing.by, standing: standing.id };
     return await this.#pass(proposed, { state: 'approved', endedAt: proposed.createdAt, by });
+  }
+
+  /** Takes the approval of an equal call that was not sent, if the token of its giver may still decide. */
+  async #takeUnspent({ bound, idempotencyKey, joins }: AskedCall): Promise<ApprovalRecord | undefined> {
+    const unspent = joins ? this.#unspent.take(bound, idempotencyKey, this.#deps.now()) : undefined;
+    const by = unspent?.end?.by;
+    if (!by) return undefined;
+    try {
+      const [mayDecide] = await this.#deps.mayDecide([{ tokenId: by.tokenId, role: bound.role }]);
+      return mayDecide ? unspent : undefined;
+    } catch (thrown) {
+      // A person is asked instead.
+      this.#deps.log({ event: 'tokens_not_checked', reason: messageOf(thrown) });
+      return undefined;
+    }
   }
 
   /** Lets a call run at once because of an approval whose call was not sent. Its record takes the place of the earlier one. */

@@ -19,6 +19,9 @@ const answersName = 'signalbox/answers';
 /** The name beside the arguments under which a person is shown the state that the tool's server gave, and gets back with the answers. */
 const stateName = 'signalbox/request_state';
 
+/** The most forms of secrets in one call whose entries are looked up. */
+const mostForms = 64;
+
 /** The answers of a caller to questions of the tool, in a further round of a call. */
 export type AnsweredRound = Pick<NonNullable<CallRequest['round']>, 'input_responses' | 'request_state'>;
 
@@ -46,8 +49,8 @@ export interface HidingRules {
 /**
  * Returns the stored form of a waiting call's arguments. The hash covers the canonical form (RFC 8785) of all of them. The text has all
  * that the tool gets, except tokens and the secrets of `rules`: in place of each stand its length and a hash, and for a secret the entry
- * that it comes from. Returns a problem for arguments that are too long, or that have no canonical form. The answers and the state of a further round are hashed and shown like
- * arguments.
+ * that it comes from. Returns a problem for arguments that are too long, or that have no canonical form. The answers and the state of a
+ * further round are hashed and shown like arguments.
  * `meta` counts towards the length but has its own hash, because two calls that differ only there are the same call.
  */
 export function shownArguments(
@@ -102,20 +105,23 @@ function hiderOf({ secrets, key }: HidingRules, onHidden: () => void): (text: st
   const mark = (found: string, source = ''): string => {
     onHidden();
     const hash = hashOf(key, `hidden\n${found}`).slice(0, 12);
-    return `[hidden: ${[...found].length} characters, hash ${hash}${source}]`;
+    return `[hidden: ${[...found].length} characters, hash ${hash}${source === '' ? '' : `, ${source}`}]`;
   };
   const sourceOf = sourceFinder(secrets);
   const values = secrets.map(({ value }) => value);
-  const hideSecrets = redactorOf(values, { mark: (found) => mark(found, `, ${sourceOf(found)}`) });
+  const hideSecrets = redactorOf(values, { mark: (found) => mark(found, sourceOf(found)) });
   return (text) => withoutTokens(hideSecrets(text), (token) => mark(token));
 }
 
-/** Makes a function that says where a secret comes from, by the form in which it was found. Of several places it names one and counts the others. */
+/**
+ * Makes a function that says where a secret comes from, by the form in which it was found. Of several places it names one and counts the
+ * others. Beyond {@link mostForms} it returns an empty text, so that a call with many spellings of one secret holds up no others.
+ */
 function sourceFinder(secrets: readonly NamedSecret[]): (found: string) => string {
   const known = new Map<string, string>();
   return (found) => {
     const before = known.get(found);
-    if (before !== undefined) return before;
+    if (before !== undefined || known.size >= mostForms) return before ?? '';
     // The longest value comes first: the others are parts of it.
     const holding = secrets
       .filter(({ value }) => redactorOf([value])(found) !== found)
