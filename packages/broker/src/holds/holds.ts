@@ -116,7 +116,9 @@ export class Holds {
     return { hold, isConfirmed: (await Promise.all(confirmed)).every(Boolean) };
   }
 
-  /** Ends a hold, with the event for the audit log. Resolves when that is on disk and in force, or with false if the hold had ended before. */
+  /**
+   * Ends a hold, with the event for the audit log. Resolves when that is on disk and in force, or with false if the hold had ended before.
+   */
   async end(hold: Hold, event: AuditEvent): Promise<boolean> {
     if (!this.#holds.includes(hold)) return false;
     this.#touched?.add(hold.id);

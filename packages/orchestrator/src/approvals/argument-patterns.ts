@@ -125,7 +125,7 @@ export class ArgumentMatcher {
   }
 }
 
-/** Stands for a text that begins like a list or an object of JSON and can't be read here for certain. Another reader may find values in it. */
+/** Stands for a text that begins like a list or an object of JSON and can't be read for certain. Another reader may find values in it. */
 const unreadable = Symbol('unreadable');
 
 /** Returns the steps that the parsing of a text counts beside its values. Texts inside texts are long, with few values. */

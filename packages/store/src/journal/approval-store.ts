@@ -19,8 +19,8 @@ export interface NumberedApproval {
  */
 export interface ApprovalStore {
   /**
-   * Writes a new approval, with its end if it is decided already. `instead` is the id of an earlier one that it replaces, which is used up by
-   * the same commit.
+   * Writes a new approval, with its end if it is decided already. `instead` is the id of an earlier one that it replaces, which is used up
+   * by the same commit.
    */
   propose(call: ProposedCall, end?: ApprovalEnd, instead?: string): Promise<void>;
   /**

@@ -54,7 +54,8 @@ function countDamagedReplies(db: Database.Database): number {
 
 /**
  * Makes a restored journal foreign to every broker: it no longer claims to know everything that was started. Its approvals end, because
- * somebody may have decided since, and their calls may have been made. `now` is in epoch milliseconds. Throws `SignalboxError` `journal_…`.
+ * somebody may have decided since, and their calls may have been made. `now` is in epoch milliseconds. Throws `SignalboxError`
+ * `journal_…`.
  */
 export function disownRestoredJournal(file: string, now: number): void {
   const db = openJournalDatabase(file);
