@@ -14,7 +14,8 @@ const chunk = Buffer.alloc(
 export class DiskReserve {
   readonly #file: string;
   readonly #bytes: number;
-  #isHeld = false;
+  /** True while the file occupies the room. */
+  isHeld = false;
 
   constructor(file: string, bytes: number) {
     this.#file = file;
@@ -22,21 +23,17 @@ export class DiskReserve {
     this.hold();
   }
 
-  get isHeld(): boolean {
-    return this.#isHeld;
-  }
-
   /** Deletes the file. Throws if the medium refuses writes for another reason than lack of room. */
   release(): void {
     this.#proveMedium();
-    this.#isHeld = false;
+    this.isHeld = false;
     rmSync(this.#file, { force: true });
   }
 
   /** Occupies the room again. Returns false if there is too little. */
   hold(): boolean {
-    if (!this.#isHeld) this.#isHeld = this.#isWhole() || this.#write();
-    return this.#isHeld;
+    if (!this.isHeld) this.isHeld = this.#isWhole() || this.#write();
+    return this.isHeld;
   }
 
   /** Tells whether the reserve and some working room would fit if this many more bytes were free. */

@@ -49,7 +49,6 @@ import {
 import { readHistory } from './history-reader.ts';
 import { inboxSchema } from './inbox-schema.ts';
 import { damagedBindings, JournalTable } from './journal-table.ts';
-import { MediumHealth } from './medium-health.ts';
 import { MetaTable } from './meta-table.ts';
 import { acceptLoss, describeDamage, type Finding, inspect, lossError } from './recovery.ts';
 import { ScheduledTable } from './scheduled-table.ts';
@@ -139,7 +138,6 @@ export class SqliteInboxStore implements InboxStore {
   readonly #usedBytes: () => number;
   readonly #writer: BatchWriter<Inbox>;
   readonly #transactions: Transactions;
-  readonly #health: MediumHealth;
   /** `undefined` if a write is durable enough. */
   readonly #walSync: WalSync | undefined;
 
@@ -190,15 +188,14 @@ export class SqliteInboxStore implements InboxStore {
       isPrivileged,
       usedBytes: this.#usedBytes,
     });
-    this.#health = new MediumHealth(file);
     this.#transactions = new Transactions(db, {
       file,
-      onWritten: () => this.#health.worked(),
       reserveBytes: reserveBytes ?? defaultReserveBytes,
       reload: () => {
         this.#reload();
         this.#writer.reset();
       },
+      repair: (found, repaired) => this.#repairFound(found, repaired),
     });
     if (finding.losses.length > 0) this.#acceptLoss(mark, finding);
     this.#identity = this.#meta.identity();
@@ -221,12 +218,12 @@ export class SqliteInboxStore implements InboxStore {
   }
 
   async commit(batch: Batch): Promise<Appended[]> {
-    return this.#write(() => {
+    const settlesOnly = batch.messages.length === 0;
+    return this.#transactions.write(() => {
       this.#walSync?.check();
-      if (batch.messages.length === 0) return this.#transactions.freeingRoom(() => this.#apply(batch));
-      return this.#transactions.needingRoom(
+      return this.#transactions.withRoom(
         () => this.#apply(batch),
-        () => this.#settleOnly(batch),
+        settlesOnly ? undefined : () => this.#settleOnly(batch),
       );
     });
   }
@@ -236,43 +233,43 @@ export class SqliteInboxStore implements InboxStore {
   }
 
   async read(inbox: string, afterSeq: number, limit: number, maxBytes: number): Promise<StoredMessage[]> {
-    return this.#attempt(() => this.#messages.reader.read(inbox, afterSeq, limit, maxBytes));
+    return this.#transactions.read(() => this.#messages.reader.read(inbox, afterSeq, limit, maxBytes));
   }
 
   async find(inbox: string, sender: string, id: string): Promise<FoundMessage | undefined> {
-    return this.#attempt(() => this.#messages.reader.find(id, inbox, sender));
+    return this.#transactions.read(() => this.#messages.reader.find(id, inbox, sender));
   }
 
   async findOfAnySender(inbox: string, id: string, limit: number): Promise<FoundMessage[]> {
-    return this.#attempt(() => this.#messages.reader.findOfAnySender(id, inbox, limit));
+    return this.#transactions.read(() => this.#messages.reader.findOfAnySender(id, inbox, limit));
   }
 
   async requestState(request: RequestKey): Promise<RequestState> {
-    return this.#attempt(() => this.#messages.requests.state(request));
+    return this.#transactions.read(() => this.#messages.requests.state(request));
   }
 
   async sentWith(tokenId: string, limit: number): Promise<StoredMetadata[]> {
-    return this.#attempt(() => this.#messages.reader.sentWith(tokenId, limit));
+    return this.#transactions.read(() => this.#messages.reader.sentWith(tokenId, limit));
   }
 
   async tried(inbox: string, seqs: readonly number[], limit: number): Promise<StoredMetadata[]> {
-    return this.#attempt(() => this.#messages.reader.tried(inbox, seqs, limit));
+    return this.#transactions.read(() => this.#messages.reader.tried(inbox, seqs, limit));
   }
 
   async stats(inbox: string): Promise<InboxStats> {
-    return this.#attempt(() => this.#messages.reader.stats(inbox));
+    return this.#transactions.read(() => this.#messages.reader.stats(inbox));
   }
 
   async waiting(after: string, limit: number): Promise<WaitingPage> {
-    return this.#attempt(() => this.#messages.reader.waiting(after, limit));
+    return this.#transactions.read(() => this.#messages.reader.waiting(after, limit));
   }
 
   async inboxBacklogs(after: string, limit: number): Promise<InboxBacklog[]> {
-    return this.#attempt(() => this.#messages.reader.inboxBacklogs(after, limit));
+    return this.#transactions.read(() => this.#messages.reader.inboxBacklogs(after, limit));
   }
 
   async backlog(): Promise<Backlog> {
-    return this.#attempt(() => ({
+    return this.#transactions.read(() => ({
       ...this.#messages.reader.backlog(),
       dead: this.#usage.dead,
       scheduled: this.#scheduledTable.count,
@@ -280,12 +277,12 @@ export class SqliteInboxStore implements InboxStore {
   }
 
   async usage(): Promise<{ usedBytes: number; maxBytes: number }> {
-    return this.#attempt(() => ({ usedBytes: this.#usedBytes(), maxBytes: this.#maxTotalBytes }));
+    return this.#transactions.read(() => ({ usedBytes: this.#usedBytes(), maxBytes: this.#maxTotalBytes }));
   }
 
   async prove(): Promise<'works' | 'full'> {
-    const result = this.#write(() =>
-      this.#transactions.needingRoom<'works' | 'full'>(
+    const result = this.#transactions.write(() =>
+      this.#transactions.withRoom<'works' | 'full'>(
         () => this.#transactions.run(() => this.#proveMedium()),
         () => 'full',
       ),
@@ -295,25 +292,24 @@ export class SqliteInboxStore implements InboxStore {
   }
 
   async history(query: HistoryQuery): Promise<HistoryPage> {
-    const found = new Set<number>();
+    const repaired = new Set<number>();
     for (;;) {
       try {
         this.#transactions.recover();
         return await readHistory(this.#messages.reader, query);
       } catch (thrown) {
-        if (!(thrown instanceof DamageFound)) throw toStoreError(thrown, this.#file);
-        this.#repairFound(thrown, found);
+        this.#transactions.repairOrThrow(thrown, repaired);
       }
     }
   }
 
   async inboxes(after: string, limit: number): Promise<string[]> {
-    return this.#attempt(() => this.#messages.reader.inboxes(after, limit));
+    return this.#transactions.read(() => this.#messages.reader.inboxes(after, limit));
   }
 
   async sweep(time: ExpiryTime): Promise<StoredMetadata[]> {
-    return this.#write(() => {
-      if (this.#health.isInDoubt) this.#transactions.run(() => this.#proveMedium());
+    return this.#transactions.write(() => {
+      if (this.#transactions.isMediumInDoubt) this.#transactions.run(() => this.#proveMedium());
       this.#transactions.regainRoom();
       const expired = this.#messages.reader.expired(time);
       if (this.#transactions.hasRoom)
@@ -342,7 +338,7 @@ export class SqliteInboxStore implements InboxStore {
 
   async keepTime({ times }: ExpiryTime): Promise<void> {
     const kept = JSON.stringify(times.map(Math.floor));
-    this.#write(() => {
+    this.#transactions.write(() => {
       // The next call with room on the disk writes it.
       if (!this.#transactions.hasRoom) return;
       this.#freeing(() => this.#meta.set('time', kept));
@@ -350,7 +346,7 @@ export class SqliteInboxStore implements InboxStore {
   }
 
   async keptTime(): Promise<ExpiryTime | undefined> {
-    const kept = this.#attempt(() => this.#meta.text('time'));
+    const kept = this.#transactions.read(() => this.#meta.text('time'));
     const times = kept === undefined ? [] : (JSON.parse(kept) as number[]);
     const [earliest, latest] = [times[0], times.at(-1)];
     return earliest === undefined || latest === undefined ? undefined : { times, earliest, latest };
@@ -381,22 +377,23 @@ export class SqliteInboxStore implements InboxStore {
   #openDeadLetters(): DeadLetters {
     const dead = this.#deadLetters;
     return {
-      list: async (inbox, afterSeq, limit) => this.#attempt(() => dead.list(inbox, afterSeq, limit)),
-      count: async () => this.#attempt(() => this.#usage.dead),
-      find: async (seq) => this.#attempt(() => dead.find(seq)),
+      list: async (inbox, afterSeq, limit) =>
+        this.#transactions.read(() => dead.list(inbox, afterSeq, limit)),
+      count: async () => this.#transactions.read(() => this.#usage.dead),
+      find: async (seq) => this.#transactions.read(() => dead.find(seq)),
       retry: (seq, now) => this.#durably(() => this.#retry(seq, now)),
       drop: (seq) => this.#durably(() => this.#freeing(() => dead.drop(seq) !== undefined)),
-      trim: async (time) => this.#write(() => this.#trim(time)),
+      trim: async (time) => this.#transactions.write(() => this.#trim(time)),
     };
   }
 
   #openScheduled(): ScheduledMessages {
     const table = this.#scheduledTable;
     return {
-      nextDueAt: async () => this.#attempt(() => table.nextDueAt()),
-      due: async (at, limit, maxBytes) => this.#write(() => this.#due(at, limit, maxBytes)),
-      count: async () => this.#attempt(() => table.count),
-      list: async (query) => this.#attempt(() => table.list(query)),
+      nextDueAt: async () => this.#transactions.read(() => table.nextDueAt()),
+      due: async (at, limit, maxBytes) => this.#transactions.write(() => this.#due(at, limit, maxBytes)),
+      count: async () => this.#transactions.read(() => table.count),
+      list: async (query) => this.#transactions.read(() => table.list(query)),
       cancel: (inbox, sender, id) => this.#durably(() => this.#cancelScheduled(inbox, sender, id)),
     };
   }
@@ -444,7 +441,7 @@ export class SqliteInboxStore implements InboxStore {
   }
 
   #retry(seq: number, now: number): Retried {
-    return this.#transactions.needingRoom<Retried>(
+    return this.#transactions.withRoom<Retried>(
       () => {
         this.#reserveNumbers(1);
         return this.#transactions.run(() => this.#writer.retry(seq, now));
@@ -463,11 +460,11 @@ export class SqliteInboxStore implements InboxStore {
   }
 
   #freeing<T>(change: () => T): T {
-    return this.#transactions.freeingRoom(() => this.#transactions.run(change));
+    return this.#transactions.withRoom(() => this.#transactions.run(change));
   }
 
   async #durably<T>(change: () => T): Promise<T> {
-    const result = this.#write(change);
+    const result = this.#transactions.write(change);
     await this.sync();
     return result;
   }
@@ -481,30 +478,6 @@ export class SqliteInboxStore implements InboxStore {
       'store_corrupt',
       `${this.#file}: what was written could not be read again. Check the disk.`,
     );
-  }
-
-  /** Attempts a change. Throws a final error if the medium has refused too many in a row. */
-  #write<T>(change: () => T): T {
-    this.#health.check();
-    try {
-      return this.#attempt(change);
-    } catch (thrown) {
-      throw this.#health.failed(toStoreError(thrown, this.#file));
-    }
-  }
-
-  #attempt<T>(action: () => T): T {
-    const found = new Set<number>();
-    for (;;) {
-      try {
-        if (!this.#db.open) throw new Error('the store is closed');
-        this.#transactions.recover();
-        return action();
-      } catch (thrown) {
-        if (!(thrown instanceof DamageFound)) throw toStoreError(thrown, this.#file);
-        this.#repairFound(thrown, found);
-      }
-    }
   }
 
   /** Notes which changes the next sync covers. Returns a function to call when that sync has succeeded. */
