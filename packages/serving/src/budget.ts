@@ -6,6 +6,11 @@ const leastWaitMs = 20;
  * Budget.waitMs} returns the time until it is paid. The class reads no clock, so that spending costs one subtraction.
  */
 export class Budget {
+  /**
+   * True if more was spent than is allowed, by the time of the last call of {@link waitMs}. It is a plain field because it is read for each
+   * frame.
+   */
+  isOverdrawn = false;
   readonly #perSecond: number;
   readonly #burst: number;
   #left: number;
@@ -18,20 +23,17 @@ export class Budget {
     this.#at = now;
   }
 
-  /** True if more was spent than is allowed, by the time of the last call of {@link waitMs}. */
-  get isOverdrawn(): boolean {
-    return this.#left < 0;
-  }
-
   spend(amount: number): void {
     this.#left -= amount;
+    this.isOverdrawn = this.#left < 0;
   }
 
   /** Returns the milliseconds until the debt is paid, or 0. `now` is in monotonic milliseconds. */
   waitMs(now: number): number {
     this.#left = Math.min(this.#burst, this.#left + ((now - this.#at) / 1000) * this.#perSecond);
     this.#at = now;
-    return this.#left >= 0 ? 0 : Math.max(leastWaitMs, Math.ceil((-this.#left / this.#perSecond) * 1000));
+    this.isOverdrawn = this.#left < 0;
+    return !this.isOverdrawn ? 0 : Math.max(leastWaitMs, Math.ceil((-this.#left / this.#perSecond) * 1000));
   }
 
   /** Returns true if the whole allowance is available. `now` is in monotonic milliseconds. */

@@ -19,8 +19,7 @@ describe('turns', () => {
     const [a, b] = [reader('a', events), reader('b', events)];
     turns.add(a);
     turns.add(b);
-    turns.wasRead(a);
-    turns.spend(249);
+    turns.wasRead(a, 249);
     expect([turns.isOver, events]).toEqual([false, []]);
     turns.spend(1);
     expect([turns.isOver, events]).toEqual([true, ['b stops', 'a stops']]);

@@ -46,10 +46,10 @@ export class Turns {
     this.#readers.delete(reader);
   }
 
-  /** Moves a connection from which something was read behind the others. */
-  wasRead(reader: TurnReader): void {
-    this.#parent?.wasRead(reader);
-    if (this.#readers.delete(reader)) this.#readers.add(reader);
+  /** Counts what was read from a connection, and moves the connection behind the others. */
+  wasRead(reader: TurnReader, units: number): void {
+    this.#moveBack(reader);
+    this.spend(units);
   }
 
   /** Counts work that was done or that is certain to be done. */
@@ -59,7 +59,8 @@ export class Turns {
     this.#left -= units;
     if (wasOver) return;
     if (this.#left > 0) {
-      this.#refillLater();
+      if (!this.#isRefillDue) setImmediate(this.#refill);
+      this.#isRefillDue = true;
       return;
     }
     for (const reader of this.#readers) reader.stopReading(this);
@@ -73,10 +74,9 @@ export class Turns {
     else work();
   }
 
-  #refillLater(): void {
-    if (this.#isRefillDue) return;
-    this.#isRefillDue = true;
-    setImmediate(this.#refill);
+  #moveBack(reader: TurnReader): void {
+    if (this.#parent) this.#parent.#moveBack(reader);
+    if (this.#readers.delete(reader)) this.#readers.add(reader);
   }
 
   /**

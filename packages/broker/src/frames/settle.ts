@@ -1,4 +1,4 @@
-import { type AckFrame, furtherCosts, type NackFrame, type WorkingFrame } from '@signalbox/protocol';
+import type { AckFrame, NackFrame, WorkingFrame } from '@signalbox/protocol';
 import type { AckResult, Delivery } from '../core/delivery.ts';
 import type { Caller } from './caller.ts';
 import type { FrameDeps } from './frame-deps.ts';
@@ -7,15 +7,13 @@ import type { Outcome } from './outcome.ts';
 type Deps = Pick<FrameDeps, 'delivery'>;
 
 /** Handles `ack`: settles messages that the caller has handled. */
-export function ack(frame: AckFrame, { consumer, budget }: Caller, { delivery }: Deps): Outcome {
-  budget.spendFrames(frame.seqs.length * furtherCosts.seq);
+export function ack(frame: AckFrame, { consumer }: Caller, { delivery }: Deps): Outcome {
   const lease = delivery.leaseOf(consumer);
   return answerWhenDurable(frame, delivery.ack(consumer, frame.seqs), { delivery, lease });
 }
 
 /** Handles `nack`: gives back messages that the caller did not handle. */
-export function nack(frame: NackFrame, { consumer, budget }: Caller, { delivery }: Deps): Outcome {
-  budget.spendFrames(frame.seqs.length * furtherCosts.seq);
+export function nack(frame: NackFrame, { consumer }: Caller, { delivery }: Deps): Outcome {
   const lease = delivery.leaseOf(consumer);
   const acked = delivery.nack(consumer, frame.seqs, {
     delayMs: frame.delay_ms ?? 0,
@@ -26,8 +24,7 @@ export function nack(frame: NackFrame, { consumer, budget }: Caller, { delivery 
 }
 
 /** Handles `working`: notes that the caller works on messages. */
-export function working(frame: WorkingFrame, { consumer, budget }: Caller, { delivery }: Deps): undefined {
-  budget.spendFrames(frame.seqs.length * furtherCosts.seq);
+export function working(frame: WorkingFrame, { consumer }: Caller, { delivery }: Deps): undefined {
   delivery.working(consumer, frame.seqs, frame.traceparent);
 }
 

@@ -1,12 +1,15 @@
-import type { Limits } from '@signalbox/protocol';
+import { type ClientFrame, frameCosts, furtherCosts, type Limits } from '@signalbox/protocol';
 import { figure } from '@signalbox/protocol/internal';
-import { Budget, Turns, unitsPerTurn } from '@signalbox/serving';
+import { Budget, type TurnReader, Turns, unitsPerTurn } from '@signalbox/serving';
 import type { TokenRecord } from '@signalbox/store';
 import { RateLimit } from './rate-limit.ts';
 import type { RoleLimits } from './role-limits.ts';
 
 /** The time between two notices to one agent that it is over its budget, in milliseconds. */
 const noticeEveryMs = 10_000;
+
+/** The bytes whose reading, or whose handling as a whole message, takes about one unit of a turn. */
+const bytesPerUnit = 1024;
 
 /** Rates that are counted together. */
 interface Rates {
@@ -68,11 +71,26 @@ export class AgentBudget {
     return this.#fleet ? Math.max(own, this.#fleet.frames.waitMs(now), this.#fleet.bytes.waitMs(now)) : own;
   }
 
-  /** Counts the cost of frames. Connections of an agent over it are read later. */
+  /**
+   * Counts a frame, and the WebSocket message of `messageBytes` that came with it, if there is one. Without a frame, counts only the
+   * message. Connections of an agent over its budget are read later.
+   */
+  charge(frame: ClientFrame | undefined, messageBytes: number | undefined): void {
+    let cost = frame === undefined ? 0 : frameCosts[frame.type];
+    if (frame && 'seqs' in frame) cost += frame.seqs.length * furtherCosts.seq;
+    if (messageBytes !== undefined) cost += furtherCosts.webSocketMessage;
+    this.#spend(cost, (messageBytes ?? 0) / bytesPerUnit);
+  }
+
+  /** Counts a cost that shows only while a frame is handled. */
   spendFrames(cost: number): void {
-    this.#own.frames.spend(cost);
-    this.#fleet?.frames.spend(cost);
-    this.turns.spend(cost);
+    this.#spend(cost, 0);
+  }
+
+  /** Counts bytes that were read from a connection before they are a whole message: a body that has half arrived has cost half. */
+  wasRead(connection: TurnReader, bytes: number): void {
+    this.spendBytes(bytes);
+    this.turns.wasRead(connection, bytes / bytesPerUnit);
   }
 
   /** Counts bytes that were read. Connections of an agent over them are read later. */
@@ -121,6 +139,12 @@ export class AgentBudget {
   /** Tells whether it could be forgotten and made again without a difference. */
   isUnused(now: number): boolean {
     return this.connections === 0 && now - this.#noticedAt >= noticeEveryMs && isFull(this.#own, now);
+  }
+
+  #spend(cost: number, furtherUnits: number): void {
+    this.#own.frames.spend(cost);
+    this.#fleet?.frames.spend(cost);
+    this.turns.spend(cost + furtherUnits);
   }
 
   #excess(of: 'messages' | 'bytes' | 'frames', ofFleet: boolean, limits: RoleLimits): Excess {

@@ -58,7 +58,7 @@ export class Connection {
       () => this.#turnAway('hello_timeout', "no 'hello' came in time"),
       options.helloTimeoutMs,
     );
-    socket.on('message', (data, isBinary) => this.#receive(data, isBinary));
+    socket.on('message', this.#receive);
     socket.on('ping', (data) => this.#pinged(data));
     socket.on('pong', () => {
       this.#silentChecks = 0;
@@ -122,7 +122,7 @@ export class Connection {
     if (this.#socket.readyState === this.#socket.OPEN) this.#socket.pong(data);
   }
 
-  #receive(data: RawData, isBinary: boolean): void {
+  readonly #receive = (data: RawData, isBinary: boolean): void => {
     this.#silentChecks = 0;
     if (this.#isTurnedAway) return;
     if (this.#early) {
@@ -135,7 +135,7 @@ export class Connection {
       else this.#turnAway('bad_hello', binaryMessage);
     } else if (session) session.receive(data.toString(), (data as Buffer).length);
     else this.#hello(data.toString());
-  }
+  };
 
   #hello(message: string): void {
     const { bearer, authentication } = this.#options;

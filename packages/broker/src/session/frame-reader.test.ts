@@ -7,13 +7,13 @@ function nextTurn(): Promise<void> {
 }
 
 function readerOf(deps: Partial<FrameReaderDeps>): FrameReader {
+  const { turns = new Turns() } = deps;
   return new FrameReader({
     handle: () => undefined,
+    countMessage: () => {},
     refuseBinary: () => {},
-    isOpen: () => true,
-    mayAnswer: () => true,
-    waitMs: () => 0,
-    turns: new Turns(),
+    obstacle: () => (turns.isOver ? 'turn is over' : undefined),
+    turns,
     pause: () => {},
     resume: () => {},
     ...deps,
@@ -32,7 +32,7 @@ describe('a reader of frames', () => {
       },
       turns,
     });
-    for (let i = 0; i < 1000 / size; i++) reader.receive('{}\n'.repeat(size));
+    for (let i = 0; i < 1000 / size; i++) reader.receive('{}\n'.repeat(size), 3 * size);
     const perTurn: number[] = [];
     while (handled < 1000) {
       const before = handled;
@@ -57,7 +57,7 @@ describe('a reader of frames', () => {
       },
       turns,
     });
-    for (const message of ['a\n', binary, binary, 'b\n', binary] as const) reader.receive(message);
+    for (const message of ['a\n', binary, binary, 'b\n', binary] as const) reader.receive(message, 2);
     expect(events).toEqual(['a', 'binary', 'binary']);
     while (turns.isOver) await nextTurn();
     expect(events).toEqual(['a', 'binary', 'binary', 'b', 'binary']);
@@ -66,13 +66,11 @@ describe('a reader of frames', () => {
   it('is held up in the middle of a message while its agent is over its budget', async () => {
     const events: string[] = [];
     const resumed = Promise.withResolvers<void>();
-    const waits = [20];
     const reader = readerOf({
-      waitMs: () => waits.pop() ?? 0,
       pause: () => events.push('pause'),
       resume: () => resumed.resolve(),
     });
-    reader.partArrived();
+    reader.holdUp(20);
     expect([events, reader.isHeldUp]).toEqual([['pause'], true]);
     await resumed.promise;
     expect(reader.isHeldUp).toBe(false);
@@ -81,14 +79,14 @@ describe('a reader of frames', () => {
   it('reads nothing and handles nothing while its agent is over its budget, and then goes on in order', async () => {
     const events: string[] = [];
     const resumed = Promise.withResolvers<void>();
-    let waits = [0, 20, 0, 0];
+    let waits: (number | undefined)[] = [undefined, 20];
     const reader = readerOf({
       handle: (header) => {
         events.push(header);
         return undefined;
       },
-      waitMs: () => {
-        const [now = 0, ...later] = waits;
+      obstacle: () => {
+        const [now, ...later] = waits;
         waits = later;
         return now;
       },
@@ -98,12 +96,40 @@ describe('a reader of frames', () => {
         resumed.resolve();
       },
     });
-    reader.receive('a\nb\n');
-    reader.receive('c\n');
+    reader.receive('a\nb\n', 4);
+    reader.receive('c\n', 2);
     expect(events).toEqual(['a', 'pause']);
     expect(reader.isHeldUp).toBe(true);
     await resumed.promise;
     expect(events).toEqual(['a', 'pause', 'b', 'c', 'resume']);
     expect(reader.isHeldUp).toBe(false);
+  });
+
+  it('asks once for each frame whether it may be handled, and counts each message once: with its first frame, or alone', () => {
+    const events: string[] = [];
+    let mustWait = false;
+    const reader = readerOf({
+      handle: (header, _, messageBytes) => {
+        events.push(messageBytes === undefined ? header : `${header} with a message of ${messageBytes}`);
+        return undefined;
+      },
+      countMessage: (bytes) => events.push(`a message of ${bytes}`),
+      obstacle: () => {
+        events.push('asked');
+        return mustWait ? 'answers wait' : undefined;
+      },
+    });
+    reader.receive('a\nb\n', 4);
+    expect(events).toEqual(['asked', 'a with a message of 4', 'asked', 'b']);
+    events.length = 0;
+    reader.receive('', 0);
+    mustWait = true;
+    reader.receive('c\n', 2);
+    reader.receive('d\n', 3);
+    expect(events).toEqual(['a message of 0', 'asked', 'a message of 2', 'a message of 3']);
+    events.length = 0;
+    mustWait = false;
+    reader.wake();
+    expect(events).toEqual(['asked', 'c', 'asked', 'd']);
   });
 });

@@ -10,18 +10,29 @@ type Message = string | typeof binary;
 /** Marks a binary WebSocket message, whose content is never read. */
 export const binary = Symbol('binary');
 
+/**
+ * The reason why no frame may be handled. `ended`: the connection is over, and waiting frames are dropped. `answers wait`: too many are
+ * unread, and {@link FrameReader.wake} is called when they are read. `turn is over`: others have theirs. A number: the milliseconds to wait.
+ */
+export type Obstacle = 'ended' | 'answers wait' | 'turn is over' | number;
+
 /** The dependencies of a {@link FrameReader}. */
 export interface FrameReaderDeps {
-  /** Handles one frame. It neither throws nor rejects. Returns a promise if later frames must wait for it. */
-  handle(header: string, body: string | undefined): Promise<void> | undefined;
+  /**
+   * Counts one frame and handles it. It neither throws nor rejects. Returns a promise if later frames must wait for it. `messageBytes` is
+   * given if the frame is the first of a WebSocket message that is not counted yet.
+   */
+  handle(
+    header: string,
+    body: string | undefined,
+    messageBytes: number | undefined,
+  ): Promise<void> | undefined;
+  /** Counts a WebSocket message of which no frame is handled now. */
+  countMessage(bytes: number): void;
   /** Refuses a WebSocket message that was binary. */
   refuseBinary(): void;
-  /** Returns false once the connection is over. Waiting frames are then dropped. */
-  isOpen(): boolean;
-  /** Returns false while too many answers wait unread. No frame is then handled until {@link FrameReader.wake}. */
-  mayAnswer(): boolean;
-  /** Returns the milliseconds to wait before the next frame is handled, or 0. */
-  waitMs(): number;
+  /** Returns the reason why the next frame may not be handled now, if there is one. It is asked once for each frame. */
+  obstacle(): Obstacle | undefined;
   /** The turns that the connection shares with those of its agent. */
   turns: Turns;
   /** Stops reading from the socket. */
@@ -41,6 +52,10 @@ export class FrameReader {
   /** The remaining frames of the message that is being handled, and the length of that message in characters. */
   #frames: FrameCursor | typeof binary | undefined;
   #messageLength = 0;
+  /** The bytes of the WebSocket message that is being received, until they are counted. */
+  #uncounted: number | undefined;
+  /** The next frame, if it must wait. */
+  #next: FrameCursor | typeof binary | undefined;
   /** The characters of all messages that are not completely handled. */
   #length = 0;
   #state: 'idle' | 'handling' | 'waiting' = 'idle';
@@ -51,27 +66,32 @@ export class FrameReader {
     this.#deps = deps;
   }
 
-  /** True while frames wait for {@link FrameReaderDeps.waitMs}. */
+  /** True while frames wait because of an obstacle in milliseconds. */
   get isHeldUp(): boolean {
     return this.#isHeldUp;
   }
 
-  /** Takes one WebSocket message with all its frames. */
-  receive(message: Message): void {
+  /** True while no frame is handled and none waits. */
+  get isIdle(): boolean {
+    return this.#state === 'idle';
+  }
+
+  /** Takes one WebSocket message of this many bytes with all its frames. */
+  receive(message: Message, bytes: number): void {
     this.#length += lengthOf(message);
+    this.#uncounted = bytes;
     if (this.#frames) this.#waiting.push(message);
     else this.#begin(message);
     if (this.#state === 'idle') this.#run();
+    if (this.#uncounted !== undefined) this.#deps.countMessage(bytes);
+    this.#uncounted = undefined;
     if (this.#length > maxWaitingLength) this.#pause();
   }
 
-  /** Pauses the connection if its agent is over its budget. Call it when a part of a message was read. */
-  partArrived(): void {
-    if (this.#state !== 'idle') return;
-    const holdMs = this.#deps.waitMs();
-    if (holdMs === 0) return;
+  /** Reads nothing for some milliseconds. Call it only while the reader {@link isIdle}. */
+  holdUp(ms: number): void {
     this.#state = 'handling';
-    this.#hold(holdMs);
+    this.#hold(ms);
   }
 
   /** Continues when answers may be made again. */
@@ -80,35 +100,38 @@ export class FrameReader {
   }
 
   #run(): void {
-    const { handle, isOpen, mayAnswer, waitMs, turns } = this.#deps;
+    const { handle, refuseBinary, obstacle } = this.#deps;
     this.#state = 'handling';
-    while (isOpen()) {
-      if (!mayAnswer()) {
-        this.#state = 'waiting';
-        return;
-      }
-      if (turns.isOver && this.#frames) {
-        turns.take(() => this.#run());
-        return;
-      }
-      const holdMs = this.#frames ? waitMs() : 0;
-      if (holdMs > 0) {
-        this.#hold(holdMs);
-        return;
-      }
-      const frame = this.#next();
+    for (;;) {
+      const frame = this.#next ?? this.#advance();
       if (!frame) break;
+      const reason = obstacle();
+      if (reason === 'ended') break;
+      if (reason !== undefined) {
+        this.#next = frame;
+        this.#wait(reason);
+        return;
+      }
+      this.#next = undefined;
       if (frame === binary) {
-        this.#deps.refuseBinary();
+        refuseBinary();
         continue;
       }
-      const waitFor = handle(frame.header, frame.body);
+      const bytes = this.#uncounted;
+      this.#uncounted = undefined;
+      const waitFor = handle(frame.header, frame.body, bytes);
       if (waitFor) {
         waitFor.then(() => this.#run());
         return;
       }
     }
     this.#finish();
+  }
+
+  #wait(reason: Exclude<Obstacle, 'ended'>): void {
+    if (reason === 'answers wait') this.#state = 'waiting';
+    else if (reason === 'turn is over') this.#deps.turns.take(() => this.#run());
+    else this.#hold(reason);
   }
 
   #pause(): void {
@@ -131,7 +154,7 @@ export class FrameReader {
   }
 
   /** Moves to the next frame, if there is one. */
-  #next(): FrameCursor | typeof binary | undefined {
+  #advance(): FrameCursor | typeof binary | undefined {
     while (this.#frames) {
       const frames = this.#frames;
       if (frames !== binary && frames.next()) return frames;
@@ -147,6 +170,7 @@ export class FrameReader {
   #finish(): void {
     this.#state = 'idle';
     this.#frames = undefined;
+    this.#next = undefined;
     this.#waiting.length = 0;
     this.#length = 0;
     if (!this.#paused) return;

@@ -6,7 +6,6 @@ import {
   closeCodeOf,
   type ErrorCode,
   frameCosts,
-  furtherCosts,
   parseClientFrame,
   type WelcomeFrame,
 } from '@signalbox/protocol';
@@ -17,7 +16,7 @@ import type { FrameDeps } from '../frames/frame-deps.ts';
 import { handleFrame } from '../frames/handlers.ts';
 import type { Outcome } from '../frames/outcome.ts';
 import type { AgentBudget, AgentBudgets } from '../limits/agent-budgets.ts';
-import { type binary, FrameReader } from './frame-reader.ts';
+import { type binary, FrameReader, type Obstacle } from './frame-reader.ts';
 import type { Identity } from './handshake.ts';
 import { Outbox } from './outbox.ts';
 import type { OutboxFlusher } from './outbox-flusher.ts';
@@ -31,9 +30,6 @@ const closeBytesBesideBody = 20 * MiB;
 
 /** The refusal of a binary WebSocket message. */
 export const binaryMessage = 'frames are text; this WebSocket message was binary';
-
-/** The bytes whose reading, or whose handling as a whole message, takes about one unit of a turn. */
-const bytesPerUnit = 1024;
 
 /** The dependencies that all sessions share. */
 export interface SessionDeps extends FrameDeps {
@@ -81,11 +77,10 @@ export class Session {
     this.#deps = deps;
     this.#outbox = outbox;
     this.#reader = new FrameReader({
-      handle: (header, body) => this.#handle(header, body),
+      handle: this.#handle,
+      countMessage: (bytes) => budget.charge(undefined, bytes),
       refuseBinary: () => this.#responder.refuse({ code: 'bad_frame', message: binaryMessage }),
-      isOpen: () => this.caller.isConnected,
-      mayAnswer: () => this.#isWelcome && outbox.writable,
-      waitMs: () => this.#waitMs(),
+      obstacle: this.#obstacle,
       turns: budget.turns,
       pause: () => reading.pause('frames wait'),
       resume: () => reading.resume('frames wait'),
@@ -125,10 +120,7 @@ export class Session {
 
   /** Takes one WebSocket message of this many bytes. Each of its frames gets its own answer. */
   receive(message: string | typeof binary, bytes: number): void {
-    const { budget } = this.caller;
-    budget.spendFrames(furtherCosts.webSocketMessage);
-    budget.turns.spend(bytes / bytesPerUnit);
-    this.#reader.receive(message);
+    this.#reader.receive(message, bytes);
   }
 
   /** Stops reading until {@link readOn} is called with the same turns. */
@@ -184,19 +176,26 @@ export class Session {
     backups.abandon(this.#outbox);
   }
 
-  /** Counts the bytes that were read before they are a whole message: a body that has half arrived has cost half. */
+  /** Counts a part of a message, and reads nothing more of the message while the agent is over its budget. */
   readonly #partArrived = (part: Buffer): void => {
     const { budget } = this.caller;
-    budget.spendBytes(part.length);
-    budget.turns.spend(part.length / bytesPerUnit);
-    budget.turns.wasRead(this);
-    if (budget.isOverdrawn) this.#reader.partArrived();
+    budget.wasRead(this, part.length);
+    if (!budget.isOverdrawn || !this.#reader.isIdle) return;
+    const waitMs = this.#waitMs();
+    if (waitMs > 0) this.#reader.holdUp(waitMs);
+  };
+
+  readonly #obstacle = (): Obstacle | undefined => {
+    const { isConnected, budget } = this.caller;
+    if (!isConnected) return 'ended';
+    if (!this.#isWelcome || !this.#outbox.writable) return 'answers wait';
+    if (budget.turns.isOver) return 'turn is over';
+    return budget.isOverdrawn ? this.#waitMs() || undefined : undefined;
   };
 
   /** Returns the milliseconds until the agent has paid for its frames. A notice about that is sent at most every ten seconds. */
   #waitMs(): number {
     const { budget } = this.caller;
-    if (!budget.isOverdrawn) return 0;
     const now = this.#deps.monotonic();
     const waitMs = budget.waitMs(now);
     if (waitMs > 0 && budget.isNoticeDue(now)) this.#tellOverdrawn(waitMs);
@@ -210,21 +209,25 @@ export class Session {
     this.#responder.refuse({ code: 'rate_limited', message }, waitMs);
   }
 
-  /** Handles one frame. An error refuses the frame; it ends neither the connection nor the broker. */
-  #handle(header: string, body: string | undefined): Promise<void> | undefined {
+  /** Counts and handles one frame. An error refuses the frame; it ends neither the connection nor the broker. */
+  readonly #handle = (
+    header: string,
+    body: string | undefined,
+    messageBytes: number | undefined,
+  ): Promise<void> | undefined => {
     const { frame, refusal } = parseClientFrame(header);
+    this.caller.budget.charge(frame, messageBytes);
     if (refusal) {
       this.#responder.refuse(refusal);
       return undefined;
     }
-    this.caller.budget.spendFrames(frameCosts[frame.type]);
     try {
       return this.#conclude(frame, handleFrame(frame, this.caller, this.#deps, body));
     } catch (error) {
       this.#responder.failed(error, idsOf(frame));
       return undefined;
     }
-  }
+  };
 
   /** Carries out the outcome of a frame. Returns a promise if later frames must wait. */
   #conclude(frame: ClientFrame, outcome: Outcome | Promise<Outcome>): Promise<void> | undefined {
