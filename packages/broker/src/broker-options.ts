@@ -1,5 +1,5 @@
 import { isLoopback, type LimitOverrides, limitsOf, SignalboxError } from '@signalbox/protocol';
-import { type Fault, noFault } from '@signalbox/serving';
+import type { Fault } from '@signalbox/serving';
 import type { TlsPair } from '@signalbox/serving/tls';
 import type { GroupSettings } from './auth/groups.ts';
 import type { IdentityProvider } from './auth/identity-provider.ts';
@@ -88,10 +88,10 @@ export interface BrokerOptions {
 export type BrokerSettings = Required<
   Omit<
     BrokerOptions,
-    'limits' | 'roleLimits' | 'supervisorPid' | 'runtimeDir' | 'tls' | 'identityProvider' | 'stores'
+    'limits' | 'roleLimits' | 'supervisorPid' | 'runtimeDir' | 'tls' | 'identityProvider' | 'stores' | 'fault'
   >
 > &
-  Pick<BrokerOptions, 'supervisorPid' | 'runtimeDir' | 'tls' | 'identityProvider' | 'stores'> & {
+  Pick<BrokerOptions, 'supervisorPid' | 'runtimeDir' | 'tls' | 'identityProvider' | 'stores' | 'fault'> & {
     limits: RoleLimits;
   };
 
@@ -122,9 +122,9 @@ export function settingsOf({
   insecure = false,
   acceptLoss = false,
   supervisorPid,
-  fault = noFault,
+  fault,
   now = Date.now,
-  monotonic = () => performance.now(),
+  monotonic = performance.now.bind(performance),
   log = () => {},
 }: BrokerOptions): BrokerSettings {
   if (!isLoopback(host) && !tls && !insecure) {
@@ -168,7 +168,7 @@ export function settingsOf({
     insecure,
     acceptLoss,
     ...(supervisorPid !== undefined && { supervisorPid }),
-    fault,
+    ...(fault && { fault }),
     now,
     monotonic,
     log,

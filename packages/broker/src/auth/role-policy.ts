@@ -39,7 +39,7 @@ export function judgeDeliver(
   if (!kinds.includes(kind)) {
     return { refusal: `role '${role}' may not send kind '${kind}'; it may send: ${kinds.join(', ')}` };
   }
-  if (!maySendTo(policy, agentOf(to))) {
+  if (!maySendTo(policy, to)) {
     return { refusal: `role '${role}' may not send to '${to}'` };
   }
   return isFinal ? 'only_as_reply' : 'allowed';
@@ -49,10 +49,12 @@ function isOrchestrator(agent: string, roles: Pick<TokenRegistry, 'rolesOf'>): b
   return agent === 'orchestrator' || roles.rolesOf(agent).has('orchestrator');
 }
 
-/** Tells whether a role with this policy may send to an agent or a group. */
-export function maySendTo(policy: RolePolicy | undefined, recipient: string): boolean {
+/** Tells whether a role with this policy may send to an address or a group. */
+export function maySendTo(policy: RolePolicy | undefined, to: string): boolean {
+  if (!policy?.to) return true;
+  const recipient = agentOf(to);
   const isOfKind = (pattern: string): boolean => pattern === '*' || isGroup(pattern) === isGroup(recipient);
-  return policy?.to?.some((pattern) => isOfKind(pattern) && covers(pattern, recipient)) ?? true;
+  return policy.to.some((pattern) => isOfKind(pattern) && covers(pattern, recipient));
 }
 
 /** Tells whether a role with this policy may list agents of another role as connected. */

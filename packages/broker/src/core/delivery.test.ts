@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { noFault } from '@signalbox/serving';
 import { type InboxStore, openSqliteInboxStore } from '@signalbox/store';
 import { expect, it, vi } from 'vitest';
 import { lateReads } from '../../test/late-reads.ts';
@@ -34,7 +33,7 @@ async function openDelivery(wrap = (store: InboxStore) => store) {
     time: expiryClock(),
     monotonic,
     maxDeliver: 5,
-    fault: noFault,
+    fault: undefined,
     tail,
     meter: noMeter,
   });

@@ -42,7 +42,7 @@ export interface DeliveryDeps {
   onError: (error: unknown) => void;
   /** Called once if messages can't be made durable any more. From then on their producers get no answers. */
   onStoreFailed: (error: unknown) => void;
-  fault: Fault;
+  fault: Fault | undefined;
   tail: Tail;
   meter: Meter;
 }
@@ -217,12 +217,11 @@ export class Delivery {
    * can't keep up; then the producer should deliver nothing more until it resolves.
    */
   deliver(message: NewMessage, producer: Producer): Promise<undefined> | undefined {
-    const commits = this.#commits;
-    commits.append(message, producer, message.copies !== undefined || this.isHeld(message.inbox));
-    if (!commits.isBehind) return undefined;
+    const isHeld = message.copies !== undefined || this.isHeld(message.inbox);
+    if (this.#commits.append(message, producer, isHeld)) return undefined;
     const ignore = (): undefined => undefined;
     // The producer learns from its answer whether the commit failed.
-    return commits.written().then(ignore, ignore);
+    return this.#commits.written().then(ignore, ignore);
   }
 
   /**

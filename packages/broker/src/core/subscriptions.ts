@@ -39,7 +39,7 @@ export interface SubscriptionsDeps {
   attempts: Attempts;
   waiting: WaitingRequests;
   now: () => number;
-  fault: Fault;
+  fault: Fault | undefined;
   /** Returns a new id for a lease. */
   newLeaseId: () => string;
   /** Tells whether an operator holds an agent under a role. */
@@ -194,9 +194,9 @@ export class Subscriptions {
 
   async #bindJournal(address: string, claim: JournalClaim): Promise<number> {
     const { store, fault } = this.#deps;
-    fault('broker.journal.before_bind');
+    fault?.('broker.journal.before_bind');
     const foreignUpTo = await store.bindJournal(address, claim);
-    fault('broker.journal.after_bind');
+    fault?.('broker.journal.after_bind');
     return foreignUpTo;
   }
 

@@ -6,15 +6,10 @@ export class FrameLane {
   #full: string[] = [];
   #last = '';
 
-  /** True if no frame waits. */
-  get isEmpty(): boolean {
-    return this.#last.length === 0;
-  }
-
   /** Adds the text of one frame, or of several that must stay together. */
   add(text: string): void {
     const isRoom = this.#last.length + text.length <= maxBatchLength;
-    if (isRoom || this.isEmpty) this.#last += text;
+    if (isRoom || this.#last === '') this.#last += text;
     else {
       this.#full.push(this.#last);
       this.#last = text;
@@ -24,7 +19,7 @@ export class FrameLane {
   /** Removes all batches and returns them. */
   take(): string[] {
     const batches = this.#full;
-    if (!this.isEmpty) batches.push(this.#last);
+    if (this.#last !== '') batches.push(this.#last);
     this.#full = [];
     this.#last = '';
     return batches;

@@ -6,10 +6,10 @@ import type { Outbox } from './outbox.ts';
  * read produces for a connection are sent as one WebSocket message.
  */
 export class OutboxFlusher {
-  readonly #fault: Fault;
+  readonly #fault: Fault | undefined;
   #dirty: Outbox[] = [];
 
-  constructor(fault: Fault) {
+  constructor(fault: Fault | undefined) {
     this.#fault = fault;
   }
 
@@ -26,7 +26,7 @@ export class OutboxFlusher {
     for (const outbox of dirty) {
       if (!outbox.hasMessages) continue;
       outbox.flush();
-      this.#fault('broker.push.after');
+      this.#fault?.('broker.push.after');
     }
     for (const outbox of dirty) outbox.flush();
   };

@@ -28,10 +28,11 @@ export class Outbox implements Consumer {
   readonly #onOverflow: () => void;
   readonly #controls = new FrameLane();
   readonly #messages = new FrameLane();
+  /** True if a message waits for the flush. */
+  hasMessages = false;
   /** The length of the frames that wait for the flush, in characters. */
   #queued = 0;
   #ephemeral = 0;
-  #hasMessages = false;
   #paused = false;
   #isOver = false;
 
@@ -54,11 +55,6 @@ export class Outbox implements Consumer {
     return !this.#paused && this.#queued < this.#bounds.pauseBytes;
   }
 
-  /** True if a message waits for the flush. */
-  get hasMessages(): boolean {
-    return this.#hasMessages;
-  }
-
   /** Adds a control frame (a receipt, an error, a cancel), which is sent ahead of messages. */
   send(frame: BrokerFrame): void {
     this.#add(this.#controls, encodeFrame(frame));
@@ -71,7 +67,7 @@ export class Outbox implements Consumer {
 
   /** Adds a message. */
   push(frame: MessageFrame, body: string | undefined): void {
-    this.#hasMessages = true;
+    this.hasMessages = true;
     this.#add(this.#messages, encodeFrame(frame, body));
   }
 
@@ -87,12 +83,15 @@ export class Outbox implements Consumer {
   flush(): void {
     if (this.#queued === 0) return;
     // The last batch of one lane and the first one of the other are joined.
-    if (!this.#messages.isEmpty) for (const batch of this.#messages.take()) this.#controls.add(batch);
+    for (const batch of this.#messages.take()) this.#controls.add(batch);
     const batches = this.#controls.take();
     this.#ephemeral = 0;
-    this.#hasMessages = false;
-    const wasFull = !this.#paused && !this.writable;
-    const onSent = this.#mayPause() ? this.#sent : undefined;
+    this.hasMessages = false;
+    const { pauseBytes } = this.#bounds;
+    const wasFull = !this.#paused && this.#queued >= pauseBytes;
+    // A character takes at most three bytes.
+    const mayPause = this.#paused || this.#socket.bufferedAmount + 3 * this.#queued > pauseBytes / 2;
+    const onSent = mayPause ? this.#sent : undefined;
     this.#queued = 0;
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     for (const batch of batches) this.#socket.send(batch, onSent);
@@ -111,11 +110,6 @@ export class Outbox implements Consumer {
     if (this.#queued === 0) this.#onDirty(this);
     lane.add(text);
     this.#queued += text.length;
-  }
-
-  /** Tells whether the socket may hold too much after this flush. A character takes at most three bytes. */
-  #mayPause(): boolean {
-    return this.#paused || this.#socket.bufferedAmount + 3 * this.#queued > this.#bounds.pauseBytes / 2;
   }
 
   /** Reports an overflow once. The connection is then closed, which flushes its last frames and overflows again. */

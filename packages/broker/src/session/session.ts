@@ -6,6 +6,7 @@ import {
   closeCodeOf,
   type ErrorCode,
   frameCosts,
+  isPrivileged,
   parseClientFrame,
   type WelcomeFrame,
 } from '@signalbox/protocol';
@@ -222,7 +223,8 @@ export class Session {
       return undefined;
     }
     try {
-      return this.#conclude(frame, handleFrame(frame, this.caller, this.#deps, body));
+      const outcome = handleFrame(frame, this.caller, this.#deps, body);
+      return outcome && this.#conclude(frame, outcome);
     } catch (error) {
       this.#responder.failed(error, idsOf(frame));
       return undefined;
@@ -273,6 +275,7 @@ function callerOf(
     mintsOnly: token.permissions.includes('mint'),
     policy: policies[role],
     limits: limits.of(role),
+    quota: isPrivileged(role) ? undefined : limits.of(role),
     budget,
     consumer: outbox,
     producer: responder,

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Fault, noFault } from '@signalbox/serving';
+import type { Fault } from '@signalbox/serving';
 import { type NewMessage, openSqliteInboxStore } from '@signalbox/store';
 import { describe, expect, it } from 'vitest';
 import { slowDisk } from '../../../test/slow-disk.ts';
@@ -19,7 +19,7 @@ interface Settings {
 
 async function openQueue(
   heard: string[],
-  { fault = noFault, durability = 'process', lazyMs = 1, onSynced = () => {} }: Settings = {},
+  { fault, durability = 'process', lazyMs = 1, onSynced = () => {} }: Settings = {},
 ) {
   const dir = await mkdtemp(join(tmpdir(), 'signalbox-queue-'));
   const store = await openSqliteInboxStore({ file: join(dir, 'messages.db'), durability });

@@ -49,7 +49,7 @@ export interface CommitQueueOptions {
   meter: Meter;
   /** Returns monotonic milliseconds. */
   monotonic: () => number;
-  fault: Fault;
+  fault: Fault | undefined;
 }
 
 /** The most messages, and the most characters of their bodies, that may wait for a commit before producers have to wait. */
@@ -98,7 +98,7 @@ export class CommitQueue {
     this.#store = store;
     this.#options = options;
     this.#receipts = new Receipts(store, {
-      onSynced: () => this.#startNext(),
+      onSynced: this.#startNext,
       onStoreFailed,
       lazyMs,
       meter,
@@ -112,14 +112,11 @@ export class CommitQueue {
     return hasWork(this.#next) || this.#newest() !== undefined;
   }
 
-  /** True while the disk can't keep up. Producers should then wait until their messages are {@link written}. */
-  get isBehind(): boolean {
-    const { messages, length } = this.#next;
-    return messages.length >= maxNext.messages || length >= maxNext.length;
-  }
-
-  /** Adds a message to the next batch. `isHeld` says whether a consumer holds its inbox, so that it can be pushed once it is written. */
-  append(message: NewMessage, producer: Producer, isHeld: boolean): void {
+  /**
+   * Adds a message to the next batch. `isHeld` says whether a consumer holds its inbox, so that it can be pushed once it is written. Returns
+   * false while the disk can't keep up. Producers should then wait until their messages are {@link written}.
+   */
+  append(message: NewMessage, producer: Producer, isHeld: boolean): boolean {
     const next = this.#next;
     next.messages.push(message);
     next.producers.push(producer);
@@ -128,6 +125,7 @@ export class CommitQueue {
     if (isHeld) next.isAwaited = true;
     if (!isConversation(message.kind)) next.isHurried = true;
     this.#startSoon();
+    return next.messages.length < maxNext.messages && next.length < maxNext.length;
   }
 
   /** Adds a settlement to the next batch, which starts within `lazyMs`. */
@@ -197,30 +195,26 @@ export class CommitQueue {
     });
   }
 
-  get #mayStart(): boolean {
-    return this.#current === undefined && this.#immediate === undefined && !this.#receipts.isFull;
-  }
-
   #startSoon(): void {
     this.#next.since ??= this.#options.monotonic();
-    // A batch that must wait for the disk anyway accepts more changes until the disk is free.
-    if (this.#receipts.isSyncing && !this.#next.isAwaited) return;
-    if (this.#mayStart) this.#immediate = setImmediate(() => this.#start());
+    if (this.#current || this.#immediate || !this.#receipts.mayAdd(this.#next.isAwaited)) return;
+    this.#immediate = setImmediate(this.#start);
   }
 
   #startLazily(): void {
     this.#next.since ??= this.#options.monotonic();
-    if (this.#mayStart && !this.#lazy) this.#lazy = setTimeout(() => this.#start(), this.#options.lazyMs);
+    if (this.#current || this.#immediate || this.#lazy || !this.#receipts.mayAdd(true)) return;
+    this.#lazy = setTimeout(this.#start, this.#options.lazyMs);
   }
 
   /** Starts the commit of the changes that came during a commit or a sync. */
-  #startNext(): void {
+  readonly #startNext = (): void => {
     const { messages, onWritten, onDurable } = this.#next;
     if (messages.length + onWritten.length + onDurable.length > 0) this.#startSoon();
     else if (hasWork(this.#next)) this.#startLazily();
-  }
+  };
 
-  #start(): void {
+  readonly #start = (): void => {
     if (this.#immediate) clearImmediate(this.#immediate);
     if (this.#lazy) clearTimeout(this.#lazy);
     this.#immediate = undefined;
@@ -228,8 +222,8 @@ export class CommitQueue {
     const batch = this.#next;
     this.#next = emptyBatch();
     this.#current = batch;
-    void this.#commit(batch).then(() => this.#startNext());
-  }
+    void this.#commit(batch).then(this.#startNext);
+  };
 
   async #commit(batch: Batch): Promise<void> {
     const { onWritten, onNotice, meter, monotonic } = this.#options;
@@ -271,8 +265,8 @@ export class CommitQueue {
 
   #passFaultPoints({ messages, acks }: Batch, moment: 'before_commit' | 'after_commit'): void {
     const { fault } = this.#options;
-    if (messages.length > 0) fault(`broker.deliver.${moment}`);
-    if (acks) fault(`broker.ack.${moment}`);
+    if (messages.length > 0) fault?.(`broker.deliver.${moment}`);
+    if (acks) fault?.(`broker.ack.${moment}`);
   }
 }
 

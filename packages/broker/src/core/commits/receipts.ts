@@ -33,7 +33,7 @@ export interface ReceiptsOptions {
   meter: Meter;
   /** Returns monotonic milliseconds. */
   monotonic: () => number;
-  fault: Fault;
+  fault: Fault | undefined;
 }
 
 /** The most batches, and the most characters of their bodies, that may wait for the next sync. Later ones are written after it. */
@@ -61,14 +61,13 @@ export class Receipts<B extends WrittenBatch> {
     this.#options = options;
   }
 
-  /** True while a sync runs. A batch that is written now waits for the next one. */
-  get isSyncing(): boolean {
-    return this.#syncing.length > 0;
-  }
-
-  /** True while nothing more may be written before the running sync ends. */
-  get isFull(): boolean {
-    return this.#waiting.length >= maxWaiting.batches || this.#waitingLength >= maxWaiting.length;
+  /**
+   * Tells whether a batch may be written now. While a sync runs, a batch that nobody awaits should accept more changes instead: it would
+   * have to wait for the next sync anyway.
+   */
+  mayAdd(isAwaited: boolean): boolean {
+    if (this.#syncing.length > 0 && !isAwaited) return false;
+    return this.#waiting.length < maxWaiting.batches && this.#waitingLength < maxWaiting.length;
   }
 
   /** True when a sync should begin, so that it ends before the receipts are full. */
@@ -86,7 +85,7 @@ export class Receipts<B extends WrittenBatch> {
     this.#waiting.push(batch);
     this.#waitingLength += batch.length;
     if (batch.isHurried) this.#isHurried = true;
-    if (this.isSyncing || this.#syncInTime()) return false;
+    if (this.#syncing.length > 0 || this.#syncInTime()) return false;
     this.#take();
     return true;
   }
@@ -95,12 +94,12 @@ export class Receipts<B extends WrittenBatch> {
   hurry(): void {
     if (this.#waiting.length === 0) return;
     this.#isHurried = true;
-    if (!this.isSyncing) this.#sync();
+    if (this.#syncing.length === 0) this.#sync();
   }
 
   /** Tells a batch's producers and waiters that it is durable. */
   answer({ messages, producers, results, onDurable }: B): void {
-    if (messages.length > 0) this.#options.fault('broker.receipt.before');
+    if (messages.length > 0) this.#options.fault?.('broker.receipt.before');
     for (let i = 0; i < messages.length; i++) producers[i]!.answer(messages[i]!, results[i]!);
     for (const waiter of onDurable) waiter();
   }

@@ -40,7 +40,9 @@ export class WrittenMessages {
     if (result.result === 'stored') {
       if (message.release !== undefined) this.#released(message, from, result);
       else if (result.copies) this.#storedCopies(message, result.copies);
-      else this.#stored(inThread(message, result.thread), from, result);
+      // The thread of a reply is that of its request.
+      else if (result.thread !== undefined) this.#stored({ ...message, thread: result.thread }, from, result);
+      else this.#stored(message, from, result);
     } else if (result.result === 'scheduled') this.#scheduled(message);
     else if (result.result === 'already_answered' && result.acked) this.#settledByReply(result.acked);
   }
@@ -89,11 +91,6 @@ export class WrittenMessages {
       this.#deps.dispatcher.wake(inbox);
     }
   }
-}
-
-/** Returns the message in its stored form: the thread of a reply is that of its request. */
-function inThread(message: NewMessage, thread: string | undefined): NewMessage {
-  return thread === undefined ? message : { ...message, thread };
 }
 
 type Stored = Extract<DeliverResult, { result: 'stored' }>;

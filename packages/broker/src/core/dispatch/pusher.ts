@@ -1,6 +1,6 @@
 import type { MessageFrame, Sender } from '@signalbox/protocol';
 import type { Fault } from '@signalbox/serving';
-import { hasExpired, type NewMessage, presentFor, type StoredMessage } from '@signalbox/store';
+import { type NewMessage, presentFor, type StoredMessage } from '@signalbox/store';
 import type { CommitQueue } from '../commits/commit-queue.ts';
 import type { AttemptHistories } from '../endings/attempt-histories.ts';
 import type { InFlightMessage, Lease } from '../leases/lease.ts';
@@ -22,7 +22,7 @@ export interface PusherDeps {
   heldBack: HeldBack;
   /** Returns monotonic milliseconds. */
   monotonic: () => number;
-  fault: Fault;
+  fault: Fault | undefined;
   tail: Tail;
   meter: Meter;
 }
@@ -70,7 +70,8 @@ export class Pusher {
   push(lease: Lease, seq: number, message: InFlightMessage, content: Content): Pushed {
     const { commits, settler, waiting, time, heldBack, fault, tail, meter } = this.#deps;
     if (commits.isSettling(seq)) return 'over';
-    if (hasExpired(message, time)) {
+    const remainingMs = message.expiresAt - presentFor(message.createdAt, time);
+    if (remainingMs <= 0) {
       settler.expire(seq, message);
       return 'over';
     }
@@ -85,9 +86,9 @@ export class Pusher {
       }
       waiting.remove(seq);
     }
-    fault('broker.push.before');
+    fault?.('broker.push.before');
     lease.hold(seq, message);
-    const frame = messageFrame(seq, message, content.traceparent, time);
+    const frame = messageFrame(seq, message, content.traceparent, remainingMs);
     this.#tellEarlierTry(frame, seq);
     if (content.group !== undefined) {
       frame.group_key = content.group.key;
@@ -149,7 +150,7 @@ function messageFrame(
   seq: number,
   message: InFlightMessage,
   traceparent: string | undefined,
-  time: ExpiryClock,
+  remainingMs: number,
 ): MessageFrame {
   return {
     type: 'message',
@@ -161,7 +162,7 @@ function messageFrame(
     correlation_id: message.correlationId,
     thread: message.thread,
     created_at: message.createdAt,
-    remaining_ms: Math.ceil(message.expiresAt - presentFor(message.createdAt, time)),
+    remaining_ms: Math.ceil(remainingMs),
     attempt: message.attempts > 0 ? message.attempts + 1 : undefined,
     traceparent,
   };

@@ -35,9 +35,10 @@ function setUp(...dueIn: number[]) {
     },
     commits: {
       append({ createdAt }) {
-        if (store.isFull) return;
+        if (store.isFull) return true;
         released.push(createdAt - start);
         waiting = waiting.filter((one) => one.createdAt !== createdAt);
+        return true;
       },
       written: async () => {},
     },

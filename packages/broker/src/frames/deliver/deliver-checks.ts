@@ -5,24 +5,25 @@ import type { Caller } from '../caller.ts';
 import { badField, type Refusal } from '../outcome.ts';
 
 /** Refuses a frame with a claim about its sender that the token does not prove. That closes the connection. */
-export function refuseForgedClaim(frame: DeliverFrame, sender: Sender): Refusal | undefined {
-  const message = forgedClaim(frame, sender);
-  return message === undefined ? undefined : { code: 'forged_sender', message };
-}
-
-function forgedClaim({ from, role }: DeliverFrame, sender: Sender): string | undefined {
-  if (role !== undefined && role !== sender.role) return `field 'role': the token's role is '${sender.role}'`;
+export function refuseForgedClaim({ from, role }: DeliverFrame, sender: Sender): Refusal | undefined {
+  if (role !== undefined && role !== sender.role)
+    return forged(`field 'role': the token's role is '${sender.role}'`);
   if (from === undefined) return undefined;
   if (typeof from === 'string') {
     return from === sender.agent || from === sender.address
       ? undefined
-      : `field 'from': the token is for '${sender.agent}'`;
+      : forged(`field 'from': the token is for '${sender.agent}'`);
   }
   const differs =
     (from.agent !== undefined && from.agent !== sender.agent) ||
     (from.address !== undefined && from.address !== sender.address) ||
     (from.role !== undefined && from.role !== sender.role);
-  return differs ? `field 'from': the token is for '${sender.agent}' with role '${sender.role}'` : undefined;
+  if (!differs) return undefined;
+  return forged(`field 'from': the token is for '${sender.agent}' with role '${sender.role}'`);
+}
+
+function forged(message: string): Refusal {
+  return { code: 'forged_sender', message };
 }
 
 /** Refuses a body of more than `max` bytes. */

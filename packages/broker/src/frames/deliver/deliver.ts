@@ -5,14 +5,13 @@ import {
   type Hold,
   isConfiguredSender,
   isGroup,
-  isPrivileged,
   type MessageFrame,
   type Sender,
 } from '@signalbox/protocol';
 import { figure, holdText } from '@signalbox/protocol/internal';
 import type { NewMessage } from '@signalbox/store';
 import { judgeDeliver } from '../../auth/role-policy.ts';
-import { isRequest, openUntil } from '../../core/message-header.ts';
+import { openUntil } from '../../core/message-header.ts';
 import type { AgentBudget } from '../../limits/agent-budgets.ts';
 import { refillMs } from '../../limits/rate-limit.ts';
 import type { Caller } from '../caller.ts';
@@ -231,7 +230,9 @@ function submit(
     return typeof isPushed === 'boolean' ? outcome(isPushed) : isPushed.then(outcome);
   }
   // One member at a time works on a thread.
-  const groupKey = frame.group_key ?? (isGroup(frame.to) ? frame.thread : undefined);
+  const groupKey =
+    frame.group_key ?? (frame.thread !== undefined && isGroup(frame.to) ? frame.thread : undefined);
+  const answerableUntil = openUntil(frame.kind, createdAt + ttlMs);
   const message: NewMessage = {
     inbox: frame.to,
     id: frame.id,
@@ -240,11 +241,11 @@ function submit(
     senderRole: sender.role,
     kind: frame.kind,
     correlationId: frame.correlation_id,
-    thread: frame.thread ?? (isRequest(frame.kind) ? frame.correlation_id : undefined),
+    thread: frame.thread ?? (answerableUntil === undefined ? undefined : frame.correlation_id),
     traceparent: frame.traceparent,
     createdAt,
     expiresAt: createdAt + ttlMs,
-    openUntil: openUntil(frame.kind, createdAt + ttlMs),
+    openUntil: answerableUntil,
     answers,
     answersIn: answers === undefined ? undefined : groups.of(sender.role),
     group: groupKey === undefined ? undefined : { key: groupKey },
@@ -252,7 +253,7 @@ function submit(
     scheduledAt: waitMs === undefined ? undefined : sentAt,
     release: undefined,
     body,
-    quota: answers !== undefined || isPrivileged(sender.role) ? undefined : limits,
+    quota: answers === undefined ? caller.quota : undefined,
     settles:
       frame.settles === undefined
         ? undefined

@@ -210,7 +210,7 @@ export class SqliteInboxStore implements InboxStore {
     }
     this.#boot = boot;
     this.#mark = new DurableMark(markFile(file));
-    this.#walSync = durability === 'full' ? new WalSync(file, () => this.#beginSync()) : undefined;
+    this.#walSync = durability === 'full' ? new WalSync(file, this.#beginSync) : undefined;
     if (mark === undefined || finding.losses.length > 0) this.#startMark();
     this.#markWritten();
     this.dead = this.#openDeadLetters();
@@ -481,10 +481,10 @@ export class SqliteInboxStore implements InboxStore {
   }
 
   /** Notes which changes the next sync covers. Returns a function to call when that sync has succeeded. */
-  #beginSync(): () => void {
+  readonly #beginSync = (): (() => void) => {
     const mark = this.#present;
     return () => this.#mark.write(mark);
-  }
+  };
 
   /** Writes the mark if nothing is synced: the changes outlive the process, but not the boot of the machine. */
   #markWritten(): void {

@@ -17,8 +17,8 @@ export interface LogDamage {
 export class CommitLog {
   /** The operations of the current commit. */
   readonly record = new RecordEncoder();
-  /** The number of the current commit. */
-  #number = 1;
+  /** The number of the current commit, which only the log changes. It is a plain field because it is read for each message. */
+  number = 1;
   readonly #meta: MetaTable;
   readonly #insert: Statement<[number: number, entries: string, bodies: Buffer]>;
   readonly #all: Statement<[], EncodedRecord & { number: number }>;
@@ -31,23 +31,19 @@ export class CommitLog {
     this.#drop = db.prepare('DELETE FROM commit_log WHERE number <= ?');
   }
 
-  get number(): number {
-    return this.#number;
-  }
-
   /** Writes the record of the current commit, if it has any operation. */
   write(): void {
     if (this.record.isEmpty) return;
-    const { entries, bodies } = this.record.take(this.#number);
-    this.#insert.run(this.#number, entries, bodies);
-    this.#number++;
+    const { entries, bodies } = this.record.take(this.number);
+    this.#insert.run(this.number, entries, bodies);
+    this.number++;
   }
 
   /** Drops all records up to a commit. That may be the current one: its further operations belong to another commit. */
   drop(upTo: number): void {
-    if (upTo === this.#number) {
+    if (upTo === this.number) {
       this.record.clear();
-      this.#number++;
+      this.number++;
     }
     this.#drop.run(upTo);
     this.#meta.set('log_dropped', upTo);
@@ -57,7 +53,7 @@ export class CommitLog {
   restartAfter(written: number): void {
     this.#drop.run(Number.MAX_SAFE_INTEGER);
     this.#meta.set('log_dropped', written);
-    this.#number = written + 1;
+    this.number = written + 1;
   }
 
   /** Reads all records, the oldest first. During the operations of a commit, `number` is its number. */
@@ -68,11 +64,11 @@ export class CommitLog {
     let next = dropped === undefined ? undefined : dropped + 1;
     for (const { number, ...record } of this.#all.iterate()) {
       if (next !== undefined && number > next) damage.missing.push({ first: next, last: number - 1 });
-      this.#number = number;
+      this.number = number;
       if (!decodeRecord(record, number, reader)) damage.damaged.push(number);
       next = number + 1;
     }
-    this.#number = next ?? 1;
+    this.number = next ?? 1;
     return damage;
   }
 }
