@@ -1,4 +1,4 @@
-import { agentOf, isGroup, isPrivileged } from '@signalbox/protocol';
+import { agentOf, isGroup } from '@signalbox/protocol';
 import type { TokenRegistry } from './token-registry.ts';
 
 /** The configurable rules of a role. An entry is a name, or the beginning of names followed by `*`. */
@@ -19,15 +19,21 @@ const defaultKinds = ['ask', 'task', 'note'];
  */
 export type Verdict = 'allowed' | 'only_as_reply' | 'only_as_answer' | { refusal: string };
 
+/** A sender with its role. No policy applies to one that is privileged. */
+interface PolicySubject {
+  readonly sender: { readonly role: string };
+  readonly isPrivileged: boolean;
+  readonly policy: RolePolicy | undefined;
+}
+
 /** Decides by the sender's role whether it may send a message of this kind to this address. A stored reply always needs its request. */
 export function judgeDeliver(
-  role: string,
-  policy: RolePolicy | undefined,
+  { sender: { role }, isPrivileged, policy }: PolicySubject,
   { kind, to, ephemeral = false }: { kind: string; to: string; ephemeral?: boolean | undefined },
   roles: Pick<TokenRegistry, 'rolesOf'>,
 ): Verdict {
   const isFinal = !ephemeral && (kind === 'reply' || kind === 'mcp_reply');
-  if (isPrivileged(role)) return isFinal ? 'only_as_reply' : 'allowed';
+  if (isPrivileged) return isFinal ? 'only_as_reply' : 'allowed';
   if (role === 'observer' && kind !== 'mcp_request')
     return { refusal: 'an observer only looks: it sends nothing but questions to an orchestrator' };
   if (kind === 'reply' || kind === 'progress') return isFinal ? 'only_as_reply' : 'only_as_answer';

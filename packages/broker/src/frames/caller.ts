@@ -6,7 +6,7 @@ import {
   type Permission,
   type Sender,
 } from '@signalbox/protocol';
-import type { AuditLog, NewMessage, TokenRecord } from '@signalbox/store';
+import type { AuditLog, TokenRecord } from '@signalbox/store';
 import { auditEvent } from '../audit-event.ts';
 import type { RolePolicy } from '../auth/role-policy.ts';
 import type { Consumer } from '../core/consumer.ts';
@@ -23,8 +23,8 @@ export interface Caller {
   readonly policy: RolePolicy | undefined;
   /** The limits of its role. */
   readonly limits: Limits;
-  /** The caps on its stored messages; `undefined` for an operator or orchestrator, who may also use the reserves. */
-  readonly quota: NewMessage['quota'];
+  /** True for an operator or orchestrator: its messages have no caps of their own and may use the reserves. */
+  readonly isPrivileged: boolean;
   /** The budget of its agent, over all its connections. */
   readonly budget: AgentBudget;
   /** Receives the messages of its inbox. */

@@ -50,7 +50,7 @@ export class FrameReader {
   /** The WebSocket messages after the one whose frames are being handled. */
   readonly #waiting: Message[] = [];
   /** The remaining frames of the message that is being handled, and the length of that message in characters. */
-  #frames: FrameCursor | typeof binary | undefined;
+  #frames: FrameCursor | undefined;
   #messageLength = 0;
   /** The bytes of the WebSocket message that is being received, until they are counted. */
   #uncounted: number | undefined;
@@ -80,8 +80,7 @@ export class FrameReader {
   receive(message: Message, bytes: number): void {
     this.#length += lengthOf(message);
     this.#uncounted = bytes;
-    if (this.#frames) this.#waiting.push(message);
-    else this.#begin(message);
+    this.#waiting.push(message);
     if (this.#state === 'idle') this.#run();
     if (this.#uncounted !== undefined) this.#deps.countMessage(bytes);
     this.#uncounted = undefined;
@@ -148,23 +147,19 @@ export class FrameReader {
     }, ms);
   }
 
-  #begin(message: Message): void {
-    this.#frames = message === binary ? binary : new FrameCursor(message);
-    this.#messageLength = lengthOf(message);
-  }
-
   /** Moves to the next frame, if there is one. */
   #advance(): FrameCursor | typeof binary | undefined {
-    while (this.#frames) {
-      const frames = this.#frames;
-      if (frames !== binary && frames.next()) return frames;
+    for (;;) {
+      if (this.#frames?.next()) return this.#frames;
       this.#frames = undefined;
       this.#length -= this.#messageLength;
+      this.#messageLength = 0;
       const message = this.#waiting.shift();
-      if (message !== undefined) this.#begin(message);
-      if (frames === binary) return binary;
+      if (message === undefined) return undefined;
+      this.#messageLength = lengthOf(message);
+      if (message === binary) return binary;
+      this.#frames = new FrameCursor(message);
     }
-    return undefined;
   }
 
   #finish(): void {
@@ -173,6 +168,7 @@ export class FrameReader {
     this.#next = undefined;
     this.#waiting.length = 0;
     this.#length = 0;
+    this.#messageLength = 0;
     if (!this.#paused) return;
     this.#paused = false;
     this.#deps.resume();

@@ -57,18 +57,18 @@ export class Outbox implements Consumer {
 
   /** Adds a control frame (a receipt, an error, a cancel), which is sent ahead of messages. */
   send(frame: BrokerFrame): void {
-    this.#add(this.#controls, encodeFrame(frame));
+    this.#add(this.#controls, frame);
   }
 
   /** Adds a control frame that is sent after the waiting messages, and before later ones. */
   sendBehindMessages(frame: BrokerFrame): void {
-    this.#add(this.#messages, encodeFrame(frame));
+    this.#add(this.#messages, frame);
   }
 
   /** Adds a message. */
   push(frame: MessageFrame, body: string | undefined): void {
     this.hasMessages = true;
-    this.#add(this.#messages, encodeFrame(frame, body));
+    this.#add(this.#messages, frame, body);
   }
 
   /** Adds a message that is not stored. Returns false if it was dropped because too many messages wait already. */
@@ -106,7 +106,8 @@ export class Outbox implements Consumer {
     this.#onDrained();
   };
 
-  #add(lane: FrameLane, text: string): void {
+  #add(lane: FrameLane, frame: BrokerFrame, body?: string): void {
+    const text = encodeFrame(frame, body);
     if (this.#queued === 0) this.#onDirty(this);
     lane.add(text);
     this.#queued += text.length;

@@ -275,7 +275,7 @@ function callerOf(
     mintsOnly: token.permissions.includes('mint'),
     policy: policies[role],
     limits: limits.of(role),
-    quota: isPrivileged(role) ? undefined : limits.of(role),
+    isPrivileged: isPrivileged(role),
     budget,
     consumer: outbox,
     producer: responder,

@@ -63,11 +63,20 @@ export class Pusher {
     const renewedAt = this.#deps.time.lookedAt;
     const message = inFlight(stored, from, stored.size, stored.attempts, renewedAt);
     if (stored.group?.copyOf !== undefined) message.copyOf = stored.group.copyOf;
-    return this.push(lease, stored.seq, message, stored);
+    return this.push(lease, stored.seq, message, stored, this.#earlierTry(stored.seq));
   }
 
-  /** Pushes a message. `content` holds the parts of it that are not kept afterwards. */
-  push(lease: Lease, seq: number, message: InFlightMessage, content: Content): Pushed {
+  /**
+   * Pushes a message. `content` holds the parts of it that are not kept afterwards, and `earlierTry` the facts about the consumers that
+   * worked on it before.
+   */
+  push(
+    lease: Lease,
+    seq: number,
+    message: InFlightMessage,
+    content: Content,
+    earlierTry?: EarlierTry,
+  ): Pushed {
     const { commits, settler, waiting, time, heldBack, fault, tail, meter } = this.#deps;
     if (commits.isSettling(seq)) return 'over';
     const remainingMs = message.expiresAt - presentFor(message.createdAt, time);
@@ -89,7 +98,7 @@ export class Pusher {
     fault?.('broker.push.before');
     lease.hold(seq, message);
     const frame = messageFrame(seq, message, content.traceparent, remainingMs);
-    this.#tellEarlierTry(frame, seq);
+    if (earlierTry) Object.assign(frame, earlierTry);
     if (content.group !== undefined) {
       frame.group_key = content.group.key;
       frame.group = content.group.copyOf;
@@ -107,15 +116,16 @@ export class Pusher {
     if (isRequest(kind)) waiting.add({ inbox, seq, createdAt, expiresAt, wasPushed: false }, time.now());
   }
 
-  /** Adds to the frame the facts about the consumers that worked on its message before. */
-  #tellEarlierTry(frame: MessageFrame, seq: number): void {
+  #earlierTry(seq: number): EarlierTry | undefined {
     const { histories, monotonic } = this.#deps;
     const history = histories.find(seq);
-    if (history?.triedAt === undefined) return;
-    frame.since_tried_ms = Math.max(0, Math.round(monotonic() - history.triedAt));
-    frame.first_attempt = history.firstAttempt;
+    if (history?.triedAt === undefined) return undefined;
+    const sinceMs = Math.max(0, Math.round(monotonic() - history.triedAt));
+    return { since_tried_ms: sinceMs, first_attempt: history.firstAttempt };
   }
 }
+
+type EarlierTry = Pick<MessageFrame, 'since_tried_ms' | 'first_attempt'>;
 
 type Content = Pick<NewMessage, 'traceparent' | 'group' | 'body'>;
 

@@ -148,7 +148,7 @@ export class Lease {
   /** Tells whether a message of this size may be pushed now. */
   fits(size: number): boolean {
     return (
-      this.consumer.writable && this.inFlight.size < this.#window && this.fitsBytes(size) && !this.isPaused
+      !this.isPaused && this.inFlight.size < this.#window && this.fitsBytes(size) && this.consumer.writable
     );
   }
 

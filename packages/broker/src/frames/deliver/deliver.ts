@@ -72,7 +72,7 @@ export function deliver(
     refuseTimes(frame, caller.limits.message) ??
     refuseSettles(frame, caller, delivery);
   if (refusal) return { refusal };
-  const verdict = judgeDeliver(caller.sender.role, caller.policy, frame, tokens);
+  const verdict = judgeDeliver(caller, frame, tokens);
   if (typeof verdict === 'object') return { refusal: { code: 'forbidden', message: verdict.refusal } };
   const excess = caller.budget.takeMessage(monotonic(), deps.limits);
   if (excess) return tooFast(excess);
@@ -86,21 +86,21 @@ export function deliver(
   }
   if (verdict === 'only_as_answer') return submitIfAnswer(frame, caller, deps, body);
   if (isConfiguredSender(frame.to)) return { refusal: readsNothing(frame.to) };
+  if (frame.all) return submitToAll(frame, caller, deps, body);
+  if (delivery.isHeld(frame.to)) return submit(frame, caller, deps, body);
   if (isPileNobodyReads(frame, caller, deps)) return submitIfHeldElsewhere(frame, caller, deps, body);
   return submitToKnown(frame, caller, deps, body);
 }
 
-/** Passes a message to a known agent or group to the core. */
+/** Passes a message to the core if its recipient is known, although no consumer of this broker holds the inbox. */
 function submitToKnown(
   frame: DeliverFrame,
   caller: Caller,
   deps: Deps,
   body: string | undefined,
 ): Outcome | Promise<Outcome> {
-  const { delivery, agents } = deps;
-  if (frame.all) return submitToAll(frame, caller, deps, body);
   // Messages can be sent only to agents that exist. An agent exists if it holds its inbox, is known, or sent the request that this answers.
-  const exists = frame.ephemeral || delivery.isHeld(frame.to) || agents.has(agentOf(frame.to));
+  const exists = frame.ephemeral || deps.agents.has(agentOf(frame.to));
   if (exists || settlesItsRequest(frame, caller, deps)) return submit(frame, caller, deps, body);
   if (isGroup(frame.to)) {
     if (deps.groups.has(frame.to)) return submit(frame, caller, deps, body);
@@ -253,7 +253,7 @@ function submit(
     scheduledAt: waitMs === undefined ? undefined : sentAt,
     release: undefined,
     body,
-    quota: answers === undefined ? caller.quota : undefined,
+    quota: answers !== undefined || caller.isPrivileged ? undefined : limits,
     settles:
       frame.settles === undefined
         ? undefined

@@ -219,13 +219,11 @@ export class SqliteInboxStore implements InboxStore {
 
   async commit(batch: Batch): Promise<Appended[]> {
     const settlesOnly = batch.messages.length === 0;
-    return this.#transactions.write(() => {
-      this.#walSync?.check();
-      return this.#transactions.withRoom(
-        () => this.#apply(batch),
-        settlesOnly ? undefined : () => this.#settleOnly(batch),
-      );
-    });
+    this.#walSync?.check();
+    return this.#transactions.writeWithRoom(
+      () => this.#apply(batch),
+      settlesOnly ? undefined : () => this.#settleOnly(batch),
+    );
   }
 
   sync(): Promise<void> | undefined {
@@ -281,11 +279,9 @@ export class SqliteInboxStore implements InboxStore {
   }
 
   async prove(): Promise<'works' | 'full'> {
-    const result = this.#transactions.write(() =>
-      this.#transactions.withRoom<'works' | 'full'>(
-        () => this.#transactions.run(() => this.#proveMedium()),
-        () => 'full',
-      ),
+    const result = this.#transactions.writeWithRoom<'works' | 'full'>(
+      () => this.#transactions.run(() => this.#proveMedium()),
+      () => 'full',
     );
     await this.sync();
     return result;

@@ -69,6 +69,11 @@ export class Transactions {
     }
   }
 
+  /** Attempts a change on a disk that may be full: see {@link withRoom}. */
+  writeWithRoom<T>(change: () => T, otherwise?: () => T): T {
+    return this.write(() => this.withRoom(change, otherwise));
+  }
+
   /** Attempts an action that changes nothing. If it finds damage, the damage is repaired and it is tried again. Throws a `StoreError`. */
   read<T>(action: () => T): T {
     const repaired = new Set<number>();

@@ -26,23 +26,15 @@ export class Memtable {
   readonly #inboxes = new Map<string, Inbox>();
   /** The commits, the oldest first. */
   #commits: Commit[] = [];
-  #size = 0;
-  #loggedBytes = 0;
+  /** The number of entries. */
+  size = 0;
+  /** The bytes of the bodies of all entries in the commit log, settled entries included. */
+  loggedBytes = 0;
 
   constructor(countInSegments: (inbox: string) => Amount, monotonic: () => number, usage: AgentUsage) {
     this.#usage = usage;
     this.#monotonic = monotonic;
     this.#countInSegments = countInSegments;
-  }
-
-  /** The number of entries. */
-  get size(): number {
-    return this.#size;
-  }
-
-  /** The bytes of the bodies of all entries in the commit log, settled entries included. */
-  get loggedBytes(): number {
-    return this.#loggedBytes;
   }
 
   /** The time when the oldest entries were put, in monotonic milliseconds; undefined if there are none. */
@@ -98,8 +90,8 @@ export class Memtable {
     const last = this.#commits.at(-1);
     if (last?.number === commit) last.entries.push(entry);
     else this.#commits.push({ number: commit, at: this.#monotonic(), entries: [entry] });
-    this.#size++;
-    this.#loggedBytes += entry.loggedBytes;
+    this.size++;
+    this.loggedBytes += entry.loggedBytes;
     inbox.add(entry);
   }
 
@@ -127,8 +119,8 @@ export class Memtable {
     const taken = this.#commits.splice(0, commits);
     const entries = taken.flatMap((commit) => commit.entries);
     for (const entry of entries) {
-      this.#size--;
-      this.#loggedBytes -= entry.loggedBytes;
+      this.size--;
+      this.loggedBytes -= entry.loggedBytes;
       this.inbox(entry.shared.inbox).remove(entry);
     }
     return { entries, upTo: taken.at(-1)?.number };
@@ -158,7 +150,7 @@ export class Memtable {
   clear(): void {
     this.#inboxes.clear();
     this.#commits = [];
-    this.#size = 0;
-    this.#loggedBytes = 0;
+    this.size = 0;
+    this.loggedBytes = 0;
   }
 }
