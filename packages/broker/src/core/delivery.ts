@@ -93,8 +93,6 @@ export class Delivery {
     const { now } = time;
     const [leases, waiting] = [this.#leases, this.#waiting];
     const commits = new CommitQueue(store, {
-      onWritten: (message, { sender }, result) => written.message(message, sender, result),
-      onNotice: (inbox) => written.notice(inbox),
       onError,
       onStoreFailed,
       lazyMs,
@@ -189,17 +187,19 @@ export class Delivery {
       time,
       onError,
     });
-    const written = new WrittenMessages({
-      cancellations: this.cancellations,
-      discards,
-      dispatcher,
-      releases: this.releases,
-      settler,
-      time,
-      onError,
-      tail,
-      meter,
-    });
+    commits.listen(
+      new WrittenMessages({
+        cancellations: this.cancellations,
+        discards,
+        dispatcher,
+        releases: this.releases,
+        settler,
+        time,
+        onError,
+        tail,
+        meter,
+      }),
+    );
     this.deadlines = new Deadlines({
       store,
       leases,

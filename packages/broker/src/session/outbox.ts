@@ -2,8 +2,10 @@ import type { BrokerFrame, MessageFrame } from '@signalbox/protocol';
 import { encodeFrame } from '@signalbox/protocol';
 import type { WebSocket } from 'ws';
 import type { Consumer } from '../core/consumer.ts';
-import { FrameLane } from './frame-lane.ts';
 import type { Reading } from './reading.ts';
+
+/** The longest batch, in characters. The other side can begin to read a batch only when all of it has arrived. */
+const maxBatchLength = 64 * 1024;
 
 /** The bounds of an {@link Outbox}. */
 export interface OutboxBounds {
@@ -127,5 +129,30 @@ export class Outbox implements Consumer {
       this.#paused = true;
       this.#reading.pause('answers wait');
     }
+  }
+}
+
+/** Joins frames, in their order, into batches for one WebSocket message each. A longer frame is a batch of its own. */
+export class FrameLane {
+  #full: string[] = [];
+  #last = '';
+
+  /** Adds the text of one frame, or of several that must stay together. */
+  add(text: string): void {
+    const isRoom = this.#last.length + text.length <= maxBatchLength;
+    if (isRoom || this.#last === '') this.#last += text;
+    else {
+      this.#full.push(this.#last);
+      this.#last = text;
+    }
+  }
+
+  /** Removes all batches and returns them. */
+  take(): string[] {
+    const batches = this.#full;
+    if (this.#last !== '') batches.push(this.#last);
+    this.#full = [];
+    this.#last = '';
+    return batches;
   }
 }

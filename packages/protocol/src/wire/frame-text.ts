@@ -33,23 +33,15 @@ export class FrameCursor {
     this.#message = message;
   }
 
-  /** Moves to the next frame. Returns false if there is none. */
+  /** Moves to the next frame, over empty lines. Returns false if there is none. */
   next(): boolean {
-    const header = this.#nextLine();
-    if (header === undefined) return false;
-    this.header = header;
-    const hasBody = announcesBody.test(header);
+    do {
+      if (this.#at >= this.#message.length) return false;
+      this.header = this.#line();
+    } while (this.header === '');
+    const hasBody = announcesBody.test(this.header);
     this.body = hasBody && this.#at < this.#message.length ? this.#line() : undefined;
     return true;
-  }
-
-  /** Returns the next line that is not empty. */
-  #nextLine(): string | undefined {
-    while (this.#at < this.#message.length) {
-      const line = this.#line();
-      if (line.length > 0) return line;
-    }
-    return undefined;
   }
 
   #line(): string {

@@ -24,8 +24,6 @@ async function openQueue(
   const dir = await mkdtemp(join(tmpdir(), 'signalbox-queue-'));
   const store = await openSqliteInboxStore({ file: join(dir, 'messages.db'), durability });
   const queue = new CommitQueue(store, {
-    onWritten: ({ id }) => heard.push(`${id} written`),
-    onNotice: () => {},
     onError: () => heard.push('error'),
     onStoreFailed: () => heard.push('failed'),
     lazyMs,
@@ -33,6 +31,7 @@ async function openQueue(
     monotonic: () => performance.now(),
     fault,
   });
+  queue.listen({ message: ({ id }) => void heard.push(`${id} written`), notice: () => {} });
   return {
     queue,
     async [Symbol.asyncDispose]() {

@@ -31,12 +31,16 @@ interface Batch extends WrittenBatch {
   since: number | undefined;
 }
 
+/** Is told what a commit has written. */
+export interface WrittenListener {
+  /** Called for each message of a commit, in order. A stored message may then be pushed. */
+  message(message: NewMessage, producer: Producer, result: DeliverResult): void;
+  /** Called for each inbox into which a settlement may have put a notice. */
+  notice(inbox: string): void;
+}
+
 /** The callbacks of a {@link CommitQueue}, and the longest wait of its changes. */
 export interface CommitQueueOptions {
-  /** Called for each message of a commit, in order, when the commit is written. A stored message may then be pushed. */
-  onWritten: (message: NewMessage, producer: Producer, result: DeliverResult) => void;
-  /** Called for each inbox into which a settlement may have put a notice. */
-  onNotice: (inbox: string) => void;
   /** Called if a commit with settlements failed. */
   onError: (error: unknown) => void;
   /** Called if the store has failed for good, perhaps more than once. */
@@ -80,6 +84,7 @@ export class CommitQueue {
   readonly #store: InboxStore;
   readonly #options: CommitQueueOptions;
   readonly #receipts: Receipts<Batch>;
+  #listener: WrittenListener | undefined;
   #next = emptyBatch();
   /** The batch whose commit runs. */
   #current: Batch | undefined;
@@ -105,6 +110,11 @@ export class CommitQueue {
       monotonic,
       fault,
     });
+  }
+
+  /** Tells a listener what each commit from now on has written. */
+  listen(listener: WrittenListener): void {
+    this.#listener = listener;
   }
 
   /** True while some change is not durable. */
@@ -226,7 +236,7 @@ export class CommitQueue {
   };
 
   async #commit(batch: Batch): Promise<void> {
-    const { onWritten, onNotice, meter, monotonic } = this.#options;
+    const { meter, monotonic } = this.#options;
     const { messages, producers, settlements } = batch;
     this.#passFaultPoints(batch, 'before_commit');
     const began = monotonic();
@@ -240,8 +250,9 @@ export class CommitQueue {
     this.#passFaultPoints(batch, 'after_commit');
     // The disk syncs while the messages are pushed.
     const isDurable = this.#receipts.add(batch);
-    for (let i = 0; i < messages.length; i++) onWritten(messages[i]!, producers[i]!, batch.results[i]!);
-    for (const { notice } of settlements) if (notice) onNotice(notice.inbox);
+    for (let i = 0; i < messages.length; i++)
+      this.#listener?.message(messages[i]!, producers[i]!, batch.results[i]!);
+    for (const { notice } of settlements) if (notice) this.#listener?.notice(notice.inbox);
     this.#ended();
     for (const waiter of batch.onWritten) waiter();
     if (isDurable) this.#receipts.answer(batch);

@@ -4,12 +4,13 @@ import type { Dispatcher } from '../dispatch/dispatcher.ts';
 import type { Cancellations } from '../endings/cancellations.ts';
 import { headerOfNew } from '../message-header.ts';
 import type { Meter } from '../meter.ts';
-import type { DeliverResult } from '../producer.ts';
+import type { DeliverResult, Producer } from '../producer.ts';
 import type { Releases } from '../scheduled/releases.ts';
 import type { Discards } from '../settling/discards.ts';
 import type { Settler } from '../settling/settler.ts';
 import type { Tail } from '../tail.ts';
 import type { ExpiryClock } from '../time/expiry-clock.ts';
+import type { WrittenListener } from './commit-queue.ts';
 
 /** The dependencies of {@link WrittenMessages}. */
 export interface WrittenMessagesDeps {
@@ -26,7 +27,7 @@ export interface WrittenMessagesDeps {
 }
 
 /** Decides what follows when a commit is written: who is handed its messages, and which requests they settle. */
-export class WrittenMessages {
+export class WrittenMessages implements WrittenListener {
   readonly #deps: WrittenMessagesDeps;
 
   constructor(deps: WrittenMessagesDeps) {
@@ -34,7 +35,7 @@ export class WrittenMessages {
   }
 
   /** Takes a message of a commit, with its result. */
-  message(message: NewMessage, from: Sender, result: DeliverResult): void {
+  message(message: NewMessage, { sender: from }: Producer, result: DeliverResult): void {
     const { settles } = message;
     if (settles !== undefined && hasSettled(result)) this.#settledByReply(settles);
     if (result.result === 'stored') {

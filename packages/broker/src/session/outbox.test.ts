@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FrameLane } from './frame-lane.ts';
+import { FrameLane } from './outbox.ts';
 
 const KiB = 1024;
 
