@@ -15,7 +15,7 @@ import type { TokenRegistry } from './auth/token-registry.ts';
 import { refuseToken, type TokenRequest } from './auth/token-rules.ts';
 import { type BrokerFacts, brokerFiles, removeFile } from './broker-files.ts';
 import { type BrokerOptions, type BrokerSettings, settingsOf } from './broker-options.ts';
-import { startChores } from './chores/chores.ts';
+import { type ChoreDeps, startChores } from './chores/chores.ts';
 import { describeIssued } from './frames/admin/tokens.ts';
 import { BrokerHealth } from './health/broker-health.ts';
 import type { HttpPages } from './listener/http-pages.ts';
@@ -28,6 +28,7 @@ import type { ScheduleSettings } from './schedules/schedule-settings.ts';
 import type { SessionDeps } from './session/session.ts';
 import { createSessionDeps } from './session-deps.ts';
 import { openStores } from './stores.ts';
+import type { Stores } from './stores-elsewhere.ts';
 import type { HookSettings } from './webhooks/hook-settings.ts';
 
 /** A running broker. Disposing it stops it. */
@@ -86,32 +87,91 @@ const reconnectAfterMs = 100;
  */
 export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const given = settingsOf(options);
-  const { log } = given;
   const files = brokerFiles(given.dataDir);
   const storeFailed = Promise.withResolvers<unknown>();
-
   await using opened = new AsyncDisposableStack();
+  const parts = await openParts(given, opened, storeFailed.resolve);
+  const { settings, stores, deps, health } = parts;
+  const eventOfToken = (record: TokenRecord): AuditEvent =>
+    auditEvent('token_issued', { at: deps.now(), ...describeIssued(record) });
+  await ensureOperatorToken(deps.tokens, files.operatorToken, eventOfToken);
+  await deps.delivery.discardLeftovers();
+  const brokerId = await stores.inboxes.identity();
+  const cutOff: CutOff = { letGo: () => {} };
+  for (const chore of startChores(choreDeps(parts, cutOff))) opened.use(chore);
+  const listener = await openListener(settings, deps, { brokerId, store: stores.inboxes, health });
+  cutOff.letGo = () => listener.letGo();
+  // The stack runs these from the last to the first.
+  opened.defer(() => listener.close());
+  opened.defer(() => deps.delivery.close());
+  opened.defer(() => listener.sayGoingAway(reconnectAfterMs));
+  const socket = settings.socket ? await openSocket(listener, settings, opened) : undefined;
+  const { port } = listener;
+  const url = urlOf(settings, port);
+  deps.reachedAt.origins = [...settings.trustedOrigins, url.replace(/^ws/, 'http')];
+  opened.defer(() => removeFile(files.facts));
+  await writeWhole(files.facts, JSON.stringify(factsOf(settings, url, socket)));
+  opened.defer(() => health.enter('draining'));
+  health.enter('running');
+  logReady(options, parts, { url, socket });
+  const stop = stopOnce(opened.move(), settings.log);
+  void storeFailed.promise.then(async (error) => {
+    settings.log({ level: 'error', event: 'store_failed', error });
+    // `stop` itself logs each step that fails.
+    await stop().catch(() => {});
+  });
+  return {
+    url,
+    socket,
+    port,
+    brokerId,
+    operatorTokenFile: files.operatorToken,
+    ...reloadsOf(deps, listener),
+    servePages: (pages) => listener.setPages(pages),
+    origins: deps.reachedAt.origins,
+    openConnection: () => listener.openConnection(),
+    signIn: (code) => signIn(code, deps),
+    sessionOf: (token) => sessionOf(token, deps),
+    signOut: (token) => signOut(token, deps),
+    issueToken: (request) => issueToken(deps.tokens, request, eventOfToken),
+    failed: storeFailed.promise,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+/** The parts of a broker that need no connection. */
+interface BrokerParts extends Pick<ChoreDeps, 'runs' | 'keepTime' | 'onStoreFailed'> {
+  settings: BrokerSettings;
+  stores: Stores;
+  deps: SessionDeps;
+  health: BrokerHealth;
+}
+
+/** Opens the stores and makes the parts over them. Each is added to `opened`, which closes it. `resolveFailed` is given a final error of the store. */
+async function openParts(
+  given: BrokerSettings,
+  opened: AsyncDisposableStack,
+  resolveFailed: (error: unknown) => void,
+): Promise<BrokerParts> {
   // The messages' store is opened before the tokens are loaded, since the time that it keeps decides which tokens have expired.
-  let tokens: SessionDeps['tokens'] | undefined;
+  let tokens: TokenRegistry | undefined;
   const stores = await openStores(given, opened, (agent) => {
     for (const role of tokens?.rolesOf(agent) ?? []) if (isPrivileged(role)) return true;
     return false;
   });
-  const { now = given.now } = stores;
-  const settings: typeof given = { ...given, now };
-  const health = new BrokerHealth({
-    store: stores.inboxes,
-    reservePercent: settings.limits.forAll.store.reservePercent,
-    monotonic: settings.monotonic,
-  });
+  const { inboxes, cluster, now = given.now } = stores;
+  const settings = { ...given, now };
+  const { limits, monotonic } = settings;
+  const { reservePercent } = limits.forAll.store;
+  const health = new BrokerHealth({ store: inboxes, reservePercent, monotonic });
   const onStoreFailed = (error: unknown): void => {
     health.enter('failed');
-    storeFailed.resolve(error);
+    resolveFailed(error);
   };
   const deps = await createSessionDeps(settings, stores, { health, onStoreFailed });
   tokens = deps.tokens;
   opened.defer(() => deps.agents.save());
-  const { inboxes, cluster } = stores;
   const runs = new ScheduleRuns({ ...deps, cluster, keptTime: () => inboxes.keptTime() });
   const keepTime = async (): Promise<void> => {
     const { reached } = runs;
@@ -123,55 +183,53 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   opened.use(deps.metrics);
   opened.use(deps.backups);
   auditStart(settings, deps);
-  const eventOfToken = (record: TokenRecord): AuditEvent =>
-    auditEvent('token_issued', { at: now(), ...describeIssued(record) });
-  await ensureOperatorToken(deps.tokens, files.operatorToken, eventOfToken);
-  await deps.delivery.discardLeftovers();
-  const brokerId = await stores.inboxes.identity();
-  let letGo = (): void => {};
+  return { settings, stores, deps, health, runs, keepTime, onStoreFailed };
+}
+
+/** Lets the clients of a broker go that is cut off. */
+interface CutOff {
+  letGo: () => void;
+}
+
+function choreDeps({ stores, deps, runs, keepTime, onStoreFailed }: BrokerParts, cutOff: CutOff): ChoreDeps {
+  const { inboxes, cluster } = stores;
   const onCutOff = (): void => {
-    log({
+    deps.log({
       level: 'warn',
       event: 'cut_off',
       message:
         'the database was not heard of for so long that other brokers may serve the clients of this one: they are let go',
     });
-    letGo();
+    cutOff.letGo();
   };
-  const chores = startChores({ ...deps, inboxes, cluster, runs, keepTime, onStoreFailed, onCutOff });
-  for (const chore of chores) opened.use(chore);
-  const listener = await openListener(settings, deps, { brokerId, store: stores.inboxes, health });
-  letGo = () => listener.letGo();
-  // The stack runs these from the last to the first.
-  opened.defer(() => listener.close());
-  opened.defer(() => deps.delivery.close());
-  opened.defer(() => listener.sayGoingAway(reconnectAfterMs));
-  const socket = settings.socket ? await openSocket(listener, settings, opened) : undefined;
-  const { port } = listener;
-  const url = urlOf(settings, port);
-  deps.reachedAt.origins = [...settings.trustedOrigins, url.replace(/^ws/, 'http')];
-  opened.defer(() => removeFile(files.facts));
-  const facts: BrokerFacts = {
+  return { ...deps, inboxes, cluster, runs, keepTime, onStoreFailed, onCutOff };
+}
+
+function factsOf(
+  { supervisorPid, now }: BrokerSettings,
+  url: string,
+  socket: string | undefined,
+): BrokerFacts {
+  return {
     pid: process.pid,
     url,
     ...(socket !== undefined && { socket }),
     started_at: now(),
-    ...(settings.supervisorPid !== undefined && { supervisor_pid: settings.supervisorPid }),
+    ...(supervisorPid !== undefined && { supervisor_pid: supervisorPid }),
   };
-  await writeWhole(files.facts, JSON.stringify(facts));
-  opened.defer(() => health.enter('draining'));
-  health.enter('running');
-  log({
-    level: 'info',
-    event: 'broker_ready',
-    url,
-    socket,
-    dataDir: settings.dataDir,
-    receiptMeans: deps.receiptMeans,
-  });
+}
 
+/** Logs that the broker is ready, and what its operator should know about its settings. */
+function logReady(
+  options: BrokerOptions,
+  { settings, deps }: BrokerParts,
+  { url, socket }: { url: string; socket: string | undefined },
+): void {
+  const { dataDir, log, stores } = settings;
+  const { receiptMeans } = deps;
+  log({ level: 'info', event: 'broker_ready', url, socket, dataDir, receiptMeans });
   warnOfLoweredConnections(options, settings);
-  if (settings.stores && deps.receiptMeans === 'written')
+  if (stores && receiptMeans === 'written')
     log({
       level: 'warn',
       event: 'receipts_written',
@@ -179,19 +237,14 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
         'the database confirms what is not on its disk (fsync or synchronous_commit is off): a receipt does not survive a power cut',
     });
   warnOfUnknownRecipients(deps);
+}
 
-  const stop = stopOnce(opened.move(), log);
-  void storeFailed.promise.then(async (error) => {
-    log({ level: 'error', event: 'store_failed', error });
-    // `stop` itself logs each step that fails.
-    await stop().catch(() => {});
-  });
+/** Returns the methods that replace parts of the configuration. */
+function reloadsOf(
+  deps: SessionDeps,
+  listener: Listener,
+): Pick<Broker, 'setGroups' | 'setHooks' | 'setSchedules' | 'setTls' | 'setIdentityProvider'> {
   return {
-    url,
-    socket,
-    port,
-    brokerId,
-    operatorTokenFile: files.operatorToken,
     setGroups: (next) => {
       const { groups, delivery } = deps;
       groups.set(next);
@@ -207,19 +260,9 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     },
     setTls: (pair) => listener.setTls(pair),
     setIdentityProvider: (provider) => {
-      deps.audit.record(auditEvent('auth_applied', { at: now(), detail: providerText(provider) }));
+      deps.audit.record(auditEvent('auth_applied', { at: deps.now(), detail: providerText(provider) }));
       listener.setIdentityProvider(provider);
     },
-    servePages: (pages) => listener.setPages(pages),
-    origins: deps.reachedAt.origins,
-    openConnection: () => listener.openConnection(),
-    signIn: (code) => signIn(code, deps),
-    sessionOf: (token) => sessionOf(token, deps),
-    signOut: (token) => signOut(token, deps),
-    issueToken: (request) => issueToken(deps.tokens, request, eventOfToken),
-    failed: storeFailed.promise,
-    stop,
-    [Symbol.asyncDispose]: stop,
   };
 }
 

@@ -1,0 +1,67 @@
+import { readFile, statfs } from 'node:fs/promises';
+import { errorCodes } from '@signalbox/protocol';
+import type { BrokerSettings } from '../broker-options.ts';
+import { Metrics, type MetricsDeps } from './metrics.ts';
+import { OrchestratorReports } from './orchestrator-reports.ts';
+import { PendingByRole, type PendingByRoleDeps } from './pending-by-role.ts';
+
+/** Facts about a broker as a process. */
+export interface BrokerSelf {
+  version: string;
+  /** Epoch milliseconds. */
+  startedAt: number;
+  /** Returns the free bytes on the disk of the data directory. */
+  freeBytes: () => Promise<number>;
+}
+
+/** The parts that know the figures of the broker and of its orchestrators. */
+export interface MetricsParts {
+  metrics: Metrics;
+  reports: OrchestratorReports;
+  /** Counts the waiting messages by the roles of their recipients. */
+  pending: PendingByRole;
+  /** Facts about this broker as a process. */
+  self: BrokerSelf;
+}
+
+/** The codes with which frames, connections and HTTP requests are refused. */
+const refusalCodes: readonly string[] = [
+  ...Object.keys(errorCodes),
+  'forbidden_origin',
+  'forbidden_host',
+  'bad_subprotocol',
+  'not_found',
+];
+
+/** The parts that are measured. */
+type Measured = Omit<MetricsDeps, keyof MetricsParts | 'codes' | 'limits' | 'monotonic'> &
+  Omit<PendingByRoleDeps, 'now'>;
+
+/** Makes the parts of this feature. */
+export async function measure(
+  { dataDir, limits, now, monotonic, log }: BrokerSettings,
+  measured: Measured,
+): Promise<MetricsParts> {
+  const self = { version: await ownVersion(), startedAt: now(), freeBytes: () => freeBytes(dataDir) };
+  const reports = new OrchestratorReports({ monotonic, log });
+  const pending = new PendingByRole({ ...measured, now });
+  const parts = { self, reports, pending };
+  return {
+    ...parts,
+    metrics: new Metrics({ ...measured, ...parts, limits, codes: refusalCodes, monotonic }),
+  };
+}
+
+/**
+ * Returns the version of the running package: the broker's, or that of the command into which it is bundled. Both have their modules two
+ * levels below `package.json`.
+ */
+async function ownVersion(): Promise<string> {
+  const file = new URL('../../package.json', import.meta.url);
+  return (JSON.parse(await readFile(file, 'utf8')) as { version: string }).version;
+}
+
+async function freeBytes(directory: string): Promise<number> {
+  const { bavail, bsize } = await statfs(directory);
+  return bavail * bsize;
+}
