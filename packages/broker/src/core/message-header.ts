@@ -1,4 +1,4 @@
-import type { Sender } from '@signalbox/protocol';
+import { frameDefaults, type Sender } from '@signalbox/protocol';
 import type { NewMessage, StoredMetadata } from '@signalbox/store';
 
 /** The header of a message in the form that the core keeps. Times are in epoch milliseconds. */
@@ -45,6 +45,11 @@ export function isAnswer(kind: string): boolean {
 
 /** The time after the deadline of a request in which its reply is still stored, if the request was acked in time. In milliseconds. */
 const answerGraceMs = 5 * 60_000;
+
+/** Returns the lifetime of a message in milliseconds. It begins when the message is due. */
+export function lifetimeOf({ ttlMs }: { ttlMs: number }, wantedMs: number = frameDefaults.ttlMs): number {
+  return Math.min(wantedMs, ttlMs);
+}
 
 /** Returns the time until which a message of this kind can be answered, or `undefined` if it is no request. */
 export function openUntil(kind: string, expiresAt: number): number | undefined {

@@ -1,4 +1,5 @@
 import type { AckFrame, NackFrame, WorkingFrame } from '@signalbox/protocol';
+import type { Consumer } from '../core/consumer.ts';
 import type { AckResult, Delivery } from '../core/delivery.ts';
 import type { Caller } from './caller.ts';
 import type { FrameDeps } from './frame-deps.ts';
@@ -8,19 +9,17 @@ type Deps = Pick<FrameDeps, 'delivery'>;
 
 /** Handles `ack`: settles messages that the caller has handled. */
 export function ack(frame: AckFrame, { consumer }: Caller, { delivery }: Deps): Outcome {
-  const lease = delivery.leaseOf(consumer);
-  return answerWhenDurable(frame, delivery.ack(consumer, frame.seqs), { delivery, lease });
+  return answerWhenDurable(frame, delivery.ack(consumer, frame.seqs), { delivery, consumer });
 }
 
 /** Handles `nack`: gives back messages that the caller did not handle. */
 export function nack(frame: NackFrame, { consumer }: Caller, { delivery }: Deps): Outcome {
-  const lease = delivery.leaseOf(consumer);
   const acked = delivery.nack(consumer, frame.seqs, {
     delayMs: frame.delay_ms ?? 0,
     dead: frame.dead ?? false,
     ...(frame.reason !== undefined && { reason: frame.reason }),
   });
-  return answerWhenDurable(frame, acked, { delivery, lease });
+  return answerWhenDurable(frame, acked, { delivery, consumer });
 }
 
 /** Handles `working`: notes that the caller works on messages. */
@@ -32,9 +31,10 @@ export function working(frame: WorkingFrame, { consumer }: Caller, { delivery }:
 function answerWhenDurable(
   { request_id, seqs }: Pick<AckFrame, 'request_id' | 'seqs'>,
   acked: AckResult,
-  { delivery, lease }: { delivery: Delivery; lease: ReturnType<Delivery['leaseOf']> },
+  { delivery, consumer }: { delivery: Delivery; consumer: Consumer },
 ): Outcome {
   if (request_id === undefined) return undefined;
+  const lease = delivery.leaseOf(consumer);
   const answer = (): Outcome => {
     const result = lease?.isLost ? { accepted: [], rejected: [...seqs] } : acked;
     return { answer: { type: 'ack_result', request_id, ...result } };

@@ -1,7 +1,7 @@
-import { frameDefaults, isGroup } from '@signalbox/protocol';
+import { isGroup } from '@signalbox/protocol';
 import type { ClusterPort, ExpiryTime, InboxStore, NewMessage } from '@signalbox/store';
 import { auditEvent } from '../audit-event.ts';
-import { openUntil } from '../core/message-header.ts';
+import { lifetimeOf, openUntil } from '../core/message-header.ts';
 import type { DeliverResult } from '../core/producer.ts';
 import { receiptOf } from '../frames/deliver/receipt.ts';
 import type { FrameDeps } from '../frames/frame-deps.ts';
@@ -124,7 +124,7 @@ export class ScheduleRuns {
     const { limits, now } = this.#deps;
     const own = limits.of(sender.role);
     const createdAt = now();
-    const expiresAt = createdAt + Math.min(frameDefaults.ttlMs, own.message.ttlMs);
+    const expiresAt = createdAt + lifetimeOf(own.message);
     return {
       inbox: entry.to,
       id: runMessageId(name, dueAt),

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type ErrorCode, frameCosts, frameDefaults, isGroup } from '@signalbox/protocol';
+import { type ErrorCode, frameCosts, isGroup } from '@signalbox/protocol';
 import type { Turns } from '@signalbox/serving';
 import { json } from '@signalbox/serving/monitoring';
 import type { NewMessage } from '@signalbox/store';
 import { nanoid } from 'nanoid';
 import { auditEvent } from '../audit-event.ts';
-import { openUntil } from '../core/message-header.ts';
+import { lifetimeOf, openUntil } from '../core/message-header.ts';
 import type { DeliverResult } from '../core/producer.ts';
 import { receiptOf } from '../frames/deliver/receipt.ts';
 import type { FrameDeps } from '../frames/frame-deps.ts';
@@ -158,7 +158,7 @@ export class WebhookRequests {
       return this.#noted(hook, 'message_too_large', detail);
     }
     const createdAt = now();
-    const expiresAt = createdAt + Math.min(frameDefaults.ttlMs, own.message.ttlMs);
+    const expiresAt = createdAt + lifetimeOf(own.message);
     const message: NewMessage = {
       inbox: hook.to,
       id: deliveryId === undefined ? nanoid() : hookMessageId(hook.name, deliveryId),

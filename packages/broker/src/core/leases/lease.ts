@@ -96,6 +96,8 @@ export class Lease {
   readonly holder: Member | undefined;
   /** {@link LeaseOptions.member} */
   readonly member: Member | undefined;
+  /** True for a member of a group. */
+  readonly isShared: boolean;
   /** {@link LeaseOptions.keys} */
   readonly keys: KeyMode;
   #window: number;
@@ -112,6 +114,7 @@ export class Lease {
     this.consumerId = options.consumerId;
     this.holder = options.holder ?? options.member;
     this.member = options.member;
+    this.isShared = options.member !== undefined;
     this.keys = options.keys ?? 'in_order';
     this.#window = options.window;
     this.#windowBytes = options.windowBytes;
@@ -120,11 +123,6 @@ export class Lease {
   /** True while nothing is pushed because of a hold. A sub-inbox is not paused: it exists for answers. */
   get isPaused(): boolean {
     return this.isOnHold && (this.isShared || !isSubInbox(this.address));
-  }
-
-  /** True for a member of a group. */
-  get isShared(): boolean {
-    return this.member !== undefined;
   }
 
   /** Tells whether it is known that no broker has handed out this message of the inbox. */

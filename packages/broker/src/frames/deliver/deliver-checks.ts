@@ -1,6 +1,7 @@
-import { type DeliverFrame, frameDefaults, isGroup, type Sender } from '@signalbox/protocol';
+import { type DeliverFrame, isGroup, type Sender } from '@signalbox/protocol';
 import { figure } from '@signalbox/protocol/internal';
 import type { Delivery } from '../../core/delivery.ts';
+import { lifetimeOf } from '../../core/message-header.ts';
 import type { Caller } from '../caller.ts';
 import { badField, type Refusal } from '../outcome.ts';
 
@@ -69,11 +70,6 @@ export function refuseThread({ thread, kind, ephemeral }: DeliverFrame): Refusal
 /** The kinds of messages that can't be scheduled: somebody waits for the message, or for the answer to it, now. */
 const kindsForNow = new Set(['ask', 'mcp_request', 'reply', 'mcp_reply']);
 
-/** Returns the lifetime of a message in milliseconds. It begins when the message is due. */
-export function lifetimeOf({ ttl_ms }: DeliverFrame, { ttlMs }: Caller['limits']['message']): number {
-  return Math.min(ttl_ms ?? frameDefaults.ttlMs, ttlMs);
-}
-
 /** Refuses a frame whose message may not have a `not_before_ms`, or whose time is too far away. */
 export function refuseTimes(frame: DeliverFrame, limits: Caller['limits']['message']): Refusal | undefined {
   const { not_before_ms: waitMs, kind, ephemeral, settles } = frame;
@@ -83,7 +79,7 @@ export function refuseTimes(frame: DeliverFrame, limits: Caller['limits']['messa
     return badField('not_before_ms', 'a message that settles another one is stored at once; leave it out');
   if (kindsForNow.has(kind))
     return badField('not_before_ms', `kind '${kind}' is for now; leave it out, or send a task or a note`);
-  const wholeMs = waitMs + lifetimeOf(frame, limits);
+  const wholeMs = waitMs + lifetimeOf(limits, frame.ttl_ms);
   if (wholeMs <= limits.scheduledMs) return undefined;
   const why = `the message would wait and then live for ${days(wholeMs)} days together, and ${days(limits.scheduledMs)} are allowed; take less, or a shorter ttl_ms, or raise broker.limits.message.scheduledMs (now ${figure(limits.scheduledMs)})`;
   return badField('not_before_ms', why);

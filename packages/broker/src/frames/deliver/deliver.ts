@@ -11,7 +11,7 @@ import {
 import { figure, holdText } from '@signalbox/protocol/internal';
 import type { NewMessage } from '@signalbox/store';
 import { judgeDeliver } from '../../auth/role-policy.ts';
-import { openUntil } from '../../core/message-header.ts';
+import { lifetimeOf, openUntil } from '../../core/message-header.ts';
 import type { AgentBudget } from '../../limits/agent-budgets.ts';
 import { refillMs } from '../../limits/rate-limit.ts';
 import type { Caller } from '../caller.ts';
@@ -19,7 +19,6 @@ import type { FrameDeps } from '../frame-deps.ts';
 import { badField, type Outcome } from '../outcome.ts';
 import { decidingSender } from './deciding-sender.ts';
 import {
-  lifetimeOf,
   refuseForgedClaim,
   refuseGroupFields,
   refuseSettles,
@@ -220,7 +219,7 @@ function submit(
   const sentAt = now();
   const { not_before_ms: waitMs } = frame;
   const createdAt = sentAt + (waitMs ?? 0);
-  const ttlMs = lifetimeOf(frame, limits.message);
+  const ttlMs = lifetimeOf(limits.message, frame.ttl_ms);
   if (frame.ephemeral) {
     const from = frame.kind === 'mcp_request' ? decidingSender(sender, token) : sender;
     const isPushed = delivery.deliverEphemeral(ephemeralFrame(from, frame, createdAt, ttlMs), body);
