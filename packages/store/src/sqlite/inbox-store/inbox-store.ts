@@ -231,43 +231,43 @@ export class SqliteInboxStore implements InboxStore {
   }
 
   async read(inbox: string, afterSeq: number, limit: number, maxBytes: number): Promise<StoredMessage[]> {
-    return this.#transactions.read(() => this.#messages.reader.read(inbox, afterSeq, limit, maxBytes));
+    return this.#transactions.attempt(() => this.#messages.reader.read(inbox, afterSeq, limit, maxBytes));
   }
 
   async find(inbox: string, sender: string, id: string): Promise<FoundMessage | undefined> {
-    return this.#transactions.read(() => this.#messages.reader.find(id, inbox, sender));
+    return this.#transactions.attempt(() => this.#messages.reader.find(id, inbox, sender));
   }
 
   async findOfAnySender(inbox: string, id: string, limit: number): Promise<FoundMessage[]> {
-    return this.#transactions.read(() => this.#messages.reader.findOfAnySender(id, inbox, limit));
+    return this.#transactions.attempt(() => this.#messages.reader.findOfAnySender(id, inbox, limit));
   }
 
   async requestState(request: RequestKey): Promise<RequestState> {
-    return this.#transactions.read(() => this.#messages.requests.state(request));
+    return this.#transactions.attempt(() => this.#messages.requests.state(request));
   }
 
   async sentWith(tokenId: string, limit: number): Promise<StoredMetadata[]> {
-    return this.#transactions.read(() => this.#messages.reader.sentWith(tokenId, limit));
+    return this.#transactions.attempt(() => this.#messages.reader.sentWith(tokenId, limit));
   }
 
   async tried(inbox: string, seqs: readonly number[], limit: number): Promise<StoredMetadata[]> {
-    return this.#transactions.read(() => this.#messages.reader.tried(inbox, seqs, limit));
+    return this.#transactions.attempt(() => this.#messages.reader.tried(inbox, seqs, limit));
   }
 
   async stats(inbox: string): Promise<InboxStats> {
-    return this.#transactions.read(() => this.#messages.reader.stats(inbox));
+    return this.#transactions.attempt(() => this.#messages.reader.stats(inbox));
   }
 
   async waiting(after: string, limit: number): Promise<WaitingPage> {
-    return this.#transactions.read(() => this.#messages.reader.waiting(after, limit));
+    return this.#transactions.attempt(() => this.#messages.reader.waiting(after, limit));
   }
 
   async inboxBacklogs(after: string, limit: number): Promise<InboxBacklog[]> {
-    return this.#transactions.read(() => this.#messages.reader.inboxBacklogs(after, limit));
+    return this.#transactions.attempt(() => this.#messages.reader.inboxBacklogs(after, limit));
   }
 
   async backlog(): Promise<Backlog> {
-    return this.#transactions.read(() => ({
+    return this.#transactions.attempt(() => ({
       ...this.#messages.reader.backlog(),
       dead: this.#usage.dead,
       scheduled: this.#scheduledTable.count,
@@ -275,7 +275,10 @@ export class SqliteInboxStore implements InboxStore {
   }
 
   async usage(): Promise<{ usedBytes: number; maxBytes: number }> {
-    return this.#transactions.read(() => ({ usedBytes: this.#usedBytes(), maxBytes: this.#maxTotalBytes }));
+    return this.#transactions.attempt(() => ({
+      usedBytes: this.#usedBytes(),
+      maxBytes: this.#maxTotalBytes,
+    }));
   }
 
   async prove(): Promise<'works' | 'full'> {
@@ -300,7 +303,7 @@ export class SqliteInboxStore implements InboxStore {
   }
 
   async inboxes(after: string, limit: number): Promise<string[]> {
-    return this.#transactions.read(() => this.#messages.reader.inboxes(after, limit));
+    return this.#transactions.attempt(() => this.#messages.reader.inboxes(after, limit));
   }
 
   async sweep(time: ExpiryTime): Promise<StoredMetadata[]> {
@@ -342,7 +345,7 @@ export class SqliteInboxStore implements InboxStore {
   }
 
   async keptTime(): Promise<ExpiryTime | undefined> {
-    const kept = this.#transactions.read(() => this.#meta.text('time'));
+    const kept = this.#transactions.attempt(() => this.#meta.text('time'));
     const times = kept === undefined ? [] : (JSON.parse(kept) as number[]);
     const [earliest, latest] = [times[0], times.at(-1)];
     return earliest === undefined || latest === undefined ? undefined : { times, earliest, latest };
@@ -374,9 +377,9 @@ export class SqliteInboxStore implements InboxStore {
     const dead = this.#deadLetters;
     return {
       list: async (inbox, afterSeq, limit) =>
-        this.#transactions.read(() => dead.list(inbox, afterSeq, limit)),
-      count: async () => this.#transactions.read(() => this.#usage.dead),
-      find: async (seq) => this.#transactions.read(() => dead.find(seq)),
+        this.#transactions.attempt(() => dead.list(inbox, afterSeq, limit)),
+      count: async () => this.#transactions.attempt(() => this.#usage.dead),
+      find: async (seq) => this.#transactions.attempt(() => dead.find(seq)),
       retry: (seq, now) => this.#durably(() => this.#retry(seq, now)),
       drop: (seq) => this.#durably(() => this.#freeing(() => dead.drop(seq) !== undefined)),
       trim: async (time) => this.#transactions.write(() => this.#trim(time)),
@@ -386,10 +389,10 @@ export class SqliteInboxStore implements InboxStore {
   #openScheduled(): ScheduledMessages {
     const table = this.#scheduledTable;
     return {
-      nextDueAt: async () => this.#transactions.read(() => table.nextDueAt()),
+      nextDueAt: async () => this.#transactions.attempt(() => table.nextDueAt()),
       due: async (at, limit, maxBytes) => this.#transactions.write(() => this.#due(at, limit, maxBytes)),
-      count: async () => this.#transactions.read(() => table.count),
-      list: async (query) => this.#transactions.read(() => table.list(query)),
+      count: async () => this.#transactions.attempt(() => table.count),
+      list: async (query) => this.#transactions.attempt(() => table.list(query)),
       cancel: (inbox, sender, id) => this.#durably(() => this.#cancelScheduled(inbox, sender, id)),
     };
   }

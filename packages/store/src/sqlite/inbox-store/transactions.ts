@@ -63,7 +63,7 @@ export class Transactions {
   write<T>(change: () => T): T {
     if (this.#final !== undefined) throw this.#final;
     try {
-      return this.read(change);
+      return this.attempt(change);
     } catch (thrown) {
       throw this.#refused(thrown as StoreError);
     }
@@ -74,8 +74,8 @@ export class Transactions {
     return this.write(() => this.withRoom(change, otherwise));
   }
 
-  /** Attempts an action that changes nothing. If it finds damage, the damage is repaired and it is tried again. Throws a `StoreError`. */
-  read<T>(action: () => T): T {
+  /** Attempts a read, or anything else. If it finds damage, the damage is repaired and it is tried again. Throws a `StoreError`. */
+  attempt<T>(action: () => T): T {
     const repaired = new Set<number>();
     for (;;) {
       try {
