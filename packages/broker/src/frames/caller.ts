@@ -6,7 +6,7 @@ import {
   type Permission,
   type Sender,
 } from '@signalbox/protocol';
-import type { AuditLog, TokenRecord } from '@signalbox/store';
+import type { AuditEvent, AuditLog, TokenRecord } from '@signalbox/store';
 import { auditEvent } from '../audit-event.ts';
 import type { RolePolicy } from '../auth/role-policy.ts';
 import type { Consumer } from '../core/consumer.ts';
