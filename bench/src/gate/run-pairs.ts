@@ -24,22 +24,27 @@ export async function runPairs(
   const counts = new Map(operations.map((operation) => [operation, firstCount]));
   for (let number = 1 - warmUps; number <= pairs; number++) {
     for (const [operation, count] of counts) {
-      const pair = await unlessAborted(signal, () => runPair(stacks, operation, count));
+      const turns = { operation, count, baseBegins: number % 2 === 0 };
+      const pair = await unlessAborted(signal, () => runPair(stacks, turns));
       if (number > 0) onPair(operation, pair);
       else counts.set(operation, Math.max(wave, wave * Math.round(pairUs / pair.baseUs / 2 / wave)));
     }
   }
 }
 
-/** The sides take turns: base, new, new, base. `count` is the number of operations of each turn. */
-async function runPair({ base, current }: Stacks, operation: GateOperation, count: number): Promise<Pair> {
-  const run = (stack: Stack) => stack.run(operation, count);
-  const [first, second, third, fourth] = [
-    await run(base),
-    await run(current),
-    await run(current),
-    await run(base),
-  ];
+/**
+ * Lets the sides alternate, two turns each of `count` operations. A side with two turns in a row would pay in the second one for what it left
+ * over in the first. The caller changes the side that begins.
+ */
+async function runPair(
+  { base, current }: Stacks,
+  { operation, count, baseBegins }: { operation: GateOperation; count: number; baseBegins: boolean },
+): Promise<Pair> {
+  const spent = new Map<Stack, number>();
+  const order = baseBegins ? [base, current] : [current, base];
+  for (const stack of [...order, ...order]) {
+    spent.set(stack, (spent.get(stack) ?? 0) + (await stack.run(operation, count)) / 2);
+  }
   await Promise.all([base.tidy(), current.tidy()]);
-  return { baseUs: (first + fourth) / 2, newUs: (second + third) / 2 };
+  return { baseUs: spent.get(base)!, newUs: spent.get(current)! };
 }
