@@ -20,12 +20,21 @@ import { SessionLoss } from './session-loss.ts';
 import { keepResultsUntouched } from './untouched-results.ts';
 
 const sessionEndMs = 1_000;
+/** The longest wait for the answer of an HTTP server to the question for its revision, in milliseconds. */
+const probeMs = 10_000;
 const subscriptionEnded = 'the server ended the stream of change notices';
+
+/** The fact about an HTTP server that its next connection uses. */
+export interface KnownRevision {
+  /** True if the server was reached only without the question for its revision. */
+  isLegacy: boolean;
+}
 
 /** The bounds, the access and the callbacks of a connection to a server. */
 export interface ConnectOptions extends RequestLimits, ClientEvents, ClientQuestions {
   /** Monotonic milliseconds. */
   now: () => number;
+  revision: KnownRevision;
   process: ProcessOptions;
   /** The access to an HTTP server that has `auth`. */
   authorizer?: Authorizer;
@@ -104,7 +113,53 @@ async function connectStdio(
   });
 }
 
+/**
+ * Asks for the current revision, unless the server is known to dislike that. Whatever goes wrong then, a server that was reached is
+ * asked once more in the older way: many answer the unknown question with an error of their own, or with nothing.
+ */
 async function connectHttp(config: HttpServerConfig, options: ConnectOptions): Promise<ServerConnection> {
+  const { revision, signal, now } = options;
+  if (config.protocol === 'legacy') return openHttp(config, 'legacy', options);
+  if (revision.isLegacy) {
+    // The server may have become newer since, so the start after a failed one asks again.
+    revision.isLegacy = false;
+    const connection = await openHttp(config, 'legacy', options);
+    revision.isLegacy = true;
+    return connection;
+  }
+  const began = now();
+  try {
+    return await openHttp(config, 'auto', options);
+  } catch (error) {
+    const timeoutMs = options.timeoutMs - (now() - began);
+    const isFinal = !(error instanceof UnansweredHandshake) || timeoutMs <= 0;
+    if (signal.aborted || isFinal) throw error;
+    const connection = await openHttp(config, 'legacy', { ...options, timeoutMs }).catch((second) => {
+      throw second instanceof UnansweredHandshake ? bothFailed(error, second) : second;
+    });
+    revision.isLegacy = true;
+    return connection;
+  }
+}
+
+/** A failed handshake with a server that was reached and that did not refuse our access. */
+class UnansweredHandshake extends SignalboxError {
+  constructor(reason: string) {
+    super('server_failed', reason);
+  }
+}
+
+function bothFailed(first: UnansweredHandshake, second: UnansweredHandshake): SignalboxError {
+  if (first.message === second.message) return second;
+  const how = "without the question for the current revision, as with 'protocol: legacy'";
+  return new SignalboxError('server_failed', `${first.message}; ${how}: ${second.message}`);
+}
+
+async function openHttp(
+  config: HttpServerConfig,
+  mode: 'legacy' | 'auto',
+  options: ConnectOptions,
+): Promise<ServerConnection> {
   const loss = new SessionLoss();
   let refusal: SignalboxError | undefined;
   const connections = lazyUpstreamFetch();
@@ -136,13 +191,17 @@ async function connectHttp(config: HttpServerConfig, options: ConnectOptions): P
       await connections.close();
     },
   };
-  const client = newClient(config.protocol ?? 'auto', options.timeoutMs, options);
+  const client = newClient(mode, Math.min(probeMs, Math.ceil(options.timeoutMs / 2)), options);
   try {
     await shakeHands(client, transport, options);
   } catch (error) {
     await endpoint.close();
     if (isOwnFace(error)) throw error;
-    throw refusal ?? new SignalboxError('server_failed', failureOf(error).reason);
+    const { kind, reason } = failureOf(error);
+    throw (
+      refusal ??
+      (kind === 'not_sent' ? new SignalboxError('server_failed', reason) : new UnansweredHandshake(reason))
+    );
   }
   deliverProgressFirst(transport);
   if (client.getProtocolEra() === 'modern') refuseRequests(transport, options.onNoise);

@@ -3,6 +3,7 @@ import { ProtocolErrorCode } from '@modelcontextprotocol/client';
 import { SignalboxError } from '@signalbox/protocol';
 import type { NoticeBudget } from '../notice-budget.ts';
 import { type MessageBounds, tooLargeMessage } from '../too-large-answer.ts';
+import { answerOrRefusal, HttpRefusal } from './http-refusal.ts';
 import { MessageSize } from './message-size.ts';
 import type { OpenRequest } from './open-requests.ts';
 
@@ -60,11 +61,16 @@ export function requestFetch(
     if (outer?.aborted) abort();
     outer?.addEventListener('abort', abort, { once: true });
     try {
-      const response = await send(url, { ...init, signal: controller.signal });
+      const sent = await send(url, { ...init, signal: controller.signal });
       const streaming = init.method === 'GET';
-      if (isSessionRefusal(response.status, new Headers(init.headers), !streaming || streamed)) {
+      const isError = request !== undefined && init.method === 'POST' && sent.status >= 400;
+      const response = isError ? await answerOrRefusal(sent, request.id) : sent;
+      // A server that answers the request knows its session.
+      const isAnswered = isError && response instanceof Response;
+      if (!isAnswered && isSessionRefusal(sent.status, new Headers(init.headers), !streaming || streamed)) {
         observer.onSessionRefused(streaming);
       }
+      if (response instanceof HttpRefusal) throw response;
       if (streaming && response.ok) streamed = true;
       const size = new MessageSize(response.headers.get('content-type'), bounds);
       if (request && size.isEventStream) request.isStreamed = true;
@@ -89,7 +95,7 @@ export function requestFetch(
     } catch (error) {
       release();
       if (isRefusal(error)) observer.onUnauthorized(error);
-      else if (!controller.signal.aborted) observer.onUnreachable(error);
+      else if (!controller.signal.aborted && !(error instanceof HttpRefusal)) observer.onUnreachable(error);
       throw error;
     }
   };

@@ -3,6 +3,7 @@ import { isJsonObject, messageOf, SignalboxError } from '@signalbox/protocol';
 import { networkFailure } from '../guarded-fetch/index.ts';
 import { answerTooLarge } from '../too-large-answer.ts';
 import type { Failure } from '../tool-calls/index.ts';
+import { HttpRefusal, shortened } from './http-refusal.ts';
 import { isRawError, rawError } from './raw-error.ts';
 
 /**
@@ -14,6 +15,7 @@ export const streamLost = { reason: 'the response stream ended without an answer
 /** Returns the meaning of an error of the SDK or of a transport for the request, by its type and code, never by its text. */
 export function failureOf(thrown: unknown): Failure {
   if (thrown instanceof ProtocolError) return protocolFailure(thrown);
+  if (thrown instanceof HttpRefusal) return thrown.failure;
   if (thrown instanceof SdkHttpError) return httpFailure(thrown.status);
   if (thrown instanceof SdkError) return sdkFailure(thrown);
   if (thrown instanceof SignalboxError) return { kind: kindOf(thrown), reason: thrown.message };
@@ -29,7 +31,7 @@ function protocolFailure({ code, message, data }: ProtocolError): Failure {
 export function answeredFailure(code: number, message: string, data: unknown): Failure {
   if (data === streamLost) return { kind: 'lost', reason: streamLost.reason };
   if (data === answerTooLarge) return { kind: 'too_large', reason: message };
-  return { kind: 'answered', code, reason: message.slice(0, 1_000), ...(data !== undefined && { data }) };
+  return { kind: 'answered', code, reason: shortened(message), ...(data !== undefined && { data }) };
 }
 
 function httpFailure(status: number): Failure {

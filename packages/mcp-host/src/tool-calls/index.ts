@@ -11,6 +11,7 @@ export {
 } from './errors/call-errors.ts';
 export { type Failure, redactedFailure } from './errors/failure.ts';
 export { mcpErrorCode } from './errors/mcp-error-code.ts';
+export { readRetryAfter } from './errors/retry-after.ts';
 export { timerMs } from './timer-ms.ts';
 export type {
   AskingCall,

@@ -125,7 +125,7 @@ function resultOfStatus(
   const excerpt = text.slice(0, excerptLength).replaceAll(/\s+/g, ' ').trim();
   const verdict = judgeStatus(status, headers, excerpt);
   if (verdict === undefined) return { result: refusal(`${provider.host} answered HTTP ${status}: ${text}`) };
-  if (verdict !== 'bad_key') return failedCall(provider, call, verdict.failure, verdict.retryAfterSeconds);
+  if (verdict !== 'bad_key') return failedCall(provider, call, verdict);
   const hint = provider.auth
     ? `the operator of the gateway must look after ${provider.auth.key}; calling again will not help`
     : 'the service wants a key and this tool has none; the operator of the gateway must add auth to it';
@@ -137,15 +137,10 @@ function failedCall(
   { host }: Provider,
   { capability: { tool }, options, repeatable }: ProviderCall,
   failure: Failure,
-  retryAfterSeconds?: number,
 ): ToolCallResult {
   const aborted = gaveUp(options.signal);
   const error = errorOfFailure(failure, { server: host, tool, repeatable, aborted });
-  const waits = error.retryable && retryAfterSeconds !== undefined;
-  return {
-    error: waits ? { ...error, retry_after_seconds: retryAfterSeconds } : error,
-    ...(!aborted && { failure }),
-  };
+  return { error, ...(!aborted && { failure }) };
 }
 
 /** Returns the failure of a request that threw. A request that the guarded fetch refuses is an error of the call, and no failure. */

@@ -9,7 +9,7 @@ import type { ToolList } from '../../inventory/tool-list.ts';
 import type { Askable } from '../../questions/askable.ts';
 import type { QuestionCounts } from '../../questions/question-counts.ts';
 import { ServerQuestions } from '../../questions/server-questions.ts';
-import { type ConnectOptions, connectServer } from '../../sdk/connect-server.ts';
+import { type ConnectOptions, connectServer, type KnownRevision } from '../../sdk/connect-server.ts';
 import type { Authorizer } from '../../server-auth/index.ts';
 import type { ServerConnection } from '../../server-connection.ts';
 import type { ServerDeps } from '../server-deps.ts';
@@ -68,6 +68,8 @@ export interface InstanceIdentity {
 export interface StartTarget extends InstanceIdentity {
   /** Takes the secrets of the server's configuration out of a text. */
   readonly redact: (text: string) => string;
+  /** Remembered from one start to the next. */
+  readonly revision: KnownRevision;
 }
 
 /** Waits for a turn in the queue of starts, connects to the server and lists its tools. Never rejects. */
@@ -139,7 +141,7 @@ async function makeDataFolder(path: string): Promise<void> {
 }
 
 function connectOptions(
-  { name, instance, config, authorizer, redact, declared, questions: counts }: StartTarget,
+  { name, instance, config, authorizer, redact, revision, declared, questions: counts }: StartTarget,
   { tuning, now, log, onProcess, waiting }: ServerDeps,
   { signal, onToolsChanged, onOffersChanged, onResourceUpdated, ...events }: StartEvents,
 ): ConnectOptions {
@@ -166,6 +168,7 @@ function connectOptions(
     onResourceUpdated,
     timeoutMs: config.startTimeoutMs ?? tuning.startMs,
     now,
+    revision,
     process: {
       ...tuning,
       now,

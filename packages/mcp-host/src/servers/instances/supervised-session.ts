@@ -50,6 +50,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
   readonly declared: Askable;
   readonly questions: QuestionCounts;
   readonly redact: (text: string) => string;
+  readonly revision = { isLegacy: false };
   readonly redactResult: ResultRedactor | undefined;
 
   readonly #deps: ServerDeps;

@@ -35,7 +35,7 @@ export function errorOfFailure(
         { mayHaveRun: false, retryable: false, hint: operatorMustHelp, causeChain: [failure.reason] },
       );
     case 'lost':
-      return lostCall(server, tool, failure.reason, repeatable);
+      return lostCall(server, tool, failure, repeatable);
     case 'answered':
       return answeredError(failure, `server '${server}': ${failure.reason}`);
     case 'too_large':
@@ -97,17 +97,26 @@ export function noWaitingCall(tool: Tool): ToolCallError {
   );
 }
 
-function lostCall(server: string, tool: Tool, reason: string, repeatable: boolean): ToolCallError {
+function lostCall(
+  server: string,
+  tool: Tool,
+  { reason, retryAfterSeconds }: Failure & { kind: 'lost' },
+  repeatable: boolean,
+): ToolCallError {
   if (!repeatable)
     return outcomeUnknown(`server '${server}' was lost while '${tool.name}' ran (${reason})`, [reason]);
   return toolCallError('mcp_server_unreachable', `server '${server}' was lost during the call: ${reason}`, {
     mayHaveRun: true,
     hint: 'this tool is safe to repeat: call it again',
     causeChain: [reason],
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
   });
 }
 
-function refusedCall(server: string, { status, reason }: Failure & { kind: 'refused' }): ToolCallError {
+function refusedCall(
+  server: string,
+  { status, reason, retryAfterSeconds }: Failure & { kind: 'refused' },
+): ToolCallError {
   const isPassing = status === 408 || status === 429;
   const hint = isPassing
     ? 'the server is busy: try again later'
@@ -119,6 +128,7 @@ function refusedCall(server: string, { status, reason }: Failure & { kind: 'refu
     retryable: isPassing,
     causeChain: [reason],
     ...(hint !== undefined && { hint }),
+    ...(isPassing && retryAfterSeconds !== undefined && { retryAfterSeconds }),
   });
 }
 

@@ -14,14 +14,15 @@ import { redactedData } from '../../redaction/index.ts';
  * `reason` is for people; it may hold the server's own words.
  */
 export type Failure =
-  | { kind: 'not_sent' | 'no_access' | 'lost' | 'too_large' | 'bad_answer'; reason: string }
+  | { kind: 'not_sent' | 'no_access' | 'too_large' | 'bad_answer'; reason: string }
+  | { kind: 'lost'; reason: string; retryAfterSeconds?: number | undefined }
   | {
       kind: 'timed_out';
       reason: string;
       /** True if the server had enough time to answer and showed no sign of life. */
       isSilent?: boolean;
     }
-  | { kind: 'refused'; reason: string; status: number }
+  | { kind: 'refused'; reason: string; status: number; retryAfterSeconds?: number | undefined }
   | { kind: 'answered'; reason: string; code: number; data?: unknown };
 
 /** Returns the failure without the server's secrets. */

@@ -1,0 +1,142 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { lastingPort } from '@signalbox/testing';
+import { expect, it, vi } from 'vitest';
+import { startWorkspace } from '../support/cli/workspace.ts';
+import { type HttpEndpoint, startEndpoint } from '../support/mcp-host/http-endpoint.ts';
+import { npmServer } from '../support/mcp-host/test-servers.ts';
+
+interface Message {
+  id?: number | string;
+  method?: string;
+  params?: { name?: string; arguments?: { message?: string } };
+}
+
+/** Starts server-everything over HTTP. */
+async function everythingServer(): Promise<AsyncDisposable & { url: string }> {
+  const port = await lastingPort();
+  const { command, args = [] } = npmServer('everything', 'streamableHttp');
+  const child: ChildProcess = spawn(command, args, {
+    env: { PATH: process.env.PATH, PORT: String(port) },
+    stdio: 'ignore',
+  });
+  const url = `http://127.0.0.1:${port}/mcp`;
+  await vi.waitFor(() => fetch(url, { method: 'DELETE' }));
+  return {
+    url,
+    [Symbol.asyncDispose]: async () => {
+      const exited = once(child, 'exit');
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}
+
+/** Relays everything to a server, except the messages for which `answer` returns an answer of its own. */
+function relay(
+  url: string,
+  answer: (message: Message) => Response | Promise<Response> | undefined,
+): Promise<HttpEndpoint> {
+  return startEndpoint(async (request) => {
+    const { method, signal } = request;
+    const body = method === 'POST' ? await request.text() : null;
+    const own = body === null ? undefined : answer(JSON.parse(body) as Message);
+    if (own) return own;
+    const headers = new Headers(request.headers);
+    for (const name of ['connection', 'content-length', 'host']) headers.delete(name);
+    const response = await fetch(url, { method, headers, body, signal });
+    const answered = new Headers(response.headers);
+    answered.delete('content-encoding');
+    return new Response(response.body, { status: response.status, headers: answered });
+  });
+}
+
+const page = '<!DOCTYPE html><html><body><h1>Bad gateway</h1><p>ask the operator</p></body></html>';
+const html = { headers: { 'content-type': 'text/html' } };
+
+/** What servers do that know only `initialize`, when they are asked for their revision first. */
+const firstAnswers: Record<string, () => Response | Promise<Response>> = {
+  silent: () => new Promise(() => {}),
+  unauthorized: () => new Response('no such session', { status: 401 }),
+  forbidden: () => new Response(null, { status: 403 }),
+  failing: () => new Response('internal error', { status: 500 }),
+  accepting: () => new Response(null, { status: 202 }),
+  empty: () => new Response(null, { status: 200, headers: { 'content-type': 'application/json' } }),
+  page: () => new Response(page, { status: 200, ...html }),
+  resetting: () => new Response(new ReadableStream({ start: (body) => body.error(new Error('reset')) })),
+};
+
+/** What a server answers to a call of `echo`, by the message. */
+const callAnswers: Record<string, (id: number | string) => Response> = {
+  'an error under 400': (id) =>
+    Response.json(
+      { jsonrpc: '2.0', id, error: { code: -32602, message: 'there is no city Atlantis', data: { city: 1 } } },
+      { status: 400 },
+    ),
+  'an error under 500': (id) =>
+    Response.json(
+      { jsonrpc: '2.0', id, error: { code: -32603, message: `cannot build: ${'x'.repeat(5000)} linker` } },
+      { status: 500 },
+    ),
+  'an error that names no request': () =>
+    Response.json({ jsonrpc: '2.0', id: null, error: { code: -32000, message: 'disk full' } }, { status: 503 }),
+  'too many requests': () => new Response('quota used up', { status: 429, headers: { 'retry-after': '7' } }),
+  'a page': () => new Response(page, { status: 502, ...html }),
+};
+
+it('A server behind HTTP that dislikes the question for its revision, in whatever way, is asked in the older way and serves; the errors that a server sends under HTTP 4xx and 5xx reach the caller, and lock nobody out.', async () => {
+  await using server = await everythingServer();
+  await using opened = new AsyncDisposableStack();
+  const mcpServers: Record<string, object> = {};
+  for (const [name, answer] of Object.entries(firstAnswers)) {
+    const { url } = opened.use(
+      await relay(server.url, ({ method }) => (method === 'server/discover' ? answer() : undefined)),
+    );
+    mcpServers[name] = { type: 'http', url, ...(['silent', 'accepting'].includes(name) && { startTimeoutMs: 4000 }) };
+  }
+  const { url } = opened.use(
+    await relay(server.url, ({ id, method, params }) => {
+      const answer = callAnswers[params?.arguments?.message ?? ''];
+      return method === 'tools/call' && answer ? answer(id!) : undefined;
+    }),
+  );
+  mcpServers.odd = { type: 'http', url };
+  await using workspace = await startWorkspace(() =>
+    JSON.stringify({ broker: { listen: '127.0.0.1:0', data: './state' }, mcpServers, roles: { clerk: { tools: ['*'] } } }),
+  );
+  const { env } = await workspace.agent('rosa', 'clerk');
+  const run = (...args: string[]) => workspace.run(args, env);
+  await vi.waitFor(async () => {
+    const { stdout } = await run('tools', 'list', '--json');
+    for (const name of Object.keys(mcpServers)) expect(stdout).toContain(`"mcp_${name}__echo"`);
+  });
+  for (const name of ['silent', 'resetting'])
+    expect((await run('tools', 'call', `mcp_${name}__echo`, '{"message":"hello"}')).stdout).toContain('hello');
+
+  const errors: Record<string, unknown> = {};
+  for (const message of Object.keys(callAnswers)) {
+    const { stdout } = await run('tools', 'call', 'mcp_odd__echo', JSON.stringify({ message }), '--json');
+    errors[message] = (JSON.parse(stdout) as { error: unknown }).error;
+  }
+  expect(errors).toMatchObject({
+    'an error under 400': {
+      code: 'invalid_arguments',
+      message: expect.stringContaining('there is no city Atlantis'),
+      rpc_error: { code: -32602, data: { city: 1 } },
+    },
+    'an error under 500': {
+      code: 'internal',
+      // The beginning and the cause at the end are there, and the error says that something is left out between them.
+      message: expect.stringMatching(/cannot build: x+ \[…\d+ characters…\] x+ linker/),
+    },
+    'an error that names no request': { message: expect.stringContaining('disk full') },
+    'too many requests': {
+      message: expect.stringContaining('HTTP 429: quota used up'),
+      retryable: true,
+      retry_after_seconds: 7,
+      may_have_run: false,
+    },
+    'a page': { message: expect.stringContaining('HTTP 502: Bad gateway ask the operator') },
+  });
+  expect((await run('tools', 'call', 'mcp_odd__echo', '{"message":"hello"}')).stdout).toContain('hello');
+});
