@@ -70,7 +70,11 @@ const firstAnswers: Record<string, () => Response | Promise<Response>> = {
 const callAnswers: Record<string, (id: number | string) => Response> = {
   'an error under 400': (id) =>
     Response.json(
-      { jsonrpc: '2.0', id, error: { code: -32602, message: 'there is no city Atlantis', data: { city: 1 } } },
+      {
+        jsonrpc: '2.0',
+        id,
+        error: { code: -32602, message: 'there is no city Atlantis', data: { city: 1 } },
+      },
       { status: 400 },
     ),
   'an error under 500': (id) =>
@@ -79,7 +83,10 @@ const callAnswers: Record<string, (id: number | string) => Response> = {
       { status: 500 },
     ),
   'an error that names no request': () =>
-    Response.json({ jsonrpc: '2.0', id: null, error: { code: -32000, message: 'disk full' } }, { status: 503 }),
+    Response.json(
+      { jsonrpc: '2.0', id: null, error: { code: -32000, message: 'disk full' } },
+      { status: 503 },
+    ),
   'too many requests': () => new Response('quota used up', { status: 429, headers: { 'retry-after': '7' } }),
   'a page': () => new Response(page, { status: 502, ...html }),
 };
@@ -92,7 +99,11 @@ it('A server behind HTTP that dislikes the question for its revision, in whateve
     const { url } = opened.use(
       await relay(server.url, ({ method }) => (method === 'server/discover' ? answer() : undefined)),
     );
-    mcpServers[name] = { type: 'http', url, ...(['silent', 'accepting'].includes(name) && { startTimeoutMs: 4000 }) };
+    mcpServers[name] = {
+      type: 'http',
+      url,
+      ...(['silent', 'accepting'].includes(name) && { startTimeoutMs: 4000 }),
+    };
   }
   const { url } = opened.use(
     await relay(server.url, ({ id, method, params }) => {
@@ -102,7 +113,11 @@ it('A server behind HTTP that dislikes the question for its revision, in whateve
   );
   mcpServers.odd = { type: 'http', url };
   await using workspace = await startWorkspace(() =>
-    JSON.stringify({ broker: { listen: '127.0.0.1:0', data: './state' }, mcpServers, roles: { clerk: { tools: ['*'] } } }),
+    JSON.stringify({
+      broker: { listen: '127.0.0.1:0', data: './state' },
+      mcpServers,
+      roles: { clerk: { tools: ['*'] } },
+    }),
   );
   const { env } = await workspace.agent('rosa', 'clerk');
   const run = (...args: string[]) => workspace.run(args, env);
@@ -111,7 +126,9 @@ it('A server behind HTTP that dislikes the question for its revision, in whateve
     for (const name of Object.keys(mcpServers)) expect(stdout).toContain(`"mcp_${name}__echo"`);
   });
   for (const name of ['silent', 'resetting'])
-    expect((await run('tools', 'call', `mcp_${name}__echo`, '{"message":"hello"}')).stdout).toContain('hello');
+    expect((await run('tools', 'call', `mcp_${name}__echo`, '{"message":"hello"}')).stdout).toContain(
+      'hello',
+    );
 
   const errors: Record<string, unknown> = {};
   for (const message of Object.keys(callAnswers)) {

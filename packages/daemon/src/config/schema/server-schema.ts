@@ -54,7 +54,9 @@ const policyShape = {
   protocol: z
     .enum(['legacy', 'auto'])
     .optional()
-    .describe('auto asks for the current revision first; default legacy for stdio, auto for http'),
+    .describe(
+      'auto asks for the current revision first, and in the older way if that fails; default legacy for stdio, auto for http',
+    ),
   questions: z
     .array(z.enum(questionKinds))
     .max(questionKinds.length)

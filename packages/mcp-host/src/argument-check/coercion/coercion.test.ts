@@ -59,6 +59,56 @@ describe('coercion', () => {
     expect(args).toEqual(before);
   });
 
+  it.each([
+    ['null for an optional parameter', { a: { type: 'string' } }, [], { a: null }, {}],
+    ['null for an optional one by reference', { a: { $ref: '#/$defs/text' } }, [], { a: null }, {}],
+    [
+      'null for one of several kinds',
+      { a: { anyOf: [{ type: 'string' }, { type: 'array' }] } },
+      [],
+      { a: null },
+      {},
+    ],
+    [
+      'null inside an object',
+      { o: { properties: { a: { enum: ['x'] } } } },
+      [],
+      { o: { a: null } },
+      { o: {} },
+    ],
+    ['nothing for a required one with a default', { a: { default: [1] } }, ['a'], {}, { a: [1] }],
+    [
+      'nothing for one inside',
+      { o: { required: ['a'], properties: { a: { default: 0 } } } },
+      [],
+      { o: {} },
+      { o: { a: 0 } },
+    ],
+  ])('takes %s as its schema means it', (_kind, properties, required, given, sent) => {
+    const before = structuredClone(given);
+    const checked = check(properties, given, { required, $defs: { text: { type: 'string' } } });
+    expect(checked).toMatchObject({ args: sent });
+    expect('args' in checked && checked.args).toEqual(sent);
+    expect('coerced' in checked && checked.coerced).toHaveLength(1);
+    expect(given).toEqual(before);
+  });
+
+  it.each([
+    ['null without a type', { a: { description: 'the assignee' } }, { a: null }],
+    ['null that its schema takes', { a: { type: ['string', 'null'] } }, { a: null }],
+    ['null by a union', { a: { anyOf: [{ type: 'string' }, { type: 'null' }] } }, { a: null }],
+    ['nothing for an optional one with a default', { a: { type: 'integer', default: 3 } }, {}],
+  ])('leaves %s as it is', (_kind, properties, args) => {
+    expect(check(properties, args)).toEqual({ args, coerced: [] });
+  });
+
+  it('refuses null for a required parameter, and a missing one without a default', () => {
+    expect(check({ a: { type: 'string', default: 'x' } }, { a: null }, { required: ['a'] })).toHaveProperty(
+      'error',
+    );
+    expect(check({ a: { type: 'string' } }, {}, { required: ['a'] })).toHaveProperty('error');
+  });
+
   it('tells the pointers of what it rewrote, and of nothing else', () => {
     const schema = {
       'a/b': { type: 'integer' },
@@ -109,6 +159,6 @@ describe('coercion', () => {
       { a: '1', b: '2' },
     ],
   ])('never makes %s', (_kind, schema, value) => {
-    expect(check({ v: schema }, { v: value })).toHaveProperty('error');
+    expect(check({ v: schema }, { v: value }, { required: ['v'] })).toHaveProperty('error');
   });
 });

@@ -11,8 +11,9 @@ const charactersPerStep = 1_000;
 const stepsPerNode = 4;
 
 /**
- * Rewrites the parts of a value that don't fit a schema in their {@link losslessForm}, if the schema asks for that form. Parts that fit
- * stay the same objects. If no branch of a union fits, a branch is taken only if all branches that could be made to fit lead to the same
+ * Rewrites the parts of a value that don't fit a schema in their {@link losslessForm}, if the schema asks for that form. A property that may
+ * be left out and is null, where its schema refuses null, is left out, and one that is missing gets its default. Parts that fit stay the
+ * same objects. If no branch of a union fits, a branch is taken only if all branches that could be made to fit lead to the same
  * value. The result may still be invalid.
  */
 export class Coercion {
@@ -70,18 +71,44 @@ export class Coercion {
   }
 
   #properties(node: SchemaObject, values: Record<string, unknown>): Record<string, unknown> {
-    const changed: [string, unknown][] = [];
+    const required = new Set(node.required);
+    const fittedEntries: [string, unknown][] = [];
+    let isChanged = false;
     for (const [name, value] of Object.entries(values)) {
       let fitted = value;
-      for (const schema of this.#schemasFor(node, name)) fitted = this.fit(schema, fitted);
-      if (fitted !== value) changed.push([name, fitted]);
+      const schemas = this.#schemasFor(node, name);
+      for (const schema of schemas) fitted = this.fit(schema, fitted);
+      if (fitted !== value) isChanged = true;
+      // Models write null for what they leave out.
+      if (fitted === null && !required.has(name) && schemas.some((schema) => this.#refusesNull(schema)))
+        isChanged = true;
+      else fittedEntries.push([name, fitted]);
+    }
+    for (const name of required) {
+      const value = Object.hasOwn(values, name) ? undefined : defaultOf(node.properties, name);
+      if (value === undefined) continue;
+      isChanged = true;
+      fittedEntries.push([name, structuredClone(value)]);
     }
     // Defined, not assigned: a property called `__proto__` is an ordinary one.
-    let result = changed.length === 0 ? values : { ...values, ...Object.fromEntries(changed) };
+    let result = isChanged ? Object.fromEntries(fittedEntries) : values;
     for (const [name, schema] of Object.entries(node.dependentSchemas ?? {})) {
       if (Object.hasOwn(result, name)) result = this.fit(schema, result) as Record<string, unknown>;
     }
     return result;
+  }
+
+  #refusesNull(node: SchemaNode): boolean {
+    if (typeof node === 'boolean') return false;
+    this.#meter.spend(1);
+    const refuses = (part: SchemaNode): boolean => this.#refusesNull(part);
+    return (
+      !allowsValue(node, null) ||
+      (node.$ref !== undefined && refuses(nodeAt(this.#graph, node.$ref))) ||
+      node.allOf?.some(refuses) === true ||
+      node.anyOf?.every(refuses) === true ||
+      node.oneOf?.every(refuses) === true
+    );
   }
 
   #schemasFor({ properties = {}, patternProperties = {}, additionalProperties }: SchemaObject, name: string) {
@@ -114,6 +141,12 @@ export class Coercion {
     const [candidate] = candidates.values();
     return candidates.size === 1 && fits(candidate) ? candidate : value;
   }
+}
+
+/** Returns the default of a property; `undefined` if it has none. */
+function defaultOf(properties: SchemaObject['properties'], name: string): unknown {
+  const schema = properties && Object.hasOwn(properties, name) ? properties[name] : undefined;
+  return typeof schema === 'object' ? schema.default : undefined;
 }
 
 /** Estimates the steps of reading the JSON in a text. All texts of one call draw on the same steps. */

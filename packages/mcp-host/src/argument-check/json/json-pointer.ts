@@ -14,9 +14,7 @@ export function valueAt(root: unknown, pointer: string): { value: unknown } | un
   return { value };
 }
 
-/**
- * Returns pointers to the values that differ. If two containers are of the same kind, the pointers lead into them; both have the same keys.
- */
+/** Returns pointers to the values that differ, were added or left out. If two containers are of the same kind, the pointers lead into them. */
 export function changesBetween(before: unknown, after: unknown, at = ''): string[] {
   if (before === after) return [];
   const areAlike =
@@ -26,7 +24,7 @@ export function changesBetween(before: unknown, after: unknown, at = ''): string
     after !== null &&
     Array.isArray(before) === Array.isArray(after);
   if (!areAlike) return [at];
-  return Object.keys(after).flatMap((key) =>
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((key) =>
     changesBetween(
       (before as Record<string, unknown>)[key],
       (after as Record<string, unknown>)[key],

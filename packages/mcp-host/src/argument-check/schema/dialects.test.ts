@@ -152,7 +152,7 @@ it('compiles a schema with so many properties that code nested in code would ove
     Array.from({ length: 900 }, (_, i) => [`p${i}`, { type: 'integer' }]),
   );
   expect(passes({ properties }, { p0: 1, p899: 2 })).toBe(true);
-  expect(passes({ properties }, { p0: 1, p899: null })).toBe(false);
+  expect(passes({ properties }, { p0: 1, p899: true })).toBe(false);
 });
 
 describe('patterns', () => {

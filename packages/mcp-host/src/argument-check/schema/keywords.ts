@@ -32,11 +32,15 @@ const count: KeywordKind = {
 const text: KeywordKind = { mustBe: 'a string', accepts: isText };
 const types = ['string', 'number', 'integer', 'boolean', 'null', 'object', 'array'];
 
-/** The keywords of 2020-12 that are checked, and `format`, which is only reported. Others don't concern arguments. */
+/**
+ * The keywords of 2020-12 that are checked, `format`, which is only reported, and `default`, which stands for a missing argument. Others don't
+ * concern arguments.
+ */
 export const keywordKinds: Readonly<Record<string, KeywordKind>> = {
   type: { mustBe: `one or more of ${types.join(', ')}`, accepts: isType },
   enum: { mustBe: 'a list of values', accepts: (value) => Array.isArray(value) && value.length > 0 },
   const: { mustBe: 'a value', accepts: () => true },
+  default: { mustBe: 'a value', accepts: () => true },
   format: text,
   multipleOf: {
     mustBe: 'a number above 0',
