@@ -75,7 +75,7 @@ it('opens after so many failures in a row: then no call goes out, and each is to
       message:
         "server 'a' is not available: it failed 3 times in a row, and it is left alone for another 20 s",
       hint: "the call was not made; wait 20 s before you call a tool of 'a', or use another tool",
-      cause_chain: ['HTTP 502'],
+      cause_chain: ['HTTP 502: bad gateway'],
     },
   });
   expect(onSent).not.toHaveBeenCalled();

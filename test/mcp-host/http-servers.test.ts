@@ -181,7 +181,7 @@ it('says what is wrong with an endpoint that refuses us, without the credentials
   await using host = start(`${endpoint.url}?key=key-123456`, { authorization: 'Bearer tok-123456' });
   const { tools, problems } = await host.inventory();
   expect(tools).toEqual([]);
-  expect(problems).toEqual([{ server: 'web', message: 'not available: HTTP 401' }]);
+  expect(problems).toEqual([{ server: 'web', message: 'not available: HTTP 401: no [redacted]' }]);
   expect(JSON.stringify([host.events, host.servers()])).not.toContain('123456');
 });
 

@@ -67,7 +67,9 @@ it('refuses a wrong type in every parameter of every tool and the lack of every 
   for (const tool of tools) {
     const { properties = {}, required = [] } = tool.inputSchema as Simple & { required?: string[] };
     const check = compileArgumentCheck(tool.inputSchema);
-    const wrong = Object.fromEntries(Object.keys(properties).map((name) => [name, null]));
+    const wrong = Object.fromEntries(
+      Object.entries(properties).map(([name, { type }]) => [name, type === 'object' ? [{}] : { wrong: [] }]),
+    );
     const checked = check.check(wrong);
     const message = 'error' in checked ? checked.error.message : '';
     for (const name of Object.keys(properties)) expect(message).toContain(`/${name} must be`);

@@ -53,7 +53,7 @@ it('gives up after the second failure and tells both; that the first one may hav
     error: {
       code: 'mcp_server_unreachable',
       may_have_run: true,
-      cause_chain: ['HTTP 401', 'the first try: HTTP 502'],
+      cause_chain: ['HTTP 401: who are you', 'the first try: HTTP 502: bad gateway'],
     },
   });
   expect(t.web.calls).toHaveLength(2);
@@ -82,7 +82,12 @@ it('does not start over with less time left than the pause before it', async () 
   };
   t.web.troubles.push('gateway');
   expect(await call(t.host, 'mcp_web__put', {}, { timeoutMs: 20_000, onSent })).toMatchObject({
-    error: { code: 'mcp_server_unreachable', retryable: true, may_have_run: true, cause_chain: ['HTTP 502'] },
+    error: {
+      code: 'mcp_server_unreachable',
+      retryable: true,
+      may_have_run: true,
+      cause_chain: ['HTTP 502: bad gateway'],
+    },
   });
   expect(t.web.calls).toHaveLength(1);
 });

@@ -50,6 +50,8 @@ function sdkFailure(error: SdkError): Failure {
     case SdkErrorCode.UnsupportedResultType:
       return unaskedResult(kindOfResult(error));
     default:
+      // What goes wrong with the question for the revision is the cause of an error about that question.
+      if (error.cause instanceof HttpRefusal) return error.cause.failure;
       return networkFailure(error) ?? { kind: 'bad_answer', reason: `unusable answer (${error.code})` };
   }
 }

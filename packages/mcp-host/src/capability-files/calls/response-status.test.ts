@@ -14,12 +14,8 @@ it.each([
 
 it('tells failures, bad keys and answers apart', () => {
   const none = new Headers();
-  expect(judgeStatus(500, none, 'oops')).toMatchObject({
-    failure: { kind: 'lost', reason: 'HTTP 500: oops' },
-  });
-  expect(judgeStatus(408, none, '')).toMatchObject({
-    failure: { kind: 'refused', status: 408, reason: 'HTTP 408' },
-  });
+  expect(judgeStatus(500, none, 'oops')).toMatchObject({ kind: 'lost', reason: 'HTTP 500: oops' });
+  expect(judgeStatus(408, none, '')).toMatchObject({ kind: 'refused', status: 408, reason: 'HTTP 408' });
   expect([401, 403, 407].map((status) => judgeStatus(status, none, ''))).toEqual(Array(3).fill('bad_key'));
   expect([304, 400, 404, 409, 422].map((status) => judgeStatus(status, none, ''))).toEqual(
     Array(5).fill(undefined),
