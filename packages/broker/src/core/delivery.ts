@@ -182,7 +182,7 @@ export class Delivery {
     this.releases = new Releases({
       scheduled: store.scheduled,
       commits,
-      isHeld: (inbox) => this.isHeld(inbox),
+      isHeld: (inbox) => leases.isHeld(inbox),
       isAlone: cluster.isAlone,
       time,
       onError,
@@ -217,7 +217,7 @@ export class Delivery {
    * can't keep up; then the producer should deliver nothing more until it resolves.
    */
   deliver(message: NewMessage, producer: Producer): Promise<undefined> | undefined {
-    const isHeld = message.copies !== undefined || this.isHeld(message.inbox);
+    const isHeld = message.copies !== undefined || this.#leases.isHeld(message.inbox);
     if (this.#commits.append(message, producer, isHeld)) return undefined;
     const ignore = (): undefined => undefined;
     // The producer learns from its answer whether the commit failed.
@@ -312,7 +312,7 @@ export class Delivery {
 
   /** Tells whether a consumer of this broker holds the inbox now, or takes messages of the group. */
   isHeld(address: string): boolean {
-    return this.#leases.at(address) !== undefined || this.#leases.ofGroup(address) !== undefined;
+    return this.#leases.isHeld(address);
   }
 
   /** Returns the lease that this consumer holds now. */

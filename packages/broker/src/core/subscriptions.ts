@@ -233,7 +233,7 @@ export class Subscriptions {
    */
   #giveBack(address: string): void {
     const { leases, cluster, commits } = this.#deps;
-    if (leases.at(address) || leases.ofGroup(address)) return;
+    if (leases.isHeld(address)) return;
     const giveBack = (): void => {
       if (this.#givenBack.get(address) === given) this.#givenBack.delete(address);
       if (!leases.at(address)) cluster.giveBack(address);

@@ -20,6 +20,11 @@ export class LeaseTable {
     return this.#byInbox.get(address);
   }
 
+  /** Tells whether a consumer holds an inbox, or takes messages of a group. */
+  isHeld(address: string): boolean {
+    return this.#byInbox.has(address) || this.#byGroup.has(address);
+  }
+
   /** Returns the lease that the members of a group share. */
   ofGroup(address: string): SharedLease | undefined {
     return this.#byGroup.get(address);

@@ -5,6 +5,7 @@ import {
   type Hold,
   isConfiguredSender,
   isGroup,
+  isSubInbox,
   type MessageFrame,
   type Sender,
 } from '@signalbox/protocol';
@@ -87,7 +88,8 @@ export function deliver(
   if (isConfiguredSender(frame.to)) return { refusal: readsNothing(frame.to) };
   if (frame.all) return submitToAll(frame, caller, deps, body);
   if (delivery.isHeld(frame.to)) return submit(frame, caller, deps, body);
-  if (isPileNobodyReads(frame, caller, deps)) return submitIfHeldElsewhere(frame, caller, deps, body);
+  if (isSubInbox(frame.to) && isPileNobodyReads(frame, caller, deps))
+    return submitIfHeldElsewhere(frame, caller, deps, body);
   return submitToKnown(frame, caller, deps, body);
 }
 

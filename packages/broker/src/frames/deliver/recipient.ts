@@ -16,16 +16,16 @@ export async function hasInbox(address: string, store: Pick<InboxStore, 'stats'>
 }
 
 /**
- * Tells whether a message for an inbox without a holder would wait in a sub-inbox of an orchestrator or operator. Nobody would ever read
- * it, and it would count against the agent to which a whole fleet writes.
+ * Tells whether a message for a sub-inbox without a holder would wait at an orchestrator or operator. Nobody would ever read it, and it
+ * would count against the agent to which a whole fleet writes.
  */
 export function isPileNobodyReads(
   { to, ephemeral }: Pick<DeliverFrame, 'to' | 'ephemeral'>,
   caller: Pick<Caller, 'isPrivileged'>,
   { tokens }: Pick<FrameDeps, 'tokens'>,
 ): boolean {
+  if (ephemeral || caller.isPrivileged) return false;
   const agent = agentOf(to);
-  if (ephemeral || to === agent || caller.isPrivileged) return false;
   return isPrivileged(agent) || [...tokens.rolesOf(agent)].some(isPrivileged);
 }
 

@@ -103,7 +103,7 @@ export class Transactions {
    * Then the result of `otherwise` is returned. A change without `otherwise` frees room, and is run again.
    */
   withRoom<T>(change: () => T, otherwise?: () => T): T {
-    if (otherwise && !this.hasRoom) return otherwise();
+    if (otherwise && !this.#reserve.isHeld) return otherwise();
     try {
       return change();
     } catch (thrown) {
