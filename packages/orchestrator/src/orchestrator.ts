@@ -18,10 +18,11 @@ import { BudgetLedger } from './budgets/budget-ledger.ts';
 import { type BoundedReply, boundedReply } from './calls/bounded-reply.ts';
 import { CallRegistry } from './calls/call-registry.ts';
 import { LargeTurns, largeLength } from './calls/large-turns.ts';
-import { callOfQuestion, permissionQuestions } from './calls/permission-question.ts';
+import { callOfQuestion } from './calls/permission-question.ts';
 import { readRequest } from './calls/request-body.ts';
 import { RequestRoom } from './calls/request-room.ts';
-import { type CallDeps, serveCall } from './calls/serve-call.ts';
+import type { CallDeps } from './calls/step.ts';
+import { type CallHandlers, createCallHandlers } from './calls/steps.ts';
 import { ackUnexpectedMessages } from './calls/unexpected-messages.ts';
 import { trackCatalog } from './catalog/catalog-tracker.ts';
 import { defaultHeldCallLimits, type HeldCallLimits, HeldCalls } from './holds/held-calls.ts';
@@ -228,7 +229,6 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     results,
     minterOf,
     ownership,
-    inbox: ownership.inbox,
     maxReplyBytes,
     replies: new LargeTurns(monotonic),
     meter,
@@ -239,11 +239,13 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     log,
   };
 
+  const calls = createCallHandlers(callDeps);
+
   // Calls that wait for a decision or a release have places of their own, so that others are not held up by them.
-  const { all: calls } = options.approvalLimits ?? defaultApprovalLimits;
+  const { all: asked } = options.approvalLimits ?? defaultApprovalLimits;
   const mayWait = {
-    calls: calls + heldLimits.calls,
-    bytes: calls * maxArgumentBytes + heldLimits.bytes,
+    calls: asked + heldLimits.calls,
+    bytes: asked * maxArgumentBytes + heldLimits.bytes,
   };
   const serving = starting.use(new AsyncDisposableStack());
   let requests: ServeLoop | undefined;
@@ -256,7 +258,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     const loop = serving.use(
       await client.serve(
         ['mcp_request'],
-        (request) => answerRequest(request, room, callDeps, operationDeps),
+        (request) => answerRequest(request, room, calls, callDeps, operationDeps),
         {
           concurrency: inboxWindow + mayWait.calls,
           window: inboxWindow + mayWait.calls,
@@ -343,6 +345,7 @@ function refuseClosed(reason: SignalboxError | undefined): never {
 async function answerRequest(
   served: ServedRequest,
   room: RequestRoom,
+  calls: CallHandlers,
   callDeps: CallDeps & OfferDeps,
   operationDeps: OperationDeps,
 ): Promise<ServeAnswer> {
@@ -356,16 +359,14 @@ async function answerRequest(
     const isRefused = full && !(await mayHaveStarted(callDeps, message));
     const { request, refusal } = isRefused ? { refusal: full } : readRequest(message.body);
     endTurn?.();
-    if (request?.op === 'call') return await serveCall(callDeps, { request: served, body: request, place });
+    if (request?.op === 'call') return await calls.toolCall({ request: served, body: request, place });
     if (request?.op === 'request')
       return await serveOffer(callDeps, { request: served, body: request, place });
-    if (request?.op === 'ask_permission') {
-      const question = { request: served, body: callOfQuestion(request), place };
-      return await serveCall(callDeps, question, permissionQuestions(request));
-    }
+    if (request?.op === 'ask_permission')
+      return await calls.question({ request: served, ...callOfQuestion(request), place });
     if (request?.op === 'update_task')
       return await serveTaskRound(
-        { ...callDeps, tasks: operationDeps.tasks },
+        { ...callDeps, calls, tasks: operationDeps.tasks },
         { request: served, body: request, place },
       );
     const reply = refusal ? { error: refusal } : await answerOperation(operationDeps, message.from, request);

@@ -1,3 +1,5 @@
+import type { ServedRequest } from '@signalbox/client';
+
 /** The wall clock has leapt if it gains more than this on the monotonic clock. */
 const leapMs = 60_000;
 
@@ -17,4 +19,9 @@ export function endedInLeap(before: Moment, after: Moment): boolean {
   const passed = after.wall - before.wall;
   const leap = passed - (before.remainingMs - after.remainingMs);
   return leap > leapMs && passed >= before.remainingMs;
+}
+
+/** Reads the clocks for a request. `now` is in epoch milliseconds. */
+export function momentOf(now: () => number, request: Pick<ServedRequest, 'remainingMs'>): Moment {
+  return { wall: now(), remainingMs: request.remainingMs() };
 }

@@ -1,20 +1,16 @@
 import { handBack } from '@signalbox/client';
-import type { ToolCallResult } from '@signalbox/mcp-host/tool-calls';
 import {
   type AskPermissionRequest,
   type CallRequest,
   questionHash,
   toolCallError,
 } from '@signalbox/protocol';
-import type { ApprovalRecord } from '@signalbox/store/journal';
-import { unknownDefinition } from '@signalbox/store/journal';
+import { type ApprovalRecord, unknownDefinition } from '@signalbox/store/journal';
 import { unfitArguments } from '../approvals/approval-errors.ts';
 import type { CallSubject } from '../holds/held-calls.ts';
+import type { Call, IncomingCall } from './call.ts';
 import { parseArguments } from './call-arguments.ts';
-import type { CallKind } from './call-kind.ts';
-import type { IncomingCall } from './incoming-call.ts';
-import type { RunCallDeps } from './run-call.ts';
-import { type OnHold, runUnlessHeld } from './run-unless-held.ts';
+import type { Attempt, CallDeps, LastStep } from './step.ts';
 
 /** The rule of a question, in place of a rule of the configuration. */
 const rule = 'worker --permissions ask';
@@ -23,36 +19,33 @@ const rule = 'worker --permissions ask';
  * Returns a question of an agent's CLI as a call of the tool `cli:tool`. No hosted tool has this name, because names of tools have no
  * colon.
  */
-export function callOfQuestion({ cli, tool, input }: AskPermissionRequest): CallRequest {
-  return { op: 'call', tool: `${cli}:${tool}`, ...(input !== undefined && { arguments: input }) };
+export function callOfQuestion({
+  cli,
+  tool,
+  input,
+}: AskPermissionRequest): Pick<IncomingCall, 'body' | 'question'> {
+  const body: CallRequest = {
+    op: 'call',
+    tool: `${cli}:${tool}`,
+    ...(input !== undefined && { arguments: input }),
+  };
+  return { body, question: { server: cli, tool } };
 }
 
 /**
- * Questions of an agent's CLI whether it may use a tool of its own. A person decides on each of them. The result only says that it may:
- * nothing runs here, so a question may always be answered again.
+ * Has a person decide whether an agent's CLI may use a tool of its own. The result only says that it may: nothing runs here, so a question
+ * may always be answered again.
  */
-export function permissionQuestions({ cli, tool }: Pick<AskPermissionRequest, 'cli' | 'tool'>): CallKind {
-  return {
-    run: (deps, call) => runUnlessHeld(deps.holds, call, () => tryAsk(deps, call, { cli, tool })),
-    mayRunAgain: async () => true,
-  };
-}
+export const permissionQuestion: LastStep = {
+  name: 'permission question',
+  make: (deps) => (call) => decide(deps, call),
+};
 
-/** Asks a person, unless a hold is on the agent or the tool. */
-async function tryAsk(
-  { approvals, holds }: RunCallDeps,
-  call: IncomingCall,
-  { cli, tool }: { cli: string; tool: string },
-): Promise<ToolCallResult | typeof handBack | OnHold> {
-  const { request, body, place, tracked } = call;
-  const { id: requestId, from } = request.message;
-  const { agent, role } = from;
-  if (!approvals) return { error: nobodyToAsk() };
-  const subject: CallSubject = { agent, role, tool: body.tool, origin: { server: cli, tool } };
-  const known = await approvals.of({ agent, requestId });
-  if (known) tracked.cleared(known.id);
-  // A question that was asked before continues to wait for its decision: its hold is checked when it is answered.
-  else if (holds.on(subject)) return { onHold: subject };
+async function decide({ approvals, holds }: CallDeps, call: Call): Promise<Attempt> {
+  const { request, body, place, tracked, asked, question } = call;
+  const { agent, requestId, role, tool } = call.name;
+  if (!approvals || !question) return { error: nobodyToAsk() };
+  if (asked) tracked.cleared(asked.id);
   const { arguments: args, problem } = parseArguments(body.arguments);
   if (problem !== undefined)
     return { error: toolCallError('invalid_arguments', problem, { mayHaveRun: false }) };
@@ -62,28 +55,24 @@ async function tryAsk(
   place[Symbol.dispose]();
   const decision = await approvals.ask({
     request,
-    bound: {
-      agent,
-      requestId,
-      role,
-      tool: body.tool,
-      definitionHash: unknownDefinition,
-      argumentsHash: shown.hash,
-    },
+    bound: { agent, requestId, role, tool, definitionHash: unknownDefinition, argumentsHash: shown.hash },
     shown,
     rule,
-    server: cli,
+    server: question.server,
     idempotencyKey: undefined,
     // Each question is about one use of the tool, and its answer allows one use.
     joins: false,
     onWait: (id) => tracked.awaits(id),
   });
   switch (decision.status) {
-    case 'approved':
+    case 'approved': {
       tracked.cleared(decision.record.id);
+      const subject: CallSubject = { agent, role, tool, origin: question };
       if (holds.on(subject)) return { onHold: subject };
-      tracked.running(cli);
-      return { result: allowed(decision.record, await questionHash({ cli, tool, input: body.arguments })) };
+      tracked.running(question.server);
+      const asking = { cli: question.server, tool: question.tool, input: body.arguments };
+      return { result: allowed(decision.record, await questionHash(asking)) };
+    }
     case 'refused':
       return { error: decision.error };
     case 'answered':

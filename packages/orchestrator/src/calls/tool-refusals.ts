@@ -1,9 +1,10 @@
 import { type Inventory, mcpToolName, parseMcpToolName, type ToolOrigin } from '@signalbox/mcp-host';
 import { definitionChangedError } from '@signalbox/mcp-host/internal';
-import { type Tool, type ToolCallError, toolCallError } from '@signalbox/protocol';
+import { type McpReply, type Tool, type ToolCallError, toolCallError } from '@signalbox/protocol';
 import { serverPart } from '@signalbox/serving';
 import { closest } from 'fastest-levenshtein';
 import type { Catalog, RoleView } from '../catalog/catalog.ts';
+import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 
 /**
  * Returns the tool if `role` may call it now, or else the error for the caller. The error for a forbidden tool is the same whether the tool
@@ -63,6 +64,16 @@ export function refusalOfReply(
   if (call.role === role) return undefined;
   const { refusal } = admit(catalog, role, call.tool);
   return refusal?.code === 'permission_denied' ? refusal : undefined;
+}
+
+/** Refuses the reply in the journal, or the kept result, to a role that may not see it. Both stay there. */
+export async function refusedReply(
+  catalogs: Pick<CatalogTracker, 'current'>,
+  role: string,
+  earlier: { role: string; tool: string } | undefined,
+): Promise<McpReply | undefined> {
+  const refusal = earlier && refusalOfReply(await catalogs.current(), role, earlier);
+  return refusal && { error: { ...refusal, may_have_run: true } };
 }
 
 /** Tells whether a role may see the reply to a call. */

@@ -1,19 +1,25 @@
 import type { ServeAnswer } from '@signalbox/client';
 import { type ToolCallError, taskRoundId, toolCallError, type UpdateTaskRequest } from '@signalbox/protocol';
-import { type CallKind, hostedToolCalls } from '../calls/call-kind.ts';
+import type { IncomingCall } from '../calls/call.ts';
 import { outcomeUnknown } from '../calls/call-outcome.ts';
-import type { IncomingCall } from '../calls/incoming-call.ts';
-import { type CallDeps, serveCall } from '../calls/serve-call.ts';
+import type { CallDeps } from '../calls/step.ts';
+import type { CallHandlers } from '../calls/steps.ts';
 import { maySeeReply } from '../calls/tool-refusals.ts';
-import { keptQuestion, nextRound, type TaskCall } from './task-call.ts';
+import { keptQuestion, nextRound } from './task-call.ts';
 import type { TaskRounds } from './task-rounds.ts';
+
+/** The dependencies of {@link serveTaskRound}. */
+export interface TaskRoundDeps extends Pick<CallDeps, 'catalogs' | 'journal' | 'ownership'> {
+  tasks: TaskRounds;
+  calls: Pick<CallHandlers, 'toolCall' | 'keptAnswers'>;
+}
 
 /**
  * Answers the next round of a task. When all answers are there, it is a call like any other; until then it only stores the answers that
  * have come. The id of its request is made of the task's id and the number of the round, so that each round is made once.
  */
 export async function serveTaskRound(
-  { tasks, ...deps }: CallDeps & { tasks: TaskRounds },
+  { tasks, calls, ...deps }: TaskRoundDeps,
   { request, body, place }: Pick<IncomingCall, 'request' | 'place'> & { body: UpdateTaskRequest },
 ): Promise<ServeAnswer> {
   const { task_id: taskId, round: number, input_responses: responses } = body;
@@ -30,21 +36,10 @@ export async function serveTaskRound(
     return refusal(mayHaveRun ? outcomeUnknown(id) : noTask(taskId));
   }
   const { body: call, waiting } = nextRound(question, responses);
-  const kind = waiting ? keepingAnswers(question.input_required, waiting, number) : goingOn(number);
-  return await serveCall(deps, { request, body: call, place }, kind);
-}
-
-function goingOn(number: number): CallKind {
-  return { ...hostedToolCalls, taskRound: { number } };
-}
-
-/** Ends a round like the one before it, without calling anything. */
-function keepingAnswers(asked: Record<string, unknown>, waiting: TaskCall, number: number): CallKind {
-  return {
-    run: async () => ({ result: asked }),
-    mayRunAgain: async () => true,
-    taskRound: { number, waiting },
-  };
+  const round = { request, body: call, place };
+  return waiting
+    ? await calls.keptAnswers({ ...round, taskRound: { number, waiting: { ...question, task: waiting } } })
+    : await calls.toolCall({ ...round, taskRound: { number } });
 }
 
 function noTask(taskId: string): ToolCallError {

@@ -10,11 +10,11 @@ export interface TaskCall {
   answered: Record<string, unknown>;
 }
 
-/** A round of a task after the first: its number, and the call as the previous round left it, if that still asks. */
+/** A round of a task after the first. */
 export interface TaskRound {
   number: number;
-  /** Set if answers are missing, so that nothing is called in this round. */
-  waiting?: TaskCall | undefined;
+  /** What the previous round asked, with the answers that have come. Set if some are missing, so that nothing is called in this round. */
+  waiting?: KeptQuestion | undefined;
 }
 
 /** A reply that asks for input, in its kept form. */
@@ -34,7 +34,7 @@ export function replyToKeep(
   round: TaskRound | undefined,
 ): string {
   if (!('input_required' in reply)) return sent;
-  const task = round?.waiting ?? taskCallOf(body, round?.number ?? 0);
+  const task = round?.waiting?.task ?? taskCallOf(body, round?.number ?? 0);
   return JSON.stringify({ ...reply, task } satisfies KeptQuestion);
 }
 

@@ -1,0 +1,65 @@
+import type { ServeAnswer } from '@signalbox/client';
+import { Call, type IncomingCall } from './call.ts';
+import { permissionQuestion } from './permission-question.ts';
+import { type Attempt, type CallDeps, inOrder, type LastStep, type Pass, type Step } from './step.ts';
+import { allowlist } from './steps/allowlist.ts';
+import { approval } from './steps/approval.ts';
+import { checkedArguments } from './steps/arguments.ts';
+import { budget } from './steps/budget.ts';
+import { hold } from './steps/hold.ts';
+import { host } from './steps/host.ts';
+import { journal } from './steps/journal.ts';
+import { keptAnswers } from './steps/kept-answers.ts';
+import { keptResult } from './steps/kept-result.ts';
+import { lostCall } from './steps/lost-call.ts';
+import { queue } from './steps/queue.ts';
+import { recheck } from './steps/recheck.ts';
+import { record } from './steps/record.ts';
+import { repeatedReply } from './steps/repeated-reply.ts';
+
+/** The steps that answer a call from what is known of it. */
+const known: readonly Step<ServeAnswer>[] = [repeatedReply, keptResult, lostCall];
+/** The steps of one attempt. After a hold they are passed again. */
+const attempted: readonly Step<Attempt>[] = [
+  allowlist,
+  checkedArguments,
+  approval,
+  budget,
+  queue,
+  recheck,
+  journal,
+];
+
+/** Serves calls of each sort. A handler rejects only if the journal can't be read, because then it is unknown whether a call has run. */
+export interface CallHandlers {
+  /** Serves a call of a tool of a hosted server. */
+  toolCall(call: IncomingCall): Promise<ServeAnswer>;
+  /** Serves a question of an agent's CLI whether it may use a tool of its own. */
+  question(call: IncomingCall): Promise<ServeAnswer>;
+  /** Serves a round of a task that still lacks answers. */
+  keptAnswers(call: IncomingCall): Promise<ServeAnswer>;
+}
+
+/** Puts the steps of each sort of call together. */
+export function createCallHandlers(deps: CallDeps): CallHandlers {
+  // Nothing runs in a question or a round without all answers, so that none is lost: it is answered again.
+  const repeatable = known.filter((step) => step !== lostCall);
+  const toolCall = serving(deps, known, attempted, host);
+  const question = serving(deps, repeatable, [], permissionQuestion);
+  const answers = serving(deps, repeatable, [], keptAnswers);
+  return {
+    toolCall: (call) => toolCall(new Call(call)),
+    question: (call) => question(new Call(call)),
+    keptAnswers: (call) => answers(new Call(call)),
+  };
+}
+
+function serving(
+  deps: CallDeps,
+  first: readonly Step<ServeAnswer>[],
+  then: readonly Step<Attempt>[],
+  last: LastStep,
+): Pass<ServeAnswer> {
+  const attempt = inOrder(then, last.make(deps), deps);
+  return inOrder(first, record.before(hold.before(attempt, deps), deps), deps);
+}

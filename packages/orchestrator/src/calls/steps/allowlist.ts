@@ -1,0 +1,22 @@
+import { continuesRunning } from '../call.ts';
+import type { Attempt, Step } from '../step.ts';
+import { admit } from '../tool-refusals.ts';
+
+/** Refuses a call of a tool that its role may not call now, and finds the server of the tool. */
+export const allowlist: Step<Attempt> = {
+  name: 'allowlist',
+  before(next, { host, catalogs }) {
+    return async (call) => {
+      const { role, tool: name } = call.name;
+      call.catalog = catalogs.latest ?? (await catalogs.current());
+      call.isContinued = continuesRunning(host, call);
+      const { tool, refusal } = admit(call.catalog, role, name, { runs: call.isContinued });
+      call.tool = tool;
+      call.route = host.route(name);
+      call.isCompared = call.asked !== undefined && !call.isContinued;
+      // A call that is compared goes on while its server is away.
+      if (refusal && (!call.isCompared || refusal.code === 'permission_denied')) return { error: refusal };
+      return await next(call);
+    };
+  },
+};

@@ -1,0 +1,51 @@
+import type { ToolCallError } from '@signalbox/protocol';
+import type { Call } from '../call.ts';
+import { type ReadArguments, readArguments } from '../call-arguments.ts';
+import { largeLength } from '../large-turns.ts';
+import type { Attempt, CallDeps, Step } from '../step.ts';
+import { chargeOf } from './budget.ts';
+
+/**
+ * Checks the arguments of a call and rewrites them as the server gets them, before anything else looks at them. A refused call counts
+ * against its budget.
+ */
+export const checkedArguments: Step<Attempt> = {
+  name: 'arguments',
+  before(next, deps) {
+    return async (call) => {
+      const refusal = await read(deps, call);
+      return refusal ? { error: refusal } : await next(call);
+    };
+  },
+};
+
+async function read(deps: CallDeps, call: Call): Promise<ToolCallError | undefined> {
+  const { place, body, isCompared } = call;
+  // A call that waited before has given up its room.
+  const full = !isCompared && typeof body.arguments === 'string' ? place.take(body.arguments) : undefined;
+  if (full) return full;
+  const isLarge = (call.request.message.body?.length ?? 0) > largeLength;
+  const found = isLarge ? await readInTurn(deps, call) : readPresent(deps, call);
+  if (found.error) return chargeOf(deps, call).refusal ?? found.error;
+  call.read = found;
+  // A text that became a list may hold far more values than the request that was counted.
+  return found.isRewritten && !isCompared ? place.take(JSON.stringify(found.args)) : undefined;
+}
+
+/** A running call continues as it began, and one that waited before is told what became of it. */
+function readPresent(
+  { host }: Pick<CallDeps, 'host'>,
+  { route, body, isCompared, isContinued }: Call,
+): ReadArguments | { error: ToolCallError } {
+  return readArguments(host, route, body.arguments, { asWritten: isCompared || isContinued });
+}
+
+/** Reads the arguments of a large request. They are read one after the other, so that they hold up no others for long. */
+async function readInTurn(deps: CallDeps, call: Call): Promise<ReturnType<typeof readPresent>> {
+  const endTurn = await deps.reading.next();
+  try {
+    return readPresent(deps, call);
+  } finally {
+    endTurn();
+  }
+}

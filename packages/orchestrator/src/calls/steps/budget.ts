@@ -1,0 +1,29 @@
+import type { BudgetDecision } from '../../budgets/budget-ledger.ts';
+import type { Call } from '../call.ts';
+import type { Attempt, CallDeps, Step } from '../step.ts';
+
+/** Counts a call against the budgets of its agent and role, once. A call that does not get its turn is not counted. */
+export const budget: Step<Attempt> = {
+  name: 'budget',
+  before(next, deps) {
+    return async (call) => {
+      const { takeBack, refusal } = chargeOf(deps, call);
+      if (refusal) return { error: refusal };
+      const ended = await next(call);
+      const isOnHold = typeof ended === 'object' && 'onHold' in ended;
+      if (!call.hadTurn || isOnHold) takeBack();
+      return ended;
+    };
+  },
+};
+
+/** Counts a call, however often its request is delivered, once. */
+export function chargeOf({ budgets }: Pick<CallDeps, 'budgets'>, { name, request }: Call): BudgetDecision {
+  const { agent, role, requestId } = name;
+  const { seq } = request.message;
+  return budgets.take({
+    agent,
+    role,
+    request: seq === undefined ? undefined : `${agent} ${requestId} ${seq}`,
+  });
+}

@@ -1,0 +1,54 @@
+import { handBack } from '@signalbox/client';
+import { type Call, continuesRunning, subjectOf } from '../call.ts';
+import type { Attempt, CallDeps, Ended, OnHold, Step } from '../step.ts';
+import { admit } from '../tool-refusals.ts';
+
+/**
+ * Makes a call wait while a hold is on it. After the release the call is attempted from here on again, also if it has met the hold only when
+ * its turn came.
+ */
+export const hold: Step<Ended, Attempt> = {
+  name: 'hold',
+  before(next, deps) {
+    const { approvals, holds } = deps;
+    return async (call) => {
+      for (;;) {
+        if (approvals) call.asked = await approvals.of(call.name);
+        const isFree = holds.all.length === 0 || call.asked !== undefined;
+        const ended = (isFree ? undefined : await heldAtFirst(deps, call)) ?? (await next(call));
+        if (typeof ended === 'symbol' || !('onHold' in ended)) return ended;
+        const end = await release(deps, call, ended);
+        if (end) return end;
+      }
+    };
+  },
+};
+
+/**
+ * Tells whether a call has to wait before anything else. A call that is refused does not wait for that. One that waited for a decision goes
+ * on: its hold is checked when it starts.
+ */
+async function heldAtFirst({ host, catalogs, holds }: CallDeps, call: Call): Promise<OnHold | undefined> {
+  const { role, tool } = call.name;
+  const catalog = catalogs.latest ?? (await catalogs.current());
+  const subject = subjectOf(call, catalog);
+  if (!holds.on(subject)) return undefined;
+  const isAdmitted = call.question || admit(catalog, role, tool, { runs: continuesRunning(host, call) }).tool;
+  return isAdmitted ? { onHold: subject } : undefined;
+}
+
+/** Waits until no hold is on the call any more. Resolves with the end of the call if it can't be attempted again. */
+async function release(
+  { holds }: CallDeps,
+  { request, place, tracked }: Call,
+  { onHold }: OnHold,
+): Promise<Ended | undefined> {
+  // Limits of their own bound the waiting calls, so they take no room of others.
+  place[Symbol.dispose]();
+  const end = await holds.wait({ request, subject: onHold, onHold: (text) => tracked.held(text) });
+  tracked.held(undefined);
+  if (end.status === 'handed_back') return handBack;
+  if (end.status === 'refused') return { error: end.error };
+  const full = place.take(request.message.body ?? '');
+  return full && { error: full };
+}

@@ -1,0 +1,57 @@
+import type { ToolProgress } from '@signalbox/mcp-host/tool-calls';
+import { forwardedMeta, fromWireRound, withoutTokens } from '@signalbox/protocol';
+import { noFault } from '@signalbox/serving';
+import type { LastStep } from '../step.ts';
+import { neverStarted } from './queue.ts';
+
+/** Passes a call to its server. The host continues with the cache; see `ServerCalls` of mcp-host. */
+export const host: LastStep = {
+  name: 'host',
+  make({ host, approvals, holds, callTimeoutMs, fault }) {
+    return async (call) => {
+      const { request, body, tracked, route, read, approval, subject } = call;
+      const patienceMs = request.remainingMs();
+      const timeoutMs = Math.min(
+        body.options?.timeout_ms ?? callTimeoutMs,
+        patienceMs ?? Number.POSITIVE_INFINITY,
+      );
+      if (timeoutMs <= 0) return { error: neverStarted(request) };
+      if (approval) approvals?.started(approval);
+      tracked.running(route.server);
+      return await host.call(route, read.args, {
+        fits: read.fits,
+        signal: request.cancellation,
+        timeoutMs,
+        patienceMs,
+        caller: request.message.from,
+        repeatable: call.isRepeatable,
+        round: body.round && fromWireRound(body.round),
+        traceparent: request.traceparent,
+        meta: forwardedMeta(body.meta),
+        beforeSend: call.beforeSend,
+        onAsked: (asking) => {
+          const running = holds.runs(asking, subject);
+          asking.over.then(() => holds.ended(running));
+        },
+        onSent: fault === noFault ? undefined : () => fault('orchestrator.call.sent'),
+        onProgress: body.options?.progress
+          ? (progress) => {
+              const { progress: done, total } = progress;
+              tracked.progress = { progress: done, ...(total !== undefined && { total }) };
+              request.progress(withoutTokensIn(progress));
+            }
+          : undefined,
+      });
+    };
+  },
+};
+
+function withoutTokensIn(progress: ToolProgress): ToolProgress {
+  const { message, _meta } = progress;
+  if (message === undefined && _meta === undefined) return progress;
+  return {
+    ...progress,
+    ...(message !== undefined && { message: withoutTokens(message) }),
+    ...(_meta && { _meta: JSON.parse(withoutTokens(JSON.stringify(_meta))) }),
+  };
+}

@@ -1,0 +1,45 @@
+import { frameDefaults, mayRepeat, type ToolCallError } from '@signalbox/protocol';
+import type { Call } from '../call.ts';
+import type { Attempt, CallDeps, Step } from '../step.ts';
+
+/**
+ * Makes the start of a call that is not safe to repeat be written to the disk right before it is sent, so that it runs at most once. An
+ * approved call is made once, regardless of its tool's declarations, and so is one that only continues a running call.
+ */
+export const journal: Step<Attempt> = {
+  name: 'journal',
+  before(next, deps) {
+    return (call) => {
+      const { approval, tool } = call;
+      call.isRepeatable =
+        approval === undefined && !call.onlyContinues && tool !== undefined && mayRepeat(tool, true);
+      // The server may have restarted meanwhile, with another definition of the tool.
+      call.beforeSend = call.isRepeatable
+        ? undefined
+        : async () =>
+            (approval && deps.approvals?.refusalToStart(approval)) ?? (await writeStart(deps, call));
+      return next(call);
+    };
+  },
+};
+
+/** Writes the start of a call. Resolves with an error if that fails. */
+async function writeStart(
+  { now, ownership, fault }: CallDeps,
+  { name, request, route, tracked, journaled }: Call,
+): Promise<ToolCallError | undefined> {
+  if (!journaled) return undefined;
+  const { role, tool, thread } = name;
+  const { server } = route;
+  const refusal = await journaled.start({
+    ...{ role, tool },
+    ...(thread !== undefined && { thread }),
+    ...(server !== undefined && { server }),
+    receivedAt: tracked.receivedAt,
+    startedAt: now(),
+    inbox: ownership.inbox(),
+    lifetimeMs: request.remainingMs() ?? frameDefaults.ttlMs,
+  });
+  if (!refusal) fault('orchestrator.journal.started');
+  return refusal;
+}

@@ -1,0 +1,21 @@
+import type { ServeAnswer } from '@signalbox/client';
+import { answerWith } from '../answer-with.ts';
+import type { Step } from '../step.ts';
+import { refusedReply } from '../tool-refusals.ts';
+
+/** Ends a call whose result is kept with the preview of it. The result was kept before its reply was sent, so the call has ended. */
+export const keptResult: Step<ServeAnswer> = {
+  name: 'kept result',
+  before(next, { results, catalogs, fault }) {
+    if (!results) return next;
+    return async (call) => {
+      const { name } = call;
+      const kept = await results.previewOf(name);
+      if (kept?.call.tool !== name.tool) return await next(call);
+      const refusal = await refusedReply(catalogs, name.role, kept.call);
+      if (refusal) return answerWith(fault, refusal, undefined, undefined);
+      call.known = { result: kept.preview };
+      return await next(call);
+    };
+  },
+};

@@ -1,0 +1,46 @@
+import { handBack, type ServedRequest } from '@signalbox/client';
+import { type ToolCallError, toolCallError } from '@signalbox/protocol';
+import { queueRefusal } from '../../scheduling/queue-refusal.ts';
+import type { Attempt, Step } from '../step.ts';
+
+/** Makes a call wait until the limits of all calls, of its server and of its agent have room for it. */
+export const queue: Step<Attempt> = {
+  name: 'queue',
+  before(next, { scheduler }) {
+    return async (call) => {
+      const { name, request, tracked, route } = call;
+      const { agent } = name;
+      const begin = (): Promise<Attempt> => {
+        call.hadTurn = true;
+        return next(call);
+      };
+      call.hadTurn = false;
+      const turn = await scheduler.run(
+        { worker: agent, server: route.server ?? name.tool },
+        request.cancellation,
+        begin,
+        (position) => tracked.waits(position),
+      );
+      switch (turn.status) {
+        case 'ran':
+          return turn.value;
+        case 'handed_back':
+          return handBack;
+        case 'refused':
+          return { error: queueRefusal(agent, turn) };
+        case 'aborted':
+          return { error: neverStarted(request) };
+      }
+    };
+  },
+};
+
+/** Returns the error for a call that was cancelled, or whose deadline passed, before it started. */
+export function neverStarted(request: ServedRequest): ToolCallError {
+  const remaining = request.remainingMs();
+  return remaining !== undefined && remaining <= 0
+    ? toolCallError('tool_timeout', 'the deadline of the call passed before it could start', {
+        mayHaveRun: false,
+      })
+    : toolCallError('cancelled', 'the call was cancelled before it started', { mayHaveRun: false });
+}

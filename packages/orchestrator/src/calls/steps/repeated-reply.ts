@@ -1,0 +1,31 @@
+import type { ReplyEnd, ServeAnswer } from '@signalbox/client';
+import { JournaledCall } from '../../journal/journaled-call.ts';
+import { sentReply } from '../../tasks/task-call.ts';
+import { answerWith } from '../answer-with.ts';
+import type { Step } from '../step.ts';
+import { refusedReply } from '../tool-refusals.ts';
+
+/** Gives a request that comes again after its call has ended the reply that the journal has. */
+export const repeatedReply: Step<ServeAnswer> = {
+  name: 'repeated reply',
+  before(next, { journal, ownership, catalogs, monotonic, fault }) {
+    return async (call) => {
+      const { name, request } = call;
+      call.receivedAt = monotonic();
+      fault('orchestrator.call.received');
+      call.journaled = journal && new JournaledCall(journal, name, await journal.find(name));
+      call.isForeign = ownership.mayHaveStartedElsewhere(request.message.seq);
+      const { journaled } = call;
+      const end = journaled?.earlier?.end;
+      if (end?.reply !== undefined) {
+        const refusal = await refusedReply(catalogs, name.role, journaled?.earlier);
+        const settle = refusal ? undefined : (how: ReplyEnd) => journaled?.settle(how, () => undefined);
+        return answerWith(fault, refusal ?? sentReply(end.reply), undefined, settle);
+      }
+      // The journal deletes a delivered reply. Then only the ack is missing, unless the reply was delivered to a store of which this one is
+      // an older copy.
+      if (end && !call.isForeign) return undefined;
+      return await next(call);
+    };
+  },
+};
