@@ -10,6 +10,7 @@ import { startWorkspace, type Workspace } from '../support/cli/workspace.ts';
 import { browse } from '../support/mcp-host/oauth/browser.ts';
 import { type ProtectedServer, startProtectedServer } from '../support/mcp-host/oauth/protected-server.ts';
 import { type OAuthProvider, startOAuthProvider } from '../support/mcp-host/oauth/provider.ts';
+import { explained } from '../support/orchestrator/explained-step.ts';
 
 const namedToolsServer = fileURLToPath(new URL('../support/cli/named-tools-server.ts', import.meta.url));
 const nonstandardServer = fileURLToPath(
@@ -150,12 +151,8 @@ test('tools explain names the rule, tools search finds by what a tool does, tool
     workspace.run(['tools', 'search', 'answers', 'to', 'echo', '--json'], researcher.env),
     operator('tools', 'discover', '--json'),
   ]);
-  expect(allowed).toMatchObject({
-    allowed: true,
-    rule: "roles.researcher.tools: 'mcp_plain__drop'",
-    server: 'plain',
-    repeat: 'unsafe',
-  });
+  expect(allowed).toMatchObject({ allowed: true, server: 'plain' });
+  expect(allowed).toEqual(explained('allowlist', { rule: "roles.researcher.tools: 'mcp_plain__drop'" }));
   expect(refused).toMatchObject({ code: 0, stdout: expect.stringContaining('nearest: mcp_plain__echo') });
   expect(words).toMatchObject({ code: 2, stderr: expect.stringContaining('the role comes first') });
   expect((jsonOf(found) as { tools: { name: string }[] }).tools[0]?.name).toBe('mcp_plain__echo');

@@ -4,11 +4,12 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { connectBroker } from '@signalbox/client';
 import { decideApproval, listApprovals, queryOrchestrator } from '@signalbox/client/operator';
-import { type Approval, parseTokenFile } from '@signalbox/protocol';
+import { type Approval, type Explanation, parseTokenFile } from '@signalbox/protocol';
 import { openSqliteJournal } from '@signalbox/store/journal';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cleanEnv, jsonOf, signalboxArgv } from '../support/cli/command-line.ts';
 import { startWorkspace, type Workspace } from '../support/cli/workspace.ts';
+import { explained } from '../support/orchestrator/explained-step.ts';
 
 let workspace: Workspace;
 let researcher: { id: string; env: Record<string, string> };
@@ -51,8 +52,8 @@ test('Every rule of the configuration is in force from the start, and waits for 
   });
   const { prompts: every } = jsonOf(prompts) as { prompts: { name: string }[] };
   expect(every.map(({ name }) => name)).toContain('mcp_everything__args-prompt');
-  expect(asked).toMatchObject({ ask: 'by_arguments', ask_rule: 'roles.clerk.ask[0]' });
-  expect(repeated).toMatchObject({ repeat: 'unsafe', repeat_rule: expect.stringContaining('neverRepeat') });
+  expect(asked).toEqual(explained('approval', { verdict: 'depends', rule: 'roles.clerk.ask[0]' }));
+  expect(repeated).toEqual(explained('lost call', { rule: expect.stringContaining('neverRepeat') }));
 
   const clerk = new Client({ name: 'agent', version: '1.0.0' });
   const transport = new StdioClientTransport({
@@ -149,8 +150,10 @@ test('Rule, explanation, person and server get the arguments of a call in the sa
   const [asList, asText] = [{ paths: [secret] }, { paths: JSON.stringify([secret]) }];
   const call = (args: object) => workspace.run(['tools', 'call', tool, JSON.stringify(args), '--json'], env);
   const called = [call(asText), call(asList)];
-  const explained = workspace.run(['tools', 'explain', 'asker', tool, JSON.stringify(asText), '--json']);
-  expect(jsonOf(await explained)).toMatchObject({ ask: 'yes', ask_rule: 'roles.asker.ask[0]' });
+  const explanation = workspace.run(['tools', 'explain', 'asker', tool, JSON.stringify(asText), '--json']);
+  expect(jsonOf(await explanation)).toEqual(
+    explained('approval', { verdict: 'waits', rule: 'roles.asker.ask[0]' }),
+  );
   const waiting = async () => jsonOf(await workspace.run(['approvals', '--json'])) as Approvals;
   // Both spellings are the same call, which asks once.
   await expect.poll(async () => (await waiting()).approvals.length, { interval: 100 }).toBe(1);
@@ -255,6 +258,58 @@ test('A restored backup has no approval any more on which nobody had decided, si
     end: { state: 'cancelled', reason: expect.stringContaining('a backup was restored') },
   });
   expect([asked!.tool, asked!.end, asked!.isUsed]).toEqual(['claude:Bash', undefined, undefined]);
+});
+
+test('tools explain shows the steps in the order in which a call passes them, and ends where the call does with the same words.', async () => {
+  const { env } = await workspace.agent('asker-6', 'asker');
+  const read = 'mcp_files__read_multiple_files';
+  const explain = (role: string, tool: string, args: object, ...options: string[]) =>
+    workspace.run(['tools', 'explain', role, tool, JSON.stringify(args), ...options]);
+  const stepsOf = async (...asked: Parameters<typeof explain>) =>
+    (jsonOf(await explain(...asked, '--json')) as Explanation).steps;
+  const call = (of: Record<string, string>, tool: string, args: object) =>
+    workspace.run(['tools', 'call', tool, JSON.stringify(args), '--json'], of);
+  // Each call would be refused by a later step, too.
+  const long = [join(workspace.directory, 'files', 'secret', 'x'.repeat(70_000))];
+  const ends = [
+    ['allowlist', 'researcher', researcher.env, 'mcp_everything__get-sum', { a: 'x' }],
+    ['arguments', 'asker', env, read, { paths: `[${JSON.stringify(long)}` }],
+    ['approval', 'asker', env, read, { paths: long }],
+  ] as const;
+  const compare = async ([step, role, of, tool, args]: (typeof ends)[number]) => {
+    const [steps, called] = await Promise.all([stepsOf(role, tool, args), call(of, tool, args)]);
+    expect(steps.at(-1)).toMatchObject({ step, verdict: 'refused' });
+    const error = { message: steps.at(-1)?.says, may_have_run: false };
+    expect(jsonOf(called)).toMatchObject({ error });
+  };
+  await Promise.all(ends.map(compare));
+  const broken = { paths: '[1' };
+  const { hold } = jsonOf(
+    await workspace.run(['hold', '--tool', read, '--reason', 'a look first', '--json']),
+  ) as { hold: { id: string } };
+  const held = call(env, read, broken);
+  await expect
+    .poll(async () => (await workspace.run(['tools', 'calls', '--running'])).stdout, { interval: 100 })
+    .toContain('held');
+  const steps = await stepsOf('asker', read, broken);
+  const verdicts = steps.filter(({ verdict }) => verdict !== 'passes').map((one) => [one.step, one.verdict]);
+  expect(verdicts).toEqual([
+    ['hold', 'waits'],
+    ['arguments', 'refused'],
+  ]);
+  await workspace.run(['release', hold.id]);
+  expect(jsonOf(await held)).toMatchObject({ error: { message: steps.at(-1)?.says } });
+  const asked = { paths: [join(workspace.directory, 'files', 'secret', 'plan.txt')] };
+  const lines = (await explain('asker', read, asked)).stdout.split('steps of a call:\n')[1]!.split('\n');
+  expect(lines.map((line) => line.slice(2, 16).trim())).toEqual([
+    ...['repeated reply', 'kept result', 'lost call', 'record', 'hold', 'allowlist', 'arguments', 'approval'],
+    ...['budget', 'queue', 'recheck', 'journal', 'host', ''],
+  ]);
+  expect(lines).toContainEqual(
+    expect.stringMatching(
+      /^ {2}approval +waits: a call waits until a person approves it \(roles\.asker\.ask/,
+    ),
+  );
 });
 
 test('A tool that the role may not use is refused with 77; arguments that are no object with 2.', async () => {

@@ -8,6 +8,7 @@ import { loadConfig } from '@signalbox/daemon/config';
 import { startBrokerProcess, tempDir } from '@signalbox/testing';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
+import { explained } from '../support/orchestrator/explained-step.ts';
 
 const namedToolsServer = fileURLToPath(new URL('../support/cli/named-tools-server.ts', import.meta.url));
 
@@ -142,9 +143,9 @@ test('A rule of a server holds for names that its tools get only when they are l
   const { token } = await broker.issueToken({ agent: 'operator', role: 'operator' });
   await using client = await connectBroker({ url: broker.url, token, agent: 'operator#test' });
   const explain = { op: 'explain' as const, role: 'clerk', tool: 'look-up' };
-  expect(await queryOrchestrator(client, 'orchestrator', explain)).toMatchObject({
-    ...{ repeat: 'unsafe', repeat_rule: "neverRepeat: 'look-up'" },
-  });
+  expect(await queryOrchestrator(client, 'orchestrator', explain)).toEqual(
+    explained('journal', { rule: "neverRepeat: 'look-up'" }),
+  );
 });
 
 test('A rule on an argument holds for the value that a capability file gives it, too.', async () => {
@@ -166,9 +167,12 @@ test('A rule on an argument holds for the value that a capability file gives it,
   await using client = await connectBroker({ url: broker.url, token, agent: 'operator#test' });
   const asks = async (args: object) => {
     const explain = { op: 'explain' as const, role: 'clerk', tool: 'deploy', arguments: args };
-    return (await queryOrchestrator(client, 'orchestrator', explain)).ask;
+    return await queryOrchestrator(client, 'orchestrator', explain);
   };
-  expect([await asks({}), await asks({ to: 'test' })]).toEqual(['yes', 'no']);
+  expect([await asks({}), await asks({ to: 'test' })]).toEqual([
+    explained('approval', { verdict: 'waits' }),
+    explained('approval', { verdict: 'passes' }),
+  ]);
 });
 
 test('An address that is taken and a folder of somebody else are rejections with a code, and nothing runs after them.', async () => {

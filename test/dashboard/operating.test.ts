@@ -5,6 +5,7 @@ import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { jsonOf, session } from '../support/dashboard/api-session.ts';
 import { startDashboardStack } from '../support/dashboard/dashboard-stack.ts';
+import { explained } from '../support/orchestrator/explained-step.ts';
 
 test('Every command refuses an observer, and so do the result of a call and the body of a dead letter.', async () => {
   await using here = await startDashboardStack({ counter: false });
@@ -39,8 +40,8 @@ test('A call is cancelled, and its result read, with what the orchestrator says 
     reply: { result: { structuredContent: { text: 'x' } } },
   });
   expect(await mine.post('calls/cancel', { agent: 'bea', id: 'nothing' })).toMatchObject({ status: 400 });
-  const explained = await mine.get('explain?role=builder&tool=mcp_counter__echo&arguments={"text":"x"}');
-  expect(jsonOf(explained)).toMatchObject({ allowed: true, ask: 'no' });
+  const explanation = await mine.get('explain?role=builder&tool=mcp_counter__echo&arguments={"text":"x"}');
+  expect(jsonOf(explanation)).toEqual(explained('approval', { verdict: 'passes' }));
 });
 
 test('A token is issued once under its key and connects, also when the session that issued it is over.', async () => {

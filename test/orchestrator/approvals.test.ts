@@ -11,6 +11,7 @@ import { counterServer, tempDir } from '@signalbox/testing';
 import type { McpProxyExecutor } from '@signalbox/worker';
 import { expect, test } from 'vitest';
 import { type AskingStack, startAskingStack } from '../support/approvals/asking-stack.ts';
+import { explained } from '../support/orchestrator/explained-step.ts';
 import { ask } from '../support/orchestrator/requests.ts';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 
@@ -736,20 +737,19 @@ test('explain says that a call which a person approves is never made again, even
   await using stack = await startAskingStack();
   stack.orchestrator.setPolicy({ repeat: { safe: [count] } });
   const question = { op: 'explain' as const, role: 'worker', tool: count };
-  expect(await queryOrchestrator(stack.operator, 'orchestrator', question)).toMatchObject({
-    ...{ ask: 'yes', repeat: 'unsafe', repeat_rule: 'a person approves one call' },
-  });
+  const answer = await queryOrchestrator(stack.operator, 'orchestrator', question);
+  expect(answer).toEqual(explained('approval', { verdict: 'waits', rule: 'roles.worker.ask[0]' }));
+  expect(answer).toEqual(explained('journal', { rule: 'a person approves one call' }));
 });
 
 test('explain says that a call is refused whose arguments are too long for those who decide', async () => {
   await using stack = await startAskingStack();
-  const explained = (text: string, tool = count) =>
+  const explain = (text: string, tool = count) =>
     queryOrchestrator(stack.operator, 'orchestrator', {
       ...{ op: 'explain' as const, role: 'worker', tool, arguments: { text } },
     });
-  expect(await explained('x'.repeat(70_000))).toMatchObject({
-    ...{ ask: 'yes', ask_problem: expect.stringContaining('may have 65536 bytes of arguments') },
-  });
-  expect(await explained('x')).not.toHaveProperty('ask_problem');
-  expect(await explained('x'.repeat(70_000), echo)).not.toHaveProperty('ask_problem');
+  const says = expect.stringContaining('may have 65536 bytes of arguments');
+  expect(await explain('x'.repeat(70_000))).toEqual(explained('approval', { verdict: 'refused', says }));
+  expect(await explain('x')).toEqual(explained('approval', { verdict: 'waits' }));
+  expect(await explain('x'.repeat(70_000), echo)).toEqual(explained('approval', { verdict: 'passes' }));
 });

@@ -2,6 +2,7 @@ import { connectBroker } from '@signalbox/client';
 import { type CallStatus, explanationSchema, type Hold } from '@signalbox/protocol';
 import { expect, test } from 'vitest';
 import { startAskingStack } from '../support/approvals/asking-stack.ts';
+import { explained } from '../support/orchestrator/explained-step.ts';
 import { ask, askData } from '../support/orchestrator/requests.ts';
 import { startToolStack, type ToolStack } from '../support/orchestrator/tool-stack.ts';
 
@@ -19,8 +20,9 @@ async function operatorOf(stack: ToolStack) {
 /** Resolves when the orchestrator has heard of what was done before: it then explains a tool as held or not. */
 async function heard(stack: ToolStack, role: string, isHeld: boolean): Promise<void> {
   const operator = await operatorOf(stack);
-  const explained = () => askData(operator, { op: 'explain', role, tool: echo }, explanationSchema);
-  await expect.poll(async () => (await explained()).held !== undefined).toBe(isHeld);
+  const explain = () => askData(operator, { op: 'explain', role, tool: echo }, explanationSchema);
+  const verdict = isHeld ? 'waits' : 'passes';
+  await expect.poll(explain).toEqual(explained('hold', { verdict }));
 }
 
 async function stateOf(stack: ToolStack, agent: string, id: string): Promise<CallStatus> {
@@ -57,8 +59,9 @@ test('a hold on tools has only calls of these wait, also those of agents that ar
   await operator.admin('hold', { on: 'tool', name: 'counter:cou*', reason });
   const explain = (tool: string) =>
     askData(operator, { op: 'explain', role: 'worker', tool }, explanationSchema);
-  await expect.poll(async () => (await explain(count)).held).toContain("holds tools 'counter:cou*'");
-  expect((await explain(echo)).held).toBeUndefined();
+  const says = expect.stringContaining("holds tools 'counter:cou*'");
+  await expect.poll(() => explain(count)).toEqual(explained('hold', { verdict: 'waits', says }));
+  expect(await explain(echo)).toEqual(explained('hold', { verdict: 'passes' }));
   const called = rosa.execute({ name: count });
   expect(await rosa.execute({ name: echo })).toHaveProperty('result.success', true);
   // People who can end a hold are not held.

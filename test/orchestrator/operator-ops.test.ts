@@ -14,6 +14,7 @@ import {
 import { counterServer, tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { nonstandardServer, toolNamed } from '../support/mcp-host/test-servers.ts';
+import { explained } from '../support/orchestrator/explained-step.ts';
 import { ask, askData, callError } from '../support/orchestrator/requests.ts';
 import { startToolStack, type ToolStackOptions } from '../support/orchestrator/tool-stack.ts';
 
@@ -211,18 +212,31 @@ test('explain names the rule that decides, and what else would keep a call from 
   const explain = (role: string, tool: string) =>
     askData(operator, { op: 'explain', role, tool }, explanationSchema);
   const idle = { state: 'ready', circuit: 'closed', running: 0, waiting: 0 };
+  const allowed = 'the role may call this tool';
+  const known = ['repeated reply', 'kept result', 'lost call', 'record', 'hold'];
+  const stepsBeforeAllowlist = known.map((step) => expect.objectContaining({ step, verdict: 'passes' }));
   expect(await explain('reader', echo)).toEqual({
     tool: echo,
     role: 'reader',
     allowed: true,
-    rule: "roles.reader.tools: 'mcp_counter__e*'",
-    ask: 'no',
+    steps: [
+      ...stepsBeforeAllowlist,
+      { step: 'allowlist', verdict: 'passes', says: allowed, rule: "roles.reader.tools: 'mcp_counter__e*'" },
+      { step: 'arguments', verdict: 'depends', says: expect.any(String) },
+      { step: 'approval', verdict: 'passes', says: 'no rule asks a person' },
+      { step: 'budget', verdict: 'passes', says: 'no budget limits the calls of this role' },
+      { step: 'queue', verdict: 'passes', says: expect.stringContaining('0 run and 0 wait now') },
+      { step: 'recheck', verdict: 'passes', says: expect.any(String) },
+      {
+        ...{ step: 'journal', verdict: 'passes', rule: 'its server declares readOnlyHint' },
+        says: expect.stringContaining('safe to repeat'),
+      },
+      { step: 'host', verdict: 'passes', says: 'server counter is ready, and its circuit is closed' },
+    ],
     exists: true,
     hidden: false,
     server: 'counter',
     ...idle,
-    repeat: 'safe',
-    repeat_rule: 'its server declares readOnlyHint',
     matches: 1,
   });
   expect(await explain('reader', 'mcp_quiet__echo')).toMatchObject({
@@ -234,32 +248,44 @@ test('explain names the rule that decides, and what else would keep a call from 
     tool: 'mcp_counter__count',
     role: 'reader',
     allowed: false,
-    rule: 'roles.reader.tools: no pattern matches',
-    ask: 'no',
+    steps: [
+      ...stepsBeforeAllowlist,
+      {
+        ...{ step: 'allowlist', verdict: 'refused', says: expect.stringContaining('is not allowed') },
+        rule: 'roles.reader.tools: no pattern matches',
+      },
+    ],
     exists: true,
     hidden: false,
     server: 'counter',
     ...idle,
-    repeat: 'safe',
-    repeat_rule: "safeToRepeat: 'mcp_counter__count'",
     matches: 1,
     nearest: echo,
   });
-  expect(await explain('guest', 'mcp_odd__vendor')).toMatchObject({
-    allowed: false,
-    rule: 'roles.guest.tools: empty list',
-    repeat: 'unsafe',
-    repeat_rule: "neverRepeat: 'mcp_odd__vendor'",
-  });
+  expect(await explain('guest', 'mcp_odd__vendor')).toEqual(
+    explained('allowlist', { verdict: 'refused', rule: 'roles.guest.tools: empty list' }),
+  );
+  const listed = [
+    await explain('builder', 'mcp_odd__vendor'),
+    await explain('builder', 'mcp_counter__count'),
+  ];
+  expect(listed).toEqual([
+    explained('lost call', { rule: "neverRepeat: 'mcp_odd__vendor'" }),
+    explained('lost call', { rule: "safeToRepeat: 'mcp_counter__count'" }),
+  ]);
   expect(await explain('builder', 'mcp_odd__vender')).toEqual({
     tool: 'mcp_odd__vender',
     role: 'builder',
     allowed: true,
-    rule: 'unlisted: allow',
-    ask: 'no',
+    steps: [
+      ...stepsBeforeAllowlist,
+      {
+        ...{ step: 'allowlist', verdict: 'refused', says: "there is no tool 'mcp_odd__vender'" },
+        rule: 'unlisted: allow',
+      },
+    ],
     exists: false,
     hidden: false,
-    repeat: 'unsafe',
     matches: 0,
     nearest: 'mcp_odd__vendor',
   });

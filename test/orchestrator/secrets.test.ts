@@ -3,12 +3,18 @@ import { join } from 'node:path';
 import { type BrokerClient, connectBroker, requestAddress } from '@signalbox/client';
 import { decideApproval, listApprovals, readAudit } from '@signalbox/client/operator';
 import { RoleToolAllowlist } from '@signalbox/orchestrator';
-import { type Approval, approvalsReplySchema, serversReplySchema } from '@signalbox/protocol';
+import {
+  type Approval,
+  approvalsReplySchema,
+  explanationSchema,
+  serversReplySchema,
+} from '@signalbox/protocol';
 import { connectWire, tempDir } from '@signalbox/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { jsonOf } from '../support/cli/command-line.ts';
 import { serverScript, startWorkspace, type Workspace } from '../support/cli/workspace.ts';
 import { nonstandardServer, toolNamed } from '../support/mcp-host/test-servers.ts';
+import { explained } from '../support/orchestrator/explained-step.ts';
 import { ask, askData, callError } from '../support/orchestrator/requests.ts';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 
@@ -141,14 +147,17 @@ test('a rule denies a call that would hide a value from those who decide, before
     ...{ code: 'approval_denied', may_have_run: false, message: expect.stringContaining('ask[1]') },
   });
   const explain = (message: string) =>
-    ask(operator, { op: 'explain', role: 'strict', tool, arguments: { message } });
-  expect(await explain('referred-value')).toMatchObject({
-    data: { ask: 'denied', ask_rule: 'roles.strict.ask[1]' },
-  });
-  expect(await explain('default')).toMatchObject({ data: { ask: 'yes', ask_rule: 'roles.strict.ask[0]' } });
+    askData(operator, { op: 'explain', role: 'strict', tool, arguments: { message } }, explanationSchema);
+  expect(await explain('referred-value')).toEqual(
+    explained('approval', { verdict: 'refused', rule: 'roles.strict.ask[1]' }),
+  );
+  expect(await explain('default')).toEqual(
+    explained('approval', { verdict: 'waits', rule: 'roles.strict.ask[0]' }),
+  );
   const { stdout } = await workspace.run(['tools', 'explain', 'strict', tool, '--data', 'state']);
-  expect(stdout).toMatch(/^ +asks +a call waits until a person approves it \(roles\.strict\.ask\[0\]\)$/m);
-  expect(stdout).toMatch(/^ +hiding +a call is denied if .* hidden .* \(roles\.strict\.ask\[1\]\)$/m);
+  expect(stdout).toMatch(
+    /^ +approval +waits: a call waits until a person approves it, and is denied if .* hidden .* \(roles\.strict\.ask\[1\]\) \(roles\.strict\.ask\[0\]\)$/m,
+  );
 });
 
 test('a JSON text that has one name twice asks a person whichever of the values a rule means, since a server may read either', async () => {

@@ -204,6 +204,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     registry,
     tasks: new TaskRounds({ registry, journal }),
     holds,
+    budgets: ledger,
     journal,
     results,
     inbox: ownership.inbox,

@@ -225,6 +225,7 @@ export {
 export {
   type BackupReply,
   backupReplySchema,
+  type ExplainedStep,
   type Explanation,
   explanationSchema,
   type OfferExplanation,

@@ -1,4 +1,4 @@
-import { type Explanation, roleSchema, SignalboxError } from '@signalbox/protocol';
+import { type ExplainedStep, type Explanation, roleSchema, SignalboxError } from '@signalbox/protocol';
 import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { textArgument } from '../messages/text-argument.ts';
 import { printJson, printLines } from '../terminal/output.ts';
@@ -31,41 +31,28 @@ export function checkRole(role: string): void {
 }
 
 function explanationLines(explanation: Explanation): string[] {
-  const { role, tool, allowed, exists, hidden, rule, nearest } = explanation;
+  const { role, tool, allowed, exists, hidden, nearest, steps } = explanation;
   const verdict = allowed ? `may call ${tool}` : `may not call ${tool}`;
   const lack = nearest === undefined ? 'no tool has that name' : `no tool has that name; nearest: ${nearest}`;
   const facts: [string, string | undefined][] = [
-    ['rule', rule],
-    ['held', explanation.held],
-    ['asks', askText(explanation)],
-    ['hiding', hidingText(explanation)],
     ['tool', exists ? (hidden ? 'callable by this name, but in no list' : undefined) : lack],
     ['server', serverText(explanation)],
-    ['repeat', repeatText(explanation)],
     ['hints', withheldText(explanation)],
     ['pin', pinText(explanation)],
     ['changed', changedText(explanation)],
   ];
+  const width = Math.max(...steps.map(({ step }) => step.length)) + 2;
   return [
     `role ${role} ${verdict}${allowed && !exists ? ', if there were such a tool' : ''}`,
     ...facts.filter(([, value]) => value !== undefined).map(([name, value]) => `  ${name.padEnd(9)}${value}`),
+    'steps of a call:',
+    ...steps.map((one) => `  ${one.step.padEnd(width)}${stepText(one)}`),
   ];
 }
 
-function askText({ allowed, exists, ask, ask_rule, ask_problem }: Explanation): string | undefined {
-  if (!allowed || !exists || ask === 'no') return undefined;
-  if (ask_problem !== undefined) return `this call is refused: ${ask_problem} (${ask_rule})`;
-  const what = {
-    yes: 'a call waits until a person approves it',
-    by_arguments: 'it depends on the arguments, which may follow the tool, whether a call waits for a person',
-    denied: 'this call is denied, because a value of it would be hidden from those who decide',
-  }[ask];
-  return `${what} (${ask_rule})`;
-}
-
-function hidingText({ allowed, exists, hidden_rule }: Explanation): string | undefined {
-  if (!allowed || !exists || hidden_rule === undefined) return undefined;
-  return `a call is denied if a value of it would be hidden from those who decide (${hidden_rule})`;
+function stepText({ verdict, says, rule }: ExplainedStep): string {
+  const said = verdict === 'passes' ? says : `${verdict}: ${says}`;
+  return rule === undefined ? said : `${said} (${rule})`;
 }
 
 function serverText({ server, state, circuit, running, waiting }: Explanation): string | undefined {
@@ -76,13 +63,6 @@ function serverText({ server, state, circuit, running, waiting }: Explanation): 
     ...(running === undefined ? [] : [`${running} running`]),
     ...(waiting === undefined ? [] : [`${waiting} waiting`]),
   ].join(', ');
-}
-
-function repeatText({ exists, repeat, repeat_rule }: Explanation): string | undefined {
-  if (!exists) return undefined;
-  const word =
-    repeat === 'safe' ? 'a call that was sent may be made again' : 'a call that was sent is never made again';
-  return repeat_rule === undefined ? word : `${word} (${repeat_rule})`;
 }
 
 function withheldText({ server, withheld }: Explanation): string | undefined {

@@ -1,4 +1,4 @@
-import type { Explanation } from '@signalbox/protocol';
+import type { ExplainedStep, Explanation } from '@signalbox/protocol';
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { ApiFailure, read } from '../api/request.ts';
@@ -52,7 +52,7 @@ export function Explain() {
 }
 
 function Answer({ of }: { of: Explanation }) {
-  const { role, tool, allowed, exists, rule, held, nearest, hidden } = of;
+  const { role, tool, allowed, exists, nearest, hidden, steps } = of;
   return (
     <div>
       <p>
@@ -61,33 +61,29 @@ function Answer({ of }: { of: Explanation }) {
       </p>
       <Facts
         of={[
-          ['Rule', <Text key="rule">{rule}</Text>],
-          ['Approval', askText(of)],
-          ['Hidden values', hidingText(of)],
-          ['Held', held === undefined ? undefined : <Text key="held">{held}</Text>],
           ['Most similar', nearest === undefined ? undefined : <Text key="nearest">{nearest}</Text>],
           ['Lists', hidden ? 'in none; it is called by this name' : undefined],
           ['Server', serverText(of)],
-          ['Repeated', exists ? repeatText(of) : undefined],
           ['Changed', exists ? changedText(of) : undefined],
         ]}
       />
+      <p>Steps of a call, in their order:</p>
+      <ol aria-label="Steps of a call">
+        {steps.map((one) => (
+          <li key={one.step}>
+            <StateMark tone={tones[one.verdict]}>{one.step}</StateMark> <Text>{sayingOf(one)}</Text>
+          </li>
+        ))}
+      </ol>
     </div>
   );
 }
 
-const denied = 'denied, because a value would be hidden from those who decide';
+const tones = { passes: 'good', waits: 'soon', depends: 'quiet', refused: 'bad' } as const;
 
-function askText({ allowed, exists, ask, ask_rule = '' }: Explanation): ComponentChildren {
-  if (!allowed || !exists) return undefined;
-  if (ask === 'no') return 'not needed';
-  const what = { yes: 'a person decides', by_arguments: 'it depends on the arguments', denied }[ask];
-  return <Text>{`${what} (${ask_rule})`}</Text>;
-}
-
-function hidingText({ allowed, exists, hidden_rule }: Explanation): ComponentChildren {
-  if (!allowed || !exists || hidden_rule === undefined) return undefined;
-  return <Text>{`a call with one is denied (${hidden_rule})`}</Text>;
+function sayingOf({ verdict, says, rule }: ExplainedStep): string {
+  const said = verdict === 'passes' ? says : `${verdict}: ${says}`;
+  return rule === undefined ? said : `${said} (${rule})`;
 }
 
 function serverText({ server, state, circuit, running, waiting }: Explanation): ComponentChildren {
@@ -95,11 +91,6 @@ function serverText({ server, state, circuit, running, waiting }: Explanation): 
   const words = [state?.replaceAll('_', ' '), circuit && `circuit ${circuit}`];
   const load = [running === undefined ? undefined : `${running} running`, waiting && `${waiting} waiting`];
   return <Text>{`${server}: ${[...words, ...load].filter(Boolean).join(', ')}`}</Text>;
-}
-
-function repeatText({ repeat, repeat_rule }: Explanation): ComponentChildren {
-  const word = repeat === 'safe' ? 'a call that was sent may be made again' : 'never';
-  return <Text>{repeat_rule === undefined ? word : `${word} (${repeat_rule})`}</Text>;
 }
 
 function changedText({ changed_at }: Explanation): string {

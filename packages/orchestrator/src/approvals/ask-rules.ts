@@ -1,5 +1,5 @@
 import type { ToolOrigin } from '@signalbox/mcp-host';
-import { defaultAskDeadlineMs, type Explanation, type Tool } from '@signalbox/protocol';
+import { defaultAskDeadlineMs, type Tool } from '@signalbox/protocol';
 import { matchesTool } from '../roles/tool-pattern.ts';
 import { ArgumentMatcher, type ArgumentPatterns } from './argument-patterns.ts';
 
@@ -65,20 +65,13 @@ export function mayAsk({ roles }: Pick<ApprovalPolicy, 'roles'>, role: string, t
   return rulesOf(roles, role)?.some((rule) => meansTool(rule, tool)) ?? false;
 }
 
-/** Says whether calls wait or are denied, and which rules decide that. */
-type AskExplanation = Pick<Explanation, 'ask' | 'ask_rule' | 'hidden_rule'>;
-
-/** Tells whether a call of the tool by this role waits or is denied. `hidesSome` is true if a value of it would be hidden. */
-export function explainAskedCall(
-  policy: Pick<ApprovalPolicy, 'roles'>,
-  role: string,
-  tool: AskedTool,
-  { args, hidesSome }: { args: Readonly<Record<string, unknown>>; hidesSome: boolean },
-): AskExplanation {
-  const { asks, deniesHidden } = matchingRules(policy, role, tool, args);
-  const denying = hidesSome ? deniesHidden() : undefined;
-  if (denying !== undefined) return { ask: 'denied', ask_rule: denying };
-  return asks === undefined ? { ask: 'no' } : { ask: 'yes', ask_rule: asks };
+/** Says whether calls wait, and the names of the rules that decide that. */
+export interface AskExplanation {
+  ask: 'no' | 'yes' | 'by_arguments';
+  /** The rule that makes calls wait. */
+  rule?: string | undefined;
+  /** The rule that denies a call if a value of it would be hidden from those who decide. */
+  hiddenRule?: string | undefined;
 }
 
 /** Tells whether calls of the tool by this role wait, or whether that depends on their arguments. */
@@ -92,12 +85,8 @@ export function explainAsk(
   const always = nameOf(rules.find(([, rule]) => whenOf(rule) === undefined));
   const rule = always ?? nameOf(rules[0]);
   if (rule === undefined) return { ask: 'no' };
-  const denying = nameOf(rules.find(([, one]) => deniesHidden(one)));
-  return {
-    ask: always === undefined ? 'by_arguments' : 'yes',
-    ask_rule: rule,
-    ...(denying !== undefined && { hidden_rule: denying }),
-  };
+  const hiddenRule = nameOf(rules.find(([, one]) => deniesHidden(one)));
+  return { ask: always === undefined ? 'by_arguments' : 'yes', rule, hiddenRule };
 }
 
 function rulesOf(roles: ApprovalPolicy['roles'], role: string): readonly AskRule[] | undefined {

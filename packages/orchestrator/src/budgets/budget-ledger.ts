@@ -63,7 +63,7 @@ export class BudgetLedger {
   /** Counts a call once, however often its request is delivered. A refused call is not counted. */
   take(call: BudgetedCall): BudgetDecision {
     const { request } = call;
-    const applied = this.#budgetsOf(call);
+    const applied = this.#appliedTo(call);
     // Without limits there is nothing to count.
     if (applied.length === 0 && this.size === 0) return uncounted;
     if (request !== undefined && this.#counted.has(request)) return uncounted;
@@ -82,10 +82,17 @@ export class BudgetLedger {
     };
   }
 
-  #budgetsOf({ agent, role }: BudgetedCall): AppliedBudget[] {
+  /** Returns the budget of each worker of a role, and the one that they share. */
+  budgetsOf(role: string): { own: Budget | undefined; shared: Budget | undefined } {
     const { perWorker, roles = {}, perRole = {} } = this.#budgets;
-    const own = Object.hasOwn(roles, role) ? roles[role] : perWorker;
-    const shared = Object.hasOwn(perRole, role) ? perRole[role] : undefined;
+    return {
+      own: Object.hasOwn(roles, role) ? roles[role] : perWorker,
+      shared: Object.hasOwn(perRole, role) ? perRole[role] : undefined,
+    };
+  }
+
+  #appliedTo({ agent, role }: BudgetedCall): AppliedBudget[] {
+    const { own, shared } = this.budgetsOf(role);
     const applied: AppliedBudget[] = [];
     if (own) applied.push(applyBudget(own, this.#workers, agent, `'${agent}' has`));
     if (shared) {
@@ -127,17 +134,16 @@ function forgetIdle(windows: Map<string, CallWindow>, now: number): void {
   }
 }
 
+/** Describes a budget: `30 calls in 60 s`. */
+export function budgetText({ calls, windowMs }: Budget): string {
+  return `${calls === 1 ? '1 call' : `${calls} calls`} in ${windowMs / 1000} s`;
+}
+
 function overBudget({ budget, subject }: AppliedBudget, waitMs: number): ToolCallError {
-  const { calls, windowMs } = budget;
-  const amount = calls === 1 ? '1 call' : `${calls} calls`;
   const seconds = Math.max(1, Math.ceil(waitMs / 1000));
-  return toolCallError(
-    'quota_exceeded',
-    `${subject} used up the budget of ${amount} in ${windowMs / 1000} s`,
-    {
-      mayHaveRun: false,
-      retryAfterSeconds: seconds,
-      hint: `This call did not run. Try it again in ${seconds} s, and make fewer calls.`,
-    },
-  );
+  return toolCallError('quota_exceeded', `${subject} used up the budget of ${budgetText(budget)}`, {
+    mayHaveRun: false,
+    retryAfterSeconds: seconds,
+    hint: `This call did not run. Try it again in ${seconds} s, and make fewer calls.`,
+  });
 }

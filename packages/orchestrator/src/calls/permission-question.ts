@@ -37,7 +37,6 @@ export function callOfQuestion({
  * may always be answered again.
  */
 export const permissionQuestion: LastStep = {
-  name: 'permission question',
   make: (deps) => (call) => decide(deps, call),
 };
 

@@ -1,11 +1,13 @@
 import type { handBack, Log } from '@signalbox/client';
-import type { McpHost } from '@signalbox/mcp-host';
+import type { McpHost, ToolOrigin, ToolRoute } from '@signalbox/mcp-host';
 import type { ToolCallResult } from '@signalbox/mcp-host/tool-calls';
+import type { ExplainedStep, Tool } from '@signalbox/protocol';
 import type { Fault } from '@signalbox/serving';
 import type { Journal } from '@signalbox/store/journal';
 import type { Approvals } from '../approvals/approvals.ts';
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import type { BudgetLedger } from '../budgets/budget-ledger.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 import type { CallSubject, HeldCalls } from '../holds/held-calls.ts';
 import type { InboxOwnership } from '../journal/inbox-ownership.ts';
@@ -13,6 +15,7 @@ import type { CallMeter } from '../metrics/call-meter.ts';
 import type { ResultStore } from '../results/result-store.ts';
 import type { CallScheduler } from '../scheduling/call-scheduler.ts';
 import type { Call } from './call.ts';
+import type { readArguments } from './call-arguments.ts';
 import type { CallRegistry } from './call-registry.ts';
 import type { LargeTurns } from './large-turns.ts';
 
@@ -67,17 +70,47 @@ export type Attempt = Ended | OnHold;
 /** Makes a call pass a step and all steps behind it. */
 export type Pass<Out> = (call: Call) => Promise<Out>;
 
-/** One step of a call. It ends the call itself, or passes it on, and may change how it ends. */
-export interface Step<Out, In = Out> {
-  /** The name under which `tools explain` shows it. */
+/** A question what would become of a call of a role. */
+export interface Question {
+  role: string;
+  /** The name of the tool. */
   name: string;
+  catalog: Catalog;
+  /** The definition of the tool, also one that is withheld; `undefined` if there is no such tool. */
+  tool: Tool | undefined;
+  origin: ToolOrigin | undefined;
+  route: ToolRoute;
+  /** The arguments as the server would get them, or why they are refused; `undefined` if the question gives none. */
+  read: ReturnType<typeof readArguments> | undefined;
+  /** Tells whether a call that was sent may be made again, and the rule that decides that. */
+  repeat: { repeat: 'safe' | 'unsafe'; repeat_rule: string } | undefined;
+}
+
+/** The dependencies of explanations. */
+export interface ExplainDeps
+  extends Pick<CallDeps, 'host' | 'scheduler' | 'budgets' | 'approvals' | 'holds' | 'journal'> {
+  /** `undefined` if no results are kept. */
+  results: Pick<ResultStore, 'summary'> | undefined;
+}
+
+/** What a step says about a call. */
+export type Saying = Omit<ExplainedStep, 'step'>;
+
+/** A step as `tools explain` shows it. */
+export interface Explained {
+  name: string;
+  /** Says what the step would do with a call now, by the same rules as for a real one. */
+  explain(question: Question, deps: ExplainDeps): Saying;
+}
+
+/** One step of a call. It ends the call itself, or passes it on, and may change how it ends. */
+export interface Step<Out, In = Out> extends Explained {
   /** Makes the step once, so that a call enters one function for each step. `next` are the steps behind it. */
   before(next: Pass<In>, deps: CallDeps): Pass<Out>;
 }
 
 /** The last step of a call. */
 export interface LastStep {
-  name: string;
   /** Makes the step once. */
   make(deps: CallDeps): Pass<Attempt>;
 }

@@ -1,7 +1,18 @@
 import type { ServeAnswer } from '@signalbox/client';
+import type { ExplainedStep } from '@signalbox/protocol';
 import { Call, type IncomingCall } from './call.ts';
 import { permissionQuestion } from './permission-question.ts';
-import { type Attempt, type CallDeps, inOrder, type LastStep, type Pass, type Step } from './step.ts';
+import {
+  type Attempt,
+  type CallDeps,
+  type ExplainDeps,
+  type Explained,
+  inOrder,
+  type LastStep,
+  type Pass,
+  type Question,
+  type Step,
+} from './step.ts';
 import { allowlist } from './steps/allowlist.ts';
 import { approval } from './steps/approval.ts';
 import { checkedArguments } from './steps/arguments.ts';
@@ -29,6 +40,20 @@ const attempted: readonly Step<Attempt>[] = [
   recheck,
   journal,
 ];
+
+/** The steps of a tool call, in the order in which it passes them. */
+const callSteps: readonly Explained[] = [...known, record, hold, ...attempted, host];
+
+/** Says what each step would do with a call, up to the one that refuses it. */
+export function explainSteps(question: Question, deps: ExplainDeps): ExplainedStep[] {
+  const steps: ExplainedStep[] = [];
+  for (const step of callSteps) {
+    const saying = step.explain(question, deps);
+    steps.push({ step: step.name, ...saying });
+    if (saying.verdict === 'refused') break;
+  }
+  return steps;
+}
 
 /** Serves calls of each sort. A handler rejects only if the journal can't be read, because then it is unknown whether a call has run. */
 export interface CallHandlers {

@@ -17,6 +17,7 @@ import {
 import { listPermissions } from '@signalbox/protocol/internal';
 import { permissionsOf } from '../approvals/deciders.ts';
 import type { AuditTrail } from '../audit/audit-trail.ts';
+import type { BudgetLedger } from '../budgets/budget-ledger.ts';
 import { panicError } from '../calls/tool-refusals.ts';
 import type { RoleView } from '../catalog/catalog.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
@@ -66,6 +67,7 @@ export interface OperationDeps
   audit: Pick<AuditTrail, 'record'>;
   catalogs: CatalogTracker;
   holds: HeldCalls;
+  budgets: BudgetLedger;
   manifests: ManifestPages;
   subscriptions: Subscriptions;
 }

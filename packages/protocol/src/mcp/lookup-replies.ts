@@ -3,41 +3,32 @@ import { backupJournalSchema } from '../wire/admin/backups.ts';
 import { serverReportSchema } from './server-report.ts';
 import { toolCallErrorSchema } from './tool-call-error-schema.ts';
 
+const explainedStepSchema = z.object({
+  step: z.string().describe('The name of the step: `allowlist`, `arguments`, `approval`.'),
+  verdict: z
+    .enum(['passes', 'waits', 'depends', 'refused'])
+    .describe(
+      'What the step does with a call. `depends`: arguments decide that the question did not give, or a state that may change by then. No step follows `refused`.',
+    ),
+  says: z.string().describe('The reason, for a person.'),
+  rule: z
+    .string()
+    .optional()
+    .describe(
+      "The rule that decided, as the configuration has it: `roles.reader.tools: 'mcp_x__*'`, `roles.builder.ask[0]`.",
+    ),
+});
+/** What one step would do with a call. */
+export type ExplainedStep = z.infer<typeof explainedStepSchema>;
+
 /** Accepts the answer to op `explain`. */
 export const explanationSchema = z.object({
   tool: z.string(),
   role: z.string(),
-  allowed: z.boolean(),
-  rule: z
-    .string()
-    .describe(
-      "The rule that decided, as the configuration has it: `roles.researcher.tools: 'mcp_x__*'`, `unlisted: deny`.",
-    ),
-  ask: z
-    .enum(['no', 'yes', 'by_arguments', 'denied'])
-    .describe(
-      'Whether a call waits for a decision. `by_arguments`: a rule is about argument values, and the question gave none. `denied`: a value would be hidden from those who decide, and a rule denies that.',
-    ),
-  ask_rule: z
-    .string()
-    .optional()
-    .describe('The rule that has it wait, or denies it: `roles.builder.ask[0]`.'),
-  hidden_rule: z
-    .string()
-    .optional()
-    .describe(
-      'The rule that denies a call if a value of it would be hidden from those who decide. Present only if the question gave no arguments.',
-    ),
-  ask_problem: z
-    .string()
-    .optional()
-    .describe(
-      'Why the call would be refused instead of waiting: those who decide could not be shown its arguments.',
-    ),
-  held: z
-    .string()
-    .optional()
-    .describe('Who holds the role or the tool, since when and why. A call waits until the release.'),
+  allowed: z.boolean().describe('Whether the allowlist of the role has the tool.'),
+  steps: z
+    .array(explainedStepSchema)
+    .describe('The steps of a call, in the order in which a call passes them.'),
   exists: z.boolean(),
   hidden: z.boolean().describe('The tool can be called by its exact name, but no manifest lists it.'),
   server: z.string().optional(),
@@ -45,11 +36,6 @@ export const explanationSchema = z.object({
   circuit: serverReportSchema.shape.circuit.optional(),
   running: z.number().optional().describe('Calls that run on its server, of all tools.'),
   waiting: z.number().optional().describe('Calls that wait for its server, of all tools.'),
-  repeat: z.enum(['safe', 'unsafe']).describe('Whether a call that was sent may be made again.'),
-  repeat_rule: z
-    .string()
-    .optional()
-    .describe('The rule that decided it: a list of the operator, or a hint of the server.'),
   withheld: z
     .array(z.string())
     .optional()

@@ -12,7 +12,7 @@ export function toolsExplainCommand(): Command {
   const command = withConnectionOptions(
     new Command('explain')
       .description(
-        'Say whether a role may call a tool, what would happen to the call, and which rule decides. For the operator.',
+        'Say whether a role may call a tool, what each step would do with the call, and which rule decides. For the operator.',
       )
       .argument('<role>', 'the role, as tokens have it')
       .argument('<tool>', 'the tool, as tools list shows it')

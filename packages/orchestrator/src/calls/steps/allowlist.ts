@@ -5,6 +5,13 @@ import { admit } from '../tool-refusals.ts';
 /** Refuses a call of a tool that its role may not call now, and finds the server of the tool. */
 export const allowlist: Step<Attempt> = {
   name: 'allowlist',
+  explain({ catalog, role, name, origin }) {
+    const { allowed, rule } = catalog.allowlist.explain(role, name, origin);
+    const { refusal } = admit(catalog, role, name);
+    return refusal
+      ? { verdict: 'refused', says: refusal.message, rule }
+      : { verdict: allowed ? 'passes' : 'refused', says: 'the role may call this tool', rule };
+  },
   before(next, { host, catalogs }) {
     return async (call) => {
       const { role, tool: name } = call.name;

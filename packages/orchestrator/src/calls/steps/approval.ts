@@ -4,14 +4,28 @@ import { forwardedMeta, frameDefaults, type McpReply, type ToolCallError, toolCa
 import type { ApprovalRecord } from '@signalbox/store/journal';
 import { deniedAsHidden, unfitArguments } from '../../approvals/approval-errors.ts';
 import type { Approvals } from '../../approvals/approvals.ts';
-import { type MatchingRules, matchingRules, mayAsk } from '../../approvals/ask-rules.ts';
+import { type AskExplanation, explainAsk, type MatchingRules, matchingRules, mayAsk } from '../../approvals/ask-rules.ts';
 import type { ShownArguments } from '../../approvals/call-digests.ts';
 import type { Call } from '../call.ts';
-import type { Attempt, CallDeps, Step } from '../step.ts';
+import type { Attempt, CallDeps, Saying, Step } from '../step.ts';
 
 /** Makes a call wait for the decision of a person if a rule demands it, or if it waited before. */
 export const approval: Step<Attempt> = {
   name: 'approval',
+  explain({ catalog, role, tool, origin, name, read }, { approvals }) {
+    const none = { verdict: 'passes', says: 'no rule asks a person' } as const;
+    if (tool === undefined) return none;
+    if (!read || read.error) return explainedWithoutArguments(explainAsk(catalog.approvals, role, { tool, origin })) ?? none;
+    const { asks: rule, deniesHidden } = matchingRules(catalog.approvals, role, { tool, origin }, read.args);
+    if (rule === undefined) return none;
+    const shown = approvals?.shown(read.args);
+    if (shown && 'problem' in shown)
+      return { verdict: 'refused', says: unfitArguments(shown.problem).message, rule };
+    const denying = shown && shown.hidden > 0 ? deniesHidden() : undefined;
+    return denying === undefined
+      ? { verdict: 'waits', says: waitsForPerson, rule }
+      : { verdict: 'refused', says: deniedAsHidden(name, denying).message, rule: denying };
+  },
   before(next, deps) {
     const { approvals } = deps;
     const ask = async (asking: Approvals, call: Call): Promise<Attempt> =>
@@ -26,6 +40,20 @@ export const approval: Step<Attempt> = {
     };
   },
 };
+
+const waitsForPerson = 'a call waits until a person approves it';
+
+/** Says what the rules do with some call of a tool; `undefined` if they do nothing. */
+function explainedWithoutArguments({ ask, rule, hiddenRule }: AskExplanation): Saying | undefined {
+  if (ask === 'no') return undefined;
+  const hiding =
+    hiddenRule === undefined
+      ? ''
+      : `, and is denied if a value of it would be hidden from those who decide (${hiddenRule})`;
+  return ask === 'yes'
+    ? { verdict: 'waits', says: `${waitsForPerson}${hiding}`, rule }
+    : { verdict: 'depends', says: `the arguments decide whether a call waits for a person${hiding}`, rule };
+}
 
 /** Tells whether a rule may make the call wait for a decision. For nearly all calls this is a look-up. */
 function mayWait({ catalog, tool, name }: Call): boolean {

@@ -11,6 +11,15 @@ import { chargeOf } from './budget.ts';
  */
 export const checkedArguments: Step<Attempt> = {
   name: 'arguments',
+  explain({ read }) {
+    if (!read)
+      return { verdict: 'depends', says: 'they must fit the schema of the tool; the question gives none' };
+    if (read.error) return { verdict: 'refused', says: read.error.message };
+    const says = read.isRewritten
+      ? 'they fit the schema of the tool in another form, in which rules, people and the server get them'
+      : 'they fit the schema of the tool';
+    return { verdict: 'passes', says };
+  },
   before(next, deps) {
     return async (call) => {
       const refusal = await read(deps, call);

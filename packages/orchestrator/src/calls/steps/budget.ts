@@ -1,10 +1,20 @@
-import type { BudgetDecision } from '../../budgets/budget-ledger.ts';
+import { type BudgetDecision, budgetText } from '../../budgets/budget-ledger.ts';
 import type { Call } from '../call.ts';
 import type { Attempt, CallDeps, Step } from '../step.ts';
 
 /** Counts a call against the budgets of its agent and role, once. A call that does not get its turn is not counted. */
 export const budget: Step<Attempt> = {
   name: 'budget',
+  explain({ role }, { budgets }) {
+    const { own, shared } = budgets.budgetsOf(role);
+    const limits = [
+      own && `${budgetText(own)} for each agent of the role`,
+      shared && `${budgetText(shared)} for all of them together`,
+    ].filter((one) => one !== undefined);
+    return limits.length === 0
+      ? { verdict: 'passes', says: 'no budget limits the calls of this role' }
+      : { verdict: 'depends', says: `at most ${limits.join(', and ')}` };
+  },
   before(next, deps) {
     return async (call) => {
       const { takeBack, refusal } = chargeOf(deps, call);

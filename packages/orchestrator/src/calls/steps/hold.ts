@@ -1,4 +1,5 @@
 import { handBack } from '@signalbox/client';
+import { holdText } from '@signalbox/protocol/internal';
 import { type Call, continuesRunning, subjectOf } from '../call.ts';
 import type { Attempt, CallDeps, Ended, OnHold, Step } from '../step.ts';
 import { admit } from '../tool-refusals.ts';
@@ -9,6 +10,14 @@ import { admit } from '../tool-refusals.ts';
  */
 export const hold: Step<Ended, Attempt> = {
   name: 'hold',
+  explain({ catalog, role, name, origin }, { holds }) {
+    const onEvery = holds.onEvery({ role, tool: name, origin });
+    if (!onEvery)
+      return { verdict: 'passes', says: 'no hold is on this role or tool, though one may be on an agent' };
+    return admit(catalog, role, name).tool
+      ? { verdict: 'waits', says: `a call waits for the release: ${holdText(onEvery)}` }
+      : { verdict: 'passes', says: `a refused call does not wait for the release: ${holdText(onEvery)}` };
+  },
   before(next, deps) {
     const { approvals, holds } = deps;
     return async (call) => {

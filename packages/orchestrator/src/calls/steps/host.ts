@@ -1,12 +1,22 @@
 import type { ToolProgress } from '@signalbox/mcp-host/tool-calls';
 import { forwardedMeta, fromWireRound, withoutTokens } from '@signalbox/protocol';
 import { noFault } from '@signalbox/serving';
-import type { LastStep } from '../step.ts';
+import type { Explained, LastStep } from '../step.ts';
 import { neverStarted } from './queue.ts';
 
 /** Passes a call to its server. The host continues with the cache; see `ServerCalls` of mcp-host. */
-export const host: LastStep = {
+export const host: LastStep & Explained = {
   name: 'host',
+  explain({ route }, { host }) {
+    const status = host.servers().find(({ name }) => name === route.server);
+    if (!status) return { verdict: 'passes', says: 'no server process is needed' };
+    const { name, state, circuit } = status;
+    const isUp = state === 'ready' || state === 'idle';
+    return {
+      verdict: isUp && circuit !== 'open' ? 'passes' : 'depends',
+      says: `server ${name} is ${state.replaceAll('_', ' ')}, and its circuit is ${circuit.replaceAll('_', ' ')}`,
+    };
+  },
   make({ host, approvals, holds, callTimeoutMs, fault }) {
     return async (call) => {
       const { request, body, tracked, route, read, approval, subject } = call;

@@ -8,6 +8,18 @@ import type { Attempt, CallDeps, Step } from '../step.ts';
  */
 export const journal: Step<Attempt> = {
   name: 'journal',
+  explain({ repeat }, { journal }) {
+    if (repeat?.repeat === 'safe')
+      return {
+        verdict: 'passes',
+        says: 'the tool is safe to repeat, so that no start is written',
+        rule: repeat.repeat_rule,
+      };
+    const says = journal
+      ? 'the start of a call is written before it is sent, so that it runs at most once'
+      : 'without a journal, a call that a crash interrupts may run again';
+    return { verdict: 'passes', says, ...(repeat && { rule: repeat.repeat_rule }) };
+  },
   before(next, deps) {
     return (call) => {
       const { approval, tool } = call;

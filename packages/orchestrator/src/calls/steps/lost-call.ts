@@ -7,6 +7,14 @@ import type { CallDeps, Step } from '../step.ts';
 /** Ends a call that another process may have started with the error `outcome_unknown`, unless it may be made again. */
 export const lostCall: Step<ServeAnswer> = {
   name: 'lost call',
+  explain({ repeat }) {
+    if (!repeat) return { verdict: 'passes', says: 'the tool is unknown' };
+    const says =
+      repeat.repeat === 'safe'
+        ? 'a call that a crash interrupted is made again'
+        : 'a call that a crash interrupted is not made again: it ends with outcome_unknown';
+    return { verdict: 'passes', says, rule: repeat.repeat_rule };
+  },
   before(next, deps) {
     const find = async (call: Call): Promise<ServeAnswer> => {
       call.asked = await deps.approvals?.of(call.name);

@@ -6,6 +6,13 @@ import type { Attempt, Step } from '../step.ts';
 /** Makes a call wait until the limits of all calls, of its server and of its agent have room for it. */
 export const queue: Step<Attempt> = {
   name: 'queue',
+  explain({ route, name }, { scheduler }) {
+    const { running, waiting } = scheduler.serverLoad(route.server ?? name);
+    return {
+      verdict: 'passes',
+      says: `a call waits for its turn; on its server ${running} run and ${waiting} wait now`,
+    };
+  },
   before(next, { scheduler }) {
     return async (call) => {
       const { name, request, tracked, route } = call;

@@ -14,6 +14,10 @@ import { barredMeanwhile } from './approval.ts';
  */
 export const recheck: Step<Attempt> = {
   name: 'recheck',
+  explain: () => ({
+    verdict: 'passes',
+    says: 'when its turn comes, a call passes hold, allowlist, arguments and approval again if they have changed',
+  }),
   before(next, deps) {
     const { catalogs, holds } = deps;
     return async (call) => {

@@ -33,6 +33,7 @@ const lateMs = 10_000;
  */
 export const record: Step<ServeAnswer, Ended> = {
   name: 'record',
+  explain: () => ({ verdict: 'passes', says: 'operators see the call, and the audit log gets its end' }),
   before(next, deps) {
     const { fault, now } = deps;
     return async (call) => {

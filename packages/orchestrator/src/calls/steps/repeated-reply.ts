@@ -8,6 +8,12 @@ import { refusedReply } from '../tool-refusals.ts';
 /** Gives a request that comes again after its call has ended the reply that the journal has. */
 export const repeatedReply: Step<ServeAnswer> = {
   name: 'repeated reply',
+  explain: (_question, { journal }) => ({
+    verdict: 'passes',
+    says: journal
+      ? 'a request that comes again gets its first reply, while the journal has that'
+      : 'without a journal no reply is remembered',
+  }),
   before(next, { journal, ownership, catalogs, monotonic, fault }) {
     return async (call) => {
       const { name, request } = call;
