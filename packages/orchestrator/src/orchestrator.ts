@@ -2,9 +2,9 @@ import { randomInt } from 'node:crypto';
 import type { BrokerClient, Log, ServeAnswer, ServedRequest, ServeLoop } from '@signalbox/client';
 import type { McpHost } from '@signalbox/mcp-host';
 import { ToolDigests } from '@signalbox/mcp-host/tool-calls';
-import { type McpReply, messageOf, type OrchestratorFigures, SignalboxError } from '@signalbox/protocol';
+import { messageOf, type OrchestratorFigures, SignalboxError } from '@signalbox/protocol';
 import { type CallSizeLimits, defaultCallSizeLimits, type Fault, noFault } from '@signalbox/serving';
-import type { CallKey, Journal } from '@signalbox/store/journal';
+import type { Journal } from '@signalbox/store/journal';
 import { newApprovalId as newIdOfApproval } from './approvals/approval-id.ts';
 import { sendApprovalNotes } from './approvals/approval-notes.ts';
 import { Approvals } from './approvals/approvals.ts';
@@ -22,9 +22,9 @@ import { callOfQuestion } from './calls/permission-question.ts';
 import { readRequest } from './calls/request-body.ts';
 import { RequestRoom } from './calls/request-room.ts';
 import type { CallDeps } from './calls/step.ts';
-import { type CallHandlers, createCallHandlers } from './calls/steps.ts';
+import { createCallHandlers } from './calls/steps.ts';
 import { ackUnexpectedMessages } from './calls/unexpected-messages.ts';
-import { trackCatalog } from './catalog/catalog-tracker.ts';
+import { type CatalogTracker, trackCatalog } from './catalog/catalog-tracker.ts';
 import { defaultHeldCallLimits, type HeldCallLimits, HeldCalls } from './holds/held-calls.ts';
 import { beginServing } from './journal/begin-serving.ts';
 import { trackInboxOwnership } from './journal/inbox-ownership.ts';
@@ -117,6 +117,18 @@ export interface Orchestrator extends AsyncDisposable {
   readonly inFlight: number;
 }
 
+/** The dependencies and the clocks that all parts share. `ends` ends the parts, in the reverse order of their starts. */
+interface Base {
+  client: BrokerClient;
+  host: McpHost;
+  journal: Journal | undefined;
+  log: Log;
+  fault: Fault;
+  now: () => number;
+  monotonic: () => number;
+  ends: AsyncDisposableStack;
+}
+
 /**
  * Subscribes to the client's inbox. It answers tool calls and all other operations concurrently, each under the role that the broker
  * attests. Every request gets a reply; a fault of the orchestrator itself is reported as `tool_panicked`. Throws `SignalboxError`
@@ -128,177 +140,52 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   const hasJournal = journal !== undefined;
   checkPolicy(policy, { hasJournal });
   const { budgets, serverConcurrency: servers, ...toolPolicy } = policy;
-  await using starting = new AsyncDisposableStack();
+  await using ends = new AsyncDisposableStack();
+  const base: Base = { client, host, journal, log, fault, now, monotonic, ends };
 
   const catalogs = trackCatalog(client, host, toolPolicy, { log, now });
-  starting.defer(catalogs.stop);
-  const audit = starting.use(new AuditTrail({ client, monotonic, log }));
-  starting.use(auditWithheldHints(audit, host, monotonic));
-  starting.use(auditChangedDefinitions(audit, host, monotonic));
-  starting.defer(auditServerEvents(audit, host));
+  ends.defer(catalogs.stop);
+  const audit = startAudit(base);
   const scheduler = createCallScheduler({ ...defaultCallLimits, ...options.concurrency, servers }, monotonic);
-  const sizes = { ...defaultCallSizeLimits, ...options.sizes };
-  const room = new RequestRoom(sizes);
-  const reading = new LargeTurns(monotonic);
   const ledger = new BudgetLedger(budgets, monotonic);
-  const registry = new CallRegistry(now);
-  const ownership = trackInboxOwnership(client, journal, { log, fault });
-  const maxReplyBytes = () => client.welcome.limits.message?.bytes ?? Number.POSITIVE_INFINITY;
-  const minterOf = async (agent: string): Promise<string | undefined> => {
-    try {
-      return (await client.checkTokens({ agents: [agent] })).minters[0];
-    } catch (thrown) {
-      log({ event: 'tokens_not_checked', reason: messageOf(thrown) });
-      return undefined;
-    }
+  const minterOf = minterFinder(client, log);
+  const approvals = await startApprovals(base, { catalogs, audit, minterOf, limits: options.approvalLimits });
+  const holds = startHolds(base, minterOf, options.heldCallLimits);
+  const subscriptions = startSubscriptions(base, catalogs);
+  const shared = {
+    ...{ host, scheduler, catalogs, budgets: ledger, approvals, holds, journal, results },
+    registry: new CallRegistry(now),
+    ownership: trackInboxOwnership(client, journal, { log, fault }),
+    meter: new CallMeter(),
+    maxReplyBytes: () => client.welcome.limits.message?.bytes ?? Number.POSITIVE_INFINITY,
+    ...{ minterOf, audit, fault, now, monotonic, log },
   };
-  const newApprovalId = () => newIdOfApproval(randomInt);
-  const digests = new ToolDigests();
-  const approvals =
-    journal &&
-    (await Approvals.open({
-      store: journal.approvals,
-      client,
-      policy: () => catalogs.policy.approvals,
-      definitionHash: (name) => {
-        const tool = catalogs.definition(name);
-        return tool && digests.of(tool);
-      },
-      replyOf: (key) => keptReplyOf(journal, key),
-      notify: (record) => sendApprovalNotes(client, record, catalogs.policy.approvals.notify, { now, log }),
-      audit,
-      minterOf,
-      mayDecide: async (deciders) => (await client.checkTokens({ deciders })).decide,
-      newId: newApprovalId,
-      hidingRules: () => ({ secrets: host.secrets(), key: journal.id }),
-      ...(options.approvalLimits && { limits: options.approvalLimits }),
-      now,
-      monotonic,
-      fault,
-      log,
-    }));
-  if (approvals) {
-    starting.use(approvals);
-    starting.defer(host.onInventoryChanged(() => setImmediate(() => approvals.definitionsChanged())));
-  }
-  const heldLimits = options.heldCallLimits ?? defaultHeldCallLimits;
-  const holds = new HeldCalls({ minterOf, limits: heldLimits });
-  starting.defer(client.onHolds(holds.set));
-  const subscriptions = new Subscriptions({
-    host,
-    client,
-    rules: () => catalogs.present().offerRules,
-    now: monotonic,
-    log,
-  });
-  starting.defer(() => subscriptions.close());
-  starting.defer(host.onInventoryChanged(() => setImmediate(() => subscriptions.refresh())));
-  const pages = { now: monotonic, maxReplyBytes };
-  const operationDeps: OperationDeps = {
-    host,
-    scheduler,
-    catalogs,
-    manifests: new ManifestPages(pages),
-    subscriptions,
-    discoveries: new DiscoveryPages(pages),
-    registry,
-    tasks: new TaskRounds({ registry, journal }),
-    holds,
-    budgets: ledger,
-    journal,
-    results,
-    inbox: ownership.inbox,
-    maxReplyBytes,
-    audit,
-    approvals,
-    newApprovalId,
-    now,
-    log,
-  };
-  const meter = new CallMeter();
-  const callDeps: CallDeps & OfferDeps = {
-    host,
-    scheduler,
-    catalogs,
-    budgets: ledger,
-    approvals,
-    holds,
-    reading,
-    callTimeoutMs: options.callTimeoutMs ?? defaultCallTimeoutMs,
-    registry,
-    journal,
-    results,
-    minterOf,
-    ownership,
-    maxReplyBytes,
+  const { registry, ownership } = shared;
+  const calls: ServingDeps = {
+    ...shared,
+    reading: new LargeTurns(monotonic),
     replies: new LargeTurns(monotonic),
-    meter,
-    now,
-    fault,
-    audit,
-    monotonic,
-    log,
+    callTimeoutMs: options.callTimeoutMs ?? defaultCallTimeoutMs,
+  };
+  const pages = { now: monotonic, maxReplyBytes: shared.maxReplyBytes };
+  const operations: OperationDeps = {
+    ...shared,
+    inbox: ownership.inbox,
+    manifests: new ManifestPages(pages),
+    discoveries: new DiscoveryPages(pages),
+    tasks: new TaskRounds({ registry, journal }),
+    subscriptions,
+    newApprovalId: () => newIdOfApproval(randomInt),
   };
 
-  const calls = createCallHandlers(callDeps);
-
-  // Calls that wait for a decision or a release have places of their own, so that others are not held up by them.
-  const { all: asked } = options.approvalLimits ?? defaultApprovalLimits;
-  const mayWait = {
-    calls: asked + heldLimits.calls,
-    bytes: asked * maxArgumentBytes + heldLimits.bytes,
-  };
-  const serving = starting.use(new AsyncDisposableStack());
-  let requests: ServeLoop | undefined;
-  let reports: MetricsReports | undefined;
+  const serving = ends.use(new AsyncDisposableStack());
+  let served: Served | undefined;
   const serve = async (): Promise<void> => {
-    if (options.rules !== undefined)
-      await audit.recordBefore({ code: 'config_applied', detail: options.rules });
-    // No call starts before the holds are known.
-    await Promise.race([holds.known, client.closed.then(refuseClosed)]);
-    const loop = serving.use(
-      await client.serve(
-        ['mcp_request'],
-        (request) => answerRequest(request, room, calls, callDeps, operationDeps),
-        {
-          concurrency: inboxWindow + mayWait.calls,
-          window: inboxWindow + mayWait.calls,
-          windowBytes: sizes.bytes + mayWait.bytes + (client.welcome.limits.message?.bytes ?? 0),
-          ...ownership.serveOptions,
-          tellsStart: true,
-          readsBody: true,
-        },
-      ),
-    );
-    requests = loop;
-    if (journal) {
-      const { inbox } = ownership;
-      serving.use(watchSettledRequests({ client, journal, inbox, everyMs: options.askSettledEveryMs, log }));
-    }
-    const servers = new ServerFigures({ host, scheduler });
-    reports = serving.use(
-      new MetricsReports({
-        client,
-        calls: meter,
-        servers,
-        holds,
-        approvals,
-        results,
-        now,
-        monotonic,
-        everyMs: options.reportEveryMs,
-      }),
-    );
-    const otherMessages = serving.use(await client.subscribe());
-    void ackUnexpectedMessages(client, otherMessages, log);
-    // This runs before the requests are disposed: waiting calls are handed back, and only running ones are waited for.
-    serving.defer(scheduler.close);
-    serving.defer(() => holds.close());
-    if (approvals) serving.defer(() => approvals.close());
+    served = await serveRequests({ ...base, ends: serving }, options, calls, operations);
   };
   const turn = new AbortController();
   const begun = beginServing(serve, { journal, inbox: ownership.inbox, signal: turn.signal, log });
-  starting.defer(async () => {
+  ends.defer(async () => {
     turn.abort();
     // If it can't begin, the start itself reports that.
     await begun.then(
@@ -309,11 +196,11 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   await begun;
   catalogs.current().catch((thrown) => log({ event: 'inventory_failed', reason: messageOf(thrown) }));
 
-  const started = starting.move();
+  const started = ends.move();
   let stopping: Promise<void> | undefined;
   const stop = () => {
     stopping ??= atMost(options.drainMs ?? defaultDrainMs, started.disposeAsync(), () =>
-      log({ event: 'drain_gave_up', inFlight: requests?.inFlight ?? 0 }),
+      log({ event: 'drain_gave_up', inFlight: served?.requests.inFlight ?? 0 }),
     );
     return stopping;
   };
@@ -327,54 +214,198 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   return {
     stop,
     setPolicy,
-    status: () => reports?.collect() ?? waitingStatus,
+    status: () => served?.reports.collect() ?? waitingStatus,
     recordConfig: (detail) => audit.recordBefore({ code: 'config_applied', detail }),
     get isServing() {
-      return requests !== undefined;
+      return served !== undefined;
     },
     get inFlight() {
-      return requests?.inFlight ?? 0;
+      return served?.requests.inFlight ?? 0;
     },
     [Symbol.asyncDispose]: stop,
   };
+}
+
+/** Reports to the audit log how calls end, and what becomes of servers, hints and definitions. */
+function startAudit({ client, host, monotonic, log, ends }: Base): AuditTrail {
+  const audit = ends.use(new AuditTrail({ client, monotonic, log }));
+  ends.use(auditWithheldHints(audit, host, monotonic));
+  ends.use(auditChangedDefinitions(audit, host, monotonic));
+  ends.defer(auditServerEvents(audit, host));
+  return audit;
+}
+
+type MinterOf = CallDeps['minterOf'];
+
+/** Makes a function that asks the broker for the minting token of an agent. While the broker is away, it is unknown. */
+function minterFinder(client: BrokerClient, log: Log): MinterOf {
+  return async (agent) => {
+    try {
+      return (await client.checkTokens({ agents: [agent] })).minters[0];
+    } catch (thrown) {
+      log({ event: 'tokens_not_checked', reason: messageOf(thrown) });
+      return undefined;
+    }
+  };
+}
+
+interface ApprovalParts {
+  catalogs: CatalogTracker;
+  audit: AuditTrail;
+  minterOf: MinterOf;
+  limits: ApprovalLimits | undefined;
+}
+
+/** Makes calls wait for decisions. Without a journal, in which their records are, no call may wait. */
+async function startApprovals(
+  { client, host, journal, ends, ...base }: Base,
+  { catalogs, audit, minterOf, limits }: ApprovalParts,
+): Promise<Approvals | undefined> {
+  if (!journal) return undefined;
+  const digests = new ToolDigests();
+  const approvals = await Approvals.open({
+    ...base,
+    ...{ store: journal.approvals, client, audit, minterOf },
+    policy: () => catalogs.policy.approvals,
+    definitionHash: (name) => {
+      const tool = catalogs.definition(name);
+      return tool && digests.of(tool);
+    },
+    replyOf: async (key) => {
+      const reply = (await journal.find(key))?.end?.reply;
+      return reply === undefined ? undefined : sentReply(reply);
+    },
+    notify: (record) => sendApprovalNotes(client, record, catalogs.policy.approvals.notify, base),
+    mayDecide: async (deciders) => (await client.checkTokens({ deciders })).decide,
+    newId: () => newIdOfApproval(randomInt),
+    hidingRules: () => ({ secrets: host.secrets(), key: journal.id }),
+    ...(limits && { limits }),
+  });
+  ends.use(approvals);
+  ends.defer(host.onInventoryChanged(() => setImmediate(() => approvals.definitionsChanged())));
+  return approvals;
+}
+
+/** Makes calls wait while a hold is on them. */
+function startHolds({ client, ends }: Base, minterOf: MinterOf, limits?: HeldCallLimits): HeldCalls {
+  const holds = new HeldCalls({ minterOf, ...(limits && { limits }) });
+  ends.defer(client.onHolds(holds.set));
+  return holds;
+}
+
+/** Tells agents of changes of the resources that they follow. */
+function startSubscriptions(
+  { client, host, monotonic, log, ends }: Base,
+  catalogs: CatalogTracker,
+): Subscriptions {
+  const rules = () => catalogs.present().offerRules;
+  const subscriptions = new Subscriptions({ host, client, rules, now: monotonic, log });
+  ends.defer(() => subscriptions.close());
+  ends.defer(host.onInventoryChanged(() => setImmediate(() => subscriptions.refresh())));
+  return subscriptions;
+}
+
+/** The dependencies of calls and offers, with those that report about them. */
+type ServingDeps = CallDeps & OfferDeps & { meter: CallMeter; audit: AuditTrail };
+
+/** The requests that are served, and the figures about them. */
+interface Served {
+  requests: ServeLoop;
+  reports: MetricsReports;
+}
+
+/** Serves the inbox until `ends` is disposed. Waiting calls are handed back then, and only running ones are waited for. */
+async function serveRequests(
+  { client, host, journal, now, monotonic, log, ends }: Base,
+  options: OrchestratorOptions,
+  calls: ServingDeps,
+  operations: OperationDeps,
+): Promise<Served> {
+  const { approvals, audit, holds, results, scheduler, ownership, meter } = calls;
+  if (options.rules !== undefined) {
+    await audit.recordBefore({ code: 'config_applied', detail: options.rules });
+  }
+  // No call starts before the holds are known.
+  await Promise.race([holds.known, client.closed.then(refuseClosed)]);
+  const sizes = { ...defaultCallSizeLimits, ...options.sizes };
+  const answer = requestAnswerer(new RequestRoom(sizes), calls, operations);
+  // Calls that wait for a decision or a release have places of their own, so that others are not held up by them.
+  const { all: asked } = options.approvalLimits ?? defaultApprovalLimits;
+  const held = options.heldCallLimits ?? defaultHeldCallLimits;
+  const window = inboxWindow + asked + held.calls;
+  const messageBytes = client.welcome.limits.message?.bytes ?? 0;
+  const requests = ends.use(
+    await client.serve(['mcp_request'], answer, {
+      concurrency: window,
+      window,
+      windowBytes: sizes.bytes + asked * maxArgumentBytes + held.bytes + messageBytes,
+      ...ownership.serveOptions,
+      tellsStart: true,
+      readsBody: true,
+    }),
+  );
+  if (journal) {
+    const { inbox } = ownership;
+    ends.use(watchSettledRequests({ client, journal, inbox, everyMs: options.askSettledEveryMs, log }));
+  }
+  const servers = new ServerFigures({ host, scheduler });
+  const reports = ends.use(
+    new MetricsReports({
+      ...{ client, calls: meter, servers, holds, approvals, results, now, monotonic },
+      everyMs: options.reportEveryMs,
+    }),
+  );
+  const otherMessages = ends.use(await client.subscribe());
+  void ackUnexpectedMessages(client, otherMessages, log);
+  // These run before the requests are disposed.
+  ends.defer(scheduler.close);
+  ends.defer(() => holds.close());
+  if (approvals) ends.defer(() => approvals.close());
+  return { requests, reports };
 }
 
 function refuseClosed(reason: SignalboxError | undefined): never {
   throw reason ?? new SignalboxError('closed', 'the client was closed before the orchestrator had started');
 }
 
-async function answerRequest(
-  served: ServedRequest,
+/** Makes the function that answers each request by its operation. */
+function requestAnswerer(
   room: RequestRoom,
-  calls: CallHandlers,
   callDeps: CallDeps & OfferDeps,
-  operationDeps: OperationDeps,
-): Promise<ServeAnswer> {
-  const { message } = served;
-  const place = room.place(message.from.agent);
-  // There is no `using` here, since it is compiled to a stack of resources for each request.
-  try {
-    const endTurn = (message.body?.length ?? 0) > largeLength ? await callDeps.reading.next() : undefined;
-    const full = place.take(message.body ?? '');
-    // A request that may have started needs its own answer, not one that says it did not run.
-    const isRefused = full && !(await mayHaveStarted(callDeps, message));
-    const { request, refusal } = isRefused ? { refusal: full } : readRequest(message.body);
-    endTurn?.();
-    if (request?.op === 'call') return await calls.toolCall({ request: served, body: request, place });
-    if (request?.op === 'request')
-      return await serveOffer(callDeps, { request: served, body: request, place });
-    if (request?.op === 'ask_permission')
-      return await calls.question({ request: served, ...callOfQuestion(request), place });
-    if (request?.op === 'update_task')
-      return await serveTaskRound(
-        { ...callDeps, calls, tasks: operationDeps.tasks },
-        { request: served, body: request, place },
-      );
-    const reply = refusal ? { error: refusal } : await answerOperation(operationDeps, message.from, request);
-    return answerOf(boundedReply(reply, operationDeps.maxReplyBytes()));
-  } finally {
-    place[Symbol.dispose]();
-  }
+  operations: OperationDeps,
+): (request: ServedRequest) => Promise<ServeAnswer> {
+  const calls = createCallHandlers(callDeps);
+  const rounds = { ...callDeps, calls, tasks: operations.tasks };
+  return async (request) => {
+    const { message } = request;
+    const place = room.place(message.from.agent);
+    // There is no `using` here, since it is compiled to a stack of resources for each request.
+    try {
+      const isLarge = (message.body?.length ?? 0) > largeLength;
+      const endTurn = isLarge ? await callDeps.reading.next() : undefined;
+      const full = place.take(message.body ?? '');
+      // A request that may have started needs its own answer, not one that says it did not run.
+      const isRefused = full && !(await mayHaveStarted(callDeps, message));
+      const { request: body, refusal } = isRefused ? { refusal: full } : readRequest(message.body);
+      endTurn?.();
+      switch (body?.op) {
+        case 'call':
+          return await calls.toolCall({ request, body, place });
+        case 'request':
+          return await serveOffer(callDeps, { request, body, place });
+        case 'ask_permission':
+          return await calls.question({ request, ...callOfQuestion(body), place });
+        case 'update_task':
+          return await serveTaskRound(rounds, { request, body, place });
+        default: {
+          const reply = body ? await answerOperation(operations, message.from, body) : { error: refusal };
+          return answerOf(boundedReply(reply, operations.maxReplyBytes()));
+        }
+      }
+    } finally {
+      place[Symbol.dispose]();
+    }
+  };
 }
 
 /** Tells whether a call with this message may have run before, here or in another orchestrator, or has waited for a decision. */
@@ -385,11 +416,6 @@ async function mayHaveStarted(
   const key = { agent: from.agent, requestId: id };
   if (ownership.mayHaveStartedElsewhere(seq)) return true;
   return (await journal?.find(key)) !== undefined || (await approvals?.of(key)) !== undefined;
-}
-
-async function keptReplyOf(journal: Journal, key: CallKey): Promise<McpReply | undefined> {
-  const reply = (await journal.find(key))?.end?.reply;
-  return reply === undefined ? undefined : sentReply(reply);
 }
 
 function answerOf({ reply, text }: BoundedReply): ServeAnswer {
