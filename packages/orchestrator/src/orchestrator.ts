@@ -16,6 +16,7 @@ import { auditServerEvents } from './audit/server-events.ts';
 import { auditWithheldHints } from './audit/withheld-hints.ts';
 import { BudgetLedger } from './budgets/budget-ledger.ts';
 import { type BoundedReply, boundedReply } from './calls/bounded-reply.ts';
+import { Call } from './calls/call.ts';
 import { CallRegistry } from './calls/call-registry.ts';
 import { LargeTurns, largeLength } from './calls/large-turns.ts';
 import { callOfQuestion } from './calls/permission-question.ts';
@@ -136,7 +137,7 @@ interface Base {
  */
 export async function startOrchestrator(options: OrchestratorOptions): Promise<Orchestrator> {
   const { client, host, journal, policy, results, log = () => {}, now = Date.now } = options;
-  const { monotonic = () => performance.now(), fault = noFault } = options;
+  const { monotonic = performance.now.bind(performance), fault = noFault } = options;
   const hasJournal = journal !== undefined;
   checkPolicy(policy, { hasJournal });
   const { budgets, serverConcurrency: servers, ...toolPolicy } = policy;
@@ -158,11 +159,12 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     ownership: trackInboxOwnership(client, journal, { log, fault }),
     meter: new CallMeter(),
     maxReplyBytes: () => client.welcome.limits.message?.bytes ?? Number.POSITIVE_INFINITY,
-    ...{ minterOf, audit, fault, now, monotonic, log },
+    ...{ minterOf, audit, now, monotonic, log },
   };
   const { registry, ownership } = shared;
   const calls: ServingDeps = {
     ...shared,
+    fault: fault === noFault ? undefined : fault,
     reading: new LargeTurns(monotonic),
     replies: new LargeTurns(monotonic),
     callTimeoutMs: options.callTimeoutMs ?? defaultCallTimeoutMs,
@@ -390,11 +392,11 @@ function requestAnswerer(
       endTurn?.();
       switch (body?.op) {
         case 'call':
-          return await calls.toolCall({ request, body, place });
+          return await calls.toolCall(new Call({ request, body, place }));
         case 'request':
           return await serveOffer(callDeps, { request, body, place });
         case 'ask_permission':
-          return await calls.question({ request, ...callOfQuestion(body), place });
+          return await calls.question(new Call({ request, ...callOfQuestion(body), place }));
         case 'update_task':
           return await serveTaskRound(rounds, { request, body, place });
         default: {

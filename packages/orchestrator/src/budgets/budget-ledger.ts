@@ -65,7 +65,7 @@ export class BudgetLedger {
     const { request } = call;
     const applied = this.#appliedTo(call);
     // Without limits there is nothing to count.
-    if (applied.length === 0 && this.size === 0) return uncounted;
+    if (applied.length === 0 && this.#workers.size + this.#roles.size === 0) return uncounted;
     if (request !== undefined && this.#counted.has(request)) return uncounted;
     const now = this.#now();
     for (const windows of [this.#workers, this.#roles]) forgetIdle(windows, now);

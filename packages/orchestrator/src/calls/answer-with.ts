@@ -4,19 +4,19 @@ import type { Fault } from '@signalbox/serving';
 
 /** Makes the answer to a call. `text` is the JSON text of the reply, if it is there. `settle` is called when the broker has the reply. */
 export function answerWith(
-  fault: Fault,
+  fault: Fault | undefined,
   reply: McpReply,
   text: string | undefined,
   settle: ((how: ReplyEnd) => void) | undefined,
 ): ServeAnswer {
-  fault('orchestrator.reply.before');
+  fault?.('orchestrator.reply.before');
   return {
     kind: 'mcp_reply',
     body: reply,
     text,
     errorCode: 'error' in reply ? reply.error.code : undefined,
     settled: (how) => {
-      fault('orchestrator.reply.after');
+      fault?.('orchestrator.reply.after');
       settle?.(how);
     },
   };

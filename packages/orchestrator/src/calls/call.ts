@@ -32,8 +32,8 @@ export class Call {
   readonly question: ToolOrigin | undefined;
   readonly taskRound: TaskRound | undefined;
 
-  /** Repeated reply: the time of its arrival, in monotonic milliseconds. */
-  receivedAt = 0;
+  /** Repeated reply: the time of its arrival. */
+  arrived!: Moment;
   /** Repeated reply: the call in the journal; `undefined` without a journal. */
   journaled: JournaledCall | undefined;
   /** Repeated reply: true if an orchestrator with another journal may have started it. */
@@ -43,8 +43,6 @@ export class Call {
 
   /** Record: its state, as operators and its agent see it. */
   tracked!: TrackedCall;
-  /** Record: the clocks before it waited for anything. */
-  arrived!: Moment;
 
   /** Hold, and before it lost call: the approval that it waited for before this process, or before a hold. */
   asked: ApprovalRecord | undefined;
@@ -55,6 +53,8 @@ export class Call {
   tool: Tool | undefined;
   /** Allowlist and recheck: the server and the tool there. */
   route!: ToolRoute;
+  /** Allowlist and recheck: the name of that server. */
+  server: string | undefined;
   /** Allowlist: true if it continues a call that runs at its server. */
   isContinued = false;
   /** Allowlist: true if it waited for a decision before, so that it is compared with what was asked about. */

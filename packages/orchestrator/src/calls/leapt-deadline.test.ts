@@ -13,13 +13,12 @@ it.each([
   ['the machine slept for a night after five minutes', 8 * hour, 5 * minute, true],
   ['the wall clock went back', -hour, 5 * minute, false],
 ])('%s', (_, wallPassed, passed, expected) => {
-  const before = { wall: 1_800_000_000_000, remainingMs: hour };
-  const after = { wall: before.wall + wallPassed, remainingMs: hour - passed };
-  expect(endedInLeap(before, after)).toBe(expected);
+  const before = { wall: 1_800_000_000_000, monotonic: 5 };
+  const after = { wall: before.wall + wallPassed, monotonic: before.monotonic + passed };
+  expect(endedInLeap(before, after, () => hour - passed)).toBe(expected);
 });
 
 it('never ends a request without a lifetime', () => {
-  expect(endedInLeap({ wall: 0, remainingMs: undefined }, { wall: hour, remainingMs: undefined })).toBe(
-    false,
-  );
+  const [before, after] = [0, hour].map((wall) => ({ wall, monotonic: 0 }));
+  expect(endedInLeap(before!, after!, () => undefined)).toBe(false);
 });

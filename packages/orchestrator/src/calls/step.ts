@@ -52,7 +52,8 @@ export interface CallDeps {
   now: () => number;
   /** Monotonic milliseconds. */
   monotonic: () => number;
-  fault: Fault;
+  /** Called at every named point that a call passes; `undefined` if nothing fails on purpose. */
+  fault: Fault | undefined;
   log: Log;
 }
 

@@ -1,6 +1,5 @@
 import type { ServeAnswer } from '@signalbox/client';
 import type { ExplainedStep } from '@signalbox/protocol';
-import { Call, type IncomingCall } from './call.ts';
 import { permissionQuestion } from './permission-question.ts';
 import {
   type Attempt,
@@ -58,24 +57,21 @@ export function explainSteps(question: Question, deps: ExplainDeps): ExplainedSt
 /** Serves calls of each sort. A handler rejects only if the journal can't be read, because then it is unknown whether a call has run. */
 export interface CallHandlers {
   /** Serves a call of a tool of a hosted server. */
-  toolCall(call: IncomingCall): Promise<ServeAnswer>;
+  toolCall: Pass<ServeAnswer>;
   /** Serves a question of an agent's CLI whether it may use a tool of its own. */
-  question(call: IncomingCall): Promise<ServeAnswer>;
+  question: Pass<ServeAnswer>;
   /** Serves a round of a task that still lacks answers. */
-  keptAnswers(call: IncomingCall): Promise<ServeAnswer>;
+  keptAnswers: Pass<ServeAnswer>;
 }
 
 /** Puts the steps of each sort of call together. */
 export function createCallHandlers(deps: CallDeps): CallHandlers {
   // Nothing runs in a question or a round without all answers, so that none is lost: it is answered again.
   const repeatable = known.filter((step) => step !== lostCall);
-  const toolCall = serving(deps, known, attempted, host);
-  const question = serving(deps, repeatable, [], permissionQuestion);
-  const answers = serving(deps, repeatable, [], keptAnswers);
   return {
-    toolCall: (call) => toolCall(new Call(call)),
-    question: (call) => question(new Call(call)),
-    keptAnswers: (call) => answers(new Call(call)),
+    toolCall: serving(deps, known, attempted, host),
+    question: serving(deps, repeatable, [], permissionQuestion),
+    keptAnswers: serving(deps, repeatable, [], keptAnswers),
   };
 }
 

@@ -59,8 +59,8 @@ export function keptText({ keptBytes, notKept }: ShownReply): string {
 }
 
 /** Adds to the refusal of a result that is too large for a message the reason why it is not kept either. */
-export function withReason(reply: McpReply, notKept: string | undefined): McpReply {
-  if (notKept === undefined || !('error' in reply) || reply.error.code !== 'result_too_large') return reply;
+export function withReason(reply: McpReply, notKept: string): McpReply {
+  if (!('error' in reply) || reply.error.code !== 'result_too_large') return reply;
   const message = `${reply.error.message}; it could not be kept for you either: ${notKept}`;
   return { error: { ...reply.error, message } };
 }

@@ -1,6 +1,6 @@
 import type { ServeAnswer } from '@signalbox/client';
 import { type ToolCallError, taskRoundId, toolCallError, type UpdateTaskRequest } from '@signalbox/protocol';
-import type { IncomingCall } from '../calls/call.ts';
+import { Call, type IncomingCall } from '../calls/call.ts';
 import { outcomeUnknown } from '../calls/call-outcome.ts';
 import type { CallDeps } from '../calls/step.ts';
 import type { CallHandlers } from '../calls/steps.ts';
@@ -38,8 +38,10 @@ export async function serveTaskRound(
   const { body: call, waiting } = nextRound(question, responses);
   const round = { request, body: call, place };
   return waiting
-    ? await calls.keptAnswers({ ...round, taskRound: { number, waiting: { ...question, task: waiting } } })
-    : await calls.toolCall({ ...round, taskRound: { number } });
+    ? await calls.keptAnswers(
+        new Call({ ...round, taskRound: { number, waiting: { ...question, task: waiting } } }),
+      )
+    : await calls.toolCall(new Call({ ...round, taskRound: { number } }));
 }
 
 function noTask(taskId: string): ToolCallError {

@@ -16,10 +16,11 @@ export const allowlist: Step<Attempt> = {
     return async (call) => {
       const { role, tool: name } = call.name;
       call.catalog = catalogs.latest ?? (await catalogs.current());
-      call.isContinued = continuesRunning(host, call);
+      call.isContinued = call.body.round !== undefined && continuesRunning(host, call);
       const { tool, refusal } = admit(call.catalog, role, name, { runs: call.isContinued });
       call.tool = tool;
       call.route = host.route(name);
+      call.server = call.route.server;
       call.isCompared = call.asked !== undefined && !call.isContinued;
       // A call that is compared goes on while its server is away.
       if (refusal && (!call.isCompared || refusal.code === 'permission_denied')) return { error: refusal };

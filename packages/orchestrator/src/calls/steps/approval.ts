@@ -63,7 +63,7 @@ function mayWait({ catalog, tool, name }: Call): boolean {
 
 /** Resolves with the end of the call, or with `undefined` if it may go on. */
 async function decide(approvals: Approvals, deps: CallDeps, call: Call): Promise<Attempt | undefined> {
-  const { request, body, place, tracked, asked, route } = call;
+  const { request, body, place, tracked, asked } = call;
   const { agent, requestId, role, tool } = call.name;
   const rules = asked ? undefined : rulesOf(call);
   const rule = asked?.rule ?? rules?.asks;
@@ -86,7 +86,7 @@ async function decide(approvals: Approvals, deps: CallDeps, call: Call): Promise
     },
     shown,
     rule,
-    server: route.server,
+    server: call.server,
     idempotencyKey: body.options?.idempotency_key,
     joins: true,
     onWait: (id) => tracked.awaits(id),

@@ -1,6 +1,6 @@
 import type { ToolCallError } from '@signalbox/protocol';
 import type { Call } from '../call.ts';
-import { type ReadArguments, readArguments } from '../call-arguments.ts';
+import { readArguments } from '../call-arguments.ts';
 import { largeLength } from '../large-turns.ts';
 import type { Attempt, CallDeps, Step } from '../step.ts';
 import { chargeOf } from './budget.ts';
@@ -34,26 +34,26 @@ async function read(deps: CallDeps, call: Call): Promise<ToolCallError | undefin
   const full = !isCompared && typeof body.arguments === 'string' ? place.take(body.arguments) : undefined;
   if (full) return full;
   const isLarge = (call.request.message.body?.length ?? 0) > largeLength;
-  const found = isLarge ? await readInTurn(deps, call) : readPresent(deps, call);
+  // A running call continues as it began, and one that waited before is told what became of it.
+  const how = { asWritten: isCompared || call.isContinued };
+  const found = isLarge
+    ? await readInTurn(deps, call, how)
+    : readArguments(deps.host, call.route, body.arguments, how);
   if (found.error) return chargeOf(deps, call).refusal ?? found.error;
   call.read = found;
   // A text that became a list may hold far more values than the request that was counted.
   return found.isRewritten && !isCompared ? place.take(JSON.stringify(found.args)) : undefined;
 }
 
-/** A running call continues as it began, and one that waited before is told what became of it. */
-function readPresent(
-  { host }: Pick<CallDeps, 'host'>,
-  { route, body, isCompared, isContinued }: Call,
-): ReadArguments | { error: ToolCallError } {
-  return readArguments(host, route, body.arguments, { asWritten: isCompared || isContinued });
-}
-
 /** Reads the arguments of a large request. They are read one after the other, so that they hold up no others for long. */
-async function readInTurn(deps: CallDeps, call: Call): Promise<ReturnType<typeof readPresent>> {
-  const endTurn = await deps.reading.next();
+async function readInTurn(
+  { host, reading }: CallDeps,
+  { route, body }: Call,
+  how: { asWritten: boolean },
+): Promise<ReturnType<typeof readArguments>> {
+  const endTurn = await reading.next();
   try {
-    return readPresent(deps, call);
+    return readArguments(host, route, body.arguments, how);
   } finally {
     endTurn();
   }

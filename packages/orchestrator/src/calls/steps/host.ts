@@ -1,6 +1,5 @@
 import type { ToolProgress } from '@signalbox/mcp-host/tool-calls';
 import { forwardedMeta, fromWireRound, withoutTokens } from '@signalbox/protocol';
-import { noFault } from '@signalbox/serving';
 import type { Explained, LastStep } from '../step.ts';
 import { neverStarted } from './queue.ts';
 
@@ -27,7 +26,7 @@ export const host: LastStep & Explained = {
       );
       if (timeoutMs <= 0) return { error: neverStarted(request) };
       if (approval) approvals?.started(approval);
-      tracked.running(route.server);
+      tracked.running(call.server);
       return await host.call(route, read.args, {
         fits: read.fits,
         signal: request.cancellation,
@@ -43,7 +42,7 @@ export const host: LastStep & Explained = {
           const running = holds.runs(asking, subject);
           asking.over.then(() => holds.ended(running));
         },
-        onSent: fault === noFault ? undefined : () => fault('orchestrator.call.sent'),
+        onSent: fault && (() => fault('orchestrator.call.sent')),
         onProgress: body.options?.progress
           ? (progress) => {
               const { progress: done, total } = progress;

@@ -38,11 +38,10 @@ export const journal: Step<Attempt> = {
 /** Writes the start of a call. Resolves with an error if that fails. */
 async function writeStart(
   { now, ownership, fault }: CallDeps,
-  { name, request, route, tracked, journaled }: Call,
+  { name, request, server, tracked, journaled }: Call,
 ): Promise<ToolCallError | undefined> {
   if (!journaled) return undefined;
   const { role, tool, thread } = name;
-  const { server } = route;
   const refusal = await journaled.start({
     ...{ role, tool },
     ...(thread !== undefined && { thread }),
@@ -52,6 +51,6 @@ async function writeStart(
     inbox: ownership.inbox(),
     lifetimeMs: request.remainingMs() ?? frameDefaults.ttlMs,
   });
-  if (!refusal) fault('orchestrator.journal.started');
+  if (!refusal) fault?.('orchestrator.journal.started');
   return refusal;
 }

@@ -15,7 +15,7 @@ export const queue: Step<Attempt> = {
   },
   before(next, { scheduler }) {
     return async (call) => {
-      const { name, request, tracked, route } = call;
+      const { name, request, tracked, server } = call;
       const { agent } = name;
       const begin = (): Promise<Attempt> => {
         call.hadTurn = true;
@@ -23,7 +23,7 @@ export const queue: Step<Attempt> = {
       };
       call.hadTurn = false;
       const turn = await scheduler.run(
-        { worker: agent, server: route.server ?? name.tool },
+        { worker: agent, server: server ?? name.tool },
         request.cancellation,
         begin,
         (position) => tracked.waits(position),

@@ -3,7 +3,7 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import { stoppedByHold } from '../../holds/hold-errors.ts';
 import { type Call, continuesRunning, subjectOf } from '../call.ts';
 import { readArguments } from '../call-arguments.ts';
-import { endedInLeap, momentOf } from '../leapt-deadline.ts';
+import { endedInLeap } from '../leapt-deadline.ts';
 import type { Attempt, CallDeps, Step } from '../step.ts';
 import { admit } from '../tool-refusals.ts';
 import { barredMeanwhile } from './approval.ts';
@@ -19,7 +19,7 @@ export const recheck: Step<Attempt> = {
     says: 'when its turn comes, a call passes hold, allowlist, arguments and approval again if they have changed',
   }),
   before(next, deps) {
-    const { catalogs, holds } = deps;
+    const { catalogs, holds, now, monotonic } = deps;
     return async (call) => {
       const { request } = call;
       const catalog = catalogs.latest ?? (await catalogs.current());
@@ -31,7 +31,9 @@ export const recheck: Step<Attempt> = {
       request.started();
       const barring = isSame ? undefined : compareAgain(deps, call);
       if (barring) return { error: barring };
-      if (endedInLeap(call.arrived, momentOf(deps.now, request))) return { error: endedWhileWaiting() };
+      const moment = { wall: now(), monotonic: monotonic() };
+      if (endedInLeap(call.arrived, moment, () => request.remainingMs()))
+        return { error: endedWhileWaiting() };
       const running = holds.runs(request, call.subject);
       try {
         return withHold(deps, call, await next(call));
@@ -55,6 +57,7 @@ function compareAgain(deps: CallDeps, call: Call): ToolCallError | undefined {
   const { host } = deps;
   const { body, name } = call;
   call.route = host.route(name.tool);
+  call.server = call.route.server;
   const { fits } = call.read;
   const isChecked = fits !== undefined && fits === call.route.target?.tool;
   const how = { asWritten: continuesRunning(host, call) };

@@ -19,7 +19,6 @@ import { boundedReply } from '../bounded-reply.ts';
 import type { Call } from '../call.ts';
 import { calledOffError, outcomeOf, replyOf } from '../call-outcome.ts';
 import { largeLength } from '../large-turns.ts';
-import { momentOf } from '../leapt-deadline.ts';
 import type { CallDeps, Ended, Step } from '../step.ts';
 import { panicError } from '../tool-refusals.ts';
 import type { TrackedCall } from '../tracked-call.ts';
@@ -35,9 +34,8 @@ export const record: Step<ServeAnswer, Ended> = {
   name: 'record',
   explain: () => ({ verdict: 'passes', says: 'operators see the call, and the audit log gets its end' }),
   before(next, deps) {
-    const { fault, now } = deps;
+    const { fault } = deps;
     return async (call) => {
-      call.arrived = momentOf(now, call.request);
       track(deps, call);
       const isReadAgain = call.taskRound !== undefined || call.journaled?.earlier !== undefined;
       const answered = isReadAgain ? await beginAgain(deps, call) : undefined;
@@ -53,7 +51,7 @@ export const record: Step<ServeAnswer, Ended> = {
         call.tracked.dropped();
         return handBack;
       }
-      fault('orchestrator.call.returned');
+      fault?.('orchestrator.call.returned');
       return await finish(deps, call, ended);
     };
   },
@@ -92,14 +90,14 @@ async function finish(deps: CallDeps, call: Call, result: ToolCallResult): Promi
   const { requestId: id, role, tool } = name;
   const { fault } = deps;
   const wasAsked = tracked.approval !== undefined;
-  const ended = withOperator(tracked, result);
+  const ended = tracked.calledOff ? withOperator(tracked, result) : result;
   const whole = replyOf(wasAsked ? await withApproval(deps, call, ended) : ended, body);
   const catalog = deps.catalogs.latest ?? (await deps.catalogs.current());
   const rule = resultRuleOf(catalog.results, role);
   const shown: ShownReply =
     rule && 'result' in whole ? await keepLarge(deps, name, rule, whole) : { reply: whole };
   const bounded = boundedReply(shown.reply, deps.maxReplyBytes());
-  const reply = withReason(bounded.reply, shown.notKept);
+  const reply = shown.notKept === undefined ? bounded.reply : withReason(bounded.reply, shown.notKept);
   const sent = reply === bounded.reply ? bounded.text : JSON.stringify(reply);
   const text = tracked.isTask ? replyToKeep(reply, sent, body, taskRound) : sent;
   const outcome = outcomeOf(reply);
@@ -108,26 +106,26 @@ async function finish(deps: CallDeps, call: Call, result: ToolCallResult): Promi
   deps.meter.ended(facts);
   const isForbidden = outcome === 'permission_denied' && tracked.state === 'queued';
   const forbiddenBy = isForbidden ? ruleOf(catalog, role, tool) : undefined;
-  deps.audit.record(callEvent(facts, { rule: forbiddenBy, detail: keptText(shown) }));
+  deps.audit.record(callEvent(facts, { rule: forbiddenBy, detail: rule ? keptText(shown) : '' }));
   // The requester of a call that an operator cancelled is told so.
   const isGivenUp = request.cancellation.aborted && tracked.calledOff === undefined;
-  const isLate = !isGivenUp && (tracked.isTask || wasAsked || deps.monotonic() - call.receivedAt >= lateMs);
+  const isLate =
+    !isGivenUp && (tracked.isTask || wasAsked || deps.monotonic() - call.arrived.monotonic >= lateMs);
   const endOf = (): EndedCall => ({
     call: factsOf(deps, facts, request),
     end: { outcome, finishedAt: deps.now(), reply: text, isLate },
   });
-  const isInterrupted = wasInterrupted(request.cancellation, result);
-  if (journaled?.hasToFinish(isLate) && !isInterrupted) {
+  if (journaled?.hasToFinish(isLate) && !wasInterrupted(request.cancellation, result)) {
     try {
       await journaled.finish(endOf());
-      fault('orchestrator.journal.finished');
+      fault?.('orchestrator.journal.finished');
     } catch (thrown) {
       // The requester can still be told now; only after a crash would the outcome be unknown.
       deps.log({ event: 'journal_failed', id, reason: messageOf(thrown) });
     }
   }
   if (wasAsked) {
-    if (!isInterrupted) void deps.approvals?.ended(name);
+    if (!wasInterrupted(request.cancellation, result)) void deps.approvals?.ended(name);
     void deps.approvals?.answered(name, reply);
   }
   const endTurn = sent.length > largeLength ? await deps.replies.next() : undefined;

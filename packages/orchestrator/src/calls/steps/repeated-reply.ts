@@ -14,11 +14,11 @@ export const repeatedReply: Step<ServeAnswer> = {
       ? 'a request that comes again gets its first reply, while the journal has that'
       : 'without a journal no reply is remembered',
   }),
-  before(next, { journal, ownership, catalogs, monotonic, fault }) {
+  before(next, { journal, ownership, catalogs, now, monotonic, fault }) {
     return async (call) => {
       const { name, request } = call;
-      call.receivedAt = monotonic();
-      fault('orchestrator.call.received');
+      call.arrived = { wall: now(), monotonic: monotonic() };
+      fault?.('orchestrator.call.received');
       call.journaled = journal && new JournaledCall(journal, name, await journal.find(name));
       call.isForeign = ownership.mayHaveStartedElsewhere(request.message.seq);
       const { journaled } = call;
