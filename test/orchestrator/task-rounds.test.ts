@@ -2,10 +2,12 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type BrokerClient, connectBroker, requestAddress } from '@signalbox/client';
 import { RoleToolAllowlist } from '@signalbox/orchestrator';
-import type { McpReply, TaskState } from '@signalbox/protocol';
+import { explanationSchema, type McpReply, type TaskState } from '@signalbox/protocol';
 import { expect, test } from 'vitest';
 import { startFixture } from '../support/conformance/fixture-server.ts';
+import { explained } from '../support/orchestrator/explained-step.ts';
 import { startJournaledStack } from '../support/orchestrator/journaled-stack.ts';
+import { askData } from '../support/orchestrator/requests.ts';
 import { faceWithTasks } from '../support/worker/task-client.ts';
 
 const confirmed = { '0.confirmation': { action: 'accept', content: { confirm: true } } };
@@ -98,6 +100,18 @@ test('A round of a task is no task itself, so that its tool does not go on twice
   expect(await update(rosa, 'task', {})).toHaveProperty('input_required');
   expect(await stateOf(rosa, { op: 'task', task_id: 'task.1' })).toEqual({ state: 'unknown' });
   expect(await update(rosa, 'task.1', confirmed)).toMatchObject({ error: { code: 'invalid_arguments' } });
+});
+
+test('Answers of a round that still lacks others are kept at once, also while a hold is on its tool.', async () => {
+  await using stack = await startAskingTasks();
+  const { rosa } = stack;
+  await stack.begin('task');
+  const operator = await stack.client('operator', 'operator');
+  await operator.admin('hold', { on: 'tool', name: 'confirm_delete', reason: 'a look first' });
+  const question = { op: 'explain', role: 'worker', tool: 'confirm_delete' };
+  const explain = () => askData(operator, question, explanationSchema);
+  await expect.poll(explain).toEqual(explained('hold', { verdict: 'waits' }));
+  expect(await update(rosa, 'task', {})).toHaveProperty('input_required');
 });
 
 test('A call that only has the id of a round is none, and answers that it kept from being taken are not acknowledged.', async () => {

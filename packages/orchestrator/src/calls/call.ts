@@ -38,13 +38,13 @@ export class Call {
   journaled: JournaledCall | undefined;
   /** Repeated reply: true if an orchestrator with another journal may have started it. */
   isForeign = false;
-  /** Kept result or lost call: its end, if that is known although it does not run now. */
+  /** Kept result, lost call and record: its end, if that is known without a run. */
   known: ToolCallResult | undefined;
 
   /** Record: its state, as operators and its agent see it. */
   tracked!: TrackedCall;
 
-  /** Hold, and before it lost call: the approval that it waited for before this process, or before a hold. */
+  /** Lost call and hold: the approval that it waited for before, in another process or before a hold. */
   asked: ApprovalRecord | undefined;
 
   /** Allowlist, and recheck if it has changed: the catalog by which the call is judged. */
@@ -76,7 +76,7 @@ export class Call {
 
   /** Journal: true if it may be made again after it was sent. */
   isRepeatable = false;
-  /** Journal: what has to be done right before it is sent. */
+  /** Journal: the work right before it is sent. */
   beforeSend: CallOptions['beforeSend'];
 
   constructor({ request, body, place, question, taskRound }: IncomingCall) {

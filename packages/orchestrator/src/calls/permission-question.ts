@@ -10,7 +10,7 @@ import { unfitArguments } from '../approvals/approval-errors.ts';
 import type { CallSubject } from '../holds/held-calls.ts';
 import type { Call, IncomingCall } from './call.ts';
 import { parseArguments } from './call-arguments.ts';
-import type { Attempt, CallDeps, LastStep } from './step.ts';
+import type { Attempt, CallDeps, Pass } from './step.ts';
 
 /** The rule of a question, in place of a rule of the configuration. */
 const rule = 'worker --permissions ask';
@@ -36,9 +36,9 @@ export function callOfQuestion({
  * Has a person decide whether an agent's CLI may use a tool of its own. The result only says that it may: nothing runs here, so a question
  * may always be answered again.
  */
-export const permissionQuestion: LastStep = {
-  make: (deps) => (call) => decide(deps, call),
-};
+export function permissionQuestion(deps: CallDeps): Pass<Attempt> {
+  return (call) => decide(deps, call);
+}
 
 async function decide({ approvals, holds }: CallDeps, call: Call): Promise<Attempt> {
   const { request, body, place, tracked, asked, question } = call;

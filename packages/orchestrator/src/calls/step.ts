@@ -68,10 +68,10 @@ export interface OnHold {
 /** The way in which one attempt of a call ended. An attempt that meets a hold is made again after the release. */
 export type Attempt = Ended | OnHold;
 
-/** Makes a call pass a step and all steps behind it. */
+/** Makes a call pass a step and all steps after it. */
 export type Pass<Out> = (call: Call) => Promise<Out>;
 
-/** A question what would become of a call of a role. */
+/** The question about which the steps say something: a call of a tool by a role. */
 export interface Question {
   role: string;
   /** The name of the tool. */
@@ -94,7 +94,7 @@ export interface ExplainDeps
   results: Pick<ResultStore, 'summary'> | undefined;
 }
 
-/** What a step says about a call. */
+/** The answer of one step to a question. */
 export type Saying = Omit<ExplainedStep, 'step'>;
 
 /** A step as `tools explain` shows it. */
@@ -106,12 +106,12 @@ export interface Explained {
 
 /** One step of a call. It ends the call itself, or passes it on, and may change how it ends. */
 export interface Step<Out, In = Out> extends Explained {
-  /** Makes the step once, so that a call enters one function for each step. `next` are the steps behind it. */
+  /** Makes the step once, so that a call enters one function for each step. `next` are the steps after it. */
   before(next: Pass<In>, deps: CallDeps): Pass<Out>;
 }
 
 /** The last step of a call. */
-export interface LastStep {
+export interface LastStep extends Explained {
   /** Makes the step once. */
   make(deps: CallDeps): Pass<Attempt>;
 }

@@ -1,13 +1,14 @@
 import type { ServeAnswer } from '@signalbox/client';
 import type { ExplainedStep } from '@signalbox/protocol';
+import type { Call } from './call.ts';
 import { permissionQuestion } from './permission-question.ts';
 import {
   type Attempt,
   type CallDeps,
+  type Ended,
   type ExplainDeps,
   type Explained,
   inOrder,
-  type LastStep,
   type Pass,
   type Question,
   type Step,
@@ -19,7 +20,6 @@ import { budget } from './steps/budget.ts';
 import { hold } from './steps/hold.ts';
 import { host } from './steps/host.ts';
 import { journal } from './steps/journal.ts';
-import { keptAnswers } from './steps/kept-answers.ts';
 import { keptResult } from './steps/kept-result.ts';
 import { lostCall } from './steps/lost-call.ts';
 import { queue } from './steps/queue.ts';
@@ -68,19 +68,16 @@ export interface CallHandlers {
 export function createCallHandlers(deps: CallDeps): CallHandlers {
   // Nothing runs in a question or a round without all answers, so that none is lost: it is answered again.
   const repeatable = known.filter((step) => step !== lostCall);
+  const answering = (first: typeof known, run: Pass<Ended>) => inOrder(first, record.before(run, deps), deps);
+  const unlessHeld = (attempt: Pass<Attempt>) => hold.before(attempt, deps);
   return {
-    toolCall: serving(deps, known, attempted, host),
-    question: serving(deps, repeatable, [], permissionQuestion),
-    keptAnswers: serving(deps, repeatable, [], keptAnswers),
+    toolCall: answering(known, unlessHeld(inOrder(attempted, host.make(deps), deps))),
+    question: answering(repeatable, unlessHeld(permissionQuestion(deps))),
+    keptAnswers: answering(repeatable, keepAnswers),
   };
 }
 
-function serving(
-  deps: CallDeps,
-  first: readonly Step<ServeAnswer>[],
-  then: readonly Step<Attempt>[],
-  last: LastStep,
-): Pass<ServeAnswer> {
-  const attempt = inOrder(then, last.make(deps), deps);
-  return inOrder(first, record.before(hold.before(attempt, deps), deps), deps);
+/** Ends a round of a task like the one before it, without calling anything. The answers that have come are kept with its reply. */
+async function keepAnswers({ taskRound }: Call): Promise<Ended> {
+  return { result: taskRound?.waiting?.input_required ?? {} };
 }

@@ -13,7 +13,7 @@ export interface TaskCall {
 /** A round of a task after the first. */
 export interface TaskRound {
   number: number;
-  /** What the previous round asked, with the answers that have come. Set if some are missing, so that nothing is called in this round. */
+  /** The questions of the previous round, with the answers that have come. Set if some are missing: then this round calls nothing. */
   waiting?: KeptQuestion | undefined;
 }
 

@@ -18,7 +18,7 @@ const explainedStepSchema = z.object({
       "The rule that decided, as the configuration has it: `roles.reader.tools: 'mcp_x__*'`, `roles.builder.ask[0]`.",
     ),
 });
-/** What one step would do with a call. */
+/** Tells what one step would do with a call. */
 export type ExplainedStep = z.infer<typeof explainedStepSchema>;
 
 /** Accepts the answer to op `explain`. */

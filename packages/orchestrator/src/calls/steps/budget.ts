@@ -1,9 +1,9 @@
 import { type BudgetDecision, budgetText } from '../../budgets/budget-ledger.ts';
 import type { Call } from '../call.ts';
-import type { Attempt, CallDeps, Step } from '../step.ts';
+import type { Attempt, CallDeps, Pass, Step } from '../step.ts';
 
 /** Counts a call against the budgets of its agent and role, once. A call that does not get its turn is not counted. */
-export const budget: Step<Attempt> = {
+export const budget = {
   name: 'budget',
   explain({ role }, { budgets }) {
     const { own, shared } = budgets.budgetsOf(role);
@@ -15,7 +15,7 @@ export const budget: Step<Attempt> = {
       ? { verdict: 'passes', says: 'no budget limits the calls of this role' }
       : { verdict: 'depends', says: `at most ${limits.join(', and ')}` };
   },
-  before(next, deps) {
+  before(next: Pass<Attempt>, deps: Pick<CallDeps, 'budgets'>): Pass<Attempt> {
     return async (call) => {
       const { takeBack, refusal } = chargeOf(deps, call);
       if (refusal) return { error: refusal };
@@ -25,7 +25,7 @@ export const budget: Step<Attempt> = {
       return ended;
     };
   },
-};
+} satisfies Step<Attempt>;
 
 /** Counts a call, however often its request is delivered, once. */
 export function chargeOf({ budgets }: Pick<CallDeps, 'budgets'>, { name, request }: Call): BudgetDecision {

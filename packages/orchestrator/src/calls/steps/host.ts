@@ -1,10 +1,10 @@
 import type { ToolProgress } from '@signalbox/mcp-host/tool-calls';
 import { forwardedMeta, fromWireRound, withoutTokens } from '@signalbox/protocol';
-import type { Explained, LastStep } from '../step.ts';
+import type { LastStep } from '../step.ts';
 import { neverStarted } from './queue.ts';
 
 /** Passes a call to its server. The host continues with the cache; see `ServerCalls` of mcp-host. */
-export const host: LastStep & Explained = {
+export const host: LastStep = {
   name: 'host',
   explain({ route }, { host }) {
     const status = host.servers().find(({ name }) => name === route.server);

@@ -12,7 +12,7 @@ export const lostCall: Step<ServeAnswer> = {
     const says =
       repeat.repeat === 'safe'
         ? 'a call that a crash interrupted is made again'
-        : 'a call that a crash interrupted is not made again: it ends with outcome_unknown';
+        : 'a call that a crash interrupted ends as outcome_unknown';
     return { verdict: 'passes', says, rule: repeat.repeat_rule };
   },
   before(next, deps) {

@@ -1,10 +1,10 @@
 import { handBack, type ServedRequest } from '@signalbox/client';
 import { type ToolCallError, toolCallError } from '@signalbox/protocol';
 import { queueRefusal } from '../../scheduling/queue-refusal.ts';
-import type { Attempt, Step } from '../step.ts';
+import type { Attempt, CallDeps, Pass, Step } from '../step.ts';
 
 /** Makes a call wait until the limits of all calls, of its server and of its agent have room for it. */
-export const queue: Step<Attempt> = {
+export const queue = {
   name: 'queue',
   explain({ route, name }, { scheduler }) {
     const { running, waiting } = scheduler.serverLoad(route.server ?? name);
@@ -13,7 +13,7 @@ export const queue: Step<Attempt> = {
       says: `a call waits for its turn; on its server ${running} run and ${waiting} wait now`,
     };
   },
-  before(next, { scheduler }) {
+  before(next: Pass<Attempt>, { scheduler }: Pick<CallDeps, 'scheduler'>): Pass<Attempt> {
     return async (call) => {
       const { name, request, tracked, server } = call;
       const { agent } = name;
@@ -40,7 +40,7 @@ export const queue: Step<Attempt> = {
       }
     };
   },
-};
+} satisfies Step<Attempt>;
 
 /** Returns the error for a call that was cancelled, or whose deadline passed, before it started. */
 export function neverStarted(request: ServedRequest): ToolCallError {

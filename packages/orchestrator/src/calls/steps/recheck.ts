@@ -16,7 +16,7 @@ export const recheck: Step<Attempt> = {
   name: 'recheck',
   explain: () => ({
     verdict: 'passes',
-    says: 'when its turn comes, a call passes hold, allowlist, arguments and approval again if they have changed',
+    says: 'when its turn comes, a call passes the steps from hold to approval again if they have changed',
   }),
   before(next, deps) {
     const { catalogs, holds, now, monotonic } = deps;
