@@ -1,4 +1,4 @@
-import { connectBroker } from '@signalbox/client';
+import { type BrokerClient, connectBroker } from '@signalbox/client';
 import { type CallStatus, explanationSchema, type Hold } from '@signalbox/protocol';
 import { expect, test } from 'vitest';
 import { startAskingStack } from '../support/approvals/asking-stack.ts';
@@ -25,9 +25,20 @@ async function heard(stack: ToolStack, role: string, isHeld: boolean): Promise<v
   await expect.poll(explain).toEqual(explained('hold', { verdict }));
 }
 
-async function stateOf(stack: ToolStack, agent: string, id: string): Promise<CallStatus> {
-  const reply = await ask(await stack.client(agent), { op: 'status', request_id: id });
+async function stateOf(client: BrokerClient, id: string): Promise<CallStatus> {
+  const reply = await ask(client, { op: 'status', request_id: id });
   return ('data' in reply ? reply.data : reply) as CallStatus;
+}
+
+/** Resolves when a call of an agent has this state. It asks over one connection, since an agent has few places. */
+async function reaches(
+  stack: Pick<ToolStack, 'client'>,
+  agent: string,
+  id: string,
+  state: string,
+): Promise<void> {
+  const client = await stack.client(agent);
+  await expect.poll(() => stateOf(client, id)).toMatchObject({ state });
 }
 
 test('a call on which a hold is waits for the release and runs once; calls of others go on', async () => {
@@ -39,8 +50,8 @@ test('a call on which a hold is waits for the release and runs once; calls of ot
   await heard(stack, 'worker', true);
   const progress: unknown[] = [];
   const called = rosa.execute({ name: count }, { requestId: 'r1', onProgress: (one) => progress.push(one) });
-  await expect.poll(() => stateOf(stack, 'rosa', 'r1')).toMatchObject({ state: 'held' });
-  expect(await stateOf(stack, 'rosa', 'r1')).toEqual({
+  await reaches(stack, 'rosa', 'r1', 'held');
+  expect(await stateOf(await stack.client('rosa'), 'r1')).toEqual({
     state: 'held',
     hold: expect.stringContaining(`operator holds role 'worker' since`),
   });
@@ -192,9 +203,9 @@ test('a hold outlives a restart of the broker, and what waited runs once after t
   await heard(stack, 'worker', true);
   const rosa = await stack.executor('rosa');
   const called = rosa.execute({ name: count }, { requestId: 'r1' });
-  await expect.poll(() => stateOf(stack, 'rosa', 'r1')).toMatchObject({ state: 'held' });
+  await reaches(stack, 'rosa', 'r1', 'held');
   await stack.broker.restart();
-  await expect.poll(() => stateOf(stack, 'rosa', 'r1')).toMatchObject({ state: 'held' });
+  await reaches(stack, 'rosa', 'r1', 'held');
   expect(runs(stack)).toBe(0);
   const again = await connectBroker({
     url: stack.broker.url,
@@ -214,9 +225,9 @@ test('an orchestrator that begins under a hold starts nothing, and what waited r
   await heard(stack, 'worker', true);
   const rosa = await stack.executor('rosa');
   const called = rosa.execute({ name: count }, { requestId: 'r1' });
-  await expect.poll(() => stateOf(stack, 'rosa', 'r1')).toMatchObject({ state: 'held' });
+  await reaches(stack, 'rosa', 'r1', 'held');
   await using _next = await stack.restart();
-  await expect.poll(() => stateOf(stack, 'rosa', 'r1')).toMatchObject({ state: 'held' });
+  await reaches(stack, 'rosa', 'r1', 'held');
   expect(runs(stack)).toBe(0);
   await stack.operator.admin('release', { ids: [hold.id] });
   expect(await called).toMatchObject({ result: { structuredContent: { n: 1 } } });
@@ -231,10 +242,10 @@ test('a call that waits for its turn when the hold comes leaves the queue, and s
   const running = walt.execute({ name: slow, arguments: { ms: 700 } });
   await expect.poll(() => runs(stack, 'slow')).toBe(1);
   const queued = rosa.execute({ name: count }, { requestId: 'r1' });
-  await expect.poll(() => stateOf(stack, 'rosa', 'r1')).toMatchObject({ state: 'queued' });
+  await reaches(stack, 'rosa', 'r1', 'queued');
   const { hold } = await operator.admin('hold', { on: 'agent', name: 'rosa', reason });
   expect(await running).toHaveProperty('result.success', true);
-  await expect.poll(() => stateOf(stack, 'rosa', 'r1')).toMatchObject({ state: 'held' });
+  await reaches(stack, 'rosa', 'r1', 'held');
   expect(await walt.execute({ name: echo })).toHaveProperty('result.success', true);
   expect(runs(stack)).toBe(0);
   await operator.admin('release', { ids: [hold.id] });
@@ -250,7 +261,7 @@ test('a call that was approved under a hold waits for the release, and runs once
   const { hold } = await operator.admin('hold', { on: 'role', name: 'worker', reason });
   await heard(stack, 'worker', true);
   await stack.decide(approval!.id, { verdict: 'approve' });
-  await expect.poll(() => stateOf(stack, 'rosa', 'r1')).toMatchObject({ state: 'held' });
+  await reaches(stack, 'rosa', 'r1', 'held');
   expect(runs(stack)).toBe(0);
   await operator.admin('release', { ids: [hold.id] });
   expect(await called).toHaveProperty('result.success', true);
