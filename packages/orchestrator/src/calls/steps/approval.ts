@@ -1,10 +1,22 @@
 import { handBack } from '@signalbox/client';
 import type { ToolCallResult } from '@signalbox/mcp-host/tool-calls';
-import { forwardedMeta, frameDefaults, type McpReply, type ToolCallError, toolCallError } from '@signalbox/protocol';
+import {
+  forwardedMeta,
+  frameDefaults,
+  type McpReply,
+  type ToolCallError,
+  toolCallError,
+} from '@signalbox/protocol';
 import type { ApprovalRecord } from '@signalbox/store/journal';
 import { deniedAsHidden, unfitArguments } from '../../approvals/approval-errors.ts';
 import type { Approvals } from '../../approvals/approvals.ts';
-import { type AskExplanation, explainAsk, type MatchingRules, matchingRules, mayAsk } from '../../approvals/ask-rules.ts';
+import {
+  type AskExplanation,
+  explainAsk,
+  type MatchingRules,
+  matchingRules,
+  mayAsk,
+} from '../../approvals/ask-rules.ts';
 import type { ShownArguments } from '../../approvals/call-digests.ts';
 import type { Call } from '../call.ts';
 import type { Attempt, CallDeps, Saying, Step } from '../step.ts';
@@ -15,7 +27,8 @@ export const approval: Step<Attempt> = {
   explain({ catalog, role, tool, origin, name, read }, { approvals }) {
     const none = { verdict: 'passes', says: 'no rule asks a person' } as const;
     if (tool === undefined) return none;
-    if (!read || read.error) return explainedWithoutArguments(explainAsk(catalog.approvals, role, { tool, origin })) ?? none;
+    if (!read || read.error)
+      return explainedWithoutArguments(explainAsk(catalog.approvals, role, { tool, origin })) ?? none;
     const { asks: rule, deniesHidden } = matchingRules(catalog.approvals, role, { tool, origin }, read.args);
     if (rule === undefined) return none;
     const shown = approvals?.shown(read.args);
@@ -96,8 +109,8 @@ async function decide(approvals: Approvals, deps: CallDeps, call: Call): Promise
       tracked.cleared(decision.record.id);
       call.approval = decision.record;
       // It waits for its server as long as its caller does: a person has decided on it, and would have to do so again.
-      if (!route.target)
-        await deps.host.listed(route, {
+      if (!call.route.target)
+        await deps.host.listed(call.route, {
           timeoutMs: request.remainingMs() ?? frameDefaults.ttlMs,
           signal: request.cancellation,
         });
