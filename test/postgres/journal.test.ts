@@ -35,7 +35,7 @@ describe.skipIf(serverUrl === undefined)('A journal on PostgreSQL', () => {
     const [seenByA, seenByB] = [await a.find(key), await b.find(key)];
     await b.start(startedCall('r'), seenByB);
     await expect(a.start(startedCall('r'), seenByA)).rejects.toMatchObject({
-      code: 'journal_started_elsewhere',
+      code: 'journal_already_started',
     });
     // The end of a call is written by the one that made it, or that knew of its start.
     await a.finish(key, { ...okEnd, outcome: 'internal' });
@@ -44,7 +44,7 @@ describe.skipIf(serverUrl === undefined)('A journal on PostgreSQL', () => {
     // One that knows of the start may decide to make the call again, and the one that made it first may not.
     await a.start(startedCall('r'), await a.find(key));
     await expect(b.start(startedCall('r'), seenByB)).rejects.toMatchObject({
-      code: 'journal_started_elsewhere',
+      code: 'journal_already_started',
     });
   });
 

@@ -21,6 +21,7 @@ export {
 } from './dead-letter-surplus.ts';
 export { ageOf, hasExpired } from './expiry-time.ts';
 export { PageOfHistory } from './history-page.ts';
+export { startedAlready } from './journal/started-already.ts';
 export {
   type Ending,
   foundMessageOf,

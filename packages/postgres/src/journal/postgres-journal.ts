@@ -14,6 +14,7 @@ import type {
   SettledHow,
   StartedCall,
 } from '@signalbox/store/journal';
+import { startedAlready } from '@signalbox/store/rules';
 import type { PostgresDatabase, Statement } from '../internal.ts';
 import {
   type CallRow,
@@ -64,7 +65,7 @@ export class PostgresJournal implements Journal {
   readonly #writes: WriteQueue;
   readonly #changes: Changes;
   /** The keys of the calls that this process has started or keeps, and that have not ended. */
-  readonly #running = new Set<string>();
+  readonly #running = new Map<string, { isStarted: boolean }>();
   /** The sessions that have started the calls of entries. */
   readonly #startedBy = new WeakMap<JournalEntry, number>();
   readonly #find: Statement;
@@ -164,18 +165,29 @@ export class PostgresJournal implements Journal {
 
   async keep(call: ReceivedCall): Promise<void> {
     const { startedAt: _ofTheRun, ...unstarted } = call;
-    this.#running.add(textOf(call));
+    this.#runs(call);
     await this.#write(kinds.keep, call, this.#rowOf(unstarted));
   }
 
   async start(call: StartedCall, earlier?: JournalEntry): Promise<void> {
-    this.#running.add(textOf(call));
-    const replaces = earlier && this.#startedBy.get(earlier);
-    if (await this.#write(kinds.start, call, { ...this.#rowOf(call), replaces })) return;
-    throw new SignalboxError(
-      'journal_started_elsewhere',
-      `the call ${call.requestId} of '${call.agent}' was started by another orchestrator meanwhile`,
-    );
+    const running = this.#runs(call);
+    if (running.isStarted) throw startedAlready(call);
+    running.isStarted = true;
+    try {
+      const replaces = earlier && this.#startedBy.get(earlier);
+      if (!(await this.#write(kinds.start, call, { ...this.#rowOf(call), replaces })))
+        throw startedAlready(call);
+    } catch (thrown) {
+      running.isStarted = false;
+      throw thrown;
+    }
+  }
+
+  #runs(call: CallKey): { isStarted: boolean } {
+    const text = textOf(call);
+    const running = this.#running.get(text) ?? { isStarted: false };
+    this.#running.set(text, running);
+    return running;
   }
 
   async finish(key: CallKey, end: CallEnd, earlier?: JournalEntry): Promise<void> {

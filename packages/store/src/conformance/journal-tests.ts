@@ -101,6 +101,20 @@ export function journalTests(
     expect(await journal.find(key)).toEqual({ ...entryOf('r'), end: okEnd });
   });
 
+  test('a call that this process has started is not started again until it has ended', async () => {
+    await using t = await start();
+    await using journal = await t.open();
+    const key = { agent: 'rosa', requestId: 'r' };
+    await journal.keep(startedCall('r'));
+    await journal.start(startedCall('r'));
+    const again = () => journal.start(startedCall('r', { startedAt: 250 }));
+    await expect(again()).rejects.toMatchObject({ code: 'journal_already_started' });
+    expect(await journal.find(key)).toMatchObject({ startedAt: 200 });
+    await journal.finish(key, okEnd);
+    await journal.start(startedCall('r', { startedAt: 400 }), await journal.find(key));
+    expect(await journal.find(key)).toMatchObject({ startedAt: 400 });
+  });
+
   test('a stored reply is dropped; one that is late, waits, was refused or that nobody knows of is kept', async () => {
     await using t = await start();
     const ways = ['stored', 'late', 'waits', 'refused', 'found'] as const;

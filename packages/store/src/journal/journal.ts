@@ -102,8 +102,8 @@ export interface Journal extends AsyncDisposable {
    */
   keep(call: ReceivedCall): Promise<void>;
   /**
-   * Writes the start of a call. Resolves when the entry is fsynced. It replaces an entry with the same key: the `earlier` one that was
-   * read, or one of this process. Rejects with `journal_started_elsewhere` if another process has started the call meanwhile. Concurrent
+   * Writes the start of a call. Resolves when the entry is fsynced. It replaces the `earlier` entry with the same key that was read. Rejects
+   * with `journal_already_started` if another process has started the call meanwhile, or if this one has and did not finish it. Concurrent
    * starts share one fsync.
    */
   start(call: StartedCall, earlier?: JournalEntry): Promise<void>;

@@ -14,6 +14,7 @@ import type {
   SettledHow,
   StartedCall,
 } from '../../journal/journal.ts';
+import { startedAlready } from '../../journal/started-already.ts';
 import { WalSync } from '../wal-sync.ts';
 import { type ApprovalRetention, ApprovalTable } from './approval-table.ts';
 import { CallTable, type JournalRetention } from './call-table.ts';
@@ -72,7 +73,7 @@ class SqliteJournal implements Journal {
   /** Returns the time for which the journal was open, in all processes together, in milliseconds. */
   readonly #runningMs: () => number;
   /** The keys of the calls that this process has started and not ended. */
-  readonly #running = new Set<string>();
+  readonly #running = new Map<string, { isStarted: boolean }>();
   readonly #retention: JournalRetention;
   readonly #keptLimits: KeptReplyLimits;
   readonly #approvalRetention: ApprovalRetention;
@@ -140,21 +141,32 @@ class SqliteJournal implements Journal {
     return this.#commits.write(() => this.#calls.keep(call, now), { sync: true });
   }
 
-  start(call: StartedCall): Promise<void> {
+  async start(call: StartedCall): Promise<void> {
     const now = this.#runningMs();
-    this.#runs(call);
+    const running = this.#runs(call);
+    if (running.isStarted) throw startedAlready(call);
+    running.isStarted = true;
     const start = () => {
       this.#calls.start(call, now);
       this.approvals.useNow(call);
     };
-    return this.#commits.write(start, { sync: true });
+    try {
+      await this.#commits.write(start, { sync: true });
+    } catch (thrown) {
+      running.isStarted = false;
+      throw thrown;
+    }
   }
 
-  #runs(call: CallKey): void {
+  #runs(call: CallKey): { isStarted: boolean } {
     const text = textOf(call);
-    if (this.#running.has(text)) return;
-    this.#running.add(text);
-    this.#newest.add(call.agent, call.requestId);
+    let running = this.#running.get(text);
+    if (!running) {
+      running = { isStarted: false };
+      this.#running.set(text, running);
+      this.#newest.add(call.agent, call.requestId);
+    }
+    return running;
   }
 
   finish(key: CallKey, end: CallEnd): Promise<void> {
