@@ -251,7 +251,8 @@ test('A restored backup has no approval any more on which nobody had decided, si
   await using journal = await openSqliteJournal({
     file: join(workspace.directory, 'restored', 'journal.db'),
   });
-  const [asked, called] = (await journal.approvals.list({ limit: 2 })).map(({ record }) => record);
+  const records = (await journal.approvals.list({ limit: 2 })).map(({ record }) => record);
+  const [asked, called] = records.toSorted((a, b) => a.tool.localeCompare(b.tool));
   expect(called).toMatchObject({
     agent: 'asker-4',
     isUsed: true,

@@ -205,7 +205,9 @@ describe.skipIf(serverUrl === undefined)('A call that waits and is not safe to r
     await using server = await startServer();
     await using site = await startSite();
     const listed = async ({ operator }: Awaited<ReturnType<typeof site.up>>) =>
-      (await listApprovals(operator, 'orchestrator', { all: true, limit: 10 })).approvals;
+      (await listApprovals(operator, 'orchestrator', { all: true, limit: 10 })).approvals.toSorted((a, b) =>
+        a.tool.localeCompare(b.tool),
+      );
     const pending = { state: 'pending', tool: 'claude:Bash' };
     let goBack: () => Promise<string>;
     {
