@@ -295,6 +295,7 @@ test('tools explain shows the steps in the order in which a call passes them, an
   const steps = await stepsOf('asker', read, broken);
   const verdicts = steps.filter(({ verdict }) => verdict !== 'passes').map((one) => [one.step, one.verdict]);
   expect(verdicts).toEqual([
+    ['lost call', 'depends'],
     ['hold', 'waits'],
     ['arguments', 'refused'],
   ]);

@@ -34,7 +34,7 @@ test('Who issues a token reads when it expires and how to renew it; --ttl never 
     signalbox(['token', 'issue', '--role', 'worker', '--data', broker.dataDir, ...args]);
   const rosa = await issue('--agent', 'rosa', '--out', out);
   expect(rosa.stdout).toContain(
-    `expires ${new Date(now + 30 * day).toISOString()}, in 24 h; renew with: signalbox token issue --agent rosa --role worker --out ${out} --force`,
+    `expires ${new Date(now + 30 * day).toISOString()}, in 24 h; renew with: signalbox token issue --agent rosa --role worker --expires 1d --out ${out} --force`,
   );
   const walt = await issue('--agent', 'walt', '--ttl', 'never', '--json');
   expect(jsonOf(walt)).toMatchObject({ agent: 'walt', expiresAt: null, warnings: [] });

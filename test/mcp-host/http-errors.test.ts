@@ -51,7 +51,7 @@ function relay(
   });
 }
 
-const page = '<!DOCTYPE html><html><body><h1>Bad gateway</h1><p>ask the operator</p></body></html>';
+const page = '<!DOCTYPE html><html><head><title>Bad gateway</title></head><body>nginx</body></html>';
 const html = { headers: { 'content-type': 'text/html' } };
 
 /** What servers do that know only `initialize`, when they are asked for their revision first. */
@@ -65,6 +65,8 @@ const firstAnswers: Record<string, () => Response | Promise<Response>> = {
   page: () => new Response(page, { status: 200, ...html }),
   resetting: () => new Response(new ReadableStream({ start: (body) => body.error(new Error('reset')) })),
 };
+
+const secret = 'Zk9-a-value-of-a-header-77';
 
 /** What a server answers to a call of `echo`, by the message. */
 const callAnswers: Record<string, (id: number | string) => Response> = {
@@ -88,6 +90,15 @@ const callAnswers: Record<string, (id: number | string) => Response> = {
       { status: 503 },
     ),
   'too many requests': () => new Response('quota used up', { status: 429, headers: { 'retry-after': '7' } }),
+  'an error under 429': (id) =>
+    Response.json(
+      { jsonrpc: '2.0', id, error: { code: -32000, message: 'slow down' } },
+      { status: 429, headers: { 'retry-after': '9' } },
+    ),
+  'a secret where a long text is cut': () =>
+    new Response(`${'x'.repeat(490)}${secret}${'y'.repeat(3000)}${secret}${'z'.repeat(490)}`, {
+      status: 500,
+    }),
   'a page': () => new Response(page, { status: 502, ...html }),
 };
 
@@ -111,7 +122,7 @@ it('A server behind HTTP that dislikes the question for its revision, in whateve
       return method === 'tools/call' && answer ? answer(id!) : undefined;
     }),
   );
-  mcpServers.odd = { type: 'http', url };
+  mcpServers.odd = { type: 'http', url, headers: { 'x-key': { value: secret, secret: true } } };
   await using workspace = await startWorkspace(() =>
     JSON.stringify({
       broker: { listen: '127.0.0.1:0', data: './state' },
@@ -153,7 +164,34 @@ it('A server behind HTTP that dislikes the question for its revision, in whateve
       retry_after_seconds: 7,
       may_have_run: false,
     },
-    'a page': { message: expect.stringContaining('HTTP 502: Bad gateway ask the operator') },
+    'an error under 429': { retryable: true, retry_after_seconds: 9, may_have_run: false },
+    'a page': { message: expect.stringContaining('HTTP 502: Bad gateway') },
   });
+  const text = JSON.stringify(errors);
+  for (const part of [secret.slice(0, 6), secret.slice(-8)]) expect(text).not.toContain(part);
   expect((await run('tools', 'call', 'mcp_odd__echo', '{"message":"hello"}')).stdout).toContain('hello');
+});
+
+it('A 400 within a session is the end of an unsafe call, not a reason to send it again, unless it speaks of the session.', async () => {
+  await using server = await everythingServer();
+  let sent = 0;
+  await using endpoint = await relay(server.url, ({ method, params }) => {
+    if (method !== 'tools/call' || params?.arguments?.message !== 'pay') return undefined;
+    sent++;
+    return new Response('the receipt could not be printed', { status: 400 });
+  });
+  const mcpServers = { shop: { type: 'http', url: endpoint.url, neverRepeat: ['*'] } };
+  await using workspace = await startWorkspace(() =>
+    JSON.stringify({
+      broker: { listen: '127.0.0.1:0', data: './state' },
+      mcpServers,
+      roles: { clerk: { tools: ['*'] } },
+    }),
+  );
+  const { env } = await workspace.agent('rosa', 'clerk');
+  const call = (message: string) =>
+    workspace.run(['tools', 'call', 'mcp_shop__echo', JSON.stringify({ message })], env);
+  await vi.waitFor(async () => expect((await call('hello')).stdout).toContain('hello'));
+  expect((await call('pay')).stderr).toContain('the receipt could not be printed');
+  expect(sent).toBe(1);
 });

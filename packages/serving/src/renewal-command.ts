@@ -1,24 +1,39 @@
 import { permissionsOfRole } from '@signalbox/protocol/permissions';
+import { agentTokenMs } from './token-lifetime.ts';
 
-/** Returns the command that issues a token like the one of this agent, which is an agent id or the pattern of a minting token. */
+/**
+ * Returns the command that issues a token like the one of this agent, which is an agent id or the pattern of a minting token, for as long as
+ * this one was issued. `lifetimeMs` is in milliseconds, and absent if it never expires.
+ */
 export function renewalCommand({
   agent,
   role,
   roles,
   approves,
+  lifetimeMs,
 }: {
   agent: string;
   role: string;
   roles?: readonly string[] | undefined;
   approves?: readonly string[] | undefined;
+  lifetimeMs?: number | undefined;
 }): string {
+  const expires = lifetimeMs === undefined ? '' : ` --expires ${spanOf(lifetimeMs)}`;
   if (permissionsOfRole(role).length === 0) {
     const quoted = agent.endsWith('*') ? `'${agent}'` : agent;
     const given = roles === undefined ? `--role ${role}` : `--roles ${roles.join(',')}`;
     const decides = approves === undefined ? '' : ` --approves '${approves.join(',')}'`;
-    return `signalbox token issue --agent ${quoted} ${given}${decides}`;
+    const isUsual = lifetimeMs !== undefined && spanOf(lifetimeMs) === spanOf(agentTokenMs);
+    return `signalbox token issue --agent ${quoted} ${given}${decides}${isUsual ? '' : expires}`;
   }
   const name = /^operator\.(.+)$/.exec(agent)?.[1] ?? 'NAME';
   const permissions = role === 'operator' ? '' : ` --permissions ${role}`;
-  return `signalbox token issue --operator --name ${name}${permissions}`;
+  return `signalbox token issue --operator --name ${name}${permissions}${expires}`;
+}
+
+/** Writes a time as `--expires` reads it, to the minute. */
+function spanOf(ms: number): string {
+  const minutes = Math.max(1, Math.round(ms / 60_000));
+  if (minutes % 1440 === 0) return `${minutes / 1440}d`;
+  return minutes % 60 === 0 ? `${minutes / 60}h` : `${minutes}m`;
 }

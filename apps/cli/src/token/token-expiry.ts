@@ -34,7 +34,7 @@ export function expiryWarning(token: TokenTimes, now: number, file?: string): st
   const at = `${expiryText(token, now)} (${new Date(expires_at).toISOString()})`;
   const renewal =
     issuer === undefined
-      ? `renew it with: ${renewalCommand(token)}${replacing(file)}`
+      ? `renew it with: ${renewalCommand({ ...token, lifetimeMs: expires_at - token.created_at })}${replacing(file)}`
       : supplyText(issuer, file);
   return `the token of ${agent} ${verb} ${at}; ${renewal}`;
 }

@@ -188,9 +188,10 @@ function expiryLines(
 ): string[] {
   const { expires_at } = token;
   if (expires_at === undefined) return ['  expires never: it is valid until it is revoked'];
-  const left = formatDuration(expires_at - Date.now());
+  const lifetimeMs = expires_at - Date.now();
+  const left = formatDuration(lifetimeMs);
   return [
-    `  expires ${new Date(expires_at).toISOString()}, in ${left}; renew with: ${renewalCommand(token)}${replacing(out)}`,
+    `  expires ${new Date(expires_at).toISOString()}, in ${left}; renew with: ${renewalCommand({ ...token, lifetimeMs })}${replacing(out)}`,
   ];
 }
 

@@ -43,11 +43,19 @@ function explanationLines(explanation: Explanation): string[] {
   ];
   const width = Math.max(...steps.map(({ step }) => step.length)) + 2;
   return [
-    `role ${role} ${verdict}${allowed && !exists ? ', if there were such a tool' : ''}`,
+    `role ${role} ${verdict}${allowed && !exists ? ', if there were such a tool' : ''}${allowed && exists ? outlook(steps) : ''}`,
     ...facts.filter(([, value]) => value !== undefined).map(([name, value]) => `  ${name.padEnd(9)}${value}`),
     'steps of a call:',
     ...steps.map((one) => `  ${one.step.padEnd(width)}${stepText(one)}`),
   ];
+}
+
+/** Says what keeps a call from running at once. */
+function outlook(steps: readonly ExplainedStep[]): string {
+  const refusing = steps.find(({ verdict }) => verdict === 'refused');
+  if (refusing) return `; this call is refused (${refusing.step})`;
+  const waiting = steps.filter(({ verdict }) => verdict === 'waits').map(({ step }) => step);
+  return waiting.length === 0 ? '' : `; a call waits (${waiting.join(', ')})`;
 }
 
 function stepText({ verdict, says, rule }: ExplainedStep): string {

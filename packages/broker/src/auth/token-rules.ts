@@ -161,10 +161,11 @@ export function expiryOf(
 
 /** Describes an expired token to its holder, with the command that renews it. */
 export function describeExpired(record: TokenRecord): string {
-  const { agent, role, expiresAt } = record;
+  const { agent, role, createdAt, expiresAt } = record;
+  const lifetimeMs = expiresAt === undefined ? undefined : expiresAt - createdAt;
   const renewal = record.id.startsWith(providerTokenPrefix)
     ? 'get a new one from the identity provider'
-    : `renew it with: ${renewalCommand(record)}`;
+    : `renew it with: ${renewalCommand({ ...record, lifetimeMs })}`;
   const at = expiresAt === undefined ? '' : ` on ${new Date(expiresAt).toISOString()}`;
   return `the token of '${agent}' with role '${role}' expired${at}; ${renewal}`;
 }

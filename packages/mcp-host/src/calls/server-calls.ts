@@ -14,6 +14,7 @@ import {
   gaveUp,
   noWaitingCall,
   ResponseCache,
+  serversWords,
   type ToolCallResult,
   unreachable,
   withEarlierTry,
@@ -126,7 +127,7 @@ export class ServerCalls {
       if (key) this.#cache.keep(key, ended, generation);
       return forCaller(ended);
     } catch (thrown) {
-      const reason = target.redact(messageOf(thrown));
+      const reason = serversWords(target.redact(messageOf(thrown)));
       const message = `the call of '${tool.name}' failed in the gateway: ${reason}`;
       return { error: toolCallError('internal', message, { mayHaveRun: true }) };
     }

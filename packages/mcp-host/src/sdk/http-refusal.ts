@@ -2,7 +2,9 @@ import { isJsonObject } from '@signalbox/protocol';
 import { type Failure, readRetryAfter } from '../tool-calls/index.ts';
 
 /** The most bytes of a refusal that are read. */
-const longestText = 8 * 1024;
+const longestText = 64 * 1024;
+/** What is left out at the end of a longer one: it may end in the middle of a secret, which nobody would find then. */
+const leftOut = 16 * 1024;
 
 /** An HTTP error in answer to a JSON-RPC request: its status, and what its body says. */
 export class HttpRefusal extends Error {
@@ -10,8 +12,7 @@ export class HttpRefusal extends Error {
   readonly failure: Failure;
 
   constructor(status: number, text: string, headers: Headers) {
-    const said = plainText(text);
-    const reason = `HTTP ${status}${said === '' ? '' : `: ${shortened(said)}`}`;
+    const reason = `HTTP ${status}${text.trim() === '' ? '' : `: ${text}`}`;
     super(reason);
     const retryAfterSeconds = readRetryAfter(headers);
     this.failure =
@@ -32,7 +33,9 @@ export async function answerOrRefusal(
   const { status, headers } = response;
   const text = await beginningOf(response);
   const answer = jsonRpcError(text);
-  if (answer && (answer.id === id || (answer.id == null && status >= 500)))
+  // 408 and 429 say that it was not run and may come again.
+  const mayComeAgain = status === 408 || status === 429;
+  if (answer && !mayComeAgain && (answer.id === id || (answer.id == null && status >= 500)))
     return Response.json({ ...answer, id });
   return new HttpRefusal(status, answer ? String(answer.error.message) : text, headers);
 }
@@ -58,26 +61,10 @@ async function beginningOf({ body }: Response): Promise<string> {
     for await (const piece of body) {
       text += decoder.decode(piece, { stream: true });
       bytes += piece.length;
-      if (bytes > longestText) break;
+      if (bytes > longestText) return text.slice(0, -leftOut);
     }
   } catch {
     // What has come says enough.
   }
   return text;
-}
-
-/** Takes the tags out of an HTML page, and puts all on one line. */
-function plainText(text: string): string {
-  const isPage = /^\s*<(!doctype|html)/i.test(text);
-  return (isPage ? text.replaceAll(/<[^<>]*>/g, ' ') : text).replaceAll(/\s+/g, ' ').trim();
-}
-
-const longestReason = 1_000;
-
-/** Leaves out the middle of a long text: command-line tools begin with what failed and end with the cause. */
-export function shortened(text: string): string {
-  if (text.length <= longestReason) return text;
-  const half = longestReason / 2;
-  const left = text.length - longestReason;
-  return `${text.slice(0, half)} […${left} characters…] ${text.slice(-half)}`;
 }

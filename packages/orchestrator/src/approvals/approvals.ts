@@ -169,6 +169,8 @@ export class Approvals implements Disposable {
     const open = await this.#open.join(record);
     const decided = await this.#open.decide(open, event, standing);
     if (decided.isDone && standing) this.standing.add(standing);
+    // An earlier approval of the same call, which was not sent, does not outlive the word of the one who denies it now.
+    if (decided.isDone && event.kind === 'deny') this.#unspent.drop(record);
     return decided;
   }
 
@@ -387,7 +389,7 @@ export class Approvals implements Disposable {
     const reason = `in place of approval ${id}, whose call of request ${requestId} was not sent`;
     try {
       return await this.#pass(
-        { ...proposed, deadlineAt: Math.min(deadlineAt, proposed.deadlineAt) },
+        { ...proposed, deadlineAt },
         { ...end, state: 'approved', endedAt: proposed.createdAt, reason },
         id,
       );

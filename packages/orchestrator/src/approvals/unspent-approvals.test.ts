@@ -29,3 +29,13 @@ test('an approval whose call was not sent holds for one more call that is the sa
     expect(unspent.has('k1')).toBe(false);
   }
 });
+
+test('a denial of the same call, whatever its request, takes the approval with it', () => {
+  const unspent = new UnspentApprovals();
+  unspent.add(record);
+  unspent.drop({ ...record, requestId: 'r2', argumentsHash: 'a2' });
+  unspent.drop({ ...record, requestId: 'r2', agent: 'walt' });
+  expect(unspent.has('k1')).toBe(true);
+  unspent.drop({ ...record, requestId: 'r2' });
+  expect(unspent.has('k1')).toBe(false);
+});

@@ -16,6 +16,12 @@ export class UnspentApprovals {
     return this.#known.has(id);
   }
 
+  /** Forgets the approvals of the same call of the same agent, since somebody has denied it. */
+  drop(call: BoundCall): void {
+    for (const record of this.#known.values())
+      if (record.agent === call.agent && isSameCall(record, call)) this.#known.delete(record.id);
+  }
+
   /** Takes out the approval that a call may use at `now`, in epoch milliseconds, so that no other call gets it. */
   take(call: BoundCall, idempotencyKey: string | undefined, now: number): ApprovalRecord | undefined {
     for (const record of this.#known.values()) {

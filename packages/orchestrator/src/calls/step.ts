@@ -83,8 +83,11 @@ export interface Question {
   route: ToolRoute;
   /** The arguments as the server would get them, or why they are refused; `undefined` if the question gives none. */
   read: ReturnType<typeof readArguments> | undefined;
-  /** Tells whether a call that was sent may be made again, and the rule that decides that. */
-  repeat: { repeat: 'safe' | 'unsafe'; repeat_rule: string } | undefined;
+  /**
+   * Tells whether a call that was sent may be made again, and the rule that decides that. `unless_asked`: a call for which a person is asked
+   * may not.
+   */
+  repeat: { repeat: 'safe' | 'unsafe' | 'unless_asked'; repeat_rule: string } | undefined;
 }
 
 /** The dependencies of explanations. */

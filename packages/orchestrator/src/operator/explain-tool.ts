@@ -1,7 +1,13 @@
 import { type ExplainRequest, type Explanation, type McpReply, permissionsOfRole } from '@signalbox/protocol';
-import { explainAsk, matchingRules } from '../approvals/ask-rules.ts';
+import {
+  type ApprovalPolicy,
+  type AskExplanation,
+  type AskedTool,
+  explainAsk,
+  matchingRules,
+} from '../approvals/ask-rules.ts';
 import { readArguments } from '../calls/call-arguments.ts';
-import type { ExplainDeps } from '../calls/step.ts';
+import type { ExplainDeps, Question } from '../calls/step.ts';
 import { explainSteps } from '../calls/steps.ts';
 import { nearestTool } from '../calls/tool-refusals.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
@@ -36,13 +42,9 @@ export async function explainTool(
   const server = target?.server;
   const isPinned = tool !== undefined && server !== undefined && host.pinnedServers().includes(server);
   const status = host.servers().find((one) => one.name === server);
-  const args = read?.error ? undefined : read?.args;
-  const isAsked =
-    tool &&
-    (args === undefined
-      ? explainAsk(catalog.approvals, role, { tool, origin }).ask === 'yes'
-      : matchingRules(catalog.approvals, role, { tool, origin }, args).asks !== undefined);
-  const repeat = tool && (isAsked ? approvedOnce : explainRepeat(catalogs.policy.repeat, tool, origin));
+  const asks =
+    tool && asksOf(catalog.approvals, role, { tool, origin }, read?.error ? undefined : read?.args);
+  const repeat = tool && explainedRepeat(asks, explainRepeat(catalogs.policy.repeat, tool, origin));
   const explanation: Explanation = {
     tool: name,
     role,
@@ -63,4 +65,23 @@ export async function explainTool(
     ...(nearest !== undefined && { nearest }),
   };
   return { data: explanation };
+}
+
+/** Tells whether a person is asked about calls of a tool, or about the call with these arguments. */
+function asksOf(
+  policy: ApprovalPolicy,
+  role: string,
+  tool: AskedTool,
+  args: Record<string, unknown> | undefined,
+): AskExplanation['ask'] {
+  if (args === undefined) return explainAsk(policy, role, tool).ask;
+  return matchingRules(policy, role, tool, args).asks === undefined ? 'no' : 'yes';
+}
+
+function explainedRepeat(
+  asks: AskExplanation['ask'] | undefined,
+  repeat: ReturnType<typeof explainRepeat>,
+): Question['repeat'] {
+  if (asks === 'yes') return approvedOnce;
+  return asks === 'by_arguments' && repeat.repeat === 'safe' ? { ...repeat, repeat: 'unless_asked' } : repeat;
 }

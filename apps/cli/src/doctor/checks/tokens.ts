@@ -94,7 +94,7 @@ export function tokenFinding(found: FoundToken, state: TokenState, now: number):
     return warning(
       `the token of ${state.token.agent} in ${name} expires ${expiryText(state.token, now)}`,
       state.token.issuer === undefined
-        ? `renew it: ${renewalCommand(state.token)}${replacing(file)}`
+        ? `renew it: ${renewalCommand({ ...state.token, lifetimeMs: state.token.expires_at && state.token.expires_at - state.token.created_at })}${replacing(file)}`
         : supplyText(state.token.issuer, file),
     );
   }

@@ -12,6 +12,7 @@ import { ServerQuestions } from '../../questions/server-questions.ts';
 import { type ConnectOptions, connectServer, type KnownRevision } from '../../sdk/connect-server.ts';
 import type { Authorizer } from '../../server-auth/index.ts';
 import type { ServerConnection } from '../../server-connection.ts';
+import { serversWords } from '../../tool-calls/index.ts';
 import type { ServerDeps } from '../server-deps.ts';
 import type { StartTrace } from '../starts/start-failure.ts';
 
@@ -178,7 +179,7 @@ function connectOptions(
       },
     },
     ...(authorizer && { authorizer }),
-    onNoise: (reason) => log({ event: 'server_noise', ...facts, reason: redact(reason) }),
+    onNoise: (reason) => log({ event: 'server_noise', ...facts, reason: serversWords(redact(reason)) }),
   };
 }
 

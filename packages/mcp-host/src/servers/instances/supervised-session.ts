@@ -11,6 +11,7 @@ import type { Askable } from '../../questions/askable.ts';
 import type { QuestionCounts } from '../../questions/question-counts.ts';
 import type { Authorizer } from '../../server-auth/index.ts';
 import type { ServerConnection } from '../../server-connection.ts';
+import { serversWords } from '../../tool-calls/index.ts';
 import type { ServerDeps } from '../server-deps.ts';
 import type { InstanceStatus, ServerState } from '../server-status.ts';
 import { describeStart } from '../starts/describe-start.ts';
@@ -128,7 +129,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
       },
       onList: (list) => this.#takeList(list),
       onProblem: (problem) => {
-        this.#problem = problem && this.redact(problem);
+        this.#problem = problem && serversWords(this.redact(problem));
         deps.onChanged();
       },
     });
@@ -356,7 +357,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
     this.#retire(connection);
     if (reason === undefined || this.isGivenUp) return;
     this.#state = 'backing_off';
-    this.#deps.log({ event: 'server_lost', ...this.#facts, reason: this.redact(reason) });
+    this.#deps.log({ event: 'server_lost', ...this.#facts, reason: serversWords(this.redact(reason)) });
     this.#fail(reason);
   }
 
@@ -382,7 +383,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
   }
 
   #fail(reason: string, what = 'not available'): void {
-    this.#lastError = this.redact(reason);
+    this.#lastError = serversWords(this.redact(reason));
     this.#problem = `${what}: ${this.#lastError}`;
     this.#firstAttempt.resolve();
     this.#deps.onChanged();

@@ -1,4 +1,5 @@
 import { redactedData } from '../../redaction/index.ts';
+import { serversWords } from './servers-words.ts';
 
 /**
  * The reason why a request to a server has no result.
@@ -11,7 +12,7 @@ import { redactedData } from '../../redaction/index.ts';
  * - `too_large`: the server's answer is longer than the limit, and was not read to its end.
  * - `bad_answer`: the server's answer can't be used.
  *
- * `reason` is for people; it may hold the server's own words.
+ * `reason` is for people; it may hold the server's own words, also long ones, with secrets: {@link redactedFailure} makes it fit.
  */
 export type Failure =
   | { kind: 'not_sent' | 'no_access' | 'too_large' | 'bad_answer'; reason: string }
@@ -25,9 +26,9 @@ export type Failure =
   | { kind: 'refused'; reason: string; status: number; retryAfterSeconds?: number | undefined }
   | { kind: 'answered'; reason: string; code: number; data?: unknown };
 
-/** Returns the failure without the server's secrets. */
+/** Returns the failure without the server's secrets, and with a reason that is not too long. */
 export function redactedFailure(failure: Failure, redact: (text: string) => string): Failure {
-  const reason = redact(failure.reason);
+  const reason = serversWords(redact(failure.reason));
   if (failure.kind !== 'answered') return { ...failure, reason };
   const { data, ...rest } = failure;
   const kept = data === undefined ? undefined : redactedData(data, redact);

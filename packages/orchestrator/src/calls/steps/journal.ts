@@ -15,6 +15,12 @@ export const journal: Step<Attempt> = {
         says: 'the tool is safe to repeat, so that no start is written',
         rule: repeat.repeat_rule,
       };
+    if (repeat?.repeat === 'unless_asked')
+      return {
+        verdict: 'depends',
+        says: 'the start of a call is written before it is sent only if a person is asked about it',
+        rule: repeat.repeat_rule,
+      };
     const says = journal
       ? 'the start of a call is written before it is sent, so that it runs at most once'
       : 'without a journal, a call that a crash interrupts may run again';

@@ -9,11 +9,13 @@ export const lostCall: Step<ServeAnswer> = {
   name: 'lost call',
   explain({ repeat }) {
     if (!repeat) return { verdict: 'passes', says: 'the tool is unknown' };
-    const says =
-      repeat.repeat === 'safe'
-        ? 'a call that a crash interrupted is made again'
-        : 'a call that a crash interrupted ends as outcome_unknown';
-    return { verdict: 'passes', says, rule: repeat.repeat_rule };
+    const says = {
+      safe: 'a call that a crash interrupted is made again',
+      unsafe: 'a call that a crash interrupted ends as outcome_unknown',
+      unless_asked: 'a call that a crash interrupted is made again, unless a person was asked about it',
+    }[repeat.repeat];
+    const verdict = repeat.repeat === 'unless_asked' ? 'depends' : 'passes';
+    return { verdict, says, rule: repeat.repeat_rule };
   },
   before(next, deps) {
     const find = async (call: Call): Promise<ServeAnswer> => {
