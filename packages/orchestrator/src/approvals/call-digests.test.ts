@@ -64,6 +64,19 @@ test('the mark of a secret names one of the entries that it comes from and count
   expect(marks.b).toMatch(/^my \[hidden: 6 characters, hash [\w-]{12}, part\]$/);
 });
 
+test('a secret of digits is hidden as a number, too, and other numbers are shown', () => {
+  const pin: HidingRules = { ...rules, secrets: [{ value: '246810123', source: 'mcpServers.door.env.PIN' }] };
+  const one = shown('{"ms":246810123,"list":[2.46810123e8,7],"__proto__":1}', pin);
+  expect(one).toMatchObject({ hidden: 2 });
+  const { text } = one as { text: string };
+  expect(text).not.toContain('246810123');
+  expect(JSON.parse(text)).toMatchObject({
+    ms: expect.stringContaining('mcpServers.door.env.PIN'),
+    list: [expect.any(String), 7],
+  });
+  expect(text).toContain('"__proto__":1');
+});
+
 test('a hash of arguments or of a hidden value can be found by guessing only with the key', () => {
   const [one, same, other] = ['j-1', 'j-1', 'j-2'].map((key) =>
     shown('{"pin":"1234","s":"sekret-of-config"}', { ...rules, key }),

@@ -8,7 +8,7 @@ import {
 } from '@signalbox/mcp-host/redaction';
 import type { NamedSecret } from '@signalbox/mcp-host/tool-calls';
 import { canonicalJson } from '@signalbox/mcp-host/tool-calls';
-import { type CallRequest, type RequestMeta, withoutTokens } from '@signalbox/protocol';
+import { type CallRequest, isJsonObject, type RequestMeta, withoutTokens } from '@signalbox/protocol';
 
 /** The most bytes of arguments, and of the data beside them, that a person is shown. */
 export const maxArgumentBytes = 64 * 1024;
@@ -87,12 +87,27 @@ export function shownArguments(
   }
   let hidden = 0;
   const hide = hiderOf(rules, () => hidden++);
-  const shownText = (value: unknown): string => JSON.stringify(withTexts(value, hide));
+  const shownText = (value: unknown): string =>
+    JSON.stringify(withTexts(withoutSecretNumbers(value, hide), hide));
   const whole = { hash: hashOf(rules.key, `arguments\n${canonical}`), text: shownText(seen) };
   const besides = meta !== undefined && {
     meta: { hash: hashOf(rules.key, `meta\n${beside}`), text: shownText(meta) },
   };
   return { ...whole, ...besides, hidden };
+}
+
+/** Hides numbers whose digits are a secret: a PIN may be an argument of either type. */
+function withoutSecretNumbers(value: unknown, hide: (text: string) => string): unknown {
+  if (typeof value === 'number') {
+    const digits = String(value);
+    const shown = hide(digits);
+    return shown === digits ? value : shown;
+  }
+  if (Array.isArray(value)) return value.map((one) => withoutSecretNumbers(one, hide));
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [name, withoutSecretNumbers(one, hide)]),
+  );
 }
 
 /** Returns the text of shown arguments as those get it who do not decide: without values that are secrets by their name or form. */
