@@ -122,7 +122,7 @@ describe('tokens', () => {
       expect(error).toMatchObject({
         code: 'unauthorized',
         message: expect.stringMatching(
-          /expired on 1970-.*signalbox token issue --agent alice --role worker$/,
+          /expired on 1970-.*signalbox token issue --agent alice --role worker --expires 5s$/,
         ),
       });
     }

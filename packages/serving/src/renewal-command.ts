@@ -31,9 +31,10 @@ export function renewalCommand({
   return `signalbox token issue --operator --name ${name}${permissions}${expires}`;
 }
 
-/** Writes a time as `--expires` reads it, to the minute. */
+/** Writes a time as `--expires` reads it, to the minute, or below a minute to the second. */
 function spanOf(ms: number): string {
-  const minutes = Math.max(1, Math.round(ms / 60_000));
+  if (ms < 60_000) return `${Math.max(1, Math.round(ms / 1000))}s`;
+  const minutes = Math.round(ms / 60_000);
   if (minutes % 1440 === 0) return `${minutes / 1440}d`;
   return minutes % 60 === 0 ? `${minutes / 60}h` : `${minutes}m`;
 }

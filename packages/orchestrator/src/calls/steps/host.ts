@@ -3,6 +3,9 @@ import { forwardedMeta, fromWireRound, withoutTokens } from '@signalbox/protocol
 import type { LastStep } from '../step.ts';
 import { neverStarted } from './queue.ts';
 
+/** The states of a server in which its calls run, or wait for its start. */
+const passable: ReadonlySet<string> = new Set(['ready', 'idle', 'starting', 'backing_off']);
+
 /** Passes a call to its server. The host continues with the cache; see `ServerCalls` of mcp-host. */
 export const host: LastStep = {
   name: 'host',
@@ -10,9 +13,9 @@ export const host: LastStep = {
     const status = host.servers().find(({ name }) => name === route.server);
     if (!status) return { verdict: 'passes', says: 'no server process is needed' };
     const { name, state, circuit } = status;
-    const isUp = state === 'ready' || state === 'idle';
+    const failsAtOnce = circuit === 'open' || !passable.has(state);
     return {
-      verdict: isUp && circuit !== 'open' ? 'passes' : 'depends',
+      verdict: failsAtOnce ? 'refused' : state === 'starting' || state === 'backing_off' ? 'waits' : 'passes',
       says: `server ${name} is ${state.replaceAll('_', ' ')}, and its circuit is ${circuit.replaceAll('_', ' ')}`,
     };
   },
