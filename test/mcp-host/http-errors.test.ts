@@ -54,7 +54,7 @@ function relay(
 const page = '<!DOCTYPE html><html><head><title>Bad gateway</title></head><body>nginx</body></html>';
 const html = { headers: { 'content-type': 'text/html' } };
 
-/** What servers do that know only `initialize`, when they are asked for their revision first. */
+/** The answers of servers that know only `initialize` to the question for their revision. */
 const firstAnswers: Record<string, () => Response | Promise<Response>> = {
   silent: () => new Promise(() => {}),
   unauthorized: () => new Response('no such session', { status: 401 }),
@@ -68,7 +68,7 @@ const firstAnswers: Record<string, () => Response | Promise<Response>> = {
 
 const secret = 'Zk9-a-value-of-a-header-77';
 
-/** What a server answers to a call of `echo`, by the message. */
+/** The answers of a server to calls of `echo`, by the message. */
 const callAnswers: Record<string, (id: number | string) => Response> = {
   'an error under 400': (id) =>
     Response.json(
@@ -102,7 +102,7 @@ const callAnswers: Record<string, (id: number | string) => Response> = {
   'a page': () => new Response(page, { status: 502, ...html }),
 };
 
-it('A server behind HTTP that dislikes the question for its revision, in whatever way, is asked in the older way and serves; the errors that a server sends under HTTP 4xx and 5xx reach the caller, and lock nobody out.', async () => {
+it('A server behind HTTP that dislikes the question for its revision is asked in the older way and serves, after any answer and after none; the errors that a server sends under HTTP 4xx and 5xx reach the caller, and lock nobody out.', async () => {
   await using server = await everythingServer();
   await using opened = new AsyncDisposableStack();
   const mcpServers: Record<string, object> = {};

@@ -160,7 +160,7 @@ test('a rule denies a call that would hide a value from those who decide, before
   );
 });
 
-test('a JSON text that has one name twice asks a person whichever of the values a rule means, since a server may read either', async () => {
+test('a JSON text that has one name twice asks a person if a rule means any of the values, since a server may read either', async () => {
   await using theo = await connect('theo', 'typist');
   await using operator = await connect('operator');
   for (const message of [

@@ -24,7 +24,7 @@ const sessionEndMs = 1_000;
 const probeMs = 10_000;
 const subscriptionEnded = 'the server ended the stream of change notices';
 
-/** The fact about an HTTP server that its next connection uses. */
+/** A fact about an HTTP server that is kept for its next connection. */
 export interface KnownRevision {
   /** True if the server was reached only without the question for its revision. */
   isLegacy: boolean;
@@ -114,8 +114,8 @@ async function connectStdio(
 }
 
 /**
- * Asks for the current revision, unless the server is known to dislike that. Whatever goes wrong then, a server that was reached is
- * asked once more in the older way: many answer the unknown question with an error of their own, or with nothing.
+ * Asks for the current revision, unless the server is known to dislike that. If anything goes wrong with a server that was reached, it is
+ * asked once more in the older way: many servers answer the unknown question with an error of their own, or not at all.
  */
 async function connectHttp(config: HttpServerConfig, options: ConnectOptions): Promise<ServerConnection> {
   const { revision, signal, now } = options;

@@ -3,7 +3,7 @@ import { type Failure, readRetryAfter } from '../tool-calls/index.ts';
 
 /** The most bytes of a refusal that are read. */
 const longestText = 64 * 1024;
-/** What is left out at the end of a longer one: it may end in the middle of a secret, which nobody would find then. */
+/** The characters that are left out at the end of a longer one, since a secret that is cut there would not be found. */
 const leftOut = 16 * 1024;
 
 /** An HTTP error in answer to a JSON-RPC request: its status, and what its body says. */
@@ -64,7 +64,7 @@ async function beginningOf({ body }: Response): Promise<string> {
       if (bytes > longestText) return text.slice(0, -leftOut);
     }
   } catch {
-    // What has come says enough.
+    // The part that has come says enough.
   }
   return text;
 }

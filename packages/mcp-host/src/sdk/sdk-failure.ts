@@ -50,7 +50,7 @@ function sdkFailure(error: SdkError): Failure {
     case SdkErrorCode.UnsupportedResultType:
       return unaskedResult(kindOfResult(error));
     default:
-      // What goes wrong with the question for the revision is the cause of an error about that question.
+      // The error of a failed question for the revision has the answer to that question as its cause.
       if (error.cause instanceof HttpRefusal) return error.cause.failure;
       return networkFailure(error) ?? { kind: 'bad_answer', reason: `unusable answer (${error.code})` };
   }

@@ -30,7 +30,7 @@ test('an approval whose call was not sent holds for one more call that is the sa
   }
 });
 
-test('a denial of the same call, whatever its request, takes the approval with it', () => {
+test('a denial of the same call, also under another request, takes the approval with it', () => {
   const unspent = new UnspentApprovals();
   unspent.add(record);
   unspent.drop({ ...record, requestId: 'r2', argumentsHash: 'a2' });

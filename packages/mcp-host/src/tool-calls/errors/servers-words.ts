@@ -2,8 +2,8 @@ const longest = 1_000;
 
 /**
  * Makes the words of a server fit for callers and operators: on one line, without the middle of a long text, since command-line tools begin
- * with what failed and end with the cause. Of an HTML page only the title is left. It comes after the secrets were taken out: a part of a
- * secret would not be found any more.
+ * with what failed and end with the cause. Of an HTML page only the title is left. It comes after the secrets were taken out: a part
+ * of a secret would not be found any more.
  */
 export function serversWords(redacted: string): string {
   const text = withoutPage(redacted).replaceAll(/\s+/g, ' ').trim();
