@@ -55,7 +55,7 @@ const approvals = { roles: { worker: ['mcp_counter__slow'] }, deadlineMs: decisi
 const results = directory === undefined ? undefined : await ResultStore.open({ directory });
 const resultRules = { worker: { maxInlineBytes: 8192 } };
 await startOrchestrator({
-  ...{ client, host, journal, fault },
+  ...{ client, host, journal, fault, lanes: `${journalFile}.sock` },
   policy: wholePolicy({ ...(journal && { approvals }), ...(results && { results: resultRules }) }),
   ...(results && { results }),
 });

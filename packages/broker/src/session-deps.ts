@@ -13,6 +13,7 @@ import { ConnectedCallers } from './frames/connected-callers.ts';
 import { TailFollowers } from './frames/tail-followers.ts';
 import type { BrokerHealth } from './health/broker-health.ts';
 import { Holds } from './holds/holds.ts';
+import { Lanes } from './lanes/lanes.ts';
 import { AgentBudgets } from './limits/agent-budgets.ts';
 import { RateLimit } from './limits/rate-limit.ts';
 import { MessageMeter } from './metrics/message-meter.ts';
@@ -79,6 +80,14 @@ export async function createSessionDeps(
   const onRevoked = (ids: readonly string[]) => endRevoked(ids, { connected, delivery });
   const neighbours = { cluster, tokenStore, talk, tokens, agents, holds, followers, onRevoked, monotonic };
   talk.on('worker_exited', (worker: WorkerThatEnded) => leaveBehind(worker, { connected, delivery }));
+  const lanes = new Lanes({
+    holderOf: (address) => delivery.holderOf(address),
+    isLive: ({ token }) => tokens.isLive(token),
+    tail: followers,
+    newSecret: () => nanoid(),
+    monotonic,
+  });
+  followers.onLook(() => lanes.beat());
   const reachedAt: ReachedAt = { origins: [] };
   const webhooks = new Webhooks(settings.hooks, reachedAt);
   const rolesOf = (agent: string) => tokens.rolesOf(agent);
@@ -90,6 +99,7 @@ export async function createSessionDeps(
     delivery,
     store,
     holds,
+    lanes,
     // Runs that were due after the time that the previous broker reached were missed.
     schedules: new Schedules(settings.schedules, reached?.earliest ?? now()),
     webhooks,

@@ -249,6 +249,11 @@ export interface RequestOptions {
    * default it ends as `rejected`.
    */
   waitsForRate?: boolean;
+  /**
+   * The request may go to its recipient directly, on a lane, if there is one. If the lane is lost before the reply, the request is sent
+   * through the broker, under the same id, with the body that this returns: the recipient may have begun it, under the journal's `epoch`.
+   */
+  onLane?: ((epoch: string | undefined) => unknown) | undefined;
 }
 
 /**
@@ -334,6 +339,11 @@ export interface ServeOptions extends SubscribeOptions {
    * by then, and at once about a request that was in the inbox before the subscription.
    */
   tellsStart?: boolean;
+  /**
+   * The path of a Unix socket on which the loop also takes requests of workers on this machine directly, on lanes. Their requests have no
+   * `seq` and wait in no inbox: see {@link ServedRequest.mayWait}.
+   */
+  lanes?: string | undefined;
 }
 
 /** A running serve loop. Disposing it is the same as `stop()`. */
@@ -363,6 +373,11 @@ export interface ServedRequest {
   readonly deadline: number | undefined;
   /** The `traceparent` of the handler's span, or, without tracing, the valid one that the request came with. */
   readonly traceparent: string | undefined;
+  /**
+   * False if the request came only on a lane, so that it would be lost with this process or its requester. A handler that must wait for
+   * something other than its own work returns {@link handBack}: then the requester sends the request through the broker.
+   */
+  readonly mayWait: boolean;
   /** Returns what is left of the request's lifetime in milliseconds, never below 0; `undefined` without one. */
   remainingMs(): number | undefined;
   /** Sends the requester a `progress` message, which is never stored and may be lost. */

@@ -10,6 +10,8 @@ import { bodyReader, type ParseBody } from './body-reader.ts';
 import type { Log } from './broker-client.ts';
 import type { Clock } from './clock.ts';
 import { clientError } from './errors.ts';
+import { RequesterLane } from './lanes/requester-lane.ts';
+import type { ServingLanes } from './lanes/serving-lanes.ts';
 import { BrokerCalls } from './requests/broker-calls.ts';
 import { DeadlineTable } from './requests/deadline-table.ts';
 import { DeliveryTable, type GroupReceipt } from './requests/delivery-table.ts';
@@ -52,6 +54,10 @@ export class ClientParts {
   readonly router: MessageRouter;
   readonly announcer: Announcer;
   readonly holds: HoldsFollower;
+  /** Sends requests to an orchestrator on this machine directly. */
+  readonly lane: RequesterLane;
+  /** Takes requests from workers on this machine directly, if a serve loop does. */
+  servingLanes: ServingLanes | undefined;
   readonly #address: string;
 
   constructor(options: ClientPartsOptions) {
@@ -68,8 +74,10 @@ export class ClientParts {
     this.announcer = new Announcer(deps);
     this.holds = new HoldsFollower((frame) => this.outbox.control(frame));
     const { tracing } = options;
+    this.lane = new RequesterLane({ ...deps, calls: this.calls, address, receiver: () => this.requests });
     this.requests = new RequestTable({
       ...deps,
+      lane: this.lane,
       parseBody: this.parseBody,
       deliveries: this.deliveries,
       address,
@@ -123,12 +131,16 @@ export class ClientParts {
     this.holds.connected();
     this.calls.connected();
     this.announcer.connected();
+    this.lane.connected();
+    this.servingLanes?.connected();
     if (!this.subscription.connected()) this.deliveries.resume();
   }
 
   #disconnected(): void {
     this.outbox.detach();
     this.holds.disconnected();
+    this.lane.disconnected();
+    this.servingLanes?.disconnected();
     this.subscription.disconnected();
     this.calls.disconnected();
     this.deliveries.disconnected();
@@ -140,6 +152,8 @@ export class ClientParts {
     const error = reason ?? clientError('closed', 'the client was closed');
     this.outbox.detach();
     this.announcer.disconnected();
+    this.lane.close();
+    void this.servingLanes?.[Symbol.asyncDispose]();
     this.router.close(reason);
     this.requests.endAll(error);
     this.deliveries.endAll(error);
@@ -170,6 +184,12 @@ export class ClientParts {
       case 'holds':
         this.holds.received(frame);
         break;
+      case 'lane':
+        this.servingLanes?.granted(frame);
+        break;
+      case 'lanes':
+        this.servingLanes?.stand(frame);
+        break;
       case 'lease_lost':
         this.#leaseLost(frame.reason);
         break;
@@ -188,6 +208,7 @@ export class ClientParts {
       case 'found':
       case 'audited':
       case 'tokens_checked':
+      case 'lane_opened':
       case 'admin_result':
         this.calls.answered(frame);
         break;

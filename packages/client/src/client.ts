@@ -38,6 +38,7 @@ import type {
 } from './broker-client.ts';
 import { ClientParts, type ClientPartsOptions } from './client-parts.ts';
 import { clientError } from './errors.ts';
+import { ServingLanes } from './lanes/serving-lanes.ts';
 import {
   checkHeader,
   checkId,
@@ -175,7 +176,7 @@ export class Client implements BrokerClient {
     const taken = kinds.find((kind) => router.runnerFor(kind) !== undefined);
     if (taken !== undefined)
       throw clientError('invalid_message', `the kind '${taken}' is served already; stop that loop first`);
-    const { readsBody, tellsStart, concurrency: given, ...rest } = options;
+    const { readsBody, tellsStart, concurrency: given, lanes: path, ...rest } = options;
     const isMember = rest.group !== undefined;
     const concurrency = given ?? (isMember ? 1 : defaultConcurrency);
     // A member takes only as many messages as it works on: another member may be idle.
@@ -199,14 +200,27 @@ export class Client implements BrokerClient {
       },
     );
     router.addRunner(runner);
+    const lanes =
+      path === undefined
+        ? undefined
+        : new ServingLanes({
+            ...{ path, address: this.address, runner, clock, log },
+            send: (frame) => outbox.control(frame),
+            epoch: () => subscription.journalEpoch,
+          });
     const stop = async (): Promise<void> => {
       if (isMember && this.state.name !== 'closed') void subscription.ensure({ window: 0 }).catch(() => {});
+      lanes?.stop();
       await runner.stop();
+      await lanes?.[Symbol.asyncDispose]();
+      this.#parts.servingLanes = undefined;
       router.removeRunner(runner);
       outbox.flush();
     };
     try {
       const subscribed = await subscription.ensure(subscribeOptions);
+      await lanes?.listen();
+      this.#parts.servingLanes = lanes;
       return {
         subscribed,
         stop,

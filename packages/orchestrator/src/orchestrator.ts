@@ -73,6 +73,11 @@ export interface OrchestratorOptions {
   concurrency?: Partial<Omit<CallLimits, 'servers'>>;
   /** The most memory for waiting and running requests; the defaults are in `callLimits` of the protocol. */
   sizes?: Partial<CallSizeLimits>;
+  /**
+   * The path of a Unix socket, in a directory that only this user may change, on which workers on this machine are served directly. Without
+   * it, all calls come through the broker.
+   */
+  lanes?: string | undefined;
   /** The longest run of a call that sets no timeout, in milliseconds; default 60 s. */
   callTimeoutMs?: number;
   /** Describes the rules for the audit log, without secrets. It is recorded before the first request is served. */
@@ -342,6 +347,7 @@ async function serveRequests(
       window,
       windowBytes: sizes.bytes + asked * maxArgumentBytes + held.bytes + messageBytes,
       ...ownership.serveOptions,
+      lanes: options.lanes,
       tellsStart: true,
       readsBody: true,
     }),

@@ -6,7 +6,7 @@ import { statementOf } from './database/statement.ts';
 import { isLockTimeout } from './database/store-errors.ts';
 
 /** The version of the tables. */
-export const schemaVersion = 2;
+export const schemaVersion = 3;
 
 const name = 'text COLLATE "C" NOT NULL';
 
@@ -169,7 +169,7 @@ const tables = `
   ) WITH (fillfactor = 50);
   CREATE TABLE @audit_batch (sender text PRIMARY KEY, id text NOT NULL);
 
-  CREATE TABLE @journal (inbox text COLLATE "C" PRIMARY KEY, generation text NOT NULL, foreign_up_to bigint NOT NULL);
+  CREATE TABLE @journal (inbox text COLLATE "C" PRIMARY KEY, generation text NOT NULL, foreign_up_to bigint NOT NULL, epoch text NOT NULL);
 `;
 
 /** Returns SQL for the table of a slice: the metadata of messages, and their ends. No column except `answered` changes. */

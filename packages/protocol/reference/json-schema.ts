@@ -20,6 +20,7 @@ import { tailNoticeSchemas } from '../src/wire/admin/tail.ts';
 import { auditEntrySchema } from '../src/wire/audit-codes.ts';
 import { brokerFrameSchemas } from '../src/wire/broker-frames.ts';
 import { clientFrameSchemas } from '../src/wire/client-frames.ts';
+import { laneFrameSchemas } from '../src/wire/lane-frames.ts';
 import { undeliverableSchema } from '../src/wire/undeliverable.ts';
 
 /** A node of a JSON Schema document, with the keywords that the frames need. */
@@ -44,8 +45,8 @@ export interface SchemaNode {
   maxItems?: number;
 }
 
-/** The frames of one side, the operations of `admin`, and the notices of `tail`. */
-type DefinitionGroup = 'Client' | 'Broker' | 'Admin' | 'TailNotice';
+/** The frames of one side, those on lanes, the operations of `admin`, and the notices of `tail`. */
+type DefinitionGroup = 'Client' | 'Broker' | 'Lane' | 'Admin' | 'TailNotice';
 
 /** The bodies of messages that the protocol defines. The replies to single operations are in `data` of an `mcp_reply`. */
 const bodySchemas: Record<string, z.ZodType> = {
@@ -73,6 +74,7 @@ export function protocolJsonSchema(): SchemaNode & { $defs: Record<string, Schem
   const shared: Record<string, SchemaNode> = {};
   const client = schemasOf('Client', clientFrameSchemas, shared);
   const broker = schemasOf('Broker', brokerFrameSchemas, shared);
+  const lane = schemasOf('Lane', laneFrameSchemas, shared);
   const admin = operations(shared);
   const notices = schemasOf('TailNotice', tailNoticeSchemas(), shared);
   const bodies = Object.fromEntries(
@@ -82,7 +84,7 @@ export function protocolJsonSchema(): SchemaNode & { $defs: Record<string, Schem
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Signalbox protocol, version 1',
     description:
-      'A header line of either side, without its `body` mark. `#/$defs/ClientFrame` and `#/$defs/BrokerFrame` are those of one side. Definitions that begin with `Admin` describe `params` and `result` of the operations of `admin`, and `TailNotice` and those that end in `Body` or `Reply` describe bodies. `AuditEntry` describes the text in a row of the audit log.',
+      'A header line of either side, without its `body` mark. `#/$defs/ClientFrame` and `#/$defs/BrokerFrame` are those of one side. Definitions that begin with `Lane` describe lines on lanes, those that begin with `Admin` describe `params` and `result` of the operations of `admin`, and `TailNotice` and those that end in `Body` or `Reply` describe bodies. `AuditEntry` describes the text in a row of the audit log.',
     anyOf: [reference('ClientFrame'), reference('BrokerFrame')],
     $defs: {
       ClientFrame: { anyOf: Object.keys(client).map(reference) },
@@ -90,6 +92,7 @@ export function protocolJsonSchema(): SchemaNode & { $defs: Record<string, Schem
       ...shared,
       ...client,
       ...broker,
+      ...lane,
       ...admin,
       ...notices,
       ...bodies,

@@ -11,6 +11,7 @@ import { closeCodes } from '../src/wire/close-codes.ts';
 import { errorCodes } from '../src/wire/error-codes.ts';
 import { frameCosts, furtherCosts } from '../src/wire/frame-costs.ts';
 import { frameLimits } from '../src/wire/frame-limits.ts';
+import { laneFrameSchemas } from '../src/wire/lane-frames.ts';
 import { type LimitEntry, limitTable } from '../src/wire/limits.ts';
 import { type OrchestratorMetric, orchestratorMetrics } from '../src/wire/orchestrator-figures.ts';
 import { definitionName, protocolJsonSchema, type SchemaNode } from './json-schema.ts';
@@ -22,6 +23,7 @@ const frameObjects = new Set(
   [
     ...Object.keys(clientFrameSchemas).map((type) => definitionName('Client', type)),
     ...Object.keys(brokerFrameSchemas).map((type) => definitionName('Broker', type)),
+    ...Object.keys(laneFrameSchemas).map((type) => definitionName('Lane', type)),
   ].flatMap(referencesOf),
 );
 
@@ -36,6 +38,7 @@ export function protocolTables(): Record<string, string> {
     ),
     'client-frames': frames('Client', Object.keys(clientFrameSchemas)),
     'broker-frames': frames('Broker', Object.keys(brokerFrameSchemas)),
+    'lane-frames': frames('Lane', Object.keys(laneFrameSchemas)),
     objects: objects((name) => frameObjects.has(name)),
     operations: Object.keys(adminOperations()).map(operation).join('\n\n'),
     permissions: permissionTable(),
@@ -193,7 +196,7 @@ function operation(op: string): string {
   ].join('\n\n');
 }
 
-function frames(side: 'Client' | 'Broker', types: string[]): string {
+function frames(side: 'Client' | 'Broker' | 'Lane', types: string[]): string {
   return types.map((type) => section(`\`${type}\``, definitions[definitionName(side, type)]!)).join('\n\n');
 }
 

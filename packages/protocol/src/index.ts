@@ -32,6 +32,9 @@ export {
   type FoundState,
   foundStates,
   type HoldsFrame,
+  type LaneGrantFrame,
+  type LaneOpenedFrame,
+  type LanesFrame,
   type MessageFrame,
   type RefusedMember,
   type ScheduledMessageInfo,
@@ -52,10 +55,13 @@ export {
   type FollowHoldsFrame,
   type HelloFrame,
   type HoldsKnownFrame,
+  type LaneCallsFrame,
   type ListConnectedFrame,
   type ListScheduledFrame,
   type MetricsFrame,
   type NackFrame,
+  type OfferLanesFrame,
+  type OpenLaneFrame,
   type PeekFrame,
   type SubscribeFrame,
   type WorkingFrame,
@@ -67,6 +73,13 @@ export { frameDefaults, frameLimits, protocolVersion, subprotocol } from './wire
 export { encodeFrame, FrameCursor, type FrameText, splitFrames } from './wire/frame-text.ts';
 export type { JournalBinding, JournalClaim } from './wire/journal.ts';
 export { isDeeperThan } from './wire/json-depth.ts';
+export {
+  type LaneCall,
+  type LaneFrame,
+  laneFrameSchemas,
+  laneLimits,
+  parseLaneFrame,
+} from './wire/lane-frames.ts';
 export {
   defaultLimits,
   type LimitEntry,

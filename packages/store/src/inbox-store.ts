@@ -164,6 +164,14 @@ export interface JournalClaim {
   next: string;
 }
 
+/** The binding of an inbox to an execution journal. */
+export interface JournalBound {
+  /** The sequence number up to which messages of the inbox are foreign to the journal, or 0 if none are. */
+  foreignUpTo: number;
+  /** The generation with which something foreign was bound last. It changes whenever the journal is foreign to the one before. */
+  epoch: string;
+}
+
 /**
  * Keeps pending messages, and the metadata of settled ones. Leases, windows and deadlines belong to the broker.
  *
@@ -259,10 +267,10 @@ export interface InboxStore extends AsyncDisposable {
   /** Returns the time that was stored last; `undefined` in a new store. */
   keptTime(): Promise<ExpiryTime | undefined>;
   /**
-   * Binds an inbox to a generation of the execution journal behind it. Returns the sequence number up to which messages of the inbox are
-   * foreign to the journal, or 0 if none are. Something other than the journal in its present state may have handled foreign messages.
+   * Binds an inbox to a generation of the execution journal behind it. Something other than the journal in its present state may have
+   * handled foreign messages.
    */
-  bindJournal(inbox: string, claim: JournalClaim): Promise<number>;
+  bindJournal(inbox: string, claim: JournalClaim): Promise<JournalBound>;
   /** Returns the id of this store, which was made with it and never changes. */
   identity(): Promise<string>;
 }

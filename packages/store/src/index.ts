@@ -34,6 +34,7 @@ export type {
   InboxBacklog,
   InboxStats,
   InboxStore,
+  JournalBound,
   JournalClaim,
   RequestKey,
   RequestState,

@@ -17,7 +17,7 @@ export interface ContentItems {
   dead_letter: LoggedMessage;
   /** Requests of which nothing else is stored. */
   request: ForgottenRequest & { requester: string; id: string; inbox: string };
-  journal: { inbox: string; generation: string; foreignUpTo: number };
+  journal: { inbox: string; generation: string; foreignUpTo: number; epoch: string };
   token: TokenRecord;
   hold: HoldRecord;
   agent: { name: string };

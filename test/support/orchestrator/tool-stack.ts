@@ -45,6 +45,7 @@ export interface ToolStackOptions
       | 'callTimeoutMs'
       | 'concurrency'
       | 'drainMs'
+      | 'fault'
       | 'heldCallLimits'
       | 'journal'
       | 'monotonic'
@@ -98,7 +99,10 @@ export async function startToolStack(options: ToolStackOptions = {}): Promise<To
   );
   const policy = wholePolicy({ ...rest, results: resultRules });
   const orchestrator = starting.use(
-    await startOrchestrator({ client: server, host, policy, results, ...rest }),
+    await startOrchestrator({
+      ...{ client: server, host, policy, results, lanes: `${directory.path}/orchestrator.sock` },
+      ...rest,
+    }),
   );
   const started = starting.move();
   const clientAt = async (address: string, role = 'worker') => {

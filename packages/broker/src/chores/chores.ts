@@ -1,3 +1,4 @@
+import { laneLimits } from '@signalbox/protocol';
 import { holdSubject } from '@signalbox/protocol/internal';
 import { type AuditLog, type ClusterPort, type InboxStore, isFinalFailure } from '@signalbox/store';
 import { auditEvent } from '../audit-event.ts';
@@ -11,6 +12,7 @@ import type { ExpiryClock } from '../core/time/expiry-clock.ts';
 import type { ConnectedCallers } from '../frames/connected-callers.ts';
 import type { TailFollowers } from '../frames/tail-followers.ts';
 import type { Holds } from '../holds/holds.ts';
+import type { Lanes } from '../lanes/lanes.ts';
 import type { AgentBudgets } from '../limits/agent-budgets.ts';
 import type { Log } from '../log.ts';
 import type { PendingByRole } from '../metrics/pending-by-role.ts';
@@ -38,6 +40,7 @@ export interface ChoreDeps {
   agents: KnownAgents;
   budgets: AgentBudgets;
   holds: Holds;
+  lanes: Lanes;
   connected: ConnectedCallers;
   followers: TailFollowers;
   tailRelay: TailRelay;
@@ -82,6 +85,7 @@ export function startChores(deps: ChoreDeps): AsyncDisposable[] {
     repeat(500, () => endExpiredHolds(deps), onError),
     repeat(1000, () => agents.save(), onError),
     repeat(1000, async () => budgets.prune(), onError),
+    repeat(laneLimits.beatMs, async () => deps.lanes.beat(), onError),
     repeat(60_000, async () => auditWatch.check(), onError),
     repeat(10_000, deps.keepTime, onError),
     repeat(500, whileCutOff(deps), onError),

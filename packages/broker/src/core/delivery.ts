@@ -320,6 +320,11 @@ export class Delivery {
     return this.#leases.of(consumer);
   }
 
+  /** Returns the consumer of this broker that holds an agent's inbox. */
+  holderOf(address: string): Consumer | undefined {
+    return this.#leases.at(address)?.consumer;
+  }
+
   /** Returns a message that was pushed to this consumer and is not settled. */
   inFlight(consumer: Consumer, seq: number): InFlightMessage | undefined {
     return this.#leases.of(consumer)?.inFlight.get(seq);

@@ -1,5 +1,5 @@
 import type { Fault } from '@signalbox/serving';
-import type { ClusterPort, InboxStore, JournalClaim } from '@signalbox/store';
+import type { ClusterPort, InboxStore, JournalBound, JournalClaim } from '@signalbox/store';
 import type { CommitQueue } from './commits/commit-queue.ts';
 import type { Consumer } from './consumer.ts';
 import type { Dispatcher } from './dispatch/dispatcher.ts';
@@ -24,8 +24,8 @@ export interface Subscription {
   lease: Lease;
   pending: number;
   headSeq: number;
-  /** The sequence number up to which messages are foreign to the subscriber's journal, or 0 if none are. */
-  foreignUpTo: number;
+  /** The binding of the inbox to the subscriber's journal; `undefined` without one. */
+  journal: JournalBound | undefined;
 }
 
 /** The dependencies of {@link Subscriptions}. */
@@ -118,11 +118,11 @@ export class Subscriptions {
     if (lease.isShared) await cluster.join(address);
     else lease.handedOutBefore = await cluster.take(address);
     if (lease.ended) return undefined;
-    const [{ pending, headSeq }, foreignUpTo] = await Promise.all([
+    const [{ pending, headSeq }, bound] = await Promise.all([
       store.stats(address),
-      journal ? this.#bindJournal(address, journal) : 0,
+      journal && this.#bindJournal(address, journal),
     ]);
-    return lease.ended ? undefined : { lease, pending, headSeq, foreignUpTo };
+    return lease.ended ? undefined : { lease, pending, headSeq, journal: bound };
   }
 
   /** Begins to push the messages of a lease. The caller must have answered the subscriber. */
@@ -192,12 +192,12 @@ export class Subscriptions {
     }
   }
 
-  async #bindJournal(address: string, claim: JournalClaim): Promise<number> {
+  async #bindJournal(address: string, claim: JournalClaim): Promise<JournalBound> {
     const { store, fault } = this.#deps;
     fault?.('broker.journal.before_bind');
-    const foreignUpTo = await store.bindJournal(address, claim);
+    const bound = await store.bindJournal(address, claim);
     fault?.('broker.journal.after_bind');
-    return foreignUpTo;
+    return bound;
   }
 
   /** Ends the leases of the present holders of an inbox, because a consumer takes it for itself. */

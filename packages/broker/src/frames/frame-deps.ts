@@ -5,6 +5,7 @@ import type { ClusterParts } from '../cluster/cluster-parts.ts';
 import type { Delivery } from '../core/delivery.ts';
 import type { ExpiryClock } from '../core/time/expiry-clock.ts';
 import type { Holds } from '../holds/holds.ts';
+import type { Lanes } from '../lanes/lanes.ts';
 import type { AgentBudgets } from '../limits/agent-budgets.ts';
 import type { RateLimit } from '../limits/rate-limit.ts';
 import type { RoleLimits } from '../limits/role-limits.ts';
@@ -36,6 +37,7 @@ export interface FrameDeps extends IdentityParts, ClusterParts, MetricsParts {
     | 'countExpired'
   >;
   holds: Holds;
+  lanes: Lanes;
   webhooks: Webhooks;
   schedules: Schedules;
   reachedAt: ReachedAt;

@@ -8,6 +8,7 @@ import { deliver } from './deliver/deliver.ts';
 import { find } from './find.ts';
 import { followHolds, holdsKnown } from './follow-holds.ts';
 import type { FrameDeps } from './frame-deps.ts';
+import { laneCalls, offerLanes, openLane } from './lanes.ts';
 import { listScheduled } from './list-scheduled.ts';
 import { metrics } from './metrics.ts';
 import type { Outcome } from './outcome.ts';
@@ -44,6 +45,9 @@ const handlers: { [T in ClientFrame['type']]: FrameHandler<Extract<ClientFrame, 
   check_tokens: checkTokens,
   follow_holds: followHolds,
   holds_known: holdsKnown,
+  offer_lanes: offerLanes,
+  open_lane: openLane,
+  lane_calls: laneCalls,
   admin,
 };
 

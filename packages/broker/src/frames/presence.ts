@@ -29,14 +29,21 @@ export function announce(
 export function listConnected(
   frame: ListConnectedFrame,
   caller: Caller,
-  deps: Pick<FrameDeps, 'connected' | 'presence' | 'store' | 'delivery' | 'holds'>,
+  deps: Pick<FrameDeps, 'connected' | 'presence' | 'store' | 'delivery' | 'holds' | 'lanes'>,
 ): Outcome | Promise<Outcome> {
   const { cursor: after = '', request_id, with_status, role } = frame;
   const { connected, presence } = deps;
   caller.budget.spendFrames(connected.size * furtherCosts.connection);
   const here = connected
     .behind(after, pageSize + 1, (other) => mayBeShown(other, caller, role))
-    .map((one): Listed => ({ ...one, ...one.caller.sender, broker: presence.broker }));
+    .map(
+      (one): Listed => ({
+        ...one,
+        ...one.caller.sender,
+        broker: presence.broker,
+        lane: deps.lanes.has(one.caller),
+      }),
+    );
   const answer = (listed: readonly Listed[]): Outcome | Promise<Outcome> => {
     const shown = listed.slice(0, pageSize);
     const cursor = listed.length > pageSize ? shown.at(-1)?.key : undefined;
@@ -60,6 +67,7 @@ interface Listed extends Sender {
   connectedAt: number;
   status: unknown;
   broker: string | undefined;
+  lane?: boolean;
 }
 
 function mayBeShown(other: Caller, asker: Caller, wantedRole: string | undefined): boolean {
@@ -73,12 +81,13 @@ function seesAll(asker: Caller): boolean {
 }
 
 function describe(
-  { agent, address, role, connectedAt, broker }: Listed,
+  { agent, address, role, connectedAt, broker, lane }: Listed,
   { holds }: Pick<FrameDeps, 'holds'>,
 ): ConnectedAgent {
   const hold = holds.on({ agent, role });
   return {
     ...{ agent, address, role, connected_at: connectedAt },
+    ...(lane && { lane: true as const }),
     ...(hold && { on_hold: holdText(hold) }),
     ...(broker !== undefined && { broker }),
   };

@@ -66,7 +66,7 @@ function answer(
   delivery: FrameDeps['delivery'],
 ): Outcome {
   if (!subscription) return undefined;
-  const { lease, pending, headSeq, foreignUpTo } = subscription;
+  const { lease, pending, headSeq, journal } = subscription;
   return {
     answer: {
       type: 'subscribed',
@@ -74,7 +74,14 @@ function answer(
       lease: lease.id,
       pending,
       head_seq: headSeq,
-      ...(frame.journal && { journal: { generation: frame.journal.next, foreign_up_to: foreignUpTo } }),
+      ...(frame.journal &&
+        journal && {
+          journal: {
+            generation: frame.journal.next,
+            foreign_up_to: journal.foreignUpTo,
+            epoch: journal.epoch,
+          },
+        }),
     },
     behindMessages: true,
     afterwards: () => delivery.subscriptions.start(lease),

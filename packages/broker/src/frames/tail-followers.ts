@@ -28,6 +28,7 @@ export class TailFollowers implements Tail {
   #events = 0;
   /** Passes events on to other brokers, if connections follow there. */
   #passOn: ((line: TailLine) => void) | undefined;
+  #onLook = (): void => {};
 
   constructor(now: () => number) {
     this.#now = now;
@@ -56,8 +57,15 @@ export class TailFollowers implements Tail {
     this.#look();
   }
 
+  /** Calls a function when the first connection follows, and when the last one has stopped. */
+  onLook(listener: () => void): void {
+    this.#onLook = listener;
+  }
+
   #look(): void {
+    const was = this.isOn;
     this.isOn = this.isFollowed || this.#passOn !== undefined;
+    if (this.isOn !== was) this.#onLook();
   }
 
   report(event: TailEvent, seq: number | undefined, message: TailMessage): void {

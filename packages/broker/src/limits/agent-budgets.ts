@@ -110,6 +110,12 @@ export class AgentBudget {
     return ofFleet > 0 ? { waitMs: ofFleet, excess: this.#excess('messages', true, limits) } : undefined;
   }
 
+  /** Counts a message that has been sent already, by another way. */
+  countMessage(now: number): void {
+    this.#own.messages.take(now);
+    this.#fleet?.messages.take(now);
+  }
+
   /** Describes the overdrawn budget. */
   overdraft(limits: RoleLimits): Excess {
     if (this.#own.bytes.isOverdrawn) return this.#excess('bytes', false, limits);

@@ -168,12 +168,13 @@ export class Session {
     this.#sockets.transport.off('data', this.#partArrived);
     budget.turns.remove(this);
     budget.giveBack();
-    const { delivery, connected, followers, backups, reports, holds } = this.#deps;
+    const { delivery, connected, followers, backups, reports, holds, lanes } = this.#deps;
     delivery.subscriptions.end(this.#outbox);
     connected.remove(this.caller);
     reports.remove(this.caller);
     followers.remove(this.#outbox);
     holds.unfollow(this.#outbox);
+    lanes.left(this.caller);
     backups.abandon(this.#outbox);
   }
 

@@ -18,6 +18,7 @@ const answerTypes = {
   find: 'found',
   audit: 'audited',
   check_tokens: 'tokens_checked',
+  open_lane: 'lane_opened',
   admin: 'admin_result',
 } as const;
 

@@ -1,6 +1,7 @@
 import type { DeliverFrame, SignalboxError } from '@signalbox/protocol';
 import type { TracedSpan } from '@signalbox/serving/tracing';
 import type { RequestOptions, RequestOutcome } from '../broker-client.ts';
+import type { OpenLane } from '../lanes/requester-lane.ts';
 import type { Deadline } from './deadline-table.ts';
 import type { Delivery, DeliveryOwner } from './delivery-table.ts';
 
@@ -25,6 +26,12 @@ export class PendingRequest implements DeliveryOwner {
   readonly expected: ExpectedReply;
   readonly resolve: (outcome: RequestOutcome) => void;
   isReceipted = false;
+  /** The body of a request that was sent on a lane. */
+  body: string | undefined;
+  /** The lane on which it waits for its reply. */
+  lane: OpenLane | undefined;
+  /** True if its recipient may have begun it on a lane that was lost. */
+  mayHaveBegun = false;
   /** The newest refusal of a request that is tried again. */
   refusal: SignalboxError | undefined;
   delivery: Delivery | undefined;
@@ -68,6 +75,8 @@ export class PendingRequest implements DeliveryOwner {
 
   /** True if the recipient may have received the request. */
   get hasLeft(): boolean {
-    return this.isReceipted || this.delivery?.mayBeStored === true;
+    return (
+      this.isReceipted || this.mayHaveBegun || this.lane !== undefined || this.delivery?.mayBeStored === true
+    );
   }
 }

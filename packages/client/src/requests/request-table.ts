@@ -14,6 +14,7 @@ import type { ParseBody } from '../body-reader.ts';
 import type { Log, ParsedMessage, RequestOptions, RequestOutcome } from '../broker-client.ts';
 import type { Clock } from '../clock.ts';
 import { brokerReplacedError, clientError, retryAfterMsOf } from '../errors.ts';
+import type { OpenLane, RequesterLane } from '../lanes/requester-lane.ts';
 import type { Outbox } from '../socket/outbox.ts';
 import type { DeadlineTable } from './deadline-table.ts';
 import type { DeliveryTable } from './delivery-table.ts';
@@ -28,6 +29,7 @@ import { RecentMap } from './recent-map.ts';
 export interface RequestTableDeps {
   outbox: Outbox;
   deliveries: DeliveryTable;
+  lane: Pick<RequesterLane, 'to'>;
   deadlines: DeadlineTable;
   clock: Clock;
   log: Log;
@@ -105,13 +107,45 @@ export class RequestTable {
     }
   }
 
+  /** Takes what came on a lane. */
+  received(message: Message, lane: OpenLane): void {
+    const id = message.correlation_id!;
+    if (this.#pending.get(id)?.lane === lane) this.take(message);
+    // Nobody waits for the reply any more.
+    else if (message.kind !== 'progress') lane.ack(id);
+  }
+
+  /** Sends a request through the broker that its recipient has not begun on a lane. */
+  notBegun(id: string): void {
+    const request = this.#pending.get(id);
+    if (!request?.lane) return;
+    request.lane = undefined;
+    this.#deliver(request, request.body);
+  }
+
+  /** Sends requests through the broker whose lane was lost before their replies. */
+  lost(ids: readonly string[], epoch: string | undefined): void {
+    for (const id of ids) {
+      const request = this.#pending.get(id);
+      if (!request?.lane) continue;
+      request.lane = undefined;
+      request.mayHaveBegun = true;
+      this.#deliver(request, JSON.stringify(request.options.onLane?.(epoch)));
+    }
+  }
+
+  #deliver(owner: PendingRequest, body: string | undefined): void {
+    const { frame, expiresAt } = owner;
+    owner.delivery = this.#deps.deliveries.add({ frame, body, owner, expiresAt, endsWhenSent: false });
+  }
+
   #start(
     frame: DeliverFrame,
     body: string | undefined,
     options: RequestOptions,
     resolve: PendingRequest['resolve'],
   ): void {
-    const { deadlines, clock, deliveries, tracing, address } = this.#deps;
+    const { deadlines, clock, lane, tracing, address } = this.#deps;
     const expiresAt = clock.now() + options.timeoutMs;
     const request = new PendingRequest(
       this.#refused,
@@ -133,7 +167,12 @@ export class RequestTable {
       request.onAbort = () => this.#giveUp(request, 'cancelled');
       signal.addEventListener('abort', request.onAbort, { once: true });
     }
-    request.delivery = deliveries.add({ frame, body, owner: request, expiresAt, endsWhenSent: false });
+    request.lane = options.onLane && lane.to(frame.to, body);
+    if (request.lane && body !== undefined) {
+      request.body = body;
+      request.lane.request(frame, body, options.timeoutMs);
+      request.span?.end();
+    } else this.#deliver(request, body);
   }
 
   #expect({ to, kind }: DeliverFrame, options: RequestOptions): ExpectedReply {
@@ -150,7 +189,7 @@ export class RequestTable {
       request.refusal = error;
       return true;
     }
-    const mayHaveRun = mayBeStored || request.isReceipted;
+    const mayHaveRun = mayBeStored || request.isReceipted || request.mayHaveBegun;
     if (!mayHaveRun && this.#waitsForRate(request, error)) {
       request.refusal = error;
       return true;
@@ -201,6 +240,7 @@ export class RequestTable {
       if (message.seq !== undefined) {
         this.#deps.outbox.control({ type: 'nack', seqs: [message.seq], dead: true, reason: 'bad_body' });
       }
+      request.lane?.ack(request.frame.id);
       this.#traceEnd(request, message, 'bad_body');
       this.#end(request, { status: 'undeliverable', reason: 'bad_body', mayHaveRun: true });
       return;
@@ -244,12 +284,19 @@ export class RequestTable {
       this.#end(request, { status: 'rejected', error: refusal, mayHaveRun });
       return;
     }
-    if (mayHaveRun && options.ephemeral !== true) this.#deps.outbox.cancel(frame.to, frame.id);
+    if (request.lane) request.lane.cancel(frame.id);
+    else if (mayHaveRun && options.ephemeral !== true) this.#deps.outbox.cancel(frame.to, frame.id);
     this.#end(request, { status, mayHaveRun });
   }
 
   /** Acks the message that ends a request, when its requester wants that. */
-  #ackEnd({ frame: { id }, options }: PendingRequest, message: Message): void {
+  #ackEnd({ frame: { id }, lane, options }: PendingRequest, message: Message): void {
+    if (lane) {
+      const ack = (): void => lane.ack(id);
+      if (options.ackAfter === undefined) ack();
+      else options.ackAfter.then(ack, ack);
+      return;
+    }
     if (options.ackAfter === undefined) {
       this.#ack(message);
       return;

@@ -4,6 +4,7 @@ import type { TracedSpan } from '@signalbox/serving/tracing';
 import { validTraceparent } from '@signalbox/serving/tracing/internal';
 import type { ServedRequest } from '../broker-client.ts';
 import { clientError } from '../errors.ts';
+import type { ServedLane } from '../lanes/serving-lanes.ts';
 import type { Deadline } from '../requests/deadline-table.ts';
 
 /** The parts of the runner that accepted requests use. */
@@ -28,6 +29,8 @@ export class AcceptedRequest implements ServedRequest {
   /** The `seq` by which the request is acked, and the epoch in which that `seq` counts; both change when the request is redelivered. */
   seq: number | undefined;
   epoch: number;
+  /** The lanes on which it came, as long as they are open; `undefined` if it came only through the broker. */
+  lanes: ServedLane[] | undefined;
   /** The epoch in which the reply was sent with `settles`, so that no ack is needed. */
   settledIn: number | undefined;
   /** The reason why the handler's signal was aborted. */
@@ -68,6 +71,10 @@ export class AcceptedRequest implements ServedRequest {
       if (this.abortedBy !== undefined) this.#cancellation.abort(abortReason(this.abortedBy));
     }
     return this.#cancellation;
+  }
+
+  get mayWait(): boolean {
+    return this.lanes === undefined || this.seq !== undefined;
   }
 
   get traceparent(): string | undefined {

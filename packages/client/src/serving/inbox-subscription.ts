@@ -56,6 +56,11 @@ export class InboxSubscription {
     return this.#current === undefined || seq <= this.#current.head_seq;
   }
 
+  /** The epoch of the journal to which the inbox is bound, if it is bound to one. */
+  get journalEpoch(): string | undefined {
+    return this.#current?.journal?.epoch;
+  }
+
   /** The group whose messages the client takes. `undefined` if it subscribes to its own inbox, or to none. */
   get group(): string | undefined {
     return this.#wanted?.group;

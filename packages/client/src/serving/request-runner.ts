@@ -2,12 +2,21 @@ import { type CancelNotice, type Message, messageOf } from '@signalbox/protocol'
 import { PassingMap } from '@signalbox/serving';
 import { beginProcess } from '@signalbox/serving/tracing/internal';
 import type { ParseBody } from '../body-reader.ts';
-import { handBack, type ServeAnswer, type ServeHandler } from '../broker-client.ts';
+import {
+  handBack,
+  type ReplyEnd,
+  type ServeAnswer,
+  type ServedReply,
+  type ServeHandler,
+} from '../broker-client.ts';
+import type { LaneRunner, ServedLane } from '../lanes/serving-lanes.ts';
+import { type SentReply, UnreadReplies } from '../lanes/unread-replies.ts';
 import type { DeadlineTable } from '../requests/deadline-table.ts';
 import { RecentMap } from '../requests/recent-map.ts';
 import { AcceptedRequest, type AcceptedRequestDeps } from './accepted-request.ts';
 import { EarlyCancels } from './early-cancels.ts';
 import {
+  jsonOf,
   type ReplyDeps,
   sendAck,
   sendDead,
@@ -59,8 +68,11 @@ const startToldWithinMs = 5;
 /** The longest reason that the broker keeps, in characters. */
 const maxReasonLength = 500;
 
-/** Runs the requests of one serve loop. However often a request is delivered, it runs at most once at a time. */
-export class RequestRunner {
+/**
+ * Runs the requests of one serve loop. However often a request comes, through the broker and on lanes, it runs at most once at a time: one that
+ * is there is joined.
+ */
+export class RequestRunner implements LaneRunner {
   readonly #deps: RequestRunnerDeps & ReplyDeps;
   readonly #requestDeps: AcceptedRequestDeps;
   readonly #options: RequestRunnerOptions;
@@ -72,6 +84,8 @@ export class RequestRunner {
   #answered = new RecentMap<number, string>(rememberedRequests);
   #newestAnswered = 0;
   readonly #earlyCancels: EarlyCancels;
+  /** Replies on lanes that their requesters may not have. */
+  readonly #unread: UnreadReplies;
   readonly #onIdle: (() => void)[] = [];
   #running = 0;
   #isStopping = false;
@@ -80,6 +94,7 @@ export class RequestRunner {
     this.#options = options;
     this.#kinds = new Set(options.kinds);
     this.#earlyCancels = new EarlyCancels(rememberedRequests, deps.clock.now);
+    this.#unread = new UnreadReplies(deps.clock.now);
     const replyDeps = {
       ...deps,
       onReplied: (request: AcceptedRequest) => this.#settle(request),
@@ -119,9 +134,58 @@ export class RequestRunner {
     } else if (this.#isStopping) {
       return false;
     } else {
-      this.#admit(key, message);
+      const reply = this.#unread.take(message.from.agent, message.id);
+      if (reply) this.#replyAgain(key, message, reply);
+      else this.#admit(key, message);
     }
     return true;
+  }
+
+  /** Takes a request from a lane, or returns false: then it has not begun. */
+  acceptFromLane(lane: ServedLane, message: Message): boolean {
+    const key = keyOf(message.from.agent, message.id);
+    const known = this.#accepted.get(key);
+    if (known !== undefined) {
+      known.lanes = [...(known.lanes ?? []), lane];
+      return true;
+    }
+    const reply = this.#unread.take(message.from.agent, message.id);
+    if (reply) {
+      this.#sendOnLane(lane, message, reply, () => {});
+      return true;
+    }
+    if (this.#isStopping || !this.serves(message.kind) || this.#running >= this.#options.concurrency)
+      return false;
+    return this.#admit(key, message, lane);
+  }
+
+  /** Aborts a request that its sender withdraws on a lane, unless the sender also waits for it by another way. */
+  cancelFromLane(lane: ServedLane, id: string, agent: string): void {
+    const request = this.#accepted.get(keyOf(agent, id));
+    if (request?.lanes?.includes(lane) !== true) return;
+    if (request.seq === undefined && request.lanes.length === 1) request.abort('cancelled');
+    else request.lanes = request.lanes.filter((other) => other !== lane);
+  }
+
+  /** Forgets a lane. Its requests go on, since they may come again. */
+  laneEnded(lane: ServedLane): void {
+    for (const request of this.#onLane(lane)) {
+      request.lanes = request.lanes?.filter((other) => other !== lane);
+    }
+  }
+
+  /** Ends the requests of a lane that have not begun. Those that run are answered. */
+  laneForbidden(lane: ServedLane): void {
+    for (const request of this.#onLane(lane)) {
+      if (request.isStarted || request.seq !== undefined) continue;
+      request.abort('cancelled');
+      request.lanes = [];
+      lane.forbid(request.message.id);
+    }
+  }
+
+  #onLane(lane: ServedLane): AcceptedRequest[] {
+    return this.#accepted.values().filter((request) => request.lanes?.includes(lane));
   }
 
   /** Aborts the sender's own request; a cancel of one that has not come yet is remembered. */
@@ -130,6 +194,12 @@ export class RequestRunner {
     const request = this.#accepted.get(key);
     if (request === undefined) {
       this.#earlyCancels.add(key);
+      return;
+    }
+    if (request.lanes && request.lanes.length > 0) {
+      // The sender waits on, by another way.
+      sendAck(this.#deps, request);
+      request.seq = undefined;
       return;
     }
     request.abort('cancelled');
@@ -177,7 +247,8 @@ export class RequestRunner {
     if (request.isStarted) sendWorking(this.#deps, request);
   }
 
-  #admit(key: string, message: Message): void {
+  /** Returns false if the request was dropped. */
+  #admit(key: string, message: Message, lane?: ServedLane): boolean {
     const { outbox, deadlines, log, parseBody } = this.#deps;
     let json: unknown;
     try {
@@ -187,27 +258,29 @@ export class RequestRunner {
       if (message.seq !== undefined) {
         outbox.control({ type: 'nack', seqs: [message.seq], dead: true, reason: 'bad_body' });
       }
-      return;
+      return false;
     }
     const isFull = this.#running >= this.#options.concurrency;
     if (isFull && message.seq === undefined && this.#waiting.size >= maxWaitingEphemeral) {
       log({ event: 'ephemeral_dropped', id: message.id, kind: message.kind });
-      return;
+      return false;
     }
     const request = new AcceptedRequest(key, message, json, this.#requestDeps);
+    if (lane) request.lanes = [lane];
     this.#accepted.add(key, request);
     if (request.deadline !== undefined) {
       request.expiry = deadlines.add(request.deadline, () => this.#expire(request));
     }
     if (isFull) this.#waiting.add(request);
     else this.#start(request);
+    return true;
   }
 
   #start(request: AcceptedRequest): void {
     this.#running++;
     const { handler, tellsStart, renewMs } = this.#options;
     const { tracing, address } = this.#deps;
-    if (tracing !== undefined && request.seq !== undefined) {
+    if (tracing !== undefined && (request.seq !== undefined || request.lanes)) {
       request.span = beginProcess(tracing, request.message, address);
     }
     if (!tellsStart) request.start();
@@ -264,7 +337,9 @@ export class RequestRunner {
     } else if (answer === undefined) {
       this.#settle(request);
     } else if (!request.isOver) {
-      const isSent = sendReply(this.#deps, request, answer);
+      const isSent = request.lanes
+        ? this.#replyOnLanes(request, request.lanes, answer)
+        : sendReply(this.#deps, request, answer);
       if (!isSent) {
         this.#failed(request, new TypeError('the handler returned a body that is not a JSON value'));
         return;
@@ -272,6 +347,53 @@ export class RequestRunner {
       if (request.startNotice !== undefined) this.#deps.deadlines.cancel(request.startNotice);
     }
     this.#startNext();
+  }
+
+  /** Sends a reply to everybody who waits for it. Returns false if its body is no JSON value. */
+  #replyOnLanes(request: AcceptedRequest, lanes: readonly ServedLane[], answer: ServedReply): boolean {
+    const text = answer.text ?? jsonOf(answer.body);
+    if (text === undefined) return false;
+    const { message } = request;
+    const { id } = message;
+    if (request.seq !== undefined) {
+      for (const lane of lanes) lane.reply(id, answer.kind, text, () => {});
+      request.lanes = [];
+      return sendReply(this.#deps, request, { ...answer, text });
+    }
+    let isSettled = false;
+    const settled = (how: ReplyEnd): void => {
+      if (isSettled) return;
+      isSettled = true;
+      answer.settled?.(how);
+    };
+    const reply = { kind: answer.kind, text };
+    for (const lane of lanes) this.#sendOnLane(lane, message, reply, settled);
+    if (lanes.length === 0) {
+      this.#unread.add(message.from.agent, id, reply);
+      settled('waits');
+    }
+    this.#forget(request);
+    return true;
+  }
+
+  #sendOnLane(
+    lane: ServedLane,
+    { id, from }: Message,
+    reply: SentReply,
+    settled: (how: ReplyEnd) => void,
+  ): void {
+    this.#unread.add(from.agent, id, reply);
+    lane.reply(id, reply.kind, reply.text, (how) => {
+      if (how === 'stored') this.#unread.take(from.agent, id);
+      settled(how);
+    });
+  }
+
+  /** Sends the reply to a request that comes again, because its requester has lost the lane on which it was sent. */
+  #replyAgain(key: string, message: Message, reply: SentReply): void {
+    const request = new AcceptedRequest(key, message, undefined, this.#requestDeps);
+    this.#accepted.add(key, request);
+    sendReply(this.#deps, request, reply);
   }
 
   #failed(request: AcceptedRequest, error: unknown): void {
@@ -296,6 +418,7 @@ export class RequestRunner {
       this.#answered.set(request.seq, request.message.id);
       if (request.seq > this.#newestAnswered) this.#newestAnswered = request.seq;
     }
+    for (const lane of request.lanes ?? []) lane.useBroker(request.message.id);
     if (request.settledIn !== request.epoch) sendAck(this.#deps, request);
     this.#forget(request);
   }
@@ -306,13 +429,17 @@ export class RequestRunner {
   }
 
   #nack(request: AcceptedRequest, reason: string): void {
-    if (!request.isOver) sendNack(this.#deps, request, reason);
+    if (request.isOver) return;
+    for (const lane of request.lanes ?? []) lane.useBroker(request.message.id, { maybeBegun: true });
+    sendNack(this.#deps, request, reason);
     this.#forget(request);
   }
 
   /** Leaves the request un-acked for the next one that serves its kind, here or after the lease. It costs no attempt. */
   #handBack(request: AcceptedRequest): void {
     this.#forget(request);
+    for (const lane of request.lanes ?? []) lane.useBroker(request.message.id);
+    if (request.lanes && request.seq === undefined) return;
     if (request.epoch === this.#deps.epoch()) this.#deps.giveBack(request.toMessage());
   }
 

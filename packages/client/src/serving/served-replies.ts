@@ -38,9 +38,9 @@ const nackPolicy = { baseMs: 500, capMs: 10_000 };
 export function sendReply(deps: ReplyDeps, request: AcceptedRequest, reply: ServedReply): boolean {
   const body = reply.text ?? jsonOf(reply.body);
   if (body === undefined) return false;
-  const { id, from, seq } = request.message;
+  const { id, from } = request.message;
+  const { deadline, seq } = request;
   const isStored = seq !== undefined;
-  const { deadline } = request;
   const frame = deliverFrame(from.address, replyIdOf(id), reply.kind, {
     ephemeral: !isStored,
     correlationId: id,
@@ -71,7 +71,7 @@ class ReplyOwner implements DeliveryOwner {
     this.#deps = deps;
     this.#request = request;
     this.#reply = reply;
-    this.#isStored = request.message.seq !== undefined;
+    this.#isStored = request.seq !== undefined;
     this.#span = span;
   }
 
@@ -134,6 +134,8 @@ function isLeaseOver({ code }: SignalboxError): boolean {
 /** Sends progress to the requester; it may be lost. */
 export function sendProgress(deps: ReplyDeps, request: AcceptedRequest, body: string): void {
   const { id, from } = request.message;
+  for (const lane of request.lanes ?? []) lane.progress(id, body);
+  if (request.lanes && request.seq === undefined) return;
   deps.deliveries.sendOnce(
     deliverFrame(from.address, deps.newId(), 'progress', { ephemeral: true, correlationId: id }),
     body,
@@ -164,7 +166,8 @@ export function sendDead({ outbox, epoch }: ReplyDeps, request: AcceptedRequest,
     outbox.control({ type: 'nack', seqs: [seq], dead: true, reason });
 }
 
-function jsonOf(body: unknown): string | undefined {
+/** Returns the JSON text of a value; `undefined` if it has none. */
+export function jsonOf(body: unknown): string | undefined {
   try {
     return JSON.stringify(body);
   } catch {

@@ -66,6 +66,8 @@ export interface Config {
     id: string;
     listen?: ListenAddress;
     concurrency: { global?: number; perServer?: number; perWorker?: number; waitingPerWorker?: number };
+    /** False: all tool calls go through the broker. */
+    lane: boolean;
     callTimeoutMs?: number;
     maxProcesses?: number;
     limits: {
@@ -160,6 +162,7 @@ export function settleConfig(
       id: orchestrator.id ?? 'orchestrator',
       ...(ownListen && { listen: ownListen }),
       concurrency: withoutUndefined(orchestrator.concurrency ?? {}),
+      lane: orchestrator.lane ?? true,
       ...withoutUndefined({ callTimeoutMs, maxProcesses }),
       limits: {
         calls: withoutUndefined(orchestrator.limits?.calls ?? {}),

@@ -40,14 +40,15 @@ function stateHome({ XDG_STATE_HOME: state }: NodeJS.ProcessEnv): string {
 }
 
 /**
- * Names the orchestrator's files inside its data directory. `signIns` and `results` are folders. `markOf` names what a journal in a
- * database has confirmed to the orchestrator with an id.
+ * Names the orchestrator's files inside its data directory. `signIns` and `results` are folders. `laneOf` names the socket on which the
+ * orchestrator with an id takes calls directly, and `markOf` what a journal in a database has confirmed to it.
  */
 export function orchestratorFiles(directory: string): {
   journal: string;
   token: string;
   signIns: string;
   results: string;
+  laneOf: (id: string) => string;
   markOf: (id: string) => string;
 } {
   return {
@@ -55,6 +56,7 @@ export function orchestratorFiles(directory: string): {
     token: join(directory, 'orchestrator.token'),
     signIns: join(directory, 'auth'),
     results: join(directory, 'results'),
+    laneOf: (id) => join(directory, `${id}.sock`),
     markOf: (id) => join(directory, `journal-${id}.mark`),
   };
 }

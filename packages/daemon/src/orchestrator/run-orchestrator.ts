@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { resolve } from 'node:path';
 import { type BrokerClient, type Log as ClientLog, connectBroker } from '@signalbox/client';
 import { type McpHost, startMcpHost } from '@signalbox/mcp-host';
 import { type Orchestrator, ResultStore, startOrchestrator } from '@signalbox/orchestrator';
@@ -195,7 +196,7 @@ async function startParts(
 ): Promise<Parts> {
   const { config, inForce, dataDir, url, insecure = false, ca, log, signal } = options;
   const { tracing, fault = noFault } = options;
-  const { id, concurrency, limits, callTimeoutMs, maxProcesses } = config.orchestrator;
+  const { id, lane, concurrency, limits, callTimeoutMs, maxProcesses } = config.orchestrator;
   checkPolicy(config);
   const token = options.token ?? (await ensureOrchestratorToken({ dataDir, url, insecure, ca, agent: id }));
   const events = withLevels(log, eventLevels);
@@ -247,6 +248,7 @@ async function startParts(
       results,
       concurrency,
       sizes: limits.calls,
+      ...(lane && { lanes: resolve(orchestratorFiles(dataDir).laneOf(id)) }),
       ...(callTimeoutMs !== undefined && { callTimeoutMs }),
       rules: `started: ${describeRules(config)}`,
       log: events,

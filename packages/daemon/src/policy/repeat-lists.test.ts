@@ -7,6 +7,7 @@ function configOf(servers: string[], serverRepeat: Record<string, { safe?: strin
     serverRepeat,
     orchestrator: {
       id: 'o',
+      lane: true,
       concurrency: {},
       budgets: {},
       limits: { calls: {}, journal: {}, results: {} },

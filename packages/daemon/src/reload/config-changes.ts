@@ -48,6 +48,7 @@ export function restartNeeds(started: Config, now: Config): string[] {
       'orchestrator.id': ({ orchestrator }) => orchestrator.id,
       'orchestrator.listen': ({ orchestrator }) => orchestrator.listen,
       'orchestrator.concurrency': ({ orchestrator }) => orchestrator.concurrency,
+      'orchestrator.lane': ({ orchestrator }) => orchestrator.lane,
       'orchestrator.callTimeoutMs': ({ orchestrator }) => orchestrator.callTimeoutMs,
       'orchestrator.limits.calls': ({ orchestrator }) => orchestrator.limits.calls,
       'orchestrator.limits.journal': ({ orchestrator }) => orchestrator.limits.journal,

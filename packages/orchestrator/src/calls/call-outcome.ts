@@ -54,6 +54,18 @@ export function outcomeUnknown(requestId: string): ToolCallError {
   );
 }
 
+/** Returns the error for a call that has ended, and whose reply is no longer kept. */
+export function replyNotKept(requestId: string): ToolCallError {
+  return toolCallError(
+    'outcome_unknown',
+    `the call of request ${requestId} has ended, and its reply is no longer kept`,
+    {
+      mayHaveRun: true,
+      hint: 'Check what the tool changed before you call it again; the status of the request shows how it ended.',
+    },
+  );
+}
+
 /** Returns the error for a call whose request is over, and whose end is recorded nowhere. */
 export function endedUnanswered(): ToolCallError {
   const message = 'the deadline of the call passed before it ended';

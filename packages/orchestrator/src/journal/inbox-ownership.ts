@@ -12,8 +12,11 @@ export interface InboxOwnership {
   readonly serveOptions: Pick<ServeOptions, 'claimJournal' | 'onSubscribed'>;
   /** Returns the name of the broker and the inbox, for the journal. */
   readonly inbox: () => string;
-  /** Tells whether an orchestrator with another journal may have started the request with this sequence number. */
-  mayHaveStartedElsewhere(seq: number | undefined): boolean;
+  /**
+   * Tells whether an orchestrator with another journal may have started the request with this sequence number, or one that may have been
+   * started on a lane of this epoch.
+   */
+  mayHaveStartedElsewhere(seq: number | undefined, epoch?: string): boolean;
 }
 
 /** Tracks the ownership of the client's inbox. Without a journal, every request counts as never started. */
@@ -26,7 +29,9 @@ export function trackInboxOwnership(
   if (!journal) return { serveOptions: {}, inbox, mayHaveStartedElsewhere: () => false };
   const onFailed = (error: unknown) => log({ event: 'journal_failed', reason: messageOf(error) });
   let foreignUpTo = 0;
-  const bound = ({ generation, foreign_up_to: upTo }: JournalBinding): void => {
+  let present: string | undefined;
+  const bound = ({ generation, foreign_up_to: upTo, epoch }: JournalBinding): void => {
+    present = epoch;
     if (upTo > foreignUpTo) log({ event: 'other_journal_before', upTo });
     foreignUpTo = upTo;
     try {
@@ -47,6 +52,7 @@ export function trackInboxOwnership(
       onSubscribed: (frame) => frame.journal && bound(frame.journal),
     },
     inbox,
-    mayHaveStartedElsewhere: (seq) => seq !== undefined && seq <= foreignUpTo,
+    mayHaveStartedElsewhere: (seq, epoch) =>
+      (seq !== undefined && seq <= foreignUpTo) || (epoch !== undefined && epoch !== present),
   };
 }

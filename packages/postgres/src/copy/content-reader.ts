@@ -66,7 +66,7 @@ export async function* postgresContent(
       }),
     };
   for await (const items of rows<ContentItems['journal']>(
-    'SELECT inbox, generation, foreign_up_to AS "foreignUpTo" FROM @journal',
+    'SELECT inbox, generation, foreign_up_to AS "foreignUpTo", epoch FROM @journal',
   ))
     yield { kind: 'journal', items };
   for await (const page of rows<{ record: string }>('SELECT record FROM @token'))

@@ -56,11 +56,15 @@ export class ContentWriter {
       case 'request':
         return this.#addRequests(items);
       case 'journal':
-        return this.#run('INSERT INTO @journal SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[])', [
-          items.map(({ inbox }) => inbox),
-          items.map(({ generation }) => generation),
-          items.map(({ foreignUpTo }) => foreignUpTo),
-        ]);
+        return this.#run(
+          'INSERT INTO @journal SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[])',
+          [
+            items.map(({ inbox }) => inbox),
+            items.map(({ generation }) => generation),
+            items.map(({ foreignUpTo }) => foreignUpTo),
+            items.map(({ epoch }) => epoch),
+          ],
+        );
       case 'token':
         return this.#run(
           `INSERT INTO @token SELECT id, hash, created_at, record, 0, record::json->>'parentId'

@@ -12,6 +12,7 @@ import type {
   InboxBacklog,
   InboxStats,
   InboxStore,
+  JournalBound,
   JournalClaim,
   RequestKey,
   RequestState,
@@ -327,7 +328,7 @@ class PostgresInboxStore implements InboxStore {
     return earliest === undefined || latest === undefined ? undefined : { times, earliest, latest };
   }
 
-  bindJournal(inbox: string, claim: JournalClaim): Promise<number> {
+  bindJournal(inbox: string, claim: JournalClaim): Promise<JournalBound> {
     return this.#journals.bind(inbox, claim);
   }
 

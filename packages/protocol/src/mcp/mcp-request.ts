@@ -55,6 +55,11 @@ const callRequestSchema = z.object({
   round: callRoundSchema
     .optional()
     .describe('Given by a caller that understands the reply `input_required`.'),
+  maybe_started_in: idSchema
+    .optional()
+    .describe(
+      'The epoch of the orchestrator’s journal in which the same request may have been started, on a lane that was lost before its reply.',
+    ),
   meta: boundedRecord
     .optional()
     .describe(

@@ -41,6 +41,10 @@ const connectedAgentSchema = z
       .string()
       .optional()
       .describe('The name of the broker that it is connected to. Absent if only one uses the store.'),
+    lane: z
+      .literal(true)
+      .optional()
+      .describe('Its tool calls go directly to an orchestrator on its machine.'),
     on_hold: z
       .string()
       .optional()
@@ -244,6 +248,44 @@ export const brokerFrameSchemas = {
       .describe('Agents that are never held, because they have tokens of operators or approvers.'),
   }),
 
+  lane_opened: frameSchema('lane_opened', 'Answers `open_lane`.', {
+    request_id: requestId,
+    lane: z
+      .object({
+        id: z.string(),
+        path: z.string().describe('The Unix socket on which the orchestrator listens.'),
+        ticket: z.string().describe('The secret that the worker shows there, once.'),
+        proof: z.string().describe('The secret by which the orchestrator answers before anything else.'),
+      })
+      .optional()
+      .describe('Absent if that orchestrator takes no calls on lanes now: they go through the broker.'),
+  }),
+
+  lane: frameSchema('lane', 'Tells an orchestrator of a lane that may be opened to it.', {
+    lane: z.string(),
+    ticket: z.string(),
+    proof: z.string(),
+    from: senderSchema,
+    limits: z
+      .object({ messages: z.number(), burst: z.number(), bytes: z.number(), ttl_ms: z.number() })
+      .describe(
+        'The worker’s limits `rates.messages`, `rates.messagesBurst`, `message.bytes` and `message.ttlMs`.',
+      ),
+  }),
+
+  lanes: frameSchema(
+    'lanes',
+    'Tells an orchestrator each second that its lanes stand, and at once which of them have ended.',
+    {
+      ended: z
+        .array(z.object({ lane: z.string(), cancels: z.boolean() }))
+        .describe(
+          '`cancels`: the token is no longer valid, so that calls which have not begun do not begin.',
+        ),
+      watched: z.boolean().describe('Somebody follows the traffic: `lane_calls` comes within 100 ms.'),
+    },
+  ),
+
   lease_lost: frameSchema('lease_lost', 'Tells a connection that it no longer holds its inbox.', {
     reason: z
       .string()
@@ -287,6 +329,12 @@ export type ScheduledMessageInfo = z.infer<typeof scheduledMessageSchema>;
 export type DeliveredFrame = FrameOf<'delivered'>;
 /** A member of a group for which a message was not stored. */
 export type RefusedMember = z.infer<typeof refusedMemberSchema>;
+/** The frame `lane_opened`, which answers `open_lane`. */
+export type LaneOpenedFrame = FrameOf<'lane_opened'>;
+/** The frame `lane`, which tells an orchestrator of a lane. */
+export type LaneGrantFrame = FrameOf<'lane'>;
+/** The frame `lanes`, by which lanes stand or end. */
+export type LanesFrame = FrameOf<'lanes'>;
 /** The frame `error`, which refuses a frame. */
 export type ErrorFrame = FrameOf<'error'>;
 

@@ -13,6 +13,7 @@ import { auditReportSchema } from './audit-codes.ts';
 import { frameDefaults, frameLimits, protocolVersion } from './frame-limits.ts';
 import { frameSchema } from './frame-schema.ts';
 import { journalClaimSchema } from './journal.ts';
+import { laneCallSchema } from './lane-frames.ts';
 import { orchestratorFigureLimits } from './orchestrator-figures.ts';
 
 const requestId = idSchema.describe('The answer repeats it.');
@@ -337,6 +338,31 @@ export const clientFrameSchemas = {
     { version: z.int().min(0).describe('The `version` of the last `holds`.') },
   ),
 
+  offer_lanes: frameSchema(
+    'offer_lanes',
+    'Says where an orchestrator on this machine takes tool calls on lanes: section 13. Only for orchestrators. No answer but an `error`.',
+    {
+      path: z
+        .string()
+        .max(frameLimits.pathLength)
+        .optional()
+        .describe('The absolute path of its Unix socket. Without it, the orchestrator opens no more lanes.'),
+    },
+  ),
+
+  open_lane: frameSchema('open_lane', 'Asks for a lane to an orchestrator. Answer: `lane_opened`.', {
+    request_id: requestId,
+    to: agentIdSchema,
+  }),
+
+  lane_calls: frameSchema(
+    'lane_calls',
+    'Reports calls of lanes that have begun or ended. Only for orchestrators. No answer but an `error`.',
+    {
+      calls: z.array(laneCallSchema).min(1).max(frameLimits.laneCalls),
+    },
+  ),
+
   admin: frameSchema('admin', 'Asks for an operation of section 9. Answer: `admin_result`.', {
     request_id: requestId,
     op: z.string().min(1).max(frameLimits.opLength),
@@ -382,6 +408,12 @@ export type CheckTokensFrame = FrameOf<'check_tokens'>;
 export type FollowHoldsFrame = FrameOf<'follow_holds'>;
 /** The frame `holds_known`, which confirms holds. */
 export type HoldsKnownFrame = FrameOf<'holds_known'>;
+/** The frame `offer_lanes`, which says where an orchestrator takes calls on lanes. */
+export type OfferLanesFrame = FrameOf<'offer_lanes'>;
+/** The frame `open_lane`, which asks for a lane to an orchestrator. */
+export type OpenLaneFrame = FrameOf<'open_lane'>;
+/** The frame `lane_calls`, which reports calls of lanes. */
+export type LaneCallsFrame = FrameOf<'lane_calls'>;
 /** The frame `admin`, which asks for an administrative operation. */
 export type AdminFrame = FrameOf<'admin'>;
 

@@ -19,6 +19,9 @@ export const frameCosts = {
   check_tokens: 20,
   follow_holds: 20,
   holds_known: 1,
+  offer_lanes: 20,
+  open_lane: 100,
+  lane_calls: 1,
   admin: 20,
 } as const satisfies Record<ClientFrame['type'], number>;
 

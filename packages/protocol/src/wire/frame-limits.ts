@@ -39,6 +39,8 @@ export const frameLimits = {
   lifetimeMs: 36_500 * day,
   /** The latest time that can be written as a date, in epoch milliseconds. */
   latestTime: 8_640_000_000_000_000,
+  /** Calls in one `lane_calls`. */
+  laneCalls: 64,
   opLength: 64,
   /** Entries of one page of an `admin` operation, and sequence numbers that one names. */
   adminItems: 1000,

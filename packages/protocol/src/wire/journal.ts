@@ -32,6 +32,9 @@ export const journalBindingSchema = z
       .describe(
         'A consumer with another journal, or an older copy of this one, may have handled messages up to this sequence number. 0: none.',
       ),
+    epoch: idSchema.describe(
+      'The generation with which a foreign journal, or this one in a foreign state, was bound last. A lane belongs to one epoch.',
+    ),
   })
   .meta({
     id: 'JournalBinding',

@@ -143,35 +143,44 @@ export function housekeepingTests(open: OpenStore): void {
     const [first, second] = (await append(setup.store, [message({ id: 'a' }), message({ id: 'b' })])).map(
       seqOf,
     ) as [number, number];
-    const bind = (...generations: string[]): Promise<number> =>
-      setup.store.bindJournal('inbox', { previous: generations.slice(0, -1), next: generations.at(-1)! });
-    expect(await bind('one')).toBe(0);
+    const bind = async (...generations: string[]): Promise<[foreignUpTo: number, epoch: string]> => {
+      const [previous, next] = [generations.slice(0, -1), generations.at(-1)!];
+      const { foreignUpTo, epoch } = await setup.store.bindJournal('inbox', { previous, next });
+      return [foreignUpTo, epoch];
+    };
+    expect(await bind('one')).toEqual([0, 'one']);
     await setup.reopen();
-    expect(await bind('one', 'two')).toBe(0);
-    expect(await bind('one', 'one again')).toBe(second);
-    expect(await setup.store.bindJournal('other', { previous: [], next: 'one' })).toBe(0);
+    expect(await bind('one', 'two')).toEqual([0, 'one']);
+    // An epoch begins, although no message tells that something foreign was bound.
+    expect(await bind('one', 'one again')).toEqual([second, 'one again']);
+    const other = await setup.store.bindJournal('other', { previous: [], next: 'one' });
+    expect(other).toEqual({ foreignUpTo: 0, epoch: 'one' });
     await setup.reopen();
-    expect(await bind('lost', 'one again', 'three')).toBe(second);
+    expect(await bind('lost', 'one again', 'three')).toEqual([second, 'one again']);
     await ack(setup.store, 'inbox', second);
-    expect(await bind('three', 'four')).toBe(second);
+    expect(await bind('three', 'four')).toEqual([second, 'one again']);
     await ack(setup.store, 'inbox', first);
     const [later] = await append(setup.store, [message({ id: 'c' })]);
-    expect(await bind('four', 'five')).toBe(0);
-    expect(await bind('another')).toBe(seqOf(later));
+    expect(await bind('four', 'five')).toEqual([0, 'one again']);
+    expect(await bind('another')).toEqual([seqOf(later), 'another']);
   });
 
   it('recognises a journal that always has one generation, and finds messages foreign to another one', async () => {
     await using setup = await open();
     const [only] = await append(setup.store, [message({ id: 'a' })]);
     const bind = () => setup.store.bindJournal('inbox', { previous: [], next: 'shared' });
-    expect([await bind(), await bind()]).toEqual([0, 0]);
-    expect(await setup.store.bindJournal('inbox', { previous: [], next: 'another' })).toBe(seqOf(only));
+    const bound = { foreignUpTo: 0, epoch: 'shared' };
+    expect([await bind(), await bind()]).toEqual([bound, bound]);
+    const another = await setup.store.bindJournal('inbox', { previous: [], next: 'another' });
+    expect(another).toEqual({ foreignUpTo: seqOf(only), epoch: 'another' });
+    expect((await bind()).epoch).toBe('shared');
   });
 
   it('counts every message as foreign to a journal that was bound and is unknown here', async () => {
     await using setup = await open();
     const [only] = await append(setup.store, [message({ id: 'a' })]);
-    expect(await setup.store.bindJournal('inbox', { previous: ['one'], next: 'two' })).toBe(seqOf(only));
+    const bound = await setup.store.bindJournal('inbox', { previous: ['one'], next: 'two' });
+    expect(bound).toEqual({ foreignUpTo: seqOf(only), epoch: 'two' });
   });
 
   it('tells how much is stored, and the cap on it', async () => {

@@ -14,7 +14,7 @@ export interface DatabaseOptions {
  * The version of all formats in this package. It changes with each change of tables or of their content. A database of another version is
  * refused.
  */
-export const formatVersion = 10;
+export const formatVersion = 11;
 
 /**
  * The longest wait of a write for another process (a shell, a backup) that holds the write lock, in milliseconds. It blocks the event loop.

@@ -17,6 +17,7 @@ import {
   isInputRequired,
   isJsonObject,
   type MailboxAccess,
+  mayRepeat,
   type OfferedKinds,
   type OfferRequest,
   type Tool,
@@ -224,6 +225,14 @@ export class McpProxyExecutor implements AsyncDisposable {
     const onAwaitingApproval = tool && askMs === undefined ? undefined : options.onAwaitingApproval;
     if (onProgress || onAwaitingApproval)
       requestOptions.onProgress = (body) => relayCallProgress(body, { onProgress, onAwaitingApproval });
+    // A call that a person decides on waits in the broker, and so does one that a client may ask for later.
+    if (
+      tool &&
+      askMs === undefined &&
+      !options.mayBeTask &&
+      !(options.mayBeRepeated && !mayRepeat(tool, true))
+    )
+      requestOptions.onLane = (epoch) => (epoch === undefined ? body : { ...body, maybe_started_in: epoch });
     return this.#send(body, requestOptions, {
       tool: tool ?? unlistedTool(call.name),
       mayBeRepeated: options.mayBeRepeated,
@@ -281,7 +290,8 @@ export class McpProxyExecutor implements AsyncDisposable {
     const { tool, mayBeRepeated, onAwaitingApproval } = call;
     const { id } = requestOptions;
     if (this.#options.thread !== undefined) requestOptions.thread = this.#options.thread;
-    if (mayBeRepeated && id !== undefined) {
+    if (requestOptions.onLane && mayBeRepeated) requestOptions.ackAfter = mayBeRepeated;
+    else if (mayBeRepeated && id !== undefined) {
       const repeated = { over: mayBeRepeated, callId: id, tool, onAwaitingApproval };
       return this.#repeatable(body, requestOptions, repeated);
     }

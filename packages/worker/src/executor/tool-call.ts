@@ -29,6 +29,8 @@ export interface ExecuteOptions {
    * promise resolves. If the call was made before, the orchestrator is asked for its end.
    */
   mayBeRepeated?: Promise<void> | undefined;
+  /** True if the call may become a task: then it goes through the broker, which keeps it. */
+  mayBeTask?: boolean | undefined;
   /** The `traceparent` of the work that causes the call; by default that of the active span. An invalid one is left out. */
   traceparent?: string | undefined;
   /** Further fields for the `_meta` of the request to the tool's server, except those that MCP or Signalbox reserve. */

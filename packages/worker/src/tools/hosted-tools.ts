@@ -108,7 +108,7 @@ function endOfWait(
   { calls, pendingAfterMs: givenMs, taskAfterMs = defaultTaskAfterMs }: HostedToolsOptions,
 ): Promise<EndOfWait> {
   return new Promise((resolve, reject) => {
-    const { signal, onProgress, key, traceparent, meta } = call;
+    const { signal, onProgress, key, traceparent, meta, mayBeTask } = call;
     const patienceMs = givenMs ?? (onProgress ? pendingAfterMs.withProgress : pendingAfterMs.plain);
     const stopWaiting = (): void => {
       decision?.[Symbol.dispose]();
@@ -123,7 +123,7 @@ function endOfWait(
       reject(thrown);
     };
     const decision = mayWaitForDecision(tool) ? new AwaitedDecision(patienceMs, end) : undefined;
-    const wait = call.mayBeTask ? new TaskWait(executor, requestId, taskAfterMs) : undefined;
+    const wait = mayBeTask ? new TaskWait(executor, requestId, taskAfterMs) : undefined;
     wait?.began.then(end, fail);
     const cancellation = new Cancellation();
     const onAbort = (): void => {
@@ -133,7 +133,10 @@ function endOfWait(
     };
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });
-    const execute: ExecuteOptions = { requestId, signal: cancellation, onProgress, traceparent, meta };
+    const execute: ExecuteOptions = {
+      ...{ requestId, signal: cancellation, onProgress, traceparent, meta },
+      mayBeTask: mayBeTask ?? false,
+    };
     if (decision)
       execute.onAwaitingApproval = (approval) => {
         decision.awaits(approval);

@@ -12,6 +12,8 @@ export interface AgentSummary {
   running: number;
   /** The hold on the agent: who placed it, when and why. Absent if there is none, or the agent is not connected. */
   on_hold?: string;
+  /** True if its tool calls go directly to an orchestrator on its machine, on a lane. */
+  lane?: true;
   /** The time when its oldest connection began. Absent if it is not connected. */
   connected_at?: number;
   /**
@@ -85,6 +87,7 @@ function connectedSummary(
     state: stateOf(statuses, running),
     running,
     ...(onHold !== undefined && { on_hold: onHold }),
+    ...(connections.some(({ lane }) => lane) && { lane: true as const }),
     connected_at: Math.min(...connections.map((one) => one.connected_at)),
     ...(inbox && { mail: inbox }),
     ...(waiting && { oldest_at: waiting.oldest_at }),

@@ -138,6 +138,12 @@ const orchestratorSchema = z.strictObject({
       waitingPerWorker: limit.optional().describe('calls of one worker that wait for their turn; default 64'),
     })
     .optional(),
+  lane: z
+    .boolean()
+    .optional()
+    .describe(
+      'false: tool calls of workers on this machine go through the broker, too, and not directly over a Unix socket; default true',
+    ),
   callTimeoutMs: milliseconds
     .optional()
     .describe('longest run of a call that names no timeout; default 60000'),

@@ -81,6 +81,7 @@ async function decide(approvals: Approvals, deps: CallDeps, call: Call): Promise
   const rules = asked ? undefined : rulesOf(call);
   const rule = asked?.rule ?? rules?.asks;
   if (rule === undefined) return undefined;
+  if (!request.mayWait) return handBack;
   if (asked) tracked.cleared(asked.id);
   const refusal = asked ? undefined : overBudget(deps, call);
   if (refusal) return { error: refusal };

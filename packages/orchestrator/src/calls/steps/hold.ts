@@ -52,6 +52,7 @@ async function release(
   { request, place, tracked }: Call,
   { onHold }: OnHold,
 ): Promise<Ended | undefined> {
+  if (!request.mayWait) return handBack;
   // Limits of their own bound the waiting calls, so they take no room of others.
   place[Symbol.dispose]();
   const end = await holds.wait({ request, subject: onHold, onHold: (text) => tracked.held(text) });

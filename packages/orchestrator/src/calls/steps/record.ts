@@ -128,7 +128,9 @@ async function finish(deps: CallDeps, call: Call, result: ToolCallResult): Promi
     if (!wasInterrupted(request.cancellation, result)) void deps.approvals?.ended(name);
     void deps.approvals?.answered(name, reply);
   }
-  const endTurn = sent.length > largeLength ? await deps.replies.next() : undefined;
+  // A lane bounds what waits on it.
+  const isLarge = sent.length > largeLength && request.mayWait;
+  const endTurn = isLarge ? await deps.replies.next() : undefined;
   return answerWith(fault, reply, sent, (how) => {
     endTurn?.();
     if (wasAsked) void deps.approvals?.delivered(name, how);

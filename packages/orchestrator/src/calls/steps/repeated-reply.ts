@@ -2,6 +2,7 @@ import type { ReplyEnd, ServeAnswer } from '@signalbox/client';
 import { JournaledCall } from '../../journal/journaled-call.ts';
 import { sentReply } from '../../tasks/task-call.ts';
 import { answerWith } from '../answer-with.ts';
+import { replyNotKept } from '../call-outcome.ts';
 import type { Step } from '../step.ts';
 import { refusedReply } from '../tool-refusals.ts';
 
@@ -16,11 +17,11 @@ export const repeatedReply: Step<ServeAnswer> = {
   }),
   before(next, { journal, ownership, catalogs, now, monotonic, fault }) {
     return async (call) => {
-      const { name, request } = call;
+      const { name, request, body } = call;
       call.arrived = { wall: now(), monotonic: monotonic() };
       fault?.('orchestrator.call.received');
       call.journaled = journal && new JournaledCall(journal, name, await journal.find(name));
-      call.isForeign = ownership.mayHaveStartedElsewhere(request.message.seq);
+      call.isForeign = ownership.mayHaveStartedElsewhere(request.message.seq, body.maybe_started_in);
       const { journaled } = call;
       const end = journaled?.earlier?.end;
       if (end?.reply !== undefined) {
@@ -30,7 +31,11 @@ export const repeatedReply: Step<ServeAnswer> = {
       }
       // The journal deletes a delivered reply. Then only the ack is missing, unless the reply was delivered to a store of which this one is
       // an older copy.
-      if (end && !call.isForeign) return undefined;
+      if (end && !call.isForeign) {
+        if (body.maybe_started_in === undefined) return undefined;
+        // It ended on a lane that was lost, and its requester waits for the reply.
+        return answerWith(fault, { error: replyNotKept(name.requestId) }, undefined, undefined);
+      }
       return await next(call);
     };
   },

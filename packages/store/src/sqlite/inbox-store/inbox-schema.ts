@@ -24,7 +24,7 @@ export const inboxSchema = `
   ) WITHOUT ROWID;
 
   CREATE TABLE journal (
-    inbox TEXT PRIMARY KEY, generation TEXT NOT NULL, foreign_up_to INTEGER NOT NULL, checksum INTEGER NOT NULL
+    inbox TEXT PRIMARY KEY, generation TEXT NOT NULL, foreign_up_to INTEGER NOT NULL, epoch TEXT NOT NULL, checksum INTEGER NOT NULL
   ) WITHOUT ROWID;
 
   -- The record of each commit whose messages are in the memtable: see log-structured/.

@@ -15,6 +15,7 @@ import type {
   InboxBacklog,
   InboxStats,
   InboxStore,
+  JournalBound,
   JournalClaim,
   RequestKey,
   RequestState,
@@ -351,7 +352,7 @@ export class SqliteInboxStore implements InboxStore {
     return earliest === undefined || latest === undefined ? undefined : { times, earliest, latest };
   }
 
-  async bindJournal(inbox: string, claim: JournalClaim): Promise<number> {
+  async bindJournal(inbox: string, claim: JournalClaim): Promise<JournalBound> {
     return this.#durably(() => this.#journals.bind(inbox, claim, this.#messages.reader));
   }
 

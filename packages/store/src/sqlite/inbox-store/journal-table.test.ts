@@ -14,11 +14,15 @@ test('in a restored store every inbox is foreign to every journal once, bound be
   const db = new Database(':memory:');
   db.exec(inboxSchema);
   const before = new JournalTable(db, new MetaTable(db));
-  expect(before.bind('bound', { previous: [], next: 'g1' }, messages)).toBe(0);
+  const bound = { foreignUpTo: 0, epoch: 'g1' };
+  expect(before.bind('bound', { previous: [], next: 'g1' }, messages)).toEqual(bound);
   forgetJournals(db, 1_000);
   const restored = new JournalTable(db, new MetaTable(db));
-  expect(restored.bind('bound', { previous: ['g1'], next: 'g2' }, messages)).toBe(7);
-  expect(restored.bind('never bound', { previous: [], next: 'g1' }, messages)).toBe(7);
+  const foreign = (inbox: string, previous: string[], next: string) =>
+    expect(restored.bind(inbox, { previous, next }, messages)).toEqual({ foreignUpTo: 7, epoch: next });
+  foreign('bound', ['g1'], 'g2');
+  foreign('never bound', [], 'g1');
   const later = { stats: () => ({ headSeq: 9 }), read: () => [{ seq: 8 }] } as unknown as MessageReader;
-  expect(restored.bind('bound', { previous: ['g2'], next: 'g3' }, later)).toBe(0);
+  const again = restored.bind('bound', { previous: ['g2'], next: 'g3' }, later);
+  expect(again).toEqual({ foreignUpTo: 0, epoch: 'g2' });
 });

@@ -1,12 +1,11 @@
 import type { Database, Statement } from 'better-sqlite3';
-import type { JournalClaim } from '../../inbox-store.ts';
+import type { JournalBound, JournalClaim } from '../../inbox-store.ts';
 import type { MessageReader } from '../log-structured/message-reader.ts';
 import { rowChecksum } from '../row-checksum.ts';
 import { MetaTable } from './meta-table.ts';
 
-interface Binding {
+interface Binding extends JournalBound {
   generation: string;
-  foreignUpTo: number;
   checksum: number;
 }
 
@@ -17,30 +16,33 @@ interface Binding {
 const restoredKey = 'restored_at';
 
 /**
- * The generation of the execution journal to which each inbox is bound, and the number up to which its messages are foreign to that
- * journal.
+ * The generation of the execution journal to which each inbox is bound, the number up to which its messages are foreign to that journal, and
+ * its epoch.
  */
 export class JournalTable {
   readonly #binding: Statement<[string], Binding>;
-  readonly #save: Statement<[string, string, number, checksum: number]>;
+  readonly #save: Statement<[string, string, number, string, checksum: number]>;
   readonly #isRestored: boolean;
 
   constructor(db: Database, meta: MetaTable) {
     this.#binding = db.prepare(
-      'SELECT generation, foreign_up_to AS foreignUpTo, checksum FROM journal WHERE inbox = ?',
+      'SELECT generation, foreign_up_to AS foreignUpTo, epoch, checksum FROM journal WHERE inbox = ?',
     );
-    this.#save = db.prepare('INSERT OR REPLACE INTO journal VALUES (?, ?, ?, ?)');
+    this.#save = db.prepare('INSERT OR REPLACE INTO journal VALUES (?, ?, ?, ?, ?)');
     this.#isRestored = meta.has(restoredKey);
   }
 
-  /** Binds an inbox to the next generation. Returns the number up to which its pending messages are foreign, or 0 if none are. */
-  bind(inbox: string, claim: JournalClaim, messages: MessageReader): number {
+  /** Binds an inbox to the next generation. */
+  bind(inbox: string, claim: JournalClaim, messages: MessageReader): JournalBound {
+    const { next } = claim;
     const binding = this.#binding.get(inbox);
-    const foreignUpTo = this.#isSame(inbox, binding, claim)
+    const isSame = this.#isSame(inbox, binding, claim);
+    const foreignUpTo = isSame
       ? stillPending(inbox, binding?.foreignUpTo ?? 0, messages)
       : messages.stats(inbox).headSeq;
-    this.#save.run(inbox, claim.next, foreignUpTo, rowChecksum(inbox, claim.next, foreignUpTo));
-    return foreignUpTo;
+    const epoch = (isSame ? binding?.epoch : undefined) ?? next;
+    this.#save.run(inbox, next, foreignUpTo, epoch, rowChecksum(inbox, next, foreignUpTo, epoch));
+    return { foreignUpTo, epoch };
   }
 
   /**
@@ -54,15 +56,15 @@ export class JournalTable {
   }
 }
 
-function isSound(inbox: string, { generation, foreignUpTo, checksum }: Binding): boolean {
-  return checksum === rowChecksum(inbox, generation, foreignUpTo);
+function isSound(inbox: string, { generation, foreignUpTo, epoch, checksum }: Binding): boolean {
+  return checksum === rowChecksum(inbox, generation, foreignUpTo, epoch);
 }
 
 /** Reads the rows of all inboxes. */
 export function allBindings(db: Database): (Binding & { inbox: string })[] {
   return db
     .prepare<[], Binding & { inbox: string }>(
-      'SELECT inbox, generation, foreign_up_to AS foreignUpTo, checksum FROM journal',
+      'SELECT inbox, generation, foreign_up_to AS foreignUpTo, epoch, checksum FROM journal',
     )
     .all();
 }

@@ -24,8 +24,8 @@ export function* messageContent(db: Database, file: string): Iterable<ContentEnt
   if (time !== undefined) yield ['fact', { key: 'time', value: time }];
   const restoredAt = meta.number('restored_at');
   if (restoredAt) yield ['fact', { key: 'restored_at', value: String(restoredAt) }];
-  for (const { inbox, generation, foreignUpTo } of allBindings(db))
-    yield ['journal', { inbox, generation, foreignUpTo }];
+  for (const { inbox, generation, foreignUpTo, epoch } of allBindings(db))
+    yield ['journal', { inbox, generation, foreignUpTo, epoch }];
   // The row of a request adds to a stored message, or is the only rest of one.
   const rows = new Map(messages.requests.all().map((row) => [row.seq, row]));
   for (const message of messages.all()) {

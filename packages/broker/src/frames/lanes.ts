@@ -1,0 +1,55 @@
+import {
+  isPrivileged,
+  type LaneCallsFrame,
+  type OfferLanesFrame,
+  type OpenLaneFrame,
+} from '@signalbox/protocol';
+import { judgeDeliver } from '../auth/role-policy.ts';
+import type { Caller } from './caller.ts';
+import type { FrameDeps } from './frame-deps.ts';
+import { badField, type Outcome } from './outcome.ts';
+
+/** Handles `offer_lanes`: notes where an orchestrator takes calls. */
+export function offerLanes(
+  { type, path }: OfferLanesFrame,
+  caller: Caller,
+  { lanes }: Pick<FrameDeps, 'lanes'>,
+): Outcome {
+  const refusal = refuseOthers(type, caller);
+  if (refusal) return refusal;
+  if (path !== undefined && !path.startsWith('/'))
+    return { refusal: badField('path', 'it must be the absolute path of a Unix socket') };
+  lanes.offer(caller, path);
+  return undefined;
+}
+
+/** Handles `open_lane`: introduces the caller to an orchestrator to which it may send tool calls. */
+export function openLane(
+  { request_id, to }: OpenLaneFrame,
+  caller: Caller,
+  { lanes, tokens }: Pick<FrameDeps, 'lanes' | 'tokens'>,
+): Outcome {
+  const verdict = judgeDeliver(caller, { kind: 'mcp_request', to }, tokens);
+  if (typeof verdict === 'object') return { refusal: { code: 'forbidden', message: verdict.refusal } };
+  // What operators and orchestrators ask is rare, and decided by facts of their tokens that lanes don't carry.
+  const lane = isPrivileged(caller.sender.role) ? undefined : lanes.open(caller, to);
+  return { answer: { type: 'lane_opened', request_id, ...(lane && { lane }) } };
+}
+
+/** Handles `lane_calls`: takes the report of an orchestrator about calls on its lanes. */
+export function laneCalls(
+  { type, calls }: LaneCallsFrame,
+  caller: Caller,
+  { lanes }: Pick<FrameDeps, 'lanes'>,
+): Outcome {
+  const refusal = refuseOthers(type, caller);
+  if (refusal) return refusal;
+  lanes.report(caller, calls);
+  return undefined;
+}
+
+function refuseOthers(type: string, { sender: { role } }: Caller): Outcome {
+  if (role === 'orchestrator') return undefined;
+  const message = `'${type}' is for orchestrators, and your role is '${role}'`;
+  return { refusal: { code: 'forbidden', message, field: 'type' } };
+}
