@@ -68,6 +68,14 @@ export {
 } from './wire/client-frames.ts';
 export { type CloseCode, closeCodes } from './wire/close-codes.ts';
 export { closeCodeOf, type ErrorCode, errorCodes } from './wire/error-codes.ts';
+export {
+  type ExactNumber,
+  exactNumber,
+  isExactNumber,
+  longNumber,
+  plainSpelling,
+  readJson,
+} from './wire/exact-json.ts';
 export { frameCosts, furtherCosts } from './wire/frame-costs.ts';
 export { frameDefaults, frameLimits, protocolVersion, subprotocol } from './wire/frame-limits.ts';
 export { encodeFrame, FrameCursor, type FrameText, splitFrames } from './wire/frame-text.ts';
@@ -120,7 +128,9 @@ export {
   jsonProblem,
   jsonSize,
   parseJson,
-  repeatsName,
+  repeatedName,
+  repeatedNameText,
+  stringEnd,
 } from './wire/parse-json.ts';
 export { type Undeliverable, undeliverableReasons, undeliverableSchema } from './wire/undeliverable.ts';
 

@@ -1,4 +1,4 @@
-import type { Approval, StandingApproval } from '@signalbox/protocol';
+import { type Approval, readJson, type StandingApproval } from '@signalbox/protocol';
 import { formatDuration } from '../terminal/duration.ts';
 import { count, factLines, linesOf, oneLine, tableLines } from '../terminal/output.ts';
 
@@ -83,7 +83,7 @@ function deciderText({ agent, token_id, standing }: NonNullable<Approval['by']>)
 
 function prettyJson(text: string): string {
   try {
-    return JSON.stringify(JSON.parse(text), null, 2);
+    return JSON.stringify(readJson(text), null, 2);
   } catch {
     return text;
   }

@@ -1,9 +1,10 @@
-import { messageOf } from '@signalbox/protocol';
+import { isExactNumber, messageOf } from '@signalbox/protocol';
 import type { CheckedArguments } from '@signalbox/serving';
 import { Coercion } from './coercion/coercion.ts';
 import { argumentError, tooCostlyError } from './errors/argument-error.ts';
 import { type Findings, findViolations } from './errors/find-violations.ts';
 import { violationOf } from './errors/violation.ts';
+import { withExactNumbers, withRoundedNumbers } from './json/exact-numbers.ts';
 import { changesBetween } from './json/json-pointer.ts';
 import { readSchema } from './schema/read-schema.ts';
 import type { SchemaGraph } from './schema/schema-graph.ts';
@@ -74,15 +75,26 @@ class SchemaCheck {
     return this.#graph.unchecked;
   }
 
+  /** A schema knows doubles only, so that numbers are checked in their rounded form. The arguments keep their exact ones. */
   run(args: Record<string, unknown>): CheckedArguments {
+    if (!holdsExactNumber(args)) return this.#run(args, args);
+    const rounded = withRoundedNumbers(args);
+    const checked = this.#run(rounded, args);
+    if ('error' in checked) return checked;
+    if (checked.args === rounded) return { ...checked, args };
+    return { ...checked, args: withExactNumbers(checked.args, args) as Record<string, unknown> };
+  }
+
+  #run(args: Record<string, unknown>, given: Record<string, unknown>): CheckedArguments {
     const fits = this.#accepts(args);
     if (fits === undefined) return { error: tooCostlyError(this.#graph) };
     if (fits) return { args, coerced: [] };
     const coerced = this.#coerced(args);
-    if (coerced !== args && this.#accepts(coerced)) {
+    // A default may hold an exact number.
+    if (coerced !== args && this.#accepts(withRoundedNumbers(coerced))) {
       return { args: coerced, coerced: changesBetween(args, coerced) };
     }
-    return { error: argumentError(this.#graph, args, coerced, this.#findings(coerced)) };
+    return { error: argumentError(this.#graph, given, coerced, this.#findings(coerced)) };
   }
 
   /** Tells whether the arguments fit; `undefined` if the check would cost too much. */
@@ -116,4 +128,14 @@ class SchemaCheck {
       throw thrown;
     }
   }
+}
+
+/** Tells whether there is an `ExactNumber` in an object of JSON. */
+function holdsExactNumber(data: object): boolean {
+  const open = [data];
+  for (let one = open.pop(); one !== undefined; one = open.pop()) {
+    if (isExactNumber(one)) return true;
+    for (const each of Object.values(one)) if (typeof each === 'object' && each !== null) open.push(each);
+  }
+  return false;
 }

@@ -1,4 +1,4 @@
-import { isJsonObject, type QuestionMethod } from '@signalbox/protocol';
+import { isExactNumber, isJsonObject, type QuestionMethod } from '@signalbox/protocol';
 
 /** Returns the problem of an answer for its kind of question; `undefined` if it has none. The server checks the content itself. */
 export function answerProblem(method: QuestionMethod, answer: unknown): string | undefined {
@@ -25,7 +25,7 @@ function elicitationProblem({ action, content }: Record<string, unknown>): strin
 
 function isFieldValue(value: unknown): boolean {
   if (Array.isArray(value)) return value.every((one) => typeof one === 'string');
-  return ['string', 'number', 'boolean'].includes(typeof value);
+  return ['string', 'number', 'boolean'].includes(typeof value) || isExactNumber(value);
 }
 
 function samplingProblem({ role, model, content }: Record<string, unknown>): string | undefined {

@@ -1,3 +1,5 @@
+import { isExactNumber } from '@signalbox/protocol';
+
 /** The deepest level that {@link withTexts} reads. No reply nests nearly as deep, and data that did could exhaust the stack. */
 export const deepestLevel = 1000;
 
@@ -12,6 +14,10 @@ export function withTexts<T>(data: T, change: (text: string) => string): T {
 function changed(value: unknown, change: (text: string) => string, levels: number): unknown {
   if (typeof value === 'string') return change(value);
   if (value === null || typeof value !== 'object') return value;
+  if (isExactNumber(value)) {
+    const digits = change(value.rawJSON);
+    return digits === value.rawJSON ? value : digits;
+  }
   if (levels === 0) return null;
   if (Array.isArray(value)) {
     const items = value.map((item) => changed(item, change, levels - 1));

@@ -1,3 +1,4 @@
+import { isExactNumber } from '@signalbox/protocol';
 import { credentialsIn, withoutCredentials } from './credential-shapes.ts';
 import { withTexts } from './json-texts.ts';
 import { shortestSecret } from './redact.ts';
@@ -62,6 +63,7 @@ function withoutNamedSecrets(value: unknown, isSecret: boolean): unknown {
   if (typeof value === 'string') return isSecret ? '[redacted]' : value;
   if (typeof value === 'number')
     return isSecret && String(value).length >= shortestSecret ? '[redacted]' : value;
+  if (isExactNumber(value)) return isSecret ? '[redacted]' : value;
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => withoutNamedSecrets(item, isSecret));
   return Object.fromEntries(

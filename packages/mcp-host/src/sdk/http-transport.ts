@@ -9,6 +9,7 @@ import { limitsOf, maxAnswerNodes } from '../config/server-limits.ts';
 import { NoticeBudget } from '../notice-budget.ts';
 import { type Authorizer, authorizedFetch } from '../server-auth/index.ts';
 import { answerTooLarge } from '../too-large-answer.ts';
+import { MarkedNumbers } from './marked-numbers.ts';
 import { OpenRequests } from './open-requests.ts';
 import { type Fetch, type FetchObserver, requestFetch } from './request-fetch.ts';
 import { streamLost } from './sdk-failure.ts';
@@ -53,6 +54,7 @@ export function httpTransport(
   { now, send: plainSend, authorizer }: HttpTransportOptions,
 ): StreamableHTTPClientTransport {
   const requests = new OpenRequests();
+  const numbers = new MarkedNumbers();
   const onTooLarge: FetchObserver['onTooLarge'] = ({ message }, request) => {
     if (request === undefined) observer.onStreamTooLarge(message);
     else transport.onmessage?.(errorAnswer(request.id, message, answerTooLarge));
@@ -65,6 +67,7 @@ export function httpTransport(
         send: authorizer ? authorizedFetch(authorizer, plainSend) : plainSend,
         request: () => requests.current,
         notices: new NoticeBudget(now),
+        numbers,
         bounds: { bytes: limitsOf(config).answerBytes, nodes: maxAnswerNodes },
       },
     ),
@@ -92,6 +95,11 @@ export function httpTransport(
     return requests.run(id, () => send(message, { ...options, onRequestStreamEnd }));
   };
   keepResultsUntouched(transport);
+  const { onmessage } = transport;
+  transport.onmessage = (message: JSONRPCMessage) => {
+    numbers.restore(message);
+    onmessage?.(message);
+  };
   return transport;
 }
 

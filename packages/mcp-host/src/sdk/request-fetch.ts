@@ -4,6 +4,7 @@ import { SignalboxError } from '@signalbox/protocol';
 import type { NoticeBudget } from '../notice-budget.ts';
 import { type MessageBounds, tooLargeMessage } from '../too-large-answer.ts';
 import { answerOrRefusal, HttpRefusal } from './http-refusal.ts';
+import type { MarkedNumbers } from './marked-numbers.ts';
 import { MessageSize } from './message-size.ts';
 import type { OpenRequest } from './open-requests.ts';
 
@@ -32,6 +33,8 @@ export interface RequestFetchOptions {
   /** Returns the JSON-RPC request that the running code sends, if it sends one. */
   request: () => OpenRequest | undefined;
   bounds: MessageBounds;
+  /** Marks the exact numbers of all bodies. */
+  numbers: MarkedNumbers;
   /** Counts the events of all streams. Streams of an endpoint that sends too many are read more slowly. */
   notices: NoticeBudget;
 }
@@ -47,7 +50,7 @@ const pieceBytes = 8 * 1024;
  */
 export function requestFetch(
   observer: FetchObserver,
-  { send, request: requestNow, bounds, notices }: RequestFetchOptions,
+  { send, request: requestNow, bounds, numbers, notices }: RequestFetchOptions,
 ): Fetch {
   let streamed = false;
   return async (url, init = {}) => {
@@ -77,6 +80,7 @@ export function requestFetch(
       return readThrough(response, {
         lastPiece: () => (request?.isWithdrawn && size.isEventStream ? answerToNobody(request) : undefined),
         onEnd: release,
+        change: numbers.marker(size.isEventStream),
         pieceBytes: size.isEventStream ? pieceBytes : Number.POSITIVE_INFINITY,
         check: (piece) => {
           if (isCompressedTwice(response)) throw compressedTwice();
@@ -135,6 +139,8 @@ interface ReadThroughOptions {
   pieceBytes: number;
   /** Takes a piece of the body, and throws to refuse the rest. Returns the milliseconds to wait before the piece is handed on. */
   check: (piece: Uint8Array) => number;
+  /** Takes a checked piece, and at last `undefined`. Returns the bytes to hand on. */
+  change: (piece: Uint8Array | undefined) => Uint8Array;
   /** Called when the body has ended. */
   onEnd: () => void;
   /** Returns the piece that ends a failed body in place of an error, if there is one. */
@@ -144,7 +150,7 @@ interface ReadThroughOptions {
 /** Returns the response with a body that is checked piece by piece while it is read. */
 function readThrough(
   response: Response,
-  { pieceBytes, check, onEnd: release, lastPiece }: ReadThroughOptions,
+  { pieceBytes, check, change, onEnd: release, lastPiece }: ReadThroughOptions,
 ): Response {
   if (!response.body) {
     release();
@@ -155,25 +161,31 @@ function readThrough(
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
-        if (rest.length === 0) {
-          const { done, value } = await reader.read();
-          if (done) {
-            release();
-            controller.close();
-            return;
+        // The stream asks again only after it was given something.
+        for (let changed: Uint8Array = new Uint8Array(); changed.length === 0; ) {
+          if (rest.length === 0) {
+            const { done, value } = await reader.read();
+            if (done) {
+              release();
+              controller.enqueue(change(undefined));
+              controller.close();
+              return;
+            }
+            rest = value;
           }
-          rest = value;
+          const piece = rest.subarray(0, pieceBytes);
+          rest = rest.subarray(piece.length);
+          const waitMs = check(piece);
+          if (waitMs > 0) await delay(waitMs);
+          changed = change(piece);
+          if (changed.length > 0) controller.enqueue(changed);
         }
-        const piece = rest.subarray(0, pieceBytes);
-        rest = rest.subarray(piece.length);
-        const waitMs = check(piece);
-        if (waitMs > 0) await delay(waitMs);
-        controller.enqueue(piece);
       } catch (error) {
         release();
         reader.cancel(error).catch(() => {});
         const last = lastPiece();
         if (!last) return controller.error(error);
+        controller.enqueue(change(undefined));
         controller.enqueue(last);
         controller.close();
       }

@@ -6,7 +6,9 @@ import {
   jsonLine,
   jsonRpcHead,
   jsonSize,
+  longNumber,
   messageOf,
+  readJson,
   SignalboxError,
 } from '@signalbox/protocol';
 import type { CloseGrace } from '../config/host-tuning.ts';
@@ -319,7 +321,7 @@ function jsonRpcOf(line: string): JsonRpcMessage | undefined {
   // A failing parse costs much more.
   if (!isObjectText.test(line)) return undefined;
   try {
-    const value: unknown = JSON.parse(line);
+    const value: unknown = longNumber.test(line) ? readJson(line) : JSON.parse(line);
     return typeof value === 'object' && value !== null && 'jsonrpc' in value
       ? (value as JsonRpcMessage)
       : undefined;

@@ -1,5 +1,12 @@
 import { posix } from 'node:path';
-import { bodyLimits, matchesPattern, parseJson, repeatsName } from '@signalbox/protocol';
+import {
+  bodyLimits,
+  isExactNumber,
+  matchesPattern,
+  parseJson,
+  plainSpelling,
+  repeatedName,
+} from '@signalbox/protocol';
 
 /**
  * Patterns for argument values, by the name of the argument. A name with dots leads into objects, and into the objects in lists, as in
@@ -28,7 +35,7 @@ export class ArgumentMatcher {
   /**
    * Tells whether the arguments match every pattern. A missing argument matches none. In a list or an object any value counts, also in one
    * that is written as JSON text, because a server may read it so. A path is also compared without `.`, `..` and repeated slashes, so that
-   * no other spelling evades a rule.
+   * no other spelling evades a rule. So is a number that a double would change, without its exponent.
    */
   matches(patterns: ArgumentPatterns): boolean {
     return Object.entries(patterns).every(([name, pattern]) => {
@@ -52,7 +59,8 @@ export class ArgumentMatcher {
     const texts = new Set<string>();
     // A set is walked to its end, also over values that are added meanwhile, and holds equal texts once.
     for (const value of reached) {
-      if (!isContainer(value)) texts.add(String(value));
+      if (isExactNumber(value)) texts.add(value.rawJSON).add(plainSpelling(value));
+      else if (!isContainer(value)) texts.add(String(value));
       const inner = this.#open(value);
       if (inner === unreadable) return undefined;
       if (inner !== undefined && !this.#addAll(reached, Object.values(inner))) return undefined;
@@ -134,14 +142,14 @@ function parsingSteps(text: string): number {
 }
 
 function isContainer(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
+  return typeof value === 'object' && value !== null && !isExactNumber(value);
 }
 
 /** Returns the list or the object that a text holds; `undefined` if it can't be read, or if other readers may find other values in it. */
 function parsed(text: string): object | undefined {
   try {
     const value: unknown = parseJson(text);
-    return isContainer(value) && !repeatsName(text, value) ? value : undefined;
+    return isContainer(value) && repeatedName(text) === undefined ? value : undefined;
   } catch {
     return undefined;
   }

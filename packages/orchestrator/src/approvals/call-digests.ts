@@ -8,7 +8,13 @@ import {
 } from '@signalbox/mcp-host/redaction';
 import type { NamedSecret } from '@signalbox/mcp-host/tool-calls';
 import { canonicalJson } from '@signalbox/mcp-host/tool-calls';
-import { type CallRequest, isJsonObject, type RequestMeta, withoutTokens } from '@signalbox/protocol';
+import {
+  type CallRequest,
+  isJsonObject,
+  type RequestMeta,
+  readJson,
+  withoutTokens,
+} from '@signalbox/protocol';
 
 /** The most bytes of arguments, and of the data beside them, that a person is shown. */
 export const maxArgumentBytes = 64 * 1024;
@@ -112,7 +118,7 @@ function withoutSecretNumbers(value: unknown, hide: (text: string) => string): u
 
 /** Returns the text of shown arguments as those get it who do not decide: without values that are secrets by their name or form. */
 export function redactedText(shown: string): string {
-  return JSON.stringify(withoutSecrets(JSON.parse(shown)));
+  return JSON.stringify(withoutSecrets(readJson(shown)));
 }
 
 /** Makes a function that hides what no person is shown. `onHidden` is called for each value. */

@@ -4,6 +4,7 @@ import {
   isDeeperThan,
   jsonSize,
   type McpReply,
+  readJson,
   toolCallError,
   withoutTokens,
 } from '@signalbox/protocol';
@@ -38,7 +39,7 @@ export function boundedReply(reply: McpReply, maxBytes: number): BoundedReply {
   if (text.length > limits.maxNodes && jsonSize(text, limits).nodes > limits.maxNodes) {
     return tooLarge(`the result has more than ${limits.maxNodes} values and names`, reply);
   }
-  return { reply: text === written ? reply : JSON.parse(text), text };
+  return { reply: text === written ? reply : (readJson(text) as McpReply), text };
 }
 
 /** Returns the JSON text of a reply; `undefined` if it nests too deeply for the stack. */

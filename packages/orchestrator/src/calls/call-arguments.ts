@@ -1,5 +1,12 @@
 import type { FittedArguments, McpHost, ToolRoute } from '@signalbox/mcp-host';
-import { messageOf, parseJson, type ToolCallError, toolCallError } from '@signalbox/protocol';
+import {
+  messageOf,
+  parseJson,
+  repeatedName,
+  repeatedNameText,
+  type ToolCallError,
+  toolCallError,
+} from '@signalbox/protocol';
 
 /** The arguments of a call as an object, or the problem that keeps them from being read. */
 export type ParsedArguments =
@@ -14,7 +21,10 @@ export function parseArguments(value: unknown): ParsedArguments {
   if (value === undefined || value === '') return { arguments: {} };
   if (typeof value !== 'string') return asObject(value, 'arguments');
   try {
-    return asObject(parseJson(value), 'the JSON text in arguments');
+    const json = parseJson(value);
+    const twice = repeatedName(value);
+    if (twice !== undefined) return { problem: `the JSON text in arguments ${repeatedNameText(twice)}` };
+    return asObject(json, 'the JSON text in arguments');
   } catch (thrown) {
     return { problem: `arguments is a string that cannot be read as JSON: ${messageOf(thrown)}` };
   }

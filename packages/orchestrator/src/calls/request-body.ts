@@ -5,6 +5,8 @@ import {
   openOps,
   operationPermissions,
   parseJson,
+  repeatedName,
+  repeatedNameText,
   type ToolCallError,
   toolCallError,
 } from '@signalbox/protocol';
@@ -21,7 +23,12 @@ export type ReadRequest =
 /** Reads the body of an `mcp_request`. A refusal names the exceeded bound, or the wrong field and the rule. */
 export function readRequest(body: string | undefined): ReadRequest {
   try {
-    return parseRequest(body === undefined ? undefined : parseJson(body));
+    const json = body === undefined ? undefined : parseJson(body);
+    // Most clients write JSON as `JSON.stringify` does.
+    const twice = body === undefined || JSON.stringify(json) === body ? undefined : repeatedName(body);
+    if (twice === undefined) return parseRequest(json);
+    const message = `the body ${repeatedNameText(twice)}`;
+    return { refusal: toolCallError('invalid_arguments', message, { mayHaveRun: false }) };
   } catch (thrown) {
     return { refusal: toolCallError('invalid_arguments', messageOf(thrown), { mayHaveRun: false }) };
   }

@@ -2,6 +2,7 @@ import {
   type CancelCallReply,
   type CancelCallRequest,
   type McpReply,
+  readJson,
   type Sender,
   toolCallError,
 } from '@signalbox/protocol';
@@ -61,7 +62,7 @@ export async function stopCall(
 
 function mayHaveRun({ outcome, replyText }: TrackedCall): boolean {
   if (outcome === undefined || replyText === undefined) return true;
-  const reply = JSON.parse(replyText) as McpReply;
+  const reply = readJson(replyText) as McpReply;
   return !('error' in reply) || reply.error.may_have_run;
 }
 

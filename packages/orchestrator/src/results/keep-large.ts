@@ -1,4 +1,4 @@
-import { type McpReply, type McpResult, withoutTokens } from '@signalbox/protocol';
+import { type McpReply, type McpResult, readJson, withoutTokens } from '@signalbox/protocol';
 import { figure } from '@signalbox/protocol/internal';
 import { type LargeTurns, largeLength } from '../calls/large-turns.ts';
 import type { ResultRule } from './result-rules.ts';
@@ -42,7 +42,7 @@ export async function keepLarge(
   try {
     // A server may have read a token somewhere.
     const clean = withoutTokens(text);
-    const result = clean === text ? reply.result : (JSON.parse(clean) as McpResult);
+    const result = clean === text ? reply.result : (readJson(clean) as McpResult);
     const keeping = await results.keep({ ...call, minter }, result);
     return 'preview' in keeping
       ? { reply: { result: keeping.preview }, keptBytes: bytes }

@@ -7,6 +7,7 @@ import {
   keptResultUri,
   type McpReply,
   parseKeptResultUri,
+  readJson,
   toolCallError,
 } from '@signalbox/protocol';
 import type { KeptResult } from './kept-result.ts';
@@ -144,7 +145,7 @@ async function readBlock(
     const message = `content block ${block} has ${length} bytes of JSON, and one message takes ${maxReplyBytes}`;
     return failed('result_too_large', message, `Read it in parts from ${inJson} on.`);
   }
-  const read = JSON.parse((await json.read(at, length)).toString());
+  const read = readJson((await json.read(at, length)).toString());
   return { data: { contents: [blockContent(uri, read)] } };
 }
 

@@ -1,4 +1,4 @@
-import { isDeeperThan, isJsonObject, keptResultUri, type McpResult } from '@signalbox/protocol';
+import { isDeeperThan, isJsonObject, keptResultUri, type McpResult, readJson } from '@signalbox/protocol';
 
 /** The place of one content block in the JSON text of a result, in bytes. */
 export type BlockPlace = readonly [block: number, at: number, length: number];
@@ -98,7 +98,7 @@ function lineAbout(
 function isSameData(text: string, data: string): boolean {
   if (text.length < data.length || !/^\s*[[{]/.test(text)) return text === data;
   try {
-    return JSON.stringify(JSON.parse(text)) === data;
+    return JSON.stringify(readJson(text)) === data;
   } catch {
     return false;
   }

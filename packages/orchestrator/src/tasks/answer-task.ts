@@ -3,6 +3,7 @@ import {
   type CancelTaskRequest,
   type McpReply,
   maxTaskRounds,
+  readJson,
   type Sender,
   type TaskRequest,
   type TaskState,
@@ -111,7 +112,7 @@ function stateOf({ journal, now }: TaskDeps, { first, newest, number }: FoundTas
   if (!question && end.outcome === 'input_required') return { state: 'unknown' };
   if (question && number < maxTaskRounds)
     return { state: 'input_required', ...fields, input_requests: openQuestions(question) };
-  const reply = question ? { error: tooManyRounds() } : (JSON.parse(end.reply) as McpReply);
+  const reply = question ? { error: tooManyRounds() } : (readJson(end.reply) as McpReply);
   const outcome = question ? tooManyRounds().code : end.outcome;
   return { state: 'finished', ...fields, outcome, reply };
 }

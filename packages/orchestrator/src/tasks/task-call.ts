@@ -1,4 +1,10 @@
-import { type CallRequest, type InputRequired, isJsonObject, type McpReply } from '@signalbox/protocol';
+import {
+  type CallRequest,
+  type InputRequired,
+  isJsonObject,
+  type McpReply,
+  readJson,
+} from '@signalbox/protocol';
 
 /** A call that asks its caller for input, with everything that its next round needs. It is kept beside the reply that asks. */
 export interface TaskCall {
@@ -58,7 +64,7 @@ function taskCallOf(
 
 /** Returns a reply in its sent form, from its kept JSON text. */
 export function sentReply(kept: string): McpReply {
-  const reply = JSON.parse(kept) as McpReply;
+  const reply = readJson(kept) as McpReply;
   if (!kept.startsWith('{"input_required":') || !('input_required' in reply)) return reply;
   return { input_required: reply.input_required };
 }
@@ -66,7 +72,7 @@ export function sentReply(kept: string): McpReply {
 /** Returns the questions of a round's kept reply, and the call that they belong to; `undefined` if it asks nothing. */
 export function keptQuestion(end: { outcome: string; reply: string } | undefined): KeptQuestion | undefined {
   if (end?.outcome !== 'input_required') return undefined;
-  const reply = JSON.parse(end.reply) as McpReply;
+  const reply = readJson(end.reply) as McpReply;
   return 'task' in reply ? (reply as unknown as KeptQuestion) : undefined;
 }
 

@@ -1,4 +1,4 @@
-import { type DefinitionKind, definitionKinds } from '@signalbox/protocol';
+import { type DefinitionKind, definitionKinds, readJson } from '@signalbox/protocol';
 import type { DefinitionKey, DefinitionPins, NewPins, Pin, ServerPins } from '@signalbox/store/journal';
 import type { PostgresDatabase, Statement } from '../internal.ts';
 import type { Changes } from './changes.ts';
@@ -50,7 +50,7 @@ export class PostgresPins implements DefinitionPins {
   async definition(server: string, { kind, name }: DefinitionKey): Promise<unknown> {
     const values = [server, kind, keptText(name)];
     const [row] = await attempt(() => this.#database.read<{ definition: string }>(this.#definition, values));
-    return row && JSON.parse(row.definition);
+    return row && readJson(row.definition);
   }
 
   async pin(server: string, { definitions, by, firstOf }: NewPins): Promise<readonly Pin[]> {

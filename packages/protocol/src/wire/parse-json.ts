@@ -1,5 +1,6 @@
 import { SignalboxError } from '../signalbox-error.ts';
 import { bodyLimits } from './body-limits.ts';
+import { isExactNumber, longNumber, readJson } from './exact-json.ts';
 
 /** The bounds of the JSON that a reader accepts; {@link bodyLimits} gives their units. */
 export interface JsonLimits {
@@ -15,38 +16,49 @@ export interface JsonSize {
 }
 
 /**
- * Parses JSON after checking its length, depth and nodes, so that hostile JSON costs one scan, no recursion and no memory. Throws a
- * `SignalboxError` with the code `bad_body` if a bound is exceeded or the text is not JSON.
+ * Parses JSON like {@link readJson} after checking its length, depth and nodes, so that hostile JSON costs one scan, no recursion and no
+ * memory. Throws a `SignalboxError` with the code `bad_body` if a bound is exceeded or the text is not JSON.
  */
 export function parseJson(text: string, limits: JsonLimits = bodyLimits): unknown {
   const problem = jsonProblem(text, limits);
   if (problem !== undefined) throw new SignalboxError('bad_body', problem);
   try {
-    return JSON.parse(text);
+    return longNumber.test(text) ? readJson(text) : JSON.parse(text);
   } catch (cause) {
     throw new SignalboxError('bad_body', 'the text is not JSON', { cause });
   }
 }
 
 /**
- * Tells whether an object in a JSON text has one name twice. `value` is what the text was parsed to, which has only the last of the values;
- * another reader may take the first one.
+ * Returns the first name that an object in a JSON text has twice; `undefined` if there is none. A parsed text has only the last of the
+ * values; another reader may take the first one. A text that equals what `JSON.stringify` makes of it has no such name.
  */
-export function repeatsName(text: string, value: unknown): boolean {
-  let names = 0;
+export function repeatedName(text: string): string | undefined {
+  const open: (Set<string> | undefined)[] = [];
+  let string = '';
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i);
-    if (c === quote) i = stringEnd(text, i);
-    // Outside strings each colon follows a name.
-    else if (c === colon) names++;
+    if (c === openBrace) open.push(new Set());
+    else if (c === openBracket) open.push(undefined);
+    else if (c === closeBrace || c === closeBracket) open.pop();
+    else if (c === quote) {
+      const start = i;
+      i = stringEnd(text, start);
+      string = text.slice(start, i + 1);
+    } else if (c === colon) {
+      // Outside strings each colon follows a name.
+      const name = JSON.parse(string) as string;
+      const names = open.at(-1);
+      if (names?.has(name)) return name;
+      names?.add(name);
+    }
   }
-  return names !== countNames(value);
+  return undefined;
 }
 
-function countNames(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  const inner = Object.values(value);
-  return inner.reduce((sum, one) => sum + countNames(one), Array.isArray(value) ? 0 : inner.length);
+/** Says of a JSON text that an object in it has a name twice. */
+export function repeatedNameText(name: string): string {
+  return `has the name ${JSON.stringify(name)} twice in one object, so that readers may take different values; write each name once`;
 }
 
 /** Returns the bound that a JSON text exceeds, as a sentence that names the figure; `undefined` if it exceeds none. */
@@ -86,7 +98,9 @@ export function jsonSize(
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i);
     if (c === quote) {
-      i = stringEnd(text, i);
+      // Most strings end at the next quote, which is found here without a further call.
+      const end = text.indexOf('"', i + 1);
+      i = end < 0 || text.charCodeAt(end - 1) === backslash ? stringEnd(text, i) : end;
     } else if (c === comma || c === colon) {
       if (++nodes > maxNodes) break;
     } else if (c === openBracket || c === openBrace) {
@@ -112,7 +126,7 @@ export function stringEnd(text: string, start: number): number {
   }
 }
 
-/** Returns true if a JSON value is an object, and neither null nor an array. */
+/** Returns true if a JSON value is an object, and neither null, an array nor an {@link ExactNumber}. */
 export function isJsonObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isExactNumber(value);
 }

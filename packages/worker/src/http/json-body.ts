@@ -1,5 +1,14 @@
 import type { IncomingMessage } from 'node:http';
-import { bodyLimits, jsonRpcHead, jsonSize, messageOf, parseJson } from '@signalbox/protocol';
+import {
+  bodyLimits,
+  isJsonObject,
+  jsonRpcHead,
+  jsonSize,
+  messageOf,
+  parseJson,
+  repeatedName,
+  repeatedNameText,
+} from '@signalbox/protocol';
 import type { HttpRefusal } from '../sdk/http-refusal.ts';
 import { bodyTooLarge } from './request-check.ts';
 import type { RequestPlace } from './request-room.ts';
@@ -39,6 +48,13 @@ function jsonOf(text: string, place: RequestPlace): ReadJson {
   if (refusal) return { refusal, id: jsonRpcHead(text).id };
   try {
     const json = parseJson(text);
+    const isCall = isJsonObject(json) && json.method === 'tools/call';
+    // Most clients write JSON as `JSON.stringify` does.
+    const twice = isCall && JSON.stringify(json) !== text ? repeatedName(text) : undefined;
+    if (twice !== undefined) {
+      const message = `the call ${repeatedNameText(twice)}`;
+      return { refusal: { status: 400, code: -32600, message }, id: jsonRpcHead(text).id };
+    }
     if (!Array.isArray(json)) return { json };
     const message = 'send one message at a time: batches are not served';
     return { refusal: { status: 400, code: -32600, message } };

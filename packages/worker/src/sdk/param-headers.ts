@@ -1,4 +1,4 @@
-import { isJsonObject, type Tool } from '@signalbox/protocol';
+import { isExactNumber, isJsonObject, type Tool } from '@signalbox/protocol';
 import type { FaceTools } from '../tools/face-tools.ts';
 
 /** The prefix of the headers that repeat arguments of a call (MCP 2026-07-28). */
@@ -53,7 +53,8 @@ export function paramMismatch(
   headers: Headers,
 ): string | undefined {
   for (const { header, path } of declaredIn(inputSchema, [])) {
-    const value = path.reduce<unknown>((at, key) => (isJsonObject(at) ? at[key] : undefined), args);
+    const found = path.reduce<unknown>((at, key) => (isJsonObject(at) ? at[key] : undefined), args);
+    const value = isExactNumber(found) ? found.rawJSON : found;
     if (!['string', 'number', 'boolean'].includes(typeof value)) continue;
     const name = `Mcp-Param-${header}`;
     const given = headers[`${paramHeaderPrefix}${header.toLowerCase()}`];

@@ -11,7 +11,11 @@ import {
   jsonLine,
   jsonProblem,
   jsonRpcHead,
+  longNumber,
   messageOf,
+  readJson,
+  repeatedName,
+  repeatedNameText,
 } from '@signalbox/protocol';
 
 export type { JSONRPCMessage, RequestId, Transport };
@@ -157,13 +161,18 @@ export class StdioTransport implements Transport {
     }
     let message: unknown;
     try {
-      message = JSON.parse(line);
+      message = longNumber.test(line) ? readJson(line) : JSON.parse(line);
     } catch {
       // A line that is not JSON was printed by mistake, by the client or a program that it started.
       return;
     }
     try {
       if (!isMessage(message)) throw new Error('the client wrote JSON that is no message');
+      const twice = nameTwice(message, line);
+      if (twice !== undefined) {
+        this.#refuse(line, `the call ${repeatedNameText(twice)}`);
+        return;
+      }
       const answer = this.#format?.received(message);
       if (answer) void this.send(answer);
       else this.onmessage?.(message);
@@ -185,4 +194,16 @@ export class StdioTransport implements Transport {
 
 function isMessage(value: unknown): value is JSONRPCMessage {
   return typeof value === 'object' && value !== null && 'jsonrpc' in value;
+}
+
+/** Returns the name that a tool call has twice in one object, if it has one. */
+function nameTwice(message: JSONRPCMessage, line: string): string | undefined {
+  if (!('method' in message) || message.method !== 'tools/call') return undefined;
+  try {
+    // Most clients write JSON as `JSON.stringify` does.
+    return JSON.stringify(message) === line ? undefined : repeatedName(line);
+  } catch {
+    // It nests too deeply to be written, and is refused when it is passed on.
+    return undefined;
+  }
 }

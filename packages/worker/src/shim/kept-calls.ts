@@ -1,4 +1,4 @@
-import { jsonLine } from '@signalbox/protocol/json-lines';
+import { jsonLine, readJson } from '@signalbox/protocol/json-lines';
 import { repeatedId } from './call-key.ts';
 
 /** The most calls that are kept, and their characters. */
@@ -34,7 +34,7 @@ export class KeptCalls {
   /** Returns the lines for a new face. Their answers and their progress are not for the client. */
   repeated(): string[] {
     return [...this.#lines].map(([n, line]) => {
-      const call = JSON.parse(line) as RepeatableCall;
+      const call = readJson(line) as RepeatableCall;
       delete call.params?._meta?.progressToken;
       return `${n} ${jsonLine({ ...call, id: repeatedId(n) })}`;
     });

@@ -1,4 +1,4 @@
-import { jsonLine } from '@signalbox/protocol/json-lines';
+import { jsonLine, readJson } from '@signalbox/protocol/json-lines';
 import { repeatedId } from './call-key.ts';
 
 /** The requests whose effect lasts for the session, besides `initialize`. */
@@ -83,5 +83,5 @@ function uriOf({ line }: RecordedRequest): unknown {
 }
 
 function repeated({ n, line }: RecordedRequest): string {
-  return `${n} ${jsonLine({ ...JSON.parse(line), id: repeatedId(n) })}`;
+  return `${n} ${jsonLine({ ...(readJson(line) as object), id: repeatedId(n) })}`;
 }

@@ -1,4 +1,4 @@
-import { jsonLine, jsonProblem } from '@signalbox/protocol/json-lines';
+import { jsonLine, jsonProblem, readJson } from '@signalbox/protocol/json-lines';
 import type { FaceLine, FaceRefusal } from '../shared-face/face-lines.ts';
 import { isRepeatedId } from './call-key.ts';
 import { FaceQuestions } from './face-questions.ts';
@@ -346,7 +346,7 @@ function pong(idText: string): string {
 function readHere(line: string): Message | undefined {
   if (jsonProblem(line) !== undefined) return undefined;
   try {
-    return JSON.parse(line) as Message;
+    return readJson(line) as Message;
   } catch {
     return undefined;
   }
@@ -358,5 +358,5 @@ function idTextOf(line: string, field: string): string {
 }
 
 function withId(line: string, id: string): string {
-  return jsonLine({ ...JSON.parse(line), id });
+  return jsonLine({ ...(readJson(line) as Message), id });
 }

@@ -1,4 +1,4 @@
-import { bodyLimits, isJsonObject, jsonSize } from '@signalbox/protocol';
+import { bodyLimits, isJsonObject, jsonSize, readJson } from '@signalbox/protocol';
 import { canonicalText } from '../json/canonical-text.ts';
 import { nodeAt, type SchemaGraph, type SchemaNode, type SchemaObject } from '../schema/schema-graph.ts';
 import { allowsValue } from '../schema/value-keywords.ts';
@@ -88,7 +88,7 @@ export class Coercion {
       const value = Object.hasOwn(values, name) ? undefined : defaultOf(node.properties, name);
       if (value === undefined) continue;
       isChanged = true;
-      fittedEntries.push([name, structuredClone(value)]);
+      fittedEntries.push([name, readJson(JSON.stringify(value))]);
     }
     // Defined, not assigned: a property called `__proto__` is an ordinary one.
     let result = isChanged ? Object.fromEntries(fittedEntries) : values;

@@ -1,4 +1,4 @@
-import { parseJson, repeatsName } from '@signalbox/protocol';
+import { parseJson, repeatedName } from '@signalbox/protocol';
 
 /**
  * Returns the only other form of a value that loses nothing, or `undefined`. The form of a text is the value of which it is the JSON: a
@@ -39,7 +39,7 @@ function containerOf(text: string): unknown {
       return inner;
     });
     // If a name occurs twice, one of its values would be lost.
-    return repeatsName(text, value) ? undefined : value;
+    return repeatedName(text) === undefined ? value : undefined;
   } catch {
     return undefined;
   }

@@ -1,9 +1,12 @@
+import { isExactNumber } from '@signalbox/protocol';
+
 const maxText = 80;
 
 /** Describes a value, such as `the string "abc"`; long texts are cut at 80 characters. */
 export function describeValue(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (isExactNumber(value)) return `the number ${cut(value.rawJSON, maxText)}`;
   if (typeof value === 'object') return 'an object';
   if (value === undefined) return 'not there';
   return `the ${typeof value} ${typeof value === 'string' ? quoted(value) : String(value)}`;

@@ -1,4 +1,5 @@
 import { isJsonObject } from '@signalbox/protocol';
+import { withRoundedNumbers } from '../json/exact-numbers.ts';
 import { refuseEndless } from './endless-schema.ts';
 import { type KeywordKind, kindOf } from './keywords.ts';
 import { linearPattern } from './linear-pattern.ts';
@@ -101,11 +102,13 @@ class SchemaReader {
       throw new SchemaProblem(`it has more than ${limits.objects} schema objects`);
     }
     const read: SchemaObject = {};
-    for (const [keyword, value] of Object.entries(toPresentDialect(schema, this.#draft07))) {
-      if (value === undefined) continue;
-      if (referenceKeywords.has(keyword)) this.#addReference(read, value, schema);
+    for (const [keyword, given] of Object.entries(toPresentDialect(schema, this.#draft07))) {
+      if (given === undefined) continue;
+      if (referenceKeywords.has(keyword)) this.#addReference(read, given, schema);
       const kind = kindOf(keyword);
       if (!kind) continue;
+      // Values are compared as doubles. A default is sent.
+      const value = kind.holds === undefined && keyword !== 'default' ? withRoundedNumbers(given) : given;
       const place = `${at}/${keyword}`;
       if (!kind.accepts(value)) throw new SchemaProblem(`'${place}' must be ${kind.mustBe}`);
       if (invertingKeywords.has(keyword)) this.#inverting = keyword;

@@ -65,11 +65,14 @@ function areDistinct(items: unknown[], meter: StepMeter): boolean {
   meter.spend(items.length);
   const scalars = new Set<unknown>();
   const containers = new Set<string>();
+  let rounded = 0;
   for (const item of items) {
     if (typeof item === 'object' && item !== null) containers.add(canonicalText(item));
+    // Different numbers of many digits may be the same double here.
+    else if (Number.isInteger(item) && !Number.isSafeInteger(item)) rounded++;
     else scalars.add(item);
   }
-  return scalars.size + containers.size === items.length;
+  return scalars.size + containers.size + rounded === items.length;
 }
 
 const namesIn = ({ data }: KeywordCxt) => _`Object.keys(${data}).length`;

@@ -1,3 +1,4 @@
+import { readJson } from '@signalbox/protocol';
 import type { z } from 'zod';
 import type { Values } from '../templates/template.ts';
 import type { TemplateCompiler } from '../templates/template-compiler.ts';
@@ -65,7 +66,7 @@ export function isSuccess({ status }: ServiceAnswer): boolean {
 /** Parses JSON; returns `undefined` for a text that is not JSON. */
 export function parsedJson(text: string): { value: unknown } | undefined {
   try {
-    return { value: JSON.parse(text) };
+    return { value: readJson(text) };
   } catch {
     return undefined;
   }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
+import { canonicalText } from '../../argument-check/json/canonical-text.ts';
 
 /** The call whose answer is kept. */
 export interface CacheKey {
@@ -28,10 +29,15 @@ export function addressOf({ tool, args, scope }: CacheKey): CacheAddress | undef
   return { shared: at([]), own: scope === undefined ? undefined : at([scope]) };
 }
 
-/** Returns the RFC 8785 form of JSON data; `undefined` for data without one, for example a lone surrogate. */
+/**
+ * Returns the RFC 8785 form of JSON data, in which an {@link ExactNumber} keeps its text; `undefined` for data without one, for example a
+ * lone surrogate.
+ */
 export function canonicalJson(data: unknown): string | undefined {
   try {
-    return canonicalize(data);
+    const text = canonicalize(data);
+    // Written by `canonicalize`, an exact number looks like an object.
+    return text?.includes('{"rawJSON":') ? canonicalText(data) : text;
   } catch {
     return undefined;
   }

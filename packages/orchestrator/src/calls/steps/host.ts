@@ -1,5 +1,5 @@
 import type { ToolProgress } from '@signalbox/mcp-host/tool-calls';
-import { forwardedMeta, fromWireRound, withoutTokens } from '@signalbox/protocol';
+import { forwardedMeta, fromWireRound, readJson, withoutTokens } from '@signalbox/protocol';
 import type { LastStep } from '../step.ts';
 import { neverStarted } from './queue.ts';
 
@@ -64,6 +64,6 @@ function withoutTokensIn(progress: ToolProgress): ToolProgress {
   return {
     ...progress,
     ...(message !== undefined && { message: withoutTokens(message) }),
-    ...(_meta && { _meta: JSON.parse(withoutTokens(JSON.stringify(_meta))) }),
+    ...(_meta && { _meta: readJson(withoutTokens(JSON.stringify(_meta))) as typeof _meta }),
   };
 }

@@ -1,3 +1,4 @@
+import { readJson } from '@signalbox/protocol';
 import type {
   DefinitionKey,
   DefinitionPins,
@@ -33,7 +34,7 @@ export class SqlitePins implements DefinitionPins {
 
   async definition(server: string, { kind, name }: DefinitionKey): Promise<unknown> {
     const text = this.#attempt(() => this.#table.definition(server, kind, name));
-    return text === undefined ? undefined : JSON.parse(text);
+    return text === undefined ? undefined : readJson(text);
   }
 
   async pin(server: string, { definitions, by, firstOf }: NewPins): Promise<Pin[]> {
