@@ -38,6 +38,37 @@ test('An MCP client that runs "signalbox worker mcp" sees its role’s tools and
   }
 });
 
+test('The parameter that Gemini CLI adds to all calls for itself reaches no tool, neither a hosted one nor one of the mailbox; of another client it is an argument like any other.', async () => {
+  for (const name of ['gemini-cli-mcp-client', 'gemini-cli-mcp-client-signalbox', 'agent']) {
+    const client = new Client({ name, version: '1.0.0' });
+    await client.connect(
+      new StdioClientTransport({
+        command: process.execPath,
+        args: signalboxArgv(['worker', 'mcp']),
+        stderr: 'ignore',
+        env: cleanEnv(env),
+      }),
+    );
+    try {
+      const call = (name: string, args: object) =>
+        client.callTool({ name, arguments: { ...args, wait_for_previous: true } });
+      const listed = await call('signalbox_list_agents', {});
+      const echoed = await call('mcp_everything__echo', { message: 'hi' });
+      if (name === 'agent') {
+        expect(listed).toMatchObject({
+          isError: true,
+          content: [{ text: expect.stringContaining("there is no argument 'wait_for_previous'") }],
+        });
+      } else {
+        expect(listed.isError).not.toBe(true);
+        expect(echoed).toMatchObject({ content: [{ text: expect.stringContaining('hi') }] });
+      }
+    } finally {
+      await client.close();
+    }
+  }
+});
+
 test.each(['end of input', 'SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
   'The worker ends at %s with exit code 0, and wrote nothing but MCP.',
   async (how) => {

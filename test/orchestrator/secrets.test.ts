@@ -177,32 +177,35 @@ test('a JSON text that has one name twice asks a person if a rule means any of t
   expect(await ask(theo, { op: 'call', tool, arguments: { message: allowed } })).toHaveProperty('result');
 });
 
-test('a rule, the person who decides and the server read the same one of two values of a name, in the frame as in its text of arguments', async () => {
-  await using operator = await connect('operator');
+test('a call with two values of a name reaches neither rules, persons nor server: it is refused, in the frame as in its text of arguments', async () => {
   await workspace.agent('wanda', 'typist');
   const token = (await readFile(join(workspace.directory, 'wanda.token'), 'utf8')).trim();
   await using wanda = await connectWire(workspace.ready.broker.url, { agent: 'wanda', token });
-  wanda.send({ type: 'subscribe', window: 4, request_id: 's' });
+  wanda.send({ type: 'subscribe', window: 8, request_id: 's' });
   const [harmless, prod] = [JSON.stringify({ path: '/tmp' }), JSON.stringify({ path: '/srv/prod/app' })];
-  const twice = (first: string, last: string) =>
-    `{"message":${JSON.stringify(first)},"message":${JSON.stringify(last)}}`;
-  const send = (args: string) => {
-    const id = `w-${sent++}`;
-    const header = { type: 'deliver', to: 'orchestrator', kind: 'mcp_request', id, ttl_ms: 20_000 };
-    wanda.send(header, `{"op":"call","tool":"${tool}","arguments":${args}}`);
+  const call = async (args: string) => {
+    const header = { type: 'deliver', to: 'orchestrator', kind: 'mcp_request', id: `w-${sent++}` };
+    wanda.send({ ...header, ttl_ms: 20_000 }, `{"op":"call","tool":"${tool}","arguments":${args}}`);
+    return (await wanda.next('message', { kind: 'mcp_reply' })).body;
   };
   let sent = 0;
   for (const form of [(text: string) => text, JSON.stringify]) {
-    send(form(twice(prod, harmless)));
-    const message = await wanda.next('message', { kind: 'mcp_reply' });
-    expect(message.body).toContain(JSON.stringify(`Echo: ${harmless}`).slice(1, -1));
-    send(form(twice(harmless, prod)));
-    const { id, arguments: shown = '' } = await onlyPending(operator);
-    expect(JSON.parse(shown)).toEqual({ message: prod });
-    await decideApproval(operator, 'orchestrator', id, { verdict: 'approve' });
-    expect((await wanda.next('message', { kind: 'mcp_reply' })).body).toContain(
-      JSON.stringify(`Echo: ${prod}`).slice(1, -1),
-    );
+    for (const [first, last] of [
+      [prod, harmless],
+      [harmless, prod],
+    ]) {
+      const reply = await call(
+        form(`{"message":${JSON.stringify(first)},"message":${JSON.stringify(last)}}`),
+      );
+      expect(JSON.parse(reply!)).toMatchObject({
+        error: {
+          code: 'invalid_arguments',
+          message: expect.stringContaining('has the name "message" twice in one object'),
+          may_have_run: false,
+        },
+      });
+    }
+    expect(await call(form(JSON.stringify({ message: harmless })))).toContain('Echo');
   }
 });
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CallToolResult, ProgressToken, RequestId, Server } from '@modelcontextprotocol/server';
 import type { CancelSignal } from '@signalbox/client';
-import { type CallRound, isInputRequired, type RequestMeta } from '@signalbox/protocol';
+import { type CallRound, isInputRequired, isJsonObject, type RequestMeta } from '@signalbox/protocol';
 import type { FaceTasks } from '../tasks/hosted-tasks.ts';
 import type { AgentStatus } from '../tools/agent-status.ts';
 import { startCallProgress } from '../tools/call-progress.ts';
@@ -44,6 +44,8 @@ export interface ClientCall {
   id: RequestId;
   name: unknown;
   arguments: unknown;
+  /** The name that the client gives itself, if it gives one. */
+  client: string | undefined;
   /** The `_meta` of the request. */
   meta: RequestMeta | undefined;
   progressToken: ProgressToken | undefined;
@@ -94,13 +96,14 @@ async function answerCall(
   const progress =
     progressToken !== undefined &&
     startCallProgress(heartbeatMs, (sent) => call.notify({ progressToken, ...sent }));
+  const args = call.client?.startsWith(geminiCli) ? withoutGeminis(call, tools) : call.arguments;
   let rounds = 0;
   const again = (round: CallRound, ownSignal = signal): Promise<FaceAnswer> => {
     if (typeof name !== 'string')
       throw new JsonRpcError(invalidParams, 'tools/call needs the name of a tool');
     const answer = tools.call({
       name,
-      arguments: call.arguments,
+      arguments: args,
       signal: ownSignal,
       round,
       traceparent,
@@ -127,6 +130,21 @@ async function answerCall(
     if (progress) await progress.end();
     ended();
   }
+}
+
+/** The name of Gemini CLI, which may be followed by that of our entry in its settings. */
+const geminiCli = 'gemini-cli-mcp-client';
+
+/**
+ * Leaves out the parameter that Gemini CLI adds to each tool's schema for its own use, and sends along, unless the tool has a parameter of
+ * that name itself.
+ */
+function withoutGeminis({ name, arguments: given }: ClientCall, tools: FaceTools): unknown {
+  if (!isJsonObject(given) || !Object.hasOwn(given, 'wait_for_previous')) return given;
+  const tool = tools.list().find((one) => one.name === name);
+  if (!tool || JSON.stringify(tool.inputSchema).includes('"wait_for_previous"')) return given;
+  const { wait_for_previous: _geminis, ...args } = given;
+  return args;
 }
 
 /** Returns the key of one round of a call. Each round is a message of its own. */

@@ -33,6 +33,7 @@ export class DirectCalls {
   #server: Server | undefined;
   /** The kinds of input that the client can be asked for. It declares them once, at the beginning of the session. */
   #round: CallRound = {};
+  #client: string | undefined;
   #transport: Transport | undefined;
 
   constructor(deps: AnswerDeps) {
@@ -51,6 +52,7 @@ export class DirectCalls {
   /** Begins to take calls, because the session is set up. */
   open(server: Server): void {
     this.#server = server;
+    this.#client = server.getClientVersion()?.name;
     const clientCapabilities = server.getClientCapabilities();
     this.#round = clientCapabilities ? { clientCapabilities: { ...clientCapabilities } } : {};
   }
@@ -105,6 +107,7 @@ export class DirectCalls {
       id,
       name,
       arguments: args,
+      client: this.#client,
       meta: _meta,
       progressToken: typeof token === 'string' || typeof token === 'number' ? token : undefined,
       signal,

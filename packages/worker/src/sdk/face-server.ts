@@ -105,6 +105,7 @@ function clientCall(
     id: mcpReq.id,
     name: params?.name,
     arguments: params?.arguments,
+    client: clientOf(server, context)?.name,
     meta: mcpReq._meta,
     progressToken: mcpReq._meta?.progressToken,
     signal,

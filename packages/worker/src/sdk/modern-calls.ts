@@ -1,6 +1,7 @@
 import {
   type CallToolResult,
   CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
   type Implementation,
   ProtocolErrorCode,
   SERVER_INFO_META_KEY,
@@ -95,6 +96,7 @@ function clientCall(
     id,
     name,
     arguments: args,
+    client: nameOf(meta[CLIENT_INFO_META_KEY]),
     meta,
     progressToken: meta.progressToken as string | number | undefined,
     signal,
@@ -106,6 +108,10 @@ function clientCall(
     },
     ask: () => Promise.reject(new Error('clients of this revision are asked by results')),
   };
+}
+
+function nameOf(client: unknown): string | undefined {
+  return isJsonObject(client) && typeof client.name === 'string' ? client.name : undefined;
 }
 
 const plainFields = new Set(['name', 'arguments', '_meta']);
