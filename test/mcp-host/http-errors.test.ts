@@ -95,6 +95,26 @@ const callAnswers: Record<string, (id: number | string) => Response> = {
       { jsonrpc: '2.0', id, error: { code: -32000, message: 'slow down' } },
       { status: 429, headers: { 'retry-after': '9' } },
     ),
+  'an error under 503 that may come again': (id) =>
+    Response.json(
+      { jsonrpc: '2.0', id, error: { code: -32000, message: 'restarting', data: { node: 3 } } },
+      { status: 503, headers: { 'retry-after': '11' } },
+    ),
+  'an error of some megabytes': (id) =>
+    Response.json(
+      { jsonrpc: '2.0', id, error: { code: -32000, message: 'wrong table', data: 'x'.repeat(5_000_000) } },
+      { status: 500 },
+    ),
+  'an error of many megabytes': (id) =>
+    Response.json(
+      { jsonrpc: '2.0', id, error: { code: -32000, message: 'x'.repeat(30_000_000) } },
+      { status: 500 },
+    ),
+  'an error with deep data': (id) => {
+    const data = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
+    const body = `{"jsonrpc":"2.0","id":${id},"error":{"code":-32000,"message":"no such branch","data":${data}}}`;
+    return new Response(body, { status: 500, headers: { 'content-type': 'application/json' } });
+  },
   'a secret where a long text is cut': () =>
     new Response(`${'x'.repeat(490)}${secret}${'y'.repeat(3000)}${secret}${'z'.repeat(490)}`, {
       status: 500,
@@ -165,6 +185,18 @@ it('A server behind HTTP that dislikes the question for its revision is asked in
       may_have_run: false,
     },
     'an error under 429': { retryable: true, retry_after_seconds: 9, may_have_run: false },
+    'an error under 503 that may come again': {
+      code: 'internal',
+      message: expect.stringContaining('restarting'),
+      retry_after_seconds: 11,
+      rpc_error: { code: -32000, data: { node: 3 } },
+    },
+    'an error of some megabytes': { code: 'internal', message: expect.stringContaining('wrong table') },
+    'an error of many megabytes': {
+      code: 'result_too_large',
+      message: expect.stringContaining('raise limits.answerBytes of the server'),
+    },
+    'an error with deep data': { code: 'internal', message: expect.stringContaining('no such branch') },
     'a page': { message: expect.stringContaining('HTTP 502: Bad gateway') },
   });
   const text = JSON.stringify(errors);

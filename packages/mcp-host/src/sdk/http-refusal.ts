@@ -1,70 +1,105 @@
-import { isJsonObject } from '@signalbox/protocol';
-import { type Failure, readRetryAfter } from '../tool-calls/index.ts';
+import { isJsonObject, jsonSize, readJson } from '@signalbox/protocol';
+import { redactedData } from '../redaction/index.ts';
+import { type MessageBounds, tooLargeMessage } from '../too-large-answer.ts';
+import { boundedWords, type Failure, readRetryAfter } from '../tool-calls/index.ts';
+import type { OpenRequest } from './open-requests.ts';
 
-/** The most bytes of a refusal that are read. */
+/** The most bytes of a refusal that are read, unless it is JSON, which may be the answer to the request. */
 const longestText = 64 * 1024;
 /** The characters that are left out at the end of a longer one, since a secret that is cut there would not be found. */
 const leftOut = 16 * 1024;
 
-/** An HTTP error in answer to a JSON-RPC request: its status, and what its body says. */
+/** The requests with which a session begins. The SDK has to see the answers to them. */
+const handshake = new Set(['server/discover', 'initialize']);
+
+/** An HTTP error in answer to a JSON-RPC request. */
 export class HttpRefusal extends Error {
   override readonly name = 'HttpRefusal';
   readonly failure: Failure;
 
-  constructor(status: number, text: string, headers: Headers) {
-    const reason = `HTTP ${status}${text.trim() === '' ? '' : `: ${text}`}`;
-    super(reason);
-    const retryAfterSeconds = readRetryAfter(headers);
-    this.failure =
-      status >= 400 && status < 500
-        ? { kind: 'refused', status, reason, retryAfterSeconds }
-        : { kind: 'lost', reason, retryAfterSeconds };
+  constructor(failure: Failure) {
+    super(failure.reason);
+    this.failure = failure;
   }
 }
 
 /**
- * Reads the body of an HTTP error. A JSON-RPC error in it is the answer to the request with this id: many servers send both. One that
- * names no request is an answer only if the server failed (5xx), since a 4xx refuses the HTTP request before it is read.
+ * Reads the body of an HTTP error. A JSON-RPC error in it is the answer to the request: many servers send both. One that names no request
+ * is an answer only if the server failed (5xx), since a 4xx refuses the HTTP request before it is read.
  */
 export async function answerOrRefusal(
   response: Response,
-  id: string | number,
+  { id, method }: Pick<OpenRequest, 'id' | 'method'>,
+  bounds: MessageBounds,
 ): Promise<Response | HttpRefusal> {
   const { status, headers } = response;
-  const text = await beginningOf(response);
-  const answer = jsonRpcError(text);
+  const isJson = /[/+]json\b/i.test(headers.get('content-type') ?? '');
+  const { text, isWhole } = await beginningOf(response, isJson ? bounds.bytes : longestText);
+  if (isJson && !isWhole && status >= 500)
+    return new HttpRefusal({ kind: 'too_large', reason: tooLargeMessage('bytes', bounds) });
+  const found = isWhole ? jsonRpcError(text, bounds) : undefined;
+  const retryAfterSeconds = readRetryAfter(headers);
   // 408 and 429 say that it was not run and may come again.
   const mayComeAgain = status === 408 || status === 429;
-  if (answer && !mayComeAgain && (answer.id === id || (answer.id == null && status >= 500)))
-    return Response.json({ ...answer, id });
-  return new HttpRefusal(status, answer ? String(answer.error.message) : text, headers);
+  if (!found || mayComeAgain || (found.id !== id && (found.id != null || status < 500))) {
+    const isShort = isWhole && text.length <= longestText;
+    const shown = isShort ? text : text.slice(0, Math.min(text.length, longestText) - leftOut);
+    const words = found?.error.message ?? shown;
+    return new HttpRefusal(refusal(status, words, retryAfterSeconds));
+  }
+  const { code, message, data } = found.error;
+  if (retryAfterSeconds !== undefined && !handshake.has(method))
+    return new HttpRefusal({ kind: 'answered', code, reason: message, data, retryAfterSeconds });
+  // The data is never shown if it is too deep or too long, and must not keep the message from being passed on.
+  const shown = redactedData(data, (given) => given);
+  return Response.json({
+    jsonrpc: '2.0',
+    id,
+    error: { code, message, ...(shown !== undefined && { data: shown }) },
+  });
 }
 
-function jsonRpcError(text: string): { id?: unknown; error: Record<string, unknown> } | undefined {
+/** Tells whether the refused request was not run, and keeps the words of the server for people. */
+function refusal(status: number, words: string, retryAfterSeconds: number | undefined): Failure {
+  const reason = `HTTP ${status}${words.trim() === '' ? '' : `: ${words}`}`;
+  return status >= 400 && status < 500
+    ? { kind: 'refused', status, reason, retryAfterSeconds }
+    : { kind: 'lost', reason, retryAfterSeconds };
+}
+
+interface JsonRpcError {
+  id?: unknown;
+  error: { code: number; message: string; data?: unknown };
+}
+
+function jsonRpcError(text: string, { nodes }: MessageBounds): JsonRpcError | undefined {
+  if (jsonSize(text, { maxDepth: Number.POSITIVE_INFINITY, maxNodes: nodes }).nodes > nodes) return undefined;
   try {
-    const value: unknown = JSON.parse(text);
+    const value = readJson(text);
     if (!isJsonObject(value) || value.jsonrpc !== '2.0' || !isJsonObject(value.error)) return undefined;
-    const { code, message } = value.error;
+    const { code, message, data } = value.error;
     if (typeof code !== 'number' || typeof message !== 'string') return undefined;
-    return value as { id?: unknown; error: Record<string, unknown> };
+    return { id: value.id, error: { code, message: boundedWords(message), data } };
   } catch {
     return undefined;
   }
 }
 
-async function beginningOf({ body }: Response): Promise<string> {
-  if (!body) return '';
+async function beginningOf(
+  { body }: Response,
+  maxBytes: number,
+): Promise<{ text: string; isWhole: boolean }> {
   const decoder = new TextDecoder();
   let text = '';
   let bytes = 0;
   try {
-    for await (const piece of body) {
+    for await (const piece of body ?? []) {
       text += decoder.decode(piece, { stream: true });
       bytes += piece.length;
-      if (bytes > longestText) return text.slice(0, -leftOut);
+      if (bytes > maxBytes) return { text, isWhole: false };
     }
   } catch {
     // The part that has come says enough.
   }
-  return text;
+  return { text, isWhole: true };
 }

@@ -1,5 +1,6 @@
 import {
   type JSONRPCMessage,
+  type JSONRPCRequest,
   ProtocolErrorCode,
   type RequestId,
   StreamableHTTPClientTransport,
@@ -79,20 +80,21 @@ export function httpTransport(
   });
   const send = transport.send.bind(transport);
   transport.send = (message, options) => {
-    const id = requestIdOf(message);
-    if (id === undefined) {
+    const request = requestOf(message);
+    if (request === undefined) {
       const withdrawn = withdrawnBy(message);
       const requestSignal = AbortSignal.timeout(noticeMs);
       const sent = requests.outside(() => send(message, { ...options, requestSignal }));
       return withdrawn === undefined ? sent : sent.finally(() => requests.withdraw(withdrawn));
     }
+    const { id } = request;
     const onRequestStreamEnd = () => {
       requests.ended(id);
       if (options?.onRequestStreamEnd) options.onRequestStreamEnd();
       // After an answered request this is one more answer to an id that nobody waits for, and it is dropped.
       else transport.onmessage?.(errorAnswer(id, streamLost.reason, streamLost));
     };
-    return requests.run(id, () => send(message, { ...options, onRequestStreamEnd }));
+    return requests.run(request, () => send(message, { ...options, onRequestStreamEnd }));
   };
   keepResultsUntouched(transport);
   const { onmessage } = transport;
@@ -103,8 +105,8 @@ export function httpTransport(
   return transport;
 }
 
-function requestIdOf(message: JSONRPCMessage | JSONRPCMessage[]): RequestId | undefined {
-  return !Array.isArray(message) && 'method' in message && 'id' in message ? message.id : undefined;
+function requestOf(message: JSONRPCMessage | JSONRPCMessage[]): JSONRPCRequest | undefined {
+  return !Array.isArray(message) && 'method' in message && 'id' in message ? message : undefined;
 }
 
 /** Returns the id of the request that a message cancels; `undefined` for other messages. */

@@ -4,6 +4,7 @@ import type { RequestId } from '@modelcontextprotocol/client';
 /** A JSON-RPC request whose answer may still come over HTTP. */
 export interface OpenRequest {
   readonly id: RequestId;
+  readonly method: string;
   /** True once its caller has given it up. */
   readonly isWithdrawn: boolean;
   /** True once its answer has begun to come as a stream. The reader of the HTTP response sets it. */
@@ -29,11 +30,12 @@ export class OpenRequests {
   /**
    * Sends a request. It is open until `send` ends or, if its answer is streamed, until {@link ended}.
    */
-  async run(id: RequestId, send: () => Promise<void>): Promise<void> {
+  async run({ id, method }: Pick<OpenRequest, 'id' | 'method'>, send: () => Promise<void>): Promise<void> {
     let isWithdrawn = false;
     let end = (): void => {};
     const request: OpenRequest = {
       id,
+      method,
       isStreamed: false,
       get isWithdrawn() {
         return isWithdrawn;

@@ -67,9 +67,9 @@ export function requestFetch(
       const sent = await send(url, { ...init, signal: controller.signal });
       const streaming = init.method === 'GET';
       const isError = request !== undefined && init.method === 'POST' && sent.status >= 400;
-      const response = isError ? await answerOrRefusal(sent, request.id) : sent;
+      const response = isError ? await answerOrRefusal(sent, request, bounds) : sent;
       // A server that answers the request knows its session.
-      const isAnswered = isError && response instanceof Response;
+      const isAnswered = isError && (response instanceof Response || response.failure.kind === 'answered');
       if (!isAnswered && isSessionRefusal(sent.status, new Headers(init.headers), !streaming || streamed)) {
         observer.onSessionRefused(streaming);
       }

@@ -2,7 +2,7 @@ import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelconte
 import { isJsonObject, messageOf, SignalboxError } from '@signalbox/protocol';
 import { networkFailure } from '../guarded-fetch/index.ts';
 import { answerTooLarge } from '../too-large-answer.ts';
-import type { Failure } from '../tool-calls/index.ts';
+import { boundedWords, type Failure } from '../tool-calls/index.ts';
 import { HttpRefusal } from './http-refusal.ts';
 import { isRawError, rawError } from './raw-error.ts';
 
@@ -31,7 +31,7 @@ function protocolFailure({ code, message, data }: ProtocolError): Failure {
 export function answeredFailure(code: number, message: string, data: unknown): Failure {
   if (data === streamLost) return { kind: 'lost', reason: streamLost.reason };
   if (data === answerTooLarge) return { kind: 'too_large', reason: message };
-  return { kind: 'answered', code, reason: bounded(message), ...(data !== undefined && { data }) };
+  return { kind: 'answered', code, reason: boundedWords(message), ...(data !== undefined && { data }) };
 }
 
 function httpFailure(status: number): Failure {
@@ -70,12 +70,4 @@ function kindOf({ code }: SignalboxError): 'not_sent' | 'no_access' | 'too_large
   if (code === 'result_too_large') return 'too_large';
   if (code === 'not_sent') return 'not_sent';
   return code === 'needs_auth' || code === 'auth_failed' ? 'no_access' : 'bad_answer';
-}
-
-const longestMessage = 128 * 1024;
-
-/** Leaves out the middle of a very long text, far from the parts of it that are shown. */
-function bounded(text: string): string {
-  if (text.length <= longestMessage) return text;
-  return `${text.slice(0, longestMessage / 2)} … ${text.slice(-longestMessage / 2)}`;
 }

@@ -12,7 +12,7 @@ export {
 export { type Failure, redactedFailure } from './errors/failure.ts';
 export { mcpErrorCode } from './errors/mcp-error-code.ts';
 export { readRetryAfter } from './errors/retry-after.ts';
-export { serversWords } from './errors/servers-words.ts';
+export { boundedWords, serversWords } from './errors/servers-words.ts';
 export { timerMs } from './timer-ms.ts';
 export type {
   AskingCall,

@@ -37,7 +37,7 @@ export function errorOfFailure(
     case 'lost':
       return lostCall(server, tool, failure, repeatable);
     case 'answered':
-      return answeredError(failure, `server '${server}': ${failure.reason}`);
+      return answeredError(failure, { message: `server '${server}': ${failure.reason}`, repeatable });
     case 'too_large':
       return toolCallError('result_too_large', `server '${server}': ${failure.reason}`, {
         mayHaveRun: true,
@@ -170,8 +170,10 @@ const aboutConnection = new Set<number>([
   mcpErrorCode.headerMismatch,
 ]);
 
-function answeredError(failure: Failure & { kind: 'answered' }, message: string): ToolCallError {
-  const { code, reason, data } = failure;
+function answeredError(
+  { code, reason, data, retryAfterSeconds }: Failure & { kind: 'answered' },
+  { message, repeatable }: { message: string; repeatable: boolean },
+): ToolCallError {
   const rpcError = { code, message: reason, ...(data !== undefined && { data }) };
   const own = aboutConnection.has(code) ? {} : { rpcError };
   if (code === mcpErrorCode.invalidParams) {
@@ -181,5 +183,10 @@ function answeredError(failure: Failure & { kind: 'answered' }, message: string)
       ...own,
     });
   }
-  return toolCallError('internal', message, { mayHaveRun: !neverRun.has(code), ...own });
+  const mayHaveRun = !neverRun.has(code);
+  const later = retryAfterSeconds !== undefined && {
+    retryAfterSeconds,
+    retryable: repeatable || !mayHaveRun,
+  };
+  return toolCallError('internal', message, { mayHaveRun, ...later, ...own });
 }

@@ -24,7 +24,13 @@ export type Failure =
       isSilent?: boolean;
     }
   | { kind: 'refused'; reason: string; status: number; retryAfterSeconds?: number | undefined }
-  | { kind: 'answered'; reason: string; code: number; data?: unknown };
+  | {
+      kind: 'answered';
+      reason: string;
+      code: number;
+      data?: unknown;
+      retryAfterSeconds?: number | undefined;
+    };
 
 /** Returns the failure without the server's secrets, and with a reason that is not too long. */
 export function redactedFailure(failure: Failure, redact: (text: string) => string): Failure {

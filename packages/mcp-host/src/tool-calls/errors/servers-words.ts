@@ -12,6 +12,14 @@ export function serversWords(redacted: string): string {
   return `${text.slice(0, half)} […${text.length - longest} characters…] ${text.slice(-half)}`;
 }
 
+const longestRead = 128 * 1024;
+
+/** Leaves out the middle of a very long text, far from the parts of it that {@link serversWords} shows. */
+export function boundedWords(text: string): string {
+  if (text.length <= longestRead) return text;
+  return `${text.slice(0, longestRead / 2)} … ${text.slice(-longestRead / 2)}`;
+}
+
 /** Leaves only the title of an HTML page. Its other text may be cut by tags at any place. */
 function withoutPage(text: string): string {
   const page = /^(HTTP \d+): \s*<(?:!doctype|html)/i.exec(text);
