@@ -1,3 +1,5 @@
+import { readJson } from '@signalbox/protocol';
+
 /** The number of tools that a search returns by default. */
 export const defaultHits = 5;
 /** The most tools that a search may return. */
@@ -45,7 +47,7 @@ function objectOf(given: unknown): Record<string, unknown> | undefined {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return readJson(text);
   } catch {
     return undefined;
   }
