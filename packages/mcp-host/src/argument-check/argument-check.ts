@@ -91,10 +91,11 @@ class SchemaCheck {
     if (fits) return { args, coerced: [] };
     const coerced = this.#coerced(args);
     // A default may hold an exact number.
-    if (coerced !== args && this.#accepts(withRoundedNumbers(coerced))) {
+    const rounded = coerced === args ? args : withRoundedNumbers(coerced);
+    if (coerced !== args && this.#accepts(rounded)) {
       return { args: coerced, coerced: changesBetween(args, coerced) };
     }
-    return { error: argumentError(this.#graph, given, coerced, this.#findings(coerced)) };
+    return { error: argumentError(this.#graph, given, coerced, this.#findings(rounded)) };
   }
 
   /** Tells whether the arguments fit; `undefined` if the check would cost too much. */
