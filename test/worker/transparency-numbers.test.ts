@@ -126,12 +126,12 @@ test('No number is changed on its way: agents, rules, persons and servers get th
       expect(await ask('tools/list', '{}')).toContain(inputSchema);
       for (const tool of ['echo', 'body', 'stream']) {
         expect(await call(tool, numbers)).toContain(`"structuredContent":${numbers}`);
-        expect(await call(tool, JSON.stringify(numbers))).toContain(`"structuredContent":${numbers}`);
-        // What the schema changes keeps its digits, too: a default, and a number that becomes a text.
-        const name = '0.1000000000000000055511151231257827';
-        const [before, after] = [`{"name":${name}}`, `{"name":"${name}","limit":18446744073709551615}`];
-        expect(await call(tool, before)).toContain(`"structuredContent":${after}`);
       }
+      expect(await call('echo', JSON.stringify(numbers))).toContain(`"structuredContent":${numbers}`);
+      // What the schema changes keeps its digits, too: a default, and a number that becomes a text.
+      const name = '0.1000000000000000055511151231257827';
+      const [before, after] = [`{"name":${name}}`, `{"name":"${name}","limit":18446744073709551615}`];
+      expect(await call('echo', before)).toContain(`"structuredContent":${after}`);
       expect(await call('echo', '{"name":12345678901234567890}')).toContain(
         '/name must be a string, is the number 12345678901234567890',
       );
