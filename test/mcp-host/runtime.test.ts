@@ -106,7 +106,7 @@ it('starts servers besides the configuration if the guard lets it, and stops, st
 });
 
 it('calls a tool with the arguments that were checked, or not at all if its present definition would rewrite them', async () => {
-  const tool = (days: object): Tool => ({
+  const tool = (days: Record<string, unknown>): Tool => ({
     name: 'weather',
     inputSchema: { type: 'object', properties: { days } },
   });

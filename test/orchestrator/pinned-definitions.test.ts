@@ -20,7 +20,8 @@ import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 
 const fail = 'mcp_odd__fail';
 
-type Descriptions = Readonly<Record<string, string>>;
+/** Descriptions by tool. One that is no text is not shown to clients. */
+type Descriptions = Readonly<Record<string, unknown>>;
 
 /** A pinned server whose tools have the descriptions that the test says, and the file of a journal that keeps its pins. */
 async function pinnedServer(first: Descriptions = { fail: 'It fails.' }) {
@@ -174,6 +175,21 @@ test('what runs, waits or comes again when a definition changes: only what runs 
   expect(await again('new')).toMatchObject({ error: { code: 'definition_changed', may_have_run: false } });
   await call(stack.host, 'mcp_odd__release');
   expect(await runs).toMatchObject({ result: { text: '"at last"' } });
+});
+
+test('a change that clients are not shown, because the definition is mended, withholds it and ends its approvals like any other', async () => {
+  await using here = await pinnedStack({ exit: 7 }, { asking: ['mcp_odd__exit'] });
+  const asking = await here.stack.executor('ann', 'asking');
+  expect(asking.findTool('mcp_odd__exit')).toEqual(expect.not.objectContaining({ description: 7 }));
+  const asked = asking.execute({ name: 'mcp_odd__exit' });
+  await expect
+    .poll(async () => (await askData(here.operator, { op: 'approvals' }, approvalsReplySchema)).approvals)
+    .toHaveLength(1);
+  await here.change({ exit: 8 });
+  expect(await asked).toMatchObject({ error: { code: 'approval_superseded', may_have_run: false } });
+  expect((await here.diff()).definitions).toMatchObject([
+    { name: 'exit', state: 'changed', differences: [{ path: 'description', before: '7', after: '8' }] },
+  ]);
 });
 
 test('pins survive the death of the process, and a damaged pin withholds its tool', async () => {

@@ -275,7 +275,7 @@ async function startApprovals(
     ...{ store: journal.approvals, client, audit, minterOf },
     policy: () => catalogs.policy.approvals,
     definitionHash: (name) => {
-      const tool = catalogs.definition(name);
+      const tool = catalogs.sentDefinition(name);
       return tool && digests.of(tool);
     },
     replyOf: async (key) => {

@@ -3,6 +3,7 @@
 export { abortSignalOf, Cancellation } from './cancellation.ts';
 export { figure } from './figure.ts';
 export { holdSubject, holdText, isOnAgent } from './holds.ts';
+export { annotationsSchema, optionalMeta, optionalText } from './mcp/definition-parts.ts';
 export { parseBrokerAddresses, socketPathProblem, untrustedDirectory } from './names/broker-address.ts';
 export { nearestName, suggestion } from './names/nearest-name.ts';
 export { mayMatchStart } from './names/star-pattern.ts';

@@ -20,6 +20,7 @@ import {
 } from '../tool-calls/index.ts';
 import { wasFairWait } from './circuit/circuit-verdict.ts';
 import { Latencies } from './latencies.ts';
+import { mendedResult } from './mended-result.ts';
 import { withNamedQuestions } from './named-questions.ts';
 import { type OutgoingCall, timeLeftOf } from './outgoing-call.ts';
 import { ProgressRelay } from './progress-relay.ts';
@@ -87,12 +88,13 @@ export class CallSender {
     const ranMs = this.#deps.now() - sentAt;
     if ('result' in answer) {
       this.#latencies.add(ranMs);
-      span?.end(answer.result.isError === true ? toolError : undefined);
+      const answered = mendedResult(call.method, answer.result);
+      span?.end(answered.isError === true ? toolError : undefined);
       const { redactResult } = target;
-      const { requestState: state } = answer.result;
+      const { requestState: state } = answered;
       const waiting = isRunningCallState(state) ? this.#deps.waiting.find(state) : undefined;
       if (waiting) this.#deps.waiting.targets.set(waiting, target);
-      const result = withNamedQuestions(target.name, withoutOwnMeta(answer.result));
+      const result = withNamedQuestions(target.name, withoutOwnMeta(answered));
       return { result: redactResult ? redactResult(result) : result };
     }
     const failure = attempt ? unsentIfSessionUnknown(answer.failure, attempt) : answer.failure;

@@ -11,9 +11,13 @@ export function definitionOf(kind: DefinitionKind, name: string, value: unknown)
   return { kind, name, hash: definitionHash(value), value };
 }
 
-/** Makes the definitions of a list of tools or prompts. */
-export function definitionsOf(kind: 'tool' | 'prompt', list: readonly (Tool | Prompt)[]): Definition[] {
-  return list.map((entry) => definitionOf(kind, entry.name, entry));
+/** Makes the definitions of a list of tools or prompts. `sent` holds those whose server sent another form than the list has. */
+export function definitionsOf(
+  kind: 'tool' | 'prompt',
+  list: readonly (Tool | Prompt)[],
+  sent?: ReadonlyMap<string, object>,
+): Definition[] {
+  return list.map((entry) => definitionOf(kind, entry.name, sent?.get(entry.name) ?? entry));
 }
 
 /** Makes the definition of the instructions of a server; none if it has none. */

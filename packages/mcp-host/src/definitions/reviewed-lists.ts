@@ -25,16 +25,19 @@ const maxReported = 10;
  * differ from their pins are in `changed`. The hash of a pin is that of the definition as the server sent it.
  */
 export function reviewedTools({ name, definitions }: ReviewedServer, list: ToolList): ToolList {
-  const changed = definitions?.review('tool', definitionsOf('tool', list.tools));
+  const changed = definitions?.review('tool', definitionsOf('tool', list.tools, list.sent));
   const hidden: string[] = [];
+  const sent = new Map(list.sent);
   const tools = list.tools.map((tool) => {
     const shown = visibleTool(tool);
     if (shown.hidden) hidden.push(tool.name);
+    if (shown.tool !== tool && !sent.has(tool.name)) sent.set(tool.name, tool);
     return shown.tool;
   });
   const problems = [...list.problems, ...hiddenProblems(hidden)];
-  if (!changed || changed.size === 0) return { ...list, tools, problems };
-  return { ...list, tools, problems: [...problems, ...changedProblems(name, 'tool', changed)], changed };
+  const reviewed = { ...list, tools, ...(sent.size > 0 && { sent }), problems };
+  if (!changed || changed.size === 0) return reviewed;
+  return { ...reviewed, problems: [...problems, ...changedProblems(name, 'tool', changed)], changed };
 }
 
 /** Returns the other offers of a server in the form in which they are offered, like {@link reviewedTools}. Resources are not pinned. */
@@ -45,7 +48,7 @@ export function reviewedOffers(
 ): OfferList {
   const { instructions: text, ...rest } = list;
   const changed = read.prompts
-    ? definitions?.review('prompt', definitionsOf('prompt', list.prompts))
+    ? definitions?.review('prompt', definitionsOf('prompt', list.prompts, list.sentPrompts))
     : undefined;
   const changedText = definitions?.review('instructions', definitionsOfInstructions(text));
   const offersText = text !== undefined && !changedText?.size;

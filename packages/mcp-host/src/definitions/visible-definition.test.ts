@@ -44,7 +44,7 @@ test('Texts that a model reads show what nobody would see, those of arguments in
 });
 
 test('Values that arguments are compared with stay as they are, and are told.', () => {
-  const schema = (property: object) => ({
+  const schema = (property: Record<string, unknown>) => ({
     name: 'add',
     inputSchema: { type: 'object' as const, properties: { a: property } },
   });

@@ -1,6 +1,7 @@
 import { bodyLimits, isDeeperThan, jsonSize, SignalboxError } from '@signalbox/protocol';
 import { figure } from '@signalbox/protocol/internal';
 import type { ToolProblem } from '../tool-calls/index.ts';
+import { type Mended, mendedMessage } from './mending.ts';
 
 /** A kind of entries that a server lists, and the limits of what is kept. */
 export interface EntryKind<Entry> {
@@ -10,8 +11,8 @@ export interface EntryKind<Entry> {
   labelOf?: (key: string) => string;
   /** Returns the text that identifies an entry; of two entries with the same text, the first is kept. */
   keyOf: (entry: Entry) => string;
-  /** Returns the problem of an entry that a server sent; `undefined` if it is an {@link Entry}. */
-  problemOf: (entry: unknown) => string | undefined;
+  /** Makes an {@link Entry} of one that a server sent, or returns its problem. */
+  mended: (entry: unknown) => Mended<Entry>;
   /** Returns the name of an entry that may be malformed. */
   nameOf: (entry: object) => unknown;
   /** The most entries, and the name of their limit. */
@@ -26,9 +27,11 @@ export interface EntryPage {
   nextCursor?: unknown;
 }
 
-/** The entries of a list as their server describes them, and the problems of those that were left out. */
+/** The entries of a list in a form that clients accept, and the problems of those that were left out or mended. */
 export interface EntryList<Entry> {
   entries: Entry[];
+  /** The mended entries as their server sent them, by key. */
+  sent: ReadonlyMap<string, object>;
   problems: ToolProblem[];
 }
 
@@ -36,6 +39,8 @@ export interface EntryList<Entry> {
 const maxPages = 1_000;
 /** The most problems of a list that are reported one by one; the others are counted. */
 const maxProblems = 20;
+/** The most mended entries of a list that are reported one by one. They have a bound of their own, so that they hide no problem. */
+const maxMended = 5;
 /**
  * The most levels of an entry. A manifest holds an entry within three more levels, and readers of message bodies accept a limited depth.
  */
@@ -44,8 +49,8 @@ const maxEntryDepth = 60;
 const maxEntryNodes = bodyLimits.maxNodes - 1000;
 
 /**
- * Reads a paginated list to its end, or until it is longer than the limits of its kind allow. Entries that are invalid or too large
- * are left out and reported, and so are those past the limits. Throws `SignalboxError` `bad_tool_list` if a page holds no array,
+ * Reads a paginated list to its end, or until it is longer than the limits of its kind allow. Entries that clients would refuse are mended,
+ * or left out; those that are too large or past the limits are left out. All of that is reported. Throws `SignalboxError` `bad_tool_list` if a page holds no array,
  * and the errors of `readPage`.
  */
 export async function readEntryList<Entry>(
@@ -79,6 +84,8 @@ class KeptEntries<Entry> {
   /** The entries by key, each with its JSON text. */
   readonly #entries = new Map<string, { entry: Entry; json: string }>();
   readonly #problems: ToolProblem[] = [];
+  readonly #sent = new Map<string, object>();
+  readonly #mended: ToolProblem[] = [];
   #unreported = 0;
   #bytes = 0;
   /** Set when an entry did not fit any more: all entries after it are left out, too. */
@@ -120,6 +127,10 @@ class KeptEntries<Entry> {
     }
     this.#bytes += read.bytes;
     this.#entries.set(key, read);
+    if (read.changed.length === 0) return;
+    this.#sent.set(key, entry as object);
+    if (this.#mended.length < maxMended)
+      this.#mended.push({ tool: this.#label(key), message: mendedMessage(read.changed), isMended: true });
   }
 
   report(problem: ToolProblem): void {
@@ -138,7 +149,11 @@ class KeptEntries<Entry> {
       const after = hasMore ? ` with all ${word}s after it` : others === 0 ? '' : ` with ${others} after it`;
       problems.push({ tool: this.#label(first), message: `left out${after}: ${why}` });
     }
-    return { entries: [...this.#entries.values()].map(({ entry }) => entry), problems };
+    problems.push(...this.#mended);
+    const others = this.#sent.size - this.#mended.length;
+    if (others > 0)
+      problems.push({ message: `${others} more ${this.#kind.word}s were mended`, isMended: true });
+    return { entries: [...this.#entries.values()].map(({ entry }) => entry), sent: this.#sent, problems };
   }
 
   #label(key: string): string {
@@ -156,8 +171,10 @@ class KeptEntries<Entry> {
     return undefined;
   }
 
-  #read(entry: unknown): { entry: Entry; json: string; bytes: number } | { problem: ToolProblem } {
-    const { word, nameOf, problemOf, bytes: room } = this.#kind;
+  #read(
+    entry: unknown,
+  ): { entry: Entry; changed: readonly string[]; json: string; bytes: number } | { problem: ToolProblem } {
+    const { word, nameOf, mended, bytes: room } = this.#kind;
     const refused = (message: string) => {
       const name = typeof entry === 'object' && entry !== null ? nameOf(entry) : undefined;
       const label = typeof name === 'string' && { tool: this.#label(name) };
@@ -176,9 +193,8 @@ class KeptEntries<Entry> {
     if (json.length > maxEntryNodes && jsonSize(json, bodyLimits).nodes > maxEntryNodes) {
       return refused(`: its definition has more than ${figure(maxEntryNodes)} values and names`);
     }
-    const problem = problemOf(entry);
-    // The entry itself, not a parsed copy: its fields stay as they are, in their order.
-    if (problem === undefined) return { entry: entry as Entry, json, bytes };
-    return refused(`, not a valid ${word}: ${problem}`);
+    const read = mended(entry);
+    if ('problem' in read) return refused(`, not a valid ${word}: ${read.problem}`);
+    return { entry: read.value, changed: read.changed, json, bytes };
   }
 }

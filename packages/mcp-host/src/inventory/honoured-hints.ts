@@ -51,7 +51,7 @@ export class HonouredHints {
       return withoutGrants(tool, refused);
     });
     if (withheld.size === 0) return list;
-    return { tools, problems: [...list.problems, ...problemsOf(withheld)], withheld };
+    return { ...list, tools, problems: [...list.problems, ...problemsOf(withheld)], withheld };
   }
 }
 

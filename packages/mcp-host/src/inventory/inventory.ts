@@ -20,7 +20,8 @@ export interface InventoryProblem {
 
 /**
  * All tools on offer, ordered by name. A tool is named `mcp_{server}__{tool}`, or as its server names it with `prefix: false`, and is
- * otherwise as its server describes it. `version` is a hash of everything on offer: it changes exactly when any of it does.
+ * otherwise as its server describes it, in a form that clients accept. `version` is a hash of everything on offer, and of what servers sent
+ * in another form: it changes exactly when any of it does.
  */
 export interface Inventory {
   version: string;
@@ -29,6 +30,8 @@ export interface Inventory {
   hidden: Tool[];
   /** The tools that are neither listed nor called until their definitions are accepted, by their names here. */
   changed: ReadonlyMap<string, ChangedTool>;
+  /** The definitions as their servers sent them, of the tools above that are offered in another form, by their names here. */
+  sent: ReadonlyMap<string, Tool>;
   /** The instructions, prompts and resources of the servers. */
   offers: Offers;
   /** The server and the server's own name of each of its tools, by the name here. Tools of providers are not in it. */
@@ -147,6 +150,8 @@ export function buildInventory(
       else targets.set(tool.name, { server, tool, isProvided: true });
     }
   }
+  const sent = new Map<string, Tool>();
+  const sentBy = new Map(servers.map((source) => [source.name, source.sent]));
   const hiding = new Set(servers.filter(({ isHidden }) => isHidden).map(({ name }) => name));
   const tools: Tool[] = [];
   const hidden: Tool[] = [];
@@ -154,6 +159,9 @@ export function buildInventory(
   for (const [name, { server, tool, isProvided, change }] of [...targets].sort(([a], [b]) =>
     a < b ? -1 : 1,
   )) {
+    const own = isProvided ? undefined : sentBy.get(server)?.get(tool.name);
+    // It may lack what a tool has: it is compared, and never offered.
+    if (own) sent.set(name, memory.named(own as Tool, name));
     if (change) changed.set(name, { server, what: change, tool: memory.named(tool, name) });
     else (hiding.has(server) && !isProvided ? hidden : tools).push(memory.named(tool, name));
   }
@@ -169,10 +177,10 @@ export function buildInventory(
     memory.prompts,
   );
   const withheld = servers.flatMap(withheldOf);
-  const version = versionOf(memory.digests, { tools, hidden, offers, withheld });
+  const version = versionOf(memory.digests, { tools, hidden, sent, offers, withheld });
   const all = [...problemsOf([...servers, ...providers]), ...problems];
   return {
-    inventory: { version, tools, hidden, changed, offers, origins, renamed, unprefixed, problems: all },
+    inventory: { version, tools, hidden, changed, sent, offers, origins, renamed, unprefixed, problems: all },
     targets,
     withheld,
   };
@@ -193,9 +201,10 @@ function versionOf(
   {
     tools,
     hidden,
+    sent,
     offers,
     withheld,
-  }: { tools: Tool[]; hidden: Tool[]; offers: Offers; withheld: WithheldDefinition[] },
+  }: Pick<Inventory, 'tools' | 'hidden' | 'sent' | 'offers'> & { withheld: WithheldDefinition[] },
 ): string {
   const lists = [
     offers.prompts.filter(({ change }) => !change).map(({ prompt }) => prompt),
@@ -204,7 +213,7 @@ function versionOf(
   ];
   const sources = [...offers.prompts, ...offers.resources, ...offers.templates].map(({ server }) => server);
   return digests.ofAll(
-    [tools, hidden, ...lists],
+    [tools, hidden, [...sent.values()], ...lists],
     [[...offers.servers].sort(), offers.instructions, sources, withheld],
   );
 }

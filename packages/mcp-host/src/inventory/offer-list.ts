@@ -11,12 +11,16 @@ import {
 import type { ServerLimits } from '../config/server-limits.ts';
 import type { ChangedDefinitions } from '../definitions/server-definitions.ts';
 import type { ToolProblem } from '../tool-calls/index.ts';
-import { type EntryKind, type EntryPage, readEntryList } from './entry-list.ts';
-import { schemaProblem } from './schema-problem.ts';
+import { type EntryKind, type EntryList, type EntryPage, readEntryList } from './entry-list.ts';
+import { type Mended, mended } from './mending.ts';
 
-/** A server's instructions, prompts and resources, as the server describes them, and the problems of entries that were left out. */
+/**
+ * A server's instructions, prompts and resources in a form that clients accept, and the problems of entries that were left out or mended.
+ */
 export interface OfferList {
   prompts: Prompt[];
+  /** The definitions as the server sent them, by name, of prompts that are offered in another form. */
+  sentPrompts?: ReadonlyMap<string, object>;
   resources: Resource[];
   templates: ResourceTemplate[];
   /** The server's instructions, shortened to their limit. */
@@ -63,23 +67,29 @@ export async function readOfferList(
   const kinds = kindsWithin(limits);
   const problems: ToolProblem[] = [];
   const unread: ListName[] = [];
-  const read = async <Entry>(list: ListName, kind: EntryKind<Entry>): Promise<Entry[]> => {
-    if (!declared(offerLists[list].capability)) return [];
+  const nothing = { entries: [], sent: new Map<string, object>() };
+  const read = async <Entry>(
+    list: ListName,
+    kind: EntryKind<Entry>,
+  ): Promise<Pick<EntryList<Entry>, 'entries' | 'sent'>> => {
+    if (!declared(offerLists[list].capability)) return nothing;
     try {
       const found = await readEntryList(kind, (cursor) => readPage(list, cursor));
       problems.push(...found.problems);
-      return found.entries;
+      return found;
     } catch (thrown) {
       unread.push(list);
       // Servers that have resources need not have templates.
       if (list !== 'templates') problems.push({ tool: `${kind.word}s`, message: failed(thrown) });
-      return [];
+      return nothing;
     }
   };
+  const { entries: prompts, sent: sentPrompts } = await read('prompts', kinds.prompts);
   return {
-    prompts: await read('prompts', kinds.prompts),
-    resources: await read('resources', kinds.resources),
-    templates: await read('templates', kinds.templates),
+    prompts,
+    ...(sentPrompts.size > 0 && { sentPrompts }),
+    resources: (await read('resources', kinds.resources)).entries,
+    templates: (await read('templates', kinds.templates)).entries,
     problems,
     unread,
   };
@@ -96,7 +106,7 @@ function kindsWithin({ toolBytes, toolListBytes, prompts, resources }: OfferLimi
       word: 'prompt',
       labelOf: (name) => `prompt ${name}`,
       keyOf: ({ name }) => name,
-      problemOf: (entry) => schemaProblem(promptSchema, entry, 'prompt'),
+      mended: (entry) => mended(promptSchema, entry, { whole: 'arguments' }),
       nameOf: (entry) => 'name' in entry && entry.name,
       most: { count: prompts, limit: 'prompts' },
       bytes,
@@ -105,8 +115,7 @@ function kindsWithin({ toolBytes, toolListBytes, prompts, resources }: OfferLimi
       word: 'resource',
       labelOf: (uri) => `resource ${uri}`,
       keyOf: ({ uri }) => uri,
-      problemOf: (entry) =>
-        schemaProblem(resourceSchema, entry, 'resource') ?? uriProblem((entry as Resource).uri),
+      mended: (entry) => checked(mended(resourceSchema, entry), ({ uri }) => uriProblem(uri)),
       nameOf: (entry) => 'uri' in entry && entry.uri,
       most: { count: resources, limit: 'resources' },
       bytes,
@@ -115,15 +124,22 @@ function kindsWithin({ toolBytes, toolListBytes, prompts, resources }: OfferLimi
       word: 'template',
       labelOf: (template) => `template ${template}`,
       keyOf: ({ uriTemplate }) => uriTemplate,
-      problemOf: (entry) =>
-        schemaProblem(resourceTemplateSchema, entry, 'template') ??
-        templateProblem((entry as ResourceTemplate).uriTemplate),
+      mended: (entry) =>
+        checked(mended(resourceTemplateSchema, entry), ({ uriTemplate }) => templateProblem(uriTemplate)),
       nameOf: (entry) => 'uriTemplate' in entry && entry.uriTemplate,
       most: { count: resources, limit: 'resources' },
       bytes,
     },
   };
   return kinds;
+}
+
+function checked<Entry>(
+  entry: Mended<Entry>,
+  problemOf: (entry: Entry) => string | undefined,
+): Mended<Entry> {
+  const problem = 'value' in entry ? problemOf(entry.value) : undefined;
+  return problem === undefined ? entry : { problem };
 }
 
 function uriProblem(uri: string): string | undefined {

@@ -97,10 +97,21 @@ describe('reading a tool list', () => {
   });
 
   it('tells twenty problems one by one, and counts the others', async () => {
-    const tools = Array.from({ length: 50 }, (_, i) => ({ name: `bad${i}` }));
+    const tools = Array.from({ length: 50 }, (_, i) => tool(`bad${i}`, { inputSchema: 7 }));
     const { problems } = await readToolList(pages({ first: { tools } }));
     expect(problems).toHaveLength(21);
     expect(problems.at(-1)).toEqual({ message: '30 more tools have problems' });
+  });
+
+  it('tells five mended tools one by one beside the problems, counts the others, and keeps what was sent', async () => {
+    const odd = Array.from({ length: 50 }, (_, i) => tool(`odd${i}`, { title: null, icons: ['x', 7] }));
+    const list = await readToolList(pages({ first: { tools: [...odd, { name: 7 }, tool('a')] } }));
+    expect(list.tools).toEqual([...odd.map(({ name }) => tool(name, { icons: [] })), tool('a')]);
+    expect(list.sent).toEqual(new Map(odd.map((one) => [one.name, one])));
+    expect(list.problems).toHaveLength(7);
+    expect(list.problems[0]).toEqual({ message: expect.stringContaining('not a valid tool: name') });
+    expect(list.problems[1]).toMatchObject({ tool: 'odd0', isMended: true });
+    expect(list.problems.at(-1)).toEqual({ message: '45 more tools were mended', isMended: true });
   });
 
   it('refuses what is no list', async () => {

@@ -1,13 +1,15 @@
-import { type Tool, toolSchema } from '@signalbox/protocol';
+import type { Tool } from '@signalbox/protocol';
 import type { ServerLimits } from '../config/server-limits.ts';
 import type { ChangedDefinitions } from '../definitions/server-definitions.ts';
 import type { ToolProblem } from '../tool-calls/index.ts';
 import { type EntryKind, readEntryList } from './entry-list.ts';
-import { schemaProblem } from './schema-problem.ts';
+import { mendedTool } from './mended-tool.ts';
 
-/** The tools of a server as it describes them, and the problems of those that were left out. */
+/** The tools of a server in a form that clients accept, and the problems of those that were left out or mended. */
 export interface ToolList {
   tools: Tool[];
+  /** The definitions as the server sent them, by name, of tools that are offered in another form. */
+  sent?: ReadonlyMap<string, object>;
   problems: ToolProblem[];
   /** The hints that a tool's server declares and the host does not honour, by the name of the tool. */
   withheld?: ReadonlyMap<string, readonly string[]>;
@@ -29,11 +31,11 @@ export async function readToolList(
   readPage: (cursor: string | undefined) => Promise<ToolPage>,
   limits: ToolListLimits,
 ): Promise<ToolList> {
-  const { entries, problems } = await readEntryList(toolsWithin(limits), async (cursor) => {
+  const { entries, sent, problems } = await readEntryList(toolsWithin(limits), async (cursor) => {
     const { tools, nextCursor } = await readPage(cursor);
     return { entries: tools, nextCursor };
   });
-  return { tools: entries, problems };
+  return { tools: entries, ...(sent.size > 0 && { sent }), problems };
 }
 
 /**
@@ -44,7 +46,8 @@ export function redactedProblems(
   problems: readonly ToolProblem[],
   redact: (text: string) => string,
 ): ToolProblem[] {
-  return problems.map(({ tool, message }) => ({
+  return problems.map(({ tool, message, ...rest }) => ({
+    ...rest,
     ...(tool !== undefined && { tool: redact(tool).slice(0, 128) }),
     message: redact(message),
   }));
@@ -54,7 +57,7 @@ function toolsWithin({ tools, toolBytes, toolListBytes }: ToolListLimits): Entry
   return {
     word: 'tool',
     keyOf: ({ name }) => name,
-    problemOf: (entry) => schemaProblem(toolSchema, entry, 'tool'),
+    mended: mendedTool,
     nameOf: (entry) => 'name' in entry && entry.name,
     most: { count: tools, limit: 'tools' },
     bytes: { each: toolBytes, all: toolListBytes },

@@ -129,8 +129,8 @@ export class HostedServer {
 
   /** The tools that a server which replaces this one offers until it has listed its own. */
   get heritage(): ToolList {
-    const { tools, changed } = this.offer;
-    return { tools: tools.filter(({ name }) => !changed?.has(name)), problems: [] };
+    const { tools, sent, changed } = this.offer;
+    return { tools: tools.filter(({ name }) => !changed?.has(name)), ...(sent && { sent }), problems: [] };
   }
 
   /** Its prompts, resources and instructions, as far as they are known. */

@@ -89,10 +89,10 @@ export class OfferedLists {
   async meet({ tools, offers }: ReadLists): Promise<void> {
     const { definitions } = this;
     if (!definitions) return;
-    if (tools) await definitions.meet('tool', definitionsOf('tool', tools.tools));
+    if (tools) await definitions.meet('tool', definitionsOf('tool', tools.tools, tools.sent));
     if (!offers) return;
     if (!offers.unread.includes('prompts'))
-      await definitions.meet('prompt', definitionsOf('prompt', offers.prompts));
+      await definitions.meet('prompt', definitionsOf('prompt', offers.prompts, offers.sentPrompts));
     await definitions.meet('instructions', definitionsOfInstructions(offers.instructions));
   }
 

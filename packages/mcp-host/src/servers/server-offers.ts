@@ -25,7 +25,10 @@ export class ServerOffers {
   take({ unread, ...read }: ReadOffers): boolean {
     const list: OfferList = { ...read };
     for (const name of ['prompts', 'resources'] as const) if (!unread.includes(name)) this.#told.add(name);
-    if (unread.includes('prompts')) list.prompts = this.#list.prompts;
+    if (unread.includes('prompts')) {
+      const { prompts, sentPrompts } = this.#list;
+      Object.assign(list, { prompts, ...(sentPrompts && { sentPrompts }) });
+    }
     if (unread.includes('resources')) list.resources = this.#list.resources;
     if (unread.includes('templates')) list.templates = this.#list.templates;
     if (isDeepStrictEqual(list, this.#list)) return false;

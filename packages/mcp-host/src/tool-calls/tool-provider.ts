@@ -8,6 +8,8 @@ export interface ToolProblem {
   message: string;
   /** True if its definition is withheld until it is accepted. */
   isWithheld?: true;
+  /** True if it is offered, in a form that clients accept. */
+  isMended?: true;
 }
 
 /** A secret, and the place that it comes from in words for people, such as `mcpServers.files.env.API_KEY`. */

@@ -29,7 +29,7 @@ test('annotations: destructive means every tool that its server does not declare
     ruleFor(rule, {}, { ...write, tool: toolOf('mcp_files__write', annotations) }) !== undefined;
   expect(waits()).toBe(true);
   expect(waits({ destructiveHint: true })).toBe(true);
-  expect(waits({ readOnlyHint: 'yes' })).toBe(true);
+  expect(waits({ readOnlyHint: false })).toBe(true);
   expect(waits({ destructiveHint: false })).toBe(false);
   expect(waits({ readOnlyHint: true })).toBe(false);
 });

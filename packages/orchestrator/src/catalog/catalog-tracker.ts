@@ -15,10 +15,10 @@ export interface CatalogTracker {
   /** The catalog as it is now. Waits only until the host has its first inventory. */
   current(): Promise<Catalog>;
   /**
-   * Returns the definition of a tool in the latest catalog, also one that is withheld; `undefined` if there is no catalog yet, or no such
-   * tool.
+   * Returns the definition of a tool in the latest catalog as its server sent it, also one that is withheld; `undefined` if there is no
+   * catalog yet, or no such tool.
    */
-  definition(tool: string): Tool | undefined;
+  sentDefinition(tool: string): Tool | undefined;
   /** Returns the catalog as it is now, even if servers are still starting for the first time. */
   present(): Catalog;
   readonly policy: ToolPolicy;
@@ -74,7 +74,8 @@ export function trackCatalog(
       const inventory = await host.inventory();
       return catalog ?? takeInventory(inventory);
     },
-    definition: (tool) => catalog?.tool(tool) ?? catalog?.inventory.changed.get(tool)?.tool,
+    sentDefinition: (tool) =>
+      catalog?.inventory.sent.get(tool) ?? catalog?.tool(tool) ?? catalog?.inventory.changed.get(tool)?.tool,
     present: () => catalog ?? catalogOf(host.presentInventory()),
     get policy() {
       return policy;
@@ -93,5 +94,11 @@ export function trackCatalog(
 function withRepeatOverrides(inventory: Inventory, repeat: RepeatLists): Inventory {
   const withWord = (tool: Tool) =>
     withRepeatOverride(tool, repeatOverrideFor(repeat, tool.name, inventory.origins.get(tool.name)));
-  return { ...inventory, tools: inventory.tools.map(withWord), hidden: inventory.hidden.map(withWord) };
+  const { tools, hidden, sent } = inventory;
+  return {
+    ...inventory,
+    tools: tools.map(withWord),
+    hidden: hidden.map(withWord),
+    sent: new Map(Array.from(sent, ([name, tool]) => [name, withWord(tool)])),
+  };
 }

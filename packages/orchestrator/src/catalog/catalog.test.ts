@@ -16,6 +16,7 @@ const inventory = (version: string, tools: Tool[], hidden: Tool[] = []): Invento
   tools,
   hidden,
   changed: new Map(),
+  sent: new Map(),
   offers: { prompts: [], resources: [], templates: [], instructions: [], servers: [], untold: [] },
   origins: new Map(),
   renamed: [],

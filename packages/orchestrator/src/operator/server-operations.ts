@@ -149,9 +149,10 @@ async function reportOf(
     ...(memory !== undefined && { memory_bytes: memory }),
     restarts: status.restarts,
     tool_count: status.toolCount,
-    tool_problems: status.toolProblems.map(({ isWithheld, ...problem }) => ({
+    tool_problems: status.toolProblems.map(({ isWithheld, isMended, ...problem }) => ({
       ...problem,
       ...(isWithheld && { withheld: isWithheld }),
+      ...(isMended && { mended: isMended }),
     })),
     tool_changes: catalogs.changesOf(name),
     ...(definitions && { definitions }),

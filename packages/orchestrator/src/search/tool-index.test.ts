@@ -65,7 +65,7 @@ test('schemas that are no plain schemas, and endless ones, are read as far as th
   endless.properties = { deep: endless, odd: 7, none: null, list: ['x'] };
   const odd = await createToolIndex([
     tool('one', { inputSchema: endless as Tool['inputSchema'] }),
-    tool('two', { inputSchema: { type: 'object', properties: 'nonsense' } }),
+    tool('two', { inputSchema: { type: 'object', properties: 'nonsense' } as never }),
   ]);
   expect(odd.search('odd', 10).map((found) => found.tool.name)).toEqual(['one']);
 });

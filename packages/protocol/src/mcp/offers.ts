@@ -1,17 +1,20 @@
 import { z } from 'zod';
-
-const text = z.string().optional();
-const meta = z.record(z.string(), z.unknown()).optional();
+import { annotationsSchema, optionalText, sharedFields } from './definition-parts.ts';
 
 /** Accepts a prompt in MCP's own form. */
 export const promptSchema = z.looseObject({
   name: z.string().min(1),
-  title: text,
-  description: text,
+  ...sharedFields,
   arguments: z
-    .array(z.looseObject({ name: z.string(), description: text, required: z.boolean().optional() }))
+    .array(
+      z.looseObject({
+        name: z.string(),
+        title: optionalText,
+        description: optionalText,
+        required: z.boolean().optional(),
+      }),
+    )
     .optional(),
-  _meta: meta,
 });
 /** A prompt in MCP's own form. Unknown fields are kept. */
 export type Prompt = z.infer<typeof promptSchema>;
@@ -20,10 +23,10 @@ export type Prompt = z.infer<typeof promptSchema>;
 export const resourceSchema = z.looseObject({
   uri: z.string().min(1),
   name: z.string(),
-  title: text,
-  description: text,
-  mimeType: text,
-  _meta: meta,
+  ...sharedFields,
+  mimeType: optionalText,
+  size: z.number().optional(),
+  annotations: annotationsSchema.optional(),
 });
 /** A resource in MCP's own form. Unknown fields are kept. */
 export type Resource = z.infer<typeof resourceSchema>;
@@ -32,10 +35,9 @@ export type Resource = z.infer<typeof resourceSchema>;
 export const resourceTemplateSchema = z.looseObject({
   uriTemplate: z.string().min(1),
   name: z.string(),
-  title: text,
-  description: text,
-  mimeType: text,
-  _meta: meta,
+  ...sharedFields,
+  mimeType: optionalText,
+  annotations: annotationsSchema.optional(),
 });
 /** A template of resources in MCP's own form. Unknown fields are kept. */
 export type ResourceTemplate = z.infer<typeof resourceTemplateSchema>;

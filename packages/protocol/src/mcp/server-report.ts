@@ -62,6 +62,7 @@ export const serverReportSchema = z.object({
         tool: z.string().optional(),
         message: z.string(),
         withheld: z.literal(true).optional().describe('It is withheld until its definition is accepted.'),
+        mended: z.literal(true).optional().describe('It is offered, in a form that clients accept.'),
       }),
     )
     .describe(

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { optionalText, sharedFields } from './definition-parts.ts';
 import { unreadHints } from './mailbox-tools.ts';
 import {
   offeredKindsSchema,
@@ -8,16 +9,32 @@ import {
   serverInstructionsSchema,
 } from './offers.ts';
 
-/** Accepts a tool in MCP's own form. */
+/** The fields that clients read in the schema of an object. */
+const objectSchemaFields = {
+  $schema: z.string().optional(),
+  properties: z.record(z.string(), z.looseObject({})).optional(),
+  required: z.array(z.string()).optional(),
+};
+const hint = z.boolean().optional();
+
+/** Accepts a tool in MCP's own form, if all official clients accept it. */
 export const toolSchema = z.looseObject({
   name: z.string().min(1),
-  title: z.string().optional(),
-  description: z.string().optional(),
-  inputSchema: z.looseObject({ type: z.literal('object') }),
-  outputSchema: z.looseObject({}).optional(),
-  annotations: z.looseObject({}).optional(),
-  icons: z.array(z.looseObject({})).optional(),
-  _meta: z.record(z.string(), z.unknown()).optional(),
+  ...sharedFields,
+  inputSchema: z.looseObject({ type: z.literal('object'), ...objectSchemaFields }),
+  outputSchema: z.looseObject(objectSchemaFields).optional(),
+  annotations: z
+    .looseObject({
+      title: optionalText,
+      readOnlyHint: hint,
+      destructiveHint: hint,
+      idempotentHint: hint,
+      openWorldHint: hint,
+    })
+    .optional(),
+  execution: z
+    .looseObject({ taskSupport: z.enum(['required', 'optional', 'forbidden']).optional() })
+    .optional(),
 });
 /** A tool in MCP's own form. Unknown fields are kept, so that nothing a server declares is lost on the way. */
 export type Tool = z.infer<typeof toolSchema>;

@@ -69,7 +69,7 @@ export function mailboxTool<const F extends Fields, const R extends keyof F & st
     inputSchema: {
       type: 'object' as const,
       properties: fields,
-      ...(required.length > 0 && { required }),
+      ...(required.length > 0 && { required: [...required] }),
       additionalProperties: false,
     },
     ...(outputSchema && { outputSchema }),

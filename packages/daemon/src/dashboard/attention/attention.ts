@@ -219,7 +219,7 @@ function serverItem({ name, state, circuit, last_error, tool_problems }: ServerR
     const what = `The server gets no calls, because too many of them failed.${error}`;
     return [{ id: `server ${name}`, level: 'now', what, ...about, action: reload }];
   }
-  const problems = tool_problems.filter(({ withheld }) => !withheld);
+  const problems = tool_problems.filter(({ withheld, mended }) => !withheld && !mended);
   if (problems.length === 0) return [];
   const [first] = problems;
   const example = `${first?.tool === undefined ? '' : `${first.tool}: `}${first?.message}`;

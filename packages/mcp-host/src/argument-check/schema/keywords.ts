@@ -98,14 +98,18 @@ export function kindOf(keyword: string): KeywordKind | undefined {
   return Object.hasOwn(keywordKinds, keyword) ? keywordKinds[keyword] : undefined;
 }
 
+/** Returns how a keyword of any dialect holds schemas; `undefined` if it holds none. */
+export function holdsOf(keyword: string): KeywordKind['holds'] {
+  return kindOf(keyword)?.holds ?? (Object.hasOwn(otherHolders, keyword) ? otherHolders[keyword] : undefined);
+}
+
 /**
  * Lists the schemas directly inside a schema of any dialect, by all of its keywords or by these alone. A value in the place of a schema is
  * included even if it is not one.
  */
 export function subschemas(of: Record<string, unknown>, keywords = Object.keys(of)): unknown[] {
   return keywords.flatMap((keyword) => {
-    const holds =
-      kindOf(keyword)?.holds ?? (Object.hasOwn(otherHolders, keyword) ? otherHolders[keyword] : undefined);
+    const holds = holdsOf(keyword);
     const value = of[keyword];
     if (holds === undefined || value === undefined) return [];
     if (Array.isArray(value)) return value;

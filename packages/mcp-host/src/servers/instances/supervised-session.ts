@@ -320,8 +320,8 @@ export class SupervisedSession implements CallTarget, StartTarget {
     else this.#fail(start.reason);
   }
 
-  #takeList({ tools, problems }: ToolList): void {
-    this.#events.onList({ tools, problems: redactedProblems(problems, this.redact) });
+  #takeList({ problems, ...list }: ToolList): void {
+    this.#events.onList({ ...list, problems: redactedProblems(problems, this.redact) });
   }
 
   #takeOffers({ problems, ...offers }: ReadOffers): void {

@@ -1,0 +1,424 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
+import { Client as CurrentClient } from '@modelcontextprotocol/client';
+import { StdioClientTransport as CurrentStdio } from '@modelcontextprotocol/client/stdio';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { cleanEnv, signalboxArgv } from '../support/cli/command-line.ts';
+import { startWorkspace, type Workspace } from '../support/cli/workspace.ts';
+import { runsAll } from '../support/runs-all.ts';
+
+type Json = Record<string, unknown>;
+type Listed = Json & { name: string; uri?: string; uriTemplate?: string };
+
+/** Makes one variant of a valid value for each field in it and each odd value. An absent field is one of them. */
+function variantsOf(
+  whole: Json,
+  fields: readonly string[],
+  extra: readonly unknown[] = [],
+): [string, Json][] {
+  const odd = [
+    undefined,
+    null,
+    ...(runsAll ? [true, 7, [], [null], {}, 'x'.repeat(10_000)] : []),
+    'text',
+    ...extra,
+  ];
+  return fields.flatMap((field) =>
+    odd.flatMap((value, i): [string, Json][] => {
+      // An array is no JSON Schema, although clients accept it there.
+      if (field.endsWith('.properties.x') && Array.isArray(value)) return [];
+      const variant = JSON.parse(JSON.stringify(whole)) as Json;
+      const path = field.split('.');
+      const last = path.pop()!;
+      const parent = path.reduce<Json>((inner, key) => inner[key] as Json, variant);
+      if (value === undefined) delete parent[last];
+      else parent[last] = value;
+      return [[`${field.toLowerCase().replaceAll('.', '_')}_${i}`, variant]];
+    }),
+  );
+}
+
+const icons = [{ src: 'https://example.org/i.png', mimeType: 'image/png', sizes: ['48x48'], theme: 'dark' }];
+const iconFields = ['icons', 'icons.0', 'icons.0.src', 'icons.0.mimeType', 'icons.0.sizes', 'icons.0.theme'];
+const annotations = { audience: ['user'], priority: 0.5, lastModified: '2026-01-01T00:00:00Z' };
+const annotationFields = [
+  'annotations',
+  'annotations.audience',
+  'annotations.priority',
+  'annotations.lastModified',
+];
+const shared = { title: 'T', description: 'D', icons, _meta: { a: 1 } };
+const sharedFields = ['title', 'description', '_meta', ...iconFields];
+const objectSchema = { type: 'object', properties: { x: { type: 'string' } }, required: ['x'] };
+const hints = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'];
+const schemaFields = ['', '.type', '.properties', '.properties.x', '.required'];
+
+const keyed = (variants: [string, Json][], field: string, prefix = '') =>
+  Object.fromEntries(variants.map(([key, one]) => [key, { ...one, [field]: `${prefix}${key}` }]));
+
+const tools = keyed(
+  variantsOf(
+    {
+      ...shared,
+      inputSchema: objectSchema,
+      outputSchema: objectSchema,
+      annotations: { title: 'T', ...Object.fromEntries(hints.map((hint) => [hint, true])) },
+      execution: { taskSupport: 'optional' },
+    },
+    [
+      ...sharedFields,
+      ...['inputSchema', 'outputSchema'].flatMap((name) => schemaFields.map((field) => name + field)),
+      'annotations',
+      'annotations.title',
+      ...hints.map((hint) => `annotations.${hint}`),
+      'execution',
+      'execution.taskSupport',
+    ],
+  ),
+  'name',
+);
+const argument = { name: 'a', title: 'A', description: 'D', required: true };
+const prompts = keyed(
+  variantsOf({ ...shared, arguments: [argument] }, [
+    ...sharedFields,
+    'arguments',
+    'arguments.0',
+    ...Object.keys(argument).map((field) => `arguments.0.${field}`),
+  ]),
+  'name',
+);
+const described = { ...shared, mimeType: 'text/plain', annotations };
+const describedFields = [...sharedFields, 'mimeType', ...annotationFields];
+const resources = keyed(
+  variantsOf({ ...described, name: 'R', size: 3 }, [...describedFields, 'name', 'size'], [-1, '48x48']),
+  'uri',
+  'odd://',
+);
+const templates = keyed(
+  variantsOf({ ...described, name: 'R' }, [...describedFields, 'name']),
+  'uriTemplate',
+  'odd://{x}/',
+);
+
+const mark = 'what the server said';
+const blocks: Record<string, Json> = {
+  text: { type: 'text', text: mark, annotations, _meta: { a: 1 } },
+  image: { type: 'image', data: 'AAAA', mimeType: mark, annotations },
+  audio: { type: 'audio', data: 'AAAA', mimeType: mark, _meta: {} },
+  link: { ...described, type: 'resource_link', uri: 'odd://a', name: mark, size: 1 },
+  embedded: {
+    type: 'resource',
+    resource: { uri: 'odd://a', mimeType: 'text/plain', text: mark },
+    annotations,
+  },
+};
+const toolResults = Object.fromEntries([
+  ...variantsOf({ content: [blocks.text], structuredContent: { a: 1 }, isError: true, _meta: { a: 1 } }, [
+    'content',
+    'structuredContent',
+    'isError',
+    '_meta',
+  ]),
+  ...Object.entries(blocks).flatMap(([kind, block]) => {
+    const fields = [
+      ...Object.keys(block).filter((field) => field !== 'type'),
+      ...('icons' in block ? iconFields : []),
+      ...('annotations' in block ? annotationFields : []),
+      ...('resource' in block ? ['resource.uri', 'resource.mimeType', 'resource.text'] : []),
+    ];
+    return variantsOf(block, fields).map(([key, one]): [string, Json] => [
+      `${kind}_${key}`,
+      { content: [{ type: 'text', text: mark }, one] },
+    ]);
+  }),
+]);
+const messages = [{ role: 'user', content: blocks.text }];
+const promptResults = Object.fromEntries([
+  ...variantsOf({ description: 'D', messages, _meta: {} }, [
+    'description',
+    '_meta',
+    'messages.0.content._meta',
+  ]),
+  ['several blocks', { messages: [{ role: 'user', content: [blocks.text, blocks.image] }] }],
+  ['bare text', { messages: [{ role: 'user', content: mark }] }],
+]);
+const readResults = Object.fromEntries(
+  variantsOf({ contents: [{ uri: '', mimeType: 'text/plain', text: mark, _meta: {} }], _meta: {} }, [
+    '_meta',
+    'contents.0.mimeType',
+    'contents.0._meta',
+  ]).map(([key, { contents, ...rest }]) => {
+    const uri = `odd://anything/${key}`;
+    return [uri, { ...rest, contents: (contents as Json[]).map((one) => ({ ...one, uri })) }];
+  }),
+);
+
+const object = { type: 'object' };
+/** What servers write, and the fields that clients are shown. */
+const examples: Record<string, { sent: Json; shown: Json | undefined }> = {
+  'true as a schema': {
+    sent: { inputSchema: { ...object, properties: { x: true, y: { required: true } }, required: null } },
+    shown: { inputSchema: { ...object, properties: { x: {}, y: {} } } },
+  },
+  'an empty list as an object': {
+    sent: { inputSchema: { ...object, properties: [] } },
+    shown: { inputSchema: { ...object, properties: {} } },
+  },
+  'hints of other types': {
+    sent: {
+      inputSchema: object,
+      annotations: { readOnlyHint: 'true', destructiveHint: null, openWorldHint: 0 },
+    },
+    shown: { inputSchema: object, annotations: {} },
+  },
+  'sizes as a text': {
+    sent: { inputSchema: object, icons: [{ src: 'a:b', sizes: '16x16 48x48' }] },
+    shown: { inputSchema: object, icons: [{ src: 'a:b', sizes: ['16x16', '48x48'] }] },
+  },
+  'no schema': { sent: {}, shown: { inputSchema: object } },
+  'null as the schema': { sent: { inputSchema: null }, shown: { inputSchema: object } },
+  'an empty schema': { sent: { inputSchema: {} }, shown: { inputSchema: object } },
+  'a union as the schema': {
+    sent: { inputSchema: { anyOf: [object, { required: ['x'] }] } },
+    shown: { inputSchema: { anyOf: [object, { required: ['x'] }], type: 'object' } },
+  },
+  'a schema that does not compile': {
+    sent: { inputSchema: object, outputSchema: { ...object, properties: { x: { $ref: '#/$defs/none' } } } },
+    shown: { inputSchema: object },
+  },
+  'no JSON Schema': {
+    sent: { inputSchema: { ...object, properties: { x: { type: 'int' } } } },
+    shown: undefined,
+  },
+};
+const exampleTools = Object.entries(examples).map(([name, { sent }]) => [name, { name, ...sent }] as const);
+
+const results = {
+  'tools/list': {
+    ...Object.fromEntries(exampleTools),
+    ...tools,
+    plain: { name: 'plain', inputSchema: { type: 'object' } },
+  },
+  'prompts/list': { ...prompts, plain: { name: 'plain' } },
+  'resources/list': { ...resources, plain: { name: 'P', uri: 'odd://plain' } },
+  'resources/templates/list': { ...templates, plain: { name: 'P', uriTemplate: 'odd://anything/{key}' } },
+  'tools/call': toolResults,
+  'prompts/get': promptResults,
+  'resources/read': readResults,
+};
+type ListMethod = 'tools/list' | 'prompts/list' | 'resources/list' | 'resources/templates/list';
+const keyOf: Record<ListMethod, (entry: Listed) => string> = {
+  'tools/list': ({ name }) => name,
+  'prompts/list': ({ name }) => name,
+  'resources/list': ({ uri }) => uri!,
+  'resources/templates/list': ({ uriTemplate }) => uriTemplate!,
+};
+
+/** What one of the official clients accepts, each through its own methods. */
+interface OfficialClient {
+  close(): Promise<void>;
+  list(method: ListMethod, only?: string): Promise<Listed[]>;
+  call(name: string, key: string): Promise<unknown>;
+  prompt(name: string, key: string): Promise<unknown>;
+  read(uri: string): Promise<unknown>;
+}
+
+interface Program {
+  command: string;
+  args: string[];
+  env: Record<string, string>;
+}
+
+/** Both clients have these methods. */
+type Methods = Pick<
+  Client,
+  | 'close'
+  | 'onerror'
+  | 'listTools'
+  | 'listPrompts'
+  | 'listResources'
+  | 'listResourceTemplates'
+  | 'callTool'
+  | 'getPrompt'
+  | 'readResource'
+>;
+
+function official(client: Methods): OfficialClient {
+  const pageOf = async (method: ListMethod, params: object): Promise<{ entries: unknown; next?: string }> => {
+    const page = {
+      'tools/list': () => client.listTools(params),
+      'prompts/list': () => client.listPrompts(params),
+      'resources/list': () => client.listResources(params),
+      'resources/templates/list': () => client.listResourceTemplates(params),
+    }[method];
+    const { nextCursor, ...rest } = (await page()) as Json & { nextCursor?: string };
+    const entries = Object.values(rest).find(Array.isArray);
+    return { entries, ...(nextCursor !== undefined && { next: nextCursor }) };
+  };
+  // A client that does not understand an answer at all reports an error, and goes on waiting for the answer.
+  const answered = <Value>(request: Promise<Value>): Promise<Value> => {
+    const unread = Promise.withResolvers<never>();
+    client.onerror = unread.reject;
+    return Promise.race([request, unread.promise]);
+  };
+  return {
+    async list(method, only) {
+      const all: Listed[] = [];
+      const asked = only === undefined ? {} : { _meta: { only } };
+      for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
+        const { entries, next } = await answered(
+          pageOf(method, { ...asked, ...(cursor !== undefined && { cursor }) }),
+        );
+        all.push(...(entries as Listed[]));
+        cursor = only === undefined ? next : undefined;
+      }
+      return all;
+    },
+    call: (name, key) => answered(client.callTool({ name, arguments: { key } })).then(withoutRevision),
+    prompt: (name, key) => answered(client.getPrompt({ name, arguments: { key } })).then(withoutRevision),
+    read: (uri) => answered(client.readResource({ uri })).then(withoutRevision),
+    close: () => client.close(),
+  };
+}
+
+/** Takes out what each result of the current revision has. */
+function withoutRevision({ _meta, ttlMs: _ttl, cacheScope: _scope, ...result }: Json): Json {
+  const { 'io.modelcontextprotocol/serverInfo': _face, ...meta } = (_meta ?? {}) as Json;
+  return { ...result, _meta: meta };
+}
+
+const info = { name: 'agent', version: '1' };
+
+async function connectFirst(program: Program): Promise<OfficialClient> {
+  const client = new Client(info);
+  await client.connect(new StdioClientTransport({ ...program, stderr: 'ignore' }));
+  return official(client);
+}
+
+async function connectCurrent(program: Program): Promise<OfficialClient> {
+  const client = new CurrentClient(info, { versionNegotiation: { mode: 'auto' } });
+  await client.connect(new CurrentStdio({ ...program, stderr: 'ignore' }));
+  return official(client as unknown as Methods);
+}
+
+let workspace: Workspace;
+/** Each official client, connected to the server itself and through us. */
+let clients: { direct: OfficialClient; through: OfficialClient }[];
+
+beforeAll(async () => {
+  let server: Program | undefined;
+  const script = fileURLToPath(new URL('../support/worker/odd-lists-server.ts', import.meta.url));
+  workspace = await startWorkspace(async (directory) => {
+    const file = join(directory, 'results.json');
+    await writeFile(file, JSON.stringify(results));
+    const { execPath: command } = process;
+    server = { command, args: [script], env: { RESULTS_FILE: file } };
+    const odd = { ...server, prefix: false };
+    const roles = { user: { tools: ['*'], prompts: ['*'], resources: ['*:*'] } };
+    return JSON.stringify({ broker: { listen: '127.0.0.1:0', data: './state' }, mcpServers: { odd }, roles });
+  });
+  const { env } = await workspace.agent('agent', 'user');
+  const agent = { command: process.execPath, args: signalboxArgv(['worker', 'mcp']), env: cleanEnv(env) };
+  clients = await Promise.all(
+    [connectFirst, connectCurrent].map(async (connect) => ({
+      direct: await connect(server!),
+      through: await connect(agent),
+    })),
+  );
+});
+afterAll(async () => {
+  await Promise.all(clients?.flatMap(({ direct, through }) => [direct.close(), through.close()]) ?? []);
+  await workspace?.[Symbol.asyncDispose]();
+});
+
+/** Names the fields in which a value differs from what was sent, with the values. */
+function differingFields(sent: Json, told: Json | undefined): string[] {
+  if (!told) return ['it is missing'];
+  // The current revision has no field `execution`.
+  return [...new Set([...Object.keys(sent), ...Object.keys(told)])]
+    .filter((field) => field !== 'execution' && !isDeepStrictEqual(sent[field], told[field]))
+    .map((field) => `${field}: ${shortly(sent[field])} became ${shortly(told[field])}`);
+}
+
+function shortly(value: unknown): string {
+  return String(JSON.stringify(value)).slice(0, 200);
+}
+
+/** Returns what a request brings, or `undefined` if the client refuses it. */
+const accepted = async <Value>(request: Promise<Value>): Promise<Value | undefined> =>
+  await request.catch(() => undefined);
+
+test('Whatever entry of a list both official clients take directly, they take through us unchanged; one that they refuse takes no other away.', async () => {
+  const differences: string[] = [];
+  for (const method of Object.keys(keyOf) as ListMethod[]) {
+    const byKey = (entries: Listed[]) => new Map(entries.map((entry) => [keyOf[method](entry), entry]));
+    const sent = Object.keys(results[method]);
+    const taken: { offered: Map<string, Listed>; own: Map<string, Listed> }[] = [];
+    for (const { direct, through } of clients) {
+      const offered = byKey(await through.list(method));
+      expect(offered.size).toBeGreaterThan(0.5 * sent.length);
+      expect(offered.has(keyOf[method](results[method].plain as Listed))).toBe(true);
+      const own: Listed[] = [];
+      for (const key of sent) own.push(...((await accepted(direct.list(method, key))) ?? []));
+      taken.push({ offered, own: byKey(own) });
+    }
+    const takenByAll = [...taken[0]!.own.keys()].filter((key) => taken[1]!.own.has(key));
+    expect(takenByAll.length).toBeGreaterThan(0.25 * sent.length);
+    // An example is shown as it says.
+    for (const key of takenByAll.filter((key) => !Object.hasOwn(examples, key)))
+      for (const { offered, own } of taken)
+        differences.push(
+          ...differingFields(own.get(key)!, offered.get(key)).map((what) => `${method} ${key}: ${what}`),
+        );
+  }
+  expect(differences).toEqual([]);
+});
+
+test('Whatever a server answers, the official clients accept it through us and find its words in it; what they accept directly is unchanged.', async () => {
+  const requests: Record<string, (client: OfficialClient, key: string) => Promise<unknown>> = {
+    'tools/call': (client, key) => client.call('plain', key),
+    'prompts/get': (client, key) => client.prompt('plain', key),
+    'resources/read': (client, key) => client.read(key),
+  };
+  const differences: string[] = [];
+  for (const { direct, through } of clients) {
+    for (const [method, request] of Object.entries(requests)) {
+      const answers = Object.entries(results[method as keyof typeof results]);
+      expect(answers.length).toBeGreaterThan(8);
+      const allTold = await Promise.all(answers.map(([key]) => request(through, key).catch(String)));
+      for (const [i, [key, sent]] of answers.entries()) {
+        const told = allTold[i];
+        const own = await accepted(request(direct, key));
+        const isKept = own
+          ? isDeepStrictEqual(told, own)
+          : typeof told !== 'string' &&
+            (!JSON.stringify(sent).includes(mark) || JSON.stringify(told).includes(mark));
+        if (!isKept) differences.push(`${method} ${key}: ${shortly(own ?? sent)} became ${shortly(told)}`);
+      }
+    }
+  }
+  expect(differences).toEqual([]);
+});
+
+test('Clients are shown what means the same as what a server wrote, and never a tool that looks safer; no JSON Schema is left out.', async () => {
+  const [first] = clients;
+  const offered = new Map((await first!.through.list('tools/list')).map(({ name, ...tool }) => [name, tool]));
+  const shown = Object.keys(examples).map((name) => [name, offered.get(name.replaceAll(' ', '_'))]);
+  expect(shown).toEqual(Object.entries(examples).map(([name, example]) => [name, example.shown]));
+});
+
+test('The start report and "tools status" name what was mended and what was left out.', async () => {
+  const mended =
+    'true as a schema: mended, because clients would refuse it as its server sent it: inputSchema.properties.y.required, inputSchema.required, inputSchema.properties.x';
+  const leftOut =
+    "no JSON Schema: left out, not a valid tool: inputSchema: it is no JSON Schema: '/properties/x/type' must be one or more of";
+  const { stdout } = await workspace.run(['tools', 'status', 'odd']);
+  for (const what of [mended, leftOut]) {
+    expect(stdout).toContain(what);
+    expect(workspace.ready.orchestrator.warnings).toContainEqual(expect.stringContaining(`odd: ${what}`));
+  }
+});
