@@ -12,7 +12,7 @@ it('reads server cards from files and URLs; says why one cannot be read, without
   const text = JSON.stringify({
     name: 'finder',
     description: 'It finds.',
-    tools: [find, { name: 'broken' }],
+    tools: [find, { name: 'broken', inputSchema: 7 }],
   });
   const answers: Record<string, () => Response> = {
     '/.well-known/mcp-card': () => new Response(text),

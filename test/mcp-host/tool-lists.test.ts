@@ -38,7 +38,7 @@ it('drains every page, keeps unknown fields and quarantines a tool that is none'
     'x-cost': 3,
   });
   await using t = await oddHost({
-    pages: [[toolNamed('fail')], [{ name: 'broken' }, odd], [toolNamed('refuse')]],
+    pages: [[toolNamed('fail')], [{ name: 'broken', inputSchema: 7 }, odd], [toolNamed('refuse')]],
   });
   const { tools, problems } = await t.host.inventory();
   expect(tools.map(({ name }) => name)).toEqual(['mcp_odd__fail', 'mcp_odd__refuse', 'mcp_odd__vendor']);
