@@ -149,7 +149,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
   await using ends = new AsyncDisposableStack();
   const base: Base = { client, host, journal, log, fault, now, monotonic, ends };
 
-  const catalogs = trackCatalog(client, host, toolPolicy, { log, now });
+  const catalogs = trackCatalog(client, host, toolPolicy, { log, now, monotonic });
   ends.defer(catalogs.stop);
   const audit = startAudit(base);
   const scheduler = createCallScheduler({ ...defaultCallLimits, ...options.concurrency, servers }, monotonic);

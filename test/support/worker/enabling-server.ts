@@ -1,4 +1,5 @@
-// An MCP server over stdio with a tool that adds others, which answer their names. It takes 50 ms to list its tools.
+// An MCP server over stdio with a tool that adds others, which answer their names. It takes 50 ms to list its tools. It begins with as many
+// tools as its argument says.
 import { createInterface } from 'node:readline';
 
 interface Incoming {
@@ -7,7 +8,7 @@ interface Incoming {
   params?: { name?: string; arguments?: { name?: string } };
 }
 
-const names = ['enable'];
+const names = ['enable', ...Array.from({ length: Number(process.argv[2] ?? 1) - 1 }, (_, i) => `tool_${i}`)];
 const text = (value: string) => ({ content: [{ type: 'text', text: value }] });
 
 function write(message: object): void {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Inventory, McpHost } from '@signalbox/mcp-host';
 import type { Policy } from '@signalbox/orchestrator';
 import type { Config } from '../config/index.ts';
@@ -16,6 +17,8 @@ export class RulesInForce implements Disposable {
   #config: Config;
   #replacement: Config | undefined;
   #renamed: readonly RenamedTool[] = [];
+  /** The part of the rules in force that names of tools decide. */
+  #repeat: Policy['repeat'] | undefined;
   #isOver = false;
 
   /** `config` is the configuration that the orchestrator was started with; see {@link startPolicy}. */
@@ -24,7 +27,7 @@ export class RulesInForce implements Disposable {
     this.#orchestrator = orchestrator;
     const follow = (inventory: Inventory): void => {
       this.#renamed = renamedIn(inventory);
-      this.#set();
+      if (!isDeepStrictEqual(this.#rules().repeat, this.#repeat)) this.#set();
     };
     this.#stopListening = host.onInventoryChanged(follow);
     // Listeners are not told of the first inventory.
@@ -57,10 +60,14 @@ export class RulesInForce implements Disposable {
   }
 
   #set(): void {
+    const rules = this.#rules();
+    this.#repeat = rules.repeat;
+    this.#orchestrator.setPolicy(rules);
+  }
+
+  #rules(): Policy {
     const next = this.#replacement;
-    this.#orchestrator.setPolicy(
-      next ? commonPolicy(this.#config, next, this.#renamed) : policyOf(this.#config, this.#renamed),
-    );
+    return next ? commonPolicy(this.#config, next, this.#renamed) : policyOf(this.#config, this.#renamed);
   }
 }
 

@@ -5,7 +5,7 @@ import { messageOf, type Tool, type ToolChangeReport, withRepeatOverride } from 
 import type { ToolPolicy } from '../operator/policy.ts';
 import { type RepeatLists, repeatOverrideFor } from '../roles/repeat-lists.ts';
 import { type Catalog, createCatalog } from './catalog.ts';
-import { announceCatalog } from './manifest-announcement.ts';
+import { announceCatalog, ManifestAnnouncements } from './manifest-announcement.ts';
 import { ToolChanges } from './tool-changes.ts';
 
 /** Keeps the catalog of the host's latest inventory under the latest policy, and announces each change in order. */
@@ -32,12 +32,12 @@ export interface CatalogTracker {
   stop(): void;
 }
 
-/** Follows the host's inventory until it is stopped. `now` is in epoch milliseconds. */
+/** Follows the host's inventory until it is stopped. `now` is in epoch milliseconds, `monotonic` in monotonic ones. */
 export function trackCatalog(
   client: BrokerClient,
   host: McpHost,
   initial: ToolPolicy,
-  { log, now }: { log: Log; now: () => number },
+  { log, now, monotonic }: { log: Log; now: () => number; monotonic: () => number },
 ): CatalogTracker {
   let policy = initial;
   let latestInventory: Inventory | undefined;
@@ -48,23 +48,21 @@ export function trackCatalog(
 
   const catalogOf = (inventory: Inventory): Catalog =>
     createCatalog(withRepeatOverrides(inventory, policy.repeat), policy, digests);
-  const updateCatalog = (inventory: Inventory): Catalog => {
-    const before = catalog;
-    latestInventory = inventory;
-    const after = catalogOf(inventory);
-    catalog = after;
+  const announcements = new ManifestAnnouncements((before, after) => {
     announced = announced
       .then(() => announceCatalog(client, before, after, log))
       .catch((thrown) => log({ event: 'announcement_failed', reason: messageOf(thrown) }));
-    return after;
-  };
+  }, monotonic);
   const takeInventory = (inventory: Inventory): Catalog => {
     const serverOf = (name: string) => inventory.origins.get(name)?.server;
     const changed = Array.from(inventory.changed.values(), ({ tool }) => tool);
     changes.record({ tools: [...inventory.tools, ...inventory.hidden, ...changed], serverOf }, now());
-    return updateCatalog(inventory);
+    latestInventory = inventory;
+    catalog = catalogOf(inventory);
+    announcements.inventoryChanged({ inventory, catalog });
+    return catalog;
   };
-  const stop = host.onInventoryChanged(takeInventory);
+  const unsubscribe = host.onInventoryChanged(takeInventory);
   return {
     get latest() {
       return catalog;
@@ -82,11 +80,16 @@ export function trackCatalog(
     },
     setPolicy(changes) {
       policy = { ...policy, ...changes };
-      if (latestInventory) updateCatalog(latestInventory);
+      if (!latestInventory) return;
+      catalog = catalogOf(latestInventory);
+      announcements.policyChanged({ inventory: latestInventory, catalog });
     },
     changedAt: (tool) => changes.changedAt(tool),
     changesOf: (server) => changes.ofServer(server),
-    stop,
+    stop() {
+      unsubscribe();
+      announcements.stop();
+    },
   };
 }
 

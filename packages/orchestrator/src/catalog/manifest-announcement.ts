@@ -1,11 +1,110 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { BrokerClient, Log } from '@signalbox/client';
+import type { Inventory } from '@signalbox/mcp-host';
 import { messageOf } from '@signalbox/protocol';
+import { AnnouncementPace } from './announcement-pace.ts';
 import { type Catalog, changedKinds, type ViewChange, viewChange } from './catalog.ts';
 
 /** The most names of one kind in an event. */
 const maxNames = 1000;
 
 const noNames: ViewChange = { added: [], removed: [], changed: [] };
+
+/** An inventory, and the catalog that a policy makes of it. */
+interface Offered {
+  inventory: Inventory;
+  catalog: Catalog;
+}
+
+/**
+ * Announces changes of the catalog in order. Changes of the policy are announced at once, and those of servers at the pace of
+ * {@link AnnouncementPace}. What is announced late is the latest catalog.
+ */
+export class ManifestAnnouncements {
+  readonly #announce: (before: Catalog | undefined, after: Catalog) => void;
+  readonly #monotonic: () => number;
+  readonly #pace = new AnnouncementPace();
+  #latest: Offered | undefined;
+  #announced: Offered | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** `announce` announces what differs between two catalogs. `monotonic` is in milliseconds. */
+  constructor(announce: (before: Catalog | undefined, after: Catalog) => void, monotonic: () => number) {
+    this.#announce = announce;
+    this.#monotonic = monotonic;
+  }
+
+  /** Announces the catalog of a new inventory, now or when the servers that changed may be heard again. */
+  inventoryChanged(latest: Offered): void {
+    const before = this.#latest;
+    this.#latest = latest;
+    if (before) this.#pace.changed(changedServers(before.inventory, latest.inventory), this.#monotonic());
+    this.#announceWhenDue();
+  }
+
+  /** Announces the catalog of a new policy. */
+  policyChanged(latest: Offered): void {
+    this.#latest = latest;
+    this.#announceLatest();
+  }
+
+  /** Announces nothing any more. */
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #announceWhenDue(): void {
+    const [latest, announced, now] = [this.#latest!, this.#announced, this.#monotonic()];
+    const servers = announced ? changedServers(announced.inventory, latest.inventory) : [];
+    const waitMs = this.#pace.waitMs(servers, now);
+    clearTimeout(this.#timer);
+    if (waitMs > 0) {
+      this.#timer = setTimeout(() => this.#announceWhenDue(), waitMs).unref();
+      return;
+    }
+    this.#pace.announced(servers, now);
+    this.#announceLatest();
+  }
+
+  #announceLatest(): void {
+    const before = this.#announced?.catalog;
+    this.#announced = this.#latest!;
+    this.#announce(before, this.#announced.catalog);
+  }
+}
+
+/** Returns the servers whose offers differ in two inventories. Providers count as one server without a name. */
+function changedServers(before: Inventory, after: Inventory): string[] {
+  const [offeredBefore, offeredAfter] = [offersByServer(before), offersByServer(after)];
+  const servers = new Set([...offeredBefore.keys(), ...offeredAfter.keys()]);
+  return [...servers].filter(
+    (server) => !isSameList(offeredBefore.get(server) ?? [], offeredAfter.get(server) ?? []),
+  );
+}
+
+function offersByServer({ tools, hidden, changed, offers, origins }: Inventory): Map<string, unknown[]> {
+  const found = new Map<string, unknown[]>();
+  const add = (server: string, ...what: unknown[]): void => {
+    const list = found.get(server);
+    if (list) list.push(...what);
+    else found.set(server, what);
+  };
+  for (const tool of [...tools, ...hidden]) add(origins.get(tool.name)?.server ?? '', tool);
+  for (const [name, { server }] of changed) add(server, 'withheld', name);
+  for (const { server, prompt, change } of offers.prompts) add(server, prompt, change);
+  for (const { server, resource } of offers.resources) add(server, resource);
+  for (const { server, template } of offers.templates) add(server, template);
+  for (const { server, text } of offers.instructions) add(server, text);
+  return found;
+}
+
+/** Unchanged entries are nearly always the same objects. */
+function isSameList(list: readonly unknown[], other: readonly unknown[]): boolean {
+  return (
+    list.length === other.length &&
+    list.every((entry, i) => entry === other[i] || isDeepStrictEqual(entry, other[i]))
+  );
+}
 
 /**
  * Sends `manifest_changed` to the connected agents of each role whose view changed. Without `before`, it goes to all

@@ -6,6 +6,7 @@ import { Client as CurrentClient } from '@modelcontextprotocol/client';
 import { StdioClientTransport as CurrentStdio } from '@modelcontextprotocol/client/stdio';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cleanEnv, signalboxArgv } from '../support/cli/command-line.ts';
 import { startWorkspace, type Workspace } from '../support/cli/workspace.ts';
@@ -221,8 +222,10 @@ const keyOf: Record<ListMethod, (entry: Listed) => string> = {
 /** What one of the official clients accepts, each through its own methods. */
 interface OfficialClient {
   close(): Promise<void>;
+  /** Calls `listener` each time that the client is told of a change of the tools. */
+  onToolsChanged(listener: () => void): void;
   list(method: ListMethod, only?: string): Promise<Listed[]>;
-  call(name: string, key: string): Promise<unknown>;
+  call(name: string, key: string, args?: Json): Promise<unknown>;
   prompt(name: string, key: string): Promise<unknown>;
   read(uri: string): Promise<unknown>;
 }
@@ -247,7 +250,7 @@ type Methods = Pick<
   | 'readResource'
 >;
 
-function official(client: Methods): OfficialClient {
+function official(client: Methods, onToolsChanged: OfficialClient['onToolsChanged']): OfficialClient {
   const pageOf = async (method: ListMethod, params: object): Promise<{ entries: unknown; next?: string }> => {
     const page = {
       'tools/list': () => client.listTools(params),
@@ -278,10 +281,12 @@ function official(client: Methods): OfficialClient {
       }
       return all;
     },
-    call: (name, key) => answered(client.callTool({ name, arguments: { key } })).then(withoutRevision),
+    call: (name, key, args = { key }) =>
+      answered(client.callTool({ name, arguments: args })).then(withoutRevision),
     prompt: (name, key) => answered(client.getPrompt({ name, arguments: { key } })).then(withoutRevision),
     read: (uri) => answered(client.readResource({ uri })).then(withoutRevision),
     close: () => client.close(),
+    onToolsChanged,
   };
 }
 
@@ -296,13 +301,17 @@ const info = { name: 'agent', version: '1' };
 async function connectFirst(program: Program): Promise<OfficialClient> {
   const client = new Client(info);
   await client.connect(new StdioClientTransport({ ...program, stderr: 'ignore' }));
-  return official(client);
+  return official(client, (listener) =>
+    client.setNotificationHandler(ToolListChangedNotificationSchema, listener),
+  );
 }
 
 async function connectCurrent(program: Program): Promise<OfficialClient> {
   const client = new CurrentClient(info, { versionNegotiation: { mode: 'auto' } });
   await client.connect(new CurrentStdio({ ...program, stderr: 'ignore' }));
-  return official(client as unknown as Methods);
+  return official(client as unknown as Methods, (listener) =>
+    client.setNotificationHandler('notifications/tools/list_changed', listener),
+  );
 }
 
 let workspace: Workspace;
@@ -311,15 +320,19 @@ let clients: { direct: OfficialClient; through: OfficialClient }[];
 
 beforeAll(async () => {
   let server: Program | undefined;
-  const script = fileURLToPath(new URL('../support/worker/odd-lists-server.ts', import.meta.url));
+  const scriptOf = (name: string) => fileURLToPath(new URL(`../support/worker/${name}.ts`, import.meta.url));
+  const [script, enablingScript] = [scriptOf('odd-lists-server'), scriptOf('enabling-server')];
   workspace = await startWorkspace(async (directory) => {
     const file = join(directory, 'results.json');
     await writeFile(file, JSON.stringify(results));
     const { execPath: command } = process;
     server = { command, args: [script], env: { RESULTS_FILE: file } };
     const odd = { ...server, prefix: false };
-    const roles = { user: { tools: ['*'], prompts: ['*'], resources: ['*:*'] } };
-    return JSON.stringify({ broker: { listen: '127.0.0.1:0', data: './state' }, mcpServers: { odd }, roles });
+    const enabling = (tools: number) => ({ command, args: [enablingScript, String(tools)] });
+    const mcpServers = { odd, busy: enabling(1), calm: enabling(1), large: enabling(1_000) };
+    const tools = ['odd:*', 'busy:*', 'calm:*', 'large:enable'];
+    const roles = { user: { tools, prompts: ['*'], resources: ['*:*'] } };
+    return JSON.stringify({ broker: { listen: '127.0.0.1:0', data: './state' }, mcpServers, roles });
   });
   const { env } = await workspace.agent('agent', 'user');
   const agent = { command: process.execPath, args: signalboxArgv(['worker', 'mcp']), env: cleanEnv(env) };
@@ -389,10 +402,11 @@ test('Whatever a server answers, the official clients accept it through us and f
     for (const [method, request] of Object.entries(requests)) {
       const answers = Object.entries(results[method as keyof typeof results]);
       expect(answers.length).toBeGreaterThan(8);
-      const allTold = await Promise.all(answers.map(([key]) => request(through, key).catch(String)));
-      for (const [i, [key, sent]] of answers.entries()) {
-        const told = allTold[i];
-        const own = await accepted(request(direct, key));
+      for (const [key, sent] of answers) {
+        const [told, own] = await Promise.all([
+          request(through, key).catch(String),
+          accepted(request(direct, key)),
+        ]);
         const isKept = own
           ? isDeepStrictEqual(told, own)
           : typeof told !== 'string' &&
@@ -421,4 +435,31 @@ test('The start report and "tools status" name what was mended and what was left
     expect(stdout).toContain(what);
     expect(workspace.ready.orchestrator.warnings).toContainEqual(expect.stringContaining(`odd: ${what}`));
   }
+});
+
+test('A list that changes all the time is announced three times at once and then once a minute, which delays no other list; calls follow it at once.', async () => {
+  const [{ through: watcher }, { through: agent }] = clients as [(typeof clients)[0], (typeof clients)[0]];
+  let changes = 0;
+  const told = Promise.withResolvers<void>();
+  watcher.onToolsChanged(async () => {
+    changes++;
+    const names = (await watcher.list('tools/list')).map(({ name }) => name);
+    if (names.includes('mcp_calm__last')) told.resolve();
+  });
+  for (let i = 0; i < 6; i++) {
+    await agent.call('mcp_busy__enable', '', { name: `new_${i}` });
+    expect(await agent.call(`mcp_busy__new_${i}`, '')).toMatchObject({ content: [{ text: `new_${i}` }] });
+  }
+  await agent.call('mcp_calm__enable', '', { name: 'last' });
+  await told.promise;
+  expect(changes).toBeLessThanOrEqual(4);
+  expect((await watcher.list('tools/list')).map(({ name }) => name)).toContain('mcp_busy__new_5');
+});
+
+test('A server with as many tools as are offered that adds one says so in its status and in the log.', async () => {
+  const [{ through }] = clients as [(typeof clients)[0]];
+  await through.call('mcp_large__enable', '', { name: 'one_more' });
+  const says = 'one_more: left out: the server has more than 1,000 tools; raise limits.tools of the server';
+  await expect.poll(async () => (await workspace.run(['tools', 'status', 'large'])).stdout).toContain(says);
+  expect(workspace.up.stderr()).toContain('raise limits.tools of the server');
 });
