@@ -98,3 +98,12 @@ it('offers the tools of a server without a prefix under their own names, and say
     { server: 'c', tool: 'x', message: 'left out: another tool already has its name' },
   ]);
 });
+
+it('shows tools of providers in a form that clients accept, too, and leaves out one that has none', () => {
+  const odd = tool('odd', { outputSchema: { type: 'object', properties: { x: true } } });
+  const { inventory } = build({}, { files: [odd, tool('bad', { inputSchema: { type: 'array' } })] });
+  expect(inventory.tools).toEqual([tool('odd', { outputSchema: { type: 'object', properties: { x: {} } } })]);
+  expect(inventory.problems).toEqual([
+    { server: 'files', tool: 'bad', message: expect.stringContaining('inputSchema.type') },
+  ]);
+});

@@ -2,6 +2,8 @@ import type { Tool } from '@signalbox/protocol';
 import type { DefinitionKey } from '@signalbox/store/journal';
 import type { ChangedDefinitions, DefinitionChange } from '../definitions/server-definitions.ts';
 import { ToolDigests } from '../tool-calls/index.ts';
+import { mendedTool } from './mended-tool.ts';
+import type { Mended } from './mending.ts';
 import { nothingOffered, type OfferList } from './offer-list.ts';
 import { buildOffers, type NamedPrompts, type Offers } from './offers.ts';
 import type { ToolList } from './tool-list.ts';
@@ -120,7 +122,15 @@ export interface InventoryBuild {
 export class InventoryMemory {
   readonly digests = new ToolDigests();
   readonly #named = new WeakMap<Tool, Tool>();
+  readonly #mended = new WeakMap<Tool, Mended<Tool>>();
   readonly prompts: NamedPrompts = new WeakMap();
+
+  /** Returns a provider's tool in a form that clients accept, or its problem; the same object each time. */
+  mended(tool: Tool): Mended<Tool> {
+    const known = this.#mended.get(tool) ?? mendedTool(tool);
+    this.#mended.set(tool, known);
+    return known;
+  }
 
   /** Returns a tool under its name in the inventory; the same object each time, while its name stays. */
   named(tool: Tool, name: string): Tool {
@@ -146,8 +156,11 @@ export function buildInventory(
   const { targets, renamed, unprefixed, problems } = nameTools(servers, naming);
   for (const { name: server, tools } of providers) {
     for (const tool of tools) {
-      if (targets.has(tool.name)) problems.push({ server, tool: tool.name, message: nameTaken });
-      else targets.set(tool.name, { server, tool, isProvided: true });
+      const shown = memory.mended(tool);
+      if ('problem' in shown)
+        problems.push({ server, tool: tool.name, message: `left out, not a valid tool: ${shown.problem}` });
+      else if (targets.has(tool.name)) problems.push({ server, tool: tool.name, message: nameTaken });
+      else targets.set(tool.name, { server, tool: shown.value, isProvided: true });
     }
   }
   const sent = new Map<string, Tool>();
