@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,12 +8,17 @@ import { expect, test } from 'vitest';
 import { cleanEnv, signalboxArgv } from '../support/cli/command-line.ts';
 import { gatedServer } from '../support/mcp-host/gated-server.ts';
 
-test('up shows a start that fails at once with its standard error, then which servers are still starting, and what is ready.', async () => {
+test('up shows a start that fails with its standard error, however many servers hang before it, then which servers are still starting, and what is ready.', async () => {
   await using dir = await tempDir();
   const { open, ...gated } = gatedServer(join(dir.path, 'gate'));
+  const end = join(dir.path, 'end');
+  execFileSync('mkfifo', [end]);
+  const hanging = { command: 'sh', args: ['-c', 'read _ < "$0"', end], maxRestarts: 0 };
   const config = {
     broker: { listen: '127.0.0.1:0', data: './state' },
     mcpServers: {
+      // As many as may start at a time.
+      ...Object.fromEntries(Array.from({ length: 8 }, (_, n) => [`hanging${n}`, hanging])),
       gated,
       broken: {
         command: 'sh',
@@ -33,12 +38,12 @@ test('up shows a start that fails at once with its standard error, then which se
   const ended = once(up, 'exit');
   const lines: string[] = [];
   const failures = ['broken failed to start', 'gone failed to start'];
-  let opened: Promise<void> | undefined;
+  let opened: Promise<unknown> | undefined;
   for await (const line of createInterface({ input: up.stdout })) {
     lines.push(line);
-    const starting = lines.some((shown) => /^gated\b.* still starting \(\d+ s\)$/.test(shown));
+    const starting = lines.some((shown) => /^hanging0\b.* still starting \(\d+ s\)$/.test(shown));
     const failed = failures.every((text) => lines.some((shown) => shown.startsWith(text)));
-    if (starting && failed) opened ??= open();
+    if (starting && failed) opened ??= Promise.all([open(), writeFile(end, '')]);
     if (line.startsWith('Ctrl-C')) break;
   }
   await opened;
@@ -54,7 +59,7 @@ test('up shows a start that fails at once with its standard error, then which se
   expect(
     at("gone failed to start: its command 'no-such-program-here' was not found (ENOENT)"),
   ).toBeGreaterThan(0);
-  const report = at('orchestrator ready: 1 tool from 1 of 3 MCP servers');
+  const report = at('orchestrator ready: 1 tool from 1 of 11 MCP servers');
   expect(Math.max(...['still starting', ...failures].map(at))).toBeLessThan(report);
   expect(lines.slice(report)).toEqual(
     expect.arrayContaining([

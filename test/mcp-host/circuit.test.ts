@@ -74,7 +74,7 @@ it('opens after so many failures in a row: then no call goes out, and each is to
       retry_after_seconds: 20,
       message:
         "server 'a' is not available: it failed 3 times in a row, and it is left alone for another 20 s",
-      hint: "the call was not made; wait 20 s before you call a tool of 'a', or use another tool",
+      hint: "The call was not made. Wait 20 s before you call a tool of 'a', or use another tool.",
       cause_chain: ['HTTP 502: bad gateway'],
     },
   });

@@ -13,8 +13,8 @@ interface Message {
 }
 
 /** Starts server-everything over HTTP. */
-async function everythingServer(): Promise<AsyncDisposable & { url: string }> {
-  const port = await lastingPort();
+async function everythingServer(port?: number): Promise<AsyncDisposable & { url: string; port: number }> {
+  port ??= await lastingPort();
   const { command, args = [] } = npmServer('everything', 'streamableHttp');
   const child: ChildProcess = spawn(command, args, {
     env: { PATH: process.env.PATH, PORT: String(port) },
@@ -24,7 +24,9 @@ async function everythingServer(): Promise<AsyncDisposable & { url: string }> {
   await vi.waitFor(() => fetch(url, { method: 'DELETE' }));
   return {
     url,
+    port,
     [Symbol.asyncDispose]: async () => {
+      if (child.signalCode !== null) return;
       const exited = once(child, 'exit');
       child.kill('SIGKILL');
       await exited;
@@ -204,7 +206,7 @@ it('A server behind HTTP that dislikes the question for its revision is asked in
   expect((await run('tools', 'call', 'mcp_odd__echo', '{"message":"hello"}')).stdout).toContain('hello');
 });
 
-it('A 400 within a session is the end of an unsafe call, not a reason to send it again, unless it speaks of the session.', async () => {
+it('A 400 within a session is the end of an unsafe call, not a reason to send it again; while the server is away, calls of any of its tools fail in good time, say why and when it is tried again, and run again when it is back.', async () => {
   await using server = await everythingServer();
   let sent = 0;
   await using endpoint = await relay(server.url, ({ method, params }) => {
@@ -212,7 +214,11 @@ it('A 400 within a session is the end of an unsafe call, not a reason to send it
     sent++;
     return new Response('the receipt could not be printed', { status: 400 });
   });
-  const mcpServers = { shop: { type: 'http', url: endpoint.url, neverRepeat: ['*'] } };
+  const mcpServers = {
+    shop: { type: 'http', url: endpoint.url, neverRepeat: ['*'] },
+    web: { type: 'http', url: server.url, downWaitMs: 300 },
+    absent: { type: 'http', url: `http://127.0.0.1:${await lastingPort()}/mcp` },
+  };
   await using workspace = await startWorkspace(() =>
     JSON.stringify({
       broker: { listen: '127.0.0.1:0', data: './state' },
@@ -226,4 +232,24 @@ it('A 400 within a session is the end of an unsafe call, not a reason to send it
   await vi.waitFor(async () => expect((await call('hello')).stdout).toContain('hello'));
   expect((await call('pay')).stderr).toContain('the receipt could not be printed');
   expect(sent).toBe(1);
+
+  await server[Symbol.asyncDispose]();
+  const long = ['--timeout', '10m', '--json'];
+  const echo = (name: string) =>
+    workspace.run(['tools', 'call', `mcp_${name}__echo`, '{"message":"hello"}', ...long], env);
+  expect(JSON.parse((await echo('absent')).stdout).error).toMatchObject({
+    code: 'mcp_server_unreachable',
+    may_have_run: false,
+    message: expect.stringMatching(/'absent' has not listed its tools yet: .*ECONNREFUSED/),
+  });
+  expect(JSON.parse((await echo('web')).stdout).error).toMatchObject({
+    code: 'mcp_server_unreachable',
+    retryable: true,
+    may_have_run: false,
+    retry_after_seconds: expect.any(Number),
+    message: expect.stringMatching(/ECONNREFUSED.*attempts in a row .* have failed, and the next one/),
+    hint: expect.stringContaining('The call was not made: it waits at most 0.3 s'),
+  });
+  await using _again = await everythingServer(server.port);
+  await vi.waitFor(async () => expect((await echo('web')).stdout).toContain('hello'));
 });

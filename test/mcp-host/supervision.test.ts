@@ -206,6 +206,19 @@ it('kills the grandchildren of a server that was killed', async () => {
   await vi.waitFor(() => expect(family.map(isRunning)).toEqual([false, false]));
 });
 
+it('starts a server again before others start for the first time, while some hang, and says which of them wait for their turn', async () => {
+  await using dir = await tempDir();
+  const a = counterServer(join(dir.path, 'a'));
+  await using host = startTestHost({ servers: { a }, tuning: { concurrentStarts: 1, startTurnMs: 500 } });
+  await host.inventory();
+  const hanging = { type: 'stdio' as const, command: 'sleep', args: ['600'] };
+  void host.apply({ a, first: hanging, second: hanging, third: hanging });
+  await call(host, 'mcp_a__crash');
+  await host.seen('server_ready', { server: 'a' }, 2);
+  const states = new Map(host.servers().map(({ name, state }) => [name, state]));
+  expect([states.get('first'), states.get('third')]).toEqual(['starting', 'queued']);
+});
+
 it('leaves no server behind when the host itself is killed', async () => {
   await using dir = await tempDir();
   const main = fileURLToPath(new URL('../support/mcp-host/host-main.ts', import.meta.url));

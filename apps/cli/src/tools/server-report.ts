@@ -21,6 +21,7 @@ export function tookText(ms: number | undefined): string {
 const remedies: Partial<Record<ServerReport['state'], string>> = {
   ejected: 'it failed and stays down; once the cause is repaired: signalbox tools reload',
   refused: 'take it out of mcpServers, or out of the file that mcpConfig names',
+  queued: 'its start waits for its turn, or for a free place among the processes',
   needs_auth: 'a person has to sign in with: signalbox tools auth',
   stopped: 'start it with: signalbox tools start',
   disabled: 'take disabled out of its configuration to use it',

@@ -215,7 +215,10 @@ export class ServerCalls {
     if (!connection) {
       const isSilent = wasFairWait({ waitedMs: this.#deps.now() - startedAt });
       const reason = target.lastError ?? 'it has not started yet';
-      return { error: unreachable(target.name, reason), failure: { kind: 'timed_out', reason, isSilent } };
+      return {
+        error: unreachable(target.name, reason, target.outage),
+        failure: { kind: 'timed_out', reason, isSilent },
+      };
     }
     // This check comes first, so that the start of a call that can't be made is not recorded.
     const barring = call.barred?.();

@@ -65,6 +65,7 @@ const leastOf: Partial<Record<keyof ServerPolicy, number>> = {
   concurrency: 1,
   timeoutMs: 1,
   startTimeoutMs: 1,
+  downWaitMs: 0,
 };
 
 function numberProblem(config: ServerPolicy): string | undefined {

@@ -8,8 +8,10 @@ export interface CloseGrace {
 export interface HostTuning extends CloseGrace {
   /** The longest time that a server may take to start, shake hands and list its tools. */
   startMs: number;
-  /** The most servers that start at a time; the rest wait. */
+  /** The most processes that start at a time; the rest wait. */
   concurrentStarts: number;
+  /** The longest time for which a start keeps others waiting. A process that has not answered by then mostly waits itself, or hangs. */
+  startTurnMs: number;
   /** The longest time that the first `inventory()` waits for servers that are still starting. */
   firstInventoryMs: number;
   /** The uptime after which the next restart is quick again. */
@@ -20,6 +22,7 @@ export interface HostTuning extends CloseGrace {
 export const defaultTuning: HostTuning = {
   startMs: 60_000,
   concurrentStarts: 8,
+  startTurnMs: 2_000,
   firstInventoryMs: 20_000,
   sustainedUptimeMs: 10_000,
   inputEndMs: 500,

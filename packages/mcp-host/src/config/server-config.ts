@@ -26,6 +26,8 @@ export interface ServerPolicy {
   restartWindowMs?: number;
   /** The time that the server may take to start, shake hands and list its tools. Default 60 s. */
   startTimeoutMs?: number;
+  /** The longest time that a call waits for the server once two starts in a row have failed; 0 means not at all. Default 5 s. */
+  downWaitMs?: number;
   /** The number of consecutive transport failures that opens the circuit breaker. Default 5. */
   circuitThreshold?: number;
   /** The time for which the circuit breaker then stays open. Default 30 s. */

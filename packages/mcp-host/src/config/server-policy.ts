@@ -10,6 +10,8 @@ export interface EffectivePolicy {
   /** The number of restarts in the window; infinite for a server that others run. */
   maxRestarts: number;
   restartWindowMs: number;
+  /** The longest time that a call waits while the server is down, in milliseconds. */
+  downWaitMs: number;
   /** The kinds of questions that are passed on to callers. */
   questions: readonly QuestionKind[];
 }
@@ -28,10 +30,11 @@ export function policyOf(config: McpServerConfig): EffectivePolicy {
     share = 'all',
     lazy = false,
     restartWindowMs = 5 * minuteMs,
+    downWaitMs = 5_000,
     questions = defaultQuestions,
   } = config;
   const { maxRestarts = config.type === 'stdio' ? 5 : Number.POSITIVE_INFINITY } = config;
   const stays = (share === 'all' && !lazy) || config.keepAliveMs === 0;
   const keepAliveMs = stays ? Number.POSITIVE_INFINITY : (config.keepAliveMs ?? 5 * minuteMs);
-  return { share, lazy, keepAliveMs, maxRestarts, restartWindowMs, questions };
+  return { share, lazy, keepAliveMs, maxRestarts, restartWindowMs, downWaitMs, questions };
 }

@@ -424,8 +424,6 @@ class RunningHost implements McpHost {
 }
 
 function missingTool(name: string, server: HostedServer | undefined): ToolCallError {
-  if (server && !server.isKnown) {
-    return server.unavailable ?? unreachable(server.name, server.lastError ?? 'it has not started yet');
-  }
+  if (server && !server.isKnown) return server.unlistedError;
   return toolCallError('tool_not_found', `no tool is named '${name.slice(0, 128)}'`, { mayHaveRun: false });
 }

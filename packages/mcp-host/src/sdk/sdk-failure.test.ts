@@ -115,7 +115,7 @@ describe('the error of a failed call', () => {
 
   it('says what to do next, where there is something to do', () => {
     const timeout = new SdkError(SdkErrorCode.RequestTimeout, 'x');
-    expect(full(timeout).hint).toContain('check what the tool changed');
+    expect(full(timeout).hint).toContain('Check what the tool changed');
     expect(full(timeout, safe).hint).toContain('more time');
     expect(full(http(502), safe).hint).toContain('call it again');
     expect(full(network('ECONNREFUSED')).hint).toContain('was not made');
@@ -141,7 +141,7 @@ describe('the error of a failed call', () => {
       retry_after_seconds: 30,
       cause_chain: ['HTTP 502'],
     });
-    expect(open(1)).toMatchObject({ retry_after_seconds: 1, hint: expect.stringContaining('wait 1 s') });
+    expect(open(1)).toMatchObject({ retry_after_seconds: 1, hint: expect.stringContaining('Wait 1 s') });
     expect(open(0)).toMatchObject({ retry_after_seconds: 1, message: expect.stringContaining('one call') });
   });
 

@@ -12,7 +12,13 @@ import { nothingOffered, type OfferList, type ReadOffers } from '../inventory/of
 import type { ToolList } from '../inventory/tool-list.ts';
 import { QuestionCounts } from '../questions/question-counts.ts';
 import type { Authorizer } from '../server-auth/index.ts';
-import type { AskingCall, CallOptions, NamedSecret, ToolCallResult } from '../tool-calls/index.ts';
+import {
+  type AskingCall,
+  type CallOptions,
+  type NamedSecret,
+  type ToolCallResult,
+  unreachable,
+} from '../tool-calls/index.ts';
 import { ServerInstances } from './instances/server-instances.ts';
 import type { SupervisedSession } from './instances/supervised-session.ts';
 import { OfferedLists, type ReadLists } from './offered-lists.ts';
@@ -160,13 +166,14 @@ export class HostedServer {
     return failing ?? (this.#lists.isKnown ? undefined : 'not available: it has not started yet');
   }
 
-  /** The error for a call that the server's state rules out; `undefined` if the server takes calls. */
-  get unavailable(): ToolCallError | undefined {
-    return unavailableError(this.name, this.state, this.#instances.lastError);
-  }
-
-  get lastError(): string | undefined {
-    return this.#instances.lastError;
+  /** The error for a call of a tool that the server could not list. */
+  get unlistedError(): ToolCallError {
+    const { lastError } = this.#instances;
+    const outage = this.#instances.all.findLast(({ session }) => session.outage)?.session.outage;
+    return (
+      unavailableError(this.name, this.state, lastError) ??
+      unreachable(this.name, lastError ?? 'it has not started yet', outage)
+    );
   }
 
   /** Returns the status of the server. */
@@ -220,7 +227,7 @@ export class HostedServer {
     if (goingOn) return await goingOn;
     if (given.unfit) return { error: given.unfit };
     const call = firstRoundOf(given);
-    if (this.#halted) return { error: this.unavailable! };
+    if (this.#halted) return { error: unavailableError(this.name, this.#halted, undefined)! };
     const { caller, round } = call.options;
     const key = instanceFor(this.#policy.share, caller);
     if (key === undefined) return { error: noCallerError(this.name, this.#policy.share) };

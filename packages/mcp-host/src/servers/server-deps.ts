@@ -9,10 +9,10 @@ import type { ListReadings } from './list-readings.ts';
 import type { ProcessSlots } from './processes/process-slots.ts';
 import type { ServerEvent } from './server-events.ts';
 
-/** Runs starts one after the other, a few at a time. */
+/** Runs starts of processes a few at a time. */
 interface StartQueue {
-  /** Resolves with the result of `start`. Rejects if `start` does, or if `signal` aborts before its turn. */
-  add<T>(start: () => Promise<T>, options: { signal: AbortSignal }): Promise<T>;
+  /** Resolves with the result of `start`, whose turn comes before that of starts with a lower priority. Rejects if `start` does, or if `signal` aborts earlier. */
+  add<T>(start: () => Promise<T>, options: { signal: AbortSignal; priority: number }): Promise<T>;
 }
 
 /** The dependencies of all hosted servers, which the host provides. */
@@ -24,7 +24,7 @@ export interface ServerDeps {
   log: (event: HostEvent) => void;
   tracing: Tracing | undefined;
   fetch: typeof fetch;
-  /** The queue in which starts wait for one another, so that many servers don't all start in one moment. */
+  /** The queue in which processes wait for one another, so that many servers don't all start in one moment. */
   starts: StartQueue;
   slots: ProcessSlots;
   /** The calls that wait for answers of their callers. */

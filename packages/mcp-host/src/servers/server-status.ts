@@ -9,6 +9,7 @@ import type { StartFailure } from './starts/start-failure.ts';
 /**
  * The state of a hosted server or of one of its instances.
  * - `idle`: not started; the first call starts it.
+ * - `queued`: its start waits for its turn, or for a process slot.
  * - `ejected`: it failed too often, or its command is missing. It stays so until a reload.
  * - `refused`: it is a worker of Signalbox. It stays so until a reload.
  * - `needs_auth`: a person has to sign in. It stays so until a reload.
@@ -17,6 +18,7 @@ import type { StartFailure } from './starts/start-failure.ts';
  */
 export type ServerState =
   | 'idle'
+  | 'queued'
   | 'starting'
   | 'ready'
   | 'backing_off'
@@ -87,6 +89,7 @@ export interface ToolGap {
 const bestFirst: readonly ServerState[] = [
   'ready',
   'starting',
+  'queued',
   'backing_off',
   'needs_auth',
   'ejected',
@@ -118,7 +121,7 @@ export interface StatusFacts {
   nowMs: number;
 }
 
-const isUp = new Set<ServerState>(['starting', 'ready', 'backing_off']);
+const isUp = new Set<ServerState>(['queued', 'starting', 'ready', 'backing_off']);
 
 /** Returns the status of a server from its facts. */
 export function statusOf(facts: StatusFacts): ServerStatus {

@@ -29,23 +29,24 @@ export function unavailableProblem(state: ServerState): string | undefined {
 const causes: Partial<Record<ServerState, { what: string; hint: (server: string) => string }>> = {
   ejected: {
     what: 'failed and is not started any more',
-    hint: (server) => `once its cause is repaired: signalbox tools reload ${quoted(server)}`,
+    hint: (server) =>
+      `Once its cause is repaired, an operator can start it with: signalbox tools reload ${quoted(server)}`,
   },
   refused: {
     what: 'is not served',
-    hint: () => 'take it out of mcpServers, or out of the file that mcpConfig names',
+    hint: () => 'Take it out of mcpServers, or out of the file that mcpConfig names.',
   },
   needs_auth: {
     what: 'needs somebody to sign in',
-    hint: (server) => `signalbox tools auth ${quoted(server)}`,
+    hint: (server) => `An operator can sign in with: signalbox tools auth ${quoted(server)}`,
   },
   stopped: {
     what: 'was stopped',
-    hint: (server) => `signalbox tools start ${quoted(server)}`,
+    hint: (server) => `An operator can start it with: signalbox tools start ${quoted(server)}`,
   },
   disabled: {
     what: 'is disabled',
-    hint: () => 'take `disabled` out of its configuration',
+    hint: () => 'Take `disabled` out of its configuration.',
   },
 };
 
@@ -57,7 +58,7 @@ export function noSlotError(server: string, max: number): ToolCallError {
   return toolCallError(
     'quota_exceeded',
     `server '${server}' would need one more process, and all ${max} are in use`,
-    { mayHaveRun: false, retryable: true, hint: 'try again when other calls have ended' },
+    { mayHaveRun: false, retryable: true, hint: 'Try again when other calls have ended.' },
   );
 }
 

@@ -6,6 +6,7 @@ export {
   circuitOpen,
   errorOfFailure,
   noWaitingCall,
+  type Outage,
   unreachable,
   withEarlierTry,
 } from './errors/call-errors.ts';

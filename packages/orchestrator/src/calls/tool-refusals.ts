@@ -48,9 +48,14 @@ export function admit(
   const changed = inventory.changed.get(name);
   if (changed && runs) return { tool: changed.tool };
   if (changed) return { refusal: definitionChangedError('tool', name, changed.server, changed.what) };
-  if (isOfMissingServer(inventory, name)) {
-    const message = `the server of '${name}' is not up, and has not said yet which tools it has`;
-    return { refusal: toolCallError('mcp_server_unreachable', message, options) };
+  const missing = missingServer(inventory, name);
+  if (missing) {
+    const message = `server '${missing.server}' has not listed its tools yet: ${missing.message}`;
+    const hint = runs ? undefined : 'The call was not made. Try again later, or use another tool.';
+    const { mayHaveRun } = options;
+    return {
+      refusal: toolCallError('mcp_server_unreachable', message, { mayHaveRun, ...(hint && { hint }) }),
+    };
   }
   return { refusal: toolCallError('tool_not_found', `there is no tool '${name}'`, options) };
 }
@@ -81,15 +86,19 @@ export function maySeeReply(...asked: Parameters<typeof refusalOfReply>): boolea
   return refusalOfReply(...asked) === undefined;
 }
 
-/** Tells whether the name belongs to a server that has a problem and has listed no tools yet. */
-function isOfMissingServer({ tools, hidden, unprefixed, problems }: Inventory, name: string): boolean {
+/** Returns the problem of the server to which the name belongs, if that server has listed no tools yet. */
+function missingServer(
+  { tools, hidden, unprefixed, problems }: Inventory,
+  name: string,
+): Inventory['problems'][number] | undefined {
   const missing = problems.filter(({ tool }) => tool === undefined);
   const server = parseMcpToolName(name)?.server;
   if (server === undefined) {
-    return missing.some((at) => at.prefix === false && !unprefixed.some((tool) => tool.server === at.server));
+    return missing.find((at) => at.prefix === false && !unprefixed.some((tool) => tool.server === at.server));
   }
   const isKnown = [...tools, ...hidden].some((tool) => parseMcpToolName(tool.name)?.server === server);
-  return !isKnown && missing.some((at) => parseMcpToolName(mcpToolName(at.server, 'x'))?.server === server);
+  if (isKnown) return undefined;
+  return missing.find((at) => parseMcpToolName(mcpToolName(at.server, 'x'))?.server === server);
 }
 
 /**

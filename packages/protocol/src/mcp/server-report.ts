@@ -32,6 +32,7 @@ export const serverReportSchema = z.object({
   state: z
     .enum([
       'idle',
+      'queued',
       'starting',
       'ready',
       'backing_off',

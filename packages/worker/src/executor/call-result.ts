@@ -64,7 +64,10 @@ function failureOrUnknown(
   { mayHaveRun }: { mayHaveRun: boolean },
   tool: Tool,
 ): ToolCallError {
-  if (mayRepeat(tool, mayHaveRun)) return toolCallError(code, message, { mayHaveRun });
+  if (mayRepeat(tool, mayHaveRun)) {
+    const hint = mayHaveRun ? 'It may have run, and it is safe to repeat.' : 'The call was not made.';
+    return toolCallError(code, message, { mayHaveRun, hint });
+  }
   return toolCallError('outcome_unknown', `${message}; '${tool.name}' may have run`, {
     mayHaveRun,
     hint: 'Find out whether it took effect before you call it again.',

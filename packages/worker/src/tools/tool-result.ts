@@ -52,7 +52,15 @@ export function pendingResultOf(
 
 /** Returns the text for a model about a failed call: what happened, what to do, and whether to try again. */
 export function failureText(error: ToolCallError): string {
-  return [`${error.code}: ${error.message}.`, error.hint, retryAdvice(error)].filter(Boolean).join(' ');
+  const { code, message, hint } = error;
+  return [`${code}: ${sentence(message)}`, hint && sentence(hint), retryAdvice(error)]
+    .filter(Boolean)
+    .join(' ');
+}
+
+/** Ends a text with a full stop, unless it has an end. */
+function sentence(text: string): string {
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
 }
 
 function retryAdvice(error: ToolCallError): string | undefined {

@@ -34,6 +34,8 @@ export function hostedServerFinding(server: ServerReport): Finding {
       const up = uptime_ms === undefined ? '' : `, up for ${formatElapsed(uptime_ms)}`;
       return ok(`${name} is ready: ${count(tool_count, 'tool')}${up}`);
     }
+    case 'queued':
+      return ok(`${name} waits for its turn to start`);
     case 'starting':
       return ok(`${name} is starting`);
     default:

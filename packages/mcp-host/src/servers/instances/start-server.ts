@@ -4,6 +4,7 @@ import { errnoOf } from '@signalbox/protocol/internal';
 import { instanceFacts, listingInstance } from '../../config/instance-name.ts';
 import type { McpServerConfig } from '../../config/server-config.ts';
 import { policyOf } from '../../config/server-policy.ts';
+import { happensWithin } from '../../happens-within.ts';
 import type { ReadOffers } from '../../inventory/offer-list.ts';
 import type { ToolList } from '../../inventory/tool-list.ts';
 import type { Askable } from '../../questions/askable.ts';
@@ -43,6 +44,8 @@ interface FailedStart {
 /** The callbacks of one start, and the signal that ends it. */
 export interface StartEvents
   extends Pick<ConnectOptions, 'signal' | 'onToolsChanged' | 'onOffersChanged' | 'onResourceUpdated'> {
+  /** Called when its turn has come. */
+  onBegun: () => void;
   /** Called with the id of each process that the start makes. */
   onProcess: (pid: number) => void;
 }
@@ -71,9 +74,11 @@ export interface StartTarget extends InstanceIdentity {
   readonly redact: (text: string) => string;
   /** Remembered from one start to the next. */
   readonly revision: KnownRevision;
+  /** True if it has run before: its start comes before those of servers that have not. */
+  readonly wasReady: boolean;
 }
 
-/** Waits for a turn in the queue of starts, connects to the server and lists its tools. Never rejects. */
+/** Waits for a turn in the queue of starts if it needs a process, connects to the server and lists its tools. Never rejects. */
 export async function startServer(
   target: StartTarget,
   deps: ServerDeps,
@@ -93,10 +98,18 @@ export async function startServer(
     const connect = () => {
       // The time in the queue does not count.
       began = deps.now();
+      events.onBegun();
       started.connection = connectServer(target.config, options);
       return started.connection;
     };
-    connection = await deps.starts.add(connect, { signal });
+    if (target.config.type === 'stdio') {
+      const priority = target.wasReady ? 1 : 0;
+      await deps.starts.add(() => happensWithin(deps.tuning.startTurnMs, connect()), { signal, priority });
+    } else {
+      signal.throwIfAborted();
+      connect();
+    }
+    connection = await started.connection!;
     const leftMs = Math.max(1, Math.ceil(options.timeoutMs - (deps.now() - began)));
     const list = await connection.listTools({ ...options, timeoutMs: leftMs });
     const offersMs = Math.min(maxOffersMs, Math.max(1, Math.ceil(options.timeoutMs - (deps.now() - began))));

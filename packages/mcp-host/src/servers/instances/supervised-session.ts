@@ -11,7 +11,7 @@ import type { Askable } from '../../questions/askable.ts';
 import type { QuestionCounts } from '../../questions/question-counts.ts';
 import type { Authorizer } from '../../server-auth/index.ts';
 import type { ServerConnection } from '../../server-connection.ts';
-import { serversWords } from '../../tool-calls/index.ts';
+import { type Outage, serversWords } from '../../tool-calls/index.ts';
 import type { ServerDeps } from '../server-deps.ts';
 import type { InstanceStatus, ServerState } from '../server-status.ts';
 import { describeStart } from '../starts/describe-start.ts';
@@ -23,6 +23,9 @@ import { ListRefresh } from './list-refresh.ts';
 import { RestartBudget } from './restart-budget.ts';
 import { type InstanceIdentity, type Started, type StartTarget, startServer } from './start-server.ts';
 import { Waiters } from './waiters.ts';
+
+/** The failed starts in a row after which a server counts as down. A single one may be chance, for example during an update. */
+const failedStartsWhenDown = 2;
 
 /** The callbacks of a session. */
 export interface SessionEvents {
@@ -61,6 +64,8 @@ export class SupervisedSession implements CallTarget, StartTarget {
   readonly #waiters = new Waiters<ServerConnection>();
   readonly #retired = new Set<ServerConnection>();
   readonly #restartBudget: RestartBudget;
+  /** The longest time that a call waits while the server is down, in milliseconds. */
+  readonly #downWaitMs: number;
   readonly #listRefresh: ListRefresh<ToolList>;
   readonly #offersRefresh: ListRefresh<ReadOffers>;
   #firstAttempt = Promise.withResolvers<void>();
@@ -74,8 +79,11 @@ export class SupervisedSession implements CallTarget, StartTarget {
   /** True from the moment when it is given up until it is ready again. */
   #isToRestore = false;
   #starts = 0;
+  /** The starts that failed since it was ready. */
+  #failedStarts = 0;
+  /** The time of the next start while it backs off, in monotonic milliseconds. */
+  #nextStartAtMs: number | undefined;
   #upSinceMs = 0;
-  /** True if it was ready since the last reload. */
   #wasReady = false;
   #stderrTail = '';
   #followed: ReadonlySet<string> = new Set();
@@ -98,7 +106,8 @@ export class SupervisedSession implements CallTarget, StartTarget {
     this.#deps = deps;
     this.#events = events;
     this.#facts = instanceFacts(name, instance);
-    const { maxRestarts, restartWindowMs } = policyOf(config);
+    const { maxRestarts, restartWindowMs, downWaitMs } = policyOf(config);
+    this.#downWaitMs = downWaitMs;
     this.#restartBudget = new RestartBudget(maxRestarts, restartWindowMs);
     const limits = { timeoutMs: config.startTimeoutMs ?? deps.tuning.startMs, signal: this.#stop.signal };
     const refreshDeps = {
@@ -137,7 +146,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
 
   /** Starts the session when `after` has resolved. Resolves when it is given up or was ended, and no process of it is left. */
   async run(after: Promise<void>): Promise<void> {
-    this.#state = 'starting';
+    this.#state = 'queued';
     this.#supervision ??= this.#supervise(after);
     await this.#supervision;
     await this.#retiredClosed();
@@ -157,6 +166,11 @@ export class SupervisedSession implements CallTarget, StartTarget {
     return this.#problem;
   }
 
+  /** True if it was ready since the last reload. */
+  get wasReady(): boolean {
+    return this.#wasReady;
+  }
+
   get lastError(): string | undefined {
     return this.#lastError;
   }
@@ -164,6 +178,16 @@ export class SupervisedSession implements CallTarget, StartTarget {
   /** True if it is not kept running any more: it was ejected or refused, needs a sign-in, or was stopped. */
   get isGivenUp(): boolean {
     return ['ejected', 'refused', 'needs_auth', 'stopped'].includes(this.#state);
+  }
+
+  get outage(): Outage | undefined {
+    if (this.#failedStarts < failedStartsWhenDown || this.isGivenUp) return undefined;
+    const nextAtMs = this.#nextStartAtMs;
+    return {
+      failedStarts: this.#failedStarts,
+      waitMs: this.#downWaitMs,
+      nextStartMs: nextAtMs === undefined ? undefined : Math.max(0, nextAtMs - this.#deps.now()),
+    };
   }
 
   /** Returns the status of the instance. */
@@ -200,13 +224,20 @@ export class SupervisedSession implements CallTarget, StartTarget {
   connection(timeoutMs: number, signal: CancelSignal): Promise<ServerConnection | undefined> {
     if (this.isGivenUp) return Promise.resolve(undefined);
     const open = this.openConnection;
-    return open ? Promise.resolve(open) : this.#waiters.wait(timeoutMs, signal);
+    return open ? Promise.resolve(open) : this.#waiters.wait(this.#patienceMs(timeoutMs), signal);
   }
 
   freshConnection(timeoutMs: number, signal: CancelSignal): Promise<ServerConnection | undefined> {
     if (this.isGivenUp) return Promise.resolve(undefined);
     if (this.#state === 'ready') this.#renew();
-    return this.#waiters.wait(timeoutMs, signal);
+    return this.#waiters.wait(this.#patienceMs(timeoutMs), signal);
+  }
+
+  /** Returns the time for which a call that has `timeoutMs` waits: while the server is down, only if the next start may come in time. */
+  #patienceMs(timeoutMs: number): number {
+    const { outage } = this;
+    if (!outage) return timeoutMs;
+    return (outage.nextStartMs ?? 0) < outage.waitMs ? Math.min(timeoutMs, outage.waitMs) : 0;
   }
 
   /**
@@ -218,6 +249,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
     const wasGivenUp = this.isGivenUp;
     this.#restartBudget.clear();
     this.#starts = 0;
+    this.#failedStarts = 0;
     this.#wasReady = false;
     this.#lastError = undefined;
     this.#startFailure = undefined;
@@ -252,7 +284,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
   }
 
   #renew(): void {
-    this.#state = 'starting';
+    this.#state = 'queued';
     this.#renewal.abort();
   }
 
@@ -280,28 +312,41 @@ export class SupervisedSession implements CallTarget, StartTarget {
       if (!this.#restartBudget.spend(now())) return this.#giveUp('ejected', this.#lastError ?? 'unknown');
       const delayMs = backoffMs(attempt, random());
       this.#state = 'backing_off';
+      this.#nextStartAtMs = now() + delayMs;
+      this.#boundWaits();
       log({ event: 'server_backing_off', ...this.#facts, delayMs, reason: this.#lastError });
       await delay(delayMs, undefined, { signal: renewal }).catch(() => {});
+      this.#nextStartAtMs = undefined;
     }
   }
 
+  /** Shortens the waits of calls that began before the server was down, and ends all if the next start comes too late for them. */
+  #boundWaits(): void {
+    const patienceMs = this.#patienceMs(Number.POSITIVE_INFINITY);
+    if (patienceMs === 0) this.#waiters.release(undefined);
+    else if (this.#failedStarts === failedStartsWhenDown) this.#waiters.endWithin(patienceMs);
+  }
+
   async #startOnce(signal: AbortSignal): Promise<void> {
-    this.#state = 'starting';
+    this.#state = 'queued';
     this.#starts++;
     this.#listRefresh.forgetAnnouncements();
     this.#offersRefresh.forgetAnnouncements();
     const onToolsChanged = () => this.#listRefresh.announce();
     const onOffersChanged = () => this.#offersRefresh.announce();
-    const present: { sinceMs: number; pid?: number } = { sinceMs: this.#deps.now() };
-    this.#start = present;
+    const onBegun = () => {
+      this.#state = 'starting';
+      this.#start = { sinceMs: this.#deps.now() };
+    };
     const onProcess = (pid: number) => {
-      present.pid = pid;
+      if (this.#start) this.#start.pid = pid;
     };
     const start = await startServer(this, this.#deps, {
       signal,
       onToolsChanged,
       onOffersChanged,
       onResourceUpdated: this.#events.onUpdated,
+      onBegun,
       onProcess,
     });
     this.#start = undefined;
@@ -313,6 +358,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
     }
     this.#stderrTail = start.stderrTail;
     if (signal.aborted) return;
+    this.#failedStarts++;
     this.#startFailure = describeStart(this.config, start.trace, this.redact);
     // A program that has run before may only be missing while it is being updated.
     const isBeingUpdated = start.giveUp === 'ejected' && this.#wasReady;
@@ -331,6 +377,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
   #becomeReady({ connection, list, offers }: Started): void {
     this.#connection = connection;
     this.#state = 'ready';
+    this.#failedStarts = 0;
     this.#startFailure = undefined;
     this.#upSinceMs = this.#deps.now();
     this.#wasReady = true;

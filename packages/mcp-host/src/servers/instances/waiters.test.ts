@@ -11,6 +11,16 @@ it('hands the next value to everyone who waits', async () => {
   expect(await Promise.all(waiting)).toEqual([1, 1]);
 });
 
+it('shortens the waits that have begun, and none that begin later', async () => {
+  const waiters = new Waiters<number>();
+  const early = waiters.wait(60_000, never);
+  waiters.endWithin(1);
+  const late = waiters.wait(60_000, never);
+  expect(await early).toBeUndefined();
+  waiters.release(1);
+  expect(await late).toBe(1);
+});
+
 it('lets nobody wait past their time, their abort, or the end', async () => {
   const waiters = new Waiters<number>();
   const abort = new AbortController();

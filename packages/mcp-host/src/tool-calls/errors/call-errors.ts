@@ -3,7 +3,7 @@ import type { Failure } from './failure.ts';
 import { mcpErrorCode } from './mcp-error-code.ts';
 
 const operatorMustHelp =
-  "the operator of the gateway must mend the server's credentials; calling again will not help";
+  "The operator of the gateway must mend the server's credentials. Calling again will not help.";
 
 /** The facts that the error of a failed call depends on, besides the failure itself. */
 export interface CallFacts {
@@ -53,13 +53,39 @@ export function cancelledCall(tool: Tool, mayHaveRun: boolean): ToolCallError {
   return toolCallError('cancelled', `the call of '${tool.name}' was cancelled`, { mayHaveRun });
 }
 
+/** The facts about a server whose last starts have all failed. */
+export interface Outage {
+  failedStarts: number;
+  /** The longest time that a call waits meanwhile, in milliseconds. */
+  waitMs: number;
+  /** The time until the next start, in milliseconds; `undefined` while one is under way. */
+  nextStartMs: number | undefined;
+}
+
 /** Returns the error for a call that was not made because its server is not up. `reason` must be free of secrets. */
-export function unreachable(server: string, reason: string): ToolCallError {
-  return toolCallError('mcp_server_unreachable', `server '${server}' is not available: ${reason}`, {
-    mayHaveRun: false,
-    hint: 'the call was not made; try again later or use another tool',
-    causeChain: [reason],
-  });
+export function unreachable(server: string, reason: string, outage?: Outage): ToolCallError {
+  const what = `server '${server}' is not available: ${reason}`;
+  if (!outage) {
+    return toolCallError('mcp_server_unreachable', what, {
+      mayHaveRun: false,
+      hint: 'The call was not made. Try again later, or use another tool.',
+      causeChain: [reason],
+    });
+  }
+  const { failedStarts, waitMs, nextStartMs } = outage;
+  const seconds = Math.max(1, Math.ceil((nextStartMs ?? 0) / 1000));
+  const next =
+    nextStartMs === undefined ? 'the next one is under way' : `the next one begins in ${seconds} s`;
+  return toolCallError(
+    'mcp_server_unreachable',
+    `${what}; ${failedStarts} attempts in a row to start or reach it have failed, and ${next}`,
+    {
+      mayHaveRun: false,
+      retryAfterSeconds: seconds,
+      hint: `The call was not made: it waits at most ${waitMs / 1000} s for a server that is down. Wait for the next attempt, or use another tool.`,
+      causeChain: [reason],
+    },
+  );
 }
 
 /** Returns the error for a call that the circuit breaker did not let through. */
@@ -76,7 +102,7 @@ export function circuitOpen(
     {
       mayHaveRun: false,
       retryAfterSeconds: seconds,
-      hint: `the call was not made; wait ${seconds} s before you call a tool of '${server}', or use another tool`,
+      hint: `The call was not made. Wait ${seconds} s before you call a tool of '${server}', or use another tool.`,
       ...(cause !== undefined && { causeChain: [cause] }),
     },
   );
@@ -85,8 +111,9 @@ export function circuitOpen(
 /** Returns the error of a second attempt, with the facts that the first one adds. */
 export function withEarlierTry(error: ToolCallError, first: Failure): ToolCallError {
   const causes = [...(error.cause_chain ?? []), `the first try: ${first.reason}`];
-  const mayHaveRun = error.may_have_run || first.kind === 'lost';
-  return { ...error, may_have_run: mayHaveRun, cause_chain: causes };
+  const later = { ...error, cause_chain: causes };
+  if (error.may_have_run || first.kind !== 'lost') return later;
+  return { ...later, may_have_run: true, hint: 'The first try may have run. This tool is safe to repeat.' };
 }
 
 /** Returns the error for answers to a call that does not wait for answers, and that may not be made again. */
@@ -107,7 +134,7 @@ function lostCall(
     return outcomeUnknown(`server '${server}' was lost while '${tool.name}' ran (${reason})`, [reason]);
   return toolCallError('mcp_server_unreachable', `server '${server}' was lost during the call: ${reason}`, {
     mayHaveRun: true,
-    hint: 'this tool is safe to repeat: call it again',
+    hint: 'This tool is safe to repeat: call it again.',
     causeChain: [reason],
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
   });
@@ -119,7 +146,7 @@ function refusedCall(
 ): ToolCallError {
   const isPassing = status === 408 || status === 429;
   const hint = isPassing
-    ? 'the server is busy: try again later'
+    ? 'The server is busy: try again later.'
     : status === 401 || status === 403
       ? operatorMustHelp
       : undefined;
@@ -141,14 +168,14 @@ function timedOutCall(tool: Tool, repeatable: boolean): ToolCallError {
   if (!repeatable) return outcomeUnknown(message, []);
   return toolCallError('tool_timeout', message, {
     mayHaveRun: true,
-    hint: 'call it again with more time, or ask it for less',
+    hint: 'This tool is safe to repeat: call it again with more time, or ask it for less.',
   });
 }
 
 function outcomeUnknown(what: string, causeChain: string[]): ToolCallError {
   return toolCallError('outcome_unknown', `${what}; nobody knows whether it took effect`, {
     mayHaveRun: true,
-    hint: 'check what the tool changed before you call it again',
+    hint: 'Check what the tool changed before you call it again.',
     causeChain,
   });
 }
@@ -179,7 +206,7 @@ function answeredError(
   if (code === mcpErrorCode.invalidParams) {
     return toolCallError('invalid_arguments', message, {
       mayHaveRun: false,
-      hint: "compare the arguments with the tool's inputSchema",
+      hint: "Compare the arguments with the tool's inputSchema.",
       ...own,
     });
   }

@@ -4,7 +4,10 @@ import type { LastStep } from '../step.ts';
 import { neverStarted } from './queue.ts';
 
 /** The states of a server in which its calls run, or wait for its start. */
-const passable: ReadonlySet<string> = new Set(['ready', 'idle', 'starting', 'backing_off']);
+const passable: ReadonlySet<string> = new Set(['ready', 'idle', 'queued', 'starting', 'backing_off']);
+
+/** The states in which a call waits for its server. */
+const waiting: ReadonlySet<string> = new Set(['queued', 'starting', 'backing_off']);
 
 /** Passes a call to its server. The host continues with the cache; see `ServerCalls` of mcp-host. */
 export const host: LastStep = {
@@ -15,7 +18,7 @@ export const host: LastStep = {
     const { name, state, circuit } = status;
     const failsAtOnce = circuit === 'open' || !passable.has(state);
     return {
-      verdict: failsAtOnce ? 'refused' : state === 'starting' || state === 'backing_off' ? 'waits' : 'passes',
+      verdict: failsAtOnce ? 'refused' : waiting.has(state) ? 'waits' : 'passes',
       says: `server ${name} is ${state.replaceAll('_', ' ')}, and its circuit is ${circuit.replaceAll('_', ' ')}`,
     };
   },
