@@ -206,7 +206,7 @@ it('A server behind HTTP that dislikes the question for its revision is asked in
   expect((await run('tools', 'call', 'mcp_odd__echo', '{"message":"hello"}')).stdout).toContain('hello');
 });
 
-it('A 400 within a session is the end of an unsafe call, not a reason to send it again; while the server is away, calls of any of its tools fail in good time, say why and when it is tried again, and run again when it is back.', async () => {
+it('A 400 within a session is the end of an unsafe call, not a reason to send it again; while the server is away, calls of any of its tools fail in good time, say why and when it is tried again, and run again when it is back; a redirect names the address to configure.', async () => {
   await using server = await everythingServer();
   let sent = 0;
   await using endpoint = await relay(server.url, ({ method, params }) => {
@@ -214,7 +214,12 @@ it('A 400 within a session is the end of an unsafe call, not a reason to send it
     sent++;
     return new Response('the receipt could not be printed', { status: 400 });
   });
+  await using moved = await relay(
+    server.url,
+    () => new Response(null, { status: 308, headers: { location: `${server.url}?key=of-somebody` } }),
+  );
   const mcpServers = {
+    moved: { type: 'http', url: moved.url },
     shop: { type: 'http', url: endpoint.url, neverRepeat: ['*'] },
     web: { type: 'http', url: server.url, downWaitMs: 300 },
     absent: { type: 'http', url: `http://127.0.0.1:${await lastingPort()}/mcp` },
@@ -230,6 +235,9 @@ it('A 400 within a session is the end of an unsafe call, not a reason to send it
   const call = (message: string) =>
     workspace.run(['tools', 'call', 'mcp_shop__echo', JSON.stringify({ message })], env);
   await vi.waitFor(async () => expect((await call('hello')).stdout).toContain('hello'));
+  expect((await workspace.run(['tools', 'status', 'moved', '--config', 'signalbox.yaml'])).stdout).toContain(
+    `HTTP 308: it redirects to ${server.url}; if that is the server, write this address as its url\n`,
+  );
   expect((await call('pay')).stderr).toContain('the receipt could not be printed');
   expect(sent).toBe(1);
 

@@ -118,6 +118,18 @@ it('backs off further with every failed start, and an empty list is never the an
   expect(await changed).toMatchObject({ tools: [{ name: 'mcp_odd__fail' }], problems: [] });
 });
 
+it('asks a server that runs and cannot list its tools again and again, and ejects it only if its configuration bounds its restarts', async () => {
+  await using dir = await tempDir();
+  const list = join(dir.path, 'list.json');
+  await writeFile(list, JSON.stringify({ pages: [[toolNamed('fail')]], fail: true }));
+  const offline = nonstandardServer(list);
+  await using host = startTestHost({ servers: { offline, bounded: { ...offline, maxRestarts: 1 } } });
+  await host.seen('server_ejected', { server: 'bounded' });
+  await host.seen('server_backing_off', { server: 'offline' }, 7);
+  await writeFile(list, JSON.stringify({ pages: [[toolNamed('fail')]] }));
+  expect(await host.seen('server_ready', { server: 'offline' })).toMatchObject({ tools: 1 });
+});
+
 it('resets the backoff after sustained uptime, not after a handshake', async () => {
   let clock = 0;
   await using dir = await tempDir();

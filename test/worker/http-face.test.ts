@@ -24,7 +24,7 @@ test.each(eras)(
     });
     const { stack, face } = site;
     await using rita = await connectHttpFace(face.url, await stack.broker.token('rita', 'reader'), era);
-    await using walt = await connectHttpFace(face.url, await stack.broker.token('walt', 'writer'), era);
+    await using walt = await connectHttpFace(`${face.url}/`, await stack.broker.token('walt', 'writer'), era);
     expect(rita.client.getInstructions()).toContain("you are 'rita'");
     expect(walt.client.getInstructions()).toContain("the role 'writer'");
     expect(await rita.hostedTools()).toEqual(['mcp_counter__echo']);

@@ -24,6 +24,7 @@ import {
   type ServerStart,
 } from './orchestrator-report.ts';
 import { ensureOrchestratorToken } from './orchestrator-token.ts';
+import { withoutRepetitions } from './repeated-events.ts';
 import { openStatus } from './status/open-status.ts';
 import { OrchestratorHealth } from './status/orchestrator-health.ts';
 import { openToolSources } from './tool-sources.ts';
@@ -94,6 +95,14 @@ const eventLevels: Readonly<Record<string, LogLevel>> = {
   waits_for_other_orchestrator: 'info',
   takes_over: 'info',
 };
+
+/** The events that a server which fails again and again causes each time. */
+const repeatedEvents: ReadonlySet<string> = new Set([
+  'server_ready',
+  'server_lost',
+  'server_backing_off',
+  'server_noise',
+]);
 
 /**
  * Runs an orchestrator in this process: it hosts the configured MCP servers and serves their tools by role. Resolves when it
@@ -199,7 +208,7 @@ async function startParts(
   const { id, lane, concurrency, limits, callTimeoutMs, maxProcesses } = config.orchestrator;
   checkPolicy(config);
   const token = options.token ?? (await ensureOrchestratorToken({ dataDir, url, insecure, ca, agent: id }));
-  const events = withLevels(log, eventLevels);
+  const events = withoutRepetitions(withLevels(log, eventLevels), repeatedEvents);
   const journal = resources.use(await openJournal(config, dataDir, log));
   const results = resources.use(
     await ResultStore.open({

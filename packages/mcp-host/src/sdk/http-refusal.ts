@@ -12,7 +12,7 @@ const leftOut = 16 * 1024;
 /** The requests with which a session begins. The SDK has to see the answers to them. */
 const handshake = new Set(['server/discover', 'initialize']);
 
-/** An HTTP error in answer to a JSON-RPC request. */
+/** An HTTP error or a redirect in answer to a JSON-RPC request. */
 export class HttpRefusal extends Error {
   override readonly name = 'HttpRefusal';
   readonly failure: Failure;
@@ -21,6 +21,20 @@ export class HttpRefusal extends Error {
     super(failure.reason);
     this.failure = failure;
   }
+}
+
+/**
+ * Returns the refusal that a redirect of a message is, with the address to configure; `undefined` if the transport follows it, which it
+ * does only within the origin and with the same method. The rest of an address may hold a key, so that only its path is named.
+ */
+export function refusedRedirect(url: string | URL, { status, headers }: Response): HttpRefusal | undefined {
+  const location = headers.get('location');
+  if (status < 301 || status > 308 || location === null) return undefined;
+  const from = new URL(url);
+  const to = URL.parse(location, from.href);
+  if (!to || ((status === 307 || status === 308) && to.origin === from.origin)) return undefined;
+  const advice = `it redirects to ${to.origin}${to.pathname}; if that is the server, write this address as its url`;
+  return new HttpRefusal(refusal(status, advice, readRetryAfter(headers)));
 }
 
 /**
@@ -62,7 +76,7 @@ export async function answerOrRefusal(
 /** Tells whether the refused request was not run, and keeps the words of the server for people. */
 function refusal(status: number, words: string, retryAfterSeconds: number | undefined): Failure {
   const reason = `HTTP ${status}${words.trim() === '' ? '' : `: ${words}`}`;
-  return status >= 400 && status < 500
+  return status >= 300 && status < 500
     ? { kind: 'refused', status, reason, retryAfterSeconds }
     : { kind: 'lost', reason, retryAfterSeconds };
 }

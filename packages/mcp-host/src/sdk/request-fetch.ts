@@ -3,7 +3,7 @@ import { ProtocolErrorCode } from '@modelcontextprotocol/client';
 import { SignalboxError } from '@signalbox/protocol';
 import type { NoticeBudget } from '../notice-budget.ts';
 import { type MessageBounds, tooLargeMessage } from '../too-large-answer.ts';
-import { answerOrRefusal, HttpRefusal } from './http-refusal.ts';
+import { answerOrRefusal, HttpRefusal, refusedRedirect } from './http-refusal.ts';
 import type { MarkedNumbers } from './marked-numbers.ts';
 import { MessageSize } from './message-size.ts';
 import type { OpenRequest } from './open-requests.ts';
@@ -66,6 +66,11 @@ export function requestFetch(
     try {
       const sent = await send(url, { ...init, signal: controller.signal });
       const streaming = init.method === 'GET';
+      const redirect = init.method === 'POST' ? refusedRedirect(url, sent) : undefined;
+      if (redirect) {
+        await sent.body?.cancel();
+        throw redirect;
+      }
       const isError = request !== undefined && init.method === 'POST' && sent.status >= 400;
       const response = isError ? await answerOrRefusal(sent, request, bounds) : sent;
       // A server that answers the request knows its session.

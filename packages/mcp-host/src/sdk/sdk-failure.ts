@@ -36,7 +36,7 @@ export function answeredFailure(code: number, message: string, data: unknown): F
 
 function httpFailure(status: number): Failure {
   const reason = `HTTP ${status}`;
-  return status >= 400 && status < 500 ? { kind: 'refused', status, reason } : { kind: 'lost', reason };
+  return status >= 300 && status < 500 ? { kind: 'refused', status, reason } : { kind: 'lost', reason };
 }
 
 function sdkFailure(error: SdkError): Failure {

@@ -29,6 +29,12 @@ test('a Host header is checked by its name; port and case do not matter', () => 
   expect(statusOf({})).toBe(403);
 });
 
+test('MCP is served at /mcp and at /mcp/, and at no other path', () => {
+  const statusAt = (url: string) => statusOf({ host: 'localhost' }, { url });
+  expect(['/mcp', '/mcp/', '/mcp/?a=1'].map(statusAt)).toEqual([undefined, undefined, undefined]);
+  expect(['/', '/mcp//', '/mcp/x', '/mcpx'].map(statusAt)).toEqual([404, 404, 404, 404]);
+});
+
 test('an Origin has to be a page of this machine; without one it is no page', () => {
   const host = 'localhost';
   for (const origin of ['http://localhost', 'https://127.0.0.1:3000', 'http://[::1]:5173']) {

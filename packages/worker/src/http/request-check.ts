@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { HttpRefusal } from '../sdk/http-refusal.ts';
 import { isJsonContentType } from '../sdk/http-request.ts';
 
-/** The only path that the face serves. */
+/** The path at which the face is served; a slash may follow it. */
 export const facePath = '/mcp';
 
 const methods = ['GET', 'POST', 'DELETE'];
@@ -32,7 +32,8 @@ export function refuseHead(head: RequestHead, hosts: ReadonlySet<string>): HttpR
   if (headers.origin !== undefined && !isOwnOrigin(headers.origin, hosts)) {
     return { status: 403, message: 'requests from web pages of this origin are refused' };
   }
-  if (path !== facePath) return { status: 404, message: `nothing is here: MCP is served at ${facePath}` };
+  if (path !== facePath && path !== `${facePath}/`)
+    return { status: 404, message: `nothing is here: MCP is served at ${facePath}` };
   if (!methods.includes(method)) {
     return {
       status: 405,

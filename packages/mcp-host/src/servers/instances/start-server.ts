@@ -11,6 +11,7 @@ import type { Askable } from '../../questions/askable.ts';
 import type { QuestionCounts } from '../../questions/question-counts.ts';
 import { ServerQuestions } from '../../questions/server-questions.ts';
 import { type ConnectOptions, connectServer, type KnownRevision } from '../../sdk/connect-server.ts';
+import { failureOf } from '../../sdk/sdk-failure.ts';
 import type { Authorizer } from '../../server-auth/index.ts';
 import type { ServerConnection } from '../../server-connection.ts';
 import { serversWords } from '../../tool-calls/index.ts';
@@ -37,6 +38,8 @@ interface FailedStart {
   reason: string;
   giveUp: 'needs_auth' | 'refused' | 'ejected' | undefined;
   stderrTail: string;
+  /** True if the server runs and answered the question for its tools with an error. What it depends on may come back. */
+  isListRefused: boolean;
   /** The trace of the start; `undefined` for a server behind HTTP. */
   trace: StartTrace | undefined;
 }
@@ -129,14 +132,23 @@ export async function startServer(
         reason: messageOf(error),
         giveUp: giveUp ?? (trace && needsRepair(trace) ? 'ejected' : undefined),
         stderrTail: stderrTailOf(error),
+        isListRefused: false,
         trace,
       };
     }
+    const isListRefused =
+      connection.isOpen && error instanceof SignalboxError && failureOf(error.cause).kind === 'answered';
     const why = connection.isOpen ? messageOf(error) : await connection.lost;
     const stderrTail = connection.stderrTail();
     await connection.close();
     const reason = `the server started, but its tools could not be listed: ${why}`;
-    return { reason, giveUp, stderrTail, trace: { obstacle: 'other', processes: [], stderrTail } };
+    return {
+      reason,
+      giveUp,
+      stderrTail,
+      isListRefused,
+      trace: { obstacle: 'other', processes: [], stderrTail },
+    };
   }
 }
 

@@ -83,6 +83,8 @@ export class SupervisedSession implements CallTarget, StartTarget {
   #failedStarts = 0;
   /** The time of the next start while it backs off, in monotonic milliseconds. */
   #nextStartAtMs: number | undefined;
+  /** True if the last start failed only because the server answered the question for its tools with an error. */
+  #isListRefused = false;
   #upSinceMs = 0;
   #wasReady = false;
   #stderrTail = '';
@@ -309,7 +311,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
       }
       if (this.isGivenUp) return;
       if (renewal.aborted) continue;
-      if (!this.#restartBudget.spend(now())) return this.#giveUp('ejected', this.#lastError ?? 'unknown');
+      if (!this.#mayStartAgain()) return this.#giveUp('ejected', this.#lastError ?? 'unknown');
       const delayMs = backoffMs(attempt, random());
       this.#state = 'backing_off';
       this.#nextStartAtMs = now() + delayMs;
@@ -318,6 +320,15 @@ export class SupervisedSession implements CallTarget, StartTarget {
       await delay(delayMs, undefined, { signal: renewal }).catch(() => {});
       this.#nextStartAtMs = undefined;
     }
+  }
+
+  /**
+   * Takes a restart from the budget. A server whose list failed is asked again without end, unless its configuration bounds its restarts: it
+   * runs, and the network that it needs may come back.
+   */
+  #mayStartAgain(): boolean {
+    const isUnbounded = this.#isListRefused && this.config.maxRestarts === undefined;
+    return isUnbounded || this.#restartBudget.spend(this.#deps.now());
   }
 
   /** Shortens the waits of calls that began before the server was down, and ends all if the next start comes too late for them. */
@@ -359,6 +370,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
     this.#stderrTail = start.stderrTail;
     if (signal.aborted) return;
     this.#failedStarts++;
+    this.#isListRefused = start.isListRefused;
     this.#startFailure = describeStart(this.config, start.trace, this.redact);
     // A program that has run before may only be missing while it is being updated.
     const isBeingUpdated = start.giveUp === 'ejected' && this.#wasReady;
@@ -378,6 +390,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
     this.#connection = connection;
     this.#state = 'ready';
     this.#failedStarts = 0;
+    this.#isListRefused = false;
     this.#startFailure = undefined;
     this.#upSinceMs = this.#deps.now();
     this.#wasReady = true;
