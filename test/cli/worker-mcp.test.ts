@@ -6,14 +6,18 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cleanEnv, signalbox, signalboxArgv } from '../support/cli/command-line.ts';
-import { startWorkspace, type Workspace } from '../support/cli/workspace.ts';
+import { everythingText, startWorkspace, type Workspace } from '../support/cli/workspace.ts';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 
 let workspace: Workspace;
 let env: Record<string, string>;
 
 beforeAll(async () => {
-  workspace = await startWorkspace();
+  const { roles, ...config } = JSON.parse(everythingText());
+  roles.researcher.tools.push('mcp_everything__toggle-simulated-logging');
+  workspace = await startWorkspace(() => JSON.stringify({ ...config, roles }), {
+    env: { SIGNALBOX_LOG: 'debug' },
+  });
   ({ env } = await workspace.agent('researcher-1', 'researcher'));
 });
 afterAll(() => workspace?.[Symbol.asyncDispose]());
@@ -67,6 +71,35 @@ test('The parameter that Gemini CLI adds to all calls for itself reaches no tool
       await client.close();
     }
   }
+});
+
+test('The log messages of a server reach the agent whose call runs, from the level that its client sets, the log and tools status.', async () => {
+  const client = new Client({ name: 'agent', version: '1.0.0' });
+  const messages: unknown[] = [];
+  client.setNotificationHandler('notifications/message', ({ params }) => {
+    messages.push(params);
+  });
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: signalboxArgv(['worker', 'mcp']),
+    stderr: 'ignore',
+    env: cleanEnv(env),
+  });
+  await client.connect(transport);
+  try {
+    await client.setLoggingLevel('debug');
+    await client.callTool({ name: 'mcp_everything__echo', arguments: { message: 'hi' } });
+    await client.callTool({ name: 'mcp_everything__toggle-simulated-logging' });
+    await expect
+      .poll(() => messages)
+      .toEqual([{ level: expect.any(String), data: expect.stringMatching(/level.message/) }]);
+    await client.callTool({ name: 'mcp_everything__toggle-simulated-logging' });
+  } finally {
+    await client.close();
+  }
+  const status = await workspace.run(['tools', 'status', 'everything', '--config', 'signalbox.yaml']);
+  expect(status.stdout).toMatch(/its last log messages:\n {4}\w+: \w+.level.message/);
+  expect(workspace.up.stderr()).toMatch(/"event":"server_message".*level.message/);
 });
 
 test.each(['end of input', 'SIGTERM', 'SIGINT', 'SIGHUP'] as const)(

@@ -1,4 +1,11 @@
-import type { CallRound, CancelSignal, OfferMethod, RequestMeta } from '@signalbox/protocol';
+import type {
+  CallRound,
+  CancelSignal,
+  McpLogLevel,
+  McpLogMessage,
+  OfferMethod,
+  RequestMeta,
+} from '@signalbox/protocol';
 import type { ReadOffers } from './inventory/offer-list.ts';
 import type { ToolList } from './inventory/tool-list.ts';
 import type { CallOptions, Failure, ToolProgress } from './tool-calls/index.ts';
@@ -17,6 +24,10 @@ export interface ToolRequest extends Pick<RequestLimits, 'timeoutMs'> {
   signal: CancelSignal;
   /** Called with each progress report of the server. */
   onProgress?: ((progress: ToolProgress) => void) | undefined;
+  /** The least level of the log messages that the caller has asked for. */
+  logLevel?: McpLogLevel | undefined;
+  /** Called with each log message of the server that belongs to a call of this agent. */
+  onLogMessage?: ((message: McpLogMessage) => void) | undefined;
   /** The agent that makes the call. */
   agent?: string | undefined;
   /** The questions that the caller can be asked, and its answers. Servers of revisions up to 2025-11-25 are sent neither. */

@@ -245,6 +245,7 @@ export {
   parseKeptResultUri,
   resultReadTool,
 } from './mcp/kept-result.ts';
+export { isAtLeast, type McpLogLevel, type McpLogMessage, mcpLogLevelSchema } from './mcp/log-message.ts';
 export {
   type BackupReply,
   backupReplySchema,

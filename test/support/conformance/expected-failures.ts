@@ -5,15 +5,6 @@ const specification = 'https://modelcontextprotocol.io/specification';
 const tasks = 'https://modelcontextprotocol.io/seps/2663-tasks-extension';
 const olderUpstream = ['http 2025', 'stdio 2025'] as const;
 
-const noLogging = {
-  revision: '2025-11-25',
-  ways: relayedWays,
-  reason:
-    'Logging is optional: a server that sends log messages declares the capability, and a client uses declared capabilities only. ' +
-    'The face declares none; log messages go to the operator.',
-  specification: `${specification}/2025-11-25/server/utilities/logging#capabilities`,
-} as const;
-
 const ownNames = {
   revision: '2026-07-28',
   ways: olderUpstream,
@@ -25,8 +16,6 @@ const ownNames = {
 
 /** The checks of the official suite that fail on some way, each with the words of the specification about it. */
 export const expectedFailures: readonly ExpectedFailure[] = [
-  { ...noLogging, check: 'logging-set-level:*' },
-  { ...noLogging, check: 'tools-call-with-logging:*' },
   {
     revision: '2025-11-25',
     ways: relayedWays,

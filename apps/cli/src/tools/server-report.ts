@@ -58,9 +58,14 @@ export function serverDetails(server: ServerReport): string[] {
     server.name,
     ...lines,
     ...problems,
+    ...logLines(server),
     ...startFailureLines(server.start_failure),
     ...stderrLines(server.stderr_tail),
   ];
+}
+
+function logLines({ log_messages: messages = [] }: ServerReport): string[] {
+  return messages.length === 0 ? [] : ['  its last log messages:', ...messages.map((text) => `    ${text}`)];
 }
 
 function questionsText(questions: ServerReport['questions']): string | undefined {

@@ -208,7 +208,9 @@ async function startParts(
   const { id, lane, concurrency, limits, callTimeoutMs, maxProcesses } = config.orchestrator;
   checkPolicy(config);
   const token = options.token ?? (await ensureOrchestratorToken({ dataDir, url, insecure, ca, agent: id }));
-  const events = withoutRepetitions(withLevels(log, eventLevels), repeatedEvents);
+  // Counted apart, so that a server that logs much hides nothing else about it.
+  const messages = withoutRepetitions(withLevels(log, eventLevels), new Set(['server_message']));
+  const events = withoutRepetitions(messages, repeatedEvents);
   const journal = resources.use(await openJournal(config, dataDir, log));
   const results = resources.use(
     await ResultStore.open({

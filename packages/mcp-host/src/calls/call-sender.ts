@@ -1,5 +1,7 @@
 import {
+  isAtLeast,
   isRunningCallState,
+  type McpLogMessage,
   type RequestMeta,
   type ToolCallError,
   withoutOwnMeta,
@@ -78,6 +80,8 @@ export class CallSender {
       meta,
       onAsked: call.onAsked ?? options.onAsked,
       onProgress: progress?.report,
+      logLevel: options.logLevel,
+      onLogMessage: (message) => relayLog(call, message),
     };
     const send = () => sending(request);
     const answering = span ? span.run(send) : send();
@@ -108,6 +112,13 @@ export class CallSender {
     if (span) endFailed(span, failed.error);
     return failed;
   }
+}
+
+/** Passes a log message of the server on to the caller, without secrets, if its level is one that the caller wants. */
+function relayLog({ options, target }: OutgoingCall, message: McpLogMessage): void {
+  const { logLevel = 'info', onLogMessage } = options;
+  const { redactResult } = target;
+  if (isAtLeast(message.level, logLevel)) onLogMessage?.(redactResult ? redactResult(message) : message);
 }
 
 function beginSpan(tracing: Tracing, { target, tool, options }: OutgoingCall): TracedSpan {

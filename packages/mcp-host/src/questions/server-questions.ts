@@ -67,6 +67,12 @@ export class ServerQuestions {
     return call.run(request, (whole) => this.#whileRunning(call, whole, send));
   }
 
+  /** The agents whose calls run, or were given up within the last minute: a message of the server may belong to any of them. */
+  agents(): Set<string | undefined> {
+    this.#forgetGivenUp();
+    return new Set([...[...this.#calls].map(({ agent }) => agent), ...this.#givenUp.keys()]);
+  }
+
   /** Answers a request of the server. Rejects with `QuestionError`. */
   async answer(
     { method, params = {} }: { method: string; params?: Record<string, unknown> | undefined },
@@ -107,13 +113,18 @@ export class ServerQuestions {
   }
 
   #runningAddressee(question: ServerQuestion): RunningCall | Refusal {
-    const { declared, isShared, now } = this.#deps;
+    const { declared, isShared } = this.#deps;
     if (!canAnswer(declared, question.method, question.params)) return 'not_declared';
-    for (const [agent, untilMs] of this.#givenUp) if (untilMs <= now()) this.#givenUp.delete(agent);
+    this.#forgetGivenUp();
     const givenUpBy = [...this.#givenUp.keys()];
     const found = addresseeOf(question, [...this.#calls], { isShared, givenUpBy });
     if (typeof found === 'string') return found;
     return found instanceof RunningCall ? found : 'not_able';
+  }
+
+  #forgetGivenUp(): void {
+    const now = this.#deps.now();
+    for (const [agent, untilMs] of this.#givenUp) if (untilMs <= now) this.#givenUp.delete(agent);
   }
 
   async #whileRunning(

@@ -109,6 +109,7 @@ async function connectStdio(
   return new SdkConnection(client, transport, loss, {
     limits,
     questions,
+    onLogMessage: options.onLogMessage,
     legacyCalls: new LegacyCalls(transport),
   });
 }
@@ -209,6 +210,7 @@ async function openHttp(
   return new SdkConnection(client, endpoint, loss, {
     limits: limitsOf(config),
     questions: options.questions,
+    onLogMessage: options.onLogMessage,
   });
 }
 

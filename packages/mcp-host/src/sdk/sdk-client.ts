@@ -1,4 +1,5 @@
 import { Client, type ClientCapabilities, type StandardSchemaV1 } from '@modelcontextprotocol/client';
+import type { McpLogMessage } from '@signalbox/protocol';
 import type { Askable } from '../questions/askable.ts';
 import type { ServerQuestions } from '../questions/server-questions.ts';
 import { failureOf } from './sdk-failure.ts';
@@ -26,6 +27,8 @@ export interface ClientEvents {
   onOffersChanged: () => void;
   /** Called when the server says that a resource has changed. */
   onResourceUpdated: (uri: string) => void;
+  /** Called with each log message of the server. It may hold secrets. */
+  onLogMessage: (message: McpLogMessage) => void;
   /** Called when something goes wrong without ending a request. The reason may hold the server's own words. */
   onNoise: (reason: string) => void;
 }

@@ -1,7 +1,15 @@
-import { CLIENT_CAPABILITIES_META_KEY, type Client, type Progress } from '@modelcontextprotocol/client';
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  type Client,
+  LOG_LEVEL_META_KEY,
+  type Progress,
+} from '@modelcontextprotocol/client';
 import {
   type CallRound,
+  isAtLeast,
   isJsonObject,
+  type McpLogLevel,
+  type McpLogMessage,
   type OfferMethod,
   SignalboxError,
   type Tool,
@@ -25,6 +33,10 @@ import { rawResult, rawTools } from './untouched-results.ts';
 /** The most characters of a server's instructions. */
 const maxInstructions = 4_000;
 
+/** The level that every server is asked for, for the log and the operator, and the longest wait for its answer in milliseconds. */
+const usualLevel: McpLogLevel = 'info';
+const setLevelMs = 10_000;
+
 /** The process or the endpoint at the other end of a session. */
 type Peer = Pick<ServerConnection, 'pid' | 'isOpen' | 'stderrTail' | 'close'>;
 
@@ -32,6 +44,7 @@ type Peer = Pick<ServerConnection, 'pid' | 'isOpen' | 'stderrTail' | 'close'>;
 export interface SdkConnectionParts {
   limits: ToolListLimits & OfferLimits;
   questions: ServerQuestions;
+  onLogMessage: (message: McpLogMessage) => void;
   legacyCalls?: LegacyCalls;
 }
 
@@ -49,14 +62,17 @@ export class SdkConnection implements ServerConnection {
   readonly #mirrored = new Map<string, Tool>();
   readonly #retired = Promise.withResolvers<void>();
   readonly #followed: FollowedResources;
+  /** The requests that wait for their answers, the newest last. */
+  readonly #running = new Set<ToolRequest>();
+  /** The least level that the server was asked for. */
+  #level: McpLogLevel | undefined;
   #isRetired = false;
-  #inFlight = 0;
 
   constructor(
     client: Client,
     peer: Peer,
     loss: SessionLoss,
-    { limits, questions, legacyCalls }: SdkConnectionParts,
+    { limits, questions, onLogMessage, legacyCalls }: SdkConnectionParts,
   ) {
     this.#client = client;
     this.#followed = new FollowedResources(client);
@@ -66,6 +82,11 @@ export class SdkConnection implements ServerConnection {
     const isModern = client.getProtocolEra() === 'modern';
     this.#legacyCalls = isModern ? undefined : legacyCalls;
     this.#questions = isModern ? undefined : questions;
+    client.setNotificationHandler('notifications/message', ({ params }) => {
+      onLogMessage(params);
+      this.#relayLog(params);
+    });
+    this.#wantLevel(usualLevel);
   }
 
   get pid(): number | undefined {
@@ -81,7 +102,7 @@ export class SdkConnection implements ServerConnection {
   }
 
   get inFlight(): number {
-    return this.#inFlight;
+    return this.#running.size;
   }
 
   stderrTail(): string {
@@ -147,16 +168,40 @@ export class SdkConnection implements ServerConnection {
   ): Promise<ServerAnswer> {
     if (!this.isOpen) return { failure: { kind: 'not_sent', reason: 'the session has ended' } };
     let answer: ServerAnswer;
-    this.#inFlight++;
+    if (request.logLevel && request.logLevel !== this.#level) this.#wantLevel(request.logLevel);
+    this.#running.add(request);
     try {
       answer = await send(request);
     } finally {
-      this.#inFlight--;
+      this.#running.delete(request);
       if (this.#isRetired) this.#closeWhenUnused();
     }
     if ('result' in answer && isTask(answer.result)) return { failure: unaskedResult('task') };
     const isLost = 'failure' in answer && answer.failure.kind === 'lost' && !this.isOpen;
     return isLost ? { failure: { kind: 'lost', reason: await this.lost } } : answer;
+  }
+
+  /**
+   * Asks a server of the revisions up to 2025-11-25 for more log messages, if it was asked for fewer before. One of the current revision is
+   * told the level with each call.
+   */
+  #wantLevel(level: McpLogLevel): void {
+    const isAsked = this.#level !== undefined && isAtLeast(level, this.#level);
+    const client = this.#client;
+    if (isAsked || client.getProtocolEra() === 'modern' || !client.getServerCapabilities()?.logging) return;
+    this.#level = level;
+    const limits = { timeout: setLevelMs, maxTotalTimeout: setLevelMs };
+    client.request({ method: 'logging/setLevel', params: { level } }, untouched, limits).catch(() => {});
+  }
+
+  /**
+   * Passes a log message on to the caller of the newest call. Servers do not say for which call they log: if it may belong to calls of
+   * several agents, it may hold the data of another agent, and nobody gets it.
+   */
+  #relayLog(message: McpLogMessage): void {
+    const running = [...this.#running];
+    const agents = new Set([...running.map(({ agent }) => agent), ...(this.#questions?.agents() ?? [])]);
+    if (agents.size === 1) running.at(-1)?.onLogMessage?.(message);
   }
 
   retire(): Promise<void> {
@@ -172,7 +217,7 @@ export class SdkConnection implements ServerConnection {
   }
 
   #closeWhenUnused(): void {
-    if (this.#inFlight > 0) return;
+    if (this.#running.size > 0) return;
     this.close()
       .catch(() => {})
       .finally(() => this.#retired.resolve());
@@ -224,12 +269,13 @@ export class SdkConnection implements ServerConnection {
   /** Returns the parameters and the options with which a request is sent through the SDK. */
   #asSent<Params extends Record<string, unknown>>(
     given: Params,
-    { round, meta, onProgress, ...limits }: ToolRequest,
+    { round, meta, onProgress, logLevel, ...limits }: ToolRequest,
   ) {
     const isModern = this.#client.getProtocolEra() === 'modern';
     // A server of the 2026 revision is told what this caller can be asked, never what the session declared to older servers.
     const { _meta: ofRound, ...further } = isModern ? roundParams(round ?? {}) : {};
-    const _meta = meta || ofRound ? { ...meta, ...ofRound } : undefined;
+    const ofLog = isModern && logLevel ? { [LOG_LEVEL_META_KEY]: logLevel } : undefined;
+    const _meta = meta || ofRound || ofLog ? { ...meta, ...ofRound, ...ofLog } : undefined;
     return {
       params: { ...given, ...(_meta && { _meta }), ...further },
       options: {

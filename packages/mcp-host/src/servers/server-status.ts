@@ -59,6 +59,8 @@ export interface ServerStatus extends CallStats {
   lastError?: string;
   /** The time for which the oldest running start has been under way. */
   startingMs?: number;
+  /** The last log messages that it sent; free of secrets, and for operators only. */
+  logMessages: string[];
   /** The failure of the last start of an instance that has not started since; free of secrets, and for operators only. */
   startFailure?: StartFailure;
 }
@@ -77,6 +79,7 @@ export interface InstanceStatus {
   startingSinceMs: number | undefined;
   lastError: string | undefined;
   startFailure: StartFailure | undefined;
+  logMessages: readonly string[];
 }
 
 /** The reason why no list of a server's tools is known: its first start is running, or no start has succeeded. */
@@ -146,6 +149,7 @@ export function statusOf(facts: StatusFacts): ServerStatus {
     inFlight: sum(instances.map(({ inFlight }) => inFlight)),
     ...facts.calls,
     questions: facts.questions,
+    logMessages: instances.flatMap(({ logMessages }) => logMessages).slice(-5),
     ...(auth !== undefined && { auth }),
     ...(lastError !== undefined && { lastError }),
     ...(starting.length > 0 && { startingMs: facts.nowMs - Math.min(...starting) }),

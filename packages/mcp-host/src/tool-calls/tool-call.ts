@@ -1,4 +1,11 @@
-import type { CallRound, CancelSignal, RequestMeta, ToolCallError } from '@signalbox/protocol';
+import type {
+  CallRound,
+  CancelSignal,
+  McpLogLevel,
+  McpLogMessage,
+  RequestMeta,
+  ToolCallError,
+} from '@signalbox/protocol';
 import type { Failure } from './errors/failure.ts';
 
 /** The agent that a call is made for, as the broker attests it. */
@@ -32,6 +39,10 @@ export interface CallOptions {
   meta?: RequestMeta | undefined;
   /** Called with each progress report while the call runs. */
   onProgress?: ((progress: ToolProgress) => void) | undefined;
+  /** The least level of the log messages that `onLogMessage` gets; default `info`. */
+  logLevel?: McpLogLevel | undefined;
+  /** Called with the log messages of the server while the call runs, unless calls of other agents run there at the same time. */
+  onLogMessage?: ((message: McpLogMessage) => void) | undefined;
   /** True if a call that was sent may be made again. By default the tool's declaration decides. */
   repeatable?: boolean | undefined;
   /** Called right before each sending, when there is a connection; the call waits for it. An error ends the call unsent. */

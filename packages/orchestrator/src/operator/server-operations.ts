@@ -78,7 +78,7 @@ function keptResults({
   };
 }
 
-function withoutDetails({ start_failure, ...report }: ServerReport): ServerReport {
+function withoutDetails({ start_failure, log_messages, ...report }: ServerReport): ServerReport {
   return { ...report, stderr_tail: '' };
 }
 
@@ -171,6 +171,7 @@ async function reportOf(
     ...(auth !== undefined && { auth }),
     ...(lastError !== undefined && { last_error: lastError }),
     ...(startFailure && { start_failure: startFailure }),
+    ...(status.logMessages.length > 0 && { log_messages: status.logMessages }),
     stderr_tail: host.stderrTail(name).slice(-maxTail),
   };
 }

@@ -3,6 +3,7 @@ import { agentIdSchema, idSchema, roleSchema } from '../names/name-schemas.ts';
 import { boundedRecord } from './bounded-record.ts';
 import { callRoundSchema } from './call-round.ts';
 import { acceptDefinitionsRequestSchema, definitionsRequestSchema } from './definitions.ts';
+import { mcpLogLevelSchema } from './log-message.ts';
 import { offerMethods } from './offers.ts';
 import { maxTaskRounds } from './task-rounds.ts';
 
@@ -49,6 +50,11 @@ const callRequestSchema = z.object({
     .object({
       timeout_ms: z.int().positive().optional(),
       progress: z.boolean().optional(),
+      log_level: mcpLogLevelSchema
+        .optional()
+        .describe(
+          'The least level of the log messages of the server that are passed on while the call runs; default info.',
+        ),
       idempotency_key: z.string().max(128).optional(),
     })
     .optional(),

@@ -98,6 +98,10 @@ export const serverReportSchema = z.object({
   start_failure: startFailureSchema
     .optional()
     .describe('How its last start failed, if it has not started since. Only operators are shown it.'),
+  log_messages: z
+    .array(z.string())
+    .optional()
+    .describe('The last log messages that it sent, at most five. Only operators are shown them.'),
   stderr_tail: z.string().describe('The last lines that its processes wrote to their standard error.'),
 });
 /** The state of a hosted MCP server, with all its instances together. Times are in milliseconds. It holds no secrets. */

@@ -211,9 +211,9 @@ export class McpProxyExecutor implements AsyncDisposable {
     options: ExecuteOptions,
     round?: CallRound,
   ): Promise<RoundResult> {
-    const { signal, requestId, onProgress, traceparent, meta } = options;
+    const { signal, requestId, onProgress, logLevel, onLogMessage, traceparent, meta } = options;
     const timeoutMs = options.timeoutMs ?? this.#options.timeoutMs;
-    const body = callBody(call, { timeoutMs, progress: onProgress !== undefined, round, meta });
+    const body = callBody(call, { timeoutMs, progress: onProgress !== undefined, logLevel, round, meta });
     const askMs = tool && askDeadlineOf(tool);
     const requestOptions: RequestOptions = {
       timeoutMs: (timeoutMs ?? defaultCallTimeoutMs) + (askMs ?? 0),
@@ -223,8 +223,9 @@ export class McpProxyExecutor implements AsyncDisposable {
     if (traceparent !== undefined) requestOptions.traceparent = traceparent;
     if (signal) requestOptions.signal = signal;
     const onAwaitingApproval = tool && askMs === undefined ? undefined : options.onAwaitingApproval;
-    if (onProgress || onAwaitingApproval)
-      requestOptions.onProgress = (body) => relayCallProgress(body, { onProgress, onAwaitingApproval });
+    if (onProgress || onLogMessage || onAwaitingApproval)
+      requestOptions.onProgress = (body) =>
+        relayCallProgress(body, { onProgress, onLogMessage, onAwaitingApproval });
     // A call that a person decides on waits in the broker, and so does one that a client may ask for later.
     if (
       tool &&

@@ -3,6 +3,8 @@ import {
   type CallRequest,
   type CallRound,
   isJsonObject,
+  type McpLogLevel,
+  type McpLogMessage,
   type RequestMeta,
   type Tool,
   toWireRound,
@@ -37,6 +39,10 @@ export interface ExecuteOptions {
   meta?: RequestMeta | undefined;
   /** Called with the progress that the MCP server reports while the call runs. */
   onProgress?: ((progress: ToolProgress) => void) | undefined;
+  /** The least level of the log messages that `onLogMessage` gets; default `info`. */
+  logLevel?: McpLogLevel | undefined;
+  /** Called with the log messages of the MCP server while the call runs. */
+  onLogMessage?: ((message: McpLogMessage) => void) | undefined;
   /** Called with the id of an approval when the call begins to wait for a person's decision, and with `undefined` when it continues. */
   onAwaitingApproval?: ((approval: string | undefined) => void) | undefined;
 }
@@ -56,17 +62,19 @@ export function callBody(
   options: {
     timeoutMs: number | undefined;
     progress: boolean;
+    logLevel: McpLogLevel | undefined;
     round: CallRound | undefined;
     meta: RequestMeta | undefined;
   },
 ): CallRequest {
-  const { timeoutMs, progress, round, meta } = options;
+  const { timeoutMs, progress, logLevel, round, meta } = options;
   // Every call makes a body, and adding a field is far cheaper than spreading one that may be missing.
   const body: CallRequest = { op: 'call', tool: name };
   if (args !== undefined) body.arguments = args;
   body.options = {};
   if (timeoutMs !== undefined) body.options.timeout_ms = timeoutMs;
   if (progress) body.options.progress = progress;
+  if (logLevel) body.options.log_level = logLevel;
   if (round) body.round = toWireRound(round);
   if (meta) body.meta = meta;
   return body;
@@ -83,12 +91,20 @@ export function relayProgress(body: unknown, onProgress: (progress: ToolProgress
   if (typeof reported?.progress === 'number') onProgress(reported as ToolProgress);
 }
 
-/** Passes on the orchestrator's reports about a call: its progress, and whether it waits for a decision. */
+/** Passes on the orchestrator's reports about a call: its progress, the log messages of its server, and whether it waits for a decision. */
 export function relayCallProgress(
   body: unknown,
-  { onProgress, onAwaitingApproval }: Pick<ExecuteOptions, 'onProgress' | 'onAwaitingApproval'>,
+  {
+    onProgress,
+    onLogMessage,
+    onAwaitingApproval,
+  }: Pick<ExecuteOptions, 'onProgress' | 'onLogMessage' | 'onAwaitingApproval'>,
 ): void {
-  const { awaiting_approval: approval, ...progress } = (body ?? {}) as { awaiting_approval?: unknown };
+  const { awaiting_approval: approval, log, ...progress } = (body ?? {}) as Record<string, unknown>;
+  if (isJsonObject(log)) {
+    onLogMessage?.(log as unknown as McpLogMessage);
+    return;
+  }
   if (approval === false) onAwaitingApproval?.(undefined);
   else if (isJsonObject(approval) && typeof approval.id === 'string') onAwaitingApproval?.(approval.id);
   if (onProgress) relayProgress(progress, onProgress);

@@ -1,7 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CallToolResult, ProgressToken, RequestId, Server } from '@modelcontextprotocol/server';
 import type { CancelSignal } from '@signalbox/client';
-import { type CallRound, isInputRequired, isJsonObject, type RequestMeta } from '@signalbox/protocol';
+import {
+  type CallRound,
+  isInputRequired,
+  isJsonObject,
+  type McpLogLevel,
+  type McpLogMessage,
+  type RequestMeta,
+} from '@signalbox/protocol';
 import type { FaceTasks } from '../tasks/hosted-tasks.ts';
 import type { AgentStatus } from '../tools/agent-status.ts';
 import { startCallProgress } from '../tools/call-progress.ts';
@@ -23,6 +30,12 @@ export type AgentFaceTools = FaceTools & {
   readonly tasks: FaceTasks;
 };
 
+/** The log messages that a client of the revisions up to 2025-11-25 wants. */
+export interface WantedLogs {
+  /** The least level that the client has set, which it may do at any time; `undefined` if it has set none. */
+  level: McpLogLevel | undefined;
+}
+
 export interface AnswerDeps {
   tools: AgentFaceTools;
   /** Makes the spans of the calls; without it there are none. */
@@ -30,6 +43,8 @@ export interface AnswerDeps {
   running: RunningCalls;
   /** Names the session of the client, if its connection carries several. */
   session?: string | undefined;
+  /** Set for a session with a client of the revisions up to 2025-11-25. */
+  logs?: WantedLogs | undefined;
   /** The longest silence in milliseconds while a call runs whose client asked for progress; default 15 s. */
   heartbeatMs?: number | undefined;
   /** Returns the key of the call with which a client's request began, if its connection gives calls keys. */
@@ -56,6 +71,10 @@ export interface ClientCall {
   key: CallKey | undefined;
   /** True if the client's revision has results that ask for input. */
   isModern: boolean;
+  /** The least level of the log messages that the client has asked for. One of the current revision wants none unless it asks. */
+  logLevel: McpLogLevel | undefined;
+  /** Passes a log message of the server on to the client; never rejects. */
+  notifyLog(message: McpLogMessage): void;
   /** Tells the client of progress; never rejects. */
   notify(params: { progressToken: ProgressToken; progress: number }): void;
   ask: AskClient;
@@ -112,6 +131,8 @@ async function answerCall(
       key: roundKey(call.key, rounds++),
       mayBeTask: call.isModern && declaresTasks(round.clientCapabilities),
       onProgress: progress ? progress.report : undefined,
+      logLevel: call.logLevel,
+      onLogMessage: call.isModern && !call.logLevel ? undefined : call.notifyLog,
       onAwaitingApproval: progress ? progress.awaits : undefined,
     });
     if (!answer) throw new JsonRpcError(invalidParams, `there is no tool '${name}'`);

@@ -103,6 +103,10 @@ export class DirectCalls {
     signal: CancelSignal,
   ): ClientCall {
     const token = _meta?.progressToken;
+    const tell = (method: string, params: Record<string, unknown>): void => {
+      if (signal.aborted) return;
+      this.#transport?.send({ jsonrpc: '2.0', method, params }, { relatedRequestId: id }).catch(() => {});
+    };
     return {
       id,
       name,
@@ -114,12 +118,9 @@ export class DirectCalls {
       round: this.#round,
       key: this.#deps.keyOf?.(id),
       isModern: false,
-      notify: (params) => {
-        if (signal.aborted) return;
-        this.#transport
-          ?.send({ jsonrpc: '2.0', method: 'notifications/progress', params }, { relatedRequestId: id })
-          .catch(() => {});
-      },
+      logLevel: this.#deps.logs?.level,
+      notify: (params) => tell('notifications/progress', params),
+      notifyLog: (message) => tell('notifications/message', { ...message }),
       ask: (request, options) => server.request(request, untouched, { ...options, relatedRequestId: id }),
     };
   }

@@ -40,7 +40,7 @@ export function serveConnection(
 ): FaceConnection {
   keepCodes(transport);
   const running = new RunningCalls();
-  const deps = { tools, running, heartbeatMs, trace, keyOf };
+  const deps: AnswerDeps = { tools, running, heartbeatMs, trace, keyOf, logs: { level: undefined } };
   const directCalls = new DirectCalls(deps);
   /** The server of the session, once the client may be sent notifications. */
   let ready: Server | undefined;

@@ -3,13 +3,19 @@ import {
   CLIENT_INFO_META_KEY,
   type Implementation,
   type JSONRPCRequest,
+  LOG_LEVEL_META_KEY,
   ProtocolErrorCode,
   Server,
   type ServerContext,
   type Tool,
 } from '@modelcontextprotocol/server';
 import type { CancelSignal } from '@signalbox/client';
-import { type CallRound, workerFaceCapability } from '@signalbox/protocol';
+import {
+  type CallRound,
+  type McpLogLevel,
+  mcpLogLevelSchema,
+  workerFaceCapability,
+} from '@signalbox/protocol';
 import { JsonRpcError } from '../tools/json-rpc-error.ts';
 import { toolPage } from '../tools/list-pages.ts';
 import { type AnswerDeps, type ClientCall, startCall } from './answer-call.ts';
@@ -40,9 +46,11 @@ export interface FaceServerOptions extends AnswerDeps {
  */
 export function createFaceServer(options: FaceServerOptions): Server {
   const { version, tools, onlyMethod, isModern } = options;
+  const logs = isModern ? undefined : options.logs;
   const server = new Server(serverInfoOf(version), {
     capabilities: {
       tools: { listChanged: true },
+      ...(logs && { logging: {} }),
       ...offerCapabilities(tools.offers),
       ...(isModern && tasksCapability),
       experimental: { [workerFaceCapability]: {} },
@@ -53,6 +61,12 @@ export function createFaceServer(options: FaceServerOptions): Server {
     tools.status.listed(clientOf(server, context));
     return toolPage(tools.list(), params?.cursor) as { tools: Tool[]; nextCursor?: string };
   });
+  if (logs) {
+    server.setRequestHandler('logging/setLevel', ({ params }) => {
+      logs.level = params.level;
+      return {};
+    });
+  }
   if (isModern && (onlyMethod === undefined || isTaskMethod(onlyMethod)))
     answerTaskRequests(server, tools.tasks);
   const { offers } = tools;
@@ -73,7 +87,7 @@ export function createFaceServer(options: FaceServerOptions): Server {
       return answerOfferRequest(offers, { method, params, signal: cancelled, round, meta });
     }
     const { answer: answered, abort } = startCall(server, options, (signal) =>
-      clientCall(server, request, { context, signal, key: options.keyOf?.(context.mcpReq.id) }),
+      clientCall(server, request, { context, signal, logs, key: options.keyOf?.(context.mcpReq.id) }),
     );
     if (cancelled.aborted) abort(cancelled.reason);
     cancelled.addEventListener('abort', () => abort(cancelled.reason), { once: true });
@@ -98,7 +112,17 @@ export function serverInfoOf(version: string): Implementation {
 function clientCall(
   server: Server,
   { params }: JSONRPCRequest,
-  { context, signal, key }: { context: ServerContext; signal: CancelSignal; key: ClientCall['key'] },
+  {
+    context,
+    signal,
+    logs,
+    key,
+  }: {
+    context: ServerContext;
+    signal: CancelSignal;
+    logs: FaceServerOptions['logs'];
+    key: ClientCall['key'];
+  },
 ): ClientCall {
   const { mcpReq } = context;
   return {
@@ -112,11 +136,22 @@ function clientCall(
     round: roundOf(server, context),
     key,
     isModern: mcpReq.envelope !== undefined,
+    logLevel: logs ? logs.level : wantedLevel({ ...mcpReq.envelope }),
+    notifyLog: (message) => {
+      mcpReq
+        .notify({ method: 'notifications/message', params: { ...message, data: message.data } })
+        .catch(() => {});
+    },
     notify: (params) => {
       mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {});
     },
     ask: (request, options) => mcpReq.send(request, untouched, options),
   };
+}
+
+/** Returns the least level of the log messages that a client of the current revision wants; it says so in the `_meta` of each call. */
+export function wantedLevel(meta: Record<string, unknown>): McpLogLevel | undefined {
+  return mcpLogLevelSchema.safeParse(meta[LOG_LEVEL_META_KEY]).data;
 }
 
 /** Returns the kinds of input that a call's client can be asked for, and its answers in a further round. */

@@ -4,9 +4,9 @@ import {
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server';
 import { isJsonObject, type OfferedKinds } from '@signalbox/protocol';
-import { type AgentFaceTools, type AnswerDeps, cancelCalls } from './answer-call.ts';
+import { type AgentFaceTools, type AnswerDeps, cancelCalls, type WantedLogs } from './answer-call.ts';
 import { DirectCalls, isPlainCall } from './direct-calls.ts';
-import { createFaceServer, serverInfoOf } from './face-server.ts';
+import { createFaceServer, type FaceServerOptions, serverInfoOf } from './face-server.ts';
 import type { HttpReply } from './http-reply.ts';
 import { type FaceRequest, headerOf, mcpHeaders, requestIdOf } from './http-request.ts';
 import { LegacySessions } from './legacy-sessions.ts';
@@ -58,7 +58,7 @@ export function openHttpEndpoint(tools: AgentFaceTools, options: HttpEndpointOpt
   const { version, heartbeatMs, trace, sessionIds, maxSessions, sessionIdleMs, now } = options;
   const { onSessionEnded, onError } = options;
   const running = new RunningCalls();
-  const createServer = (own: { isModern: boolean; onlyMethod?: string; session?: string }) =>
+  const createServer = (own: Pick<FaceServerOptions, 'isModern' | 'onlyMethod' | 'session' | 'logs'>) =>
     createFaceServer({ tools, running, heartbeatMs, trace, version, ...own });
   // The SDK has checked by then that this header and the body name the same method.
   const current = createMcpHandler(
@@ -69,10 +69,13 @@ export function openHttpEndpoint(tools: AgentFaceTools, options: HttpEndpointOpt
     { legacy: 'reject', onerror: onError },
   );
   const sessions = new LegacySessions({
-    createServer: (session) => ({
-      server: createServer({ isModern: false, session }),
-      directCalls: new DirectCalls({ tools, running, heartbeatMs, trace, session }),
-    }),
+    createServer: (session) => {
+      const logs: WantedLogs = { level: undefined };
+      return {
+        server: createServer({ isModern: false, session, logs }),
+        directCalls: new DirectCalls({ tools, running, heartbeatMs, trace, session, logs }),
+      };
+    },
     onEnded: onSessionEnded,
     ids: sessionIds,
     maxSessions,

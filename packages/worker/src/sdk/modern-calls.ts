@@ -10,6 +10,7 @@ import type { CancelSignal } from '@signalbox/client';
 import { isJsonObject, type RequestMeta } from '@signalbox/protocol';
 import { type AnswerDeps, type ClientCall, startCall } from './answer-call.ts';
 import { errorOf } from './direct-calls.ts';
+import { wantedLevel } from './face-server.ts';
 import type { HttpReply, RequestId } from './http-reply.ts';
 import { type FaceRequest, headerOf } from './http-request.ts';
 
@@ -92,6 +93,9 @@ function clientCall(
   { signal, reply }: { signal: CancelSignal; reply: HttpReply },
 ): ClientCall {
   const clientCapabilities = meta[CLIENT_CAPABILITIES_META_KEY] as Record<string, unknown>;
+  const tell = (method: string, params: object): void => {
+    if (!signal.aborted) reply.tell({ jsonrpc: '2.0', method, params });
+  };
   return {
     id,
     name,
@@ -103,9 +107,9 @@ function clientCall(
     round: { clientCapabilities: { ...clientCapabilities } },
     key: undefined,
     isModern: true,
-    notify: (params) => {
-      if (!signal.aborted) reply.tell({ jsonrpc: '2.0', method: 'notifications/progress', params });
-    },
+    logLevel: wantedLevel(meta),
+    notify: (params) => tell('notifications/progress', params),
+    notifyLog: (message) => tell('notifications/message', message),
     ask: () => Promise.reject(new Error('clients of this revision are asked by results')),
   };
 }

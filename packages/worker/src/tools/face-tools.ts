@@ -1,5 +1,12 @@
 import type { CancelSignal } from '@signalbox/client';
-import type { CallRound, InputRequired, RequestMeta, Tool } from '@signalbox/protocol';
+import type {
+  CallRound,
+  InputRequired,
+  McpLogLevel,
+  McpLogMessage,
+  RequestMeta,
+  Tool,
+} from '@signalbox/protocol';
 import type { ToolProgress } from '../executor/tool-call.ts';
 import type { TaskFields } from '../tasks/task-fields.ts';
 import type { ToolResult } from './tool-result.ts';
@@ -40,6 +47,10 @@ export interface FaceCall {
   meta?: RequestMeta | undefined;
   /** Set if the client asked for progress. */
   onProgress?: ((progress: ToolProgress) => void) | undefined;
+  /** The least level of the log messages that the client has asked for. */
+  logLevel?: McpLogLevel | undefined;
+  /** Called with the log messages of the tool's server while the call runs. */
+  onLogMessage?: ((message: McpLogMessage) => void) | undefined;
   /** Called with the id of an approval when the call begins to wait for a person's decision, and with `undefined` when it continues. */
   onAwaitingApproval?: ((approval: string | undefined) => void) | undefined;
 }

@@ -108,7 +108,7 @@ function endOfWait(
   { calls, pendingAfterMs: givenMs, taskAfterMs = defaultTaskAfterMs }: HostedToolsOptions,
 ): Promise<EndOfWait> {
   return new Promise((resolve, reject) => {
-    const { signal, onProgress, key, traceparent, meta, mayBeTask } = call;
+    const { signal, onProgress, logLevel, onLogMessage, key, traceparent, meta, mayBeTask } = call;
     const patienceMs = givenMs ?? (onProgress ? pendingAfterMs.withProgress : pendingAfterMs.plain);
     const stopWaiting = (): void => {
       decision?.[Symbol.dispose]();
@@ -134,8 +134,14 @@ function endOfWait(
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });
     const execute: ExecuteOptions = {
-      ...{ requestId, signal: cancellation, onProgress, traceparent, meta },
-      mayBeTask: mayBeTask ?? false,
+      requestId,
+      signal: cancellation,
+      onProgress,
+      logLevel,
+      onLogMessage,
+      traceparent,
+      meta,
+      mayBeTask,
     };
     if (decision)
       execute.onAwaitingApproval = (approval) => {

@@ -46,7 +46,10 @@ interface FailedStart {
 
 /** The callbacks of one start, and the signal that ends it. */
 export interface StartEvents
-  extends Pick<ConnectOptions, 'signal' | 'onToolsChanged' | 'onOffersChanged' | 'onResourceUpdated'> {
+  extends Pick<
+    ConnectOptions,
+    'signal' | 'onToolsChanged' | 'onOffersChanged' | 'onResourceUpdated' | 'onLogMessage'
+  > {
   /** Called when its turn has come. */
   onBegun: () => void;
   /** Called with the id of each process that the start makes. */
@@ -169,7 +172,7 @@ async function makeDataFolder(path: string): Promise<void> {
 function connectOptions(
   { name, instance, config, authorizer, redact, revision, declared, questions: counts }: StartTarget,
   { tuning, now, log, onProcess, waiting }: ServerDeps,
-  { signal, onToolsChanged, onOffersChanged, onResourceUpdated, ...events }: StartEvents,
+  { signal, onToolsChanged, onOffersChanged, onResourceUpdated, onLogMessage, ...events }: StartEvents,
 ): ConnectOptions {
   const facts = instanceFacts(name, instance);
   const questions = new ServerQuestions({
@@ -192,6 +195,7 @@ function connectOptions(
     onToolsChanged,
     onOffersChanged,
     onResourceUpdated,
+    onLogMessage,
     timeoutMs: config.startTimeoutMs ?? tuning.startMs,
     now,
     revision,

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CancelSignal } from '@signalbox/protocol';
+import type { CancelSignal, McpLogMessage } from '@signalbox/protocol';
 import type { CallTarget } from '../../calls/call-target.ts';
 import { instanceFacts } from '../../config/instance-name.ts';
 import type { McpServerConfig } from '../../config/server-config.ts';
@@ -26,6 +26,10 @@ import { Waiters } from './waiters.ts';
 
 /** The failed starts in a row after which a server counts as down. A single one may be chance, for example during an update. */
 const failedStartsWhenDown = 2;
+
+/** The number of log messages of the server that are kept for its operator, and the most characters of each. */
+const keptMessages = 5;
+const keptCharacters = 200;
 
 /** The callbacks of a session. */
 export interface SessionEvents {
@@ -88,6 +92,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
   #upSinceMs = 0;
   #wasReady = false;
   #stderrTail = '';
+  #logMessages: string[] = [];
   #followed: ReadonlySet<string> = new Set();
   #startFailure: StartFailure | undefined;
   /** The present start: its time, and its process as soon as it has one. */
@@ -205,6 +210,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
       upSinceMs: this.#state === 'ready' ? this.#upSinceMs : undefined,
       lastError: this.#lastError,
       startFailure: this.#startFailure,
+      logMessages: this.#logMessages,
     };
   }
 
@@ -357,6 +363,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
       onToolsChanged,
       onOffersChanged,
       onResourceUpdated: this.#events.onUpdated,
+      onLogMessage: (message) => this.#takeLogMessage(message),
       onBegun,
       onProcess,
     });
@@ -376,6 +383,21 @@ export class SupervisedSession implements CallTarget, StartTarget {
     const isBeingUpdated = start.giveUp === 'ejected' && this.#wasReady;
     if (start.giveUp && !isBeingUpdated) this.#giveUp(start.giveUp, start.reason);
     else this.#fail(start.reason);
+  }
+
+  #takeLogMessage({ level, logger, data }: McpLogMessage): void {
+    const said = typeof data === 'string' ? data : (JSON.stringify(data) ?? '');
+    const text = serversWords(this.redact(logger === undefined ? said : `${logger}: ${said}`));
+    this.#logMessages = [...this.#logMessages, `${level}: ${text}`.slice(0, keptCharacters)].slice(
+      -keptMessages,
+    );
+    this.#deps.log({
+      event: 'server_message',
+      ...this.#facts,
+      level: ownLevel(level),
+      severity: level,
+      reason: text,
+    });
   }
 
   #takeList({ problems, ...list }: ToolList): void {
@@ -448,4 +470,10 @@ export class SupervisedSession implements CallTarget, StartTarget {
     this.#firstAttempt.resolve();
     this.#deps.onChanged();
   }
+}
+
+/** Returns the level of our own log for a message of this level. A server's errors are no errors of ours. */
+function ownLevel(level: McpLogMessage['level']): 'debug' | 'info' | 'warn' {
+  if (level === 'debug') return 'debug';
+  return level === 'info' || level === 'notice' ? 'info' : 'warn';
 }

@@ -1,5 +1,11 @@
 import type { ToolProgress } from '@signalbox/mcp-host/tool-calls';
-import { forwardedMeta, fromWireRound, readJson, withoutTokens } from '@signalbox/protocol';
+import {
+  forwardedMeta,
+  fromWireRound,
+  type McpLogMessage,
+  readJson,
+  withoutTokens,
+} from '@signalbox/protocol';
 import type { LastStep } from '../step.ts';
 import { neverStarted } from './queue.ts';
 
@@ -49,6 +55,8 @@ export const host: LastStep = {
           asking.over.then(() => holds.ended(running));
         },
         onSent: fault && (() => fault('orchestrator.call.sent')),
+        logLevel: body.options?.log_level,
+        onLogMessage: (message) => request.progress({ log: shownLog(message) }),
         onProgress: body.options?.progress
           ? (progress) => {
               const { progress: done, total } = progress;
@@ -60,6 +68,18 @@ export const host: LastStep = {
     };
   },
 };
+
+/** The most characters of a log message that its caller gets. */
+const maxLogLength = 64 * 1024;
+
+function shownLog(message: McpLogMessage): McpLogMessage {
+  const text = withoutTokens(JSON.stringify(message));
+  if (text.length <= maxLogLength) return JSON.parse(text);
+  return {
+    level: message.level,
+    data: `the server logged ${text.length} characters, and at most ${maxLogLength} are passed on`,
+  };
+}
 
 function withoutTokensIn(progress: ToolProgress): ToolProgress {
   const { message, _meta } = progress;
