@@ -207,6 +207,7 @@ it('gets a new session after a server of the 2025 revision was killed and starte
   await first.kill();
   expect(await running).toMatchObject({ error: { code: 'outcome_unknown', may_have_run: true } });
   await using _second = await legacyServer(port);
+  await host.seen('server_ready', {}, 2);
   expect(await call(host, 'mcp_web__get-sum', { a: 1, b: 1 })).toHaveProperty('result');
 });
 

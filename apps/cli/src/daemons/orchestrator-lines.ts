@@ -33,7 +33,9 @@ function serverLines({ servers, problems, notReady }: OrchestratorReport): strin
     const missing = notReady.find(({ server }) => server === name);
     if (missing?.state === 'starting') return [name, 'none yet: it is still starting'];
     if (missing) return [name, `none: it failed to start: ${missing.reason ?? state}`];
-    const told = `${count(tools, 'tool')} (${state})`;
+    const remarks = problems.filter(({ server, tool }) => server === name && tool !== undefined).length;
+    const below = remarks === 0 ? '' : `; ${count(remarks, 'remark')} on its tools below`;
+    const told = `${count(tools, 'tool')} (${state})${below}`;
     const problem = problems.find(({ server, tool }) => server === name && tool === undefined)?.message;
     if (problem === undefined) return [name, told];
     // A server that is ready works: the problem is one of its lists, or of an entry without a name.

@@ -109,7 +109,7 @@ async function decide(approvals: Approvals, deps: CallDeps, call: Call): Promise
     case 'approved':
       tracked.cleared(decision.record.id);
       call.approval = decision.record;
-      // It waits for its server as long as its caller does: a person has decided on it, and would have to do so again.
+      // It waits for a server that is starting as long as its caller does: a person has decided on it, and would have to do so again.
       if (!call.route.target)
         await deps.host.listed(call.route, {
           timeoutMs: request.remainingMs() ?? frameDefaults.ttlMs,
