@@ -52,6 +52,8 @@ test('init names the files of other clients, copies nothing out of them, and nev
   });
   const text = await readFile(join(project, 'signalbox.yaml'), 'utf8');
   expect(text).not.toContain(secret);
+  // Agents that come from another client lose nothing.
+  expect(text).toContain(`developer:\n    tools: ["*"]\n    prompts: ["*"]\n    resources: ["*:*"]\n`);
   expect((await stat(join(project, 'signalbox.yaml'))).mode & 0o022).toBe(0);
   expect((await readFile(join(project, '.gitignore'), 'utf8')).split('\n')).toEqual([
     'node_modules',

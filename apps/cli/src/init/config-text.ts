@@ -29,11 +29,13 @@ const ownServers = `# Servers of your own, in the shape that every MCP client us
 #   docs: { url: "https://docs.example.com/mcp", headers: { Authorization: "Bearer \${env:DOCS_TOKEN}" } }
 `;
 
-const roles = `# Each agent has a token, and the token names its role. A role that is not listed here may use no tools.
+const roles = `# Each agent has a token, and the token names its role. A role that is not listed here may use no tools, prompts or resources.
 roles:
-  # All tools of all servers.
+  # All tools, prompts and resources of all servers.
   developer:
     tools: ["*"]
+    prompts: ["*"]
+    resources: ["*:*"]
   # An example of less: tools whose own names begin like this, of any server. server:tool names one of one server.
   # signalbox tools explain reader TOOL says which rule decides.
   reader:
