@@ -10,12 +10,20 @@ import type { ServerSharing } from '../config/server-config.ts';
 /** The questions that a client can be asked, in the form in which MCP clients declare them. */
 export type Askable = Partial<Record<QuestionKind, Record<string, unknown>>>;
 
+/** The questions that an instance can be asked, and its knowledge of pages of MCP Apps, as MCP clients declare them. */
+export type Declared = Askable & { extensions?: Record<string, unknown> };
+
+/** The extension that says that a client shows pages of MCP Apps. Some servers offer pages only to clients that declare it. */
+const pagesExtension = 'io.modelcontextprotocol/ui';
+const anyPages = { mimeTypes: ['text/html;profile=mcp-app'] };
+
 const everything: Required<Askable> = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
 /** The clients that share an instance can answer different questions; all clients with the capability know these. */
 const ofAnybody: Askable = { elicitation: { form: {} }, sampling: {} };
 
 /**
- * Returns the capabilities that an instance declares to its server. `client` holds the capabilities of the client whose call starts the
+ * Returns the capabilities that an instance declares to its server. An instance that is shared declares that it shows pages, for the clients
+ * that do; other clients do not read them. `client` holds the capabilities of the client whose call starts the
  * instance.
  */
 export function declaredBy(
@@ -25,10 +33,19 @@ export function declaredBy(
     questions,
   }: { share: ServerSharing; instance: string; questions: readonly QuestionKind[] },
   client: Record<string, unknown> | undefined,
-): Askable {
-  if (share !== 'worker') return only(questions, ofAnybody);
+): Declared {
+  if (share !== 'worker') return { ...only(questions, ofAnybody), ...showing(anyPages) };
   // The instance that only lists the tools serves no caller, and should list the tools that the instances of all clients offer.
-  return only(questions, instance === listingInstance ? everything : askableOf(client));
+  if (instance === listingInstance) return { ...only(questions, everything), ...showing(anyPages) };
+  const { extensions } = client ?? {};
+  return {
+    ...only(questions, askableOf(client)),
+    ...(isJsonObject(extensions) && showing(extensions[pagesExtension])),
+  };
+}
+
+function showing(pages: unknown): Pick<Declared, 'extensions'> {
+  return isJsonObject(pages) ? { extensions: { [pagesExtension]: pages } } : {};
 }
 
 /** Returns the questions that a client can be asked. Its other capabilities are left out: its changes of roots are not relayed. */

@@ -1,6 +1,6 @@
 import { Client, type ClientCapabilities, type StandardSchemaV1 } from '@modelcontextprotocol/client';
 import type { McpLogMessage } from '@signalbox/protocol';
-import type { Askable } from '../questions/askable.ts';
+import type { Declared } from '../questions/askable.ts';
 import type { ServerQuestions } from '../questions/server-questions.ts';
 import { failureOf } from './sdk-failure.ts';
 
@@ -15,7 +15,7 @@ const clientInfo = { name: 'signalbox', version: '0.1.0' };
  * declares what its own caller can be asked.
  */
 export interface ClientQuestions {
-  declared: Askable;
+  declared: Declared;
   questions: ServerQuestions;
 }
 

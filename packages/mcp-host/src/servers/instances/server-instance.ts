@@ -1,7 +1,7 @@
 import { instanceConfig, namesDataFolder } from '../../config/instance-name.ts';
 import type { McpServerConfig } from '../../config/server-config.ts';
 import { policyOf } from '../../config/server-policy.ts';
-import type { Askable } from '../../questions/askable.ts';
+import type { Declared } from '../../questions/askable.ts';
 import type { QuestionCounts } from '../../questions/question-counts.ts';
 import type { Authorizer } from '../../server-auth/index.ts';
 import type { SlotHolder } from '../processes/process-slots.ts';
@@ -27,7 +27,7 @@ export interface ServerInstanceOptions {
   /** The configuration of the server. */
   config: McpServerConfig;
   authorizer: Authorizer | undefined;
-  declared: Askable;
+  declared: Declared;
   questions: QuestionCounts;
   events: SessionEvents;
   /** Called when the instance begins to end. */

@@ -7,7 +7,7 @@ import { policyOf } from '../../config/server-policy.ts';
 import { happensWithin } from '../../happens-within.ts';
 import type { ReadOffers } from '../../inventory/offer-list.ts';
 import type { ToolList } from '../../inventory/tool-list.ts';
-import type { Askable } from '../../questions/askable.ts';
+import type { Declared } from '../../questions/askable.ts';
 import type { QuestionCounts } from '../../questions/question-counts.ts';
 import { ServerQuestions } from '../../questions/server-questions.ts';
 import { type ConnectOptions, connectServer, type KnownRevision } from '../../sdk/connect-server.ts';
@@ -69,7 +69,7 @@ export interface InstanceIdentity {
   /** The access to an HTTP server that has `auth`. */
   readonly authorizer: Authorizer | undefined;
   /** The questions that the instance declares that it can be asked. */
-  readonly declared: Askable;
+  readonly declared: Declared;
   /** Counts the questions of the server. */
   readonly questions: QuestionCounts;
 }

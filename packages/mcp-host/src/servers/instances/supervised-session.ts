@@ -7,7 +7,7 @@ import { policyOf } from '../../config/server-policy.ts';
 import { type ResultRedactor, resultRedactor, textRedactor } from '../../config/server-secrets.ts';
 import type { ReadOffers } from '../../inventory/offer-list.ts';
 import { redactedProblems, type ToolList } from '../../inventory/tool-list.ts';
-import type { Askable } from '../../questions/askable.ts';
+import type { Declared } from '../../questions/askable.ts';
 import type { QuestionCounts } from '../../questions/question-counts.ts';
 import type { Authorizer } from '../../server-auth/index.ts';
 import type { ServerConnection } from '../../server-connection.ts';
@@ -55,7 +55,7 @@ export class SupervisedSession implements CallTarget, StartTarget {
   readonly config: McpServerConfig;
   readonly dataFolder: string | undefined;
   readonly authorizer: Authorizer | undefined;
-  readonly declared: Askable;
+  readonly declared: Declared;
   readonly questions: QuestionCounts;
   readonly redact: (text: string) => string;
   readonly revision = { isLegacy: false };
