@@ -112,7 +112,7 @@ test('Of two roles on one server neither sees or reads what is not its own, in l
     for (const uri of [
       'test://template/1/../../static-binary',
       'test://template/1%2e%2e',
-      'TEST://static-text',
+      'TEST://static-binary',
     ])
       await expect(read(texts, uri)).rejects.toEqual(refused(-32602));
     expect(await read(texts, 'signalbox://fixture/test://static-text')).toMatchObject({

@@ -270,6 +270,7 @@ export { mayRepeat, type RepeatOverride, repeatOverrideOf, withRepeatOverride } 
 export {
   type InputRequired,
   isInputRequired,
+  type KeptAnswer,
   type McpReply,
   type McpResult,
   mcpReplySchema,
@@ -292,6 +293,7 @@ export {
   type ExplainRequest,
   type ManifestRequest,
   type McpRequest,
+  maxPages,
   maxStandingMs,
   maxSubscriptions,
   mcpRequestParser,
@@ -299,6 +301,7 @@ export {
   type OfferRequest,
   type OwnCallsRequest,
   openOps,
+  type PageToolRequest,
   type RevokeStandingRequest,
   type SearchRequest,
   type ServerRequest,
@@ -311,7 +314,9 @@ export {
   type OfferedKinds,
   type OfferMethod,
   offerMethods,
+  type PageToolReply,
   type Prompt,
+  pageToolReplySchema,
   promptSchema,
   type Resource,
   type ResourceTemplate,
@@ -321,7 +326,14 @@ export {
 } from './mcp/offers.ts';
 export { questionHash } from './mcp/question-hash.ts';
 export { forwardedMeta, type RequestMeta, withoutOwnMeta } from './mcp/request-meta.ts';
-export { isNamedUri, namedUri, parseNamedUri, whyNotNormal } from './mcp/resource-uri.ts';
+export {
+  isNamedUri,
+  isPageUri,
+  namedUri,
+  normalUri,
+  parseNamedUri,
+  whyNotNormal,
+} from './mcp/resource-uri.ts';
 export {
   isQuestionMethod,
   isRunningCallState,
@@ -350,6 +362,7 @@ export { toolCallError } from './mcp/tool-call-error.ts';
 export { type ToolCallError, toolCallErrorSchema } from './mcp/tool-call-error-schema.ts';
 export { type ToolErrorCode, toolErrorCodes } from './mcp/tool-error-codes.ts';
 export { mayBeOfTemplate, templateMatcher, templateShape } from './mcp/uri-template.ts';
+export { readKeptAnswer, readWholeKept } from './mcp/whole-kept-result.ts';
 export { readWholeManifest } from './mcp/whole-manifest.ts';
 export { workerFaceCapability } from './mcp/worker-face.ts';
 

@@ -1,12 +1,18 @@
 import { replyError, sendOrchestratorRequest } from '@signalbox/client/operator/internal';
-import { isJsonObject, isKeptResultUri, type OfferRequest, SignalboxError } from '@signalbox/protocol';
+import {
+  isJsonObject,
+  isKeptResultUri,
+  type OfferRequest,
+  readKeptAnswer,
+  readWholeKept,
+  SignalboxError,
+} from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import { orchestratorOf, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { textArgument } from '../messages/text-argument.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
 import { linesOf, printJson, printLines } from '../terminal/output.ts';
 import { toolArguments } from '../tools/tool-arguments.ts';
-import { readKeptResult } from './read-kept-result.ts';
 
 /** The options of the commands that ask a server for something. */
 export interface AskOfferFlags extends ToolsFlags {
@@ -17,7 +23,7 @@ export interface AskOfferFlags extends ToolsFlags {
 /** Reads a resource and prints its texts. Of contents that are not text, it prints their kind and size. */
 export async function readResource(uri: string, flags: AskOfferFlags): Promise<void> {
   const result = isKeptResultUri(uri)
-    ? await readKeptResult((part) => ask(flags, readOf(part)), uri)
+    ? await readWholeKept((part) => ask(flags, readOf(part)), uri)
     : await ask(flags, readOf(uri));
   if (flags.json) return printJson({ result });
   printLines(listOf(result.contents).flatMap(contentLines));
@@ -51,6 +57,7 @@ async function ask(flags: AskOfferFlags, request: OfferRequest): Promise<Record<
     const orchestrator = orchestratorOf(session, flags);
     const reply = await sendOrchestratorRequest(session.client, orchestrator, request, options);
     if ('data' in reply && isJsonObject(reply.data)) return reply.data;
+    if ('kept' in reply) return await readKeptAnswer((part) => ask(flags, readOf(part)), reply.kept);
     throw replyError(reply);
   });
 }

@@ -34,8 +34,8 @@ test('Entries keep all fields, and one that is malformed is left out by name.', 
   ]);
 });
 
-test('A resource whose URI is not in its normal form, or is one of ours, is left out.', async () => {
-  const uris = ['file:///docs/../a', 'FILE:///a', 'signalbox://other/file:///a', 'file:///docs/a'];
+test('A resource whose URI has no normal form, or is one of ours, is left out.', async () => {
+  const uris = ['file:///docs/../a', 'ui://signalbox/a/b', 'signalbox://other/file:///a', 'file:///docs/a'];
   const list = await read({ resources: uris.map((uri) => resource(uri)) });
   expect(list.resources.map(({ uri }) => uri)).toEqual(['file:///docs/a']);
   expect(list.problems).toHaveLength(3);

@@ -143,12 +143,12 @@ function checked<Entry>(
 }
 
 function uriProblem(uri: string): string | undefined {
-  if (isNamedUri(uri)) return 'uri: the scheme signalbox is ours';
+  if (isNamedUri(uri)) return 'uri: signalbox:// and ui://signalbox/ are ours';
   const why = whyNotNormal(uri);
   return why && `uri: ${why}`;
 }
 
 function templateProblem(template: string): string | undefined {
-  if (isNamedUri(template)) return 'uriTemplate: the scheme signalbox is ours';
+  if (isNamedUri(template)) return 'uriTemplate: signalbox:// and ui://signalbox/ are ours';
   return template.length > 4096 ? 'uriTemplate: it is longer than 4096 characters' : undefined;
 }

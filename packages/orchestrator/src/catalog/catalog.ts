@@ -2,8 +2,9 @@ import type { Inventory } from '@signalbox/mcp-host';
 import { ToolDigests } from '@signalbox/mcp-host/tool-calls';
 import { type OfferedKinds, type Tool, withAskDeadline } from '@signalbox/protocol';
 import { type ApprovalPolicy, mayAsk } from '../approvals/ask-rules.ts';
-import { offersOfRole, type RoleOffers } from '../offers/role-offers.ts';
+import { offersOfRole, type RoleOffers, withReadablePages } from '../offers/role-offers.ts';
 import type { OfferRules } from '../offers/route-offer.ts';
+import { noPages, pageOf, toolPages } from '../offers/tool-pages.ts';
 import type { ToolPolicy } from '../operator/policy.ts';
 import { withKeptResults } from '../results/output-schema.ts';
 import { type ResultRules, resultRuleOf } from '../results/result-rules.ts';
@@ -67,6 +68,11 @@ export function createCatalog(
   const byName = new Map([...inventory.tools, ...inventory.hidden].map((tool) => [tool.name, tool]));
   // A call of a withheld tool is answered with the reason.
   const unlisted = [...inventory.hidden.map(({ name }) => name), ...inventory.changed.keys()];
+  const offerRules = {
+    offers: inventory.offers,
+    allowlist: offerAllowlist,
+    pages: toolPages(inventory, allowlist),
+  };
   let everything: RoleView | undefined;
   const withAskDeadlines = (tools: readonly Tool[], role: string): Tool[] =>
     tools.map((tool) => {
@@ -78,7 +84,7 @@ export function createCatalog(
     allowlist,
     approvals,
     results,
-    offerRules: { offers: inventory.offers, allowlist: offerAllowlist },
+    offerRules,
     view(role) {
       let view = views.get(role);
       if (!view) {
@@ -88,12 +94,14 @@ export function createCatalog(
         const own = Object.hasOwn(mailbox, role) ? mailbox[role] : undefined;
         const keepsResults = resultRuleOf(results, role) !== undefined;
         const allowed = allowlist.filterManifest(role, inventory.tools, inventory.origins);
-        const tools = withAskDeadlines(keepsResults ? allowed.map(withKeptResults) : allowed, role);
-        const offered = offersOfRole(inventory.offers, offerAllowlist, role, usesToolOf(inventory, tools));
-        // Kept results are read as resources.
-        const offers = keepsResults
-          ? { ...offered, kinds: { ...offered.kinds, resources: true as const } }
-          : offered;
+        const readable = withReadablePages(offerRules, role, allowed, inventory.origins);
+        const tools = withAskDeadlines(keepsResults ? readable.map(withKeptResults) : readable, role);
+        const offered = offersOfRole(offerRules, role, usesToolOf(inventory, tools));
+        // Kept results and the pages of tools are read as resources.
+        const offers =
+          keepsResults || tools.some((tool) => pageOf(tool) !== undefined)
+            ? { ...offered, kinds: { ...offered.kinds, resources: true as const } }
+            : offered;
         view = createView({ tools, offers, hasUnlisted, mailbox: own ?? {}, keepsResults }, digests);
         views.set(role, view);
       }
@@ -101,7 +109,12 @@ export function createCatalog(
     },
     everything() {
       const { tools } = inventory;
-      const offers = offersOfRole(inventory.offers, RoleOfferAllowlist.unrestricted(), '', () => true);
+      const rules = {
+        offers: inventory.offers,
+        allowlist: RoleOfferAllowlist.unrestricted(),
+        pages: noPages,
+      };
+      const offers = offersOfRole(rules, '', () => true);
       everything ??= createView(
         { tools, offers, hasUnlisted: unlisted.length > 0, mailbox: {}, keepsResults: false },
         digests,

@@ -4,6 +4,7 @@ import { timerMs } from '@signalbox/mcp-host/tool-calls';
 import { type Hold, isPrivileged, SignalboxError, type ToolCallError } from '@signalbox/protocol';
 import { holdText, isOnAgent } from '@signalbox/protocol/internal';
 import { type ListPlace, PassingList, SharedRoom } from '@signalbox/serving';
+import { matchesResource } from '../roles/resource-pattern.ts';
 import { matchesTool } from '../roles/tool-pattern.ts';
 import { cancelledWhileHeld, heldTooLong, tooManyHeld } from './hold-errors.ts';
 
@@ -35,6 +36,8 @@ export interface CallSubject {
   readonly role: string;
   readonly tool: string;
   readonly origin: ToolOrigin | undefined;
+  /** True if the call reads or completes a resource: `tool` is its URI. */
+  readonly isUri?: true | undefined;
 }
 
 /** The way in which the wait of a held call ended. `handed_back`: this process ends before the release. */
@@ -134,11 +137,9 @@ export class HeldCalls {
   }
 
   /** Returns the oldest hold that is on every agent's calls of a tool, or on every call by a role. */
-  onEvery({ role, tool, origin }: Omit<CallSubject, 'agent'>): Hold | undefined {
-    if (isPrivileged(role)) return undefined;
-    return this.#holds.find(
-      (hold) => hold.on !== 'agent' && isOnCall(hold, { agent: '', role, tool, origin }),
-    );
+  onEvery(call: Omit<CallSubject, 'agent'>): Hold | undefined {
+    if (isPrivileged(call.role)) return undefined;
+    return this.#holds.find((hold) => hold.on !== 'agent' && isOnCall(hold, { agent: '', ...call }));
   }
 
   /** Remembers a call as running, so that a hold can cancel it. Returns the value to pass to {@link ended}. */
@@ -233,8 +234,13 @@ export class HeldCalls {
   }
 }
 
-function isOnCall(hold: Hold, { agent, role, tool, origin }: CallSubject): boolean {
-  return hold.on === 'tool' ? matchesTool(hold.name ?? '', tool, origin) : isOnAgent(hold, { agent, role });
+function isOnCall(hold: Hold, { agent, role, tool, origin, isUri }: CallSubject): boolean {
+  if (hold.on !== 'tool') return isOnAgent(hold, { agent, role });
+  const { name = '' } = hold;
+  return (
+    matchesTool(name, tool, origin) ||
+    (isUri === true && origin !== undefined && matchesResource(name, origin.server, origin.tool))
+  );
 }
 
 /** Starts a timer that ends the wait. The caller hears of the end before its own deadline passes. */

@@ -1,9 +1,17 @@
-import { isInputRequired, isJsonObject, type McpReply, toolCallError } from '@signalbox/protocol';
+import {
+  isInputRequired,
+  isJsonObject,
+  isNamedUri,
+  type McpReply,
+  namedUri,
+  normalUri,
+  toolCallError,
+} from '@signalbox/protocol';
 import type { OfferRoute } from './route-offer.ts';
 
 /**
- * Makes the reply from the unchanged answer of a server. The contents of a resource must have the URI that was asked for, or URIs below it
- * that `mayRead` allows. A resource that was asked for under the name of its server is returned under that name.
+ * Makes the reply from the unchanged answer of a server. The contents of a resource must have the URI that was asked for, in any spelling,
+ * or URIs below it that `mayRead` allows. A resource that was asked for under the name of its server is returned under that name.
  */
 export function checkedAnswer(
   result: Record<string, unknown>,
@@ -18,15 +26,18 @@ export function checkedAnswer(
   const { contents } = result;
   if (!Array.isArray(contents)) return unusable(server, 'answered a read without contents');
   const { asked, uri } = resource;
+  const normal = normalUri(uri);
   const named: unknown[] = [];
   for (const content of contents) {
     if (!isJsonObject(content) || typeof content.uri !== 'string')
       return unusable(server, `answered the read of '${asked}' with contents that have no URI`);
     if (typeof content.text !== 'string' && typeof content.blob !== 'string')
       return unusable(server, `answered the read of '${asked}' with contents that are neither text nor blob`);
-    if (content.uri !== uri && !(isBelow(content.uri, uri) && mayRead(content.uri)))
+    const isAsked = normalUri(content.uri) === normal;
+    if (!isAsked && !(isBelow(normalUri(content.uri), normal) && mayRead(content.uri)))
       return unusable(server, `answered the read of '${asked}' with another resource`);
-    named.push(asked === uri ? content : { ...content, uri: asked + content.uri.slice(uri.length) });
+    const name = isNamedUri(asked) ? (isAsked ? asked : namedUri(server, content.uri)) : content.uri;
+    named.push(name === content.uri ? content : { ...content, uri: name });
   }
   return { data: { ...result, contents: named } };
 }

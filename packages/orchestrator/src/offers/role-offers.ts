@@ -1,13 +1,16 @@
-import type { Offers } from '@signalbox/mcp-host';
+import type { ToolOrigin } from '@signalbox/mcp-host';
 import {
   namedUri,
+  normalUri,
   type OfferedKinds,
   type Prompt,
   type Resource,
   type ResourceTemplate,
   type ServerInstructions,
+  type Tool,
 } from '@signalbox/protocol';
-import type { RoleOfferAllowlist } from '../roles/role-offer-allowlist.ts';
+import { explainRead, findResource, type OfferRules } from './route-offer.ts';
+import { pageOf, withPage } from './tool-pages.ts';
 
 /** The prompts, resources, templates and instructions that one role is shown, in the order of the configuration. */
 export interface RoleOffers {
@@ -27,18 +30,20 @@ const maxInstructions = 32_000;
  * own server. `usesToolOf` tells of which servers the role is shown a tool.
  */
 export function offersOfRole(
-  offers: Offers,
-  allowlist: RoleOfferAllowlist,
+  rules: OfferRules,
   role: string,
   usesToolOf: (server: string) => boolean,
 ): RoleOffers {
-  const seen = new Set<string>();
+  const { offers, allowlist } = rules;
+  /** The first server that offers each URI, by its normal form. */
+  const first = new Map<string, string>();
   const prompts = offers.prompts.filter(
     ({ server, own, prompt, isHidden, change }) =>
       !isHidden && !change && allowlist.allowsPrompt(role, prompt.name, { server, tool: own }),
   );
   const resources = offers.resources.filter(
-    ({ server, resource, isHidden }) => !isHidden && allowlist.allowsResource(role, server, resource.uri),
+    ({ server, resource, isHidden }) =>
+      !isHidden && explainRead(rules, role, { server, uri: resource.uri }).allowed,
   );
   const templates = offers.templates.filter(
     ({ server, template, isHidden }) =>
@@ -46,9 +51,10 @@ export function offersOfRole(
   );
   const used = new Set([...prompts, ...resources, ...templates].map(({ server }) => server));
   const unique = (server: string, uri: string): string => {
-    if (seen.has(uri)) return namedUri(server, uri);
-    seen.add(uri);
-    return uri;
+    const normal = normalUri(uri);
+    const earlier = first.get(normal) ?? server;
+    first.set(normal, earlier);
+    return earlier === server ? uri : namedUri(server, uri);
   };
   return {
     kinds: allowlist.kinds(role),
@@ -66,6 +72,24 @@ export function offersOfRole(
       maxInstructions,
     ),
   };
+}
+
+/**
+ * Returns the tools that a role is shown, each with the name under which the role reads its page: another server may offer the same URI.
+ */
+export function withReadablePages(
+  rules: OfferRules,
+  role: string,
+  tools: readonly Tool[],
+  origins: ReadonlyMap<string, ToolOrigin>,
+): Tool[] {
+  return tools.map((tool) => {
+    const uri = pageOf(tool);
+    const server = origins.get(tool.name)?.server;
+    if (uri === undefined || server === undefined) return tool;
+    const found = findResource(rules, role, uri);
+    return 'refusal' in found || found.server === server ? tool : withPage(tool, namedUri(server, uri));
+  });
 }
 
 function within(all: readonly ServerInstructions[], characters: number): ServerInstructions[] {

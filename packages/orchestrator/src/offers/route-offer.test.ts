@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { RoleOfferAllowlist } from '../roles/role-offer-allowlist.ts';
 import { offersOfRole } from './role-offers.ts';
 import { type OfferQuestion, routeOffer } from './route-offer.ts';
+import { noPages } from './tool-pages.ts';
 
 const resource = (server: string, uri: string, isHidden = false) => ({
   server,
@@ -42,7 +43,7 @@ const rules = RoleOfferAllowlist.fromEntries(
 );
 
 const route = (role: string, question: OfferQuestion, allowlist = rules) => {
-  const routing = routeOffer({ offers, allowlist }, role, question);
+  const routing = routeOffer({ offers, allowlist, pages: noPages }, role, question);
   return 'route' in routing ? routing.route : routing.refusal.code;
 };
 const read = (uri: unknown, seenAt?: string): OfferQuestion => ({
@@ -54,7 +55,8 @@ const serverOf = (role: string, question: OfferQuestion) => {
   const found = route(role, question);
   return typeof found === 'string' ? found : found.server;
 };
-const shown = (role: string, allowlist = rules) => offersOfRole(offers, allowlist, role, () => false);
+const shown = (role: string, allowlist = rules) =>
+  offersOfRole({ offers, allowlist, pages: noPages }, role, () => false);
 
 test('A URI goes to the first server that lists it and of which the role may read it.', () => {
   expect(serverOf('all', read(shared))).toBe('files');
@@ -99,10 +101,44 @@ test('The second of two servers with one URI is read under its own name, by the 
 
 test('A hidden resource is not shown, and takes no URI from one that is.', () => {
   const first = { ...offers, resources: [resource('files', shared, true), resource('copy', shared)] };
-  expect(offersOfRole(first, all, 'any', () => false).resources).toEqual([{ uri: shared, name: shared }]);
-  expect(routeOffer({ offers: first, allowlist: all }, 'any', read(shared))).toMatchObject({
+  const hidden = { offers: first, allowlist: all, pages: noPages };
+  expect(offersOfRole(hidden, 'any', () => false).resources).toEqual([{ uri: shared, name: shared }]);
+  expect(routeOffer(hidden, 'any', read(shared))).toMatchObject({
     route: { server: 'copy' },
   });
+});
+
+test('A URI is found, allowed and named by its normal form, and its server is asked in the spelling that it lists.', () => {
+  const listed = [resource('files', 'memo://Bob/a b'), resource('copy', 'MEMO://bob/a%20b')];
+  const both = [...listed, resource('copy', 'memo://bob/a%20b')];
+  const at = (uris: typeof listed, uri: string, patterns = ['*:*']) => {
+    const allowlist = RoleOfferAllowlist.fromEntries([['reader', { resources: patterns }]]);
+    const spelled = { offers: { ...offers, resources: uris }, allowlist, pages: noPages };
+    const found = routeOffer(spelled, 'reader', read(uri));
+    return 'route' in found ? found.route.params.uri : found.refusal.code;
+  };
+  expect(at(listed, 'memo://BOB/a%20b')).toBe('memo://Bob/a b');
+  expect(at(listed, 'memo://BOB/A%20b')).toBe('not_found');
+  expect(at(listed, 'memo://bob/a b', ['copy:Memo://BOB/a*'])).toBe('MEMO://bob/a%20b');
+  expect(at(both, 'memo://bob/a%20b', ['copy:*'])).toBe('memo://bob/a%20b');
+  expect(at(both, 'memo://bob/a b', ['copy:memo://bob/A*'])).toBe('permission_denied');
+  expect(at([], 'FILE:///docs/A%2d b')).toBe('FILE:///docs/A%2d b');
+  const everything = { offers: { ...offers, resources: both }, allowlist: all, pages: noPages };
+  expect(offersOfRole(everything, 'any', () => false).resources.map(({ uri }) => uri)).toEqual([
+    'memo://Bob/a b',
+    'signalbox://copy/MEMO://bob/a%20b',
+    'signalbox://copy/memo://bob/a%20b',
+  ]);
+});
+
+test('A template of a server never conflicts with a resource of the same server.', () => {
+  const same = {
+    ...offers,
+    resources: [resource('db', 'memo://all')],
+    templates: [template('db', 'memo://all')],
+  };
+  const view = offersOfRole({ offers: same, allowlist: all, pages: noPages }, 'any', () => false);
+  expect(view.templates.map(({ uriTemplate }) => uriTemplate)).toEqual(['memo://all']);
 });
 
 test('A role is shown the templates of which it may read everything.', () => {
@@ -152,7 +188,9 @@ test('Completion is allowed where its prompt or template is.', () => {
 
 test('The instructions of a server reach the roles that are shown something of it.', () => {
   const servers = (role: string, usesToolOf = (_server: string) => false) =>
-    offersOfRole(offers, rules, role, usesToolOf).instructions.map(({ server }) => server);
+    offersOfRole({ offers, allowlist: rules, pages: noPages }, role, usesToolOf).instructions.map(
+      ({ server }) => server,
+    );
   expect(servers('copier')).toEqual(['copy']);
   expect(servers('none')).toEqual([]);
   expect(servers('none', (server) => server === 'db')).toEqual(['db']);

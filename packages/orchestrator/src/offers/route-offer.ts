@@ -3,6 +3,7 @@ import { definitionChangedError } from '@signalbox/mcp-host/internal';
 import {
   isJsonObject,
   isNamedUri,
+  normalUri,
   type OfferMethod,
   parseNamedUri,
   type ToolCallError,
@@ -11,6 +12,8 @@ import {
   whyNotNormal,
 } from '@signalbox/protocol';
 import type { RoleOfferAllowlist } from '../roles/role-offer-allowlist.ts';
+import type { AllowlistRule } from '../roles/role-tool-allowlist.ts';
+import type { ToolPages } from './tool-pages.ts';
 
 /** A request for a prompt, a resource or a completion. */
 export interface OfferQuestion {
@@ -27,6 +30,8 @@ export interface OfferRoute {
   /** The name of the requested item, as an allowlist and a hold of tools write it. */
   name: string;
   origin: ToolOrigin;
+  /** True if `name` is the URI of a resource or a template. */
+  isUri?: true;
   /** The resource that is read, under the asker's name of it and under its server's. */
   resource?: { asked: string; uri: string };
 }
@@ -34,16 +39,30 @@ export interface OfferRoute {
 /** A route, or the error for the asker. `rule` is the rule of the allowlist that refused it. */
 export type OfferRouting = { route: OfferRoute } | { refusal: ToolCallError; rule?: string };
 
-/** The policy, and the offers of all servers. */
+/** The policy, the offers of all servers, and the pages of their tools. */
 export interface OfferRules {
   offers: Offers;
   allowlist: RoleOfferAllowlist;
+  pages: ToolPages;
+}
+
+/** Tells whether a role may read a resource of a server, and why: its rules allow it, or it is the page of a tool that the role may call. */
+export function explainRead(
+  { allowlist, pages }: OfferRules,
+  role: string,
+  { server, uri }: { server: string; uri: string },
+): AllowlistRule {
+  const rule = allowlist.explainResource(role, server, uri);
+  const tool = rule.allowed ? undefined : pages.toolOf(role, server, uri);
+  return tool === undefined
+    ? rule
+    : { allowed: true, rule: `the page of '${tool}', which the role may call` };
 }
 
 /**
  * Finds the server for a question that `role` may ask. A URI leads to the first server of the configuration that lists it and of which the
- * role may read it; then to one with a template for it; then to the server of the tool whose result named it. A forbidden item gets the
- * same error whether it exists or not.
+ * role may read it; then to one of which a tool names it as its page; then to one with a template for it; then to the server of the tool
+ * whose result named it. A forbidden item gets the same error whether it exists or not.
  */
 export function routeOffer(rules: OfferRules, role: string, question: OfferQuestion): OfferRouting {
   switch (question.method) {
@@ -63,47 +82,58 @@ function routeRead(rules: OfferRules, role: string, { params, seenAt }: OfferQue
   if ('refusal' in found) return found;
   const { server, uri } = found;
   const origin = { server, tool: uri };
-  return { route: { server, params: { ...params, uri }, name: uri, origin, resource: { asked, uri } } };
+  return {
+    route: { server, params: { ...params, uri }, name: uri, origin, isUri: true, resource: { asked, uri } },
+  };
 }
 
-/** Finds the server of which `role` may read a URI, and that server's name of the URI. */
+/**
+ * Finds the server of which `role` may read a URI, and the spelling in which that server is asked: its own if it lists the URI, else the
+ * asker's.
+ */
 export function findResource(
-  { offers, allowlist }: OfferRules,
+  rules: OfferRules,
   role: string,
   asked: string,
   seenAt?: string,
 ): { server: string; uri: string } | Extract<OfferRouting, { refusal: ToolCallError }> {
   const named = parseNamedUri(asked);
-  if (!named && isNamedUri(asked)) return invalid("field 'uri': it must be signalbox://SERVER/URI");
+  if (!named && isNamedUri(asked))
+    return invalid("field 'uri': it must be signalbox://SERVER/URI, or ui://signalbox/SERVER/PAGE");
+  const { offers, pages } = rules;
   const uri = named?.uri ?? asked;
   const why = whyNotNormal(uri);
-  if (why !== undefined) return invalid(`field 'uri': it is not in its normal form: ${why}`);
+  if (why !== undefined) return invalid(`field 'uri': it has no normal form: ${why}`);
   const { servers } = offers;
   const candidates = named ? servers.filter((server) => server === named.server) : servers;
-  const allowed = candidates.filter((server) => allowlist.allowsResource(role, server, uri));
+  const allowed = candidates.filter((server) => explainRead(rules, role, { server, uri }).allowed);
   if (allowed.length === 0) {
-    const { rule } = allowlist.explainResource(role, candidates[0] ?? '', uri);
+    const { rule } = explainRead(rules, role, { server: candidates[0] ?? '', uri });
     return { refusal: forbidden('resource', asked, role), rule };
   }
-  const listing = listingsOf(offers).get(uri) ?? [];
+  const listing = listingsOf(offers).get(normalUri(uri)) ?? [];
   const isShown = (server: string) => listing.some((one) => one.server === server && !one.isHidden);
   const isListed = (server: string) => listing.some((one) => one.server === server);
   const server = named
     ? allowed[0]
     : (allowed.find(isShown) ??
       allowed.find(isListed) ??
+      allowed.find((one) => pages.toolOf(role, one, uri) !== undefined) ??
       firstWithTemplate(offers, allowed, uri) ??
       allowed.find((one) => one === seenAt));
-  return server === undefined ? { refusal: notFound('resource', asked) } : { server, uri };
+  if (server === undefined) return { refusal: notFound('resource', asked) };
+  const spellings = listing.filter((one) => one.server === server).map(({ resource }) => resource.uri);
+  if (spellings.includes(uri)) return { server, uri };
+  return { server, uri: spellings[0] ?? pages.spellingOf(server, uri) ?? uri };
 }
 
-/** The offers that list each URI. Many reads and subscriptions search the same offers, which can hold 10,000 resources of each server. */
+/** The offers that list each URI, by its normal form. Many reads and subscriptions search the same offers, which can hold 10,000 resources of each server. */
 const listings = new WeakMap<Offers['resources'], ReadonlyMap<string, Offers['resources']>>();
 
 function listingsOf({ resources }: Offers): ReadonlyMap<string, Offers['resources']> {
   let known = listings.get(resources);
   if (!known) {
-    known = Map.groupBy(resources, ({ resource }) => resource.uri);
+    known = Map.groupBy(resources, ({ resource }) => normalUri(resource.uri));
     listings.set(resources, known);
   }
   return known;
@@ -177,7 +207,7 @@ function routeTemplate(
   );
   if (server === undefined) return { refusal: notFound('template', ref.uri) };
   const sent = { ...params, ref: { ...ref, uri } };
-  return { route: { server, params: sent, name: uri, origin: { server, tool: uri } } };
+  return { route: { server, params: sent, name: uri, origin: { server, tool: uri }, isUri: true } };
 }
 
 function forbidden(what: string, name: string, role: string): ToolCallError {

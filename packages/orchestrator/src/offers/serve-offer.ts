@@ -7,6 +7,7 @@ import {
   type McpReply,
   messageOf,
   type OfferRequest,
+  parseKeptResultUri,
   type ToolCallError,
   toolCallError,
   whyNotNormal,
@@ -14,7 +15,7 @@ import {
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import { callEvent } from '../audit/call-events.ts';
 import type { BudgetLedger } from '../budgets/budget-ledger.ts';
-import { boundedReply } from '../calls/bounded-reply.ts';
+import { type BoundedReply, boundedReply } from '../calls/bounded-reply.ts';
 import { outcomeOf } from '../calls/call-outcome.ts';
 import { type LargeTurns, largeLength } from '../calls/large-turns.ts';
 import type { RequestPlace } from '../calls/request-room.ts';
@@ -22,13 +23,14 @@ import { maySeeReply, panicError } from '../calls/tool-refusals.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 import type { CallSubject, HeldCalls } from '../holds/held-calls.ts';
+import { keepAnswer, withReason } from '../results/keep-large.ts';
 import { readKept } from '../results/read-kept.ts';
 import { partBytes, resultRuleOf } from '../results/result-rules.ts';
 import type { ResultStore } from '../results/result-store.ts';
 import type { CallScheduler } from '../scheduling/call-scheduler.ts';
 import { queueRefusal } from '../scheduling/queue-refusal.ts';
 import { checkedAnswer } from './checked-answer.ts';
-import { type OfferRoute, type OfferRouting, routeOffer } from './route-offer.ts';
+import { explainRead, type OfferRoute, type OfferRouting, routeOffer } from './route-offer.ts';
 
 /** The dependencies of {@link serveOffer}. */
 export interface OfferDeps {
@@ -41,6 +43,8 @@ export interface OfferDeps {
   results: ResultStore | undefined;
   callTimeoutMs: number;
   maxReplyBytes: () => number;
+  /** Returns the minting token that issued the token of an agent. Never rejects. */
+  minterOf: (agent: string) => Promise<string | undefined>;
   /** The turns of large replies: one is sent when the one before it is stored. */
   replies: LargeTurns;
   audit: Pick<AuditTrail, 'record'>;
@@ -63,6 +67,8 @@ interface OfferEnd {
   startedAt?: number;
   rule?: string | undefined;
   detail?: string;
+  /** The resource that was read, under its server's name of it. */
+  resource?: string | undefined;
 }
 
 /** A request that may not start now because a hold is on it. */
@@ -87,7 +93,7 @@ export async function serveOffer(deps: OfferDeps, call: OfferCall): Promise<Serv
     ended = { reply: { error: panicError({ mayHaveRun: false }) } };
   }
   if (ended === handBack) return handBack;
-  const { reply, text } = boundedReply(ended.reply, deps.maxReplyBytes());
+  const { reply, text } = await deliverable(deps, call, ended);
   const record = {
     request_id: id,
     ...{ agent: from.agent, role: from.role, tool: body.method, state: 'finished' as const },
@@ -103,6 +109,21 @@ export async function serveOffer(deps: OfferDeps, call: OfferCall): Promise<Serv
   const endTurn = text.length > largeLength ? await deps.replies.next() : undefined;
   const errorCode = 'error' in reply ? reply.error.code : undefined;
   return { kind: 'mcp_reply', body: reply, errorCode, settled: () => endTurn?.() };
+}
+
+/** Makes a reply that can be delivered. The answer to a read that is too long for that is kept, and its reader is told where. */
+async function deliverable(deps: OfferDeps, { request }: OfferCall, ended: OfferEnd): Promise<BoundedReply> {
+  const bounded = boundedReply(ended.reply, deps.maxReplyBytes());
+  const { server, resource, reply } = ended;
+  const isTooLarge = 'error' in bounded.reply && bounded.reply.error.code === 'result_too_large';
+  if (!isTooLarge || server === undefined || resource === undefined || !('data' in reply)) return bounded;
+  const { agent, role } = request.message.from;
+  const read = { agent, role, resource: { server, uri: resource }, answer: reply.data };
+  const kept = await keepAnswer(deps, read);
+  return boundedReply(
+    'notKept' in kept ? withReason(bounded.reply, kept.notKept) : kept,
+    deps.maxReplyBytes(),
+  );
 }
 
 async function runOffer(deps: OfferDeps, call: OfferCall): Promise<OfferEnd | typeof handBack> {
@@ -125,7 +146,7 @@ async function tryOffer(deps: OfferDeps, call: OfferCall): Promise<OfferEnd | ty
   const target = targetOf(deps, await deps.catalogs.current(), call);
   if ('refusal' in target) return failed(target.refusal, target.rule);
   if (deps.holds.on(target.subject)) return { onHold: target.subject };
-  const { takeBack, refusal } = deps.budgets.take({ agent, role });
+  const { takeBack, refusal } = target.isPaid ? unpaid : deps.budgets.take({ agent, role });
   if (refusal) return failed(refusal);
   const queued = { worker: agent, server: target.server };
   const turn = await deps.scheduler.run<OfferEnd | OnHold>(queued, request.cancellation, async () => {
@@ -147,10 +168,15 @@ async function tryOffer(deps: OfferDeps, call: OfferCall): Promise<OfferEnd | ty
   );
 }
 
+/** Stands for a place in the budget of a role where none is taken. */
+const unpaid = { takeBack: () => {}, refusal: undefined };
+
 /** The server, or the orchestrator itself, that answers a request, under its name in queues and holds. */
 interface OfferTarget {
   subject: CallSubject;
   server: string;
+  /** True for a part of an answer for which the budget was charged when its server was asked. */
+  isPaid: boolean;
   ask: () => Promise<OfferEnd>;
 }
 
@@ -165,14 +191,17 @@ function targetOf(
   const { uri } = params;
   if (method === 'resources/read' && isKeptResultUri(uri)) {
     const subject = { agent, role, tool: keptResults, origin: undefined };
-    return { subject, server: keptResults, ask: () => readOwnResult(deps, call, uri) };
+    const read = parseKeptResultUri(uri);
+    const isPaid = 'id' in read && deps.results?.callOf(read.id)?.resource !== undefined;
+    return { subject, server: keptResults, isPaid, ask: () => readOwnResult(deps, call, uri) };
   }
   const routing = routed(catalog, call);
   if ('refusal' in routing) return routing;
   const { route } = routing;
   return {
-    subject: { agent, role, tool: route.name, origin: route.origin },
+    subject: { agent, role, tool: route.name, origin: route.origin, isUri: route.isUri },
     server: route.server,
+    isPaid: false,
     ask: () => askHost(deps, call, route),
   };
 }
@@ -187,7 +216,11 @@ async function readOwnResult(deps: OfferDeps, { request }: OfferCall, uri: strin
   const reply = await readKept(
     {
       results: deps.results,
-      mayRead: (call) => call.agent === agent && maySeeReply(catalog, role, call),
+      mayRead: (call) =>
+        call.agent === agent &&
+        (call.resource
+          ? explainRead(catalog.offerRules, role, call.resource).allowed
+          : maySeeReply(catalog, role, call)),
       mostBytes: partBytes(resultRuleOf(catalog.results, role)),
       maxReplyBytes: deps.maxReplyBytes(),
     },
@@ -216,13 +249,14 @@ async function askHost(deps: OfferDeps, { request, body }: OfferCall, route: Off
   );
   if ('error' in ended)
     return { reply: { error: { ...ended.error, may_have_run: false } }, server, startedAt };
-  const { allowlist } = (await deps.catalogs.current()).offerRules;
+  const { offerRules } = await deps.catalogs.current();
   const mayRead = (uri: string) =>
-    whyNotNormal(uri) === undefined && allowlist.allowsResource(from.role, server, uri);
+    whyNotNormal(uri) === undefined && explainRead(offerRules, from.role, { server, uri }).allowed;
   return {
     reply: checkedAnswer(ended.result, route, { canAnswer: round !== undefined, mayRead }),
     server,
     startedAt,
+    resource: route.resource?.uri,
   };
 }
 

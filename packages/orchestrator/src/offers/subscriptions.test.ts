@@ -3,6 +3,7 @@ import { type Sender, SignalboxError } from '@signalbox/protocol';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { RoleOfferAllowlist } from '../roles/role-offer-allowlist.ts';
 import { Subscriptions } from './subscriptions.ts';
+import { noPages } from './tool-pages.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -41,7 +42,7 @@ function newSubscriptions(limits = { perAgent: 3, all: 4 }) {
       },
       listConnected: async () => [],
     },
-    rules: () => ({ offers, allowlist }),
+    rules: () => ({ offers, allowlist, pages: noPages }),
     limits,
     now: () => now,
     log: () => {},

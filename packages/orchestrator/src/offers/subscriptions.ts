@@ -9,7 +9,7 @@ import {
   toolCallError,
 } from '@signalbox/protocol';
 import { Paced } from './paced.ts';
-import { findResource, type OfferRules } from './route-offer.ts';
+import { explainRead, findResource, type OfferRules } from './route-offer.ts';
 
 /** The limits of followed resources: those of one agent, and all together. */
 export interface SubscriptionLimits {
@@ -129,7 +129,7 @@ export class Subscriptions {
 
   /** Sends an address an update, if its role may still read the resource. */
   #tell({ address, role }: Sender, asked: string, { server, uri }: { server: string; uri: string }): void {
-    if (!this.#deps.rules().allowlist.allowsResource(role, server, uri)) return;
+    if (!explainRead(this.#deps.rules(), role, { server, uri }).allowed) return;
     const body = { event: 'resource_updated', uri: asked };
     this.#deps.client.deliver({ to: address, kind: 'event', body, ephemeral: true }).catch((thrown) => {
       if (thrown instanceof SignalboxError && thrown.code === 'no_consumer') this.#forget(address);

@@ -2,7 +2,7 @@ import type { ExplainOfferRequest, McpReply, OfferExplanation } from '@signalbox
 import { holdText } from '@signalbox/protocol/internal';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 import type { HeldCalls } from '../holds/held-calls.ts';
-import { routeOffer } from '../offers/route-offer.ts';
+import { explainRead, routeOffer } from '../offers/route-offer.ts';
 
 /** Tells whether `role` may use a prompt or a resource now, which rule decides that, and which server would be asked. */
 export async function explainOffer(
@@ -28,12 +28,11 @@ export async function explainOffer(
     };
     return { data: explanation };
   }
-  const { server, origin, resource } = routing.route;
-  const { allowlist } = offerRules;
+  const { server, origin, resource, isUri } = routing.route;
   const { rule } = resource
-    ? allowlist.explainResource(role, server, resource.uri)
-    : allowlist.explainPrompt(role, name, origin);
-  const hold = holds.onEvery({ role, tool: routing.route.name, origin });
+    ? explainRead(offerRules, role, { server, uri: resource.uri })
+    : offerRules.allowlist.explainPrompt(role, name, origin);
+  const hold = holds.onEvery({ role, tool: routing.route.name, origin, isUri });
   const explanation: OfferExplanation = {
     ...{ role, kind, name },
     allowed: true,

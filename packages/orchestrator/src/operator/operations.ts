@@ -23,6 +23,7 @@ import type { RoleView } from '../catalog/catalog.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 import { missingServersOf } from '../catalog/missing-servers.ts';
 import type { HeldCalls } from '../holds/held-calls.ts';
+import { answerPageTool } from '../offers/page-tool.ts';
 import type { Subscriptions } from '../offers/subscriptions.ts';
 import type { ManifestPages } from '../pages/manifest-pages.ts';
 import { answerCancelTask, answerTask, type TaskDeps } from '../tasks/answer-task.ts';
@@ -209,6 +210,8 @@ async function answerAllowed(
       await deps.subscriptions.prune();
       return { data };
     }
+    case 'page_tool':
+      return answerPageTool(await catalogs.current(), asker.role, request);
     case 'status':
       return answerStatus(deps, asker, request);
     case 'task':

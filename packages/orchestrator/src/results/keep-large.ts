@@ -1,8 +1,9 @@
-import { type McpReply, type McpResult, readJson, withoutTokens } from '@signalbox/protocol';
+import { createHash } from 'node:crypto';
+import { keptResultUri, type McpReply, type McpResult, readJson, withoutTokens } from '@signalbox/protocol';
 import { figure } from '@signalbox/protocol/internal';
 import { type LargeTurns, largeLength } from '../calls/large-turns.ts';
 import type { ResultRule } from './result-rules.ts';
-import type { KeptCall, ResultStore } from './result-store.ts';
+import { type KeptCall, keptAnswerMs, type ResultStore } from './result-store.ts';
 
 /** The dependencies of {@link keepLarge}. */
 export interface KeepLargeDeps {
@@ -47,6 +48,45 @@ export async function keepLarge(
     return 'preview' in keeping
       ? { reply: { result: keeping.preview }, keptBytes: bytes }
       : unkept(reply.result, bytes, keeping.notKept);
+  } finally {
+    endTurn?.();
+  }
+}
+
+/** A read of a resource whose answer is too long for a message. */
+export interface LongRead {
+  agent: string;
+  role: string;
+  resource: { server: string; uri: string };
+  answer: unknown;
+}
+
+/**
+ * Keeps the answer to a read of a resource for some minutes, and returns the reply that says where its reader finds it. A reader that gets
+ * the same answer again finds the same one. Never rejects.
+ */
+export async function keepAnswer(
+  { results, minterOf, replies, now }: KeepLargeDeps & { now: () => number },
+  { agent, role, resource, answer }: LongRead,
+): Promise<Extract<McpReply, { kept: unknown }> | { notKept: string }> {
+  // The text of the result stays empty, and its JSON holds the answer.
+  const text = jsonOf({ content: [], answer });
+  if (text === undefined) return { notKept: 'it nests too deeply' };
+  if (!results) return { notKept: 'this orchestrator has no folder for it' };
+  const minter = await soon(minterOf(agent));
+  const endTurn = await replies.next();
+  try {
+    const clean = withoutTokens(text);
+    const { server, uri } = resource;
+    const digest = createHash('sha256')
+      .update(JSON.stringify([server, uri, clean]))
+      .digest('base64url');
+    // An answer that is found again stays for half of its time at least.
+    const requestId = `resource ${digest} ${Math.floor((2 * now()) / keptAnswerMs)}`;
+    const call = { agent, requestId, role, tool: 'resources/read', minter, resource };
+    const keeping = await results.keep(call, JSON.parse(clean) as McpResult);
+    if ('notKept' in keeping) return keeping;
+    return { kept: { uri: keptResultUri(keeping.id, 'json'), bytes: Buffer.byteLength(clean) } };
   } finally {
     endTurn?.();
   }

@@ -19,6 +19,8 @@ export interface KeptHeader {
   role: string;
   tool: string;
   minter?: string | undefined;
+  /** Set if this is the answer to a read of a resource. */
+  resource?: { server: string; uri: string } | undefined;
   /** The times when it was kept and when it may be deleted, in milliseconds during which the store was open. */
   keptAt: number;
   expiresAt: number;

@@ -3,6 +3,7 @@ import {
   type KeptPart,
   type KeptRange,
   type KeptRead,
+  keptRangeLimits,
   keptRangeMeta,
   keptResultUri,
   type McpReply,
@@ -20,7 +21,7 @@ export interface ReadKeptDeps {
   results: ResultStore | undefined;
   /** Tells whether the reader is shown the results of a call. */
   mayRead: (call: KeptCall) => boolean;
-  /** The longest part of a text that is shown at once, in bytes. */
+  /** The longest part of a text that the reader's role is shown at once, in bytes. */
   mostBytes: number;
   /** The longest reply that can be delivered, in bytes. */
   maxReplyBytes: number;
@@ -41,8 +42,14 @@ export async function readKept(deps: ReadKeptDeps, uri: string): Promise<McpRepl
   if (typeof part === 'number') return await readBlock(kept, { uri, id, block: part }, deps.maxReplyBytes);
   const text = kept.document(part);
   const asked = { uri, id, part };
-  if (range.by === 'search') return await readMatches(text, asked, range, deps.mostBytes);
-  return await readPart(text, asked, range, deps.mostBytes);
+  const mostBytes = call.resource ? answerPartBytes(deps.maxReplyBytes) : deps.mostBytes;
+  if (range.by === 'search') return await readMatches(text, asked, range, mostBytes);
+  return await readPart(text, asked, range, mostBytes);
+}
+
+/** Returns the longest part of a kept answer. A program reads it, and not a model. Within the reply, its JSON is up to twice as long. */
+function answerPartBytes(maxReplyBytes: number): number {
+  return Math.min(keptRangeLimits.bytes, Math.floor(maxReplyBytes / 4));
 }
 
 interface Asked extends Omit<KeptRead, 'range'> {

@@ -36,6 +36,8 @@ export interface KeptCall extends CallKey {
   tool: string;
   /** The minting token that issued the token of the agent. */
   minter?: string | undefined;
+  /** Set if the answer to a read of a resource is kept. */
+  resource?: { server: string; uri: string } | undefined;
 }
 
 /** The facts that the store knows of a kept result without opening it. */
@@ -57,9 +59,11 @@ export interface KeptSummary {
   problem?: string;
 }
 
-/** The preview of a kept result, or the reason why it is not kept. */
-export type Keeping = { preview: McpResult } | { notKept: string };
+/** The id and the preview of a kept result, or the reason why it is not kept. */
+export type Keeping = { id: string; preview: McpResult } | { notKept: string };
 
+/** The longest time for which the answer to a read is kept, in milliseconds: its reader takes it at once, and can read it again. */
+export const keptAnswerMs = 10 * 60_000;
 const suffix = '.result';
 const unfinished = '.new';
 const clockFile = 'open-ms';
@@ -156,19 +160,19 @@ export class ResultStore implements AsyncDisposable {
     try {
       const earlier = await this.previewOf(call);
       // An agent may use an id again for another call.
-      if (earlier?.call.tool === call.tool) return { preview: earlier.preview };
+      if (earlier?.call.tool === call.tool) return { id: earlier.id, preview: earlier.preview };
       const { text, json, blocks, kinds } = documentsOf(result, id);
       const { lines, marks } = marksOf(text);
-      const { ageMs } = this.#limits;
+      const ageMs = call.resource ? Math.min(keptAnswerMs, this.#limits.ageMs) : this.#limits.ageMs;
       const keptAt = this.#openMs();
       const expiresAt = keptAt + ageMs;
       const until = this.#now() + ageMs;
       const facts = { id, tool: call.tool, text, lines, jsonBytes: json.length, kinds, until };
       const preview = previewOf(result, facts);
-      const { agent, requestId, role, tool, minter } = call;
+      const { agent, requestId, role, tool, minter, resource } = call;
       const parts = keptFileParts(
         {
-          ...{ id, agent, requestId, role, tool, minter, keptAt, expiresAt },
+          ...{ id, agent, requestId, role, tool, minter, resource, keptAt, expiresAt },
           text: { bytes: text.length, lines, marks },
           json: { bytes: json.length, ...marksOf(json) },
           ...{ blocks, preview },
@@ -180,9 +184,9 @@ export class ResultStore implements AsyncDisposable {
       if (shortage) return { notKept: shortage };
       bytes = needed;
       await this.#write(id, parts);
-      this.#add({ ...{ id, agent, requestId, role, tool, minter, bytes, expiresAt } });
+      this.#add({ ...{ id, agent, requestId, role, tool, minter, resource, bytes, expiresAt } });
       this.#problem = undefined;
-      return { preview };
+      return { id, preview };
     } catch (thrown) {
       if (bytes > 0) this.#giveBack(call, bytes);
       // If the folder could not be synced, the file already has its final name.
@@ -203,12 +207,12 @@ export class ResultStore implements AsyncDisposable {
   }
 
   /** Returns the reply that the caller of a call got, if the result is kept and can be read. Never rejects. */
-  async previewOf(key: CallKey): Promise<{ call: KeptCall; preview: McpResult } | undefined> {
+  async previewOf(key: CallKey): Promise<{ id: string; call: KeptCall; preview: McpResult } | undefined> {
     const entry = this.#byCall.get(textOf(key));
     if (!entry) return undefined;
     try {
       await using kept = await this.open(entry.id);
-      return kept && { call: entry, preview: kept.header.preview };
+      return kept && { id: entry.id, call: entry, preview: kept.header.preview };
     } catch (thrown) {
       this.#log({ event: 'kept_result_unreadable', reason: messageOf(thrown) });
       return undefined;
@@ -293,13 +297,13 @@ export class ResultStore implements AsyncDisposable {
         this.#log({ event: 'kept_result_damaged', file });
         return await rm(file, { force: true });
       }
-      const { id, agent, requestId, role, tool, minter, keptAt, expiresAt } = header;
+      const { id, agent, requestId, role, tool, minter, resource, keptAt, expiresAt } = header;
       const { bytes } = kept;
       // If the process died, the saved time is up to a minute old, and it may be lost.
       this.#openBefore = Math.max(this.#openBefore, keptAt);
       this.#room.hold(agent, { results: 1, bytes });
       if (minter !== undefined) this.#minterRoom.hold(minter, { results: 1, bytes });
-      this.#add({ id, agent, requestId, role, tool, minter, expiresAt, bytes });
+      this.#add({ id, agent, requestId, role, tool, minter, resource, expiresAt, bytes });
     } catch (thrown) {
       this.#log({ event: 'kept_result_unreadable', file, reason: messageOf(thrown) });
     }

@@ -29,12 +29,22 @@ export function isInputRequired<Result extends Record<string, unknown>>(
   return result.resultType === 'input_required';
 }
 
+const keptAnswerSchema = z.object({
+  uri: z
+    .string()
+    .describe('Read from its beginning, it is a JSON object whose `answer` is that of the server.'),
+  bytes: z.int().nonnegative().describe('The length of that JSON.'),
+});
+/** Stands for the answer to a read of a resource that is longer than a message. It is kept for its reader for some minutes. */
+export type KeptAnswer = z.infer<typeof keptAnswerSchema>;
+
 /** Accepts the body of an `mcp_reply` message. */
 export const mcpReplySchema = z.union([
   z.object({ manifest: manifestSchema }),
   z.object({ result: mcpResultSchema }),
   z.object({ input_required: inputRequiredSchema }),
   z.object({ error: toolCallErrorSchema }),
+  z.object({ kept: keptAnswerSchema }),
   z.object({ data: z.unknown() }),
 ]);
 /** The body of an `mcp_reply` message, which has exactly one field. */

@@ -118,6 +118,18 @@ const subscriptionsRequestSchema = z.object({
     ),
 });
 
+/** The most pages of MCP Apps whose servers a name is looked up in. */
+export const maxPages = 64;
+
+const pageToolRequestSchema = z.object({
+  op: z.literal('page_tool'),
+  name: z.string().min(1).max(256).describe('The name by which a page calls a tool of its server.'),
+  pages: z
+    .array(z.string().max(4096 + 512))
+    .max(maxPages)
+    .describe('The pages that the asker has read.'),
+});
+
 const statusRequestSchema = z.object({
   op: z.literal('status'),
   request_id: idSchema,
@@ -249,6 +261,7 @@ export const mcpRequestSchema = z.discriminatedUnion('op', [
   offerRequestSchema,
   askPermissionRequestSchema,
   subscriptionsRequestSchema,
+  pageToolRequestSchema,
   statusRequestSchema,
   taskRequestSchema,
   cancelTaskRequestSchema,
@@ -278,6 +291,7 @@ export const openOps = [
   'request',
   'ask_permission',
   'subscriptions',
+  'page_tool',
   'status',
   'task',
   'cancel_task',
@@ -305,6 +319,8 @@ export type OfferRequest = z.infer<typeof offerRequestSchema>;
 export type AskPermissionRequest = z.infer<typeof askPermissionRequestSchema>;
 /** Says of which resources an address wants to hear changes. */
 export type SubscriptionsRequest = z.infer<typeof subscriptionsRequestSchema>;
+/** Asks which tools pages of MCP Apps may mean by a name. */
+export type PageToolRequest = z.infer<typeof pageToolRequestSchema>;
 /** Asks for the state of an earlier call, by default one of the asker. */
 export type StatusRequest = z.infer<typeof statusRequestSchema>;
 /** Asks for the state of a task of the asker, or makes a task of one of its calls. */

@@ -50,6 +50,13 @@ export const offeredKindsSchema = z.object({
 /** The kinds that a role may be offered besides tools. The policy decides, no matter which servers are up. */
 export type OfferedKinds = z.infer<typeof offeredKindsSchema>;
 
+/** Accepts the answer to the question which tools pages of MCP Apps may mean by a name. */
+export const pageToolReplySchema = z.object({
+  tools: z.array(z.string()).describe('The full names of these tools.'),
+});
+/** The tools that pages of MCP Apps may mean by a name. */
+export type PageToolReply = z.infer<typeof pageToolReplySchema>;
+
 /** Accepts a server's instructions. */
 export const serverInstructionsSchema = z.object({ server: z.string(), text: z.string() });
 /** The instructions of a hosted server for the models that use it. */

@@ -1,11 +1,13 @@
+import { normalUri } from './resource-uri.ts';
+
 /** A part of a template: its own text, or an expression. A simple one stands for text without slashes. */
 type Part = { text: string } | { isSimple: boolean };
 
 const expression = /\{([+#./;?&]?)[^{}]*\}/g;
 
 /**
- * Returns true if a template (RFC 6570) can have made this URI. The check is generous: it finds a server to ask, and does not decide who
- * may read the URI.
+ * Returns true if a template (RFC 6570) can have made this URI, in any spelling. The check is generous: it finds a server to ask, and does
+ * not decide who may read the URI.
  */
 export function mayBeOfTemplate(template: string, uri: string): boolean {
   return templateMatcher(template)(uri);
@@ -13,8 +15,8 @@ export function mayBeOfTemplate(template: string, uri: string): boolean {
 
 /** Returns {@link mayBeOfTemplate} for one template, which is parsed only once. */
 export function templateMatcher(template: string): (uri: string) => boolean {
-  const parts = partsOf(template);
-  return (uri) => fits(parts, uri);
+  const parts = partsOf(normalUri(template));
+  return (uri) => fits(parts, normalUri(uri));
 }
 
 /** The parts are searched from left to right and never again, so no template is slow. */

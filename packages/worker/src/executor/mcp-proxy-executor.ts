@@ -16,6 +16,7 @@ import {
   type CallRound,
   isInputRequired,
   isJsonObject,
+  type KeptAnswer,
   type MailboxAccess,
   mayRepeat,
   type OfferedKinds,
@@ -37,6 +38,7 @@ import { type CallResult, callResultOf, type RoundResult } from './call-result.t
 import { CurrentManifest } from './current-manifest.ts';
 import type { CurrentOffers } from './current-offers.ts';
 import { FollowedResources } from './followed-resources.ts';
+import { KeptAnswers } from './kept-answers.ts';
 import { question } from './orchestrator-question.ts';
 import {
   endOfQuestion,
@@ -112,6 +114,7 @@ export type SentRound =
 export class McpProxyExecutor implements AsyncDisposable {
   readonly #client: BrokerClient;
   readonly #manifest: CurrentManifest;
+  readonly #keptAnswers = new KeptAnswers((body, options) => this.ask(body, options));
   /** The resources whose changes the executor is told about. */
   readonly followed: FollowedResources;
   readonly #stop = new AbortController();
@@ -383,9 +386,10 @@ export class McpProxyExecutor implements AsyncDisposable {
       timeoutMs,
       ...(signal && { signal }),
     });
-    const data =
-      outcome.status === 'completed' ? (outcome.reply.json as { data?: unknown } | null)?.data : undefined;
+    const json = outcome.status === 'completed' ? outcome.reply.json : undefined;
+    const { data, kept } = isJsonObject(json) ? (json as { data?: unknown; kept?: KeptAnswer }) : {};
     if (isJsonObject(data)) return { result: data };
+    if (kept) return await this.#keptAnswers.read(kept, { ...(signal && { signal }) });
     const { result, error } = callResultOf(outcome, question(body.method));
     return error ? { error: { ...error, may_have_run: false } } : { result };
   }

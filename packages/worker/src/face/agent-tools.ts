@@ -17,6 +17,7 @@ import type { FaceOffers } from '../tools/face-offers.ts';
 import type { FaceTools } from '../tools/face-tools.ts';
 import { hostedOffers } from '../tools/hosted-offers.ts';
 import { hostedTools } from '../tools/hosted-tools.ts';
+import { ReadPages } from '../tools/read-pages.ts';
 import { SeenLinks } from '../tools/seen-links.ts';
 
 /** Options that choose the tools of an agent. */
@@ -49,6 +50,8 @@ export interface AgentTools extends FaceTools, AsyncDisposable {
   readonly status: AgentStatus;
   /** The prompts and resources that the agent may see. */
   readonly offers: FaceOffers;
+  /** The pages of MCP Apps that the agent's client has read. */
+  readonly pages: ReadPages;
   /** The agent's calls that are tasks. */
   readonly tasks: FaceTasks;
   /** Returns true if disposing the tools would lose something: the agent waits for an answer, or holds messages of groups. */
@@ -74,9 +77,13 @@ export function openAgentTools(executor: McpProxyExecutor, options: AgentToolsOp
   const mailbox = options.mailbox === false ? undefined : mailboxTools(executor, { ...options, calls });
   const own = combinedTools([resultTools(executor), mailbox ? withMailbox(hosted, mailbox) : hosted]);
   const tools = options.permissions === 'ask' ? combinedTools([permissionTools(executor), own]) : own;
+  const isListed = (name: string) =>
+    executor.findTool(name) !== undefined || tools.list().some((tool) => tool.name === name);
+  const pages = new ReadPages({ asker: executor, isListed });
   return {
     ...tools,
-    offers: hostedOffers(executor, links),
+    offers: hostedOffers(executor, { links, pages }),
+    pages,
     tasks: hostedTasks(executor, links),
     isInUse: () => mailbox?.isInUse() ?? false,
     sessionEnded: async (session) => await mailbox?.sessionEnded(session),

@@ -15,6 +15,7 @@ import { startCallProgress } from '../tools/call-progress.ts';
 import type { FaceOffers } from '../tools/face-offers.ts';
 import { type CallKey, endsCall, type FaceAnswer, type FaceTools } from '../tools/face-tools.ts';
 import { invalidParams, JsonRpcError } from '../tools/json-rpc-error.ts';
+import type { ReadPages } from '../tools/read-pages.ts';
 import { type AskClient, askLegacyClient } from './legacy-input.ts';
 import type { RunningCalls, StartedCall } from './running-calls.ts';
 import { declaresTasks } from './task-requests.ts';
@@ -27,6 +28,7 @@ const defaultHeartbeatMs = 15_000;
 export type AgentFaceTools = FaceTools & {
   readonly status: AgentStatus;
   readonly offers: FaceOffers;
+  readonly pages: Pick<ReadPages, 'hasAny' | 'toolOf'>;
   readonly tasks: FaceTasks;
 };
 
@@ -110,16 +112,18 @@ async function answerCall(
   call: ClientCall,
   { traceparent, meta }: PassedOn,
 ): Promise<Record<string, unknown>> {
-  const { name, signal, progressToken } = call;
-  const ended = tools.status.callStarted(String(name));
+  const { signal, progressToken } = call;
+  if (typeof call.name !== 'string')
+    throw new JsonRpcError(invalidParams, 'tools/call needs the name of a tool');
+  const { pages } = tools;
+  const name = pages.hasAny ? await pages.toolOf(call.name, { meta: call.meta, signal }) : call.name;
+  const ended = tools.status.callStarted(name);
   const progress =
     progressToken !== undefined &&
     startCallProgress(heartbeatMs, (sent) => call.notify({ progressToken, ...sent }));
   const args = call.client?.startsWith(geminiCli) ? withoutGeminis(call, tools) : call.arguments;
   let rounds = 0;
   const again = (round: CallRound, ownSignal = signal): Promise<FaceAnswer> => {
-    if (typeof name !== 'string')
-      throw new JsonRpcError(invalidParams, 'tools/call needs the name of a tool');
     const answer = tools.call({
       name,
       arguments: args,

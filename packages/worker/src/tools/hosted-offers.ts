@@ -3,10 +3,14 @@ import { toWireRound } from '@signalbox/protocol';
 import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import type { FaceOffers, OfferAsk } from './face-offers.ts';
 import { internalError, invalidParams, JsonRpcError, resourceNotFound } from './json-rpc-error.ts';
+import type { ReadPages } from './read-pages.ts';
 import type { SeenLinks } from './seen-links.ts';
 
 /** The prompts and resources of the orchestrator's servers that the role may see. */
-export function hostedOffers(executor: McpProxyExecutor, links: SeenLinks): FaceOffers {
+export function hostedOffers(
+  executor: McpProxyExecutor,
+  { links, pages }: { links: SeenLinks; pages: ReadPages },
+): FaceOffers {
   return {
     kinds: () => executor.offers.kinds,
     prompts: () => executor.offers.prompts,
@@ -15,6 +19,7 @@ export function hostedOffers(executor: McpProxyExecutor, links: SeenLinks): Face
     async ask(ask) {
       const { result, error } = await executor.ask(requestOf(ask, links), { signal: ask.signal });
       if (error) throw rpcErrorOf(error, ask);
+      if (ask.method === 'resources/read') pages.note(ask.params.uri);
       return result;
     },
     follow: (holder, uris) => executor.followed.follow(holder, uris),

@@ -1,10 +1,10 @@
-import { isJsonObject } from '@signalbox/protocol';
+import { isJsonObject, normalUri } from '@signalbox/protocol';
 
 const maxLinks = 1000;
 
 /** Remembers the latest resources that results of tools named. The tool is a hint at the server to read them from. */
 export class SeenLinks {
-  /** The tool by the URI, the latest last. */
+  /** The tool by the normal form of the URI, the latest last. */
   readonly #tools = new Map<string, string>();
 
   /** Records the links of a result. */
@@ -20,10 +20,11 @@ export class SeenLinks {
 
   /** Returns the tool whose result named a resource last. */
   toolOf(uri: unknown): string | undefined {
-    return typeof uri === 'string' ? this.#tools.get(uri) : undefined;
+    return typeof uri === 'string' ? this.#tools.get(normalUri(uri)) : undefined;
   }
 
-  #add(uri: string, tool: string): void {
+  #add(spelled: string, tool: string): void {
+    const uri = normalUri(spelled);
     this.#tools.delete(uri);
     this.#tools.set(uri, tool);
     if (this.#tools.size > maxLinks) this.#tools.delete(this.#tools.keys().next().value!);
