@@ -43,6 +43,11 @@ test('Patterns of prompts and resources that match nothing are warned about with
   expect(warningsOf([], ['a:b'], none)[0]?.message).toContain('no resources are known');
 });
 
+test('A pattern of everything is no problem, although there may be nothing yet.', () => {
+  const none = { offers: { prompts: [], resources: [], templates: [] } };
+  expect(warningsOf(['*'], ['*:*'], none)).toEqual([]);
+});
+
 test('Patterns of prompts and resources are not checked if it is not known what there is.', () => {
   expect(warningsOf(['mcp_mail__darft'], ['a:b'], {})).toEqual([]);
 });

@@ -101,13 +101,16 @@ function offerWarnings(
   ]);
 }
 
+/** The patterns that name nothing in particular, so that they cannot be mistyped. */
+const everything: ReadonlySet<string> = new Set(['*', '*:*']);
+
 function unmatched(
   patterns: readonly string[],
   things: KnownThings,
   where: { role: string } | { list: string },
 ): AllowlistWarning[] {
   return patterns
-    .filter((pattern) => !things.isMeant(pattern))
+    .filter((pattern) => !everything.has(pattern) && !things.isMeant(pattern))
     .map((pattern) => {
       const { kind } = things;
       const nearest = closest(pattern, things.names());
