@@ -57,6 +57,11 @@ async function connect(agent: string, role: string) {
   };
 }
 
+const operator = () => ({
+  SIGNALBOX_TOKEN_FILE: `${workspace.directory}/state/operator.token`,
+  SIGNALBOX_URL: workspace.ready.broker.url,
+});
+
 const contentOf = async ({ request }: McpClient, uri: string) => {
   const { contents } = await request('resources/read', { uri });
   return (contents as { uri: string; text: string; mimeType?: string; _meta?: object }[])[0]!;
@@ -89,6 +94,16 @@ test('A resource is read, allowed and followed in every equivalent spelling of i
   });
   await reader.request('resources/subscribe', { uri: 'Greeting://BOB' });
   expect(await heard).toBe('Greeting://BOB');
+  // A hold and an explanation mean the same resource, too.
+  const hold = ['hold', '--tool', 'one:GREETING://bob', '--reason', 'a look', '--force'];
+  expect(await workspace.run(hold, operator())).toMatchObject({ code: 0 });
+  const explain = ['resources', 'explain', 'reader', 'Greeting://bob'];
+  const explained = await workspace.run(explain, operator());
+  expect(explained.stdout).toMatch(
+    /may read Greeting:\/\/bob\n +rule .*'one:Greeting:\/\/\*'\n +held .*a look/,
+  );
+  await workspace.run(['release', '--tool', 'one:GREETING://bob'], operator());
+
   // The first server's template has the URI of its own resource, so it keeps its name.
   await using developer = await connect('dora', 'developer');
   const { resourceTemplates } = await developer.request('resources/templates/list');
@@ -146,11 +161,6 @@ test('A page calls the tools of its server by their own names, once it was read,
   expect(JSON.parse(await call('mcp_one__capabilities'))).toMatchObject({
     extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } },
   });
-});
-
-const operator = () => ({
-  SIGNALBOX_TOKEN_FILE: `${workspace.directory}/state/operator.token`,
-  SIGNALBOX_URL: workspace.ready.broker.url,
 });
 
 test('A resource that no message takes costs its reader one request, is read by nobody else, and outlives its orchestrator.', async () => {

@@ -1,11 +1,17 @@
 import { fileURLToPath } from 'node:url';
 import type { Client } from '@modelcontextprotocol/client';
 import type { StdioServerConfig } from '@signalbox/mcp-host';
-import { ResultStore, type ResultStoreOptions, RoleToolAllowlist } from '@signalbox/orchestrator';
+import {
+  ResultStore,
+  type ResultStoreOptions,
+  RoleOfferAllowlist,
+  RoleToolAllowlist,
+} from '@signalbox/orchestrator';
 import { openSqliteJournal } from '@signalbox/store/journal';
 import { compileCache, tempDir } from '@signalbox/testing';
 import { McpProxyExecutor } from '@signalbox/worker';
 import { expect, test } from 'vitest';
+import { oddOffersServer } from '../support/mcp-host/test-servers.ts';
 import type { ToolStackOptions } from '../support/orchestrator/tool-stack.ts';
 import { connectHttpFace, startHttpFaceStack } from '../support/worker/http-face.ts';
 import { connectFace, type McpClient } from '../support/worker/mcp-client.ts';
@@ -220,4 +226,35 @@ test('Where there is no room, a result is shown whole and says why; one that no 
   });
   expect(await read(rosa, { id: kept, offset: 59_999 })).toContain('\nx');
   expect(keeping.results.summary()).toMatchObject({ results: 1 });
+});
+
+test('An answer to a read that no message takes is kept once however often it comes, ends with the right to read, and needs room.', async () => {
+  await using keeping = await startKeepingStack(
+    { servers: { odd: oddOffersServer() }, broker: { limits: { message: { bytes: 1_000_000 } } } },
+    { limits: { results: 2 } },
+  );
+  const uri = 'odd://huge';
+  await using rosa = await keeping.client('rosa');
+  for (let reads = 0; reads < 2; reads++)
+    expect(await rosa.request('resources/read', { uri })).toMatchObject({
+      contents: [{ uri, text: 'x'.repeat(5_000_000) }],
+    });
+  expect(keeping.results.summary()).toMatchObject({ results: 1 });
+
+  const client = await keeping.stack.client('walt');
+  const ask = async (at: string) => {
+    const body = { op: 'request', method: 'resources/read', params: { uri: at } };
+    const outcome = await client.request('orchestrator', 'mcp_request', body, { timeoutMs: 30_000 });
+    return (outcome as { reply: { json: Record<string, { uri: string; bytes: number }> } }).reply.json;
+  };
+  const { kept } = await ask(uri);
+  expect(kept!.bytes).toBeGreaterThan(5_000_000);
+  expect(await ask(kept!.uri)).toHaveProperty('data');
+  const offers = RoleOfferAllowlist.fromEntries([['worker', { resources: ['odd:odd://lasting'] }]]);
+  keeping.stack.orchestrator.setPolicy({ offers });
+  expect(await ask(kept!.uri)).toMatchObject({ error: { code: 'not_found' } });
+  await using nina = await keeping.client('nina');
+  await expect(nina.request('resources/read', { uri })).rejects.toThrow(
+    /can be delivered; it could not be kept for you either: of the 2 results/,
+  );
 });
