@@ -176,6 +176,9 @@ test('A resource that no message takes costs its reader one request, is read by 
   if (outcome.status !== 'completed') throw new Error(outcome.status);
   const { kept } = outcome.reply.json as { kept: { uri: string } };
   const part = { ...read, params: { uri: kept.uri } };
+  const { env } = await workspace.agent('sam', 'second');
+  const printed = await workspace.run(['resources', 'read', page], env);
+  expect(printed).toMatchObject({ code: 0, stdout: `<p>two</p>${'é'.repeat(letters)}\n` });
   await using caller = await connect('wim', 'caller');
   expect((await caller.executor.ask(part)).error).toMatchObject({ code: 'not_found' });
   process.kill(workspace.ready.orchestrator.pid, 'SIGKILL');

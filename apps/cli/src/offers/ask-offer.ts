@@ -55,10 +55,13 @@ async function ask(flags: AskOfferFlags, request: OfferRequest): Promise<Record<
     using withdrawal = withdrawOnSignal();
     const options = { timeoutMs: flags.timeout, signal: withdrawal.signal };
     const orchestrator = orchestratorOf(session, flags);
-    const reply = await sendOrchestratorRequest(session.client, orchestrator, request, options);
-    if ('data' in reply && isJsonObject(reply.data)) return reply.data;
-    if ('kept' in reply) return await readKeptAnswer((part) => ask(flags, readOf(part)), reply.kept);
-    throw replyError(reply);
+    const answer = async (asked: OfferRequest): Promise<Record<string, unknown>> => {
+      const reply = await sendOrchestratorRequest(session.client, orchestrator, asked, options);
+      if ('data' in reply && isJsonObject(reply.data)) return reply.data;
+      if ('kept' in reply) return await readKeptAnswer((part) => answer(readOf(part)), reply.kept);
+      throw replyError(reply);
+    };
+    return await answer(request);
   });
 }
 

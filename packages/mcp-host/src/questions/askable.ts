@@ -22,9 +22,8 @@ const everything: Required<Askable> = { elicitation: { form: {}, url: {} }, samp
 const ofAnybody: Askable = { elicitation: { form: {} }, sampling: {} };
 
 /**
- * Returns the capabilities that an instance declares to its server. An instance that is shared declares that it shows pages, for the clients
- * that do; other clients do not read them. `client` holds the capabilities of the client whose call starts the
- * instance.
+ * Returns the capabilities that an instance declares to its server. `client` holds the capabilities of the client whose call starts the
+ * instance. A shared instance declares that it shows pages, since some of its clients may; the others do not read them.
  */
 export function declaredBy(
   {

@@ -175,6 +175,8 @@ test('Completion is allowed where its prompt or template is.', () => {
   expect(serverOf('copier', ofPrompt)).toBe('permission_denied');
   expect(serverOf('docs', narrow)).toBe('copy');
   expect(serverOf('none', narrow)).toBe('permission_denied');
+  const spelled = complete({ type: 'ref/resource', uri: 'FILE:///docs/{name}' });
+  expect(route('docs', spelled)).toMatchObject({ params: { ref: { uri: 'file:///docs/{name}' } } });
   expect(serverOf('all', wide)).toBe('files');
   expect(serverOf('docs', wide)).toBe('permission_denied');
   const named = complete({ type: 'ref/resource', uri: 'signalbox://copy/file:///docs/{name}' });

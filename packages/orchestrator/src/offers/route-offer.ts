@@ -127,7 +127,10 @@ export function findResource(
   return { server, uri: spellings[0] ?? pages.spellingOf(server, uri) ?? uri };
 }
 
-/** The offers that list each URI, by its normal form. Many reads and subscriptions search the same offers, which can hold 10,000 resources of each server. */
+/**
+ * The offers that list each URI, by its normal form. Many reads and subscriptions search the same offers, which can hold 10,000 resources of
+ * each server.
+ */
 const listings = new WeakMap<Offers['resources'], ReadonlyMap<string, Offers['resources']>>();
 
 function listingsOf({ resources }: Offers): ReadonlyMap<string, Offers['resources']> {
@@ -200,14 +203,16 @@ function routeTemplate(
   const servers = offers.servers.filter(mayBeAt);
   const allowed = servers.filter((server) => allowlist.allowsTemplate(role, server, uri));
   if (allowed.length === 0) return { refusal: forbidden('template', ref.uri, role) };
-  const server = allowed.find(
-    (one) =>
-      offers.templates.some(({ server, template }) => server === one && template.uriTemplate === uri) ||
-      offers.resources.some(({ server, resource }) => server === one && resource.uri === uri),
-  );
+  const listed = [
+    ...offers.templates.map(({ server, template }) => ({ server, own: template.uriTemplate })),
+    ...offers.resources.map(({ server, resource }) => ({ server, own: resource.uri })),
+  ].filter(({ server, own }) => allowed.includes(server) && normalUri(own) === normalUri(uri));
+  const server = allowed.find((one) => listed.some((each) => each.server === one));
   if (server === undefined) return { refusal: notFound('template', ref.uri) };
-  const sent = { ...params, ref: { ...ref, uri } };
-  return { route: { server, params: sent, name: uri, origin: { server, tool: uri }, isUri: true } };
+  const spellings = listed.filter((each) => each.server === server).map(({ own }) => own);
+  const own = spellings.includes(uri) ? uri : spellings[0]!;
+  const sent = { ...params, ref: { ...ref, uri: own } };
+  return { route: { server, params: sent, name: own, origin: { server, tool: own }, isUri: true } };
 }
 
 function forbidden(what: string, name: string, role: string): ToolCallError {
