@@ -1,9 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { type BrokerClient, connectBroker, requestAddress } from '@signalbox/client';
+import { callsReplySchema } from '@signalbox/protocol';
 import { compileCache } from '@signalbox/testing';
 import { McpProxyExecutor } from '@signalbox/worker';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startWorkspace, type Workspace } from '../support/cli/workspace.ts';
+import { ask, askData } from '../support/orchestrator/requests.ts';
 import { connectFace, type McpClient } from '../support/worker/mcp-client.ts';
 
 const script = fileURLToPath(new URL('../support/mcp-host/pages-server.ts', import.meta.url));
@@ -57,10 +60,10 @@ async function connect(agent: string, role: string) {
   };
 }
 
-const operator = () => ({
-  SIGNALBOX_TOKEN_FILE: `${workspace.directory}/state/operator.token`,
-  SIGNALBOX_URL: workspace.ready.broker.url,
-});
+async function operator(): Promise<BrokerClient> {
+  const token = (await readFile(`${workspace.directory}/state/operator.token`, 'utf8')).trim();
+  return await connectBroker({ url: workspace.ready.broker.url, token, agent: requestAddress('operator') });
+}
 
 const contentOf = async ({ request }: McpClient, uri: string) => {
   const { contents } = await request('resources/read', { uri });
@@ -95,14 +98,17 @@ test('A resource is read, allowed and followed in every equivalent spelling of i
   await reader.request('resources/subscribe', { uri: 'Greeting://BOB' });
   expect(await heard).toBe('Greeting://BOB');
   // A hold and an explanation mean the same resource, too.
-  const hold = ['hold', '--tool', 'one:GREETING://bob', '--reason', 'a look', '--force'];
-  expect(await workspace.run(hold, operator())).toMatchObject({ code: 0 });
-  const explain = ['resources', 'explain', 'reader', 'Greeting://bob'];
-  const explained = await workspace.run(explain, operator());
-  expect(explained.stdout).toMatch(
-    /may read Greeting:\/\/bob\n +rule .*'one:Greeting:\/\/\*'\n +held .*a look/,
-  );
-  await workspace.run(['release', '--tool', 'one:GREETING://bob'], operator());
+  await using client = await operator();
+  const { hold } = await client.admin('hold', { on: 'tool', name: 'one:GREETING://bob', reason: 'a look' });
+  const asked = { op: 'explain_offer', role: 'reader', kind: 'resource', name: 'Greeting://bob' };
+  expect(await ask(client, asked)).toMatchObject({
+    data: {
+      allowed: true,
+      rule: "roles.reader.resources: 'one:Greeting://*'",
+      held: expect.stringContaining('a look'),
+    },
+  });
+  await client.admin('release', { ids: [hold.id] });
 
   // The first server's template has the URI of its own resource, so it keeps its name.
   await using developer = await connect('dora', 'developer');
@@ -154,10 +160,10 @@ test('A page calls the tools of its server by their own names, once it was read,
   await expect(call('get-time')).rejects.toThrow('mcp_one__get-time, mcp_two__get-time');
   expect(await call('get-time', { _meta: { ui: { resourceUri: page } } })).toBe('one get-time');
   expect(await call('mcp_two__get-time')).toBe('two get-time');
-  const { stdout } = await workspace.run(['tools', 'calls', '--json'], operator());
-  const tools = JSON.parse(stdout).calls.map(({ tool }: { tool: string }) => tool);
-  expect(tools).toContain('mcp_one__poll-one');
-  expect(tools).not.toContain('poll-one');
+  await using broker = await operator();
+  const { calls } = await askData(broker, { op: 'calls' }, callsReplySchema);
+  expect(calls.map(({ tool }) => tool)).toContain('mcp_one__poll-one');
+  expect(calls.map(({ tool }) => tool)).not.toContain('poll-one');
   expect(JSON.parse(await call('mcp_one__capabilities'))).toMatchObject({
     extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } },
   });
@@ -170,11 +176,7 @@ test('A resource that no message takes costs its reader one request, is read by 
 
   await using second = await connect('sam', 'second');
   const read = { op: 'request', method: 'resources/read', params: { uri: page } } as const;
-  const outcome = await second.executor.client.request('orchestrator', 'mcp_request', read, {
-    timeoutMs: 30_000,
-  });
-  if (outcome.status !== 'completed') throw new Error(outcome.status);
-  const { kept } = outcome.reply.json as { kept: { uri: string } };
+  const { kept } = (await ask(second.executor.client, read)) as { kept: { uri: string } };
   const part = { ...read, params: { uri: kept.uri } };
   const { env } = await workspace.agent('sam', 'second');
   const printed = await workspace.run(['resources', 'read', page], env);

@@ -11,8 +11,8 @@ export type UntouchedResult = Record<PropertyKey, unknown>;
 const clientInfo = { name: 'signalbox', version: '0.1.0' };
 
 /**
- * The questions that the session declares it can be asked, and the function that answers them. For servers of the 2026 revision, each call
- * declares what its own caller can be asked.
+ * The capabilities that the session declares, and the function that answers questions. For servers of the 2026 revision, each call declares
+ * what its own caller can be asked.
  */
 export interface ClientQuestions {
   declared: Declared;

@@ -23,7 +23,7 @@ import { maySeeReply, panicError } from '../calls/tool-refusals.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogTracker } from '../catalog/catalog-tracker.ts';
 import type { CallSubject, HeldCalls } from '../holds/held-calls.ts';
-import { keepAnswer, withReason } from '../results/keep-large.ts';
+import { keepAnswer, keptText, withReason } from '../results/keep-large.ts';
 import { readKept } from '../results/read-kept.ts';
 import { partBytes, resultRuleOf } from '../results/result-rules.ts';
 import type { ResultStore } from '../results/result-store.ts';
@@ -105,7 +105,8 @@ export async function serveOffer(deps: OfferDeps, call: OfferCall): Promise<Serv
     request_bytes: Buffer.byteLength(request.message.body ?? ''),
     reply_bytes: Buffer.byteLength(text),
   };
-  deps.audit.record(callEvent(record, { rule: ended.rule, detail: ended.detail ?? '' }));
+  const detail = 'kept' in reply ? keptText({ reply, keptBytes: reply.kept.bytes }) : (ended.detail ?? '');
+  deps.audit.record(callEvent(record, { rule: ended.rule, detail }));
   const endTurn = text.length > largeLength ? await deps.replies.next() : undefined;
   const errorCode = 'error' in reply ? reply.error.code : undefined;
   return { kind: 'mcp_reply', body: reply, errorCode, settled: () => endTurn?.() };

@@ -59,7 +59,7 @@ export class RoleOfferAllowlist {
     return this.explainPrompt(role, name, origin).allowed;
   }
 
-  /** Tells whether a role may use a resource of a server. The URI must be in its normal form. */
+  /** Tells whether a role may use a resource of a server. The spelling of its URI makes no difference. */
   allowsResource(role: string, server: string, uri: string): boolean {
     return this.explainResource(role, server, uri).allowed;
   }

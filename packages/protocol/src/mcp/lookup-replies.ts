@@ -72,7 +72,7 @@ export const offerExplanationSchema = z.object({
     .string()
     .optional()
     .describe('The rule that decided. Absent for a resource that several servers could have.'),
-  problem: z.string().optional().describe('Why no rule was asked: the URI is not in its normal form.'),
+  problem: z.string().optional().describe('Why no rule was asked: the URI has no normal form.'),
   exists: z.boolean().describe('Whether a server would be asked.'),
   server: z.string().optional(),
   withheld: z

@@ -68,7 +68,7 @@ export interface InstanceIdentity {
   readonly dataFolder: string | undefined;
   /** The access to an HTTP server that has `auth`. */
   readonly authorizer: Authorizer | undefined;
-  /** The questions that the instance declares that it can be asked. */
+  /** The questions that the instance declares that it can be asked, and its knowledge of pages. */
   readonly declared: Declared;
   /** Counts the questions of the server. */
   readonly questions: QuestionCounts;
