@@ -160,6 +160,14 @@ test('A page calls the tools of its server by their own names, once it was read,
   await expect(call('get-time')).rejects.toThrow('mcp_one__get-time, mcp_two__get-time');
   expect(await call('get-time', { _meta: { ui: { resourceUri: page } } })).toBe('one get-time');
   expect(await call('mcp_two__get-time')).toBe('two get-time');
+  // A face that is new has forgotten the pages, but not what their calls did.
+  const over = new Promise<void>(() => {});
+  const repeated = { requestId: 'once', mayBeRepeated: over };
+  expect(await client.executor.execute({ name: 'mcp_one__poll-one' }, repeated)).toHaveProperty('result');
+  const again = await client.executor.execute({ name: 'poll-one' }, repeated);
+  expect(again.error?.may_have_run ?? true).toBe(true);
+  const never = await client.executor.execute({ name: 'poll-one' }, { ...repeated, requestId: 'never' });
+  expect(never.error).toMatchObject({ code: 'tool_not_found', may_have_run: false });
   await using broker = await operator();
   const { calls } = await askData(broker, { op: 'calls' }, callsReplySchema);
   expect(calls.map(({ tool }) => tool)).toContain('mcp_one__poll-one');

@@ -39,7 +39,7 @@ import { CurrentManifest } from './current-manifest.ts';
 import type { CurrentOffers } from './current-offers.ts';
 import { FollowedResources } from './followed-resources.ts';
 import { KeptAnswers } from './kept-answers.ts';
-import { question } from './orchestrator-question.ts';
+import { askOrchestrator, question } from './orchestrator-question.ts';
 import {
   endOfQuestion,
   type PermissionOptions,
@@ -203,8 +203,25 @@ export class McpProxyExecutor implements AsyncDisposable {
 
   async #callUnlisted(call: ToolCall, options: ExecuteOptions, round?: CallRound): Promise<RoundResult> {
     const tool = await this.#lookAgain(call.name, options.signal);
-    if (!tool && !this.#manifest.hasUnlisted) return { error: this.#unknownTool(call.name) };
-    return await this.#callOf(tool, call, options, round);
+    if (tool || this.#manifest.hasUnlisted) return await this.#callOf(tool, call, options, round);
+    return (await this.#endOfEarlier(call.name, options)) ?? { error: this.#unknownTool(call.name) };
+  }
+
+  /**
+   * Returns the end of a call that an earlier process has made with the same id. Its tool may be listed no longer, or a page that the earlier
+   * process knew may have named it.
+   */
+  async #endOfEarlier(name: string, options: ExecuteOptions): Promise<RoundResult | undefined> {
+    const { mayBeRepeated, requestId: callId, onAwaitingApproval } = options;
+    if (!mayBeRepeated || callId === undefined) return undefined;
+    const signal = options.signal ? abortSignalOf(options.signal) : this.#stop.signal;
+    const asked = { op: 'status', request_id: callId };
+    const { result } = await askOrchestrator(this, asked, { timeoutMs: longestLookMs, signal });
+    if (isJsonObject(result) && result.state === 'unknown') return undefined;
+    const call = { callId, tool: unlistedTool(name), onAwaitingApproval };
+    return await endOfRepeated(this, call, signal).catch(() => ({
+      error: toolCallError('cancelled', 'the call was cancelled', { mayHaveRun: true }),
+    }));
   }
 
   // Not an async function: every call would pay for a second promise.
