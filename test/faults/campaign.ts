@@ -214,5 +214,5 @@ async function storedAtTheEnd(fleet: Fleet): Promise<StoredMessages> {
   while ((await waits()) && performance.now() < until)
     await new Promise((resolve) => setTimeout(resolve, 50));
   await fleet.stop();
-  return readStoredMessages(fleet.dataDir, sinkAgent);
+  return readStoredMessages(fleet.dataDir, sinkAgent, fleet.journalFile);
 }

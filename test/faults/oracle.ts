@@ -15,7 +15,7 @@ export interface Verdict {
   silent: string[];
   /** Calls with a result whose tool never ran. */
   inventedResults: string[];
-  /** Calls with a result whose request the database does not know. */
+  /** Calls that are not safe to repeat, with a result, whose end neither the database nor the journal has. */
   unrecorded: string[];
   /** Calls that still wait in the database although every call has ended. */
   unsettled: string[];
@@ -48,7 +48,7 @@ export function judge(ledger: Ledger, counted: readonly CounterLine[], stored: S
     notes: receipted.length,
     silent: ids(({ state }) => state === 'silent' || state === 'open'),
     inventedResults: ids((call) => (isResult(call) || call.asked?.result === true) && !ran(call)),
-    unrecorded: ids((call) => isResult(call) && !stored.settledCalls.has(call.id)),
+    unrecorded: ids((call) => isResult(call) && !safeTools.has(call.tool) && !stored.settledCalls.has(call.id)),
     unsettled: stored.waitingCalls,
     lostNotes: receipted.filter((id) => !inbox.has(id)),
     doubledCalls: ids(({ id, tool }) => !safeTools.has(tool) && (runs.get(id) ?? 0) > 1),

@@ -1,6 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openPostgresStores } from '@signalbox/postgres';
+import { openPostgresJournal } from '@signalbox/postgres/journal';
 import { type ChildEnd, readCounter } from '@signalbox/testing';
 import { startInstalledPostgres } from '../../support/postgres/postgres-server.ts';
 import { type Agents, type Death, startAgents } from '../agents.ts';
@@ -338,7 +339,9 @@ class PostgresCampaign {
       schema: site.schema,
       broker: 'oracle',
     });
-    const stored = await storedMessagesOf(stores.inboxes, sinkAgent);
+    const { url } = site.server;
+    await using journal = await openPostgresJournal({ url, schema: site.schema, name: 'oracle' });
+    const stored = await storedMessagesOf(stores.inboxes, sinkAgent, journal);
     const { entries } = await stores.inboxes.history({ since: 0, limit: 1_000_000 });
     const times = Map.groupBy(
       entries.filter(({ kind }) => kind === 'note'),

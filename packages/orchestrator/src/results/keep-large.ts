@@ -84,7 +84,7 @@ export async function keepAnswer(
     // An answer that is found again stays for half of its time at least.
     const requestId = `resource ${digest} ${Math.floor((2 * now()) / keptAnswerMs)}`;
     const call = { agent, requestId, role, tool: 'resources/read', minter, resource };
-    const keeping = await results.keep(call, JSON.parse(clean) as McpResult);
+    const keeping = await results.keep(call, readJson(clean) as McpResult);
     if ('notKept' in keeping) return keeping;
     return { kept: { uri: keptResultUri(keeping.id, 'json'), bytes: Buffer.byteLength(clean) } };
   } finally {

@@ -1,3 +1,4 @@
+import { readJson } from '../wire/exact-json.ts';
 import { isJsonObject } from '../wire/parse-json.ts';
 import { keptRangeMeta, keptResultUri, parseKeptResultUri } from './kept-result.ts';
 import type { KeptAnswer } from './mcp-reply.ts';
@@ -33,7 +34,7 @@ export async function readKeptAnswer(
 ): Promise<Answer> {
   const { contents } = await readWholeKept(ask, uri);
   const [{ text } = {}] = contents as { text?: string }[];
-  const { answer } = JSON.parse(text ?? '{}');
+  const { answer } = readJson(text ?? '{}') as { answer?: unknown };
   if (!isJsonObject(answer)) throw new SyntaxError('it is no answer to a read');
   return answer;
 }
