@@ -48,7 +48,9 @@ export function judge(ledger: Ledger, counted: readonly CounterLine[], stored: S
     notes: receipted.length,
     silent: ids(({ state }) => state === 'silent' || state === 'open'),
     inventedResults: ids((call) => (isResult(call) || call.asked?.result === true) && !ran(call)),
-    unrecorded: ids((call) => isResult(call) && !safeTools.has(call.tool) && !stored.settledCalls.has(call.id)),
+    unrecorded: ids(
+      (call) => isResult(call) && !safeTools.has(call.tool) && !stored.settledCalls.has(call.id),
+    ),
     unsettled: stored.waitingCalls,
     lostNotes: receipted.filter((id) => !inbox.has(id)),
     doubledCalls: ids(({ id, tool }) => !safeTools.has(tool) && (runs.get(id) ?? 0) > 1),

@@ -98,7 +98,10 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
   take();
   await sink.caughtUp(ledger);
   await fleet.stop();
-  const stored = { ...(await readStoredMessages(fleet.dataDir, sinkAgent, fleet.journalFile)), inbox: [...sink.received] };
+  const stored = {
+    ...(await readStoredMessages(fleet.dataDir, sinkAgent, fleet.journalFile)),
+    inbox: [...sink.received],
+  };
   return {
     samples,
     expectedProcesses,
