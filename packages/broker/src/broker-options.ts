@@ -1,5 +1,5 @@
 import { isLoopback, type LimitOverrides, limitsOf, SignalboxError } from '@signalbox/protocol';
-import type { Fault } from '@signalbox/serving';
+import { type Fault, noFault } from '@signalbox/serving';
 import type { TlsPair } from '@signalbox/serving/tls';
 import type { GroupSettings } from './auth/groups.ts';
 import type { IdentityProvider } from './auth/identity-provider.ts';
@@ -168,7 +168,8 @@ export function settingsOf({
     insecure,
     acceptLoss,
     ...(supervisorPid !== undefined && { supervisorPid }),
-    ...(fault && { fault }),
+    // No function is called at the points of a broker that nobody wants to fail.
+    ...(fault && fault !== noFault && { fault }),
     now,
     monotonic,
     log,

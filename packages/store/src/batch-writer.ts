@@ -266,7 +266,9 @@ export class BatchWriter<Inbox extends CountedInbox> {
   }
 
   #repeatOf(inbox: Inbox, message: NewMessage): 'duplicate' | 'id_conflict' | undefined {
-    return this.#messages.reader.repeatOf(inbox, message) ?? this.#scheduled.repeatOf(inbox.name, message);
+    const repeat = this.#messages.reader.repeatOf(inbox, message);
+    if (repeat !== undefined || this.#scheduled.count === 0) return repeat;
+    return this.#scheduled.repeatOf(inbox.name, message);
   }
 
   /** Appends a copy for each of many agents. In the group's inbox it stores a settled message with the outcome of each copy. */

@@ -48,6 +48,8 @@ export type NewHold = Pick<
 export class Holds {
   readonly #deps: HoldsDeps;
   readonly #holds: Hold[] = [];
+  /** The current holds, the oldest first. It is a plain field because it is read for each message. */
+  readonly all: readonly Hold[] = this.#holds;
   readonly #listeners = new Set<(change: HoldChange | undefined) => void>();
   /** The connections that get the holds, with the version that each of them has applied. */
   readonly #followers = new Map<HoldsFollower, number>();
@@ -70,11 +72,6 @@ export class Holds {
     const holds = new Holds(deps);
     for (const record of await deps.store.holds()) holds.#holds.push(toHold(record));
     return holds;
-  }
-
-  /** The current holds, the oldest first. */
-  get all(): readonly Hold[] {
-    return this.#holds;
   }
 
   /** Returns the oldest hold that is on an agent under a role. */

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { LaneFrame, Message } from '@signalbox/protocol';
-import { tempDir } from '@signalbox/testing';
 import { expect, test } from 'vitest';
 import { LaneSocket } from './lane-socket.ts';
 import { type ServedLane, ServingLanes } from './serving-lanes.ts';
@@ -13,7 +14,8 @@ const limits = { messages: 1_000, burst: 1_000, bytes: 1_000_000, ttl_ms: 60_000
 /** The lanes of an orchestrator under a clock of the test, and one worker on them that the broker has vouched for at time 0. */
 async function startLanes() {
   await using starting = new AsyncDisposableStack();
-  const { path: directory } = starting.use(await tempDir());
+  const directory = await mkdtemp(join(tmpdir(), 'signalbox-lanes-'));
+  starting.defer(() => rm(directory, { recursive: true, force: true }));
   let now = 0;
   let timers: { at: number; run: () => void }[] = [];
   const taken: { lane: ServedLane; message: Message }[] = [];

@@ -238,7 +238,7 @@ export class CommitQueue {
   async #commit(batch: Batch): Promise<void> {
     const { meter, monotonic } = this.#options;
     const { messages, producers, settlements } = batch;
-    this.#passFaultPoints(batch, 'before_commit');
+    if (this.#options.fault) this.#passFaultPoints(batch, 'before_commit');
     const began = monotonic();
     try {
       batch.results = await this.#store.commit(batch);
@@ -247,7 +247,7 @@ export class CommitQueue {
       return;
     }
     meter.committed(monotonic() - began);
-    this.#passFaultPoints(batch, 'after_commit');
+    if (this.#options.fault) this.#passFaultPoints(batch, 'after_commit');
     // The disk syncs while the messages are pushed.
     const isDurable = this.#receipts.add(batch);
     for (let i = 0; i < messages.length; i++)

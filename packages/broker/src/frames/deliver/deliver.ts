@@ -76,7 +76,7 @@ export function deliver(
   if (typeof verdict === 'object') return { refusal: { code: 'forbidden', message: verdict.refusal } };
   const excess = caller.budget.takeMessage(monotonic(), deps.limits);
   if (excess) return tooFast(excess);
-  const hold = deps.holds.on(caller.sender);
+  const hold = deps.holds.all.length > 0 ? deps.holds.on(caller.sender) : undefined;
   // An agent on hold may still answer its requests, and ask for tool calls, which wait in the orchestrator.
   if (hold && verdict === 'allowed' && frame.kind !== 'mcp_request') return heldBack(hold, deps.now());
   if (verdict === 'only_as_reply') {
@@ -85,7 +85,6 @@ export function deliver(
     return submit(frame, caller, deps, body, { answers: agentOf(frame.to) });
   }
   if (verdict === 'only_as_answer') return submitIfAnswer(frame, caller, deps, body);
-  if (isConfiguredSender(frame.to)) return { refusal: readsNothing(frame.to) };
   if (frame.all) return submitToAll(frame, caller, deps, body);
   if (delivery.isHeld(frame.to)) return submit(frame, caller, deps, body);
   if (isSubInbox(frame.to) && isPileNobodyReads(frame, caller, deps))
@@ -101,8 +100,10 @@ function submitToKnown(
   body: string | undefined,
 ): Outcome | Promise<Outcome> {
   // Messages can be sent only to agents that exist. An agent exists if it holds its inbox, is known, or sent the request that this answers.
-  const exists = frame.ephemeral || deps.agents.has(agentOf(frame.to));
-  if (exists || settlesItsRequest(frame, caller, deps)) return submit(frame, caller, deps, body);
+  const exists = deps.agents.has(agentOf(frame.to));
+  if (exists) return submit(frame, caller, deps, body);
+  if (isConfiguredSender(frame.to)) return { refusal: readsNothing(frame.to) };
+  if (frame.ephemeral || settlesItsRequest(frame, caller, deps)) return submit(frame, caller, deps, body);
   if (isGroup(frame.to)) {
     if (deps.groups.has(frame.to)) return submit(frame, caller, deps, body);
     return { refusal: unknownGroup(frame.to, caller, deps) };

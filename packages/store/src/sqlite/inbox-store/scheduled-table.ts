@@ -99,7 +99,8 @@ export class ScheduledTable {
   readonly #inboxes = new Map<string, Scheduled>();
   /** The number of messages of each sender. */
   readonly #senders = new Map<string, number>();
-  #count = 0;
+  /** The number of all scheduled messages. It is a plain field because it is read for each message. */
+  count = 0;
   /** The number of ids, including those whose messages have left. */
   #idCount = 0;
   /** The id at which housekeeping continues; `undefined` while it has nothing to do. */
@@ -149,14 +150,10 @@ export class ScheduledTable {
   reload(): void {
     this.#inboxes.clear();
     this.#senders.clear();
-    this.#count = 0;
+    this.count = 0;
     this.#idCount = this.#countIds.get() ?? 0;
     for (const { messages, bytes, isCounted, ...facts } of this.#sums.iterate())
       this.#add({ ...facts, isCounted: isCounted === 1 }, messages, bytes);
-  }
-
-  get count(): number {
-    return this.#count;
   }
 
   /** Returns the amount that is scheduled for an inbox. */
@@ -180,7 +177,7 @@ export class ScheduledTable {
   /** Tells whether a message has the id of a scheduled one of its sender, and whether it is the same message. */
   repeatOf(inbox: string, message: NewMessage): 'duplicate' | 'id_conflict' | undefined {
     const { sender, id } = message;
-    if (this.#count === 0 || !this.#inboxes.get(inbox)?.senders.has(sender)) return undefined;
+    if (this.count === 0 || !this.#inboxes.get(inbox)?.senders.has(sender)) return undefined;
     const row = this.#find(sender, inbox, id);
     if (!row) return undefined;
     const known = messageOf(row);
@@ -189,7 +186,7 @@ export class ScheduledTable {
 
   /** Returns the first time at which a message is due. */
   nextDueAt(): number | undefined {
-    return this.#count === 0 ? undefined : (this.#first.get() ?? undefined);
+    return this.count === 0 ? undefined : (this.#first.get() ?? undefined);
   }
 
   /** Returns messages that are due, and the places of those that can't be read. */
@@ -229,7 +226,7 @@ export class ScheduledTable {
 
   /** Returns the places of a sender's messages with an id: of the one to an inbox, or of the copies for the members of a group. */
   placesOf(inbox: string, sender: string, id: string): ScheduledPlace[] {
-    if (this.#count === 0) return [];
+    if (this.count === 0) return [];
     const one = this.#find(sender, inbox, id);
     if (one) return [one];
     return this.#placesOfId.all(sender, id).filter(({ due, number }) => {
@@ -263,9 +260,9 @@ export class ScheduledTable {
 
   /** Does one small step of housekeeping: forgets some ids whose messages have left, if there are many. */
   tidy(): void {
-    const gone = this.#idCount - this.#count;
+    const gone = this.#idCount - this.count;
     const isWorth = gone >= tidyFrom.ids && gone >= this.#idCount * tidyFrom.part;
-    if (!isWorth && !(this.#count === 0 && gone > 0) && this.#tidyAfter === undefined) return;
+    if (!isWorth && !(this.count === 0 && gone > 0) && this.#tidyAfter === undefined) return;
     const { sender, inbox, id } = this.#tidyAfter ?? { sender: '', inbox: '', id: '' };
     const rows = this.#ids.all(sender, inbox, id, idsPerStep);
     for (const row of rows) {
@@ -333,7 +330,7 @@ export class ScheduledTable {
     const ofAll = (this.#senders.get(sender) ?? 0) + messages;
     if (ofAll > 0) this.#senders.set(sender, ofAll);
     else this.#senders.delete(sender);
-    this.#count += messages;
+    this.count += messages;
     this.#usage.countScheduled(agentOf(inbox), { sender, isCounted }, messages, bytes);
   }
 }
