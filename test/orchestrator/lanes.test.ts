@@ -130,11 +130,14 @@ test('only the worker to which the broker gave a ticket gets a lane, once, and s
   second.socket.end();
   expect(await second.next()).toBeUndefined();
   // A claim is no field of a request, and is dropped.
-  lane.send(
-    { ...call('r1'), from: { agent: 'walt', role: 'operator' } },
-    { op: 'manifest', as_role: 'boss' },
-  );
-  expect(replyOf(await lane.next())).toMatchObject({ error: { code: 'permission_denied' } });
+  lane.send({ ...call('r1'), from: { agent: 'walt', role: 'operator' } }, toolCall(echo));
+  expect(replyOf(await lane.next())).toHaveProperty('result');
+  const operator = await stack.client('operator', 'operator');
+  const { calls } = await askData(operator, { op: 'calls' }, callsReplySchema);
+  expect(calls).toMatchObject([{ request_id: 'r1', agent: 'rosa', role: 'worker' }]);
+  // Only calls of tools know what becomes of them without a lane.
+  lane.send(call('r2'), { op: 'manifest' });
+  expect(await lane.next()).toEqual({ type: 'use_broker', id: 'r2' });
   // What is no frame ends the lane.
   lane.socket.write('hello\n');
   await lane.closed;

@@ -1,5 +1,12 @@
 import { randomInt } from 'node:crypto';
-import type { BrokerClient, Log, ServeAnswer, ServedRequest, ServeLoop } from '@signalbox/client';
+import {
+  type BrokerClient,
+  handBack,
+  type Log,
+  type ServeAnswer,
+  type ServedRequest,
+  type ServeLoop,
+} from '@signalbox/client';
 import type { McpHost } from '@signalbox/mcp-host';
 import { ToolDigests } from '@signalbox/mcp-host/tool-calls';
 import { messageOf, type OrchestratorFigures, SignalboxError } from '@signalbox/protocol';
@@ -396,6 +403,8 @@ function requestAnswerer(
       const isRefused = full && !(await mayHaveStarted(callDeps, message));
       const { request: body, refusal } = isRefused ? { refusal: full } : readRequest(message.body);
       endTurn?.();
+      // Only calls know what becomes of them when a lane is lost.
+      if (body && body.op !== 'call' && !request.mayWait) return handBack;
       switch (body?.op) {
         case 'call':
           return await calls.toolCall(new Call({ request, body, place }));

@@ -31,6 +31,8 @@ export class AcceptedRequest implements ServedRequest {
   epoch: number;
   /** The lanes on which it came, as long as they are open; `undefined` if it came only through the broker. */
   lanes: ServedLane[] | undefined;
+  /** True if it came through the broker, too, and was cancelled there. */
+  isWithdrawn = false;
   /** The epoch in which the reply was sent with `settles`, so that no ack is needed. */
   settledIn: number | undefined;
   /** The reason why the handler's signal was aborted. */

@@ -171,6 +171,7 @@ export class RequestRunner implements LaneRunner {
   laneEnded(lane: ServedLane): void {
     for (const request of this.#onLane(lane)) {
       request.lanes = request.lanes?.filter((other) => other !== lane);
+      if (request.isWithdrawn && !request.mayWait && request.lanes?.length === 0) request.abort('cancelled');
     }
   }
 
@@ -197,9 +198,10 @@ export class RequestRunner implements LaneRunner {
       return;
     }
     if (request.lanes && request.lanes.length > 0) {
-      // The sender waits on, by another way.
+      // The sender waits on, by another way, unless that is a lane whose end is not known here yet.
       sendAck(this.#deps, request);
       request.seq = undefined;
+      request.isWithdrawn = true;
       return;
     }
     request.abort('cancelled');
