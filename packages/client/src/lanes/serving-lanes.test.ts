@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import type { LaneFrame, Message } from '@signalbox/protocol';
 import { expect, test } from 'vitest';
 import { LaneSocket } from './lane-socket.ts';
-import { type ServedLane, ServingLanes } from './serving-lanes.ts';
+import type { ServedLane } from './served-lane.ts';
+import { ServingLanes } from './serving-lanes.ts';
 
 const from = { agent: 'rosa', address: 'rosa#1', role: 'worker' };
 const limits = { messages: 1_000, burst: 1_000, bytes: 1_000_000, ttl_ms: 60_000 };

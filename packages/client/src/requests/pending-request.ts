@@ -1,7 +1,7 @@
 import type { DeliverFrame, SignalboxError } from '@signalbox/protocol';
 import type { TracedSpan } from '@signalbox/serving/tracing';
 import type { RequestOptions, RequestOutcome } from '../broker-client.ts';
-import type { OpenLane } from '../lanes/requester-lane.ts';
+import type { OpenLane } from '../lanes/open-lane.ts';
 import type { Deadline } from './deadline-table.ts';
 import type { Delivery, DeliveryOwner } from './delivery-table.ts';
 

@@ -4,7 +4,7 @@ import type { TracedSpan } from '@signalbox/serving/tracing';
 import { validTraceparent } from '@signalbox/serving/tracing/internal';
 import type { ServedRequest } from '../broker-client.ts';
 import { clientError } from '../errors.ts';
-import type { ServedLane } from '../lanes/serving-lanes.ts';
+import type { ServedLane } from '../lanes/served-lane.ts';
 import type { Deadline } from '../requests/deadline-table.ts';
 
 /** The parts of the runner that accepted requests use. */

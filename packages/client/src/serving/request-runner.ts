@@ -9,7 +9,7 @@ import {
   type ServedReply,
   type ServeHandler,
 } from '../broker-client.ts';
-import type { LaneRunner, ServedLane } from '../lanes/serving-lanes.ts';
+import type { LaneRunner, ServedLane } from '../lanes/served-lane.ts';
 import { type SentReply, UnreadReplies } from '../lanes/unread-replies.ts';
 import type { DeadlineTable } from '../requests/deadline-table.ts';
 import { RecentMap } from '../requests/recent-map.ts';

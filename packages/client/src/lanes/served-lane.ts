@@ -1,0 +1,220 @@
+import {
+  type LaneCall,
+  type LaneFrame,
+  type LaneGrantFrame,
+  laneLimits,
+  type Message,
+} from '@signalbox/protocol';
+import { Budget } from '@signalbox/serving';
+import type { ReplyEnd } from '../broker-client.ts';
+import type { Clock } from '../clock.ts';
+import type { LaneSocket } from './lane-socket.ts';
+
+/** The requests of one worker on its lane that may be open at a time, and the bytes of their bodies. Beyond them the lane is not read. */
+const window = { requests: 256, bytes: 8 * 1024 * 1024 };
+/** What may wait unread by a worker before its lane is not read any more, in bytes. */
+const maxUnread = 8 * 1024 * 1024;
+/** The time after which a lane is ended whose worker does not read, in milliseconds. */
+const unreadMs = 10_000;
+
+/** The request runner, as the lanes of an orchestrator see it. */
+export interface LaneRunner {
+  /** Takes a request. Returns false if it is not taken, and has not begun. */
+  acceptFromLane(lane: ServedLane, message: Message): boolean;
+  /** The worker withdraws its request. */
+  cancelFromLane(lane: ServedLane, id: string, agent: string): void;
+  /** A lane has ended. */
+  laneEnded(lane: ServedLane): void;
+  /** The worker of a lane may call nothing any more. */
+  laneForbidden(lane: ServedLane): void;
+}
+
+/** The facts about a worker for which the broker vouches. */
+export type Vouched = Pick<LaneGrantFrame, 'from' | 'limits'>;
+
+interface ServedLaneDeps {
+  address: string;
+  clock: Clock;
+  runner: LaneRunner;
+  takesRequests: () => boolean;
+  /** While nobody looks, only the rate of a worker counts, and it counts beginnings. */
+  isWatched: () => boolean;
+  report: (call: LaneCall) => void;
+  over: () => void;
+}
+
+/** One worker's lane, at the orchestrator. */
+export class ServedLane {
+  readonly #id: string;
+  readonly #socket: LaneSocket;
+  readonly #vouched: Vouched;
+  readonly #deps: ServedLaneDeps;
+  readonly #rate: Budget;
+  /** The bytes of the requests without a reply. */
+  readonly #open = new Map<string, number>();
+  #openBytes = 0;
+  /** What is to be told of replies that the agent may not have. */
+  readonly #unacked = new Map<string, (how: ReplyEnd) => void>();
+  #isFinishing = false;
+  #isOver = false;
+  #isPaused = false;
+  #cancelUnreadTimer: (() => void) | undefined;
+
+  constructor(id: string, socket: LaneSocket, vouched: Vouched, deps: ServedLaneDeps) {
+    this.#id = id;
+    this.#socket = socket;
+    this.#vouched = vouched;
+    this.#deps = deps;
+    const { messages, burst } = vouched.limits;
+    this.#rate = new Budget(messages, burst, deps.clock.now());
+  }
+
+  /** Takes no new request. The lane ends when all replies were sent and are acked. */
+  finish(): void {
+    this.#isFinishing = true;
+    this.#endIfIdle();
+  }
+
+  /** Ends the lane at once. */
+  close(): void {
+    this.#socket.end();
+  }
+
+  /** Takes a frame of the worker. */
+  receive(frame: LaneFrame, body: string | undefined): void {
+    const { runner } = this.#deps;
+    switch (frame.type) {
+      case 'request':
+        this.#request(frame, body);
+        break;
+      case 'cancel':
+        runner.cancelFromLane(this, frame.id, this.#vouched.from.agent);
+        break;
+      case 'ack':
+        for (const id of frame.ids) this.#settle(id, 'stored');
+        this.#endIfIdle();
+        break;
+      default:
+        this.#socket.destroy();
+    }
+  }
+
+  /** Sends a reply. `settled` is told whether the agent's side has it. */
+  reply(id: string, kind: string, text: string, settled: (how: ReplyEnd) => void): void {
+    if (this.#isOver) {
+      settled('waits');
+      return;
+    }
+    this.#unacked.set(id, settled);
+    this.#socket.send({ type: 'reply', id, kind }, text);
+    const { isWatched, report } = this.#deps;
+    if (isWatched()) {
+      const bytes = this.#open.get(id) ?? 0;
+      report({ lane: this.#id, id, bytes, reply_bytes: Buffer.byteLength(text) });
+    }
+    this.#ended(id);
+    this.#boundUnread();
+  }
+
+  /** Sends progress of a request. */
+  progress(id: string, text: string): void {
+    if (this.#socket.unread < maxUnread) this.#socket.send({ type: 'progress', id }, text);
+  }
+
+  /** Ends a request that has not begun, because its worker may not make it any more. */
+  forbid(id: string): void {
+    this.#socket.send({ type: 'undeliverable', id, reason: 'forbidden' });
+    this.#unacked.set(id, () => {});
+    this.#ended(id);
+  }
+
+  /** Leaves a request to the broker. */
+  useBroker(id: string, { maybeBegun = false }: { maybeBegun?: boolean } = {}): void {
+    this.#socket.send({ type: 'use_broker', id, ...(maybeBegun && { maybe_begun: true }) });
+    this.#ended(id);
+    this.#endIfIdle();
+  }
+
+  /** Notes that the connection is over. */
+  over(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#cancelUnreadTimer?.();
+    this.#deps.over();
+    for (const id of [...this.#unacked.keys()]) this.#settle(id, 'waits');
+    this.#deps.runner.laneEnded(this);
+  }
+
+  #request(
+    { id, kind, remaining_ms, thread, traceparent }: Extract<LaneFrame, { type: 'request' }>,
+    body: string | undefined,
+  ): void {
+    const { address, clock, runner, takesRequests, report } = this.#deps;
+    const bytes = Buffer.byteLength(body ?? '');
+    if (body === undefined || bytes > laneLimits.requestBytes || this.#open.has(id)) {
+      this.#socket.destroy();
+      return;
+    }
+    this.#open.set(id, bytes);
+    this.#openBytes += bytes;
+    this.#rate.spend(1);
+    const { from, limits } = this.#vouched;
+    const message: Message = {
+      ...{ id, from, to: address, kind, created_at: Date.now(), body },
+      remaining_ms: Math.min(remaining_ms, limits.ttl_ms),
+      ...(thread !== undefined && { thread }),
+      ...(traceparent !== undefined && { traceparent }),
+    };
+    const mayTake = !this.#isFinishing && takesRequests() && bytes <= limits.bytes;
+    if (!mayTake || !runner.acceptFromLane(this, message)) {
+      this.useBroker(id);
+      return;
+    }
+    report({ lane: this.#id, id, bytes, ...(thread !== undefined && { thread }) });
+    const waitMs = this.#rate.isOverdrawn ? this.#rate.waitMs(clock.now()) : 0;
+    if (waitMs > 0) clock.startTimer(() => this.#readOn(), waitMs);
+    if (waitMs > 0 || this.#isFull) this.#pause();
+  }
+
+  get #isFull(): boolean {
+    return this.#open.size >= window.requests || this.#openBytes >= window.bytes;
+  }
+
+  #ended(id: string): void {
+    this.#openBytes -= this.#open.get(id) ?? 0;
+    this.#open.delete(id);
+    this.#readOn();
+  }
+
+  #pause(): void {
+    this.#isPaused = true;
+    this.#socket.pause();
+  }
+
+  #readOn(): void {
+    if (!this.#isPaused || this.#isFull || this.#socket.unread > maxUnread) return;
+    if (this.#rate.isOverdrawn && this.#rate.waitMs(this.#deps.clock.now()) > 0) return;
+    this.#isPaused = false;
+    this.#socket.resume();
+  }
+
+  /** Ends the lane if its worker has not read for a while what was sent. */
+  #boundUnread(): void {
+    if (this.#socket.unread <= maxUnread || this.#cancelUnreadTimer) return;
+    this.#pause();
+    this.#cancelUnreadTimer = this.#deps.clock.startTimer(() => {
+      this.#cancelUnreadTimer = undefined;
+      if (this.#socket.unread > maxUnread) this.#socket.destroy();
+      else this.#readOn();
+    }, unreadMs);
+  }
+
+  #settle(id: string, how: ReplyEnd): void {
+    const settled = this.#unacked.get(id);
+    if (this.#unacked.delete(id)) settled?.(how);
+  }
+
+  #endIfIdle(): void {
+    if (this.#isFinishing && this.#open.size === 0 && this.#unacked.size === 0) this.#socket.end();
+  }
+}
