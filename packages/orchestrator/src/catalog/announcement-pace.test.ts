@@ -22,7 +22,7 @@ test('a list that changes once a minute or less often is announced each time, at
   expect(announcements(60_000, 600_000)).toHaveLength(11);
 });
 
-test('a server that keeps changing does not delay the announcements of another', () => {
+test('a list that keeps changing does not delay the announcements of another', () => {
   const pace = new AnnouncementPace();
   for (const now of [0, 1, 2]) {
     pace.changed(['a'], now);

@@ -5,6 +5,7 @@ import { admit } from '../calls/tool-refusals.ts';
 import { wholePolicy } from '../operator/policy.ts';
 import { RoleToolAllowlist } from '../roles/role-tool-allowlist.ts';
 import { createCatalog, type RoleView, viewChange } from './catalog.ts';
+import { ManifestAnnouncements } from './manifest-announcement.ts';
 
 const tool = (name: string, description = name): Tool => ({
   name,
@@ -145,4 +146,23 @@ test('a tool of a server that has not come up yet is unreachable, not unknown', 
     const then = createCatalog({ ...inventoryThen, problems: [...inventoryThen.problems] }, everything);
     expect(admit(then, 'other', name).refusal?.code).toBe('tool_not_found');
   }
+});
+
+test('a list that keeps changing delays no other list of its server', () => {
+  const announced: string[] = [];
+  const announcements = new ManifestAnnouncements(
+    (_before, { inventory: { version } }) => announced.push(version),
+    () => 0,
+  );
+  const show = (shown: Inventory) =>
+    announcements.inventoryChanged({ inventory: shown, catalog: createCatalog(shown, files) });
+  for (const version of ['0', '1', '2', '3', '4']) show(inventory(version, [tool('files_read', version)]));
+  expect(announced).toEqual(['0', '1', '2', '3']);
+  const { offers, ...same } = inventory('5', [tool('files_read', '4')]);
+  show({
+    ...same,
+    offers: { ...offers, prompts: [{ server: '', own: 'new', prompt: { name: 'new' }, isHidden: false }] },
+  });
+  expect(announced.at(-1)).toBe('5');
+  announcements.stop();
 });

@@ -34,11 +34,11 @@ export class ManifestAnnouncements {
     this.#monotonic = monotonic;
   }
 
-  /** Announces the catalog of a new inventory, now or when the servers that changed may be heard again. */
+  /** Announces the catalog of a new inventory, now or when the lists that changed may be heard again. */
   inventoryChanged(latest: Offered): void {
     const before = this.#latest;
     this.#latest = latest;
-    if (before) this.#pace.changed(changedServers(before.inventory, latest.inventory), this.#monotonic());
+    if (before) this.#pace.changed(changedLists(before.inventory, latest.inventory), this.#monotonic());
     this.#announceWhenDue();
   }
 
@@ -55,14 +55,14 @@ export class ManifestAnnouncements {
 
   #announceWhenDue(): void {
     const [latest, announced, now] = [this.#latest!, this.#announced, this.#monotonic()];
-    const servers = announced ? changedServers(announced.inventory, latest.inventory) : [];
-    const waitMs = this.#pace.waitMs(servers, now);
+    const lists = announced ? changedLists(announced.inventory, latest.inventory) : [];
+    const waitMs = this.#pace.waitMs(lists, now);
     clearTimeout(this.#timer);
     if (waitMs > 0) {
       this.#timer = setTimeout(() => this.#announceWhenDue(), waitMs).unref();
       return;
     }
-    this.#pace.announced(servers, now);
+    this.#pace.announced(lists, now);
     this.#announceLatest();
   }
 
@@ -73,28 +73,28 @@ export class ManifestAnnouncements {
   }
 }
 
-/** Returns the servers whose offers differ in two inventories. Providers count as one server without a name. */
-function changedServers(before: Inventory, after: Inventory): string[] {
-  const [offeredBefore, offeredAfter] = [offersByServer(before), offersByServer(after)];
-  const servers = new Set([...offeredBefore.keys(), ...offeredAfter.keys()]);
-  return [...servers].filter(
-    (server) => !isSameList(offeredBefore.get(server) ?? [], offeredAfter.get(server) ?? []),
-  );
+/** Returns the keys of the lists that differ in two inventories. Providers count as one server without a name. */
+function changedLists(before: Inventory, after: Inventory): string[] {
+  const [listsBefore, listsAfter] = [listsOf(before), listsOf(after)];
+  const keys = new Set([...listsBefore.keys(), ...listsAfter.keys()]);
+  return [...keys].filter((key) => !isSameList(listsBefore.get(key) ?? [], listsAfter.get(key) ?? []));
 }
 
-function offersByServer({ tools, hidden, changed, offers, origins }: Inventory): Map<string, unknown[]> {
+/** Returns what each server offers of each kind: a server that changes one list has not changed another. */
+function listsOf({ tools, hidden, changed, offers, origins }: Inventory): Map<string, unknown[]> {
   const found = new Map<string, unknown[]>();
-  const add = (server: string, ...what: unknown[]): void => {
-    const list = found.get(server);
+  const add = (kind: string, server: string, ...what: unknown[]): void => {
+    const key = `${kind} ${server}`;
+    const list = found.get(key);
     if (list) list.push(...what);
-    else found.set(server, what);
+    else found.set(key, what);
   };
-  for (const tool of [...tools, ...hidden]) add(origins.get(tool.name)?.server ?? '', tool);
-  for (const [name, { server }] of changed) add(server, 'withheld', name);
-  for (const { server, prompt, change } of offers.prompts) add(server, prompt, change);
-  for (const { server, resource } of offers.resources) add(server, resource);
-  for (const { server, template } of offers.templates) add(server, template);
-  for (const { server, text } of offers.instructions) add(server, text);
+  for (const tool of [...tools, ...hidden]) add('tools', origins.get(tool.name)?.server ?? '', tool);
+  for (const [name, { server }] of changed) add('tools', server, 'withheld', name);
+  for (const { server, prompt, change } of offers.prompts) add('prompts', server, prompt, change);
+  for (const { server, resource } of offers.resources) add('resources', server, resource);
+  for (const { server, template } of offers.templates) add('resources', server, template);
+  for (const { server, text } of offers.instructions) add('instructions', server, text);
   return found;
 }
 
