@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { ProtocolErrorCode } from '@modelcontextprotocol/client';
 import type { HttpServerConfig, StdioServerConfig } from '@signalbox/mcp-host';
 import { programOptions } from '@signalbox/testing';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { startFixture } from '../support/conformance/fixture-server.ts';
 import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 import { connectFace, connectUrl } from '../support/worker/mcp-client.ts';
@@ -11,9 +11,12 @@ const elicitation = { elicitation: { form: {} } };
 const everyCapability = { ...elicitation, sampling: {}, roots: {} };
 
 /** Over HTTP, unless `server` says otherwise. */
-async function startHosted(server: Partial<HttpServerConfig> | StdioServerConfig = {}) {
+async function startHosted(
+  server: Partial<HttpServerConfig> | StdioServerConfig = {},
+  options: Parameters<typeof startFixture>[0] = {},
+) {
   await using starting = new AsyncDisposableStack();
-  const fixture = starting.use(await startFixture());
+  const fixture = starting.use(await startFixture(options));
   const over = server.type === 'stdio' ? server : { ...server, type: 'http' as const, url: fixture.url };
   const stack = starting.use(await startToolStack({ servers: { fixture: { ...over, prefix: false } } }));
   const started = starting.move();
@@ -140,8 +143,45 @@ test('A client of an older revision is asked itself, and no other one, by a serv
   });
 });
 
-test('A client that fails to answer gets a failed result, and its connection goes on.', async () => {
+test('A server of both revisions asks clients of an older one by requests: each client itself, also beside another one and after a restart; tools that its older side defines otherwise are called on the newer one.', async () => {
   await using hosted = await startHosted();
+  const { fixture, stack } = hosted;
+  const bothAsked = Promise.withResolvers<void>();
+  let asked = 0;
+  const connect = async (name: string) =>
+    connectFace(await stack.executor(name), {
+      capabilities: elicitation,
+      prepare: (client) =>
+        client.setRequestHandler('elicitation/create', async () => {
+          if (++asked === 2) bothAsked.resolve();
+          await bothAsked.promise;
+          return { action: 'accept', content: { username: name } };
+        }),
+    });
+  await using ada = await connect('ada');
+  await using grace = await connect('grace');
+  const who = (client: typeof ada) => client.call('test_elicitation', { message: 'Who?' });
+  const says = (words: string) => ({ content: [{ text: expect.stringContaining(words) }] });
+  const [first, second] = await Promise.all([who(ada), who(grace)]);
+  expect(first).toMatchObject(says('ada'));
+  expect(second).toMatchObject(says('grace'));
+  fixture.sessions.clear();
+  expect(await who(ada)).toMatchObject(says('ada'));
+
+  await using unasked = await connectFace(await stack.executor('mute'));
+  expect(await unasked.call('test_changing_tool')).toMatchObject(says('here'));
+  expect(await ada.call('test_changing_tool')).toMatchObject(says('in a session'));
+  expect(fixture.sessions.size).toBe(1);
+  await unasked.call('test_trigger_tool_change');
+  await vi.waitFor(async () => {
+    const changed = (await ada.list()).find(({ name }) => name === 'test_changing_tool');
+    expect(changed?.description).toBe('Changed 1 times.');
+  });
+  expect(await ada.call('test_changing_tool')).toMatchObject(says('here'));
+});
+
+test('A client that fails to answer gets a failed result, and its connection goes on.', async () => {
+  await using hosted = await startHosted({}, { older: false });
   await using face = await connectFace(await hosted.stack.executor('agent'), {
     capabilities: elicitation,
     prepare: (client) =>

@@ -1,5 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type InputRequiredResult, ProtocolError } from '@modelcontextprotocol/server';
+import { messageOf } from '@signalbox/protocol';
 import { text } from './fixture-content.ts';
 import { type FixtureCall, type FixtureTool, fixtureTool } from './fixture-tool.ts';
 
@@ -25,6 +26,10 @@ function sample(words: string, maxTokens = 100) {
 }
 
 const roots = { method: 'roots/list', params: {} } as Questions[string];
+const promptOrMessage = {
+  type: 'object',
+  properties: { prompt: { type: 'string' }, message: { type: 'string' } },
+} as const;
 const name = { name: { type: 'string' } };
 
 const answers = ({ context }: FixtureCall): Record<string, unknown> => context.mcpReq.inputResponses ?? {};
@@ -43,16 +48,29 @@ function asksOnce(
       if (answer === undefined) return ask({ [key]: question(call) });
       return { content: [text(`${key}: ${JSON.stringify(answer)}`)] };
     },
-    {
-      inputSchema: {
-        type: 'object',
-        properties: { prompt: { type: 'string' }, message: { type: 'string' } },
-      },
-    },
+    { inputSchema: promptOrMessage },
   );
 }
 
-/** Tools that end a round with questions. Clients of older revisions are asked on the way, by the SDK or by the face. */
+/** Asks by a request, as servers of the revisions up to 2025-11-25 do. In the current revision nothing can be sent. */
+function asksByRequest(toolName: string, question: (call: FixtureCall) => Questions[string]): FixtureTool {
+  return fixtureTool(
+    toolName,
+    'Asks by a request.',
+    async (call) => {
+      const { method, params = {} } = question(call);
+      try {
+        const answer = await call.context.mcpReq.send({ method, params: { ...params } });
+        return { content: [text(JSON.stringify(answer))] };
+      } catch (error) {
+        return { content: [text(messageOf(error))], isError: true };
+      }
+    },
+    { inputSchema: promptOrMessage },
+  );
+}
+
+/** Tools that ask their clients. Most end a round with questions. Clients of older revisions are asked on the way, by the SDK or by the face. */
 export const askingTools: readonly FixtureTool[] = [
   asksOnce('test_input_required_result_elicitation', 'user_name', () => elicit('What is your name?', name)),
   asksOnce('test_input_required_result_sampling', 'capital_question', () =>
@@ -62,11 +80,11 @@ export const askingTools: readonly FixtureTool[] = [
   asksOnce('test_streaming_elicitation', 'choice', () =>
     elicit('Which one?', { choice: { type: 'string' } }),
   ),
-  asksOnce('test_sampling', 'llm', ({ args }) => sample(String(args.prompt))),
-  asksOnce('test_elicitation', 'user', ({ args }) =>
+  asksByRequest('test_sampling', ({ args }) => sample(String(args.prompt))),
+  asksByRequest('test_elicitation', ({ args }) =>
     elicit(String(args.message), { username: { type: 'string' }, email: { type: 'string' } }),
   ),
-  asksOnce('test_elicitation_sep1034_defaults', 'form', () =>
+  asksByRequest('test_elicitation_sep1034_defaults', () =>
     elicit(
       'Fill this in',
       {
@@ -79,7 +97,7 @@ export const askingTools: readonly FixtureTool[] = [
       [],
     ),
   ),
-  asksOnce('test_elicitation_sep1330_enums', 'choices', () => elicit('Choose', enumProperties, [])),
+  asksByRequest('test_elicitation_sep1330_enums', () => elicit('Choose', enumProperties, [])),
   fixtureTool('test_input_required_result_request_state', 'Wants its state back.', (call) => {
     if (stateOf(call) !== 'confirm') return ask({ confirm: confirmation }, signed('confirm'));
     return { content: [text('state-ok')] };

@@ -14,6 +14,16 @@ const ownNames = {
   specification: `${specification}/draft/basic/utilities/mrtr`,
 } as const;
 
+/** The reference server asks by requests in these scenarios, which it can only do in a session of an older revision. */
+const askingByRequests = {
+  revision: '2025-11-25',
+  ways: ['stdio 2026'],
+  reason:
+    'A process speaks one revision, and there is one process for all clients. With `protocol: auto` it speaks the current one, in which a ' +
+    'server sends no requests. Without it, a server over stdio is asked in the older revision, and these checks pass.',
+  specification: `${specification}/2025-11-25/basic/lifecycle#version-negotiation`,
+} as const;
+
 /** The checks of the official suite that fail on some way, each with the words of the specification about it. */
 export const expectedFailures: readonly ExpectedFailure[] = [
   {
@@ -25,6 +35,10 @@ export const expectedFailures: readonly ExpectedFailure[] = [
       'has progress to send first, so that a client notices its death at once. Then no stream begins, and none goes on after a break.',
     specification: `${specification}/2025-11-25/basic/transports#sending-messages-to-the-server`,
   },
+  { ...askingByRequests, check: 'elicitation-sep1034-defaults:*' },
+  { ...askingByRequests, check: 'elicitation-sep1330-enums:*' },
+  { ...askingByRequests, check: 'tools-call-elicitation:*' },
+  { ...askingByRequests, check: 'tools-call-sampling:*' },
   { ...ownNames, check: 'input-required-result-basic-elicitation:*' },
   { ...ownNames, check: 'input-required-result-multiple-input-requests:*' },
   { ...ownNames, check: 'input-required-result-non-tool-request:*' },

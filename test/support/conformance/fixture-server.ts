@@ -59,11 +59,10 @@ function newServer(state: FixtureState): McpServer {
   const { server } = known;
   checkHeaders(known);
   addOffers(server, () => state.promptChanges);
-  server.setRequestHandler('tools/list', () => ({
-    tools: [...state.tools, changing(state.changes)].map((tool) => tool.definition),
-  }));
+  const tools = () => [...state.tools, changing(state.changes)];
+  server.setRequestHandler('tools/list', () => ({ tools: tools().map((tool) => tool.definition) }));
   server.setRequestHandler('tools/call', ({ params }, context) => {
-    const tool = state.tools.find(({ definition }) => definition.name === params.name);
+    const tool = tools().find(({ definition }) => definition.name === params.name);
     if (!tool) throw new ProtocolError(-32602, `there is no tool '${params.name}'`);
     return tool.run({
       args: params.arguments ?? {},
@@ -95,13 +94,23 @@ function capabilitiesOf(server: Server, { mcpReq }: ServerContext): ClientCapabi
   return (envelope ? envelope[CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities()) ?? {};
 }
 
-/** Returns the tool whose name differs after each change. */
+/** Returns the tool whose description differs after each change. It says whether it was called in a session. */
 function changing(changes: number): FixtureTool {
-  return fixtureTool('test_changing_tool', `Changed ${changes} times.`, () => ({ content: [text('here')] }));
+  return fixtureTool('test_changing_tool', `Changed ${changes} times.`, ({ context: { sessionId } }) => ({
+    content: [text(sessionId === undefined ? 'here' : 'in a session')],
+  }));
 }
 
-/** Serves the fixture over HTTP, each older client in a session of its own. Without its slow tools it has nothing for tasks. */
-export async function startFixture({ slow = true } = {}): Promise<HttpEndpoint> {
+/** The fixture over HTTP. A session that is removed from `sessions` is unknown to the server. */
+export interface HttpFixture extends HttpEndpoint {
+  sessions: Map<string, unknown>;
+}
+
+/**
+ * Serves the fixture over HTTP, each older client in a session of its own, or no older client. Without its slow tools it has nothing for
+ * tasks.
+ */
+export async function startFixture({ slow = true, older = true } = {}): Promise<HttpFixture> {
   const state: FixtureState = {
     ...unchanged,
     ...(!slow && { tools: quickTools }),
@@ -122,16 +131,17 @@ export async function startFixture({ slow = true } = {}): Promise<HttpEndpoint> 
     await newServer({ ...unchanged }).connect(transport);
     return transport;
   };
-  return startEndpoint(async (request) => {
+  const endpoint = await startEndpoint(async (request) => {
     const refusal =
       hostHeaderValidationResponse(request, localhostAllowedHostnames()) ??
       originValidationResponse(request, localhostAllowedOrigins());
     if (refusal) return refusal;
-    if (!(await isLegacyRequest(request))) return modern.fetch(request);
+    if (!older || !(await isLegacyRequest(request))) return modern.fetch(request);
     const named = request.headers.get('mcp-session-id');
     const session = named === null ? await openSession() : sessions.get(named);
     return session?.handleRequest(request) ?? new Response(null, { status: 404 });
   });
+  return { ...endpoint, sessions };
 }
 
 /** Sends all writes of one turn of the event loop together, so that the questions of one tool arrive together. */

@@ -5,9 +5,9 @@ import { ask, elicit } from './asking-tools.ts';
 import { text } from './fixture-content.ts';
 import { type FixtureCall, type FixtureTool, fixtureTool } from './fixture-tool.ts';
 
-/** The time that a tool takes which the suite wants to become a task. Faces in these runs make tasks far sooner. */
-const slowMs = 700;
-const longestSeconds = 5;
+/** The time that a tool takes which the suite wants to become a task: a face makes one of a call after 5 s. */
+const slowMs = 5_500;
+const longestMs = 8_000;
 
 const readOnly = { annotations: { readOnlyHint: true } };
 const confirm = { confirm: { type: 'boolean' } };
@@ -40,7 +40,7 @@ export const slowTools: readonly FixtureTool[] = [
   ),
   fixtureTool('slow_compute', 'Computes for some seconds, or until a file is there.', async (call) => {
     // The suite wants a minute where it calls the task off.
-    await work(call, Math.min(Number(call.args.seconds), longestSeconds) * 1000);
+    await work(call, Math.min(Math.max(Number(call.args.seconds) * 1000, slowMs), longestMs));
     return { content: [text(`computed ${call.args.label}`)] };
   }),
   fixtureTool('failing_job', 'Works, and fails as tools do.', async (call) => {

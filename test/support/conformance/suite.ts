@@ -24,9 +24,22 @@ const suite = fileURLToPath(
   new URL('dist/index.js', import.meta.resolve('@modelcontextprotocol/conformance/package.json')),
 );
 
+/** The time that one scenario may take, in milliseconds. Those of tasks wait for several calls that become tasks. */
+const scenarioMs = 120_000;
+
 /** Runs all checks that a revision requires of a server. The directory must be empty; the suite leaves its records there. */
 export async function runSuite(url: string, revision: Revision, directory: string): Promise<SuiteChecks> {
-  const args = ['server', '--url', url, '--requirements', revision, '--output-dir', directory];
+  const args = [
+    'server',
+    '--url',
+    url,
+    '--requirements',
+    revision,
+    '--output-dir',
+    directory,
+    '--timeout',
+    String(scenarioMs),
+  ];
   const child = spawn(process.execPath, [suite, ...args], {
     cwd: directory,
     stdio: ['ignore', 'pipe', 'pipe'],

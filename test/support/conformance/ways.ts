@@ -1,8 +1,7 @@
+import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import type { McpServerConfig } from '@signalbox/mcp-host';
 import { compileCache, programOptions } from '@signalbox/testing';
-import { serveHttpFace } from '@signalbox/worker';
-import { startJournaledStack } from '../orchestrator/journaled-stack.ts';
+import { startWorkspace } from '../cli/workspace.ts';
 import { startAuthorizingProxy } from './authorizing-proxy.ts';
 import { startFixture } from './fixture-server.ts';
 
@@ -28,12 +27,11 @@ export async function startWay(
   const fixture = transport === 'stdio' ? undefined : starting.use(await startFixture(options));
   let url = fixture?.url;
   if (way !== directWay) {
-    const server: McpServerConfig = {
+    const server = {
       ...(url === undefined ? stdioFixture() : { type: 'http', url }),
       protocol: revision === '2025' ? 'legacy' : 'auto',
-      prefix: false,
     };
-    url = starting.use(await startRelay(server)).url;
+    url = starting.use(await startUp(server)).url;
   }
   const started = starting.move();
   return { url: url!, [Symbol.asyncDispose]: () => started.disposeAsync() };
@@ -45,21 +43,20 @@ function stdioFixture() {
   return { type: 'stdio', command: process.execPath, args, env: compileCache() } as const;
 }
 
-/** Starts broker, orchestrator, host and HTTP face in front of a server, whose tools have their own names. */
-async function startRelay(server: McpServerConfig): Promise<{ url: string } & AsyncDisposable> {
+/** Starts `signalbox up` from a file with the server and a role that may use all of it. Its tools have their own names. */
+async function startUp(server: object): Promise<{ url: string } & AsyncDisposable> {
   await using starting = new AsyncDisposableStack();
-  const stack = starting.use(await startJournaledStack({ servers: { reference: server }, counter: false }));
-  const face = starting.use(
-    await serveHttpFace({
-      listen: { host: '127.0.0.1', port: 0 },
-      connect: { url: stack.broker.url },
-      version: '1.0.0',
-      unreadHint: 'meta',
-      taskAfterMs: 100,
-    }),
-  );
-  const token = await stack.broker.token('agent', 'worker');
-  const { url } = starting.use(await startAuthorizingProxy(face.port, token));
+  const config = {
+    broker: { listen: '127.0.0.1:0', data: './state' },
+    mcpServers: { reference: { ...server, prefix: false } },
+    roles: { tester: { tools: ['*'], prompts: ['reference:*'], resources: ['reference:*'] } },
+    worker: { http: '127.0.0.1:0' },
+  };
+  const workspace = starting.use(await startWorkspace(() => JSON.stringify(config), { face: true }));
+  const { env } = await workspace.agent('tester-1', 'tester');
+  const token = (await readFile(env.SIGNALBOX_TOKEN_FILE!, 'utf8')).trim();
+  const face = new URL(workspace.ready.face!.url!);
+  const { url } = starting.use(await startAuthorizingProxy(Number(face.port), token));
   const started = starting.move();
   return { url, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }

@@ -16,6 +16,7 @@ import {
   type FailedCall,
   type Failure,
   gaveUp,
+  isSessionUnknown,
   mcpErrorCode,
   redactedFailure,
   type ToolCallResult,
@@ -147,18 +148,15 @@ function endFailed(span: TracedSpan, { code, rpc_error: answered }: ToolCallErro
 }
 
 /**
- * Marks a call as not sent if the server answered that it does not know the session: it answers so before it runs anything. By the
- * specification that is 404; a 400 means it only if it speaks of the session, since a call that has run may end with one, too. This holds
+ * Marks a call as not sent if the server answered that it does not know the session: it answers so before it runs anything. This holds
  * only for the first attempt: after an attempt that was not sent, the refusal may be about the call itself.
  */
 function unsentIfSessionUnknown(
   failure: Failure,
   { connection, earlier }: { connection: ServerConnection; earlier: Failure | undefined },
 ): Failure {
-  if (failure.kind !== 'refused' || connection.isOpen || earlier?.kind === 'not_sent') return failure;
-  const isUnknown =
-    failure.status === 404 || (failure.status === 400 && /session|initiali[sz]/i.test(failure.reason));
-  return isUnknown ? { kind: 'not_sent', reason: failure.reason } : failure;
+  if (connection.isOpen || earlier?.kind === 'not_sent' || !isSessionUnknown(failure)) return failure;
+  return { kind: 'not_sent', reason: failure.reason };
 }
 
 /** Returns the end of a call whose connection gave no result. */

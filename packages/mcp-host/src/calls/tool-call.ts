@@ -27,8 +27,8 @@ export interface ToolCall {
 export function firstRoundOf(call: ToolCall): ToolCall {
   if (!isRunningCallState(call.options.round?.requestState)) return call;
   const { round, ...options } = call.options;
-  const { clientCapabilities } = round ?? {};
-  return { ...call, options: { ...options, round: { ...(clientCapabilities && { clientCapabilities }) } } };
+  const { inputResponses: _responses, requestState: _state, ...first } = round ?? {};
+  return { ...call, options: { ...options, round: first } };
 }
 
 /** Makes a tool that stands for a method: a request of it has no effect and may be repeated. */

@@ -3,6 +3,8 @@ import { SignalboxError, workerFaceCapability } from '@signalbox/protocol';
 import type { HttpServerConfig, McpServerConfig } from '../config/server-config.ts';
 import { limitsOf, type ServerLimits } from '../config/server-limits.ts';
 import { happensWithin } from '../happens-within.ts';
+import type { Declared } from '../questions/askable.ts';
+import type { ServerQuestions } from '../questions/server-questions.ts';
 import { type Authorizer, isAboutScope } from '../server-auth/index.ts';
 import type { RequestLimits, ServerConnection } from '../server-connection.ts';
 import { processesOf } from '../servers/processes/process-tree.ts';
@@ -12,6 +14,7 @@ import { refuseRequests } from './forbidden-requests.ts';
 import { httpTransport } from './http-transport.ts';
 import { lazyUpstreamFetch } from './lazy-fetch.ts';
 import { LegacyCalls } from './legacy-calls.ts';
+import { OlderSessions } from './older-sessions.ts';
 import { deliverProgressFirst } from './progress-order.ts';
 import { type ClientEvents, type ClientQuestions, newClient } from './sdk-client.ts';
 import { SdkConnection } from './sdk-connection.ts';
@@ -35,6 +38,10 @@ export interface ConnectOptions extends RequestLimits, ClientEvents, ClientQuest
   /** Monotonic milliseconds. */
   now: () => number;
   revision: KnownRevision;
+  /** Returns the questions that a session for the clients of one agent declares. */
+  declaredFor: (client: Record<string, unknown> | undefined) => Declared;
+  /** Makes the questions of such a session. */
+  questionsOf: (declared: Declared) => ServerQuestions;
   process: ProcessOptions;
   /** The access to an HTTP server that has `auth`. */
   authorizer?: Authorizer;
@@ -211,6 +218,20 @@ async function openHttp(
     limits: limitsOf(config),
     questions: options.questions,
     onLogMessage: options.onLogMessage,
+    olderSessions: new OlderSessions({
+      now: options.now,
+      declaredFor: options.declaredFor,
+      open: (declared, own) =>
+        openHttp(config, 'legacy', {
+          ...options,
+          ...own,
+          declared,
+          questions: options.questionsOf(declared),
+          onOffersChanged: () => {},
+          onResourceUpdated: () => {},
+        }),
+      onFailed: (reason) => options.onNoise(`no session of an older revision: ${reason}`),
+    }),
   });
 }
 

@@ -24,6 +24,7 @@ import type { RequestLimits, ServerAnswer, ServerConnection, ToolRequest } from 
 import { type ToolProgress, timerMs } from '../tool-calls/index.ts';
 import { FollowedResources } from './followed-resources.ts';
 import type { LegacyCalls } from './legacy-calls.ts';
+import type { OlderSessions } from './older-sessions.ts';
 import { progressOf } from './progress-of.ts';
 import { type UntouchedResult, untouched } from './sdk-client.ts';
 import { failureOf, unaskedResult } from './sdk-failure.ts';
@@ -46,6 +47,7 @@ export interface SdkConnectionParts {
   questions: ServerQuestions;
   onLogMessage: (message: McpLogMessage) => void;
   legacyCalls?: LegacyCalls;
+  olderSessions?: OlderSessions;
 }
 
 /** A session over the SDK's client, which must be connected. */
@@ -58,6 +60,8 @@ export class SdkConnection implements ServerConnection {
   readonly #questions: ServerQuestions | undefined;
   /** The shorter way for calls; `undefined` if the revision or the transport doesn't allow it. */
   readonly #legacyCalls: LegacyCalls | undefined;
+  /** Makes the calls of older clients; `undefined` over stdio and in a session of an older revision. */
+  readonly #olderSessions: OlderSessions | undefined;
   /** The tools whose server wants some of their arguments repeated in HTTP headers. */
   readonly #mirrored = new Map<string, Tool>();
   readonly #retired = Promise.withResolvers<void>();
@@ -72,7 +76,7 @@ export class SdkConnection implements ServerConnection {
     client: Client,
     peer: Peer,
     loss: SessionLoss,
-    { limits, questions, onLogMessage, legacyCalls }: SdkConnectionParts,
+    { limits, questions, onLogMessage, legacyCalls, olderSessions }: SdkConnectionParts,
   ) {
     this.#client = client;
     this.#followed = new FollowedResources(client);
@@ -82,6 +86,7 @@ export class SdkConnection implements ServerConnection {
     const isModern = client.getProtocolEra() === 'modern';
     this.#legacyCalls = isModern ? undefined : legacyCalls;
     this.#questions = isModern ? undefined : questions;
+    this.#olderSessions = isModern ? olderSessions : undefined;
     client.setNotificationHandler('notifications/message', ({ params }) => {
       onLogMessage(params);
       this.#relayLog(params);
@@ -114,6 +119,7 @@ export class SdkConnection implements ServerConnection {
     // One deadline for all pages, so that a server can't hold its reader up with one slow page after another.
     const signal = AbortSignal.any([limits.signal, AbortSignal.timeout(limits.timeoutMs)]);
     const list = await readToolList((cursor) => this.#listPage(cursor, { ...limits, signal }), this.#limits);
+    this.#olderSessions?.meet(list);
     this.#mirrored.clear();
     for (const tool of list.tools) if (hasMirroredArguments(tool)) this.#mirrored.set(tool.name, tool);
     return list;
@@ -134,11 +140,24 @@ export class SdkConnection implements ServerConnection {
 
   callTool(name: string, args: Record<string, unknown>, request: ToolRequest): Promise<ServerAnswer> {
     const params = { name, arguments: args };
+    if (this.#olderSessions?.isFor(request))
+      return this.#callInOlderSession(this.#olderSessions, params, request);
     return this.#askable({ name, args }, request, (sent) =>
       this.#legacyCalls
         ? this.#legacyCalls.call('tools/call', params, sent)
         : this.#callThroughSdk(params, sent),
     );
+  }
+
+  #callInOlderSession(
+    sessions: OlderSessions,
+    params: { name: string; arguments: Record<string, unknown> },
+    request: ToolRequest,
+  ): Promise<ServerAnswer> {
+    return this.#whileOpen(request, async (sent) => {
+      const answer = await sessions.call(params.name, params.arguments, sent);
+      return answer ?? this.#callThroughSdk(params, sent);
+    });
   }
 
   request(method: OfferMethod, params: Record<string, unknown>, request: ToolRequest): Promise<ServerAnswer> {
@@ -213,12 +232,14 @@ export class SdkConnection implements ServerConnection {
   }
 
   async close(): Promise<void> {
-    await this.#peer.close();
+    await Promise.all([this.#olderSessions?.close(), this.#peer.close()]);
   }
 
   #closeWhenUnused(): void {
     if (this.#running.size > 0) return;
-    this.close()
+    // A call whose caller is asked does not count here, and goes on in its session.
+    Promise.resolve(this.#olderSessions?.retire())
+      .then(() => this.close())
       .catch(() => {})
       .finally(() => this.#retired.resolve());
   }

@@ -10,7 +10,7 @@ export {
   unreachable,
   withEarlierTry,
 } from './errors/call-errors.ts';
-export { type Failure, redactedFailure } from './errors/failure.ts';
+export { type Failure, isSessionUnknown, redactedFailure } from './errors/failure.ts';
 export { mcpErrorCode } from './errors/mcp-error-code.ts';
 export { readRetryAfter } from './errors/retry-after.ts';
 export { boundedWords, serversWords } from './errors/servers-words.ts';

@@ -6,6 +6,7 @@ const maxStateLength = 262_144;
 /** Accepts a round in the body of a call. */
 export const callRoundSchema = z.object({
   client_capabilities: boundedRecord.optional(),
+  is_older_client: z.literal(true).optional(),
   input_responses: boundedRecord.optional(),
   request_state: z.string().max(maxStateLength).optional(),
 });
@@ -16,15 +17,18 @@ export const callRoundSchema = z.object({
  */
 export interface CallRound {
   clientCapabilities?: Record<string, unknown>;
+  /** True for a client of the revisions up to 2025-11-25, which servers ask by requests of their own. */
+  isOlderClient?: true;
   inputResponses?: Record<string, unknown>;
   requestState?: string;
 }
 
 /** Converts a round to its form in the body of a call. */
 export function toWireRound(round: CallRound): z.infer<typeof callRoundSchema> {
-  const { clientCapabilities, inputResponses, requestState } = round;
+  const { clientCapabilities, isOlderClient, inputResponses, requestState } = round;
   return {
     ...(clientCapabilities && { client_capabilities: clientCapabilities }),
+    ...(isOlderClient && { is_older_client: true }),
     ...(inputResponses && { input_responses: inputResponses }),
     ...(requestState !== undefined && { request_state: requestState }),
   };
@@ -35,6 +39,7 @@ export function fromWireRound(wire: z.infer<typeof callRoundSchema>): CallRound 
   const { client_capabilities: capabilities, input_responses: responses, request_state: state } = wire;
   return {
     ...(capabilities && { clientCapabilities: capabilities }),
+    ...(wire.is_older_client && { isOlderClient: true }),
     ...(responses && { inputResponses: responses }),
     ...(state !== undefined && { requestState: state }),
   };

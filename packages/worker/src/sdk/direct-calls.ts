@@ -54,7 +54,10 @@ export class DirectCalls {
     this.#server = server;
     this.#client = server.getClientVersion()?.name;
     const clientCapabilities = server.getClientCapabilities();
-    this.#round = clientCapabilities ? { clientCapabilities: { ...clientCapabilities } } : {};
+    this.#round = {
+      isOlderClient: true,
+      ...(clientCapabilities && { clientCapabilities: { ...clientCapabilities } }),
+    };
   }
 
   /** Forgets all calls: the connection is closed, and no answer can be sent. */

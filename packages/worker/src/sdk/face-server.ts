@@ -164,6 +164,7 @@ function roundOf(server: Server, { mcpReq }: ServerContext): CallRound {
   const state = requestState<unknown>();
   return {
     ...(clientCapabilities && { clientCapabilities: { ...clientCapabilities } }),
+    ...(!declared && { isOlderClient: true }),
     ...(inputResponses && { inputResponses }),
     ...(typeof state === 'string' && { requestState: state }),
   };

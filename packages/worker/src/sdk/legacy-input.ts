@@ -76,6 +76,7 @@ export async function askLegacyClient(asking: AskingCall, first: FaceAnswer): Pr
       }
       if (!inputResponses) await delay(pauseMs, undefined, { signal: abortSignalOf(asking.signal) });
       answer = await asking.again({
+        isOlderClient: true,
         ...(asking.capabilities && { clientCapabilities: { ...asking.capabilities } }),
         ...(inputResponses && { inputResponses }),
         ...(typeof requestState === 'string' && { requestState }),

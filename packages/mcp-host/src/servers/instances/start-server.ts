@@ -7,7 +7,7 @@ import { policyOf } from '../../config/server-policy.ts';
 import { happensWithin } from '../../happens-within.ts';
 import type { ReadOffers } from '../../inventory/offer-list.ts';
 import type { ToolList } from '../../inventory/tool-list.ts';
-import type { Declared } from '../../questions/askable.ts';
+import { type Declared, declaredBy } from '../../questions/askable.ts';
 import type { QuestionCounts } from '../../questions/question-counts.ts';
 import { ServerQuestions } from '../../questions/server-questions.ts';
 import { type ConnectOptions, connectServer, type KnownRevision } from '../../sdk/connect-server.ts';
@@ -175,22 +175,26 @@ function connectOptions(
   { signal, onToolsChanged, onOffersChanged, onResourceUpdated, onLogMessage, ...events }: StartEvents,
 ): ConnectOptions {
   const facts = instanceFacts(name, instance);
-  const questions = new ServerQuestions({
-    server: name,
-    declared,
-    // The instance that lists the tools serves no caller: no call of its agent is waited for.
-    isShared: policyOf(config).share !== 'worker' || instance === listingInstance,
-    waiting,
-    now,
-    onAsked: () => counts.asked(),
-    onRefused: (method, why) => {
-      // Many servers ask when they start, and the instance that lists the tools has no caller.
-      if (instance !== listingInstance) counts.refused(instance, method, why);
-    },
-  });
+  const policy = policyOf(config);
+  const questionsOf = (asked: Declared, isShared: boolean): ServerQuestions =>
+    new ServerQuestions({
+      server: name,
+      declared: asked,
+      isShared,
+      waiting,
+      now,
+      onAsked: () => counts.asked(),
+      onRefused: (method, why) => {
+        // Many servers ask when they start, and the instance that lists the tools has no caller.
+        if (instance !== listingInstance) counts.refused(instance, method, why);
+      },
+    });
   return {
     declared,
-    questions,
+    // The instance that lists the tools serves no caller: no call of its agent is waited for.
+    questions: questionsOf(declared, policy.share !== 'worker' || instance === listingInstance),
+    declaredFor: (client) => declaredBy({ ...policy, share: 'worker', instance }, client),
+    questionsOf: (asked) => questionsOf(asked, false),
     signal,
     onToolsChanged,
     onOffersChanged,

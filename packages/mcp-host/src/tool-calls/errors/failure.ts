@@ -32,6 +32,15 @@ export type Failure =
       retryAfterSeconds?: number | undefined;
     };
 
+/**
+ * Returns true if a server may have answered that it does not know the session. By the specification that is 404; a 400 means it only if it
+ * speaks of the session, since a call that has run may end with one, too.
+ */
+export function isSessionUnknown(failure: Failure): boolean {
+  if (failure.kind !== 'refused') return false;
+  return failure.status === 404 || (failure.status === 400 && /session|initiali[sz]/i.test(failure.reason));
+}
+
 /** Returns the failure without the server's secrets, and with a reason that is not too long. */
 export function redactedFailure(failure: Failure, redact: (text: string) => string): Failure {
   const reason = serversWords(redact(failure.reason));
