@@ -74,18 +74,19 @@ export class OlderSessions {
   }
 
   /**
-   * Makes a call in the session of its client, which is opened if needed. Resolves with `undefined` if the call has to be made in the
-   * current revision: the server has no older side, or defines the tool otherwise there. Never rejects.
+   * Makes a call in the session of its client, which is opened if needed. `inCurrentRevision` makes it if the server has no older side, or
+   * defines the tool otherwise there. Never rejects if `inCurrentRevision` doesn't.
    */
   async call(
     name: string,
     args: Record<string, unknown>,
     request: ToolRequest,
-  ): Promise<ServerAnswer | undefined> {
+    inCurrentRevision: (request: ToolRequest) => Promise<ServerAnswer>,
+  ): Promise<ServerAnswer> {
     const { now } = this.#deps;
     const deadline = now() + request.timeoutMs;
     const session = this.#sessionOf(request);
-    if (!session) return undefined;
+    if (!session) return inCurrentRevision(request);
     session.calls++;
     clearTimeout(session.idleTimer);
     try {
@@ -95,8 +96,10 @@ export class OlderSessions {
       if (request.signal.aborted || timeoutMs <= 0)
         return { failure: { kind: 'not_sent', reason: 'its session was not opened in time' } };
       const connection = await prepared;
-      if (!connection) return undefined;
-      const answer = await connection.callTool(name, args, { ...request, timeoutMs });
+      // Opening the session has taken a part of the time.
+      const sent = { ...request, timeoutMs };
+      if (!connection) return await inCurrentRevision(sent);
+      const answer = await connection.callTool(name, args, sent);
       if (
         'failure' in answer &&
         session.hasAnswered &&

@@ -154,10 +154,9 @@ export class SdkConnection implements ServerConnection {
     params: { name: string; arguments: Record<string, unknown> },
     request: ToolRequest,
   ): Promise<ServerAnswer> {
-    return this.#whileOpen(request, async (sent) => {
-      const answer = await sessions.call(params.name, params.arguments, sent);
-      return answer ?? this.#callThroughSdk(params, sent);
-    });
+    return this.#whileOpen(request, (sent) =>
+      sessions.call(params.name, params.arguments, sent, (own) => this.#callThroughSdk(params, own)),
+    );
   }
 
   request(method: OfferMethod, params: Record<string, unknown>, request: ToolRequest): Promise<ServerAnswer> {
