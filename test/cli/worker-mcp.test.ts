@@ -15,6 +15,7 @@ let env: Record<string, string>;
 beforeAll(async () => {
   const { roles, ...config } = JSON.parse(everythingText());
   roles.researcher.tools.push('mcp_everything__toggle-simulated-logging');
+  roles.careful = { tools: ['mcp_everything__echo'], ask: ['everything:echo'] };
   workspace = await startWorkspace(() => JSON.stringify({ ...config, roles }), {
     env: { SIGNALBOX_LOG: 'debug' },
   });
@@ -70,6 +71,39 @@ test('The parameter that Gemini CLI adds to all calls for itself reaches no tool
     } finally {
       await client.close();
     }
+  }
+});
+
+test('A client that gives up while a person decides leaves the question open: an approval then runs nothing, and lets the same call through once.', async () => {
+  const { env: careful } = await workspace.agent('careful-1', 'careful');
+  const client = new Client({ name: 'codex-mcp-client', version: '0.171.0' });
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: signalboxArgv(['worker', 'mcp']),
+    stderr: 'ignore',
+    env: cleanEnv(careful),
+  });
+  await client.connect(transport);
+  const operator = ['--config', 'signalbox.yaml'];
+  const call = { name: 'mcp_everything__echo', arguments: { message: 'hi' } };
+  try {
+    const { promise: asked, resolve } = Promise.withResolvers<void>();
+    const abort = new AbortController();
+    const options = { signal: abort.signal, onprogress: () => resolve() };
+    const given = expect(client.callTool(call, options)).rejects.toThrow();
+    await asked;
+    abort.abort('MCP request cancelled by caller');
+    await given;
+    const listed = async () => (await workspace.run(['approvals', ...operator])).stdout;
+    await expect.poll(listed).toContain('left; its caller stopped waiting');
+    const [id = ''] = /^\w{6}(?= {2}pending)/m.exec(await listed()) ?? [];
+    const shown = await workspace.run(['approvals', 'show', id, ...operator]);
+    expect(shown.stdout).toMatch(/^caller +stopped waiting at \d{4}-/m);
+    const approved = await workspace.run(['approve', id, ...operator]);
+    expect(approved.stdout).toMatch(/not made now. If it comes again by \d{4}-.*Z, it runs once/);
+    expect(await client.callTool(call)).toMatchObject({ content: [{ text: 'Echo: hi' }] });
+  } finally {
+    await client.close();
   }
 });
 

@@ -248,7 +248,7 @@ test('calls with one idempotency_key are one call, and another call with it is r
   expect(runs(stack)).toBe(1);
 });
 
-test('a call that its caller cancels while it waits is off the list, and never runs', async () => {
+test('a call that its caller cancels while it waits never runs, although people can still decide on it', async () => {
   await using stack = await startAskingStack();
   const rosa = await stack.executor('rosa');
   const cancel = new AbortController();
@@ -256,10 +256,10 @@ test('a call that its caller cancels while it waits is off the list, and never r
   const [approval] = await stack.waits();
   cancel.abort();
   expect(await called).toMatchObject({ error: { code: 'cancelled' } });
-  await stack.waits(0);
-  expect(decisionOf(await stack.decide(approval!.id, { verdict: 'approve' }))).toMatchObject({
-    decided: false,
-    approval: { state: 'cancelled' },
+  await expect.poll(async () => (await stack.pending())[0]?.left_at).toBeTypeOf('number');
+  expect(decisionOf(await stack.decide(approval!.id, { verdict: 'deny', reason: 'no' }))).toMatchObject({
+    decided: true,
+    approval: { state: 'denied' },
   });
   expect(runs(stack)).toBe(0);
 });
@@ -424,8 +424,8 @@ test('a call waits on over a restart of its orchestrator, and a call that was ca
   expect(await calledOff).toMatchObject({ error: { code: 'cancelled' } });
   await using _next = await stack.restart();
   expect(decisionOf(await stack.decide(idOf('{"n":2}'), { verdict: 'approve' }))).toMatchObject({
-    decided: false,
-    approval: { state: 'cancelled' },
+    decided: true,
+    approval: { state: 'approved', kept_until: expect.any(Number) },
   });
   expect(decisionOf(await stack.decide(idOf('{"n":1}'), { verdict: 'approve' })).decided).toBe(true);
   expect(await called).toHaveProperty('result.success', true);
@@ -669,7 +669,7 @@ test('an approval holds for one call: its request, sent again when journal and b
   expect(runs(stack)).toBe(1);
 });
 
-test('calls that are attached to one that was cancelled while no orchestrator was there hear of its end', async () => {
+test('a call that is attached to one that was cancelled while no orchestrator was there is made in its place', async () => {
   await using stack = await startAskingStack();
   const rosa = await stack.executor('rosa');
   const cancel = new AbortController();
@@ -684,8 +684,8 @@ test('calls that are attached to one that was cancelled while no orchestrator wa
   await using _next = await stack.restart();
   await expect.poll(stateOf).toMatchObject({ data: { state: 'awaiting_approval' } });
   await stack.decide(approval!.id, { verdict: 'approve' });
-  expect(await second).toMatchObject({ error: { code: 'cancelled', may_have_run: false } });
-  expect(runs(stack)).toBe(0);
+  expect(await second).toHaveProperty('result.success', true);
+  expect(runs(stack)).toBe(1);
 });
 
 test('calls that wait with long arguments wait on over a restart, although they come again all at once', async () => {

@@ -94,7 +94,7 @@ test.concurrent('codex gets our server as TOML on its command line, with all tha
   expect(report).toMatchObject({
     tools,
     echoed: { hi: 1 },
-    server: { read: { required: true, tool_timeout_sec: 600, default_tools_approval_mode: 'approve' } },
+    server: { read: { required: true, tool_timeout_sec: 660, default_tools_approval_mode: 'approve' } },
   });
   expect(report.argv.slice(-2)).toEqual(['exec', 'do it']);
   expect(Object.keys(report.ownVariables)).toHaveLength(4);
@@ -119,7 +119,7 @@ test.concurrent('gemini gets our server in a settings file where others can’t 
     const refused = elsewhere.ended;
     if (root !== undefined) {
       const { report } = await seenBy('gemini-2', ['gemini'], { env: { XDG_RUNTIME_DIR: root } });
-      expect(report).toMatchObject({ tools, server: { read: { trust: true, timeout: 600_000 } } });
+      expect(report).toMatchObject({ tools, server: { read: { trust: true, timeout: 660_000 } } });
       expect(await readdir(root)).toEqual([]);
     }
     expect(await refused).toMatchObject({ code: 2 });

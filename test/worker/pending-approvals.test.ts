@@ -25,25 +25,64 @@ test('a call that nobody decides on soon has a pending result, which signalbox_c
   expect(stack.ran('count').filter(({ at }) => at === 'start')).toHaveLength(1);
 });
 
-test('a client that gives up waiting for a decision cancels nothing, and one that cancels the call does', async () => {
+test('However a caller stops waiting for a decision, nothing runs when it is given, and the next same call runs once without another one.', async () => {
   await using stack = await startAskingStack();
   await using connection = await connectFace(await stack.executor('rosa'));
+  // As claude names its calls, each one otherwise.
+  const named = (id: string) => ({ params: { _meta: { 'claudecode/toolUseId': id } } });
   const callUntil = async (n: number, reason: unknown) => {
     const abort = new AbortController();
     const { promise: heard, resolve } = Promise.withResolvers<void>();
-    const options = { signal: abort.signal, onprogress: () => resolve() };
+    const options = { ...named('toolu_1'), signal: abort.signal, onprogress: () => resolve() };
     const ended = expect(connection.call(count, { n }, options)).rejects.toThrow();
     await heard;
     abort.abort(reason);
     await ended;
   };
-  // So the clients of the SDK say that they gave up.
-  await callUntil(1, new Error('Request timed out'));
-  await callUntil(2, 'not needed');
-  const [approval] = await stack.waits(1);
-  expect(approval?.arguments).toBe('{"n":1}');
-  await stack.decide(approval!.id, { verdict: 'approve' });
-  await expect.poll(() => stack.ran('count').length).toBe(2);
+  const starts = () => stack.ran('count').filter(({ at }) => at === 'start').length;
+  // The words of the SDK's clients when they give up, those of codex, and none.
+  const reasons = [new Error('Request timed out'), 'MCP request cancelled by caller', undefined];
+  for (const [n, reason] of reasons.entries()) {
+    await callUntil(n, reason);
+    await expect.poll(async () => (await stack.pending())[0]?.left_at).toBeTypeOf('number');
+    const [left] = await stack.waits(1);
+    expect(await stack.decide(left!.id, { verdict: 'approve' })).toMatchObject({
+      data: { decided: true, approval: { state: 'approved', kept_until: expect.any(Number) } },
+    });
+    expect(starts()).toBe(n);
+    const result = await connection.call(count, { n }, named('toolu_2'));
+    expect(result).toMatchObject({ structuredContent: { n: n + 1 } });
+    const again = connection.call(count, { n });
+    const [asked] = await stack.waits(1);
+    await stack.decide(asked!.id, { verdict: 'deny', reason: 'once' });
+    expect(await again).toMatchObject({ isError: true });
+  }
+  await using gone = await connectFace(await stack.executor('rosa'));
+  const ended = expect(gone.call(count, { n: reasons.length })).rejects.toThrow();
+  const [asked] = await stack.waits(1);
+  await gone.client.close();
+  await ended;
+  await expect.poll(async () => (await stack.pending())[0]?.left_at).toBeTypeOf('number');
+  await stack.decide(asked!.id, { verdict: 'approve' });
+  expect(starts()).toBe(reasons.length);
+});
+
+test('The same call, made again while the decision is out, waits in place of the one whose caller stopped waiting.', async () => {
+  await using stack = await startAskingStack();
+  const rosa = await stack.executor('rosa');
+  const cancel = new AbortController();
+  const first = rosa.execute({ name: count }, { signal: cancel.signal, requestId: 'first' });
+  const [left] = await stack.waits();
+  cancel.abort();
+  expect(await first).toMatchObject({ error: { code: 'cancelled' } });
+  const second = rosa.execute({ name: count }, { requestId: 'second' });
+  await expect.poll(async () => (await stack.pending())[0]?.request_id).toBe('second');
+  const [waiting] = await stack.waits(1);
+  expect(await stack.decide(left!.id, { verdict: 'approve' })).toMatchObject({
+    data: { decided: false, approval: { state: 'cancelled' } },
+  });
+  await stack.decide(waiting!.id, { verdict: 'approve' });
+  expect(await second).toHaveProperty('result.success', true);
 });
 
 test('without signalbox_call_result the same call goes on waiting for the decision', async () => {
@@ -51,7 +90,7 @@ test('without signalbox_call_result the same call goes on waiting for the decisi
   const executor = await stack.executor('rosa');
   await using connection = await connectFace(executor, { pendingAfterMs: 50, mailbox: false });
   const pending = await connection.call(count, {});
-  expect(JSON.stringify(pending.content)).toContain('the same call with the same arguments');
+  expect(JSON.stringify(pending.content)).toContain('call again with the same arguments');
   await using patient = await connectFace(executor, { mailbox: false });
   const again = patient.call(count, {});
   const [approval] = await stack.waits();

@@ -128,7 +128,8 @@ test('An agent has no more tasks under way than calls, and another one’s go on
 
 test('A call that waits for a person is a task until it has its decision.', async () => {
   await using stack = await startAskingStack();
-  await using rosa = await faceWithTasks(await stack.executor('rosa'), { ...atOnce, pendingAfterMs: 60_000 });
+  const onlyOfWaiting = { taskAfterMs: 60_000, pendingAfterMs: 60_000 };
+  await using rosa = await faceWithTasks(await stack.executor('rosa'), onlyOfWaiting);
   const { taskId } = await rosa.begin('mcp_counter__count');
   const [approval] = await stack.waits();
   expect(await rosa.get(taskId)).toMatchObject({ statusMessage: expect.stringContaining(approval!.id) });

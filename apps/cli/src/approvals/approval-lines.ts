@@ -21,7 +21,7 @@ export function approvalTable(approvals: readonly Approval[], now: number): stri
 /** Returns everything that is known of one approval. */
 export function approvalLines(approval: Approval, now: number): string[] {
   const { id, agent, role, tool, server, rule, request_id, arguments: args, meta, by, reason } = approval;
-  const { hidden = 0 } = approval;
+  const { hidden = 0, left_at, kept_until } = approval;
   return [
     ...factLines([
       ['approval', id],
@@ -32,6 +32,17 @@ export function approvalLines(approval: Approval, now: number): string[] {
       ['asked', new Date(approval.created_at).toISOString()],
       ['deadline', new Date(approval.deadline_at).toISOString()],
       ['request', request_id],
+      ...(left_at === undefined
+        ? []
+        : [
+            [
+              'caller',
+              `stopped waiting at ${new Date(left_at).toISOString()}; an approval makes no call, and is kept for the next one that is the same`,
+            ] as const,
+          ]),
+      ...(kept_until === undefined
+        ? []
+        : [['kept', `until ${new Date(kept_until).toISOString()}, for one call that is the same`] as const]),
       ...(hidden === 0 ? [] : [['hidden', hiddenText(hidden)] as const]),
       ...(approval.ended_at === undefined
         ? []
@@ -67,8 +78,11 @@ export function standingTable(standing: readonly StandingApproval[], now: number
   return tableLines(['ID', 'AGENT', 'ROLE', 'TOOL', 'ENDS', 'BY', 'REASON'], rows);
 }
 
-function stateOf({ state, deadline_at, by }: Approval, now: number): string {
-  if (state === 'pending') return `pending, ${formatDuration(deadline_at - now)} left`;
+function stateOf({ state, deadline_at, left_at, by }: Approval, now: number): string {
+  if (state === 'pending') {
+    const caller = left_at === undefined ? '' : '; its caller stopped waiting';
+    return `pending, ${formatDuration(deadline_at - now)} left${caller}`;
+  }
   return by === undefined ? state : `${state} by ${by.agent}`;
 }
 

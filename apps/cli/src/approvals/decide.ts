@@ -35,10 +35,14 @@ export async function decide(id: string, verdict: 'approve' | 'deny', flags: Dec
 }
 
 function decidedLines({ approval, standing }: DecideReply): string[] {
-  const { id, state, tool, agent } = approval;
+  const { id, state, tool, agent, kept_until: keptUntil } = approval;
   const call = `the call of ${tool} by ${agent}`;
+  const approved =
+    keptUntil === undefined
+      ? `${call} goes on`
+      : `its caller stopped waiting, so ${call} is not made now. If it comes again by ${new Date(keptUntil).toISOString()}, it runs once`;
   return [
-    state === 'approved' ? `${id}: approved; ${call} goes on` : `${id}: denied; ${call} is not made`,
+    state === 'approved' ? `${id}: approved; ${approved}` : `${id}: denied; ${call} is not made`,
     ...(standing
       ? [
           `Its further calls of this tool need no decision for ${formatDuration(standing.until - standing.created_at)}; end that with: signalbox approvals revoke ${standing.id}`,

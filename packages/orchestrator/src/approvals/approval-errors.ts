@@ -40,6 +40,14 @@ export function errorOfEnd({ id, tool, end }: ApprovalRecord): ToolCallError | u
   }
 }
 
+/** Returns the error for a call whose caller stopped waiting for the decision, which people can still make. */
+export function callerLeft({ id }: ApprovalRecord): ToolCallError {
+  return toolCallError('cancelled', `the call was cancelled while it waited for approval ${id}`, {
+    mayHaveRun: false,
+    hint: `The call was not made, and no decision makes it now. A person can still decide on approval ${id}. Once it is given, call again: for an hour the same call runs once without another approval.`,
+  });
+}
+
 /** Tells whether a call ended before it was sent, for a reason that may pass. */
 export function mayComeAgain({ code, category, retryable, may_have_run }: ToolCallError): boolean {
   return !may_have_run && (retryable || category === 'transient') && !code.startsWith('approval_');

@@ -1,10 +1,11 @@
 import { type Approval, briefArgumentsLength, type StandingApproval } from '@signalbox/protocol';
-import type {
-  ApprovalEnd,
-  ApprovalRecord,
-  BoundCall,
-  Decider,
-  StandingRecord,
+import {
+  type ApprovalEnd,
+  type ApprovalRecord,
+  type BoundCall,
+  type Decider,
+  type StandingRecord,
+  unknownDefinition,
 } from '@signalbox/store/journal';
 
 /** An event that may end an approval. */
@@ -70,13 +71,29 @@ export function isSameCall(one: BoundCall, other: BoundCall): boolean {
   );
 }
 
+/** Tells whether an approval is about a question of an agent's CLI, and not about a tool call. */
+export function isQuestion({ definitionHash }: Pick<BoundCall, 'definitionHash'>): boolean {
+  return definitionHash === unknownDefinition;
+}
+
+/** What became of the caller of an approval: when it was found to wait no longer, and until when the approval is kept for its next call. */
+export interface CallerLeft {
+  leftAt?: number | undefined;
+  keptUntil?: number | undefined;
+}
+
 /**
  * Returns an approval in the form in which it is shown. Those who may not see the arguments do not get them. If it is `brief`, only their
  * beginning is shown.
  */
 export function shownApproval(
   record: ApprovalRecord,
-  { withArguments, brief = false }: { withArguments: boolean; brief?: boolean },
+  {
+    withArguments,
+    brief = false,
+    leftAt,
+    keptUntil,
+  }: { withArguments: boolean; brief?: boolean } & CallerLeft,
 ): Approval {
   const { end, meta, hidden } = record;
   const longest = Math.max(record.arguments.length, meta?.length ?? 0);
@@ -101,6 +118,8 @@ export function shownApproval(
     rule: record.rule,
     created_at: record.createdAt,
     deadline_at: record.deadlineAt,
+    ...(leftAt !== undefined && { left_at: leftAt }),
+    ...(keptUntil !== undefined && { kept_until: keptUntil }),
     ...(end && {
       ended_at: end.endedAt,
       ...(end.by && { by: shownDecider(end.by) }),

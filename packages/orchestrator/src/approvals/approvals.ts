@@ -6,16 +6,15 @@ import {
   SignalboxError,
   type ToolCallError,
 } from '@signalbox/protocol';
-import {
-  type ApprovalEnd,
-  type ApprovalQuery,
-  type ApprovalRecord,
-  type ApprovalStore,
-  type CallKey,
-  type NumberedApproval,
-  type ProposedCall,
-  type StandingRecord,
-  unknownDefinition,
+import type {
+  ApprovalEnd,
+  ApprovalQuery,
+  ApprovalRecord,
+  ApprovalStore,
+  CallKey,
+  NumberedApproval,
+  ProposedCall,
+  StandingRecord,
 } from '@signalbox/store/journal';
 import { approvalEvents } from './approval-audit.ts';
 import {
@@ -26,7 +25,13 @@ import {
   usedApproval,
   withApproval,
 } from './approval-errors.ts';
-import { type ApprovalEvent, differenceFrom, isSameCall } from './approval-record.ts';
+import {
+  type ApprovalEvent,
+  type CallerLeft,
+  differenceFrom,
+  isQuestion,
+  isSameCall,
+} from './approval-record.ts';
 import type { ApprovalPolicy } from './ask-rules.ts';
 import { type AskedCall, type Decision, decisionOf, proposedCall } from './asked-decision.ts';
 import { AttachedRequests } from './attached-requests.ts';
@@ -39,8 +44,13 @@ import { endOrphaned, type StandingGiversDeps, standingFor } from './standing-gi
 import { UnspentApprovals } from './unspent-approvals.ts';
 import { type ApprovalLimits, defaultApprovalLimits, WaitingPlaces } from './waiting-places.ts';
 
+/** The time for which an approval is kept that was given after its caller had stopped waiting, in milliseconds. */
+const keptMs = 3_600_000;
+
 /** The dependencies of {@link Approvals}. */
-export interface ApprovalsDeps extends Omit<OpenApprovalsDeps, 'places' | 'onEnded'>, StandingGiversDeps {
+export interface ApprovalsDeps
+  extends Omit<OpenApprovalsDeps, 'places' | 'onEnded' | 'onLeft'>,
+    StandingGiversDeps {
   store: ApprovalStore;
   policy: () => ApprovalPolicy;
   /** Reads the reply to a call that has ended, while it is kept. */
@@ -82,13 +92,16 @@ export class Approvals implements Disposable {
     const places = new WaitingPlaces(deps.limits ?? defaultApprovalLimits, deps.monotonic);
     this.#places = places;
     this.standing = new StandingApprovals(deps.store, standing, deps.now, deps.monotonic);
-    const onEnded = (record: ApprovalRecord): void => {
+    const onEnded = ({ record, leftAt }: OpenApproval, { isOwn }: { isOwn: boolean }): void => {
       const error = errorOfEnd(record);
       if (error) this.#attached.refused(record.id, error);
+      else if (leftAt !== undefined && isOwn)
+        this.#unspent.add({ ...record, deadlineAt: deps.now() + keptMs });
     };
-    this.#open = new OpenApprovals({ ...deps, places, onEnded }, pending);
+    const onLeft = ({ id }: ApprovalRecord): void => this.#attached.left(id);
+    this.#open = new OpenApprovals({ ...deps, places, onEnded, onLeft }, pending);
     this.#attached = new AttachedRequests({ ...deps, places, open: this.#open });
-    this.#waits = new DecisionWaits(deps);
+    this.#waits = new DecisionWaits({ ...deps, leave: (open) => this.#open.leave(open) });
     this.#unsubscribe = deps.store.onChanged(() => {
       this.#refreshing = this.#refreshing.then(() => this.#refresh());
     });
@@ -129,6 +142,11 @@ export class Approvals implements Disposable {
     return Array.from(this.#open.all(), ({ record }) => record).reverse();
   }
 
+  /** Tells whether the caller of an approval waits no longer, and how long the approval is kept for its next call. */
+  callerLeft(id: string): CallerLeft {
+    return { leftAt: this.#open.get(id)?.leftAt, keptUntil: this.#unspent.keptUntil(id, this.#deps.now()) };
+  }
+
   /** Counts the calls that wait for a decision. */
   summary(): WaitingSummary {
     return this.#open.summary();
@@ -147,7 +165,9 @@ export class Approvals implements Disposable {
       const standing = await standingFor(this.standing, bound, this.#deps);
       const known = await this.#deps.store.of(bound);
       this.#places.belongs(bound.agent, minter);
-      return known ? await this.#resume(known, call, minter) : await this.#propose(call, minter, standing);
+      return known
+        ? await this.#resume(known, call, minter, standing)
+        : await this.#propose(call, minter, standing);
     } catch (thrown) {
       this.#logFailure(bound.requestId, thrown);
       const isFull = thrown instanceof SignalboxError && thrown.code === 'journal_full';
@@ -234,7 +254,7 @@ export class Approvals implements Disposable {
     if (record?.requestId !== request.requestId || state !== 'approved') return error;
     // The error itself says that a new call asks anew, a standing approval goes on to hold, or each question asks anew.
     if (error.code.startsWith('approval_') || by?.standing !== undefined) return error;
-    if (record.definitionHash === unknownDefinition) return error;
+    if (isQuestion(record)) return error;
     const why = this.#whyUsedUp(record, error);
     if (why === undefined) this.#unspent.add(record);
     return withApproval(error, record, why);
@@ -248,11 +268,12 @@ export class Approvals implements Disposable {
 
   /**
    * Notes that a call that waited has ended. If its request comes again, the same approval does not let it run, unless it was not sent and
-   * may be made again. An approval on which nobody has decided ends, too: the call ended for another reason.
+   * may be made again. An approval on which nobody has decided ends, too, unless only its caller waits no longer: the call ended for another
+   * reason.
    */
   async ended(request: CallKey): Promise<void> {
     const record = await this.#recordOfRequest(request);
-    if (!record) return;
+    if (!record || this.#open.get(record.id)?.leftAt !== undefined) return;
     try {
       if (!this.#unspent.has(record.id)) await this.#deps.store.use(request);
       if (record.requestId === request.requestId)
@@ -305,8 +326,18 @@ export class Approvals implements Disposable {
   }
 
   /** Continues with a request that came again. */
-  async #resume(read: ApprovalRecord, call: AskedCall, minter: string | undefined): Promise<Decision> {
-    if (read.requestId !== call.bound.requestId) return await this.#attached.follow(read, call, minter);
+  async #resume(
+    read: ApprovalRecord,
+    call: AskedCall,
+    minter: string | undefined,
+    allowed: StandingRecord | undefined,
+  ): Promise<Decision> {
+    if (read.requestId !== call.bound.requestId) {
+      // The call to which it was attached is not made.
+      const { leftAt, keptUntil } = this.callerLeft(read.id);
+      if (leftAt !== undefined || keptUntil !== undefined) return await this.#propose(call, minter, allowed);
+      return (await this.#attached.follow(read, call, minter)) ?? (await this.ask(call));
+    }
     const open = read.end ? undefined : await this.#open.join(read);
     const record = open?.record ?? read;
     const reason = differenceFrom(record, call.bound);
@@ -315,6 +346,7 @@ export class Approvals implements Disposable {
       if (record.isUsed && record.end?.state === 'approved')
         return { status: 'refused', error: usedApproval(record) };
       this.#attached.begins(record.id);
+      this.#unspent.forget(record.id);
       return decisionOf(record);
     }
     const ended = open ? (await open.end({ kind: 'supersede', reason })).record : record;
@@ -340,7 +372,9 @@ export class Approvals implements Disposable {
       const why = `has the idempotency_key '${idempotencyKey}' of another call`;
       return { status: 'refused', error: unfitArguments(why) };
     }
-    if (same) return await this.#attached.attach(same, call, minter);
+    const left = same && this.#open.get(same.id);
+    if (left?.leftAt !== undefined) return await this.#proposeInPlaceOf(left, call, { minter, allowed });
+    if (same) return (await this.#attached.attach(same, call, minter)) ?? (await this.ask(call));
     const standing = this.standing.for(bound);
     if (standing && standing.id === allowed?.id) return await this.#passBy(standing, call);
     const refusal = this.#places.refusalToAsk(bound, minter);
@@ -358,6 +392,21 @@ export class Approvals implements Disposable {
     this.#deps.audit.record(approvalEvents.proposed(record));
     this.#deps.notify(record);
     return await this.#wait(open, call);
+  }
+
+  /**
+   * Asks about a call in place of the same one, whose caller waits no longer: the record that people see is that of the call that waits. If
+   * somebody decides at the same time, the decision holds for the new call.
+   */
+  async #proposeInPlaceOf(
+    left: OpenApproval,
+    call: AskedCall,
+    { minter, allowed }: { minter: string | undefined; allowed: StandingRecord | undefined },
+  ): Promise<Decision> {
+    const reason = 'the same call was made again, and waits in its place';
+    const { record, isDone } = await left.end({ kind: 'cancel', reason });
+    if (isDone || record.end?.state === 'approved') return await this.#propose(call, minter, allowed);
+    return decisionOf(record);
   }
 
   /** Lets a call run at once because of a standing approval, which its record names. */

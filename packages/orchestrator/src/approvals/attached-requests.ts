@@ -46,6 +46,11 @@ export class AttachedRequests {
     this.#replies.answered(approval, { error });
   }
 
+  /** Tells the attached requests that the caller of their call waits no longer, so that the call is not made. */
+  left(approval: string): void {
+    this.#replies.answered(approval, 'left');
+  }
+
   /** Hands back the waiting requests. */
   close(): void {
     this.#isClosed = true;
@@ -58,8 +63,8 @@ export class AttachedRequests {
    */
   openSameOf({ bound, idempotencyKey, joins }: AskedCall): ApprovalRecord | undefined {
     if (!joins) return undefined;
-    for (const { record, isEnding } of this.#deps.open.all()) {
-      if (record.agent !== bound.agent || isEnding) continue;
+    for (const { record, isEnding, leftAt } of this.#deps.open.all()) {
+      if (record.agent !== bound.agent || (isEnding && leftAt === undefined)) continue;
       const isSame =
         idempotencyKey === undefined ? isSameCall(record, bound) : record.idempotencyKey === idempotencyKey;
       if (isSame) return record;
@@ -79,8 +84,15 @@ export class AttachedRequests {
     return reply && 'error' in reply && mayComeAgain(reply.error) ? undefined : earlier;
   }
 
-  /** Attaches a request to an approval, and waits for the reply to its call. `minter` issued the token of the request's agent. */
-  async attach(record: ApprovalRecord, call: AskedCall, minter: string | undefined): Promise<Decision> {
+  /**
+   * Attaches a request to an approval, and waits for the reply to its call. `minter` issued the token of the request's agent. Resolves as
+   * {@link follow} does.
+   */
+  async attach(
+    record: ApprovalRecord,
+    call: AskedCall,
+    minter: string | undefined,
+  ): Promise<Decision | undefined> {
     const reply = record.end && (await this.#deps.replyOf(record));
     if (reply) return { status: 'answered', reply, of: record };
     const refusal = this.#deps.places.refusalToAsk(call.bound, minter);
@@ -91,13 +103,16 @@ export class AttachedRequests {
     });
   }
 
-  /** Waits on behalf of another request for the reply to an approval's call. `begin` writes that it waits. */
+  /**
+   * Waits on behalf of another request for the reply to an approval's call. `begin` writes that it waits. Resolves with `undefined` if the
+   * caller of that call waits no longer: then the other request has to ask for itself.
+   */
   async follow(
     record: ApprovalRecord,
     { request, bound, onWait }: AskedCall,
     minter: string | undefined,
     begin?: () => Promise<void>,
-  ): Promise<Decision> {
+  ): Promise<Decision | undefined> {
     const { places, open, replyOf, now } = this.#deps;
     places.take(bound.agent, minter);
     const over = new AbortController();
@@ -105,6 +120,7 @@ export class AttachedRequests {
       await begin?.();
       // The wait begins first, so that no reply is missed while the journal is read.
       const waiting = this.#replies.wait(record.id, AbortSignal.any([request.signal, over.signal]));
+      if (open.get(record.id)?.leftAt !== undefined) return undefined;
       const refusal = errorOfEnd((await open.find(record.id)) ?? record);
       if (refusal) return { status: 'refused', error: refusal };
       const known = await replyOf(record);
@@ -118,6 +134,7 @@ export class AttachedRequests {
           : { status: 'refused', error: usedApproval(record) };
       }
       const reply = await waiting;
+      if (reply === 'left') return undefined;
       if (reply) return { status: 'answered', reply, of: record };
       const error = this.#isClosed ? undefined : endOfFollower(record, request.signal);
       return error ? { status: 'refused', error } : { status: 'handed_back' };

@@ -2,13 +2,16 @@ import type { McpReply } from '@signalbox/protocol';
 
 /** Requests that wait for the replies to calls of other requests, by the approvals of these calls. */
 export class AwaitedReplies {
-  readonly #waiting = new Map<string, Set<(reply: McpReply | undefined) => void>>();
+  readonly #waiting = new Map<string, Set<(reply: McpReply | 'left' | undefined) => void>>();
   #isClosed = false;
 
-  /** Resolves with the reply to an approval's call, or with `undefined` if the signal aborts or this is closed first. */
-  async wait(approval: string, signal: AbortSignal): Promise<McpReply | undefined> {
+  /**
+   * Resolves with the reply to an approval's call, with `left` if the caller of that call waits no longer, or with `undefined` if the signal
+   * aborts or this is closed first.
+   */
+  async wait(approval: string, signal: AbortSignal): Promise<McpReply | 'left' | undefined> {
     if (this.#isClosed || signal.aborted) return undefined;
-    const { promise, resolve } = Promise.withResolvers<McpReply | undefined>();
+    const { promise, resolve } = Promise.withResolvers<McpReply | 'left' | undefined>();
     const abort = () => resolve(undefined);
     const waiting = this.#waiting.get(approval) ?? new Set();
     this.#waiting.set(approval, waiting.add(resolve));
@@ -22,8 +25,8 @@ export class AwaitedReplies {
     }
   }
 
-  /** Gives the reply to the requests that wait for it. */
-  answered(approval: string, reply: McpReply): void {
+  /** Gives the reply to the requests that wait for it, or tells them that the caller of the call waits no longer. */
+  answered(approval: string, reply: McpReply | 'left'): void {
     for (const resolve of this.#waiting.get(approval) ?? []) resolve(reply);
   }
 

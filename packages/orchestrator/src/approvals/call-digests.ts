@@ -28,6 +28,9 @@ const stateName = 'signalbox/request_state';
 /** The most forms of secrets in one call whose entries are looked up. */
 const mostForms = 64;
 
+/** The fields of `_meta` in which claude and codex name the call and the turn: other values each time, of which no server takes orders. */
+const ownFields: ReadonlySet<string> = new Set(['claudecode/toolUseId', 'x-codex-turn-metadata']);
+
 /** The answers of a caller to questions of the tool, in a further round of a call. */
 export type AnsweredRound = Pick<NonNullable<CallRequest['round']>, 'input_responses' | 'request_state'>;
 
@@ -57,7 +60,8 @@ export interface HidingRules {
  * that the tool gets, except tokens and the secrets of `rules`: in place of each stand its length and a hash, and for a secret the entry
  * that it comes from. Returns a problem for arguments that are too long, or that have no canonical form. The answers and the state of a
  * further round are hashed and shown like arguments.
- * `meta` counts towards the length but has its own hash, because two calls that differ only there are the same call.
+ * `meta` counts towards the length but has its own hash, because two calls that differ only there are the same call. That hash leaves out
+ * the fields in which a client names each call, so that a call can equal an earlier one.
  */
 export function shownArguments(
   args: Readonly<Record<string, unknown>>,
@@ -97,9 +101,13 @@ export function shownArguments(
     JSON.stringify(withTexts(withoutSecretNumbers(value, hide), hide));
   const whole = { hash: hashOf(rules.key, `arguments\n${canonical}`), text: shownText(seen) };
   const besides = meta !== undefined && {
-    meta: { hash: hashOf(rules.key, `meta\n${beside}`), text: shownText(meta) },
+    meta: { hash: hashOf(rules.key, `meta\n${canonicalJson(withoutNames(meta))}`), text: shownText(meta) },
   };
   return { ...whole, ...besides, hidden };
+}
+
+function withoutNames(meta: RequestMeta): RequestMeta {
+  return Object.fromEntries(Object.entries(meta).filter(([name]) => !ownFields.has(name)));
 }
 
 /** Hides numbers whose digits are a secret: a PIN may be an argument of either type. */

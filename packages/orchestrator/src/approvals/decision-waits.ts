@@ -1,11 +1,14 @@
 import type { Log } from '@signalbox/client';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
-import type { ApprovalEvent } from './approval-record.ts';
+import { callerLeft } from './approval-errors.ts';
+import { type ApprovalEvent, isQuestion } from './approval-record.ts';
 import { type AskedCall, type Decision, decisionOf, tellWaiting } from './asked-decision.ts';
 import type { OpenApproval } from './open-approval.ts';
 
 /** The dependencies of {@link DecisionWaits}. */
 export interface DecisionWaitsDeps {
+  /** Notes that the caller of an approval waits no longer. */
+  leave: (open: OpenApproval) => void;
   /** Epoch milliseconds. */
   now: () => number;
   log: Log;
@@ -28,6 +31,7 @@ export class DecisionWaits {
     const handBack = () => resolve({ status: 'handed_back' });
     const { signal } = request;
     const abort = () => void this.#abort(open, signal).then(resolve);
+    open.leftAt = undefined;
     open.onDecided = (record) => resolve(decisionOf(record));
     this.#handBack.add(handBack);
     onWait(open.record.id);
@@ -59,6 +63,10 @@ export class DecisionWaits {
   async #abort(open: OpenApproval, { reason }: AbortSignal): Promise<Decision> {
     const code = reason instanceof SignalboxError ? reason.code : undefined;
     if (code === 'closed') return { status: 'handed_back' };
+    if (code !== 'timed_out' && !isQuestion(open.record) && !open.record.end) {
+      this.#deps.leave(open);
+      return { status: 'refused', error: callerLeft(open.record) };
+    }
     const event: ApprovalEvent =
       code === 'timed_out'
         ? { kind: 'expire', requestIsOver: true }

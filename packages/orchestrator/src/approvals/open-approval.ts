@@ -27,6 +27,8 @@ export class OpenApproval implements Disposable {
   written: Promise<void> = Promise.resolve();
   /** Called when the approval has ended; absent while its request is not here. */
   onDecided: ((record: ApprovalRecord) => void) | undefined;
+  /** The time at which its caller was found to wait no longer, in epoch milliseconds; `undefined` while the caller may wait. */
+  leftAt: number | undefined;
   readonly #deps: OpenApprovalDeps;
   #ending: Promise<unknown> | undefined;
   #timer: NodeJS.Timeout | undefined;

@@ -4,7 +4,7 @@ import type { Fault } from '@signalbox/serving';
 import type { ApprovalRecord, ApprovalStore, StandingRecord } from '@signalbox/store/journal';
 import type { AuditTrail } from '../audit/audit-trail.ts';
 import { approvalEvents } from './approval-audit.ts';
-import { type ApprovalEvent, differenceFrom } from './approval-record.ts';
+import { type ApprovalEvent, differenceFrom, isQuestion } from './approval-record.ts';
 import { type Decided, OpenApproval } from './open-approval.ts';
 import type { WaitingPlaces } from './waiting-places.ts';
 
@@ -21,8 +21,12 @@ export interface OpenApprovalsDeps {
   definitionHash: (tool: string) => string | undefined;
   /** The places of waiting calls. */
   places: WaitingPlaces;
-  /** Called when the end of an approval is on the disk, before its own request hears of it. */
-  onEnded: (record: ApprovalRecord) => void;
+  /**
+   * Called when the end of an approval is on the disk, before its own request hears of it. `isOwn` is true if this process wrote it.
+   */
+  onEnded: (open: OpenApproval, by: { isOwn: boolean }) => void;
+  /** Called when the caller of an approval is found to wait no longer. */
+  onLeft: (record: ApprovalRecord) => void;
   audit: Pick<AuditTrail, 'record'>;
   /** The time between two questions to the broker about calls whose requests are not here, in milliseconds; default 30 s. */
   sweepEveryMs?: number;
@@ -90,7 +94,7 @@ export class OpenApprovals implements Disposable {
       onEnded: (ended, { isOwn }) => {
         if (ended.record.end?.state === 'approved') fault('orchestrator.approval.decided');
         this.#remove(ended);
-        onEnded(ended.record);
+        onEnded(ended, { isOwn });
         if (isOwn) audit.record(approvalEvents.decided(ended.record));
       },
       onFailed: (failed, thrown) => this.#logFailure(failed.record, thrown),
@@ -141,12 +145,23 @@ export class OpenApprovals implements Disposable {
       const { record } = await open.end({ kind: 'supersede', reason });
       return { record, isDone: false };
     }
-    if (!open.onDecided && !(await this.isWanted(open.record))) {
-      const { record } = await open.end({ kind: 'cancel', reason: gone });
-      return { record, isDone: false };
+    const isAbsent = !open.onDecided && open.leftAt === undefined;
+    if (isAbsent && !(await this.isWanted(open.record))) {
+      if (isQuestion(open.record)) {
+        const { record } = await open.end({ kind: 'cancel', reason: gone });
+        return { record, isDone: false };
+      }
+      this.leave(open);
     }
     this.#deps.fault('orchestrator.approval.deciding');
     return await open.end(event, standing);
+  }
+
+  /** Notes that the caller of an approval waits no longer. People can still decide on it, and no decision makes the call. */
+  leave(open: OpenApproval): void {
+    if (open.leftAt !== undefined) return;
+    open.leftAt = this.#deps.now();
+    this.#deps.onLeft(open.record);
   }
 
   /** Describes how an approval's call differs from the one that was asked about; `undefined` if it does not. */
@@ -178,16 +193,21 @@ export class OpenApprovals implements Disposable {
     if (this.#open.delete(record.id)) this.#deps.places.giveBack(record.agent);
   }
 
-  /** Ends the approvals of calls that were cancelled while no orchestrator was connected. */
+  /** Finds the calls that were cancelled while no orchestrator was connected. A question of an agent's CLI ends, and a call has no caller. */
   async #sweep(): Promise<void> {
-    const absent = [...this.#open.values()].filter(({ onDecided, isEnding }) => !onDecided && !isEnding);
+    const absent = [...this.#open.values()].filter(
+      ({ onDecided, isEnding, leftAt }) => !onDecided && !isEnding && leftAt === undefined,
+    );
     try {
       for (let at = 0; at < absent.length; at += sweptAtOnce) {
         const some = absent.slice(at, at + sweptAtOnce);
         const requests = some.map(({ record }) => ({ agent: record.agent, id: record.requestId }));
         const states = await this.#deps.client.find(requests);
-        for (const [i, open] of some.entries())
-          if (states[i] !== 'open' && !open.onDecided) open.endQuietly({ kind: 'cancel', reason: gone });
+        for (const [i, open] of some.entries()) {
+          if (states[i] === 'open' || open.onDecided) continue;
+          if (isQuestion(open.record)) open.endQuietly({ kind: 'cancel', reason: gone });
+          else this.leave(open);
+        }
       }
     } catch (thrown) {
       this.#deps.log({ event: 'requests_not_checked', reason: messageOf(thrown) });

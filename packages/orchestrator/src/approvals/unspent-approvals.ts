@@ -2,8 +2,9 @@ import type { ApprovalRecord, BoundCall } from '@signalbox/store/journal';
 import { isSameCall } from './approval-record.ts';
 
 /**
- * The approvals whose calls ended before they were sent. The same call of the same agent may use each of them once more until its deadline.
- * Only the process that saw the end knows of them: any other one can't know whether a call was sent since.
+ * The approvals that were given and let no call run: the call ended before it was sent, or its caller waited no longer. The same call of the
+ * same agent may use each of them once until its deadline. Only the process that saw the end knows of them: any other one can't know
+ * whether a call was sent since.
  */
 export class UnspentApprovals {
   readonly #known = new Map<string, ApprovalRecord>();
@@ -14,6 +15,17 @@ export class UnspentApprovals {
 
   has(id: string): boolean {
     return this.#known.has(id);
+  }
+
+  /** Returns the time until which an approval is kept at `now`, both in epoch milliseconds; `undefined` if it is not. */
+  keptUntil(id: string, now: number): number | undefined {
+    const until = this.#known.get(id)?.deadlineAt;
+    return until === undefined || until <= now ? undefined : until;
+  }
+
+  /** Forgets one approval, because its own call uses it. */
+  forget(id: string): void {
+    this.#known.delete(id);
   }
 
   /** Forgets the approvals of the same call of the same agent, since somebody has denied it. */

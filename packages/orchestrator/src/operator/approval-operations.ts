@@ -38,7 +38,8 @@ export async function answerApprovals(
 ): Promise<McpReply> {
   const withArguments = isPermitted(['operator', 'approver'], permissionsOf(asker));
   const isShown = ({ role }: ApprovalRecord): boolean => seesRole(asker, role);
-  const shown = (record: ApprovalRecord) => shownApproval(record, { withArguments, brief });
+  const shown = (record: ApprovalRecord) =>
+    shownApproval(record, { withArguments, brief, ...approvals?.callerLeft(record.id) });
   if (id !== undefined) {
     const record = await approvals?.find(id);
     if (!record || !isShown(record)) return unknownApproval(id);
@@ -142,7 +143,7 @@ export async function answerDecide(
   if (!decided) return unknownApproval(id);
   const data: DecideReply = {
     decided: decided.isDone,
-    approval: shownApproval(decided.record, { withArguments: true }),
+    approval: shownApproval(decided.record, { withArguments: true, ...approvals.callerLeft(id) }),
     ...(decided.isDone && standing && { standing: shownStanding(standing) }),
   };
   return { data };

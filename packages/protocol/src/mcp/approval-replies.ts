@@ -61,6 +61,16 @@ const approvalSchema = z
     rule: z.string().describe('The rule of the configuration that has it wait.'),
     created_at: z.number(),
     deadline_at: z.number().describe('A decision after this time changes nothing.'),
+    left_at: z
+      .number()
+      .optional()
+      .describe(
+        'The time at which its caller was found to wait no longer. An approval then makes no call, and is kept for the next one that is the same.',
+      ),
+    kept_until: z
+      .number()
+      .optional()
+      .describe('Until this time the same call of its agent runs once without another approval.'),
     ended_at: z.number().optional(),
     by: deciderSchema.optional(),
     reason: z.string().optional(),

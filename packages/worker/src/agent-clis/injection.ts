@@ -79,8 +79,8 @@ export const hookTimeoutMs = 2_000;
  */
 export const wakeTimeoutMs = 24 * 86_400_000;
 
-/** The longest time of one tool call, in milliseconds: as long as `worker mcp` waits for one. */
-export const toolTimeoutMs = 600_000;
+/** The time for which an agent's CLI waits for one tool call, in milliseconds: longer than `worker mcp` lets any call wait. */
+export const toolTimeoutMs = 660_000;
 
 /** The time for which claude waits for one call of the tool that asks for permissions, in milliseconds: longer than any question waits. */
 export const permissionToolTimeoutMs = permissionTimeoutMs + 60_000;

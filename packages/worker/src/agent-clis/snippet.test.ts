@@ -29,7 +29,7 @@ test('each client is told to start the process in its own words', () => {
   const { command, args, env } = faceCommand;
   expect(entries({ faceCommand })).toEqual({
     claude: { type: 'stdio', ...faceCommand, alwaysLoad: true },
-    codex: { ...faceCommand, startup_timeout_sec: 20, tool_timeout_sec: 600 },
+    codex: { ...faceCommand, startup_timeout_sec: 20, tool_timeout_sec: 660 },
     opencode: {
       type: 'local',
       command: [command, ...args],
@@ -37,7 +37,7 @@ test('each client is told to start the process in its own words', () => {
       enabled: true,
       timeout: 20_000,
     },
-    gemini: { ...faceCommand, timeout: 600_000 },
+    gemini: { ...faceCommand, timeout: 660_000 },
     cursor: faceCommand,
     vscode: { type: 'stdio', ...faceCommand },
   });
@@ -49,9 +49,9 @@ test('each client is told the URL, and where the token is to be found, which is 
   const variable = 'SIGNALBOX_TOKEN';
   expect(entries({ url })).toEqual({
     claude: { type: 'http', url, headers: bearer(`\${${variable}}`), alwaysLoad: true },
-    codex: { url, bearer_token_env_var: variable, tool_timeout_sec: 600 },
+    codex: { url, bearer_token_env_var: variable, tool_timeout_sec: 660 },
     opencode: { type: 'remote', url, headers: bearer(`{env:${variable}}`), enabled: true },
-    gemini: { httpUrl: url, headers: bearer(`\${${variable}}`), timeout: 600_000 },
+    gemini: { httpUrl: url, headers: bearer(`\${${variable}}`), timeout: 660_000 },
     cursor: { url, headers: bearer(`\${env:${variable}}`) },
     vscode: { type: 'http', url, headers: bearer(`\${${'input:signalbox-token'}}`) },
   });

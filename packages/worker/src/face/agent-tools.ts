@@ -34,9 +34,12 @@ export interface AgentToolsOptions extends MailboxSettings {
   consumerId?: string;
   /** Set if the agent is served: the turn for which this process was started. */
   turn?: TurnRef;
-  /** The time after which a call that waits for a person's decision returns; default 45 s, or 10 min if the client follows progress. */
+  /** The time after which a call that waits for a person's decision returns; by default that of its client (`patienceMs`). */
   pendingAfterMs?: number;
-  /** The time after which a call becomes a task, if its client takes tasks (MCP 2026-07-28, SEP-2663); default 5 s. */
+  /**
+   * The time after which a call becomes a task, if its client takes tasks (MCP 2026-07-28, SEP-2663); default 45 s. One that waits for a
+   * person becomes one at once.
+   */
   taskAfterMs?: number;
   /** Remembers the mail that hints have mentioned; by default for these tools alone. */
   mentioned?: Mentioned;

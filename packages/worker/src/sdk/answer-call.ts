@@ -132,6 +132,7 @@ async function answerCall(
       traceparent,
       meta,
       session,
+      client: call.client,
       key: roundKey(call.key, rounds++),
       mayBeTask: call.isModern && declaresTasks(round.clientCapabilities),
       onProgress: progress ? progress.report : undefined,

@@ -1,17 +1,26 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Asker } from '../executor/orchestrator-question.ts';
 import { type TaskFields, workingTask } from './task-fields.ts';
 import { beginTask } from './task-requests.ts';
 
-/** Makes a task of a call that takes long. */
+/**
+ * The time after which a call becomes a task by default, in milliseconds. The model goes on without the result of a task, so a call that
+ * has a result soon is none.
+ */
+const defaultAfterMs = 45_000;
+
+/** The longest pause before the orchestrator is asked once more, in milliseconds. */
+const askAgainMs = 5_000;
+
+/** Makes a task of a call that takes long, or that need not end soon. */
 export class TaskWait implements Disposable {
   /** Resolves when the call has become a task, and the orchestrator has stored that on disk. */
   readonly began: Promise<{ task: TaskFields }>;
   readonly #stop = new AbortController();
+  readonly #hurry = new AbortController();
   #isTask = false;
 
   /** Starts the timer. */
-  constructor(asker: Asker, callId: string, afterMs: number) {
+  constructor(asker: Asker, callId: string, afterMs = defaultAfterMs) {
     this.began = this.#begin(asker, callId, afterMs);
   }
 
@@ -20,11 +29,18 @@ export class TaskWait implements Disposable {
     return this.#isTask;
   }
 
+  /** Makes the call a task now, instead of after the time. */
+  hurry(): void {
+    this.#hurry.abort();
+  }
+
   /** Asks again while the orchestrator does not know the call yet or is unreachable. Until it answers, the call is an ordinary one. */
   async #begin(asker: Asker, callId: string, afterMs: number): Promise<{ task: TaskFields }> {
     const { signal } = this.#stop;
-    for (;;) {
-      await delay(afterMs, undefined, { signal, ref: false }).catch(() => {});
+    const first = AbortSignal.any([signal, this.#hurry.signal]);
+    for (let tries = 0; ; tries++) {
+      if (tries === 0) await pause(afterMs, first);
+      else await pause(Math.min(afterMs, askAgainMs), signal);
       // The call has ended, and nobody waits for this promise any more.
       if (signal.aborted) return new Promise(() => {});
       const { result: task } = await beginTask(asker, callId, signal);
@@ -37,4 +53,21 @@ export class TaskWait implements Disposable {
   [Symbol.dispose](): void {
     this.#stop.abort();
   }
+}
+
+/** Resolves after a time in milliseconds, or when the signal aborts. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    timer.unref();
+    signal.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer);
+        resolve();
+      },
+      { once: true },
+    );
+  });
 }

@@ -28,8 +28,3 @@ export class AwaitedDecision implements Disposable {
     clearTimeout(this.#timer);
   }
 }
-
-/** Returns true if the reason of an MCP cancel says that the client only stopped waiting. The SDK's clients write it so (code -32001). */
-export function isTimeout(reason: unknown): boolean {
-  return typeof reason === 'string' && /-32001|timed? ?out/i.test(reason);
-}

@@ -37,6 +37,8 @@ export interface FaceCall {
   round: CallRound;
   /** Names the session of the client, if its connection carries several. */
   session?: string | undefined;
+  /** The name that the client gives itself. */
+  client?: string | undefined;
   /** Set if the call may be repeated at another process after the death of this one. */
   key?: CallKey | undefined;
   /** The `traceparent` of the call's span, or, without tracing, the valid one that the client gave. */

@@ -12,21 +12,13 @@ import type { McpProxyExecutor } from '../executor/mcp-proxy-executor.ts';
 import type { ExecuteOptions } from '../executor/tool-call.ts';
 import type { TaskFields } from '../tasks/task-fields.ts';
 import { TaskWait } from '../tasks/task-wait.ts';
-import { AwaitedDecision, isTimeout } from './awaited-decision.ts';
+import { AwaitedDecision } from './awaited-decision.ts';
 import type { CallsUnderWay } from './calls-under-way.ts';
+import { patienceMs } from './client-patience.ts';
 import { clientGone, type FaceAnswer, type FaceCall, type FaceTools } from './face-tools.ts';
 import { invalidParams, JsonRpcError } from './json-rpc-error.ts';
 import type { SeenLinks } from './seen-links.ts';
 import { failedResultOf, pendingResultOf } from './tool-result.ts';
-
-/**
- * The time after which a call that waits for a decision returns, in milliseconds. Clients commonly give up after 60 s, clients that follow
- * progress later.
- */
-const pendingAfterMs = { plain: 45_000, withProgress: 600_000 };
-
-/** The time after which a call becomes a task, in milliseconds. Most calls have ended by then, so their results need no request. */
-const defaultTaskAfterMs = 5_000;
 
 /** Settings of calls of hosted tools. */
 export interface HostedToolsOptions {
@@ -36,9 +28,9 @@ export interface HostedToolsOptions {
   links?: SeenLinks | undefined;
   /** Returns true if the agent can look its calls up with `signalbox_call_result`. */
   canLookUp?: (() => boolean) | undefined;
-  /** The time after which a call that waits for a person's decision returns; default 45 s, or 10 min if the client follows progress. */
+  /** The time after which a call that waits for a person's decision returns; by default that of its client (`patienceMs`). */
   pendingAfterMs?: number | undefined;
-  /** The time after which a call becomes a task, if its client takes tasks; default 5 s. */
+  /** The time after which a call becomes a task, if its client takes tasks; default 45 s. One that waits for a person becomes one at once. */
   taskAfterMs?: number | undefined;
 }
 
@@ -99,17 +91,16 @@ type EndOfWait = RoundResult | { approval: string } | { task: TaskFields };
 /**
  * Makes one round of a call, and resolves when its client need not wait any longer. Rejects when the client hangs up.
  *
- * The client's abort cancels the call except in three cases: the client hung up, it only stopped waiting for a call that a person has to
- * decide on, or the call is a task, as the client was told.
+ * The client's abort cancels the call except in two cases: the call is a task, as the client was told, or the client hung up while the call
+ * did not wait for a person. A cancelled call never runs on a decision, and people can still make that decision for the next call.
  */
 function endOfWait(
   executor: McpProxyExecutor,
   { call, tool, requestId }: { call: FaceCall; tool: Tool | undefined; requestId: string },
-  { calls, pendingAfterMs: givenMs, taskAfterMs = defaultTaskAfterMs }: HostedToolsOptions,
+  { calls, pendingAfterMs = patienceMs(call.client), taskAfterMs }: HostedToolsOptions,
 ): Promise<EndOfWait> {
   return new Promise((resolve, reject) => {
     const { signal, onProgress, logLevel, onLogMessage, key, traceparent, meta, mayBeTask } = call;
-    const patienceMs = givenMs ?? (onProgress ? pendingAfterMs.withProgress : pendingAfterMs.plain);
     const stopWaiting = (): void => {
       decision?.[Symbol.dispose]();
       wait?.[Symbol.dispose]();
@@ -122,14 +113,16 @@ function endOfWait(
       stopWaiting();
       reject(thrown);
     };
-    const decision = mayWaitForDecision(tool) ? new AwaitedDecision(patienceMs, end) : undefined;
+    const decision = mayWaitForDecision(tool) ? new AwaitedDecision(pendingAfterMs, end) : undefined;
     const wait = mayBeTask ? new TaskWait(executor, requestId, taskAfterMs) : undefined;
     wait?.began.then(end, fail);
     const cancellation = new Cancellation();
     const onAbort = (): void => {
-      if (signal.reason === clientGone) fail(new Error('the client has hung up'));
-      else if (wait?.isTask !== true && !(decision?.approval !== undefined && isTimeout(signal.reason)))
-        cancellation.abort(signal.reason);
+      const hasHungUp = signal.reason === clientGone;
+      if (hasHungUp) fail(new Error('the client has hung up'));
+      // Another process makes a call with a key again, and waits for it.
+      const goesOn = wait?.isTask === true || (hasHungUp && (key !== undefined || !decision?.approval));
+      if (!goesOn) cancellation.abort(signal.reason);
     };
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });
@@ -146,6 +139,7 @@ function endOfWait(
     if (decision)
       execute.onAwaitingApproval = (approval) => {
         decision.awaits(approval);
+        if (approval !== undefined) wait?.hurry();
         call.onAwaitingApproval?.(approval);
       };
     if (key) execute.mayBeRepeated = key.over;

@@ -38,8 +38,8 @@ export function pendingResultOf(
   { tool, canLookUp }: { tool: Pick<Tool, 'outputSchema'> | undefined; canLookUp: boolean },
 ): ToolResult {
   const next = canLookUp
-    ? `signalbox_call_result with call_id ${callId} gets the result when there is one`
-    : 'the same call with the same arguments goes on waiting for it';
+    ? `signalbox_call_result with call_id ${callId} gets the result when there is one. If it says that the call was cancelled, call again with the same arguments`
+    : 'call again with the same arguments to go on waiting for it';
   const text = `'${name}' has not run yet: it waits for the decision of a person (approval ${approval}). This is no failure. Do other work meanwhile; ${next}.`;
   // Some clients show a model only the data.
   const pending = { status: 'pending', call_id: callId, approval, message: text };

@@ -45,7 +45,7 @@ export function ApprovalDetails({ id, verdict, onVerdict, onClose, onDecided }: 
 }
 
 function Call({ of }: { of: Approval }) {
-  const { id, agent, role, server, rule, request_id, created_at, deadline_at, state } = of;
+  const { id, agent, role, server, rule, request_id, created_at, deadline_at, left_at, state } = of;
   return (
     <>
       <Facts
@@ -66,6 +66,14 @@ function Call({ of }: { of: Approval }) {
                 </>
               )}
             </>,
+          ],
+          [
+            'Caller',
+            left_at === undefined ? undefined : (
+              <>
+                stopped waiting <Ago at={left_at} />
+              </>
+            ),
           ],
         ]}
       />

@@ -12,6 +12,10 @@ test('A decision says what it did, and one that came second says who was first a
   expect(decisionText({ decided: true, approval }).text).toBe('Approved: mcp_a__b of rosa is called');
   const standing = { ...approval, until: 3_600_000, by: approval.by! };
   expect(decisionText({ decided: true, approval, standing }).text).toContain('no decision for 60 min');
+  const kept = { ...approval, kept_until: 3_600_000 };
+  expect(decisionText({ decided: true, approval: kept }).text).toContain(
+    'runs once, when its caller calls again',
+  );
   const denied = { ...approval, state: 'denied' as const, reason: 'not on Fridays' };
   expect(decisionText({ decided: true, approval: denied })).toEqual({
     tone: 'good',

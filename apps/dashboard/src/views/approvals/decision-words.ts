@@ -9,6 +9,8 @@ export function decisionText({ decided, approval, standing }: DecideReply): {
   if (!decided) return { tone: 'bad', text: `Nothing was changed: ${endText(approval)}` };
   const call = `${approval.tool} of ${approval.agent}`;
   if (approval.state === 'denied') return { tone: 'good', text: `Denied: ${call} is not called` };
+  if (approval.kept_until !== undefined)
+    return { tone: 'good', text: `Approved: ${call} runs once, when its caller calls again within the hour` };
   const further = standing
     ? `, and needs no decision for ${duration(standing.until - standing.created_at)}`
     : '';

@@ -198,13 +198,13 @@ export class ApprovalTable {
     return this.#page.all(before, limit).map((row) => ({ number: row.number, record: toRecord(row) }));
   }
 
-  /** Yields the requests that have an approval of their own, and those that are attached to one. */
+  /** Yields the requests that are attached to an approval, and then those that have one of their own, which counts if a request has both. */
   *requests(): Generator<{ key: CallKey; id: string }> {
-    for (const { agent, requestId, id } of this.#all.iterate()) yield { key: { agent, requestId }, id };
     for (const row of this.#attachments.iterate()) {
       const { agent, requestId, id } = row;
       if (isAttachmentSound(row)) yield { key: { agent, requestId }, id };
     }
+    for (const { agent, requestId, id } of this.#all.iterate()) yield { key: { agent, requestId }, id };
   }
 
   standing(): StandingRecord[] {

@@ -1,0 +1,27 @@
+/** The time after which a call that waits for a person returns to a client that is not known, in milliseconds. Many give up after 60 s. */
+const unknownClientMs = 45_000;
+
+/**
+ * The time after which a call that waits for a person returns, by the beginning of the name that a client gives itself. Each time is far
+ * below the one after which that client gives up, which no progress extends. Seen with the named versions, with the settings of the client
+ * itself and with ours.
+ */
+export const knownClients: readonly {
+  name: string;
+  seenIn: string;
+  givesUpMs: number;
+  answerAfterMs: number;
+}[] = [
+  // On a terminal it puts a call into the background then; with -p it waits longer.
+  { name: 'claude-code', seenIn: '2.1.332', givesUpMs: 120_000, answerAfterMs: 90_000 },
+  { name: 'codex-mcp-client', seenIn: '0.171.0', givesUpMs: 300_000, answerAfterMs: 240_000 },
+  { name: 'gemini-cli-mcp-client', seenIn: '0.61.0', givesUpMs: 600_000, answerAfterMs: 240_000 },
+  { name: 'github-copilot', seenIn: '1.0.102', givesUpMs: 180_000, answerAfterMs: 120_000 },
+  { name: 'qwen-cli-mcp-client', seenIn: '0.24.4', givesUpMs: 600_000, answerAfterMs: 240_000 },
+];
+
+/** Returns the time after which a call that waits for a person returns to a client, in milliseconds. Whether it asks for progress says nothing. */
+export function patienceMs(client: string | undefined): number {
+  const known = knownClients.find(({ name }) => client?.startsWith(name));
+  return known?.answerAfterMs ?? unknownClientMs;
+}
