@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { ApprovalsReply } from '@signalbox/protocol';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -56,10 +56,19 @@ test.concurrent('claude gets our server in a file, alone, and its prompt is not 
   expect(existsSync(dirname(report.tokenFile))).toBe(false);
 });
 
-test.concurrent('claude asks a person through our server before it runs a command, and hears the decision.', async ({
+test.concurrent('claude asks a person through our server before it runs a command, whatever mode its settings name, and hears the decision.', async ({
   expect,
 }) => {
-  const seen = seenBy('claude-2', ['claude', '-p', 'do it'], { flags: ['--permissions', 'ask'] });
+  const home = await mkdtemp(join(tmpdir(), 'home-'));
+  await using cleanup = new AsyncDisposableStack();
+  cleanup.defer(() => rm(home, { recursive: true }));
+  await mkdir(join(home, '.claude'));
+  const auto = JSON.stringify({ permissions: { defaultMode: 'auto' } });
+  await writeFile(join(home, '.claude', 'settings.json'), auto);
+  const seen = seenBy('claude-2', ['claude', '-p', 'do it'], {
+    flags: ['--permissions', 'ask'],
+    env: { HOME: home },
+  });
   await using client = await run.stack.client('operator', 'operator');
   const ask = async (body: object) => {
     const outcome = await client.request('orchestrator', 'mcp_request', body, {

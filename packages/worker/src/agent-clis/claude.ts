@@ -7,11 +7,18 @@ import {
   serverName,
   wakeTimeoutMs,
 } from './injection.ts';
+import { optionValues } from './option-values.ts';
 
 /** Makes Claude Code list our tools to the model from the start: otherwise they can be hidden behind its search for tools. */
 export const claudeLoading = { alwaysLoad: true } as const;
 
 const permissionTool = `mcp__${serverName}__${permissionToolName}`;
+/**
+ * The mode in which Claude Code asks our tool, unless the user names one. Its settings may name another mode, and its own default is one in
+ * which a model decides in place of a person (seen with 2.1.332).
+ */
+const askingMode = 'default';
+
 /**
  * Makes Claude Code ask our tool. It hides that tool from its main model by itself, but from subagents' models only if it is disallowed.
  */
@@ -34,7 +41,8 @@ export const injectClaude: Inject = (
   const entry = { type: 'stdio', ...faceCommand, ...claudeLoading, ...patience };
   const servers = { mcpServers: { [serverName]: entry } };
   // It takes one file of settings, and the user's own file has priority.
-  const hasSettings = rest.some((word) => word === '--settings' || word.startsWith('--settings='));
+  const hasSettings = optionValues(rest, '--settings').length > 0;
+  const [ownMode] = optionValues(rest, '--permission-mode');
   const hooks = hooksOf(mailHook, wakeHook);
   const settings = hooks === undefined || hasSettings ? undefined : join(runDirectory, 'settings.json');
   // These options take any number of values: only written with "=" do they leave the prompt behind them alone.
@@ -42,6 +50,7 @@ export const injectClaude: Inject = (
     `--mcp-config=${path}`,
     `--allowedTools=mcp__${serverName}`,
     ...(asksPermissions ? permissionOptions : []),
+    ...(asksPermissions && ownMode === undefined ? [`--permission-mode=${askingMode}`] : []),
     ...(keepMcp ? [] : ['--strict-mcp-config']),
     ...(settings === undefined ? [] : [`--settings=${settings}`]),
   ];
@@ -53,6 +62,11 @@ export const injectClaude: Inject = (
       ...(settings === undefined ? [] : [{ path: settings, text: jsonText({ hooks }) }]),
     ],
     notes: [
+      ...(asksPermissions
+        ? [
+            `claude runs in its mode '${ownMode ?? askingMode}', and asks nobody about what its settings${ownMode === 'acceptEdits' ? ' or that mode' : ''} allow`,
+          ]
+        : []),
       ...(keepMcp ? [] : ["claude's own MCP servers are left out; --keep-mcp keeps them"]),
       ...(mailHook !== undefined && hasSettings
         ? ['claude takes one --settings, and has one of its own: no hook tells it of new mail']

@@ -1,13 +1,24 @@
-import { expect, test } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
 import { refuseUnasking } from './permissions.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'permissions-'));
+writeFileSync(join(directory, 'silent.json'), '{"permissions":{"defaultMode":"bypassPermissions"}}');
+afterAll(() => rmSync(directory, { recursive: true }));
 
 test.each([
   [['claude', '-p']],
   [['/usr/bin/claude', '--print', 'what does --permission-mode dontAsk do?']],
   [['claude', '-p', '--permission-mode', 'acceptEdits']],
   [['claude', '-p', '--permission-mode=plan']],
+  [['claude', '-p', '--permission-mode=default', '--settings', '{"permissions":{"defaultMode":"auto"}}']],
+  [['claude', '-p', '--settings', '{"permissions":{"defaultMode":"acceptEdits"}}']],
+  [['claude', '-p', '--settings', 'nowhere.json']],
+  [['claude', '-p', '--', '--permission-mode', 'auto']],
 ])('%j can ask', (argv) => {
-  expect(() => refuseUnasking(argv)).not.toThrow();
+  expect(() => refuseUnasking(argv, directory)).not.toThrow();
 });
 
 test.each([
@@ -22,9 +33,14 @@ test.each([
   [['claude', '-p', '--dangerously-skip-permissions'], 'claude asks nobody'],
   [['claude', '-p', '--permission-mode', 'bypassPermissions'], 'with --permission-mode bypassPermissions'],
   [['claude', '-p', '--permission-mode=dontAsk'], 'with --permission-mode dontAsk claude asks nobody'],
+  [['claude', '-p', '--permission-mode', 'auto'], 'with --permission-mode auto claude asks nobody'],
+  [['claude', '-p', '--permission-mode=default', '--permission-mode=auto'], 'with --permission-mode auto'],
+  [['claude', '-p', '--permission-mode', 'aModeOfTomorrow'], 'claude asks nobody'],
+  [['claude', '-p', '--settings={"permissions":{"defaultMode":"auto"}}'], "defaultMode 'auto'"],
+  [['claude', '-p', '--settings', 'silent.json'], "defaultMode 'bypassPermissions'"],
 ])('%j is refused, and the refusal says why', (argv, why) => {
-  expect(() => refuseUnasking(argv)).toThrow(
+  expect(() => refuseUnasking(argv, directory)).toThrow(
     expect.objectContaining({ code: 'usage', message: expect.stringContaining(`--permissions ask: `) }),
   );
-  expect(() => refuseUnasking(argv)).toThrow(why);
+  expect(() => refuseUnasking(argv, directory)).toThrow(why);
 });

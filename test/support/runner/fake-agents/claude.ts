@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { actAsAgent } from './fake-agent.ts';
 
@@ -11,6 +13,7 @@ const { values, positionals } = parseArgs({
     allowedTools: { type: 'string' },
     disallowedTools: { type: 'string' },
     'permission-prompt-tool': { type: 'string' },
+    'permission-mode': { type: 'string' },
     print: { type: 'boolean', short: 'p' },
     settings: { type: 'string' },
   },
@@ -18,5 +21,12 @@ const { values, positionals } = parseArgs({
 const { mcpServers } = JSON.parse(readFileSync(values['mcp-config'] ?? '', 'utf8'));
 const { type, command, args, env } = mcpServers.signalbox;
 if (type !== 'stdio') throw new Error(`a server of type ${type}`);
-const asks = values['permission-prompt-tool']?.replace('mcp__signalbox__', '');
+// It asks nobody in the mode that a user can set for all its runs, unless the command line names another one.
+const mode = values['permission-mode'] ?? settingsOfUser()?.permissions?.defaultMode;
+const asks = mode === 'auto' ? undefined : values['permission-prompt-tool']?.replace('mcp__signalbox__', '');
 await actAsAgent({ command, args, env, handsOn: 'everything', read: { ...values, positionals }, asks });
+
+function settingsOfUser(): { permissions?: { defaultMode?: string } } | undefined {
+  const path = join(homedir(), '.claude', 'settings.json');
+  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : undefined;
+}

@@ -22,7 +22,7 @@ export function runSetups(
   identity: RunIdentity,
   flags: SetupFlags,
 ): AgentSetup[] {
-  if (flags.permissions === 'ask') checkPermissions(argv, flags);
+  if (flags.permissions === 'ask') checkPermissions(argv, cwd, flags);
   const names = checkedNames(flags, identity);
   for (const name of names) refuseInTurn(name, process.env);
   const setups = names.map((name) => setupOf(name, argv, cwd, identity, flags));
@@ -31,8 +31,8 @@ export function runSetups(
 }
 
 /** Refuses `--permissions ask` where nobody could be asked. */
-function checkPermissions(argv: readonly string[], { inject }: SetupFlags): void {
-  refuseUnasking(argv);
+function checkPermissions(argv: readonly string[], cwd: string, { inject }: SetupFlags): void {
+  refuseUnasking(argv, cwd);
   if (inject) return;
   const message = '--permissions ask: the agent asks through our MCP server, and --no-inject leaves that out';
   throw new SignalboxError('usage', message, { details: { hint: 'leave one of them out' } });
