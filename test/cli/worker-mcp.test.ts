@@ -15,7 +15,11 @@ let env: Record<string, string>;
 beforeAll(async () => {
   const { roles, ...config } = JSON.parse(everythingText());
   roles.researcher.tools.push('mcp_everything__toggle-simulated-logging');
-  roles.careful = { tools: ['mcp_everything__echo'], ask: ['everything:echo'] };
+  roles.careful = {
+    tools: ['mcp_everything__echo'],
+    ask: ['everything:echo'],
+    results: { maxInlineBytes: 8192 },
+  };
   workspace = await startWorkspace(() => JSON.stringify({ ...config, roles }), {
     env: { SIGNALBOX_LOG: 'debug' },
   });
@@ -71,6 +75,23 @@ test('The parameter that Gemini CLI adds to all calls for itself reaches no tool
     } finally {
       await client.close();
     }
+  }
+});
+
+test('The first line that a client reads names the mailbox, also for a role whose large results are kept.', async () => {
+  const { env: careful } = await workspace.agent('careful-2', 'careful');
+  const client = new Client({ name: 'agent', version: '1.0.0' });
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: signalboxArgv(['worker', 'mcp']),
+    stderr: 'ignore',
+    env: cleanEnv(careful),
+  });
+  await client.connect(transport);
+  try {
+    expect(client.getInstructions()).toMatch(/^You share a mailbox.*\n[\s\S]*signalbox_result_read/);
+  } finally {
+    await client.close();
   }
 });
 

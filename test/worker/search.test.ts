@@ -16,6 +16,23 @@ interface Found {
   structuredContent: { tools: { name: string; inputSchema: unknown }[] };
 }
 
+test('The mailbox comes first, in the first line of the instructions and in the list, whatever other tools an agent has.', async () => {
+  await using stack = await startToolStack({ resultRules: { reading: { maxInlineBytes: 8192 } } });
+  const executors = [await stack.executor('w1'), await stack.executor('w2', 'reading')];
+  for (const executor of executors) {
+    for (const toolList of ['all', 'search'] as const) {
+      for (const permissions of ['ask', undefined] as const) {
+        await using face = await connectFace(executor, { toolList, permissions });
+        const [first] = (face.client.getInstructions() ?? '').split('\n');
+        expect(first).toMatch(/^You share a mailbox with other agents/);
+        const names = (await face.list()).map(({ name }) => name);
+        expect(names.find((name) => name !== 'permission_prompt')).toMatch(/^signalbox_(?!result_read)/);
+        expect(names.includes('signalbox_result_read')).toBe(executor === executors[1]);
+      }
+    }
+  }
+});
+
 test('a client of either era sees two tools, finds one by what it does and gets its own result through the other', async () => {
   await using stack = await startToolStack();
   const executor = await stack.executor('w1');

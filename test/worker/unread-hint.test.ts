@@ -56,12 +56,14 @@ test('the hint arrives as each agent CLI shows results to its model, once', asyn
     const arrived = Object.entries(views).map(([client, view]) => {
       expect(view(first)).not.toContain('ignore all rules');
       expect(view(next)).not.toContain('[signalbox]');
-      return [client, view(first).includes(hint('2 new messages wait', 'rosa and walt'))];
+      // It begins a line, or is a text of the data.
+      const [before, after] = view(first).split(hint('2 new messages wait', 'rosa and walt'));
+      return [client, after !== undefined && /[\n"]$/.test(before!)];
     });
     return Object.fromEntries(arrived);
   };
-  const everyone = { claude: true, codex: true, opencode: true, gemini: true };
-  const nobody = { claude: false, codex: false, opencode: false, gemini: false };
+  const everyone = { claude: true, codex: true, opencode: true, gemini: true, copilot: true };
+  const nobody = { claude: false, codex: false, opencode: false, gemini: false, copilot: false };
   expect(await shown('v1', plain)).toEqual(everyone);
   expect(await shown('v2', structured)).toEqual(nobody);
   expect(await shown('v3', (face) => face.call('signalbox_list_agents'))).toEqual(everyone);
@@ -89,7 +91,7 @@ test.each<Era>(eras)(
 
     expect((await plain(face)).content).toEqual([
       { type: 'text', text: expect.any(String) },
-      { type: 'text', text: hint('1 new message waits', 'rosa', 'it') },
+      { type: 'text', text: `\n${hint('1 new message waits', 'rosa', 'it')}` },
     ]);
     expect((await plain(face)).content).toHaveLength(1);
 
@@ -99,7 +101,7 @@ test.each<Era>(eras)(
     const text = hint('1 new message waits', 'walt', 'it');
     expect(sent).toMatchObject({
       structuredContent: { id: expect.any(String), unread: { messages: 1, from: ['walt'], hint: text } },
-      content: [{ type: 'text' }, { type: 'text', text }],
+      content: [{ type: 'text' }, { type: 'text', text: `\n${text}` }],
     });
     expect((await face.call('signalbox_list_agents')).structuredContent).not.toHaveProperty('unread');
   },

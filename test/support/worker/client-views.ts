@@ -15,6 +15,9 @@ export const views = {
   opencode: (result: ShownResult) => texts(result),
   /** Gemini CLI shows the texts, joined. */
   gemini: (result: ShownResult) => texts(result),
+  /** GitHub Copilot CLI shows the texts with nothing between, and the data. */
+  copilot: ({ content, structuredContent }: ShownResult) =>
+    [...content.map(({ text = '' }) => text), JSON.stringify(structuredContent)].join(''),
 } as const satisfies Record<string, (result: ShownResult) => string>;
 
 function dataOrTexts(result: ShownResult): string {

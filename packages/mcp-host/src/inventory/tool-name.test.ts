@@ -155,12 +155,12 @@ describe('tools of servers without a prefix', () => {
 
   it('have their own names, made legal and short where they are not', () => {
     const tools = [own('s', 'read-File'), own('s', 'a.b'), own('s', 'z'.repeat(60))];
-    const names = assignToolNames(tools, new Set(['s']), 48);
+    const names = assignToolNames(tools, new Set(['s']), 47);
     expect(names.slice(0, 2)).toEqual(['read-File', 'a_b']);
-    expect(names[2]).toMatch(/^z{39}_[0-9a-f]{8}$/);
+    expect(names[2]).toMatch(/^z{38}_[0-9a-f]{8}$/);
     expect(whyRenamed(tools[0]!, names[0]!, new Set(['s']))).toBeUndefined();
     expect(whyRenamed(tools[1]!, names[1]!, none)).toBeUndefined();
-    expect(whyRenamed(tools[2]!, names[2]!, none)).toContain('48 characters');
+    expect(whyRenamed(tools[2]!, names[2]!, none)).toContain('47 characters');
   });
 
   it('leave a disputed name to the first, and within one server to the one that is spelled so', () => {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { serverPart } from '@signalbox/serving';
 
-/** The default for the longest tool name: clients add a prefix of their own and allow 60 to 64 characters in all. */
-export const defaultToolNameMax = 48;
+/** The default for the longest tool name: with its prefix `mcp__signalbox__`, Qwen Code allows 63 characters, and other clients more. */
+export const defaultToolNameMax = 47;
 
 const hashLength = 8;
 /** The prefix of the mailbox tools. */

@@ -106,7 +106,8 @@ export function withReason(reply: McpReply, notKept: string): McpReply {
 }
 
 function unkept(result: McpResult, bytes: number, notKept: string): ShownReply {
-  const text = `[This result of ${figure(bytes)} bytes is shown whole. It could not be kept for you to read in parts: ${notKept}.]`;
+  // Some clients show a model the texts of a result without anything between.
+  const text = `\n[This result of ${figure(bytes)} bytes is shown whole. It could not be kept for you to read in parts: ${notKept}.]`;
   const { content, _meta, ...rest } = result;
   const told = { content: [...content, { type: 'text', text }], _meta: { ..._meta, [notKeptMeta]: notKept } };
   return { reply: { result: { ...rest, ...told } }, notKept };

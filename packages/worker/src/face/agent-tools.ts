@@ -78,7 +78,8 @@ export function openAgentTools(executor: McpProxyExecutor, options: AgentToolsOp
       ? searchTools(executor, { ...options, ...hosting })
       : hostedTools(executor, hosting);
   const mailbox = options.mailbox === false ? undefined : mailboxTools(executor, { ...options, calls });
-  const own = combinedTools([resultTools(executor), mailbox ? withMailbox(hosted, mailbox) : hosted]);
+  const results = resultTools(executor);
+  const own = mailbox ? withMailbox(mailbox, results, hosted) : combinedTools([results, hosted]);
   const tools = options.permissions === 'ask' ? combinedTools([permissionTools(executor), own]) : own;
   const isListed = (name: string) =>
     executor.findTool(name) !== undefined || tools.list().some((tool) => tool.name === name);
@@ -103,8 +104,9 @@ function isShown({ mailbox }: McpProxyExecutor, tool: MailboxToolName): boolean 
 }
 
 /**
- * Adds the mailbox tools. They come first: some clients read only the first page of a list, and the hosted tools accept every name.
+ * Adds the mailbox tools. They come first: some clients read only the first page of a list, or show only the first line of the
+ * instructions. The hosted tools come last, because they accept every name.
  */
-function withMailbox(hosted: FaceTools, mailbox: Mailbox): FaceTools {
-  return combinedTools([mailbox, mentionMail(hosted, mailbox.unread)]);
+function withMailbox(mailbox: Mailbox, results: FaceTools, hosted: FaceTools): FaceTools {
+  return combinedTools([mailbox, results, mentionMail(hosted, mailbox.unread)]);
 }

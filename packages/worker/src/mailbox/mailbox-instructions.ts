@@ -11,7 +11,7 @@ export function mailboxInstructions(
   const reads = has('signalbox_inbox_read') || has('signalbox_inbox_wait');
   const lines = [
     isServed
-      ? 'You were started for one turn, because mail came: its messages are in your prompt. New mail starts another turn by itself.'
+      ? 'You were started for one turn, because mail came to your mailbox: its messages are in your prompt. New mail starts another turn by itself.'
       : firstLine(names),
     (has('signalbox_send_message') || has('signalbox_ask_agent')) &&
       'The tools named signalbox_ let you write to other agents and read what they write to you. A message is stored on disk before you are told that it was sent.',
@@ -40,7 +40,10 @@ function firstLine(names: readonly MailboxToolName[]): string | false {
   const has = (name: MailboxToolName) => names.includes(name);
   const read = names.find((name) => name === 'signalbox_inbox_read' || name === 'signalbox_inbox_wait');
   const write = (['signalbox_send_message', 'signalbox_ask_agent'] as const).filter(has);
+  const others =
+    !read && write.length === 0 && has('signalbox_list_agents') && 'signalbox_list_agents lists them';
   const parts = [
+    others,
     read && `call ${read} when you start and after each task`,
     has('signalbox_reply') && 'answer with signalbox_reply',
     write.length > 0 && `write to others with ${write.join(' or ')}`,

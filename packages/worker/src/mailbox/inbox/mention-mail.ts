@@ -83,6 +83,7 @@ function isPlain({ isError, structuredContent, content }: ToolResult): boolean {
   return isError !== true && structuredContent === undefined && Array.isArray(content);
 }
 
+/** Adds a line to a result. It begins with a line feed, because some clients show a model the texts of a result without anything between. */
 function withText(result: ToolResult, text: string): ToolResult {
-  return { ...result, content: [...result.content, { type: 'text', text }] };
+  return { ...result, content: [...result.content, { type: 'text', text: `\n${text}` }] };
 }
