@@ -28,7 +28,7 @@ const stateName = 'signalbox/request_state';
 /** The most forms of secrets in one call whose entries are looked up. */
 const mostForms = 64;
 
-/** The fields of `_meta` in which claude and codex name the call and the turn: other values each time, of which no server takes orders. */
+/** The fields of `_meta` in which claude and codex name a call and its turn. Their values differ in each call. */
 const ownFields: ReadonlySet<string> = new Set(['claudecode/toolUseId', 'x-codex-turn-metadata']);
 
 /** The answers of a caller to questions of the tool, in a further round of a call. */

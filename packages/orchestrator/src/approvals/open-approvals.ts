@@ -193,7 +193,7 @@ export class OpenApprovals implements Disposable {
     if (this.#open.delete(record.id)) this.#deps.places.giveBack(record.agent);
   }
 
-  /** Finds the calls that were cancelled while no orchestrator was connected. A question of an agent's CLI ends, and a call has no caller. */
+  /** Finds what was cancelled while no orchestrator was connected. Questions of agents' CLIs end; people can still decide on calls. */
   async #sweep(): Promise<void> {
     const absent = [...this.#open.values()].filter(
       ({ onDecided, isEnding, leftAt }) => !onDecided && !isEnding && leftAt === undefined,

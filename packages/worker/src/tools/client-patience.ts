@@ -3,8 +3,7 @@ const unknownClientMs = 45_000;
 
 /**
  * The time after which a call that waits for a person returns, by the beginning of the name that a client gives itself. Each time is far
- * below the one after which that client gives up, which no progress extends. Seen with the named versions, with the settings of the client
- * itself and with ours.
+ * below the one after which that client, in the named version and by its own settings, gives up or has its model go on.
  */
 export const knownClients: readonly {
   name: string;
@@ -12,7 +11,7 @@ export const knownClients: readonly {
   givesUpMs: number;
   answerAfterMs: number;
 }[] = [
-  // On a terminal it puts a call into the background then; with -p it waits longer.
+  // On a terminal it puts a call into the background; with -p it waits longer.
   { name: 'claude-code', seenIn: '2.1.332', givesUpMs: 120_000, answerAfterMs: 90_000 },
   { name: 'codex-mcp-client', seenIn: '0.171.0', givesUpMs: 300_000, answerAfterMs: 240_000 },
   { name: 'gemini-cli-mcp-client', seenIn: '0.61.0', givesUpMs: 600_000, answerAfterMs: 240_000 },
