@@ -21,7 +21,7 @@ it('offers the tools of several real servers under one roof and leaves no proces
   try {
     const { tools, problems } = await host.inventory();
     expect(problems).toEqual([]);
-    expect(tools.every(({ name }) => isMcpTool(name) && name.length <= 48)).toBe(true);
+    expect(tools.every(({ name }) => isMcpTool(name) && name.length <= 47)).toBe(true);
 
     const path = join(dir.path, 'note.txt');
     expect(await call(host, 'mcp_file_system__read_text_file', { path })).toEqual({

@@ -6,7 +6,7 @@ import { serviceKinds } from '../services/service-kinds.ts';
 const flag = z.boolean().optional();
 
 const name = text
-  .regex(/^[A-Za-z0-9_-]{1,48}$/, { error: 'must be 1 to 48 letters, digits, _ or -' })
+  .regex(/^[A-Za-z0-9_-]{1,47}$/, { error: 'must be 1 to 47 letters, digits, _ or -' })
   .regex(/^(?!mcp_)/i, { error: "must not begin with 'mcp_', which is for the tools of MCP servers" });
 
 const jsonSchema = z.looseObject({ type: z.literal('object') });

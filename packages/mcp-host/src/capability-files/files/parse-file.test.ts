@@ -56,7 +56,7 @@ it.each([
   [
     'a name that is none',
     good.replace('good', 'not good'),
-    ['1:1 name: must be 1 to 48 letters, digits, _ or -'],
+    ['1:1 name: must be 1 to 47 letters, digits, _ or -'],
   ],
   [
     'an unknown service',
