@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
+import { RoleToolAllowlist } from '@signalbox/orchestrator';
 import { callsReplySchema, type McpReply } from '@signalbox/protocol';
 import { openSqliteJournal } from '@signalbox/store/journal';
 import { connectWire, tempDir, type WireClient, type WireFrame } from '@signalbox/testing';
@@ -24,11 +25,11 @@ async function startLaneStack(options: ToolStackOptions = {}) {
 }
 
 /** A worker in another language: it speaks only frames, with the broker and on its lane. */
-async function startWorker({ broker }: Pick<ToolStack, 'broker'>, agent: string) {
+async function startWorker({ broker }: Pick<ToolStack, 'broker'>, agent: string, role?: string) {
   const address = `${agent}#mcp-lane`;
   const wire = await connectWire(broker.url, {
     agent: address,
-    token: await broker.tokenOf(agent, 'worker'),
+    token: await (role === undefined ? broker.tokenOf(agent, 'worker') : broker.token(agent, role)),
   });
   wire.send({ type: 'subscribe', request_id: 's' });
   await wire.next('subscribed');
@@ -234,4 +235,39 @@ test('after the revocation of a token its calls that run are answered, those tha
   await writeFile(opener, '');
   expect(replyOf(await lane.next())).toHaveProperty('result');
   expect(stack.runs('count')).toBe(0);
+});
+
+test('a reply that was lost with its lane is not given to another role of the agent', async () => {
+  const allowlist = RoleToolAllowlist.fromEntries([
+    ['boss', [count]],
+    ['worker', [echo]],
+  ]);
+  await using stack = await startLaneStack({ allowlist });
+  const boss = await startWorker(stack, 'rosa', 'boss');
+  const lane = showTicket(await openLane(boss));
+  const { epoch } = (await lane.next())!;
+  lane.send(call('r1'), toolCall(count));
+  expect(replyOf(await lane.next())).toHaveProperty('result');
+  await boss[Symbol.asyncDispose]();
+  await using wire = await startWorker(stack, 'rosa', 'worker');
+  const body = JSON.stringify({ ...toolCall(count), maybe_started_in: epoch });
+  wire.send({ type: 'deliver', to: 'orchestrator', id: 'r1', kind: 'mcp_request' }, body);
+  const reply = await wire.next('message', { correlation_id: 'r1', kind: 'mcp_reply' });
+  expect(replyOf(reply)).toMatchObject({ error: { code: 'permission_denied' } });
+  lane.socket.destroy();
+});
+
+test('a call that may have started under a foreign journal is not said to have not run, also where there is no room for it', async () => {
+  await using stack = await startLaneStack({ sizes: { bytesPerWorker: 3_000 } });
+  await using wire = await startWorker(stack, 'rosa');
+  const large = { ...toolCall(count), arguments: { text: 'x'.repeat(4_000) } };
+  for (const [id, more, error] of [
+    ['r1', {}, { code: 'invalid_arguments', may_have_run: false }],
+    ['r2', { maybe_started_in: 'another' }, { code: 'outcome_unknown', may_have_run: true }],
+  ] as const) {
+    const body = JSON.stringify({ ...large, ...more });
+    wire.send({ type: 'deliver', to: 'orchestrator', id, kind: 'mcp_request' }, body);
+    const reply = await wire.next('message', { correlation_id: id, kind: 'mcp_reply' });
+    expect(replyOf(reply)).toMatchObject({ error });
+  }
 });

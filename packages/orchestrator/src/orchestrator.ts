@@ -9,7 +9,7 @@ import {
 } from '@signalbox/client';
 import type { McpHost } from '@signalbox/mcp-host';
 import { ToolDigests } from '@signalbox/mcp-host/tool-calls';
-import { messageOf, type OrchestratorFigures, SignalboxError } from '@signalbox/protocol';
+import { messageOf, type OrchestratorFigures, SignalboxError, type ToolCallError } from '@signalbox/protocol';
 import { type CallSizeLimits, defaultCallSizeLimits, type Fault, noFault } from '@signalbox/serving';
 import type { Journal } from '@signalbox/store/journal';
 import { newApprovalId as newIdOfApproval } from './approvals/approval-id.ts';
@@ -24,6 +24,7 @@ import { auditWithheldHints } from './audit/withheld-hints.ts';
 import { BudgetLedger } from './budgets/budget-ledger.ts';
 import { type BoundedReply, boundedReply } from './calls/bounded-reply.ts';
 import { Call } from './calls/call.ts';
+import { outcomeUnknown } from './calls/call-outcome.ts';
 import { CallRegistry } from './calls/call-registry.ts';
 import { LargeTurns, largeLength } from './calls/large-turns.ts';
 import { callOfQuestion } from './calls/permission-question.ts';
@@ -401,7 +402,9 @@ function requestAnswerer(
       const full = place.take(message.body ?? '');
       // A request that may have started needs its own answer, not one that says it did not run.
       const isRefused = full && !(await mayHaveStarted(callDeps, message));
-      const { request: body, refusal } = isRefused ? { refusal: full } : readRequest(message.body);
+      const { request: body, refusal } = isRefused
+        ? { refusal: withoutRoom(callDeps, message, full) }
+        : readRequest(message.body);
       endTurn?.();
       // Only calls know what becomes of them when a lane is lost.
       if (body && body.op !== 'call' && !request.mayWait) return handBack;
@@ -423,6 +426,19 @@ function requestAnswerer(
       place[Symbol.dispose]();
     }
   };
+}
+
+/**
+ * Returns the refusal of a request for which there is no room. Its body is not parsed, and may say that another orchestrator has begun it on a
+ * lane.
+ */
+function withoutRoom(
+  { ownership }: CallDeps,
+  { id, body = '' }: ServedRequest['message'],
+  full: ToolCallError,
+): ToolCallError {
+  const epoch = /"maybe_started_in":"([^"]*)"/.exec(body)?.[1];
+  return ownership.mayHaveStartedElsewhere(undefined, epoch) ? outcomeUnknown(id) : full;
 }
 
 /** Tells whether a call with this message may have run before, here or in another orchestrator, or has waited for a decision. */

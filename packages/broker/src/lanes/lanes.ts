@@ -87,7 +87,8 @@ export class Lanes {
   /** Ends the lanes of a connection that is over. */
   left(caller: Caller): void {
     this.#leave(caller, !this.#deps.isLive(caller));
-    if (!this.#places.delete(caller.consumer)) return;
+    this.#places.delete(caller.consumer);
+    if (caller.sender.role !== 'orchestrator') return;
     for (const lane of [...this.#lanes.values()]) if (lane.orchestrator === caller) this.#remove(lane);
   }
 

@@ -10,6 +10,8 @@ export interface LaneSocketOptions {
   /** The most characters of a header and its body; more end the lane. */
   maxLength: number;
   receive: (frame: LaneFrame, body: string | undefined) => void;
+  /** Called when the other side has read what was sent, after it had not for a while. */
+  drained?: () => void;
   /** Called once when nothing more can be sent or received. */
   over: () => void;
 }
@@ -22,6 +24,8 @@ export class LaneSocket {
   #length = 0;
   #outgoing = '';
   #isOver = false;
+  #isPaused = false;
+  #isReading = false;
 
   constructor(options: LaneSocketOptions) {
     this.#options = options;
@@ -29,6 +33,7 @@ export class LaneSocket {
     socket.setEncoding('utf8');
     socket.on('data', (text: string) => this.#arrived(text));
     socket.on('error', () => {});
+    socket.on('drain', () => options.drained?.());
     socket.once('close', () => {
       this.#isOver = true;
       over();
@@ -47,14 +52,18 @@ export class LaneSocket {
     this.#outgoing += encodeFrame(frame, body);
   }
 
-  /** Reads no more until {@link resume} is called. */
+  /** Reads no more until {@link resume} is called, not even a frame that has come already. */
   pause(): void {
+    this.#isPaused = true;
     this.#options.socket.pause();
   }
 
   /** Reads on. */
   resume(): void {
-    this.#options.socket.resume();
+    this.#isPaused = false;
+    if (this.#isReading) return;
+    this.#readPieces();
+    if (!this.#isPaused) this.#options.socket.resume();
   }
 
   /** Sends what waits, and ends the lane. */
@@ -78,15 +87,18 @@ export class LaneSocket {
 
   #arrived(piece: string): void {
     this.#length += piece.length;
-    if (this.#length > this.#options.maxLength) {
-      this.destroy();
-      return;
-    }
     this.#pieces.push(piece);
     // A long body arrives in many pieces: they are joined once.
-    if (!piece.includes('\n')) return;
-    const text = this.#pieces.length === 1 ? piece : this.#pieces.join('');
+    if (piece.includes('\n')) this.#readPieces();
+    if (this.#length > this.#options.maxLength && !this.#isPaused) this.destroy();
+  }
+
+  /** Reads the whole frames that have come, and keeps the rest. */
+  #readPieces(): void {
+    const text = this.#pieces.join('');
+    this.#isReading = true;
     const rest = this.#read(text);
+    this.#isReading = false;
     this.#pieces = rest === text.length ? [] : [rest === 0 ? text : text.slice(rest)];
     this.#length = text.length - rest;
   }
@@ -94,7 +106,7 @@ export class LaneSocket {
   /** Reads the whole frames of a text. Returns the place where they end. */
   #read(text: string): number {
     let at = 0;
-    while (!this.#isOver) {
+    while (!this.#isOver && !this.#isPaused) {
       const end = text.indexOf('\n', at);
       if (end < 0) break;
       const header = text.slice(at, end);

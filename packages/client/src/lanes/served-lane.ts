@@ -5,7 +5,7 @@ import {
   laneLimits,
   type Message,
 } from '@signalbox/protocol';
-import { Budget } from '@signalbox/serving';
+import type { Budget } from '@signalbox/serving';
 import type { ReplyEnd } from '../broker-client.ts';
 import type { Clock } from '../clock.ts';
 import type { LaneSocket } from './lane-socket.ts';
@@ -16,6 +16,11 @@ const window = { requests: 256, bytes: 8 * 1024 * 1024 };
 const maxUnread = 8 * 1024 * 1024;
 /** The time after which a lane is ended whose worker does not read, in milliseconds. */
 const unreadMs = 10_000;
+/**
+ * The most replies without an ack of one lane that are kept in memory, and characters of them. Beyond them the oldest ones count as unread,
+ * as all do some time after a lane takes no more requests, in milliseconds.
+ */
+const unacked = { replies: 256, length: 4 * 1024 * 1024, ms: 10_000 };
 
 /** The request runner, as the lanes of an orchestrator see it. */
 export interface LaneRunner {
@@ -36,6 +41,7 @@ interface ServedLaneDeps {
   address: string;
   clock: Clock;
   runner: LaneRunner;
+  rate: Budget;
   takesRequests: () => boolean;
   /** While nobody looks, only the rate of a worker counts, and it counts beginnings. */
   isWatched: () => boolean;
@@ -49,24 +55,26 @@ export class ServedLane {
   readonly #socket: LaneSocket;
   readonly #vouched: Vouched;
   readonly #deps: ServedLaneDeps;
-  readonly #rate: Budget;
+  /** The rate of the worker, which all lanes of its agent share. */
+  readonly rate: Budget;
   /** The bytes of the requests without a reply. */
   readonly #open = new Map<string, number>();
   #openBytes = 0;
   /** What is to be told of replies that the agent may not have. */
-  readonly #unacked = new Map<string, (how: ReplyEnd) => void>();
+  readonly #unacked = new Map<string, { length: number; settled: (how: ReplyEnd) => void }>();
+  #unackedLength = 0;
   #isFinishing = false;
   #isOver = false;
   #isPaused = false;
   #cancelUnreadTimer: (() => void) | undefined;
+  #cancelEndTimer: (() => void) | undefined;
 
   constructor(id: string, socket: LaneSocket, vouched: Vouched, deps: ServedLaneDeps) {
     this.#id = id;
     this.#socket = socket;
     this.#vouched = vouched;
     this.#deps = deps;
-    const { messages, burst } = vouched.limits;
-    this.#rate = new Budget(messages, burst, deps.clock.now());
+    this.rate = deps.rate;
   }
 
   /** Takes no new request. The lane ends when all replies were sent and are acked. */
@@ -75,9 +83,14 @@ export class ServedLane {
     this.#endIfIdle();
   }
 
-  /** Ends the lane at once. */
+  /** Ends the lane when what was sent is read. */
   close(): void {
     this.#socket.end();
+  }
+
+  /** Ends the lane at once. */
+  destroy(): void {
+    this.#socket.destroy();
   }
 
   /** Takes a frame of the worker. */
@@ -105,7 +118,7 @@ export class ServedLane {
       settled('waits');
       return;
     }
-    this.#unacked.set(id, settled);
+    this.#awaitAck(id, text.length, settled);
     this.#socket.send({ type: 'reply', id, kind }, text);
     const { isWatched, report } = this.#deps;
     if (isWatched()) {
@@ -124,7 +137,7 @@ export class ServedLane {
   /** Ends a request that has not begun, because its worker may not make it any more. */
   forbid(id: string): void {
     this.#socket.send({ type: 'undeliverable', id, reason: 'forbidden' });
-    this.#unacked.set(id, () => {});
+    this.#awaitAck(id, 0, () => {});
     this.#ended(id);
   }
 
@@ -132,7 +145,14 @@ export class ServedLane {
   useBroker(id: string, { maybeBegun = false }: { maybeBegun?: boolean } = {}): void {
     this.#socket.send({ type: 'use_broker', id, ...(maybeBegun && { maybe_begun: true }) });
     this.#ended(id);
-    this.#endIfIdle();
+    this.#boundUnread();
+  }
+
+  /** Notes that the worker has read what was sent. */
+  drained(): void {
+    this.#cancelUnreadTimer?.();
+    this.#cancelUnreadTimer = undefined;
+    this.#readOn();
   }
 
   /** Notes that the connection is over. */
@@ -140,6 +160,7 @@ export class ServedLane {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#cancelUnreadTimer?.();
+    this.#cancelEndTimer?.();
     this.#deps.over();
     for (const id of [...this.#unacked.keys()]) this.#settle(id, 'waits');
     this.#deps.runner.laneEnded(this);
@@ -157,7 +178,7 @@ export class ServedLane {
     }
     this.#open.set(id, bytes);
     this.#openBytes += bytes;
-    this.#rate.spend(1);
+    this.rate.spend(1);
     const { from, limits } = this.#vouched;
     const message: Message = {
       ...{ id, from, to: address, kind, created_at: Date.now(), body },
@@ -166,12 +187,10 @@ export class ServedLane {
       ...(traceparent !== undefined && { traceparent }),
     };
     const mayTake = !this.#isFinishing && takesRequests() && bytes <= limits.bytes;
-    if (!mayTake || !runner.acceptFromLane(this, message)) {
-      this.useBroker(id);
-      return;
-    }
-    report({ lane: this.#id, id, bytes, ...(thread !== undefined && { thread }) });
-    const waitMs = this.#rate.isOverdrawn ? this.#rate.waitMs(clock.now()) : 0;
+    if (mayTake && runner.acceptFromLane(this, message))
+      report({ lane: this.#id, id, bytes, ...(thread !== undefined && { thread }) });
+    else this.useBroker(id);
+    const waitMs = this.rate.isOverdrawn ? this.rate.waitMs(clock.now()) : 0;
     if (waitMs > 0) clock.startTimer(() => this.#readOn(), waitMs);
     if (waitMs > 0 || this.#isFull) this.#pause();
   }
@@ -184,6 +203,7 @@ export class ServedLane {
     this.#openBytes -= this.#open.get(id) ?? 0;
     this.#open.delete(id);
     this.#readOn();
+    this.#endIfIdle();
   }
 
   #pause(): void {
@@ -193,7 +213,7 @@ export class ServedLane {
 
   #readOn(): void {
     if (!this.#isPaused || this.#isFull || this.#socket.unread > maxUnread) return;
-    if (this.#rate.isOverdrawn && this.#rate.waitMs(this.#deps.clock.now()) > 0) return;
+    if (this.rate.isOverdrawn && this.rate.waitMs(this.#deps.clock.now()) > 0) return;
     this.#isPaused = false;
     this.#socket.resume();
   }
@@ -209,12 +229,27 @@ export class ServedLane {
     }, unreadMs);
   }
 
+  #awaitAck(id: string, length: number, settled: (how: ReplyEnd) => void): void {
+    this.#settle(id, 'waits');
+    this.#unacked.set(id, { length, settled });
+    this.#unackedLength += length;
+    for (const oldest of this.#unacked.keys()) {
+      if (this.#unacked.size <= unacked.replies && this.#unackedLength <= unacked.length) break;
+      if (oldest !== id) this.#settle(oldest, 'waits');
+    }
+  }
+
   #settle(id: string, how: ReplyEnd): void {
-    const settled = this.#unacked.get(id);
-    if (this.#unacked.delete(id)) settled?.(how);
+    const one = this.#unacked.get(id);
+    if (!one) return;
+    this.#unacked.delete(id);
+    this.#unackedLength -= one.length;
+    one.settled(how);
   }
 
   #endIfIdle(): void {
-    if (this.#isFinishing && this.#open.size === 0 && this.#unacked.size === 0) this.#socket.end();
+    if (!this.#isFinishing || this.#open.size > 0) return;
+    if (this.#unacked.size === 0) this.#socket.end();
+    else this.#cancelEndTimer ??= this.#deps.clock.startTimer(() => this.#socket.end(), unacked.ms);
   }
 }

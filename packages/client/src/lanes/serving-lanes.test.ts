@@ -3,17 +3,18 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { LaneFrame, Message } from '@signalbox/protocol';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { LaneSocket } from './lane-socket.ts';
 import type { ServedLane } from './served-lane.ts';
 import { ServingLanes } from './serving-lanes.ts';
 
 const from = { agent: 'rosa', address: 'rosa#1', role: 'worker' };
-const limits = { messages: 1_000, burst: 1_000, bytes: 1_000_000, ttl_ms: 60_000 };
+const usual = { messages: 1_000, burst: 1_000, bytes: 1_000_000, ttl_ms: 60_000 };
 
 /** The lanes of an orchestrator under a clock of the test, and one worker on them that the broker has vouched for at time 0. */
-async function startLanes() {
+async function startLanes({ accepts = true, limits = usual } = {}) {
   await using starting = new AsyncDisposableStack();
   const directory = await mkdtemp(join(tmpdir(), 'signalbox-lanes-'));
   starting.defer(() => rm(directory, { recursive: true, force: true }));
@@ -24,7 +25,7 @@ async function startLanes() {
     new ServingLanes({
       ...{ path: join(directory, 'lanes.sock'), address: 'orchestrator', send: () => {} },
       runner: {
-        acceptFromLane: (lane, message) => taken.push({ lane, message }) > 0,
+        acceptFromLane: (lane, message) => accepts && taken.push({ lane, message }) > 0,
         cancelFromLane: () => {},
         laneEnded: () => {},
         laneForbidden: () => {},
@@ -64,9 +65,10 @@ async function startLanes() {
   await next();
   const started = starting.move();
   return {
-    ...{ lanes, socket, next, taken },
-    request: (id: string) =>
-      worker.send({ type: 'request', id, kind: 'mcp_request', remaining_ms: 90_000 }, '{}'),
+    ...{ lanes, socket, next, taken, worker },
+    path: join(directory, 'lanes.sock'),
+    request: (id: string, body = '{}') =>
+      worker.send({ type: 'request', id, kind: 'mcp_request', remaining_ms: 90_000 }, body),
     pass(ms: number) {
       now += ms;
       for (const timer of timers.filter(({ at }) => at <= now)) timer.run();
@@ -114,4 +116,89 @@ test('A worker that does not read its replies for ten seconds loses its lane, an
   await expect.poll(() => ends).toEqual(['waits', 'waits', 'waits']);
   stack.socket.resume();
   await closed;
+});
+
+test('Large requests that arrive together do not end their lane.', async () => {
+  await using stack = await startLanes();
+  const body = JSON.stringify('x'.repeat(40_000));
+  for (let i = 0; i < 8; i++) stack.request(`r${i}`, body);
+  await expect.poll(() => stack.taken.length).toBe(8);
+});
+
+test('A worker whose replies were long is read again as soon as it has them.', async () => {
+  await using stack = await startLanes();
+  stack.request('a');
+  await expect.poll(() => stack.taken.length).toBe(1);
+  const text = JSON.stringify('x'.repeat(9 * 1024 * 1024));
+  stack.taken[0]!.lane.reply('a', 'mcp_reply', text, () => {});
+  expect(await stack.next()).toMatchObject({ type: 'reply', id: 'a' });
+  stack.request('b');
+  await expect.poll(() => stack.taken.length).toBe(2);
+});
+
+test('The lanes end although a worker does not read.', async () => {
+  await using stack = await startLanes();
+  stack.request('a');
+  await expect.poll(() => stack.taken.length).toBe(1);
+  stack.socket.pause();
+  const ends: string[] = [];
+  const text = JSON.stringify('x'.repeat(4 * 1024 * 1024));
+  stack.taken[0]!.lane.reply('a', 'mcp_reply', text, (how) => ends.push(how));
+  const over = stack.lanes[Symbol.asyncDispose]();
+  stack.pass(250);
+  await vi.waitFor(() => {
+    stack.pass(250);
+    expect(ends).toEqual(['waits']);
+  });
+  await over;
+});
+
+test('Requests that are not taken cost their worker its rate, too.', async () => {
+  await using stack = await startLanes({ accepts: false, limits: { ...usual, messages: 1, burst: 2 } });
+  const more = setInterval(() => stack.request(`r${Math.random()}`), 1);
+  for (let i = 0; i < 3; i++) expect(await stack.next()).toMatchObject({ type: 'use_broker' });
+  const early = await Promise.race([stack.next(), delay(300)]);
+  clearInterval(more);
+  expect(early).toBeUndefined();
+});
+
+test('A worker that acks nothing keeps few replies in memory, and only for a while the lane that it has left.', async () => {
+  await using stack = await startLanes();
+  const ends: string[] = [];
+  for (const upTo of [150, 300]) {
+    const from = stack.taken.length;
+    for (let i = from; i < upTo; i++) stack.request(`r${i}`);
+    await expect.poll(() => stack.taken.length).toBe(upTo);
+    for (const { lane, message } of stack.taken.slice(from))
+      lane.reply(message.id, 'mcp_reply', '{}', (how) => ends.push(how));
+  }
+  expect(ends).toEqual(Array(44).fill('waits'));
+  const closed = once(stack.socket, 'close');
+  stack.lanes.stand({ type: 'lanes', ended: [{ lane: 'l1', cancels: false }], watched: false });
+  stack.pass(10_000);
+  await closed;
+  await expect.poll(() => ends.length).toBe(300);
+});
+
+test('A worker has one rate, however often it opens a lane.', async () => {
+  await using stack = await startLanes({ limits: { ...usual, messages: 1, burst: 2 } });
+  for (const id of ['a', 'b', 'c']) stack.request(id);
+  await expect.poll(() => stack.taken.length).toBe(3);
+  stack.lanes.granted({
+    ...{ type: 'lane', lane: 'l2', ticket: 't', proof: 'p', from },
+    limits: { ...usual, messages: 1, burst: 2 },
+  });
+  const socket = connect(stack.path);
+  const frames: LaneFrame[] = [];
+  const second = new LaneSocket({
+    ...{ socket, maxLength: 100_000, over: () => {}, receive: (frame: LaneFrame) => void frames.push(frame) },
+  });
+  second.send({ type: 'lane', lane: 'l2', secret: 't' });
+  await expect.poll(() => frames.length).toBe(1);
+  for (const id of ['d', 'e']) {
+    second.send({ type: 'request', id, kind: 'mcp_request', remaining_ms: 90_000 }, '{}');
+    await delay(50);
+  }
+  expect(stack.taken.map(({ message }) => message.id)).toEqual(['a', 'b', 'c', 'd']);
+  socket.destroy();
 });

@@ -10,6 +10,7 @@ import {
   laneLimits,
   messageOf,
 } from '@signalbox/protocol';
+import { Budget } from '@signalbox/serving';
 import type { Log } from '../broker-client.ts';
 import type { Clock } from '../clock.ts';
 import { LaneSocket } from './lane-socket.ts';
@@ -53,6 +54,8 @@ export class ServingLanes implements AsyncDisposable {
   /** Connections whose tickets the broker has not told yet, by the lanes that they name. */
   readonly #strangers = new Map<Stranger, string | undefined>();
   readonly #lanes = new Map<string, ServedLane>();
+  /** The rates of agents: a new lane has what the one before has left. */
+  readonly #rates = new Map<string, Budget>();
   #server: Server | undefined;
   #standUntil = Number.NEGATIVE_INFINITY;
   #isStopping = false;
@@ -134,7 +137,13 @@ export class ServingLanes implements AsyncDisposable {
     await this.#acked();
     for (const lane of [...this.#lanes.values()]) lane.close();
     const server = this.#server;
-    if (server) await new Promise<void>((resolve) => server.close(() => resolve()));
+    if (!server) return;
+    // A worker that does not read must not hold up the end.
+    const cancelTimer = this.#deps.clock.startTimer(() => {
+      for (const lane of [...this.#lanes.values()]) lane.destroy();
+    }, ackMs);
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+    cancelTimer();
   }
 
   /** Resolves when all lanes have ended by themselves, or after a short time: the agent of a worker may read a reply much later. */
@@ -172,7 +181,7 @@ export class ServingLanes implements AsyncDisposable {
       const epoch = this.#deps.epoch();
       socket.send({ type: 'lane', lane: id, secret: known.proof, ...(epoch !== undefined && { epoch }) });
       const lane = new ServedLane(id, socket, known, {
-        ...{ address: this.#deps.address, clock, runner: this.#deps.runner },
+        ...{ address: this.#deps.address, clock, runner: this.#deps.runner, rate: this.#rateOf(known) },
         takesRequests: () => !this.#isStopping && clock.now() < this.#standUntil,
         isWatched: () => this.#isWatched,
         report: (call) => this.#add(call),
@@ -184,6 +193,16 @@ export class ServingLanes implements AsyncDisposable {
       this.#lanes.set(id, lane);
       return lane;
     };
+  }
+
+  #rateOf({ from: { agent }, limits: { messages, burst } }: Ticket): Budget {
+    const now = this.#deps.clock.now();
+    const used = new Set(Array.from(this.#lanes.values(), (lane) => lane.rate));
+    for (const [key, rate] of this.#rates) if (rate.isFull(now) && !used.has(rate)) this.#rates.delete(key);
+    const key = `${agent} ${messages} ${burst}`;
+    const rate = this.#rates.get(key) ?? new Budget(messages, burst, now);
+    this.#rates.set(key, rate);
+    return rate;
   }
 
   #add(call: LaneCall): void {
@@ -222,6 +241,7 @@ class Stranger {
       socket,
       maxLength,
       receive: (frame, body) => this.#receive(frame, body),
+      drained: () => this.#lane?.drained(),
       over: () => this.#over(),
     });
     this.#cancelTimer = deps.clock.startTimer(() => this.close(), laneLimits.ticketMs);

@@ -8,7 +8,7 @@ interface Kept {
   until: number;
 }
 
-/** The replies of one agent. */
+/** The replies to one reader: an agent in one role. */
 interface Replies {
   kept: Map<string, Kept>;
   length: number;
@@ -16,9 +16,9 @@ interface Replies {
 
 /** The time for which a reply is remembered, in milliseconds: a requester that has lost its lane asks again at once. */
 const keptMs = 10 * 60_000;
-/** The most replies to one agent, and characters of them. Beyond them its oldest ones are forgotten. */
+/** The most replies to one reader, and characters of them. Beyond them its oldest ones are forgotten. */
 const most = { replies: 256, length: 4 * 1024 * 1024 };
-/** The number of replies after which those of all agents are looked through for old ones. */
+/** The number of replies after which those of all readers are looked through for old ones. */
 const sweepEvery = 1_000;
 
 /**
@@ -26,7 +26,7 @@ const sweepEvery = 1_000;
  * gets its reply without another run. Without an entry a request is handled anew, which the journal makes safe.
  */
 export class UnreadReplies {
-  readonly #agents = new Map<string, Replies>();
+  readonly #readers = new Map<string, Replies>();
   readonly #now: () => number;
   #sinceSweep = 0;
 
@@ -36,38 +36,38 @@ export class UnreadReplies {
   }
 
   /** Remembers the reply to a request. */
-  add(agent: string, id: string, reply: SentReply): void {
+  add(reader: string, id: string, reply: SentReply): void {
     if (++this.#sinceSweep >= sweepEvery) this.#sweep();
-    this.take(agent, id);
-    let own = this.#agents.get(agent);
+    this.take(reader, id);
+    let own = this.#readers.get(reader);
     if (!own) {
       own = { kept: new Map(), length: 0 };
-      this.#agents.set(agent, own);
+      this.#readers.set(reader, own);
     }
     own.kept.set(id, { reply, until: this.#now() + keptMs });
     own.length += reply.text.length;
     for (const oldest of own.kept.keys()) {
       if (own.kept.size <= most.replies && own.length <= most.length) break;
-      this.take(agent, oldest);
+      this.take(reader, oldest);
     }
   }
 
   /** Forgets the reply to a request, and returns it if it was there. */
-  take(agent: string, id: string): SentReply | undefined {
-    const own = this.#agents.get(agent);
+  take(reader: string, id: string): SentReply | undefined {
+    const own = this.#readers.get(reader);
     const found = own?.kept.get(id);
     if (!own || !found) return undefined;
     own.kept.delete(id);
     own.length -= found.reply.text.length;
-    if (own.kept.size === 0) this.#agents.delete(agent);
+    if (own.kept.size === 0) this.#readers.delete(reader);
     return found.until < this.#now() ? undefined : found.reply;
   }
 
   #sweep(): void {
     this.#sinceSweep = 0;
     const now = this.#now();
-    for (const [agent, { kept }] of this.#agents) {
-      for (const [id, { until }] of kept) if (until < now) this.take(agent, id);
+    for (const [reader, { kept }] of this.#readers) {
+      for (const [id, { until }] of kept) if (until < now) this.take(reader, id);
     }
   }
 }

@@ -134,7 +134,7 @@ export class RequestRunner implements LaneRunner {
     } else if (this.#isStopping) {
       return false;
     } else {
-      const reply = this.#unread.take(message.from.agent, message.id);
+      const reply = this.#unread.take(readerOf(message), message.id);
       if (reply) this.#replyAgain(key, message, reply);
       else this.#admit(key, message);
     }
@@ -146,10 +146,11 @@ export class RequestRunner implements LaneRunner {
     const key = keyOf(message.from.agent, message.id);
     const known = this.#accepted.get(key);
     if (known !== undefined) {
+      if (readerOf(known.message) !== readerOf(message)) return false;
       known.lanes = [...(known.lanes ?? []), lane];
       return true;
     }
-    const reply = this.#unread.take(message.from.agent, message.id);
+    const reply = this.#unread.take(readerOf(message), message.id);
     if (reply) {
       this.#sendOnLane(lane, message, reply, () => {});
       return true;
@@ -371,22 +372,19 @@ export class RequestRunner implements LaneRunner {
     const reply = { kind: answer.kind, text };
     for (const lane of lanes) this.#sendOnLane(lane, message, reply, settled);
     if (lanes.length === 0) {
-      this.#unread.add(message.from.agent, id, reply);
+      this.#unread.add(readerOf(message), id, reply);
       settled('waits');
     }
     this.#forget(request);
     return true;
   }
 
-  #sendOnLane(
-    lane: ServedLane,
-    { id, from }: Message,
-    reply: SentReply,
-    settled: (how: ReplyEnd) => void,
-  ): void {
-    this.#unread.add(from.agent, id, reply);
+  #sendOnLane(lane: ServedLane, message: Message, reply: SentReply, settled: (how: ReplyEnd) => void): void {
+    const { id } = message;
+    const reader = readerOf(message);
+    this.#unread.add(reader, id, reply);
     lane.reply(id, reply.kind, reply.text, (how) => {
-      if (how === 'stored') this.#unread.take(from.agent, id);
+      if (how === 'stored') this.#unread.take(reader, id);
       settled(how);
     });
   }
@@ -458,4 +456,9 @@ export class RequestRunner implements LaneRunner {
 
 function keyOf(agent: string, id: string): string {
   return `${agent} ${id}`;
+}
+
+/** Returns the one who may have the reply to a request: another role of the same agent may not be allowed to make the call. */
+function readerOf({ from: { agent, role } }: Message): string {
+  return `${agent} ${role}`;
 }
