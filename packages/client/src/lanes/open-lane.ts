@@ -19,9 +19,9 @@ export interface LaneReceiver {
   /** Called with a reply or with progress. */
   received(message: Message, lane: OpenLane): void;
   /** Called if the orchestrator has not begun a request, and does not. */
-  notBegun(id: string): void;
+  notBegun(id: string, lane: OpenLane): void;
   /** Called when a lane ends while requests have no reply. `epoch` is that of the journal in which they may have been started. */
-  lost(ids: readonly string[], epoch: string | undefined): void;
+  lost(ids: readonly string[], lane: OpenLane, epoch: string | undefined): void;
 }
 
 interface OpenLaneOptions {
@@ -133,8 +133,8 @@ export class OpenLane {
       }
       case 'use_broker':
         if (!this.#waiting.delete(frame.id)) return;
-        if (frame.maybe_begun) receiver().lost([frame.id], this.#epoch);
-        else receiver().notBegun(frame.id);
+        if (frame.maybe_begun) receiver().lost([frame.id], this, this.#epoch);
+        else receiver().notBegun(frame.id, this);
         break;
       default:
         this.#socket.destroy();
@@ -160,6 +160,6 @@ export class OpenLane {
     const ids = [...this.#waiting];
     this.#waiting.clear();
     this.#options.over();
-    if (ids.length > 0) this.#options.receiver().lost(ids, this.#epoch);
+    if (ids.length > 0) this.#options.receiver().lost(ids, this, this.#epoch);
   }
 }

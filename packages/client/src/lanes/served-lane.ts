@@ -172,8 +172,13 @@ export class ServedLane {
   ): void {
     const { address, clock, runner, takesRequests, report } = this.#deps;
     const bytes = Buffer.byteLength(body ?? '');
-    if (body === undefined || bytes > laneLimits.requestBytes || this.#open.has(id)) {
+    if (body === undefined || bytes > laneLimits.requestBytes) {
       this.#socket.destroy();
+      return;
+    }
+    if (this.#open.has(id)) {
+      // The first one was cancelled, and has not ended.
+      this.#socket.send({ type: 'use_broker', id });
       return;
     }
     this.#open.set(id, bytes);

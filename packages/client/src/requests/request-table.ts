@@ -117,18 +117,18 @@ export class RequestTable {
   }
 
   /** Sends a request through the broker that its recipient has not begun on a lane. */
-  notBegun(id: string): void {
+  notBegun(id: string, lane: OpenLane): void {
     const request = this.#pending.get(id);
-    if (!request?.lane) return;
+    if (request?.lane !== lane) return;
     request.lane = undefined;
     this.#deliver(request, request.body);
   }
 
   /** Sends requests through the broker whose lane was lost before their replies. */
-  lost(ids: readonly string[], epoch: string | undefined): void {
+  lost(ids: readonly string[], lane: OpenLane, epoch: string | undefined): void {
     for (const id of ids) {
       const request = this.#pending.get(id);
-      if (!request?.lane) continue;
+      if (request?.lane !== lane) continue;
       request.lane = undefined;
       request.mayHaveBegun = true;
       this.#deliver(request, JSON.stringify(request.options.onLane?.(epoch)));

@@ -65,6 +65,8 @@ const rememberedRequests = 10_000;
 const maxWaitingEphemeral = 1_024;
 /** The longest time for which the broker does not know that work on a request has begun, in milliseconds (ADR 28). */
 const startToldWithinMs = 5;
+/** The time after which a request comes again whose id is in use under another role of its agent, in milliseconds. */
+const otherRoleMs = 1_000;
 /** The longest reason that the broker keeps, in characters. */
 const maxReasonLength = 500;
 
@@ -124,7 +126,11 @@ export class RequestRunner implements LaneRunner {
     const { outbox, log } = this.#deps;
     const key = keyOf(message.from.agent, message.id);
     const known = this.#accepted.get(key);
-    if (known !== undefined) {
+    if (known !== undefined && readerOf(known.message) !== readerOf(message)) {
+      const reason = 'a request of this agent with the same id runs under another role';
+      if (message.seq !== undefined)
+        outbox.control({ type: 'nack', seqs: [message.seq], delay_ms: otherRoleMs, reason });
+    } else if (known !== undefined) {
       this.#redelivered(known, message);
     } else if (message.seq !== undefined && this.#wasAnswered(message.seq, message.id)) {
       outbox.ack(message.seq);
@@ -164,8 +170,12 @@ export class RequestRunner implements LaneRunner {
   cancelFromLane(lane: ServedLane, id: string, agent: string): void {
     const request = this.#accepted.get(keyOf(agent, id));
     if (request?.lanes?.includes(lane) !== true) return;
-    if (request.seq === undefined && request.lanes.length === 1) request.abort('cancelled');
-    else request.lanes = request.lanes.filter((other) => other !== lane);
+    if (request.seq === undefined && request.lanes.length === 1) {
+      request.abort('cancelled');
+      return;
+    }
+    request.lanes = request.lanes.filter((other) => other !== lane);
+    lane.useBroker(id);
   }
 
   /** Forgets a lane. Its requests go on, since they may come again. */
@@ -181,8 +191,8 @@ export class RequestRunner implements LaneRunner {
     for (const request of this.#onLane(lane)) {
       if (request.isStarted || request.seq !== undefined) continue;
       request.abort('cancelled');
+      for (const waiting of request.lanes ?? []) waiting.forbid(request.message.id);
       request.lanes = [];
-      lane.forbid(request.message.id);
     }
   }
 

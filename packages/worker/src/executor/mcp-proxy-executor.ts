@@ -311,8 +311,7 @@ export class McpProxyExecutor implements AsyncDisposable {
     const { tool, mayBeRepeated, onAwaitingApproval } = call;
     const { id } = requestOptions;
     if (this.#options.thread !== undefined) requestOptions.thread = this.#options.thread;
-    if (requestOptions.onLane && mayBeRepeated) requestOptions.ackAfter = mayBeRepeated;
-    else if (mayBeRepeated && id !== undefined) {
+    if (mayBeRepeated && id !== undefined) {
       const repeated = { over: mayBeRepeated, callId: id, tool, onAwaitingApproval };
       return this.#repeatable(body, requestOptions, repeated);
     }
