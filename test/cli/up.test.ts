@@ -8,10 +8,11 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { connectWire, tempDir, type WireClient } from '@signalbox/testing';
+import { markVariable } from '@signalbox/mcp-host/internal';
+import { compileCache, connectWire, tempDir, type WireClient } from '@signalbox/testing';
 import { describe, expect, test, vi } from 'vitest';
-import { cleanEnv, jsonOf, signalbox, signalboxArgv } from '../support/cli/command-line.ts';
-import { startWorkspace, type Workspace } from '../support/cli/workspace.ts';
+import { cleanEnv, jsonOf, signalbox, signalboxArgv, startDaemon } from '../support/cli/command-line.ts';
+import { serverScript, startWorkspace, type Workspace } from '../support/cli/workspace.ts';
 import { canFailDisk, failDiskOf } from '../support/durability/failing-disk.ts';
 import { isRunning } from '../support/processes.ts';
 
@@ -167,6 +168,62 @@ test('After kill -9 of up its children end by themselves, and the next up waits 
   next.kill('SIGTERM');
   expect(await ended).toEqual([0, null]);
 });
+
+test.runIf(process.platform === 'linux')(
+  'What a server started outside its process group ends after a crash of the server, at the next start after kill -9, and with up, unless the server has leaveDetached.',
+  async () => {
+    await using dir = await tempDir();
+    const everything = serverScript('@modelcontextprotocol/server-everything');
+    const server = (name: string) => {
+      const detached = `setsid sh -c 'echo $$ >> ${name}.detached; exec sleep 1000'`;
+      const script = `echo $$ > ${name}.pid; ${detached} & exec '${process.execPath}' '${everything}'`;
+      return { command: 'sh', args: ['-c', script], cwd: dir.path, env: compileCache() };
+    };
+    const config = { broker, mcpServers: { a: server('a'), b: { ...server('b'), leaveDetached: true } } };
+    const pidsIn = async (file: string) =>
+      (await readFile(join(dir.path, file), 'utf8')).trim().split('\n').map(Number);
+    const detachedBy = (name: string, count: number) =>
+      vi.waitFor(async () => {
+        const pids = await pidsIn(`${name}.detached`);
+        expect(pids).toHaveLength(count);
+        return pids[count - 1]!;
+      }, patient);
+    await using workspace = await startWorkspace(() => JSON.stringify(config), {
+      env: { [markVariable]: 'of another host' },
+    });
+    const { broker: child, orchestrator } = workspace.ready;
+    const left: number[] = [];
+    try {
+      expect(await readFile(`/proc/${child.pid}/environ`, 'latin1')).not.toContain('of another host');
+      left.push(await detachedBy('b', 1));
+      const first = await detachedBy('a', 1);
+      for (const name of ['a', 'b']) process.kill((await pidsIn(`${name}.pid`))[0]!, 'SIGKILL');
+      left.push(await detachedBy('b', 2));
+      const second = await detachedBy('a', 2);
+      await vi.waitFor(() => expect(isRunning(first)).toBe(false), patient);
+      await vi.waitFor(
+        () => expect(workspace.up.stderr()).toMatch(/detached_process_ended.*"a".*"sleep"/),
+        patient,
+      );
+
+      for (const pid of [workspace.up.pid, orchestrator.pid]) process.kill(pid, 'SIGKILL');
+      await workspace.up.ended;
+      expect(isRunning(second)).toBe(true);
+      const argv = ['up', '--config', 'signalbox.yaml', '--no-face'];
+      await using next = await startDaemon(argv, { cwd: workspace.directory });
+      left.push(await detachedBy('b', 3));
+      const third = await detachedBy('a', 3);
+      expect([isRunning(second), isRunning(third)]).toEqual([false, true]);
+
+      expect(await next.stop()).toBe(0);
+      expect(isRunning(third)).toBe(false);
+      expect(left.map(isRunning)).toEqual([true, true, true]);
+    } finally {
+      const all = await Promise.all(['a', 'b'].map((name) => pidsIn(`${name}.detached`)));
+      for (const pid of all.flat().filter(isRunning)) process.kill(pid, 'SIGKILL');
+    }
+  },
+);
 
 /** Listens on a port as soon as it is free, and counts who comes. */
 async function squatOn(port: number) {

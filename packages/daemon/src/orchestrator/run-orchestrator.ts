@@ -79,6 +79,7 @@ const eventLevels: Readonly<Record<string, LogLevel>> = {
   server_ejected: 'error',
   server_refused: 'error',
   server_reaped: 'warn',
+  detached_process_ended: 'warn',
   circuit_opened: 'warn',
   auth_needed: 'warn',
   capabilities_not_reloaded: 'warn',

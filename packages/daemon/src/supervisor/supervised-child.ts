@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { markVariable } from '@signalbox/mcp-host/internal';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import { type ChildReport, errorOf, handedValue, supervisedVariable } from './child-report.ts';
 
@@ -172,7 +174,12 @@ function spawnSupervised(
   const child = spawn(program, args, {
     detached: true,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    env: { ...env, [supervisedVariable]: handed === undefined ? '1' : handedValue },
+    // A hosted server may have started us. Marks of their own show its host that our children are not that server's, and nor are we.
+    env: {
+      ...env,
+      [markVariable]: randomUUID(),
+      [supervisedVariable]: handed === undefined ? '1' : handedValue,
+    },
   });
   // A child that has ended by now says why by its exit.
   if (handed !== undefined) child.send(handed, () => {});

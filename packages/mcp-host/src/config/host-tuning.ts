@@ -16,6 +16,8 @@ export interface HostTuning extends CloseGrace {
   firstInventoryMs: number;
   /** The uptime after which the next restart is quick again. */
   sustainedUptimeMs: number;
+  /** The time that processes which a server left behind get to end after SIGTERM. */
+  detachedMs: number;
 }
 
 /** The default bounds. A first start may have to download its server (`npx`); the inventory does not wait for that. */
@@ -27,4 +29,5 @@ export const defaultTuning: HostTuning = {
   sustainedUptimeMs: 10_000,
   inputEndMs: 500,
   terminateMs: 2_000,
+  detachedMs: 5_000,
 };

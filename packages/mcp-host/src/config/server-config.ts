@@ -86,6 +86,8 @@ export interface StdioServerConfig extends ServerPolicy {
    * the host's `stateDir`, which is made when it is needed.
    */
   cwd?: string;
+  /** True: processes that it moved out of its process group stay when it ends. By default they are ended; Linux only. */
+  leaveDetached?: boolean;
 }
 
 /** An MCP server behind a Streamable HTTP endpoint. */

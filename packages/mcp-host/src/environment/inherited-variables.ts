@@ -77,6 +77,12 @@ const ofOurDirectory: ReadonlySet<string> = new Set(['PWD', 'OLDPWD']);
 /** The prefixes of the variables that no server gets, because they hold tokens or our own identity. */
 export const ownPrefix = 'SIGNALBOX_';
 
+/**
+ * The variable that marks a process of a server, and what that process starts, with a random value: the one variable of our own that a
+ * server gets.
+ */
+export const markVariable = 'SIGNALBOX_SERVER_MARK';
+
 type Variables = Readonly<Record<string, string | undefined>>;
 
 /** The variables that a server gets from our environment, and the names of those that were withheld because they hold secrets. */

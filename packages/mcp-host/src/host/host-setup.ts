@@ -6,6 +6,7 @@ import { dataFolderOf } from '../config/instance-name.ts';
 import { defaultToolNameMax, smallestToolNameMax } from '../inventory/tool-name.ts';
 import { WaitingCalls } from '../questions/waiting-calls.ts';
 import { ListReadings } from '../servers/list-readings.ts';
+import { DetachedProcesses } from '../servers/processes/detached-processes.ts';
 import { ProcessRecords } from '../servers/processes/process-records.ts';
 import { ProcessSlots } from '../servers/processes/process-slots.ts';
 import type { ServerDeps } from '../servers/server-deps.ts';
@@ -27,8 +28,8 @@ export function serverDeps(
 ): ServerDeps {
   const { log = () => {}, stateDir, maxProcesses = defaultMaxProcesses } = options;
   const starts = new PQueue({ concurrency: tuning.concurrentStarts });
-  const records = stateDir === undefined ? undefined : new ProcessRecords(stateDir, log);
-  if (records) {
+  const records = new ProcessRecords(stateDir, new DetachedProcesses(tuning.detachedMs, log), log);
+  if (stateDir !== undefined) {
     starts.pause();
     records.reap(tuning.terminateMs).finally(() => starts.start());
   }
@@ -43,7 +44,8 @@ export function serverDeps(
     slots: new ProcessSlots(maxProcesses),
     waiting: new WaitingCalls(),
     readings: new ListReadings(),
-    onProcess: (server: string, pid: number) => records?.add(server, pid) ?? (() => {}),
+    onProcess: (server, pid, mark) => records.add(server, pid, mark),
+    processesCleared: () => records.cleared(),
     dataFolderOf: (server: string) => (stateDir === undefined ? undefined : dataFolderOf(stateDir, server)),
     authorizerFor: options.authorizerFor,
     pins: options.pins,

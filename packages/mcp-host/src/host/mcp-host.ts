@@ -63,6 +63,7 @@ export function startMcpHost(options: McpHostOptions): McpHost {
 
 class RunningHost implements McpHost {
   readonly #registry: ServerRegistry;
+  readonly #processesCleared: () => Promise<void>;
   readonly #readings: ListReadings;
   readonly #waiting: WaitingCalls;
   readonly #inventory: InventoryTracker;
@@ -95,6 +96,7 @@ class RunningHost implements McpHost {
     const deps = serverDeps(options, this.#tuning, this.#now, rebuild, tell);
     this.#readings = deps.readings;
     this.#waiting = deps.waiting;
+    this.#processesCleared = deps.processesCleared;
     this.#registry = new ServerRegistry(deps);
     const { added } = this.#registry.apply(options.servers);
     this.#inventory = new InventoryTracker(() => this.#buildInventory(toolNameMax), log);
@@ -355,6 +357,7 @@ class RunningHost implements McpHost {
     this.#inventory.close();
     this.#waiting.close();
     await this.#registry.close();
+    await this.#processesCleared();
   }
 
   #refuseIfClosed(): void {

@@ -31,8 +31,13 @@ export interface ServerDeps {
   waiting: WaitingCalls;
   /** Counts the changed lists that are being read. */
   readings: ListReadings;
-  /** Called when a process of the server was started. Returns the function to call when it is gone. */
-  onProcess: (server: string, pid: number) => () => void;
+  /**
+   * Called when a process of the server was started, with the mark in its environment. Returns the function to call when it is gone, which
+   * resolves when what it left behind has ended.
+   */
+  onProcess: (server: string, pid: number, mark: string | undefined) => () => Promise<void>;
+  /** Resolves when what gone processes left behind has ended. */
+  processesCleared: () => Promise<void>;
   /** Returns the folder for the files of a server; `undefined` if the host has no state directory. */
   dataFolderOf: (server: string) => string | undefined;
   /** Returns the access to a server that has `auth`. */

@@ -1,4 +1,5 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import {
@@ -15,6 +16,7 @@ import type { CloseGrace } from '../config/host-tuning.ts';
 import type { StdioServerConfig } from '../config/server-config.ts';
 import { limitsOf, maxAnswerNodes } from '../config/server-limits.ts';
 import { withoutCutSecret } from '../config/server-secrets.ts';
+import { markVariable } from '../environment/inherited-variables.ts';
 import { serverEnvironment } from '../environment/server-environment.ts';
 import { happensWithin } from '../happens-within.ts';
 import { NoticeBudget } from '../notice-budget.ts';
@@ -38,8 +40,11 @@ interface JsonRpcMessage {
 export interface ProcessOptions extends CloseGrace {
   /** Monotonic milliseconds. */
   now: () => number;
-  /** Called with the id of the process as soon as it has one. Returns the function to call when the process has ended. */
-  onProcess?: (pid: number) => () => void;
+  /**
+   * Called with the id of the process as soon as it has one, and with the mark in its environment unless its configuration has
+   * `leaveDetached`. Returns the function to call when the process has ended. The transport is closed when its promise has resolved.
+   */
+  onProcess?: (pid: number, mark: string | undefined) => () => Promise<void>;
 }
 
 const bounds = { bytes: Number.POSITIVE_INFINITY, nodes: maxAnswerNodes };
@@ -75,6 +80,7 @@ export class StdioTransport {
   readonly #paced: PacedLines;
   readonly #stderr = new ByteRing();
   readonly #gone = Promise.withResolvers<void>();
+  #cleared: Promise<void> | undefined;
   #child: Child | undefined;
   #input: LineWriter | undefined;
   #drained: Promise<void> | undefined;
@@ -126,12 +132,13 @@ export class StdioTransport {
 
   async start(): Promise<void> {
     try {
-      const child = spawnServer(this.#config);
+      const mark = this.#config.leaveDetached ? undefined : randomUUID();
+      const child = spawnServer(this.#config, mark);
       this.#child = child;
       this.#input = new LineWriter(child.stdin);
       this.#watch(child);
-      const onGone = child.pid === undefined ? undefined : this.#options.onProcess?.(child.pid);
-      if (onGone) this.#gone.promise.then(onGone);
+      const onGone = child.pid === undefined ? undefined : this.#options.onProcess?.(child.pid, mark);
+      if (onGone) this.#cleared = this.#gone.promise.then(onGone);
       await once(child, 'spawn');
     } catch (error) {
       // The error itself is not used: its text holds the whole path of the command.
@@ -161,7 +168,10 @@ export class StdioTransport {
     return this.#drained;
   }
 
-  /** Ends the process and its group: end of input, then SIGTERM, then SIGKILL. Resolves when the process has exited. */
+  /**
+   * Ends the process and its group: end of input, then SIGTERM, then SIGKILL. Resolves when the process has exited, and what it left
+   * behind has ended.
+   */
   close(): Promise<void> {
     this.#closing ??= this.#shutDown();
     return this.#closing;
@@ -188,7 +198,7 @@ export class StdioTransport {
         if (!(await this.#exitsWithin(this.#options.terminateMs))) this.#signalGroup('SIGKILL');
       }
     }
-    if (child) await this.#gone.promise;
+    if (child) await (this.#cleared ?? this.#gone.promise);
   }
 
   async #nextDrain(stdin: Writable): Promise<void> {
@@ -307,10 +317,10 @@ export class StdioTransport {
   }
 }
 
-function spawnServer(config: StdioServerConfig): Child {
+function spawnServer(config: StdioServerConfig, mark: string | undefined): Child {
   const { command, args = [], cwd } = config;
   return spawn(command, args, {
-    env: serverEnvironment(config),
+    env: { ...serverEnvironment(config), ...(mark !== undefined && { [markVariable]: mark }) },
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
     ...(cwd !== undefined && { cwd }),

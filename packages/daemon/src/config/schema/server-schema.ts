@@ -155,6 +155,10 @@ const entryShape = z.strictObject({
   cwd: nonEmpty
     .optional()
     .describe('working directory of the command, relative to the file; default the directory of the file'),
+  leaveDetached: z
+    .boolean()
+    .optional()
+    .describe('true: processes that it moved out of its process group stay when it ends'),
   url: httpUrl.optional().describe('address of a server behind HTTP'),
   headers: headerValues
     .optional()
@@ -189,7 +193,7 @@ export const serverNameSchema = z
 
 const foreignKeys = {
   stdio: ['url', 'headers', 'auth'],
-  http: ['command', 'args', 'env', 'inheritEnv', 'cwd'],
+  http: ['command', 'args', 'env', 'inheritEnv', 'cwd', 'leaveDetached'],
 } as const;
 
 /** Returns true for an entry that says nothing of how its server is reached. */

@@ -18,7 +18,7 @@ export function hostServer(
   referred: ReferredSecrets,
   limits: NonNullable<McpServerEntry['limits']> = {},
 ): McpServerConfig {
-  const { command = '', args, env, inheritEnv, cwd, url = '', headers, auth } = entry;
+  const { command = '', args, env, inheritEnv, cwd, leaveDetached, url = '', headers, auth } = entry;
   const secrets = secretsOf(entry, referred);
   const policy = {
     ...policyOf(entry),
@@ -41,6 +41,7 @@ export function hostServer(
     ...(env && { env: textsOf(env) }),
     ...(inheritEnv && { inheritEnv }),
     ...(cwd !== undefined && { cwd }),
+    ...(leaveDetached !== undefined && { leaveDetached }),
     ...policy,
   };
 }

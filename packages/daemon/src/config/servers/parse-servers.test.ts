@@ -78,6 +78,10 @@ test('Every spelling of HTTP that clients write is taken, and a key of the other
   expect(http('type: sse')).toEqual([
     expect.stringMatching(/^mcpServers\.a\.type: the transport 'sse'.*Streamable HTTP/),
   ]);
+  expect(stdio('leaveDetached: true')).toEqual([]);
+  expect(http('leaveDetached: true')).toEqual([
+    'mcpServers.a.leaveDetached: does not belong to a http server',
+  ]);
   expect(http('args: [x], cwd: ., env: { A: b }')).toEqual([
     'mcpServers.a.args: does not belong to a http server',
     'mcpServers.a.env: does not belong to a http server',

@@ -206,9 +206,9 @@ function connectOptions(
     process: {
       ...tuning,
       now,
-      onProcess: (pid) => {
+      onProcess: (pid, mark) => {
         events.onProcess(pid);
-        return onProcess(name, pid);
+        return onProcess(name, pid, mark);
       },
     },
     ...(authorizer && { authorizer }),

@@ -6,14 +6,15 @@ import * as z from 'zod';
 
 const processSchema = z.object({ pid: z.int().min(2), start: z.string().min(1) });
 
-const recordSchema = processSchema.extend({ server: z.string(), owner: processSchema });
+const recordSchema = processSchema.extend({
+  server: z.string(),
+  mark: z.uuid().optional(),
+  owner: processSchema,
+});
 
 const fileSchema = z.object({ servers: z.array(recordSchema) });
 
-/** A process; its start time distinguishes it from a later one with the same id. */
-export type ProcessIdentity = z.infer<typeof processSchema>;
-
-/** A process of a server, and the host that started it. */
+/** A process of a server, the mark in its environment if it has one, and the host that started it. */
 export type ProcessRecord = z.infer<typeof recordSchema>;
 
 /**

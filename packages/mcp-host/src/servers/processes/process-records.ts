@@ -1,56 +1,88 @@
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '@signalbox/protocol';
 import type { HostEvent } from '../../host-event.ts';
+import type { DetachedProcesses } from './detached-processes.ts';
+import { type ProcessRecord, readRecords, writeRecords } from './process-records-file.ts';
 import {
+  endsWithin,
+  isRunning,
   type ProcessIdentity,
-  type ProcessRecord,
-  readRecords,
-  writeRecords,
-} from './process-records-file.ts';
-import { startOfProcess } from './process-start-time.ts';
-
-const pollMs = 25;
+  startOfChild,
+  startOfProcess,
+} from './process-start-time.ts';
 
 /**
- * Records the processes that this host has started in a file, so that the next host ends those that outlived it.
- * Problems with the file are logged and keep no server from starting.
+ * Ends what the processes of servers leave behind. It records the processes that this host has started in a file, if there is a
+ * directory for it, so that the next host ends those that outlived it. Problems with the file are logged and keep no server from
+ * starting.
  */
 export class ProcessRecords {
-  readonly #path: string;
+  readonly #path: string | undefined;
+  readonly #detached: DetachedProcesses;
   readonly #log: (event: HostEvent) => void;
   readonly #self: ProcessIdentity;
+  readonly #clearings = new Set<Promise<void>>();
   #records: ProcessRecord[] = [];
 
-  constructor(directory: string, log: (event: HostEvent) => void) {
-    this.#path = join(directory, 'servers.json');
+  constructor(directory: string | undefined, detached: DetachedProcesses, log: (event: HostEvent) => void) {
+    this.#path = directory === undefined ? undefined : join(directory, 'servers.json');
+    this.#detached = detached;
     this.#log = log;
     this.#self = { pid: process.pid, start: startOfProcess(process.pid) ?? 'unknown' };
   }
 
-  /** Ends the processes that an earlier host left running: SIGTERM to the group, SIGKILL after `terminateMs`. */
+  /**
+   * Ends the processes that an earlier host left running: SIGTERM to the group, SIGKILL after `terminateMs`. Then it ends what they left
+   * behind.
+   */
   async reap(terminateMs: number): Promise<void> {
     const found = this.#read();
     const orphans = found.filter(({ owner }) => !isRunning(owner));
     this.#records.push(...found.filter((record) => !orphans.includes(record)));
-    await Promise.all(orphans.filter(isRunning).map((orphan) => this.#end(orphan, terminateMs)));
+    await Promise.all(
+      orphans.map(async (orphan) => {
+        if (isRunning(orphan)) await this.#end(orphan, terminateMs);
+        await this.#endDetached(orphan);
+      }),
+    );
     if (orphans.length > 0) this.#write();
   }
 
-  /** Records a process of a server. Returns the function to call when it is gone. */
-  add(server: string, pid: number): () => void {
-    const start = startOfProcess(pid);
-    if (start === undefined) return () => {};
-    const record: ProcessRecord = { pid, start, server, owner: this.#self };
+  /**
+   * Records a process of a server, and the mark in its environment. Returns the function to call when it is gone, which resolves when
+   * what it left behind has ended.
+   */
+  add(server: string, pid: number, mark: string | undefined): () => Promise<void> {
+    const start = startOfChild(pid);
+    if (start === undefined) return () => Promise.resolve();
+    const record: ProcessRecord = { pid, start, server, mark, owner: this.#self };
     this.#records.push(record);
     this.#write();
     return () => {
-      this.#records = this.#records.filter((other) => other !== record);
-      this.#write();
+      const clearing = this.#clear(record).finally(() => this.#clearings.delete(clearing));
+      this.#clearings.add(clearing);
+      return clearing;
     };
   }
 
+  /** Resolves when all that is being ended has ended. */
+  async cleared(): Promise<void> {
+    await Promise.all(this.#clearings);
+  }
+
+  /** The record stays until all has ended: if this host is killed before, the next one goes on. */
+  async #clear(record: ProcessRecord): Promise<void> {
+    await this.#endDetached(record);
+    this.#records = this.#records.filter((other) => other !== record);
+    this.#write();
+  }
+
+  async #endDetached({ server, mark, start }: ProcessRecord): Promise<void> {
+    if (mark !== undefined) await this.#detached.endThoseOf({ server, mark, start });
+  }
+
   #read(): ProcessRecord[] {
+    if (this.#path === undefined) return [];
     try {
       return readRecords(this.#path);
     } catch (error) {
@@ -61,6 +93,7 @@ export class ProcessRecords {
   }
 
   #write(): void {
+    if (this.#path === undefined) return;
     try {
       writeRecords(this.#path, this.#records);
     } catch (error) {
@@ -70,25 +103,13 @@ export class ProcessRecords {
 
   async #end(orphan: ProcessRecord, terminateMs: number): Promise<void> {
     signalGroup(orphan.pid, 'SIGTERM');
-    const gone = await goneWithin(orphan, terminateMs);
+    const gone = await endsWithin(orphan, terminateMs);
     // Even if it has exited, one of its children may run. No other process gets the id while the group has members.
     signalGroup(orphan.pid, 'SIGKILL');
-    if (!gone) await goneWithin(orphan, terminateMs);
+    if (!gone) await endsWithin(orphan, terminateMs);
     const { server, pid } = orphan;
     this.#log({ event: 'server_reaped', server, pid, signal: gone ? 'SIGTERM' : 'SIGKILL' });
   }
-}
-
-function isRunning({ pid, start }: ProcessIdentity): boolean {
-  return startOfProcess(pid) === start;
-}
-
-async function goneWithin(one: ProcessIdentity, ms: number): Promise<boolean> {
-  for (let waitedMs = 0; isRunning(one); waitedMs += pollMs) {
-    if (waitedMs >= ms) return false;
-    await delay(pollMs);
-  }
-  return true;
 }
 
 function signalGroup(pid: number, signal: NodeJS.Signals): void {

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
+import { hasEnded, parseStat } from './process-stat.ts';
 
 /** A running process and the words of its command line. */
 export interface RunningProcess {
@@ -41,14 +42,13 @@ async function listFromProc(): Promise<ListedProcess[]> {
   return found.filter((one) => one !== undefined);
 }
 
-/** Reads state, parent and group (proc(5), fields 3 to 5). Resolves with `undefined` for a zombie. */
+/** Resolves with `undefined` for a zombie. */
 async function readFromProc(pid: number): Promise<ListedProcess | undefined> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-  // The name of the program stands in parentheses, and may hold spaces and parentheses itself.
-  const [state, parent, group] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  if (state === 'Z' || state === 'X') return undefined;
+  const stat = parseStat(await readFile(`/proc/${pid}/stat`, 'utf8'));
+  if (hasEnded(stat)) return undefined;
   const line = await readFile(`/proc/${pid}/cmdline`, 'utf8');
-  return { pid, parent: Number(parent), group: Number(group), words: line.replace(/\0+$/, '').split('\0') };
+  const { parent, group } = stat;
+  return { pid, parent, group, words: line.replace(/\0+$/, '').split('\0') };
 }
 
 async function listFromPs(): Promise<ListedProcess[]> {

@@ -1,0 +1,62 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { expect, it } from 'vitest';
+import { markVariable } from '../../environment/inherited-variables.ts';
+import type { HostEvent } from '../../host-event.ts';
+import { DetachedProcesses } from './detached-processes.ts';
+import { isRunning, startOfProcess } from './process-start-time.ts';
+
+/** Starts a shell that prints a line when it runs `script`, and that nobody ends but the test. */
+async function startShell(script: string, mark: string) {
+  const child = spawn('sh', ['-c', script], {
+    detached: true,
+    env: { PATH: process.env.PATH, [markVariable]: mark },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const [line] = await once(child.stdout, 'data');
+  return { child, printed: String(line).trim(), pid: child.pid!, start: startOfProcess(child.pid!)! };
+}
+
+function endGroup({ pid }: ChildProcess): void {
+  try {
+    process.kill(-pid!, 'SIGKILL');
+  } catch {
+    // ESRCH: it has ended.
+  }
+}
+
+it.runIf(process.platform === 'linux')(
+  'ends a process that has the whole mark, and none that began earlier, has a terminal, has another mark, or runs another host',
+  async () => {
+    const mark = randomUUID();
+    const wait = 'echo up; exec sleep 1000';
+    const earlier = await startShell(wait, mark);
+    const [boot, ticks] = earlier.start.split(' ');
+    const ended = { server: 'files', mark, start: `${boot} ${Number(ticks) + 1}` };
+    const obedient = await startShell(wait, mark);
+    const stubborn = await startShell("trap '' TERM; echo up; while :; do sleep 1000; done", mark);
+    const longer = await startShell(wait, `${mark}0`);
+    const host = await startShell(`${markVariable}=${randomUUID()} sleep 1000 & echo up; wait`, mark);
+    const onTerminal = `${markVariable}=${mark} sh -c "echo up; exec sleep 1000"`;
+    const terminal = await startShell(`exec script -qefc '${onTerminal}' /dev/null`, randomUUID());
+    const all = [earlier, obedient, stubborn, longer, host, terminal];
+    const events: HostEvent[] = [];
+    try {
+      await new DetachedProcesses(50, (event) => events.push(event)).endThoseOf(ended);
+      expect(all.map(isRunning)).toEqual([true, false, false, true, true, true]);
+      const facts = { event: 'detached_process_ended', server: 'files' };
+      expect(events).toEqual(
+        expect.arrayContaining([
+          { ...facts, pid: obedient.pid, program: 'sleep', signal: 'SIGTERM' },
+          { ...facts, pid: stubborn.pid, program: 'sh', signal: 'SIGKILL' },
+        ]),
+      );
+      expect(events.map(({ pid }) => pid)).not.toContain(terminal.pid);
+      await new DetachedProcesses(50, () => {}).endThoseOf({ ...ended, start: earlier.start });
+      expect(isRunning(earlier)).toBe(false);
+    } finally {
+      for (const { child } of all) endGroup(child);
+    }
+  },
+);
