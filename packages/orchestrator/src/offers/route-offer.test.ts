@@ -99,6 +99,12 @@ test('The second of two servers with one URI is read under its own name, by the 
   expect(serverOf('all', read(7))).toBe('invalid_arguments');
 });
 
+test('One server may list a URI as a resource and as a template: both are shown under that URI.', () => {
+  const both = { ...offers, resources: [resource('copy', shared)], templates: [template('copy', shared)] };
+  const { resources, templates } = offersOfRole(both, rules, 'copier', () => false);
+  expect([resources[0]?.uri, templates[0]?.uriTemplate]).toEqual([shared, shared]);
+});
+
 test('A hidden resource is not shown, and takes no URI from one that is.', () => {
   const first = { ...offers, resources: [resource('files', shared, true), resource('copy', shared)] };
   const hidden = { offers: first, allowlist: all, pages: noPages };
