@@ -174,7 +174,7 @@ function spawnSupervised(
   const child = spawn(program, args, {
     detached: true,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    // A hosted server may have started us. Marks of their own show its host that our children are not that server's, and nor are we.
+    // A hosted server may have started us. The marks of our children show the host of that server that we are a host, too.
     env: {
       ...env,
       [markVariable]: randomUUID(),
