@@ -18,8 +18,14 @@ export default defineConfig({
       'test/**/*.test.ts',
       'bench/**/*.test.ts',
     ],
-    // They need programs that are not everywhere, or take long: npm run test:ops, test:browser, test:postgres and test:packages.
-    exclude: ['test/ops/**', 'test/browser/**', 'test/postgres/!(killed-broker).test.ts', 'test/packages/**'],
+    // They need programs that are not everywhere, or take long: npm run test:ops, test:browser, test:postgres, test:packages and test:servers.
+    exclude: [
+      'test/ops/**',
+      'test/browser/**',
+      'test/postgres/!(killed-broker).test.ts',
+      'test/packages/**',
+      'test/servers/**',
+    ],
     pool: 'forks',
     // Nothing here keeps state in modules, so that files can share a process and load them once.
     isolate: false,

@@ -23,7 +23,7 @@ export interface McpClient extends AsyncDisposable {
   readonly client: Client;
   list(): Promise<Tool[]>;
   /** Sends any request. */
-  request(method: string, params?: Json): Promise<Json>;
+  request(method: string, params?: Json, options?: RequestOptions): Promise<Json>;
   /** Calls a tool; a result may also be one that asks for input. `params` are further parameters of `tools/call`. */
   call(name: string, args?: unknown, options?: RequestOptions & { params?: Json }): Promise<Json>;
 }
@@ -60,7 +60,7 @@ export async function connectMcpClient(
       const { tools } = await client.request({ method: 'tools/list', params: {} }, anyResult);
       return tools as Tool[];
     },
-    request: (method, params = {}) => client.request({ method, params }, anyResult),
+    request: (method, params = {}, options) => client.request({ method, params }, anyResult, options),
     call: (name, args = {}, { params, ...options } = {}) =>
       client.request(
         { method: 'tools/call', params: { name, arguments: args as Json, ...params } },
