@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -37,7 +38,8 @@ it('ends the servers that outlived a killed host, by id and start, and only when
     await exited;
     expect(isRunning(server)).toBe(true);
     // A later process with the id of a server that is gone, as far as the record tells.
-    const reused = { ...record, pid: bystander.pid, start: `${record.start} earlier` };
+    const start = `${record.start} earlier`;
+    const reused = { ...record, mark: randomUUID(), pid: bystander.pid, start };
     await writeFile(path, JSON.stringify({ servers: [record, reused] }));
 
     await using host = startTestHost({
