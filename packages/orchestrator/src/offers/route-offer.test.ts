@@ -101,7 +101,11 @@ test('The second of two servers with one URI is read under its own name, by the 
 
 test('One server may list a URI as a resource and as a template: both are shown under that URI.', () => {
   const both = { ...offers, resources: [resource('copy', shared)], templates: [template('copy', shared)] };
-  const { resources, templates } = offersOfRole({ offers: both, allowlist: rules, pages: noPages }, 'copier', () => false);
+  const { resources, templates } = offersOfRole(
+    { offers: both, allowlist: rules, pages: noPages },
+    'copier',
+    () => false,
+  );
   expect([resources[0]?.uri, templates[0]?.uriTemplate]).toEqual([shared, shared]);
 });
 
