@@ -154,7 +154,8 @@ test('A session of an approver is told of no events, decides on no call of its o
   await called;
 
   const stream = lead.get('events');
-  await here.waiting(0);
+  // The question stays open when its caller stops waiting.
+  await here.waiting(1);
   const operator = await here.stack.client('operator', 'operator');
   const tokens = (await operator.admin('token_list', {})).tokens;
   const parent = tokens.find(({ permissions, parent_id }) => permissions.includes('approver') && !parent_id);

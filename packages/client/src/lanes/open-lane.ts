@@ -119,7 +119,7 @@ export class OpenLane {
       case 'reply':
         if (!this.#waiting.delete(frame.id)) return;
         this.#unacked++;
-        receiver().received(this.#message(frame.id, frame.kind, body, replyIdOf(frame.id)), this);
+        receiver().received(this.#reply(frame, body), this);
         break;
       case 'progress':
         receiver().received(this.#message(frame.id, 'progress', body, frame.id), this);
@@ -140,6 +140,14 @@ export class OpenLane {
         this.#socket.destroy();
     }
     this.#endIfIdle();
+  }
+
+  #reply(
+    { id, kind, traceparent }: Extract<LaneFrame, { type: 'reply' }>,
+    body: string | undefined,
+  ): Message {
+    const message = this.#message(id, kind, body, replyIdOf(id));
+    return traceparent === undefined ? message : { ...message, traceparent };
   }
 
   #message(requestId: string, kind: string, body: string | undefined, id: string): Message {

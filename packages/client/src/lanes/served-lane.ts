@@ -9,6 +9,7 @@ import type { Budget } from '@signalbox/serving';
 import type { ReplyEnd } from '../broker-client.ts';
 import type { Clock } from '../clock.ts';
 import type { LaneSocket } from './lane-socket.ts';
+import type { SentReply } from './unread-replies.ts';
 
 /** The requests of one worker on its lane that may be open at a time, and the bytes of their bodies. Beyond them the lane is not read. */
 const window = { requests: 256, bytes: 8 * 1024 * 1024 };
@@ -113,13 +114,13 @@ export class ServedLane {
   }
 
   /** Sends a reply. `settled` is told whether the agent's side has it. */
-  reply(id: string, kind: string, text: string, settled: (how: ReplyEnd) => void): void {
+  reply(id: string, { kind, text, traceparent }: SentReply, settled: (how: ReplyEnd) => void): void {
     if (this.#isOver) {
       settled('waits');
       return;
     }
     this.#awaitAck(id, text.length, settled);
-    this.#socket.send({ type: 'reply', id, kind }, text);
+    this.#socket.send({ type: 'reply', id, kind, ...(traceparent !== undefined && { traceparent }) }, text);
     const { isWatched, report } = this.#deps;
     if (isWatched()) {
       const bytes = this.#open.get(id) ?? 0;

@@ -98,7 +98,7 @@ test('A request has the sender and the limits that the broker attests, and is ta
   stack.request('d');
   expect(await stack.next()).toEqual({ type: 'use_broker', id: 'd' });
   // What was begun before is still answered.
-  stack.taken[0]!.lane.reply('a', 'mcp_reply', '{}', () => {});
+  stack.taken[0]!.lane.reply('a', { kind: 'mcp_reply', text: '{}' }, () => {});
   expect(await stack.next()).toEqual({ type: 'reply', id: 'a', kind: 'mcp_reply' });
 });
 
@@ -110,7 +110,7 @@ test('A worker that does not read its replies for ten seconds loses its lane, an
   const ends: string[] = [];
   const text = JSON.stringify('x'.repeat(4 * 1024 * 1024));
   for (const { lane, message } of stack.taken)
-    lane.reply(message.id, 'mcp_reply', text, (how) => ends.push(how));
+    lane.reply(message.id, { kind: 'mcp_reply', text }, (how) => ends.push(how));
   const closed = once(stack.socket, 'close');
   stack.pass(10_000);
   await expect.poll(() => ends).toEqual(['waits', 'waits', 'waits']);
@@ -130,7 +130,7 @@ test('A worker whose replies were long is read again as soon as it has them.', a
   stack.request('a');
   await expect.poll(() => stack.taken.length).toBe(1);
   const text = JSON.stringify('x'.repeat(9 * 1024 * 1024));
-  stack.taken[0]!.lane.reply('a', 'mcp_reply', text, () => {});
+  stack.taken[0]!.lane.reply('a', { kind: 'mcp_reply', text }, () => {});
   expect(await stack.next()).toMatchObject({ type: 'reply', id: 'a' });
   stack.request('b');
   await expect.poll(() => stack.taken.length).toBe(2);
@@ -143,7 +143,7 @@ test('The lanes end although a worker does not read.', async () => {
   stack.socket.pause();
   const ends: string[] = [];
   const text = JSON.stringify('x'.repeat(4 * 1024 * 1024));
-  stack.taken[0]!.lane.reply('a', 'mcp_reply', text, (how) => ends.push(how));
+  stack.taken[0]!.lane.reply('a', { kind: 'mcp_reply', text }, (how) => ends.push(how));
   const over = stack.lanes[Symbol.asyncDispose]();
   stack.pass(250);
   await vi.waitFor(() => {
@@ -170,7 +170,7 @@ test('A worker that acks nothing keeps few replies in memory, and only for a whi
     for (let i = from; i < upTo; i++) stack.request(`r${i}`);
     await expect.poll(() => stack.taken.length).toBe(upTo);
     for (const { lane, message } of stack.taken.slice(from))
-      lane.reply(message.id, 'mcp_reply', '{}', (how) => ends.push(how));
+      lane.reply(message.id, { kind: 'mcp_reply', text: '{}' }, (how) => ends.push(how));
   }
   expect(ends).toEqual(Array(44).fill('waits'));
   const closed = once(stack.socket, 'close');

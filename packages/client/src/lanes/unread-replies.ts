@@ -1,7 +1,7 @@
 import type { ServedReply } from '../broker-client.ts';
 
-/** A reply as it was sent: its kind, and its body as text. */
-export type SentReply = Pick<ServedReply, 'kind'> & { text: string };
+/** A reply as it was sent: its kind, its body as text, and the span of its sending. */
+export type SentReply = Pick<ServedReply, 'kind'> & { text: string; traceparent?: string | undefined };
 
 interface Kept {
   reply: SentReply;

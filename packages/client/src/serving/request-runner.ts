@@ -1,6 +1,6 @@
-import { type CancelNotice, type Message, messageOf } from '@signalbox/protocol';
+import { type CancelNotice, type Message, messageOf, replyIdOf } from '@signalbox/protocol';
 import { PassingMap } from '@signalbox/serving';
-import { beginProcess } from '@signalbox/serving/tracing/internal';
+import { beginProcess, beginSend } from '@signalbox/serving/tracing/internal';
 import type { ParseBody } from '../body-reader.ts';
 import {
   handBack,
@@ -12,6 +12,7 @@ import {
 import type { LaneRunner, ServedLane } from '../lanes/served-lane.ts';
 import { type SentReply, UnreadReplies } from '../lanes/unread-replies.ts';
 import type { DeadlineTable } from '../requests/deadline-table.ts';
+import { deliverFrame } from '../requests/outgoing.ts';
 import { RecentMap } from '../requests/recent-map.ts';
 import { AcceptedRequest, type AcceptedRequestDeps } from './accepted-request.ts';
 import { EarlyCancels } from './early-cancels.ts';
@@ -369,7 +370,7 @@ export class RequestRunner implements LaneRunner {
     const { message } = request;
     const { id } = message;
     if (request.seq !== undefined) {
-      for (const lane of lanes) lane.reply(id, answer.kind, text, () => {});
+      for (const lane of lanes) lane.reply(id, { kind: answer.kind, text }, () => {});
       request.lanes = [];
       return sendReply(this.#deps, request, { ...answer, text });
     }
@@ -379,7 +380,7 @@ export class RequestRunner implements LaneRunner {
       isSettled = true;
       answer.settled?.(how);
     };
-    const reply = { kind: answer.kind, text };
+    const reply = { kind: answer.kind, text, traceparent: this.#traceReply(request, answer.kind) };
     for (const lane of lanes) this.#sendOnLane(lane, message, reply, settled);
     if (lanes.length === 0) {
       this.#unread.add(readerOf(message), id, reply);
@@ -389,11 +390,22 @@ export class RequestRunner implements LaneRunner {
     return true;
   }
 
+  /** Makes the span of a reply on lanes, as one through the broker has. */
+  #traceReply({ message: { id, from }, traceparent }: AcceptedRequest, kind: string): string | undefined {
+    const { tracing, address } = this.#deps;
+    if (tracing === undefined) return undefined;
+    const frame = deliverFrame(from.address, replyIdOf(id), kind, { correlationId: id });
+    frame.traceparent = traceparent;
+    const span = beginSend(tracing, frame, address);
+    span.end();
+    return span.traceparent;
+  }
+
   #sendOnLane(lane: ServedLane, message: Message, reply: SentReply, settled: (how: ReplyEnd) => void): void {
     const { id } = message;
     const reader = readerOf(message);
     this.#unread.add(reader, id, reply);
-    lane.reply(id, reply.kind, reply.text, (how) => {
+    lane.reply(id, reply, (how) => {
       if (how === 'stored') this.#unread.take(reader, id);
       settled(how);
     });

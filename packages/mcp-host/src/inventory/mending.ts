@@ -23,7 +23,7 @@ export function mended<Value>(
   for (;;) {
     const { error } = schema.safeParse(value);
     if (!error) return { value: value as Value, changed: [...places] };
-    if (value === sent) value = structuredClone(sent);
+    if (value === sent) value = copyOf(sent);
     const thinned = new Set<unknown[]>();
     for (const issue of error.issues) {
       const [field] = issue.path;
@@ -44,6 +44,13 @@ export function mendedMessage(changed: readonly string[]): string {
   const shown = changed.slice(0, 3).map((place) => visibleLine(place).slice(0, 128));
   const more = changed.length > shown.length ? ` and ${changed.length - shown.length} more places` : '';
   return `mended, because clients would refuse it as its server sent it: ${shown.join(', ')}${more}`;
+}
+
+/** Copies JSON data. A structured clone of an `ExactNumber` would be no number any more. */
+function copyOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copyOf);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, copyOf(inner)]));
 }
 
 /** Returns the path of the innermost part that is there: where something is missing, that is the part which lacks it. */

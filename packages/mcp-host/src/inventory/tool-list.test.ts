@@ -1,3 +1,4 @@
+import { readJson } from '@signalbox/protocol';
 import { describe, expect, it } from 'vitest';
 import { readToolList as read, type ToolPage } from './tool-list.ts';
 
@@ -112,6 +113,13 @@ describe('reading a tool list', () => {
     expect(list.problems[0]).toEqual({ message: expect.stringContaining('not a valid tool: name') });
     expect(list.problems[1]).toMatchObject({ tool: 'odd0', isMended: true });
     expect(list.problems.at(-1)).toEqual({ message: '45 more tools were mended', isMended: true });
+  });
+
+  it('keeps every digit of a tool that it mends', async () => {
+    const sent =
+      '{"name":"a","icons":[{"src":"x","sizes":7}],"inputSchema":{"type":"object","maximum":18446744073709551615}}';
+    const list = await readToolList(pages({ first: { tools: [readJson(sent)] } }));
+    expect(JSON.stringify(list.tools[0])).toBe(sent.replace(',"sizes":7', ''));
   });
 
   it('refuses what is no list', async () => {

@@ -66,6 +66,7 @@ export const laneFrameSchemas = {
   reply: frameSchema('reply', 'Of the orchestrator: the final reply to a request, with its body.', {
     id: requestId,
     kind: kindSchema,
+    traceparent: z.string().max(frameLimits.traceparentLength).optional(),
   }),
   progress: frameSchema('progress', 'Of the orchestrator: progress of a request, with its body.', {
     id: requestId,

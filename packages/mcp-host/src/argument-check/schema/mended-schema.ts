@@ -1,4 +1,5 @@
 import { isJsonObject } from '@signalbox/protocol';
+import { withRoundedNumbers } from '../json/exact-numbers.ts';
 import { holdsOf, kindOf } from './keywords.ts';
 import { isDraft07, toPresentDialect } from './older-dialects.ts';
 import { readSchema } from './read-schema.ts';
@@ -75,7 +76,7 @@ function mendedMap(map: unknown, at: string, changed: (place: string) => void): 
 
 /** Returns the reason why a document is no JSON Schema of any dialect; `undefined` if it is one. */
 export function schemaProblem(document: Record<string, unknown>): string | undefined {
-  return problemAt(document, '', isDraft07(document));
+  return problemAt(withRoundedNumbers(document), '', isDraft07(document));
 }
 
 /** Returns the reason why clients that compile a schema may fail; `undefined` if it can be compiled. */
