@@ -68,11 +68,14 @@ describe.skipIf(serverUrl === undefined)('A PostgreSQL store', () => {
     await using test = await testSchema();
     const open = () => openMessages({ ...test });
     await (await open())[Symbol.asyncDispose]();
-    await test.sql(`UPDATE @meta SET value = '7' WHERE key = 'version'`);
+    const [{ value: ours }] = (await test.sql(`SELECT value FROM @meta WHERE key = 'version'`)) as [
+      { value: string },
+    ];
+    await test.sql(`UPDATE @meta SET value = '99' WHERE key = 'version'`);
     await expect(open()).rejects.toEqual(
-      refusal('store_other_version', 'it has version 7', 'this Signalbox reads version 2'),
+      refusal('store_other_version', 'it has version 99', `this Signalbox reads version ${ours}`),
     );
-    await test.sql(`UPDATE @meta SET value = '2' WHERE key = 'version'`);
+    await test.sql(`UPDATE @meta SET value = '${ours}' WHERE key = 'version'`);
     await (await open())[Symbol.asyncDispose]();
   });
 

@@ -99,7 +99,9 @@ export class OpenLane {
 
   /** Ends the lane at once. */
   close(): void {
-    this.#socket.end();
+    // Nothing has been asked of an orchestrator that has not answered, and it might never read the end.
+    if (this.#isOpen) this.#socket.end();
+    else this.#socket.destroy();
   }
 
   #receive(frame: LaneFrame, body: string | undefined): void {

@@ -34,6 +34,8 @@ export class RequesterLane {
   #lane: OpenLane | undefined;
   #isConnected = false;
   #isOpening = false;
+  /** The lane whose orchestrator has not answered yet. */
+  #opening: OpenLane | undefined;
   #tryFrom = Number.NEGATIVE_INFINITY;
   #inVain = 0;
 
@@ -56,6 +58,7 @@ export class RequesterLane {
   /** The lane takes no new request: the broker no longer vouches for the client. Replies to the earlier ones still come. */
   disconnected(): void {
     this.#isConnected = false;
+    this.#opening?.close();
     this.#lane?.finish();
     this.#lane = undefined;
   }
@@ -120,9 +123,12 @@ export class RequesterLane {
         log({ event: 'lane_lost' });
       },
     });
+    if (!this.#isConnected) opening.close();
+    this.#opening = opening;
     const cancelTimer = clock.startTimer(() => opening.close(), laneLimits.ticketMs);
     const lane = await promise;
     cancelTimer();
+    this.#opening = undefined;
     if (!lane) return;
     if (!this.#isConnected) {
       lane.close();

@@ -116,6 +116,7 @@ export class ServingLanes implements AsyncDisposable {
     this.#isWatched = watched;
     for (const { lane: id, cancels } of ended) {
       this.#tickets.delete(id);
+      for (const [stranger, wanted] of this.#strangers) if (wanted === id) stranger.close();
       const lane = this.#lanes.get(id);
       if (!lane) continue;
       if (cancels) this.#deps.runner.laneForbidden(lane);
