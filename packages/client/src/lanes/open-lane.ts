@@ -121,7 +121,13 @@ export class OpenLane {
       case 'reply':
         if (!this.#waiting.delete(frame.id)) return;
         this.#unacked++;
-        receiver().received(this.#reply(frame, body), this);
+        receiver().received(
+          {
+            ...this.#message(frame.id, frame.kind, body, replyIdOf(frame.id)),
+            ...(frame.traceparent !== undefined && { traceparent: frame.traceparent }),
+          },
+          this,
+        );
         break;
       case 'progress':
         receiver().received(this.#message(frame.id, 'progress', body, frame.id), this);
@@ -142,14 +148,6 @@ export class OpenLane {
         this.#socket.destroy();
     }
     this.#endIfIdle();
-  }
-
-  #reply(
-    { id, kind, traceparent }: Extract<LaneFrame, { type: 'reply' }>,
-    body: string | undefined,
-  ): Message {
-    const message = this.#message(id, kind, body, replyIdOf(id));
-    return traceparent === undefined ? message : { ...message, traceparent };
   }
 
   #message(requestId: string, kind: string, body: string | undefined, id: string): Message {

@@ -1,5 +1,6 @@
 import { type CancelNotice, type Message, messageOf, replyIdOf } from '@signalbox/protocol';
 import { PassingMap } from '@signalbox/serving';
+import type { Tracing } from '@signalbox/serving/tracing';
 import { beginProcess, beginSend } from '@signalbox/serving/tracing/internal';
 import type { ParseBody } from '../body-reader.ts';
 import {
@@ -380,7 +381,9 @@ export class RequestRunner implements LaneRunner {
       isSettled = true;
       answer.settled?.(how);
     };
-    const reply = { kind: answer.kind, text, traceparent: this.#traceReply(request, answer.kind) };
+    const reply: SentReply = { kind: answer.kind, text };
+    const { tracing } = this.#deps;
+    if (tracing) reply.traceparent = this.#traceReply(tracing, request, answer.kind);
     for (const lane of lanes) this.#sendOnLane(lane, message, reply, settled);
     if (lanes.length === 0) {
       this.#unread.add(readerOf(message), id, reply);
@@ -391,9 +394,12 @@ export class RequestRunner implements LaneRunner {
   }
 
   /** Makes the span of a reply on lanes, as one through the broker has. */
-  #traceReply({ message: { id, from }, traceparent }: AcceptedRequest, kind: string): string | undefined {
-    const { tracing, address } = this.#deps;
-    if (tracing === undefined) return undefined;
+  #traceReply(
+    tracing: Tracing,
+    { message: { id, from }, traceparent }: AcceptedRequest,
+    kind: string,
+  ): string {
+    const { address } = this.#deps;
     const frame = deliverFrame(from.address, replyIdOf(id), kind, { correlationId: id });
     frame.traceparent = traceparent;
     const span = beginSend(tracing, frame, address);
