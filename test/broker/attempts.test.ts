@@ -54,6 +54,21 @@ async function setUp(): Promise<Setup> {
 }
 
 describe('an attempt', () => {
+  it('is not a message that is given back because something else failed, however often', async () => {
+    await using setup = await setUp();
+    await deliver(setup.alice, 'bob', 'a');
+    const { bob, attempt } = await setup.work();
+    expect(attempt).toBeUndefined();
+    for (let i = 0; i < 6; i++) {
+      bob.send({ type: 'nack', seqs: [1], counts: false, reason: 'its program is failing' });
+      expect((await bob.next('message')).attempt).toBeUndefined();
+    }
+    bob.send({ type: 'nack', seqs: [1], counts: false, dead: true, reason: 'given up' });
+    await barrier(bob);
+    const operator = await connectOperator(setup.broker);
+    expect(await admin(operator, 'dead_letters')).toMatchObject({ messages: [{ reason: 'given up' }] });
+  });
+
   it('is not counted for a message that its consumer never worked on, however often it was lost', async () => {
     await using setup = await setUp();
     const token = await setup.broker.token('bob');

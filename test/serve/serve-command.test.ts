@@ -41,7 +41,7 @@ async function serve(
   const program = join(cwd, 'program');
   await writeFile(program, `#!/bin/sh\n${script}\n`);
   await chmod(program, 0o755);
-  const run = startRun(['--agent', agent, '--json', ...args, '--', program], {
+  const run = startRun(['--agent', agent, '--json', '--retry-wait', '100ms', ...args, '--', program], {
     cwd,
     env: {
       HOME: home.path,
@@ -143,6 +143,35 @@ test('A serve under kill -9 leaves no process and no file; the next one gets the
   await using _next = next.run;
   expect(await asked).toMatchObject({ status: 'completed', reply: { json: 'again: work' } });
   expect(eventsOf(next.run, 'turn_started')[0]).toMatchObject({ messages: [{ attempt: 2 }] });
+});
+
+test('A program that fails whatever it gets loses no mail: ps and status say since when and why, and all is answered when it works.', async () => {
+  const broken = join(home.path, 'broken', 'mended');
+  const { run } = await serve(
+    'broken',
+    `if [ -e '${broken}' ]; then cat; else echo 'no API key' >&2; exit 75; fi`,
+    [...asOperator(), '--retry-wait', '20ms'],
+  );
+  await using _run = run;
+  const asked = ['a', 'b', 'c', 'd'].map((text) => walt.request('broken', 'ask', text, wait));
+  await expect.poll(() => eventsOf(run, 'program_failing')).toHaveLength(1);
+  // More tries than a message has attempts.
+  await expect.poll(() => eventsOf(run, 'turn_ended').length).toBeGreaterThan(6);
+  const operator = { env: { SIGNALBOX_URL: stack.broker.url } };
+  const shown = async (command: string) =>
+    (await signalbox([command, '--data', stack.broker.dataDir], operator)).stdout;
+  await expect
+    .poll(() => shown('ps'), { interval: 250 })
+    .toMatch(/^broken +worker +failing for .* exit code 75: no API key$/m);
+  expect(await shown('status')).toMatch(/the program of broken has failed for .* no API key\): signalbox ps/);
+  await writeFile(broken, '');
+  const replies = await Promise.all(asked);
+  expect(replies.map((one) => one.status === 'completed' && one.reply.json)).toEqual(['a', 'b', 'c', 'd']);
+  expect(eventsOf(run, 'program_works')).toHaveLength(1);
+  const attempts = run
+    .events()
+    .flatMap(({ messages }) => (messages as { attempt: number }[] | undefined) ?? []);
+  expect(attempts.every(({ attempt }) => attempt === 1)).toBe(true);
 });
 
 test('A turn outlives kill -9 of the broker, and its reply is stored once.', async () => {

@@ -64,10 +64,13 @@ export interface BrokerClient extends AsyncDisposable {
 
   /** Acks messages by `seq`. Without a connection all of them are rejected, and the broker delivers them again. */
   ack(seqs: readonly number[]): Promise<AckResult>;
-  /** Gives messages back. The broker delivers them again after `delayMs`, or makes dead letters of them if `dead` is true. */
+  /**
+   * Gives messages back. The broker delivers them again after `delayMs`, or makes dead letters of them if `dead` is true. It is a failed
+   * attempt of theirs unless `counts` is false.
+   */
   nack(
     seqs: readonly number[],
-    options?: { delayMs?: number; dead?: boolean; reason?: string },
+    options?: { delayMs?: number; dead?: boolean; counts?: boolean; reason?: string },
   ): Promise<AckResult>;
   /**
    * Tells the broker that work on messages has begun: it renews their ack deadlines, and a later loss counts as an attempt.
@@ -391,8 +394,23 @@ export interface ServedRequest {
   stop(): void;
 }
 
-/** The answer of a handler: a reply; `undefined` to ack the request without one; {@link handBack} to leave it un-acked. */
-export type ServeAnswer = ServedReply | typeof handBack | undefined;
+/**
+ * The answer of a handler: a reply; a failure, after which the request comes again; `undefined` to ack the request without a reply;
+ * {@link handBack} to leave it un-acked.
+ */
+export type ServeAnswer = ServedReply | ServeFailure | typeof handBack | undefined;
+
+/** The failure of a handler that decides when its request comes again. One that rejects leaves that to the client. */
+export interface ServeFailure {
+  /** The reason, of which the broker keeps 500 characters. */
+  failed: string;
+  /** The time after which the request comes again, in milliseconds: at most a day. */
+  retryMs: number;
+  /** False if the request is not to blame: then this is no failed attempt of it. */
+  counts: boolean;
+  /** True if the request becomes a dead letter instead. */
+  dead: boolean;
+}
 
 /** The reply to a request. */
 export interface ServedReply {

@@ -266,15 +266,16 @@ export class Client implements BrokerClient {
 
   nack(
     seqs: readonly number[],
-    options: { delayMs?: number; dead?: boolean; reason?: string } = {},
+    options: { delayMs?: number; dead?: boolean; counts?: boolean; reason?: string } = {},
   ): Promise<AckResult> {
-    const { delayMs, dead, reason } = options;
+    const { delayMs, dead, counts, reason } = options;
     return this.#settle(seqs, (part) =>
       this.#parts.calls.call({
         type: 'nack',
         seqs: part,
         ...(delayMs !== undefined && { delay_ms: delayMs }),
         ...(dead !== undefined && { dead }),
+        ...(counts !== undefined && { counts }),
         ...(reason !== undefined && { reason }),
       }),
     );

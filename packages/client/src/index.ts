@@ -16,6 +16,7 @@ export {
   type ServeAnswer,
   type ServedReply,
   type ServedRequest,
+  type ServeFailure,
   type ServeHandler,
   type ServeLoop,
   type ServeOptions,

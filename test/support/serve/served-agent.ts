@@ -61,6 +61,7 @@ export async function startServeStage(broker?: Parameters<typeof startTestBroker
         turns: turnProgramOf([program]),
         turnTimeoutMs: 30_000,
         concurrency: 1,
+        retryWaitMs: 50,
         sessions: await openThreadSessions(join(path, 'sessions', 'rosa.json')),
         onEvent: (event) => events.push(event),
         ...changes,

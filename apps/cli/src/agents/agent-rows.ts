@@ -44,7 +44,7 @@ function connectedRow(summary: AgentSummary, connectedAt: number, now: number): 
   return [
     agent,
     roles.join(', '),
-    summary.on_hold === undefined ? stateText(summary) : `held, ${stateText(summary)}`,
+    summary.on_hold === undefined ? stateText(summary, now) : `held, ${stateText(summary, now)}`,
     formatDuration(now - connectedAt),
     mail ? mailText(mail) : '?',
     clients.join(', ') || '-',
@@ -57,13 +57,15 @@ function mailText({ unread, held }: NonNullable<AgentSummary['mail']>): string {
   return !held ? `${unread}` : `${unread} (${held} held)`;
 }
 
-function stateText({ state, running }: AgentSummary): string {
+function stateText({ state, running, failing }: AgentSummary, now: number): string {
+  if (failing) return `failing for ${formatDuration(now - failing.since)}`;
   if (state === 'working') return `working ${running}`;
   return state === 'tools_lost' ? 'tools lost' : state;
 }
 
-/** Writes the last output of a worker, or the status that another program announced, as it is. */
-function outputText({ last_output: output, announced }: AgentSummary, now: number): string {
+/** Writes the reason why its program fails, or the last output of a worker, or the status that another program announced, as it is. */
+function outputText({ failing, last_output: output, announced }: AgentSummary, now: number): string {
+  if (failing) return oneLine(failing.reason, outputLength);
   if (output) return `${formatDuration(now - (output.at ?? now))} ago: ${oneLine(output.text, outputLength)}`;
   const texts = announced.map((status) => oneLine(bodyText(status), outputLength));
   return [...new Set(texts)].join(', ') || '-';

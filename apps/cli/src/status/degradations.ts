@@ -2,10 +2,18 @@ import type { OrchestratorStatus, Status } from '@signalbox/client/operator';
 import { isDiskNearlyFull, isNotableLeap, isStoreNearlyFull } from '@signalbox/client/operator/internal';
 import type { ServerReport } from '@signalbox/protocol';
 import { formatDuration } from '../terminal/duration.ts';
+import { oneLine } from '../terminal/output.ts';
+
+/** The longest part of a program's reason that is shown, in characters. */
+const reasonLength = 120;
 
 /** Lists what does not work as it should, one sentence each with the command that shows more; none if all is fine. */
-export function degradations({ broker, hold, holds, orchestrator }: Status): string[] {
+export function degradations({ broker, hold, holds, failing, orchestrator }: Status, now: number): string[] {
   const found = [...orchestratorProblems(orchestrator), ...orchestrator.servers.flatMap(serverProblem)];
+  for (const { agent, since, reason } of failing)
+    found.push(
+      `the program of ${agent} has failed for ${formatDuration(now - since)}, and its mail waits (${oneLine(reason, reasonLength)}): signalbox ps`,
+    );
   if (holds.some(({ damaged }) => damaged))
     found.push('the record of a hold is damaged, so that everything is held: signalbox holds');
   if (isNotableLeap(hold))

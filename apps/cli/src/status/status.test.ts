@@ -38,6 +38,7 @@ function status(change: Partial<LocatedStatus> = {}): LocatedStatus {
     hold: undefined,
     holds: [],
     agents: { connected: 2, withMail: 1, offlineWithMail: 3 },
+    failing: [],
     orchestrator: of(server('files', {})),
     ...change,
   };
@@ -55,7 +56,7 @@ function server(name: string, change: Partial<Server>): Server {
 }
 
 test('A status in which all is fine says so, and where what is.', () => {
-  expect(degradations(status())).toEqual([]);
+  expect(degradations(status(), now)).toEqual([]);
   expect(statusLines(status(), [], now)).toEqual([
     'broker        unix:/state/broker.sock, up for 2 h, version 0.1.0, receipts: fsynced',
     'orchestrator  ready: 2 calls running, 1 waiting',
@@ -93,17 +94,22 @@ test.each<[string, Partial<LocatedStatus>, string]>([
     'the record of a hold is damaged, so that everything is held',
   ],
   ['a full store', { broker: { ...status().broker, used_bytes: 0.95 * 1024 ** 3 } }, 'store is nearly full'],
+  [
+    'a failing program',
+    { failing: [{ agent: 'rosa', since: now - 300_000, reason: 'exit code 1: no key' }] },
+    'the program of rosa has failed for 5 min, and its mail waits (exit code 1: no key): signalbox ps',
+  ],
   ['a full disk', { broker: { ...status().broker, free_bytes: 1024 } }, 'the disk'],
 ])('A status with %s is degraded.', (_, change, text) => {
-  expect(degradations(status(change))).toEqual([expect.stringContaining(text)]);
+  expect(degradations(status(change), now)).toEqual([expect.stringContaining(text)]);
 });
 
 test('A broker that was down for a while is as it should be, unless it holds something back because of that.', () => {
   const quiet = status({ hold: { ...hold, at_start: true } });
-  expect(degradations(quiet)).toEqual([]);
+  expect(degradations(quiet, now)).toEqual([]);
   expect(statusLines(quiet, [], now).join('\n')).toContain('found 15 min ahead at the start');
   const holding = status({ hold: { ...hold, at_start: true, messages: 1 } });
-  expect(degradations(holding)).toHaveLength(1);
+  expect(degradations(holding, now)).toHaveLength(1);
 });
 
 test('A status counts the calls that wait for a person and those that are held, which is no degradation.', () => {
@@ -113,7 +119,7 @@ test('A status counts the calls that wait for a person and those that are held, 
     calls_held: 1,
   };
   const waits = status({ orchestrator: waiting, holds: [standing] });
-  expect(degradations(waits)).toEqual([]);
+  expect(degradations(waits, now)).toEqual([]);
   const lines = statusLines(waits, [], now);
   expect(lines).toContain(
     'approvals     2 tool calls wait for a person, the oldest for 5 min, the first ends in 20 min: signalbox approvals',
@@ -126,7 +132,7 @@ test('A status counts the calls that wait for a person and those that are held, 
 test('Servers that wait for their first call, start, or were stopped are as they should be.', () => {
   const states = ['idle', 'starting', 'stopped', 'disabled'] as const;
   const servers = states.map((state) => server(state, { state }));
-  expect(degradations(status({ orchestrator: of(...servers) }))).toEqual([]);
+  expect(degradations(status({ orchestrator: of(...servers) }), now)).toEqual([]);
 });
 
 function of(...servers: Server[]): LocatedStatus['orchestrator'] {

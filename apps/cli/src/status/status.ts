@@ -24,7 +24,7 @@ export async function printStatus(flags: StatusFlags): Promise<ExitCode> {
   })).catch((error) => {
     throw withProcess(error);
   });
-  const problems = degradations(status);
+  const problems = degradations(status, Date.now());
   if (flags.json) printJson({ ok: problems.length === 0, problems, ...status, hold: status.hold ?? null });
   else printLines(...statusLines(status, problems, Date.now()));
   return problems.length === 0 ? exitCodes.ok : exitCodes.failed;

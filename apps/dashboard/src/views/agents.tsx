@@ -29,6 +29,7 @@ const states: Readonly<Record<AgentSummary['state'], { tone: Tone; word: string 
   idle: { tone: 'good', word: 'idle' },
   connected: { tone: 'good', word: 'connected' },
   tools_lost: { tone: 'bad', word: 'tools lost' },
+  failing: { tone: 'bad', word: 'failing' },
   offline: { tone: 'quiet', word: 'offline' },
   group: { tone: 'quiet', word: 'group' },
 };

@@ -57,6 +57,8 @@ export interface AckResult {
 export interface NackOptions {
   delayMs: number;
   dead: boolean;
+  /** True if it is a failed attempt of the message. */
+  counts: boolean;
   reason?: string;
 }
 
@@ -278,8 +280,7 @@ export class Delivery {
   }
 
   /**
-   * Gives back messages that this consumer holds, which counts as a failed attempt. After too many attempts a message becomes a dead
-   * letter.
+   * Gives back messages that this consumer holds. After too many attempts that count, a message becomes a dead letter.
    */
   nack(consumer: Consumer, seqs: readonly number[], options: NackOptions): AckResult {
     const how = { ...options, reason: options.reason ?? 'no reason given' };

@@ -17,6 +17,7 @@ export function nack(frame: NackFrame, { consumer }: Caller, { delivery }: Deps)
   const acked = delivery.nack(consumer, frame.seqs, {
     delayMs: frame.delay_ms ?? 0,
     dead: frame.dead ?? false,
+    counts: frame.counts ?? true,
     ...(frame.reason !== undefined && { reason: frame.reason }),
   });
   return answerWhenDurable(frame, acked, { delivery, consumer });

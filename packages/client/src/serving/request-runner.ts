@@ -8,6 +8,7 @@ import {
   type ReplyEnd,
   type ServeAnswer,
   type ServedReply,
+  type ServeFailure,
   type ServeHandler,
 } from '../broker-client.ts';
 import type { LaneRunner, ServedLane } from '../lanes/served-lane.ts';
@@ -29,7 +30,12 @@ import {
 } from './served-replies.ts';
 
 function errorCodeOf(answer: ServeAnswer): string | undefined {
-  return answer === undefined || answer === handBack ? undefined : answer.errorCode;
+  if (answer === undefined || answer === handBack) return undefined;
+  return isFailure(answer) ? 'handler_failed' : answer.errorCode;
+}
+
+function isFailure(answer: ServedReply | ServeFailure): answer is ServeFailure {
+  return 'failed' in answer;
 }
 
 /** Runs a handler, within its span if it has one. */
@@ -351,6 +357,9 @@ export class RequestRunner implements LaneRunner {
       if (!request.isOver) this.#handBack(request);
     } else if (answer === undefined) {
       this.#settle(request);
+    } else if (isFailure(answer)) {
+      if (request.abortedBy === 'cancelled') this.#settle(request);
+      else this.#nack(request, answer.failed, answer);
     } else if (!request.isOver) {
       const isSent = request.lanes
         ? this.#replyOnLanes(request, request.lanes, answer)
@@ -429,7 +438,7 @@ export class RequestRunner implements LaneRunner {
     request.span?.end(request.abortedBy ?? 'handler_failed');
     this.#deps.log({ event: 'handler_failed', id: request.message.id, message, ended: request.abortedBy });
     if (request.abortedBy === 'cancelled') this.#settle(request);
-    else this.#nack(request, message.slice(0, maxReasonLength));
+    else this.#nack(request, message);
     this.#startNext();
   }
 
@@ -456,10 +465,10 @@ export class RequestRunner implements LaneRunner {
     this.#forget(request);
   }
 
-  #nack(request: AcceptedRequest, reason: string): void {
+  #nack(request: AcceptedRequest, reason: string, how?: ServeFailure): void {
     if (request.isOver) return;
     for (const lane of request.lanes ?? []) lane.useBroker(request.message.id, { maybeBegun: true });
-    sendNack(this.#deps, request, reason);
+    sendNack(this.#deps, request, reason.slice(0, maxReasonLength), how);
     this.#forget(request);
   }
 

@@ -1,7 +1,7 @@
 import { replyIdOf, type SignalboxError } from '@signalbox/protocol';
 import type { TracedSpan, Tracing } from '@signalbox/serving/tracing';
 import { beginSend } from '@signalbox/serving/tracing/internal';
-import type { Log, ReplyEnd, ServedReply } from '../broker-client.ts';
+import type { Log, ReplyEnd, ServedReply, ServeFailure } from '../broker-client.ts';
 import type { Clock } from '../clock.ts';
 import type { DeliveryOwner, DeliveryTable } from '../requests/delivery-table.ts';
 import { deliverFrame } from '../requests/outgoing.ts';
@@ -152,11 +152,23 @@ export function sendAck(deps: ReplyDeps, { seq, epoch }: AcceptedRequest): void 
   if (seq !== undefined && epoch === deps.epoch()) deps.outbox.ack(seq);
 }
 
-/** Has the broker deliver the request again, after a delay that grows with its attempts. */
-export function sendNack(deps: ReplyDeps, { seq, epoch, message }: AcceptedRequest, reason: string): void {
+/** Has the broker deliver the request again, by default after a delay that grows with its attempts. */
+export function sendNack(
+  deps: ReplyDeps,
+  { seq, epoch, message }: AcceptedRequest,
+  reason: string,
+  how?: ServeFailure,
+): void {
   if (seq === undefined || epoch !== deps.epoch()) return;
-  const delay_ms = Math.round(backoffMs(nackPolicy, message.attempt ?? 0, deps.clock.random()));
-  deps.outbox.control({ type: 'nack', seqs: [seq], delay_ms, reason });
+  const delay_ms = Math.round(
+    how?.retryMs ?? backoffMs(nackPolicy, message.attempt ?? 0, deps.clock.random()),
+  );
+  const { counts = true, dead = false } = how ?? {};
+  deps.outbox.control({
+    ...{ type: 'nack', seqs: [seq], delay_ms, reason },
+    ...(dead && { dead }),
+    ...(!counts && { counts }),
+  });
 }
 
 /** Makes the request a dead letter; the broker tells its sender. */

@@ -181,6 +181,12 @@ export const clientFrameSchemas = {
       .optional()
       .describe('They are offered again after this time.'),
     dead: z.boolean().optional().describe('They become dead letters at once.'),
+    counts: z
+      .boolean()
+      .optional()
+      .describe(
+        'False: nothing that the messages could do about failed, so that it is no failed attempt of theirs.',
+      ),
     reason: z.string().max(frameLimits.nackReasonLength).optional(),
   }),
 

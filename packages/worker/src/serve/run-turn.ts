@@ -15,6 +15,9 @@ import type { TurnAnswer, TurnCommand, TurnOutput, TurnProgram } from './program
 import { keptEndBytes, TurnStream } from './turn-output.ts';
 import { turnPrompt, turnText } from './turn-prompt.ts';
 
+/** The exit code `EX_TEMPFAIL` of sysexits.h: try again later. */
+const temporaryFailure = 75;
+
 /** The program, the directories and the time limits of an agent's turns. */
 export interface TurnRunOptions {
   setup: AgentSetup;
@@ -65,6 +68,8 @@ export interface TurnEnd {
   isLate: boolean;
   /** True if the turn failed because its session no longer exists. */
   isSessionLost: boolean;
+  /** True if the program said that it can't work now, whatever the message. */
+  isUnavailable: boolean;
   /** The answer of the program; `undefined` if the turn failed. */
   answer: TurnAnswer | undefined;
   /** The reason why an output with exit code 0 is no answer. */
@@ -185,6 +190,7 @@ async function runProcess(
     endedBy: ended.signal,
     isLate,
     isSessionLost: ended.code !== 0 && turns.isSessionLost?.(output) === true,
+    isUnavailable: ended.code === temporaryFailure || (!read?.answer && isUnavailable(turns, output)),
     answer: read?.answer,
     problem: read?.problem,
     tail,
@@ -196,6 +202,15 @@ function answerOf(turns: TurnProgram, output: TurnOutput): { answer?: TurnAnswer
     return { answer: turns.answer(output) };
   } catch (thrown) {
     return { problem: messageOf(thrown) };
+  }
+}
+
+function isUnavailable(turns: TurnProgram, output: TurnOutput): boolean {
+  try {
+    return turns.isUnavailable?.(output) === true;
+  } catch {
+    // It did not print what it prints when its model refuses a request.
+    return false;
   }
 }
 

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { basename } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type BrokerClient, connectBroker, groupAddress } from '@signalbox/client';
+import { type BrokerClient, connectBroker, groupAddress, type ServeFailure } from '@signalbox/client';
 import { startTimer as nodeTimer, type StartTimer } from '@signalbox/client/internal';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import type { Tracing } from '@signalbox/serving/tracing';
 import type { ChildToken, IssueToken } from '../runner/child-token.ts';
 import { within } from '../time-limit.ts';
+import { type CircuitMessage, ProgramCircuit } from './program-circuit.ts';
 import { runTurn, type TurnEnd, type TurnRunOptions } from './run-turn.ts';
 import type { ServeEvent, ServeWarning, TurnOutcome } from './serve-event.ts';
 import { ServeStatus } from './serve-status.ts';
@@ -25,6 +26,8 @@ export interface ServeAgentOptions extends TurnRunOptions {
   keepOutput?: (text: string) => Promise<void>;
   /** The longest time that a note waits for others before it starts a turn, in milliseconds; default 60 s. */
   noteWaitMs?: number;
+  /** The wait before the message of a failed turn comes again, in milliseconds; default 30 s. It doubles with each try, up to ten minutes. */
+  retryWaitMs?: number;
   /** Starts the timers of notes and turns; by default those of Node. */
   startTimer?: StartTimer;
   /** Makes spans of the messages that start turns, and of replies. */
@@ -48,6 +51,7 @@ export interface ServedAgent {
 }
 
 const defaultNoteWaitMs = 60_000;
+const defaultRetryWaitMs = 30_000;
 /**
  * The largest difference between the broker's clock and ours, in milliseconds: a token that the broker refuses within this time before its
  * expiry has expired there.
@@ -91,19 +95,26 @@ async function serve(
   });
   const command = basename(argv[0] ?? '');
   const status = new ServeStatus(client, command);
+  const circuit = new ProgramCircuit({
+    retryWaitMs: options.retryWaitMs ?? defaultRetryWaitMs,
+    now: () => performance.now(),
+    random: options.random ?? Math.random,
+  });
   let turns = 0;
   const inbox = await openServedInbox(client, {
     concurrency,
     group,
     noteWaitMs: options.noteWaitMs ?? defaultNoteWaitMs,
     startTimer,
+    circuit,
     consumerId: randomBytes(12).toString('base64url'),
     onChange: (counts) => status.counts(counts),
     onAnswerRefused: ({ id, from }, why) => {
       const message = `the answer to ${id} of ${from} was refused, and the message is a dead letter: ${why}`;
       onEvent({ event: 'warning', agent, code: 'answer_refused', message });
     },
-    runTurn: (turn) => takeTurn(turn, { ...options, turn: ++turns, client, status, killing: killing.signal }),
+    runTurn: (turn) =>
+      takeTurn(turn, { ...options, turn: ++turns, client, status, circuit, killing: killing.signal }),
   });
   onEvent({ event: 'serving', agent, role: client.role, pending: inbox.pending, command });
   const lost = await Promise.race([client.closed.then((reason) => ({ reason })), aborted(stopping)]);
@@ -136,6 +147,7 @@ interface TurnContext extends ServeAgentOptions {
   turn: number;
   client: BrokerClient;
   status: ServeStatus;
+  circuit: ProgramCircuit;
   killing: AbortSignal;
 }
 
@@ -235,24 +247,62 @@ async function runProgram(
 async function resultOf(
   turn: ServedTurn,
   { end, problem }: { end: TurnEnd | undefined; problem: string | undefined },
-  { killing, turnTimeoutMs }: TurnContext,
+  context: TurnContext,
 ): Promise<{ outcome: TurnOutcome; reason?: string; result: TurnResult }> {
+  const { killing, turnTimeoutMs } = context;
   const isAnswered = turn.isQuestion && end !== undefined && (await turn.isAnswered().catch(() => false));
-  if (isAnswered) return { outcome: 'answered_by_tool', result: { isDone: true } };
-  if (end?.answer && turn.isQuestion) {
-    return { outcome: 'answered', result: { isDone: true, reply: end.answer.text } };
+  if (isAnswered || end?.answer) {
+    noteSuccess(turn, context);
+    if (isAnswered) return { outcome: 'answered_by_tool', result: { isDone: true } };
+    if (!turn.isQuestion) return { outcome: 'done', result: { isDone: true } };
+    return { outcome: 'answered', result: { isDone: true, reply: end?.answer?.text ?? '' } };
   }
-  if (end?.answer) return { outcome: 'done', result: { isDone: true } };
-  const failed = (outcome: TurnOutcome, reason: string) => ({
+  const again = (outcome: TurnOutcome, reason: string) => ({
     outcome,
     reason,
     result: { isDone: false, reason } as const,
   });
-  if (turn.signal.aborted) return failed('withdrawn', messageOf(turn.signal.reason));
+  if (turn.signal.aborted) return again('withdrawn', messageOf(turn.signal.reason));
   if (killing.aborted)
-    return failed('stopped', 'its program was ended, because signalbox worker serve was stopped');
+    return again('stopped', 'its program was ended, because signalbox worker serve was stopped');
   const reason = problem ?? (end ? endText(end, turnTimeoutMs) : 'it was not started');
-  return failed(end?.isLate ? 'timed_out' : 'failed', reason);
+  const outcome = end?.isLate ? 'timed_out' : 'failed';
+  return { outcome, reason, result: { isDone: false, failure: noteFailure(turn, end, reason, context) } };
+}
+
+function noteSuccess(turn: ServedTurn, { circuit, status, onEvent, setup }: TurnContext): void {
+  const wasFailing = circuit.failing !== undefined;
+  circuit.succeeded(circuitMessageOf(turn));
+  if (!wasFailing) return;
+  status.failing(undefined);
+  onEvent({ event: 'program_works', agent: setup.agent });
+}
+
+/** Tells the circuit of a failed turn, and people when the program begins to fail whatever it gets. */
+function noteFailure(
+  turn: ServedTurn,
+  end: TurnEnd | undefined,
+  reason: string,
+  { circuit, status, onEvent, setup }: TurnContext,
+): ServeFailure {
+  const wasFailing = circuit.failing !== undefined;
+  const { retryMs, counts, isGivenUp } = circuit.failed({
+    message: circuitMessageOf(turn),
+    attempt: turn.messages[0]?.attempt ?? 1,
+    reason,
+    isUnavailable: end?.isUnavailable === true,
+  });
+  if (circuit.failing !== undefined) {
+    status.failing(reason);
+    if (!wasFailing) onEvent({ event: 'program_failing', agent: setup.agent, reason, nextTryMs: retryMs });
+  }
+  const failed = isGivenUp ? `program_unavailable: ${reason}` : reason;
+  return { failed, retryMs, counts, dead: isGivenUp };
+}
+
+function circuitMessageOf({ messages }: ServedTurn): CircuitMessage {
+  const { id = '', from = '' } = messages[0] ?? {};
+  return { key: `${from} ${id}`, sender: from };
 }
 
 /** Issues a token for a turn; waits for the broker while it is unreachable. */

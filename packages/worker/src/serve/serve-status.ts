@@ -4,12 +4,14 @@ import type { OutputTail } from '../runner/output/output-tail.ts';
 const lineLength = 120;
 
 /**
- * Announces what a served agent does, as `agents` shows it: `{worker: 'serve', command, turns, waiting, last_output_at?, last_output?}`.
+ * Announces what a served agent does, as `agents` shows it: `{worker: 'serve', command, turns, waiting, failing_since?,
+ * failing_reason?, last_output_at?, last_output?}`.
  */
 export class ServeStatus {
   readonly #client: Pick<BrokerClient, 'announce'>;
   readonly #command: string;
   readonly #now: () => number;
+  #failing: { since: number; reason: string } | undefined;
   #counts = { waiting: 0, running: 0 };
   #tail: OutputTail | undefined;
   #outputAt: number | undefined;
@@ -25,6 +27,13 @@ export class ServeStatus {
   /** Records the number of waiting messages and running turns. */
   counts(counts: { waiting: number; running: number }): void {
     this.#counts = counts;
+    this.#announce();
+  }
+
+  /** Records that the program is failing, and why; `undefined` if it works again. */
+  failing(reason: string | undefined): void {
+    const since = this.#failing?.since ?? this.#now();
+    this.#failing = reason === undefined ? undefined : { since, reason };
     this.#announce();
   }
 
@@ -46,6 +55,10 @@ export class ServeStatus {
       command: this.#command,
       turns: this.#counts.running,
       waiting: this.#counts.waiting,
+      ...(this.#failing && {
+        failing_since: this.#failing.since,
+        failing_reason: this.#failing.reason.slice(0, lineLength),
+      }),
       ...(this.#tail && { last_output_at: this.#outputAt, last_output: this.#tail.lastLine(lineLength) }),
     };
   }

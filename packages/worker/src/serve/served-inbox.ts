@@ -1,9 +1,17 @@
-import { type BrokerClient, handBack, type ServeAnswer, type ServedRequest } from '@signalbox/client';
+import {
+  type BrokerClient,
+  handBack,
+  type ServeAnswer,
+  type ServedRequest,
+  type ServeFailure,
+} from '@signalbox/client';
 import type { StartTimer } from '@signalbox/client/internal';
 import { messageOf, replyIdOf } from '@signalbox/protocol';
 import { heldOf, isQuestion } from '../mailbox/inbox/held-messages.ts';
 import { type InboxMessage, inboxMessage } from '../mailbox/inbox/inbox-message.ts';
+import { longestTimerMs } from './longest-timer.ts';
 import { NoteBundles } from './note-bundles.ts';
+import type { ProgramCircuit } from './program-circuit.ts';
 import { TurnQueue } from './turn-queue.ts';
 import { turnThreadOf } from './turn-thread.ts';
 
@@ -28,9 +36,12 @@ export interface ServedTurn {
 
 /**
  * The decision about a turn's messages. Messages that are done are acked, with a `reply` by the commit that stores it. Others are delivered
- * again.
+ * again, as the failure says.
  */
-export type TurnResult = { isDone: true; reply?: string } | { isDone: false; reason: string };
+export type TurnResult =
+  | { isDone: true; reply?: string }
+  | { isDone: false; reason: string }
+  | { isDone: false; failure: ServeFailure };
 
 export interface ServedInboxOptions {
   /** The most turns at a time. */
@@ -40,6 +51,8 @@ export interface ServedInboxOptions {
   /** The longest time that a note waits for others, in milliseconds. In a group no note waits: another member may be free. */
   noteWaitMs: number;
   startTimer: StartTimer;
+  /** Decides which turn may begin. */
+  circuit: ProgramCircuit;
   /** Names this process to the broker. */
   consumerId: string;
   /** Runs a turn to its end. A rejection gives its messages back. */
@@ -66,6 +79,8 @@ interface Entry {
   readonly thread: string | undefined;
   readonly bytes: number;
   isRunning: boolean;
+  /** True if no turn is to begin for it any more. */
+  isOver: boolean;
   settle: (answer: ServeAnswer) => void;
   fail: (reason: Error) => void;
 }
@@ -73,23 +88,80 @@ interface Entry {
 interface Job {
   readonly thread: string | undefined;
   readonly entries: readonly Entry[];
+  /** The sender and the id of the first message. */
+  readonly key: string;
+  readonly sender: string;
 }
+
+/** A message with a deadline is given up this long before it if the program is failing: its sender is told why, and not only that it is late. */
+const giveUpBeforeMs = 500;
+/** The time after which a message of a group comes again, perhaps to another member, if this one's program is failing. */
+const groupRetryMs = 5_000;
+/** The shortest wait of a message that has a deadline, in milliseconds. */
+const shortestRetryMs = 1_000;
 
 /** Takes the agent's inbox, or messages of a group, of all kinds. Rejects as `BrokerClient.serve`. */
 export async function openServedInbox(
   client: BrokerClient,
   options: ServedInboxOptions,
 ): Promise<ServedInbox> {
-  const { concurrency, group, noteWaitMs, startTimer, consumerId } = options;
+  const { concurrency, group, noteWaitMs, startTimer, consumerId, circuit } = options;
   let isStopping = false;
-  const queue = new TurnQueue<Job>(concurrency, (job) => runJob(client, job, options), changed);
+  let cancelTimer = (): void => {};
+  const queue = new TurnQueue<Job>({
+    concurrency,
+    choose: (jobs) => circuit.choose(jobs),
+    run: async (job) => {
+      const ended = circuit.begin();
+      await runJob(client, job, options);
+      ended();
+      lookAgainLater();
+    },
+    onChange: changed,
+  });
+  /** While the program is failing, looks at the waiting messages again when the next probe may begin, and before a deadline. */
+  function lookAgainLater(): void {
+    cancelTimer();
+    const waiting = queue.waiting.flatMap(({ entries }) => entries);
+    if (circuit.failing === undefined || waiting.length === 0) return;
+    const deadline = Math.min(...waiting.map(timeToGiveUp));
+    // A probe that could begin now begins without a timer, as soon as its turn comes.
+    const probe = circuit.waitMs === 0 ? longestTimerMs : circuit.waitMs;
+    cancelTimer = startTimer(
+      () => {
+        giveUpLate(waiting);
+        queue.startNext();
+        lookAgainLater();
+      },
+      Math.max(1, Math.min(deadline, probe, longestTimerMs)),
+    );
+  }
+  function giveUpLate(entries: readonly Entry[]): void {
+    for (const entry of entries) {
+      if (entry.isRunning || entry.isOver || circuit.failing === undefined || timeToGiveUp(entry) > 0)
+        continue;
+      entry.isOver = true;
+      entry.settle(unavailable(circuit.failing, { dead: true }));
+    }
+  }
   const notes = new NoteBundles<Entry>({ waitMs: noteWaitMs, startTimer, onReady: enqueue });
   function changed(): void {
-    options.onChange({ waiting: queue.waitingCount + notes.count, running: queue.running.length });
+    options.onChange({ waiting: queue.waiting.length + notes.count, running: queue.running.length });
   }
   function enqueue(entries: readonly Entry[]): void {
     const [first] = entries;
-    if (first) queue.add({ thread: first.thread, entries });
+    if (!first) return;
+    const { id, from } = first.request.message;
+    const job = { thread: first.thread, entries, key: `${from.agent} ${id}`, sender: from.agent };
+    queue.add(job);
+    if (circuit.failing === undefined || first.isRunning) return;
+    if (group === undefined) {
+      lookAgainLater();
+      return;
+    }
+    // Another member may be able to take it.
+    queue.remove(job);
+    first.settle(unavailable(circuit.failing, { retryMs: groupRetryMs }));
   }
   const loop = await client.serve(
     ['*'],
@@ -101,6 +173,7 @@ export async function openServedInbox(
       const entry = entryOf(request, { settle: resolve, fail: reject });
       request.signal.addEventListener('abort', () => {
         if (entry.isRunning) return;
+        entry.isOver = true;
         if (notes.remove(entry)) changed();
         reject(request.signal.reason);
       });
@@ -117,6 +190,7 @@ export async function openServedInbox(
     pending: loop.subscribed.pending,
     stopTaking() {
       isStopping = true;
+      cancelTimer();
       const waiting = [...queue.stop().flatMap(({ entries }) => entries), ...notes.stop()];
       for (const { settle } of waiting) settle(handBack);
       return waiting.length;
@@ -128,6 +202,11 @@ export async function openServedInbox(
   };
 }
 
+/** Returns the time until a message must be given up, if no turn begins for it, in milliseconds. */
+function timeToGiveUp({ request, isOver }: Entry): number {
+  return isOver ? Infinity : (request.remainingMs() ?? Infinity) - giveUpBeforeMs;
+}
+
 function entryOf(request: ServedRequest, ends: Pick<Entry, 'settle' | 'fail'>): Entry {
   const { message } = request;
   return {
@@ -135,6 +214,7 @@ function entryOf(request: ServedRequest, ends: Pick<Entry, 'settle' | 'fail'>): 
     thread: turnThreadOf(message),
     bytes: Buffer.byteLength(message.body ?? ''),
     isRunning: false,
+    isOver: false,
     ...ends,
   };
 }
@@ -144,7 +224,7 @@ async function runJob(
   { thread, entries }: Job,
   { runTurn, onAnswerRefused }: ServedInboxOptions,
 ): Promise<void> {
-  const wanted = entries.filter(({ request }) => !request.signal.aborted);
+  const wanted = entries.filter(({ isOver }) => !isOver);
   const [first] = wanted;
   if (!first) return;
   for (const entry of wanted) entry.isRunning = true;
@@ -168,13 +248,25 @@ async function runJob(
         return state === 'answered';
       },
     });
-    for (const { settle, fail } of wanted) {
-      if (!result.isDone) fail(new Error(result.reason));
-      else settle(result.reply === undefined ? undefined : replyOf(result.reply, refused));
+    for (const { request, settle, fail } of wanted) {
+      if (result.isDone) settle(result.reply === undefined ? undefined : replyOf(result.reply, refused));
+      else if ('failure' in result) settle(beforeDeadline(result.failure, request.remainingMs()));
+      else fail(new Error(result.reason));
     }
   } catch (thrown) {
     for (const { fail } of wanted) fail(new Error(messageOf(thrown), { cause: thrown }));
   }
+}
+
+/** The failure of a message for which no turn could begin, because the program is failing whatever it gets. */
+function unavailable(reason: string, how: { retryMs?: number; dead?: boolean }): ServeFailure {
+  return { failed: `program_unavailable: ${reason}`, retryMs: 0, dead: false, ...how, counts: false };
+}
+
+/** Has a message with a deadline come again when half of its time is left, if it would else come later. */
+function beforeDeadline(failure: ServeFailure, leftMs: number | undefined): ServeFailure {
+  if (leftMs === undefined) return failure;
+  return { ...failure, retryMs: Math.min(failure.retryMs, Math.max(shortestRetryMs, leftMs / 2)) };
 }
 
 /**

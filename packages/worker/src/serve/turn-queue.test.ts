@@ -4,9 +4,12 @@ import { TurnQueue } from './turn-queue.ts';
 function setUp(concurrency: number) {
   const started: string[] = [];
   const ends = new Map<string, () => void>();
-  const queue = new TurnQueue<{ name: string; thread: string | undefined }>(concurrency, ({ name }) => {
-    started.push(name);
-    return new Promise((resolve) => ends.set(name, resolve));
+  const queue = new TurnQueue<{ name: string; thread: string | undefined }>({
+    concurrency,
+    run: ({ name }) => {
+      started.push(name);
+      return new Promise((resolve) => ends.set(name, resolve));
+    },
   });
   const add = (name: string, thread?: string) => queue.add({ name, thread });
   const end = async (name: string) => {
@@ -45,4 +48,20 @@ test('A stopped queue begins nothing, and gives back what waits.', async () => {
   await queue.idle();
   add('c');
   expect(started).toEqual(['a']);
+});
+
+test('A queue starts only what may be chosen now, and looks again when it is told to.', async () => {
+  let allowed = ['b'];
+  const started: string[] = [];
+  const queue = new TurnQueue<{ name: string; thread: undefined }>({
+    concurrency: 2,
+    choose: (jobs) => jobs.find(({ name }) => allowed.includes(name)),
+    run: async ({ name }) => void started.push(name),
+  });
+  for (const name of ['a', 'b', 'c']) queue.add({ name, thread: undefined });
+  expect(started).toEqual(['b']);
+  await queue.idle();
+  allowed = ['a', 'c'];
+  queue.startNext();
+  expect(started).toEqual(['b', 'a', 'c']);
 });

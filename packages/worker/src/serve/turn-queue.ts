@@ -4,35 +4,48 @@ export interface TurnJob {
   readonly thread: string | undefined;
 }
 
+export interface TurnQueueOptions<Job> {
+  /** The most turns at a time. */
+  concurrency: number;
+  /** Runs a job. It never rejects. */
+  run: (job: Job) => Promise<void>;
+  /** Chooses the next of the jobs that may run, which are in the order of arrival; `undefined` to start none. By default the first. */
+  choose?: (jobs: readonly Job[]) => Job | undefined;
+  /** Called when a job waits, runs or has ended. */
+  onChange?: () => void;
+}
+
 /** Chooses the next turn: in the order of arrival, a limited number at a time, and one at a time of each thread. */
 export class TurnQueue<Job extends TurnJob> {
-  readonly #concurrency: number;
-  readonly #run: (job: Job) => Promise<void>;
-  readonly #onChange: () => void;
+  readonly #options: TurnQueueOptions<Job>;
   #waiting: Job[] = [];
   readonly #running = new Map<Job, Promise<void>>();
   #isStopped = false;
 
-  /** `run` never rejects. `onChange` is called when a job waits, runs or has ended. */
-  constructor(concurrency: number, run: (job: Job) => Promise<void>, onChange: () => void = () => {}) {
-    this.#concurrency = concurrency;
-    this.#run = run;
-    this.#onChange = onChange;
+  constructor(options: TurnQueueOptions<Job>) {
+    this.#options = options;
   }
 
-  get waitingCount(): number {
-    return this.#waiting.length;
+  /** The jobs that have not begun. */
+  get waiting(): readonly Job[] {
+    return this.#waiting;
   }
 
-  /** The number of jobs that run now. */
+  /** The jobs that run now. */
   get running(): Job[] {
     return [...this.#running.keys()];
   }
 
   add(job: Job): void {
     this.#waiting.push(job);
-    this.#startNext();
-    this.#onChange();
+    this.startNext();
+    this.#options.onChange?.();
+  }
+
+  /** Removes a job that waits. */
+  remove(job: Job): void {
+    this.#waiting = this.#waiting.filter((other) => other !== job);
+    this.#options.onChange?.();
   }
 
   /** Begins no more jobs. Returns the jobs that have not begun. */
@@ -46,20 +59,22 @@ export class TurnQueue<Job extends TurnJob> {
     await Promise.all(this.#running.values());
   }
 
-  #startNext(): void {
-    while (!this.#isStopped && this.#running.size < this.#concurrency) {
+  /** Starts what may run now. It need only be called when `choose` would choose otherwise than before. */
+  startNext(): void {
+    const { concurrency, choose = ([first]) => first } = this.#options;
+    while (!this.#isStopped && this.#running.size < concurrency) {
       const busy = new Set(this.running.map(({ thread }) => thread));
-      const at = this.#waiting.findIndex(({ thread }) => thread === undefined || !busy.has(thread));
-      const [job] = at < 0 ? [] : this.#waiting.splice(at, 1);
+      const job = choose(this.#waiting.filter(({ thread }) => thread === undefined || !busy.has(thread)));
       if (job === undefined) return;
+      this.#waiting = this.#waiting.filter((other) => other !== job);
       this.#running.set(job, this.#runJob(job));
     }
   }
 
   async #runJob(job: Job): Promise<void> {
-    await this.#run(job);
+    await this.#options.run(job);
     this.#running.delete(job);
-    this.#startNext();
-    this.#onChange();
+    this.startNext();
+    this.#options.onChange?.();
   }
 }

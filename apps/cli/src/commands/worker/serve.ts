@@ -51,6 +51,13 @@ export function serveCommand(): Command {
       timeOption('--turn-timeout <time>', 'after which a turn is ended, and its messages come again', '30m'),
     )
     .addOption(
+      timeOption(
+        '--retry-wait <time>',
+        'how long the messages of a failed turn wait; doubled with each try, up to 10m',
+        '30s',
+      ),
+    )
+    .addOption(
       timeOption('--note-wait <time>', 'how long notes wait for others before they start a turn', '60s'),
     )
     .addOption(

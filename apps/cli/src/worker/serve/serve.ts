@@ -45,6 +45,7 @@ export interface WorkerServeFlags extends Omit<SetupFlags, 'hooks'> {
   group?: string;
   turnTimeout: number;
   noteWait: number;
+  retryWait: number;
   stopTimeout: number;
   json?: boolean;
 }
@@ -105,6 +106,7 @@ async function serveAll(
     graceMs: flags.stopTimeout,
     turnTimeoutMs: flags.turnTimeout,
     noteWaitMs: flags.noteWait,
+    retryWaitMs: flags.retryWait,
     issueToken,
     concurrency: flags.concurrency,
     group: flags.group,

@@ -55,13 +55,15 @@ export class Attempts {
     this.#deps = deps;
   }
 
-  /** Counts an attempt of a message that its holder gave back. The message is pushed again after `delayMs`, unless it is `dead`. */
+  /**
+   * Takes back a message from its holder; that is an attempt if it `counts`. The message is pushed again after `delayMs`, unless it is `dead`.
+   */
   givenBack(
     seq: number,
     message: InFlightMessage,
-    { holder, reason, delayMs, dead }: { holder: Holder; reason: string; delayMs: number; dead: boolean },
+    { delayMs, ...how }: { holder: Holder; reason: string; delayMs: number; dead: boolean; counts: boolean },
   ): void {
-    if (!this.#failed(seq, message, { holder, reason, dead })) return;
+    if (!this.#failed(seq, message, how)) return;
     const { inbox, kind, createdAt, expiresAt } = message;
     const { waiting, redeliveries, time } = this.#deps;
     if (isRequest(kind)) waiting.add({ inbox, seq, createdAt, expiresAt, wasPushed: true }, time.now());
@@ -144,11 +146,16 @@ export class Attempts {
     }
   }
 
-  /** Counts a failed attempt. Returns true if the message is to be pushed again; otherwise it has been settled. */
+  /** Counts a failed attempt, if it `counts`. Returns true if the message is to be pushed again; otherwise it has been settled. */
   #failed(
     seq: number,
     message: InFlightMessage,
-    { holder, reason, dead = false }: { holder: Holder; reason: string; dead?: boolean },
+    {
+      holder,
+      reason,
+      dead = false,
+      counts = true,
+    }: { holder: Holder; reason: string; dead?: boolean; counts?: boolean },
   ): boolean {
     const { commits, settler, maxDeliver, time, histories } = this.#deps;
     if (message.ended) return false;
@@ -156,10 +163,11 @@ export class Attempts {
     else if (hasExpired(message, time.look())) settler.expire(seq, message);
     else {
       const history = histories.of(seq);
-      history.reasons.push(reason);
+      if (counts) history.reasons.push(reason);
       history.tokenId = holder.tokenId;
       history.triedAt = message.renewedAt;
       history.firstAttempt ??= message.attemptTrace;
+      if (!dead && !counts) return true;
       const attempts = message.attempts + 1;
       commits.recordAttempts(message.inbox, seq, attempts);
       if (!dead && attempts < maxDeliver) return true;

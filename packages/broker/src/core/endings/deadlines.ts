@@ -95,7 +95,7 @@ export class Deadlines {
       lease.release(seq);
       released.push(seq);
       const reason = `neither settled nor renewed within ${ackDeadlineMs} ms`;
-      attempts.givenBack(seq, message, { holder: lease, reason, delayMs: 0, dead: false });
+      attempts.givenBack(seq, message, { holder: lease, reason, delayMs: 0, dead: false, counts: true });
     }
     dispatcher.released(lease, released);
   }

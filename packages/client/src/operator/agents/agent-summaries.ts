@@ -6,8 +6,8 @@ import { type WorkerStatus, workerStatus } from './worker-status.ts';
 export interface AgentSummary {
   agent: string;
   roles: string[];
-  /** `connected`: it is connected and announces no state of its own. `group`: agents that share an inbox. */
-  state: 'working' | 'idle' | 'tools_lost' | 'connected' | 'offline' | 'group';
+  /** `failing`: its program fails whatever it gets. `connected`: it is connected and announces no state of its own. `group`: agents that share an inbox. */
+  state: 'working' | 'idle' | 'tools_lost' | 'failing' | 'connected' | 'offline' | 'group';
   /** The number of calls that it waits for, or of messages that it works on. */
   running: number;
   /** The hold on the agent: who placed it, when and why. Absent if there is none, or the agent is not connected. */
@@ -25,6 +25,8 @@ export interface AgentSummary {
   oldest_at?: number;
   /** The MCP clients that it runs, or the commands that were started for it. */
   clients: string[];
+  /** The time since which its program fails whatever it gets, and the newest reason. */
+  failing?: { since: number; reason: string };
   last_output?: { at?: number; text: string };
   /** The number of times that `worker run` restarted its command. Absent if unknown. */
   restarts?: number;
@@ -80,6 +82,7 @@ function connectedSummary(
   const running = counted.reduce((sum, status) => sum + runningCalls(status), 0);
   const output = lastOutput(statuses);
   const restarts = statuses.flatMap((status) => (status.worker === 'run' ? (status.restarts ?? []) : []));
+  const failing = failingOf(served);
   const onHold = connections.find(({ on_hold }) => on_hold !== undefined)?.on_hold;
   return {
     agent,
@@ -93,6 +96,7 @@ function connectedSummary(
     ...(waiting && { oldest_at: waiting.oldest_at }),
     clients: clientsOf(statuses),
     brokers: distinct(connections.flatMap(({ broker }) => broker ?? [])).sort(),
+    ...(failing && { failing }),
     ...(output && { last_output: output }),
     ...(restarts.length > 0 && { restarts: restarts.reduce((sum, count) => sum + count, 0) }),
     announced: connections.flatMap(({ status }) =>
@@ -104,7 +108,17 @@ function connectedSummary(
 function stateOf(statuses: readonly WorkerStatus[], running: number): AgentSummary['state'] {
   if (statuses.length === 0) return 'connected';
   if (statuses.some((status) => status.worker === 'run' && status.tools_lost)) return 'tools_lost';
+  if (failingOf(statuses)) return 'failing';
   return running === 0 ? 'idle' : 'working';
+}
+
+/** Returns the oldest failure of the programs that serve an agent. */
+function failingOf(statuses: readonly WorkerStatus[]): AgentSummary['failing'] {
+  const failing = statuses.flatMap((status) => {
+    if (status.worker !== 'serve' || status.failing_since === undefined) return [];
+    return { since: status.failing_since, reason: status.failing_reason ?? 'unknown' };
+  });
+  return failing.sort((a, b) => a.since - b.since)[0];
 }
 
 function runningCalls(status: WorkerStatus): number {

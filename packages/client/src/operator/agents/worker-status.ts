@@ -17,6 +17,8 @@ const serveSchema = z.object({
   worker: z.literal('serve'),
   command: z.string(),
   turns: z.int().min(0),
+  failing_since: z.number().optional(),
+  failing_reason: z.string().optional(),
   last_output_at: z.number().optional(),
   last_output: z.string().optional(),
 });

@@ -6,6 +6,7 @@ import {
   type ServersReply,
   SignalboxError,
 } from '@signalbox/protocol';
+import { agentSummaries } from '../agents/agent-summaries.ts';
 import { type Fleet, readFleet } from '../agents/list-agents.ts';
 import { type BrokerStats, readStats } from '../broker-stats.ts';
 import { type ClockHold, readClock } from '../clock.ts';
@@ -26,6 +27,8 @@ export interface Status {
   holds: Hold[];
   /** The number of connected agents without the orchestrator, of those with unread mail, and of agents with mail that are not connected. */
   agents: { connected: number; withMail: number; offlineWithMail: number };
+  /** The agents whose programs fail whatever they get, since when and why. */
+  failing: { agent: string; since: number; reason: string }[];
   orchestrator: OrchestratorStatus;
 }
 
@@ -67,6 +70,9 @@ export async function readStatus(
       ...countAgents(connected.filter(({ agent }) => agent !== orchestrator)),
       offlineWithMail: offline.length,
     },
+    failing: agentSummaries(connected, []).flatMap(({ agent, failing }) =>
+      failing ? { agent, ...failing } : [],
+    ),
     orchestrator: isThere
       ? await askOrchestrator(client, orchestrator)
       : { name: orchestrator, state: 'not_connected', servers: [] },

@@ -287,11 +287,15 @@ function clockItems(hold: ClockHold | undefined): AttentionItem[] {
 }
 
 function agentItems(agent: AgentSummary, now: number): AttentionItem[] {
-  const { agent: who, state, roles, mail, oldest_at: since } = agent;
+  const { agent: who, state, roles, mail, failing, oldest_at: since } = agent;
   const link = `/agents?agent=${encodeURIComponent(who)}`;
   if (state === 'tools_lost') {
     const what = 'The agent lost its tools, and goes on without them.';
     return [{ id: `tools of ${who}`, level: 'now', who, what, link }];
+  }
+  if (failing) {
+    const what = `Its program fails whatever it gets, and its mail waits: ${failing.reason}`;
+    return [{ id: `program of ${who}`, level: 'now', who, what, since: failing.since, link }];
   }
   const isPerson = roles.includes('operator');
   // A person reads mail only after being told about it.

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { refusesAll } from './model-refusals.ts';
 import { sessionIdSchema } from './told-session.ts';
 import { cannotTakeTurns, hasOption, refuseChosen } from './turn-options.ts';
-import type { TurnProgram } from './turn-program.ts';
+import type { TurnOutput, TurnProgram } from './turn-program.ts';
 import { wholeOutput } from './whole-output.ts';
 
 const chosen = [
@@ -25,6 +26,7 @@ const resultSchema = z.object({
   is_error: z.boolean(),
   result: z.string().optional(),
   session_id: sessionIdSchema.optional(),
+  api_error_status: z.number().nullish(),
 });
 // A user who has set "verbose" gets all events of the turn in an array, the result last.
 const outputSchema = z.union([resultSchema, z.array(z.unknown()).transform((events) => events.at(-1))]);
@@ -42,9 +44,14 @@ export const claudeTurns: TurnProgram = {
     return { argv: [program, ...own, ...words], stdin: prompt };
   },
   answer(output) {
-    const told = resultSchema.parse(outputSchema.parse(JSON.parse(wholeOutput(output))));
+    const told = resultOf(output);
     if (told.is_error) throw new Error(told.result ?? 'claude told of an error');
     return { text: told.result ?? '', ...(told.session_id !== undefined && { session: told.session_id }) };
   },
   isSessionLost: ({ stderr }) => stderr.includes('No conversation found with session ID'),
+  isUnavailable: (output) => refusesAll(resultOf(output).api_error_status ?? undefined),
 };
+
+function resultOf(output: TurnOutput): z.infer<typeof resultSchema> {
+  return resultSchema.parse(outputSchema.parse(JSON.parse(wholeOutput(output))));
+}

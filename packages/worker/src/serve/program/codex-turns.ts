@@ -1,12 +1,14 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { eventsIn } from './json-lines.ts';
+import { refusesAll } from './model-refusals.ts';
 import { sessionIdSchema } from './told-session.ts';
 import { cannotTakeTurns, hasOption, refuseChosen } from './turn-options.ts';
 import type { TurnProgram } from './turn-program.ts';
 
 const chosen = ['-o', '--output-last-message', '--output-schema', '--ephemeral', '--last', '--all'];
 
+const failedSchema = z.object({ type: z.literal('turn.failed'), error: z.object({ message: z.string() }) });
 const startedSchema = z.object({ type: z.literal('thread.started'), thread_id: sessionIdSchema });
 
 /** Takes turns with `codex exec`. It reads the prompt from standard input, prints events, and writes its last message into a file. */
@@ -36,6 +38,11 @@ export const codexTurns: TurnProgram = {
     return { text: file, ...(started && { session: started.thread_id }) };
   },
   isSessionLost: ({ stderr }) => stderr.includes('no rollout found for thread id'),
+  isUnavailable({ stdout }) {
+    const message = eventsIn(stdout, failedSchema).at(-1)?.error.message ?? '';
+    const [, status] = /status:? (\d{3})/.exec(message) ?? [];
+    return refusesAll(Number(status)) || message.includes('usage limit');
+  },
 };
 
 /** Returns where the word `exec` stands. */

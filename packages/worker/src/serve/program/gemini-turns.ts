@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { refusesAll } from './model-refusals.ts';
 import { sessionIdSchema } from './told-session.ts';
 import { cannotTakeTurns, hasOption, refuseChosen } from './turn-options.ts';
 import type { TurnProgram } from './turn-program.ts';
@@ -20,6 +21,8 @@ const chosen = [
 
 const outputSchema = z.object({ session_id: sessionIdSchema.optional(), response: z.string() });
 
+const errorSchema = z.object({ error: z.object({ code: z.number() }) });
+
 /** Takes turns with `gemini -p`. It reads the prompt from standard input and prints one JSON object. */
 export const geminiTurns: TurnProgram = {
   needs: { help: ['--help'], words: ['--output-format', '--resume', '--session-id'] },
@@ -39,6 +42,9 @@ export const geminiTurns: TurnProgram = {
     return { text: told.response, ...(told.session_id !== undefined && { session: told.session_id }) };
   },
   isSessionLost: ({ stderr }) => stderr.includes('Error resuming session:'),
+  // Its error is an object on several lines, behind the lines of a stack.
+  isUnavailable: ({ stderr }) =>
+    refusesAll(errorSchema.parse(JSON.parse(stderr.slice(stderr.lastIndexOf('\n{\n')))).error.code),
 };
 
 /** Leaves out a `-p` without a value: gemini refuses it, and takes the prompt from standard input by itself. */

@@ -127,6 +127,34 @@ describe.each(programs)('$name', ({ argv, first, next, file, answerFile, text, s
   });
 });
 
+test('a model that refuses every request is told from one that refuses this one', () => {
+  const claude = (status: number) => ({
+    stdout: JSON.stringify({ type: 'result', is_error: true, api_error_status: status }),
+  });
+  const codex = (status: number) => ({
+    stdout: JSON.stringify({
+      type: 'turn.failed',
+      error: {
+        message:
+          status === 429
+            ? 'exceeded retry limit, last status: 429 Too Many Requests'
+            : `unexpected status ${status} x`,
+      },
+    }),
+  });
+  const opencode = (statusCode: number) => ({
+    stdout: JSON.stringify({ type: 'error', error: { name: 'APIError', data: { statusCode } } }),
+  });
+  const gemini = (code: number) => ({
+    stderr: `Error {\n  status: ${code}\n}\n${JSON.stringify({ session_id: 's', error: { message: 'x', code } }, null, 2)}`,
+  });
+  for (const [name, failed] of Object.entries({ claude, codex, opencode, gemini })) {
+    const { isUnavailable } = turnProgramOf([name]);
+    const refused = [400, 401, 429, 500, 529].filter((status) => isUnavailable?.(output('', failed(status))));
+    expect(refused, name).toEqual([401, 429, 529]);
+  }
+});
+
 test('a session id that could be taken for an option is not used', () => {
   const stdout = JSON.stringify({ type: 'result', is_error: false, result: 'x', session_id: '--model=x' });
   expect(() => turnProgramOf(['claude']).answer(output(stdout))).toThrow();

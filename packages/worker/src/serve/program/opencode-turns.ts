@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { eventsIn } from './json-lines.ts';
+import { refusesAll } from './model-refusals.ts';
 import { sessionIdSchema } from './told-session.ts';
 import { cannotTakeTurns, refuseChosen } from './turn-options.ts';
 import type { TurnProgram } from './turn-program.ts';
@@ -21,6 +22,11 @@ const eventSchema = z.object({ type: z.string(), sessionID: sessionIdSchema });
 const textSchema = z.object({
   type: z.literal('text'),
   part: z.object({ messageID: z.string(), text: z.string() }),
+});
+
+const errorSchema = z.object({
+  type: z.literal('error'),
+  error: z.object({ data: z.object({ statusCode: z.number() }) }),
 });
 
 /** Takes turns with `opencode run`. It reads the prompt from standard input and prints events, each with the id of the session. */
@@ -48,4 +54,5 @@ export const opencodeTurns: TurnProgram = {
     return { text: text.join('\n\n'), session: first.sessionID };
   },
   isSessionLost: ({ stderr }) => stderr.includes('Session not found'),
+  isUnavailable: ({ stdout }) => refusesAll(eventsIn(stdout, errorSchema).at(-1)?.error.data.statusCode),
 };

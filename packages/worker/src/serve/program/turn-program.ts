@@ -81,4 +81,6 @@ export interface TurnProgram {
    * program without this function keeps no sessions.
    */
   isSessionLost?(output: TurnOutput): boolean;
+  /** Returns true if a turn failed because the program's model takes no requests now. It may throw if the output tells nothing of that. */
+  isUnavailable?(output: TurnOutput): boolean;
 }
