@@ -84,6 +84,23 @@ it('makes up for missed runs by one at the start, unless it is as old as catchUp
   expect(idsOf(rosa)).toHaveLength(3);
 });
 
+it('has no run from before a schedule was written, and does one late that fell due while it ran', async () => {
+  const strict = { ...pulse, catchUpMs: 0 };
+  await using opened = await startBroker({ pulse });
+  const { broker, clock } = opened;
+  const began = clock.now() - hour / 2;
+  // It is away for two and a half hours. Meanwhile one schedule is changed, another one is written.
+  clock.advance(2.5 * hour - minute);
+  await broker.restart({ schedules: { pulse: strict, extra: pulse } });
+  await using rosa = await connectWire(broker.url, { agent: 'rosa', token: await broker.token('rosa') });
+  await subscribe(rosa);
+  // The next run falls due after a minute, and the clock is trusted four minutes later.
+  clock.advance(5 * minute);
+  await vi.waitFor(() => expect(idsOf(rosa)).toHaveLength(2));
+  const dueAt = new Date(began + 3 * hour).toISOString();
+  expect(idsOf(rosa).sort()).toEqual([`extra@${dueAt}`, `pulse@${dueAt}`]);
+});
+
 it('stores a run once, although the broker that did it was killed before it noted its time', async () => {
   await using opened = await startBroker({ pulse });
   const { broker, clock, rosa } = opened;

@@ -294,7 +294,7 @@ describe.skipIf(serverUrl === undefined)('Mark files', () => {
       const reasons: string[] = [];
       const mark = { file: fileOf(broker), onRestored: (reason: string) => void reasons.push(reason) };
       await using stores = await openPostgresStores({ url: at.url, schema: at.schema, broker, mark });
-      await stores.inboxes.keepTime({ times: [1], earliest: 1, latest: 1 });
+      await stores.inboxes.keepTime({ times: [1], earliest: 1, latest: 1 }, {});
       return reasons.length > 0;
     };
     const identity = async () =>

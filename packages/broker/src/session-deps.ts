@@ -100,8 +100,7 @@ export async function createSessionDeps(
     store,
     holds,
     lanes,
-    // Runs that were due after the time that the previous broker reached were missed.
-    schedules: new Schedules(settings.schedules, reached?.earliest ?? now()),
+    schedules: new Schedules(settings.schedules, { now: now(), kept: reached }),
     webhooks,
     reachedAt,
     budgets: new AgentBudgets(limits, monotonic),

@@ -175,7 +175,7 @@ async function openParts(
   const runs = new ScheduleRuns({ ...deps, cluster, keptTime: () => inboxes.keptTime() });
   const keepTime = async (): Promise<void> => {
     const { reached } = runs;
-    if (reached && cluster.keepsHouse) await inboxes.keepTime(reached);
+    if (reached && cluster.keepsHouse) await inboxes.keepTime(reached, deps.schedules.marks());
   };
   await keepTime();
   opened.defer(keepTime);
@@ -255,7 +255,7 @@ function reloadsOf(
       warnOfUnknownRecipients(deps);
     },
     setSchedules: (schedules) => {
-      deps.schedules.set(schedules, deps.time.look().earliest);
+      deps.schedules.set(schedules, deps.now());
       warnOfUnknownRecipients(deps);
     },
     setTls: (pair) => listener.setTls(pair),

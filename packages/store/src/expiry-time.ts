@@ -11,6 +11,23 @@ export interface ExpiryTime {
   readonly latest: number;
 }
 
+/** The time that a caller had reached, and the marks of the schedules that ran until then, by name. */
+export interface KeptTime extends ExpiryTime {
+  readonly schedules: Readonly<Record<string, string>>;
+}
+
+/** Writes what is kept of a time. */
+export function keptTimeText({ times }: ExpiryTime, schedules: Readonly<Record<string, string>>): string {
+  return JSON.stringify({ times: times.map(Math.floor), schedules });
+}
+
+/** Reads what was kept of a time; `undefined` if it is of another format. */
+export function keptTimeOf(text: string): KeptTime | undefined {
+  const { times = [], schedules = {} } = JSON.parse(text) as Partial<KeptTime>;
+  const [earliest, latest] = [times[0], times.at(-1)];
+  return earliest === undefined || latest === undefined ? undefined : { times, earliest, latest, schedules };
+}
+
 /** Returns the present by the clock that made a stamp: the earliest time that is not before the stamp. The result is never too late. */
 export function presentFor(stamp: number, { times, latest }: ExpiryTime): number {
   for (const time of times) if (time >= stamp) return time;

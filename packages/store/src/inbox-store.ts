@@ -1,6 +1,6 @@
 import type { Excess } from './caps.ts';
 import type { DeadLetters } from './dead-letters.ts';
-import type { ExpiryTime } from './expiry-time.ts';
+import type { ExpiryTime, KeptTime } from './expiry-time.ts';
 import type { HistoryPage, HistoryQuery } from './history.ts';
 import type { NewMessage, Outcome, SentToAll, StoredMessage, StoredMetadata } from './message.ts';
 import type { ScheduledMessages } from './scheduled-messages.ts';
@@ -262,10 +262,10 @@ export interface InboxStore extends AsyncDisposable {
   sweep(time: ExpiryTime): Promise<StoredMetadata[]>;
   /** Counts the pending messages that would have expired at a time, by kind. It may take a while, as {@link history} does. */
   countExpired(time: ExpiryTime): Promise<Record<string, number>>;
-  /** Stores the time that the caller has reached. A power cut may undo that. */
-  keepTime(time: ExpiryTime): Promise<void>;
-  /** Returns the time that was stored last; `undefined` in a new store. */
-  keptTime(): Promise<ExpiryTime | undefined>;
+  /** Stores the time that the caller has reached, and the marks of the schedules that ran until then, by name. A power cut may undo that. */
+  keepTime(time: ExpiryTime, schedules: Readonly<Record<string, string>>): Promise<void>;
+  /** Returns what was stored last by {@link keepTime}; `undefined` in a new store. */
+  keptTime(): Promise<KeptTime | undefined>;
   /**
    * Binds an inbox to a generation of the execution journal behind it. Something other than the journal in its present state may have
    * handled foreign messages.

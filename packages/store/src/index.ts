@@ -24,7 +24,7 @@ export type {
 } from './cluster-port.ts';
 export type { Damage } from './damage.ts';
 export type { DeadLetter, DeadLetters, Retried } from './dead-letters.ts';
-export { ageOf, type ExpiryTime, hasExpired, presentFor, steadyTime } from './expiry-time.ts';
+export { ageOf, type ExpiryTime, hasExpired, type KeptTime, presentFor, steadyTime } from './expiry-time.ts';
 export type { HistoryEntry, HistoryPage, HistoryQuery } from './history.ts';
 export type {
   Appended,

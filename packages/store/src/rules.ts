@@ -19,7 +19,7 @@ export {
   dropsPerStep,
   quietTrimMs,
 } from './dead-letter-surplus.ts';
-export { ageOf, hasExpired } from './expiry-time.ts';
+export { ageOf, hasExpired, keptTimeOf, keptTimeText } from './expiry-time.ts';
 export { PageOfHistory } from './history-page.ts';
 export { startedAlready } from './journal/started-already.ts';
 export {

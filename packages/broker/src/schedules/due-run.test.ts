@@ -5,7 +5,8 @@ import { dueRun } from './due-run.ts';
 const hour = 3_600_000;
 const times = runTimes({ everyMs: hour });
 if ('problem' in times) throw new Error(times.problem);
-const due = (after: number, now: number, catchUpMs?: number) => dueRun(times, { after, now, catchUpMs });
+const due = (after: number, now: number, catchUpMs?: number, upSince = Infinity) =>
+  dueRun(times, { after, now, upSince, catchUpMs });
 
 test('a run is done when its time has come, and not again', () => {
   expect([due(0, hour - 1), due(0, hour), due(hour, hour + 1)]).toEqual([undefined, hour, undefined]);
@@ -22,4 +23,9 @@ test('a missed run that is as old as catchUp is left out, and one that is a litt
     undefined,
     hour,
   ]);
+});
+
+test('a run that fell due while the broker ran was not missed, however late it is', () => {
+  expect(due(0, 1.5 * hour, 0, hour)).toBe(hour);
+  expect(due(0, 1.5 * hour, 0, hour + 1)).toBeUndefined();
 });

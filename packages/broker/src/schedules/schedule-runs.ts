@@ -43,6 +43,7 @@ export class ScheduleRuns {
   /** The time when the refused run of a schedule may be tried again, in monotonic milliseconds. */
   readonly #retryAt = new WeakMap<Schedule, number>();
 
+  readonly #upSince: number;
   /** True while another broker does the runs. */
   #isStandby: boolean;
   #reached: ExpiryTime | undefined;
@@ -50,6 +51,7 @@ export class ScheduleRuns {
   constructor(deps: ScheduleRunsDeps) {
     this.#deps = deps;
     this.#isStandby = !deps.cluster.keepsHouse;
+    this.#upSince = deps.now();
   }
 
   /** Does the due runs, unless another broker does them. Call it repeatedly. */
@@ -61,6 +63,9 @@ export class ScheduleRuns {
     if (this.#isStandby) await this.#takeOver();
     const { times, earliest: now, latest } = this.#deps.time.look();
     const reached = { times: [...times], earliest: now, latest };
+    // The clock was ahead when a schedule was made.
+    for (const schedule of this.#deps.schedules.all())
+      if (schedule.doneUntil > latest) passOver(schedule, latest);
     await Promise.all(this.#dueAt(now).map((schedule) => this.#runLast(schedule, now)));
     this.#reached = reached;
   }
@@ -90,7 +95,7 @@ export class ScheduleRuns {
     const { monotonic } = this.#deps;
     const { times, doneUntil: after, entry } = schedule;
     if ((this.#retryAt.get(schedule) ?? 0) > monotonic()) return;
-    const dueAt = dueRun(times, { after, now, catchUpMs: entry.catchUpMs });
+    const dueAt = dueRun(times, { after, now, upSince: this.#upSince, catchUpMs: entry.catchUpMs });
     const refusal = dueAt === undefined ? undefined : await this.#run(schedule, dueAt);
     if (refusal) this.#retryAt.set(schedule, monotonic() + retryMs);
     else {

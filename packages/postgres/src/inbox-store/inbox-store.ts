@@ -14,6 +14,7 @@ import type {
   InboxStore,
   JournalBound,
   JournalClaim,
+  KeptTime,
   RequestKey,
   RequestState,
   Retried,
@@ -29,6 +30,8 @@ import {
   defaultDeadLetterLimits,
   droppedOf,
   dropsPerStep,
+  keptTimeOf,
+  keptTimeText,
   quietTrimMs,
   type StoreCaps,
   StoreError,
@@ -316,16 +319,14 @@ class PostgresInboxStore implements InboxStore {
     return this.#reader.countExpired(time);
   }
 
-  async keepTime({ times }: ExpiryTime): Promise<void> {
-    const kept = JSON.stringify(times.map(Math.floor));
+  async keepTime(time: ExpiryTime, schedules: KeptTime['schedules']): Promise<void> {
+    const kept = keptTimeText(time, schedules);
     await this.#database.transaction((transaction) => transaction.query(this.#sql.setValue, ['time', kept]));
   }
 
-  async keptTime(): Promise<ExpiryTime | undefined> {
+  async keptTime(): Promise<KeptTime | undefined> {
     const [kept] = await this.#database.read<{ value: string }>(this.#sql.value, ['time']);
-    const times = kept === undefined ? [] : (JSON.parse(kept.value) as number[]);
-    const [earliest, latest] = [times[0], times.at(-1)];
-    return earliest === undefined || latest === undefined ? undefined : { times, earliest, latest };
+    return kept === undefined ? undefined : keptTimeOf(kept.value);
   }
 
   bindJournal(inbox: string, claim: JournalClaim): Promise<JournalBound> {

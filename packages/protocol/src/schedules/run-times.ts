@@ -29,8 +29,9 @@ const minEveryMs = 1000;
 const fields = 'five fields (minute, hour, day, month, weekday), as in 0 9 * * 1-5';
 
 /**
- * Returns the runs of a timetable, or its problem. Where a clock is set forward, a run at a fixed time that falls into the gap comes right
- * after it. Where the clock is set back, a run at a fixed time comes once, and other runs come in both of the repeated hours.
+ * Returns the runs of a timetable, or its problem. An expression whose minute or hour begins with `*` is one of intervals, and any other one
+ * is of fixed times, as in the cron of most systems. Where a clock is set forward, a run at a fixed time that falls into the gap comes right
+ * after it. Where the clock is set back, a run at a fixed time comes once, and one of an interval comes in both of the repeated hours.
  */
 export function runTimes(timetable: Timetable): RunTimes | TimetableProblem {
   const { cron, everyMs, timeZone } = timetable;
@@ -66,7 +67,12 @@ function cronTimes(cron: string, timeZone: string): RunTimes | TimetableProblem 
   if (!cronForm.test(cron)) return { field: 'cron', problem: `'${cron}' is no cron expression of ${fields}` };
   let pattern: Cron;
   try {
-    pattern = new Cron(cron, { paused: true, timezone: timeZone, mode: '5-part' });
+    pattern = new Cron(withLists(cron), {
+      paused: true,
+      timezone: timeZone,
+      mode: '5-part',
+      fixedTimeRule: 'no-wildcard',
+    });
   } catch (thrown) {
     const reason = thrown instanceof Error ? thrown.message.replace(/^CronPattern: /, '') : String(thrown);
     return { field: 'cron', problem: `'${cron}' is no cron expression of ${fields}: ${reason}` };
@@ -78,6 +84,16 @@ function cronTimes(cron: string, timeZone: string): RunTimes | TimetableProblem 
     // The runs before a time do not include one at that time.
     last: (until) => pattern.previousRuns(1, new Date(Math.floor(until) + 1))[0]?.getTime(),
   };
+}
+
+/** Writes ranges with steps as lists (`1-5/2` as `1,3,5`): the library takes every `/` for a sign of intervals. */
+function withLists(cron: string): string {
+  return cron.replaceAll(/(?<![^\s,])(\d{1,2})-(\d{1,2})\/(\d{1,2})(?![^\s,])/g, (text, from, to, step) => {
+    if (Number(step) === 0 || Number(from) > Number(to)) return text;
+    const values: number[] = [];
+    for (let value = Number(from); value <= Number(to); value += Number(step)) values.push(value);
+    return values.join(',');
+  });
 }
 
 function isTimeZone(name: string): boolean {

@@ -5,7 +5,7 @@ import { capsOf, type GivenCaps } from '../../caps.ts';
 import type { Damage } from '../../damage.ts';
 import type { DeadLetterLimits } from '../../dead-letter-surplus.ts';
 import type { DeadLetter, DeadLetters, Retried } from '../../dead-letters.ts';
-import type { ExpiryTime } from '../../expiry-time.ts';
+import { type ExpiryTime, type KeptTime, keptTimeOf, keptTimeText } from '../../expiry-time.ts';
 import type { HistoryPage, HistoryQuery } from '../../history.ts';
 import type {
   Appended,
@@ -336,8 +336,8 @@ export class SqliteInboxStore implements InboxStore {
     }
   }
 
-  async keepTime({ times }: ExpiryTime): Promise<void> {
-    const kept = JSON.stringify(times.map(Math.floor));
+  async keepTime(time: ExpiryTime, schedules: KeptTime['schedules']): Promise<void> {
+    const kept = keptTimeText(time, schedules);
     this.#transactions.write(() => {
       // The next call with room on the disk writes it.
       if (!this.#transactions.hasRoom) return;
@@ -345,11 +345,9 @@ export class SqliteInboxStore implements InboxStore {
     });
   }
 
-  async keptTime(): Promise<ExpiryTime | undefined> {
+  async keptTime(): Promise<KeptTime | undefined> {
     const kept = this.#transactions.attempt(() => this.#meta.text('time'));
-    const times = kept === undefined ? [] : (JSON.parse(kept) as number[]);
-    const [earliest, latest] = [times[0], times.at(-1)];
-    return earliest === undefined || latest === undefined ? undefined : { times, earliest, latest };
+    return kept === undefined ? undefined : keptTimeOf(kept);
   }
 
   async bindJournal(inbox: string, claim: JournalClaim): Promise<JournalBound> {
