@@ -66,7 +66,7 @@ describe('an attempt', () => {
     bob.send({ type: 'nack', seqs: [1], counts: false, dead: true, reason: 'given up' });
     await barrier(bob);
     const operator = await connectOperator(setup.broker);
-    expect(await admin(operator, 'dead_letters')).toMatchObject({ messages: [{ reason: 'given up' }] });
+    expect(await admin(operator, 'dead_list')).toMatchObject({ messages: [{ reason: 'given up' }] });
   });
 
   it('is not counted for a message that its consumer never worked on, however often it was lost', async () => {

@@ -31,11 +31,7 @@ import {
 
 function errorCodeOf(answer: ServeAnswer): string | undefined {
   if (answer === undefined || answer === handBack) return undefined;
-  return isFailure(answer) ? 'handler_failed' : answer.errorCode;
-}
-
-function isFailure(answer: ServedReply | ServeFailure): answer is ServeFailure {
-  return 'failed' in answer;
+  return 'failed' in answer ? 'handler_failed' : answer.errorCode;
 }
 
 /** Runs a handler, within its span if it has one. */
@@ -357,7 +353,7 @@ export class RequestRunner implements LaneRunner {
       if (!request.isOver) this.#handBack(request);
     } else if (answer === undefined) {
       this.#settle(request);
-    } else if (isFailure(answer)) {
+    } else if ('failed' in answer) {
       if (request.abortedBy === 'cancelled') this.#settle(request);
       else this.#nack(request, answer.failed, answer);
     } else if (!request.isOver) {
