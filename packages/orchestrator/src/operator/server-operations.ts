@@ -37,6 +37,8 @@ export interface ServerOperationDeps {
   /** The kept large results; `undefined` if none are kept. */
   results: Pick<ResultStore, 'summary'> | undefined;
   catalogs: Pick<CatalogTracker, 'changesOf'>;
+  /** Why the newest configuration is not in force; `undefined` if it is. */
+  configProblem: () => ServersReply['config_problem'];
   /** The longest reply that can be delivered, in bytes. */
   maxReplyBytes: () => number;
 }
@@ -50,6 +52,7 @@ export async function answerServers(deps: ServerOperationDeps, asker: Sender): P
   const reports = await Promise.all(statuses.map((status) => reportOf(deps, status, statuses.length)));
   const servers = asker.role === 'operator' ? reports : reports.map(withoutDetails);
   const { all, count } = deps.holds;
+  const configProblem = deps.configProblem();
   const { waiting = 0, oldestAt, deadlineAt } = deps.approvals?.summary() ?? {};
   const data: ServersReply = {
     servers,
@@ -60,6 +63,7 @@ export async function answerServers(deps: ServerOperationDeps, asker: Sender): P
     },
     calls_held: count,
     ...(deps.results && { kept_results: keptResults(deps.results.summary()) }),
+    ...(configProblem && { config_problem: configProblem }),
     ...(all.length > 0 && { holds: all.map(holdText) }),
   };
   return { data };

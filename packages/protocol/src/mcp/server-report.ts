@@ -126,6 +126,12 @@ export const serversReplySchema = z.object({
     })
     .optional()
     .describe('The large results that are kept for agents, with the bytes of their files.'),
+  config_problem: z
+    .object({ since: z.number(), reason: z.string() })
+    .optional()
+    .describe(
+      'Why the configuration file as it is now is not in force, and since when in epoch milliseconds. Absent if it is.',
+    ),
   holds: z
     .array(z.string())
     .optional()
