@@ -56,6 +56,28 @@ describe('what waits for an agent', () => {
     expect(await listed(ann, {})).toEqual({ ann: undefined, 'ann#x': undefined, bob: undefined });
   });
 
+  it('is told with what keeps it waiting, of one agent that is asked for', async () => {
+    await using broker = await startTestBroker();
+    const bob = await connect(broker, 'bob');
+    await using ann = await connect(broker, 'ann');
+    await using operator = await connectOperator(broker);
+    const stateOf = async (client: WireClient, agent: string) => {
+      client.send({ type: 'list_connected', request_id: 'l', agent });
+      return await client.next('connected', { request_id: 'l' });
+    };
+    await deliver(bob, 'ann', 'a');
+    const seen = await stateOf(operator, 'ann');
+    expect(seen.agents).toMatchObject([{ agent: 'ann', inbox: { unread: 1, held: 0 } }]);
+    expect(seen.recipient).toEqual({ reads: false, ever_connected: true, unread: 1 });
+    await subscribe(ann);
+    expect((await stateOf(bob, 'ann')).recipient).toEqual({ reads: true, ever_connected: true });
+    await bob[Symbol.asyncDispose]();
+    await expect
+      .poll(async () => (await stateOf(operator, 'bob')).recipient)
+      .toEqual({ reads: false, ever_connected: true, offline_since: expect.any(Number), unread: 0 });
+    expect(await stateOf(operator, 'nobody')).not.toHaveProperty('recipient');
+  });
+
   it('is peeked at with a mark on each message that its holder works on', async () => {
     await using broker = await startTestBroker();
     await using ann = await connect(broker, 'ann');

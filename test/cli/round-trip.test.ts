@@ -364,7 +364,7 @@ test('What is sent waits in the inbox, is shown without being claimed, and is go
     ['send', 'writer-1', 'sources are ready', '--id', 'm1', '--json'],
     researcher.env,
   );
-  expect(jsonOf(sent)).toEqual({ id: 'm1', duplicate: false });
+  expect(jsonOf(sent)).toMatchObject({ id: 'm1', duplicate: false, waiting: { ever_connected: false } });
   const again = await workspace.run(
     ['send', 'writer-1', 'sources are ready', '--id', 'm1', '--json'],
     researcher.env,
@@ -411,7 +411,8 @@ test('ask prints the answer; one that nobody answers is withdrawn and exits 75.'
   const asker = await workspace.agent('asker-1', 'writer');
   const ask = await workspace.run(['ask', 'researcher-1', 'how far?', '--json'], asker.env);
   expect(ask.code).toBe(0);
-  expect(jsonOf(ask)).toEqual({ reply: { heard: 'how far?' } });
+  const there = { connected: 1, reads: true, ever_connected: true };
+  expect(jsonOf(ask)).toEqual({ reply: { heard: 'how far?' }, waiting: there });
 
   const agents = jsonOf(await workspace.run(['agents', '--config', 'signalbox.yaml', '--json'])) as {
     agents: Record<string, unknown>[];
@@ -432,7 +433,14 @@ test('ask prints the answer; one that nobody answers is withdrawn and exits 75.'
     asker.env,
   );
   expect(silent.code).toBe(75);
-  expect(jsonOf(silent)).toMatchObject({ error: { code: 'timed_out', retryable: true } });
+  const away = { connected: 0, reads: false, ever_connected: false };
+  expect(jsonOf(silent)).toMatchObject({ error: { code: 'timed_out', retryable: true, waiting: away } });
+  await workspace.run(['hold', '--agent', 'writer-1', '--reason', 'too fast', '--config', 'signalbox.yaml']);
+  const sent = await workspace.run(['send', 'writer-1', 'look', '--config', 'signalbox.yaml']);
+  expect(sent.code).toBe(0);
+  expect(sent.stderr).toMatch(
+    /writer-1 has never connected\nwriter-1 is held: operator holds agent 'writer-1' .*: too fast /,
+  );
 });
 
 interface Approvals {

@@ -10,6 +10,7 @@ import type {
   Message,
   OrchestratorFigures,
   PeekedMessage,
+  RecipientState,
   RefusedMember,
   ScheduledMessageInfo,
   SignalboxError,
@@ -96,6 +97,8 @@ export interface BrokerClient extends AsyncDisposable {
   announce(status: unknown): void;
   /** Lists the connected agents that this client may see. */
   listConnected(options?: { role?: string; withStatus?: boolean }): Promise<ConnectedAgent[]>;
+  /** Returns the connections of one agent, and why a message to it may wait if the own role may list all agents. */
+  findRecipient(agent: string): Promise<{ connections: ConnectedAgent[]; state?: RecipientState }>;
   /** Reads an inbox without taking anything. */
   peek(options?: PeekOptions): Promise<PeekedMessage[]>;
   /**

@@ -12,6 +12,7 @@ import {
   type OrchestratorFigures,
   type PeekedMessage,
   parseAdminResult,
+  type RecipientState,
   type ScheduledMessageInfo,
   SignalboxError,
   type WelcomeFrame,
@@ -346,6 +347,15 @@ export class Client implements BrokerClient {
       cursor = page.cursor;
     } while (cursor !== undefined);
     return agents;
+  }
+
+  async findRecipient(agent: string): Promise<{ connections: ConnectedAgent[]; state?: RecipientState }> {
+    this.#parts.requireOpen();
+    const { agents, recipient } = await this.#parts.calls.call(
+      { type: 'list_connected', agent, with_status: true },
+      { repeatable: true },
+    );
+    return { connections: agents, ...(recipient && { state: recipient }) };
   }
 
   async peek(options: PeekOptions = {}): Promise<PeekedMessage[]> {

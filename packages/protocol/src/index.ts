@@ -36,6 +36,7 @@ export {
   type LaneOpenedFrame,
   type LanesFrame,
   type MessageFrame,
+  type RecipientState,
   type RefusedMember,
   type ScheduledMessageInfo,
   type SubscribedFrame,

@@ -24,6 +24,8 @@ export interface PresenceQuery {
   limit: number;
   /** Only callers of this role. */
   role?: string | undefined;
+  /** Only callers of this agent. */
+  agent?: string | undefined;
   /** Only callers of roles that one of these patterns covers. A pattern may end in `*`. */
   roles?: readonly string[] | undefined;
 }

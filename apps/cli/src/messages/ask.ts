@@ -1,10 +1,12 @@
 import { outcomeError } from '@signalbox/client/operator/internal';
+import { SignalboxError } from '@signalbox/protocol';
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { withdrawOnSignal } from '../process/stop-signals.ts';
-import { linesOf, printJson, printLines } from '../terminal/output.ts';
+import { linesOf, printJson, printLines, printNotes } from '../terminal/output.ts';
 import { bodyText } from './message-text.ts';
 import { textArgument } from './text-argument.ts';
+import { type WhyWaiting, whyGivenUp, whyWaiting, whyWaitingLines } from './why-waiting.ts';
 
 /** The options of `signalbox ask`. `timeout` in milliseconds. */
 export interface AskFlags extends ConnectionFlags {
@@ -13,18 +15,47 @@ export interface AskFlags extends ConnectionFlags {
   json?: boolean;
 }
 
-/** Asks an agent and prints what it answers. */
+/** Asks an agent and prints what it answers. Says at once, and again if no answer comes, why it may take long. */
 export async function ask(to: string, argument: string, flags: AskFlags): Promise<void> {
   const question = await textArgument(argument);
-  const outcome = await withSession(flags, async ({ client }) => {
+  const { outcome, waiting, givenUp } = await withSession(flags, async ({ client }) => {
     using withdrawal = withdrawOnSignal();
-    return await client.request(to, 'ask', question, {
+    const before = await whyWaiting(client, to);
+    if (!flags.json) tell(whyWaitingLines(to, before, Date.now()));
+    const outcome = await client.request(to, 'ask', question, {
       timeoutMs: flags.timeout,
       signal: withdrawal.signal,
       ...(flags.thread !== undefined && { thread: flags.thread }),
     });
+    const isLate = outcome.status === 'timed_out' || outcome.status === 'undeliverable';
+    const isDead = outcome.status === 'undeliverable' && outcome.reason === 'dead';
+    return {
+      outcome,
+      waiting: outcome.status === 'completed' ? before : isLate ? await whyWaiting(client, to) : undefined,
+      givenUp: isDead ? await whyGivenUp(client, to) : undefined,
+    };
   });
-  if (outcome.status !== 'completed') throw outcomeError(outcome, to);
-  if (flags.json) printJson({ reply: outcome.reply.json ?? null });
+  if (outcome.status !== 'completed') throw withReasons(outcomeError(outcome, to), to, { waiting, givenUp });
+  if (flags.json) printJson({ reply: outcome.reply.json ?? null, ...(waiting && { waiting }) });
   else printLines(linesOf(bodyText(outcome.reply.json, { indent: 2 })));
+}
+
+function tell(lines: readonly string[]): void {
+  if (lines.length > 0) printNotes(...lines);
+}
+
+/** Adds to an error why no answer may have come. */
+function withReasons(
+  error: SignalboxError,
+  to: string,
+  { waiting, givenUp }: { waiting: WhyWaiting | undefined; givenUp: string | undefined },
+): SignalboxError {
+  const reasons = [...(givenUp === undefined ? [] : [givenUp]), ...whyWaitingLines(to, waiting, Date.now())];
+  if (reasons.length === 0) return error;
+  const { code, message, retryable, details } = error;
+  return new SignalboxError(code, [message, ...reasons].join('; '), {
+    retryable,
+    cause: error,
+    details: { ...details, waiting, ...(givenUp !== undefined && { given_up: givenUp }) },
+  });
 }

@@ -3,8 +3,9 @@ import { idSchema, isGroup, kindSchema, SignalboxError } from '@signalbox/protoc
 import { withSession } from '../connection/client-session.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import { formatDuration } from '../terminal/duration.ts';
-import { count, printJson, printLines } from '../terminal/output.ts';
+import { count, printJson, printLines, printNotes } from '../terminal/output.ts';
 import { textArgument } from './text-argument.ts';
+import { whyWaiting, whyWaitingLines } from './why-waiting.ts';
 
 /** The options of `signalbox send`. `ttl` in milliseconds. */
 export interface SendFlags extends ConnectionFlags {
@@ -31,8 +32,9 @@ export async function send(to: string, argument: string, flags: SendFlags): Prom
   const notBeforeMs = waitOf(flags, Date.now());
   const body = await textArgument(argument);
   const kind = flags.kind ?? (flags.replyTo === undefined ? 'note' : 'reply');
-  const receipt = await withSession(flags, ({ client }) =>
-    client.deliver({
+  const { receipt, waiting } = await withSession(flags, async ({ client }) => {
+    const waiting = notBeforeMs === undefined && !flags.all ? await whyWaiting(client, to) : undefined;
+    const receipt = await client.deliver({
       to,
       kind,
       body,
@@ -44,10 +46,13 @@ export async function send(to: string, argument: string, flags: SendFlags): Prom
       ...(flags.key !== undefined && { groupKey: flags.key }),
       ...(flags.all && { all: true }),
       ...(flags.partial && { partial: true }),
-    }),
-  );
-  if (flags.json) return printJson({ ...receipt });
+    });
+    return { receipt, waiting: receipt.duplicate ? undefined : waiting };
+  });
+  if (flags.json) return printJson({ ...receipt, ...(waiting && { waiting }) });
   printLines(...receiptLines(to, receipt, flags), ...dueLines(to, receipt, notBeforeMs));
+  const reasons = whyWaitingLines(to, waiting, Date.now());
+  if (reasons.length > 0) printNotes(...reasons);
 }
 
 /** Tells what became of a message. */

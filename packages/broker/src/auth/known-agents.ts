@@ -27,6 +27,11 @@ export class KnownAgents {
     return this.#connected.has(agent) || this.#tokens.hasLive(agent);
   }
 
+  /** Tells whether an agent ever connected to a broker of the store. */
+  everConnected(agent: string): boolean {
+    return this.#connected.has(agent);
+  }
+
   /** Adds an agent that said `hello`. */
   add(agent: string): void {
     if (this.#connected.has(agent)) return;

@@ -19,6 +19,8 @@ interface Entry extends ConnectedCaller {
 }
 
 const announceEveryMs = 1000;
+/** The most agents whose last connection is remembered. */
+const maxLastSeen = 10_000;
 
 /** The dependencies of {@link ConnectedCallers}. */
 export interface ConnectedCallersDeps {
@@ -38,6 +40,8 @@ export class ConnectedCallers {
   readonly #ofMinters = new Map<string, number>();
   readonly #ofTokens = new Map<string, number>();
   readonly #ofRoles = new Map<string, number>();
+  /** The times at which agents were last connected. */
+  readonly #lastSeen = new Map<string, number>();
   #unprivileged = 0;
   readonly #deps: ConnectedCallersDeps;
 
@@ -58,6 +62,11 @@ export class ConnectedCallers {
   /** Returns the number of callers with tokens for an agent, or for the pattern of a minting token. */
   ofAgent(agent: string): number {
     return this.#ofAgents.get(agent) ?? 0;
+  }
+
+  /** Returns since when an agent is not connected, in epoch milliseconds; `undefined` if it is, or that is not known any more. */
+  offlineSince(agent: string): number | undefined {
+    return this.#ofAgents.has(agent) ? undefined : this.#lastSeen.get(agent);
   }
 
   /** Returns the number of callers whose tokens a minting token issued. */
@@ -97,7 +106,16 @@ export class ConnectedCallers {
     if (!entry) return;
     this.#entries.delete(caller);
     this.#count(caller, -1);
+    this.#noteLastSeen(caller.sender.agent);
     this.#deps.presence.absent(entry.key);
+  }
+
+  #noteLastSeen(agent: string): void {
+    this.#lastSeen.delete(agent);
+    this.#lastSeen.set(agent, this.#deps.now());
+    if (this.#lastSeen.size <= maxLastSeen) return;
+    const [oldest] = this.#lastSeen.keys();
+    this.#lastSeen.delete(oldest!);
   }
 
   /** Sets the status of a caller, at most once a second. Returns 0 if it is set, or else the milliseconds to wait. */

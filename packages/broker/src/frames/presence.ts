@@ -4,6 +4,7 @@ import {
   furtherCosts,
   type ListConnectedFrame,
   operationPermissions,
+  type RecipientState,
   type Sender,
 } from '@signalbox/protocol';
 import { holdText } from '@signalbox/protocol/internal';
@@ -29,13 +30,16 @@ export function announce(
 export function listConnected(
   frame: ListConnectedFrame,
   caller: Caller,
-  deps: Pick<FrameDeps, 'connected' | 'presence' | 'store' | 'delivery' | 'holds' | 'lanes'>,
+  deps: Pick<
+    FrameDeps,
+    'connected' | 'presence' | 'store' | 'delivery' | 'holds' | 'lanes' | 'agents' | 'tokens'
+  >,
 ): Outcome | Promise<Outcome> {
-  const { cursor: after = '', request_id, with_status, role } = frame;
+  const { cursor: after = '', request_id, with_status, role, agent } = frame;
   const { connected, presence } = deps;
   caller.budget.spendFrames(connected.size * furtherCosts.connection);
   const here = connected
-    .behind(after, pageSize + 1, (other) => mayBeShown(other, caller, role))
+    .behind(after, pageSize + 1, (other) => mayBeShown(other, caller, { role, agent }))
     .map(
       (one): Listed => ({
         ...one,
@@ -47,15 +51,25 @@ export function listConnected(
   const answer = (listed: readonly Listed[]): Outcome | Promise<Outcome> => {
     const shown = listed.slice(0, pageSize);
     const cursor = listed.length > pageSize ? shown.at(-1)?.key : undefined;
-    const page = (agents: ConnectedAgent[]): Outcome => ({
-      answer: { type: 'connected', request_id, agents, ...(cursor !== undefined && { cursor }) },
+    const page = (agents: ConnectedAgent[], recipient?: RecipientState): Outcome => ({
+      answer: {
+        ...{ type: 'connected', request_id, agents },
+        ...(recipient && { recipient }),
+        ...(cursor !== undefined && { cursor }),
+      },
     });
+    const isTold = seesAll(caller) || caller.policy?.list === undefined;
+    if (agent !== undefined && isTold && deps.agents.has(agent)) {
+      return recipientState(agent, shown, caller, deps).then(async (recipient) =>
+        page(await describeWithStatus(shown, caller, deps), recipient),
+      );
+    }
     if (!with_status) return page(shown.map((one) => describe(one, deps)));
-    return describeWithStatus(shown, caller, deps).then(page);
+    return describeWithStatus(shown, caller, deps).then((agents) => page(agents));
   };
   if (presence.broker === undefined) return answer(here);
   const roles = seesAll(caller) ? undefined : caller.policy?.list;
-  return presence.elsewhere({ after, limit: pageSize + 1, role, roles }).then((elsewhere) => {
+  return presence.elsewhere({ after, limit: pageSize + 1, role, agent, roles }).then((elsewhere) => {
     caller.budget.spendFrames(elsewhere.length * furtherCosts.connection);
     return answer([...here, ...elsewhere].sort((a, b) => (a.key < b.key ? -1 : 1)));
   });
@@ -70,14 +84,39 @@ interface Listed extends Sender {
   lane?: boolean;
 }
 
-function mayBeShown(other: Caller, asker: Caller, wantedRole: string | undefined): boolean {
-  const { role } = other.sender;
-  if (other.mintsOnly || (wantedRole !== undefined && role !== wantedRole)) return false;
+function mayBeShown(
+  other: Caller,
+  asker: Caller,
+  wanted: { role: string | undefined; agent: string | undefined },
+): boolean {
+  const { role, agent } = other.sender;
+  if (other.mintsOnly || (wanted.role ?? role) !== role || (wanted.agent ?? agent) !== agent) return false;
   return seesAll(asker) || mayList(asker.policy, role);
 }
 
 function seesAll(asker: Caller): boolean {
   return mayDo(asker, operationPermissions.frame.list_connected);
+}
+
+/** Tells why a message to an agent may wait. */
+async function recipientState(
+  agent: string,
+  shown: readonly Listed[],
+  asker: Caller,
+  { connected, delivery, store, holds, agents, tokens }: Parameters<typeof listConnected>[2],
+): Promise<RecipientState> {
+  const roles = shown.length > 0 ? shown.map(({ role }) => role) : [...tokens.rolesOf(agent), ''];
+  const hold = roles.map((role) => holds.on({ agent, role })).find((one) => one !== undefined);
+  const offlineSince = shown.length > 0 ? undefined : connected.offlineSince(agent);
+  const elsewhere = await delivery.heldElsewhere([agent]);
+  const seesMail = seesAll(asker) || agent === asker.sender.agent;
+  return {
+    reads: delivery.isHeld(agent) || elsewhere.has(agent),
+    ever_connected: agents.everConnected(agent),
+    ...(offlineSince !== undefined && { offline_since: offlineSince }),
+    ...(hold && { on_hold: holdText(hold) }),
+    ...(seesMail && { unread: (await store.stats(agent)).pending }),
+  };
 }
 
 function describe(

@@ -42,7 +42,7 @@ export class Presence
     this.#page = database.statement(
       `SELECT p.key, p.agent, p.role, p.details, s.broker FROM @presence p JOIN @session s ON s.epoch = p.session
        WHERE p.key > $1 AND p.session <> $2 AND ${sessionLives} AND ($3::text IS NULL OR p.role = $3)
-         AND ($4::text[] IS NULL OR p.role LIKE ANY($4::text[])) ORDER BY p.key LIMIT $5`,
+         AND ($4::text[] IS NULL OR p.role LIKE ANY($4::text[])) AND ($6::text IS NULL OR p.agent = $6) ORDER BY p.key LIMIT $5`,
     );
     this.#connected = database.statement(
       `SELECT DISTINCT p.agent FROM @presence p JOIN @session s ON s.epoch = p.session
@@ -60,8 +60,15 @@ export class Presence
     if (this.#callers.delete(key)) this.#changed.add(key);
   }
 
-  async elsewhere({ after, limit, role, roles }: PresenceQuery): Promise<CallerElsewhere[]> {
-    const values = [after, this.#session, role ?? null, roles?.map(likePattern) ?? null, limit];
+  async elsewhere({ after, limit, role, agent, roles }: PresenceQuery): Promise<CallerElsewhere[]> {
+    const values = [
+      after,
+      this.#session,
+      role ?? null,
+      roles?.map(likePattern) ?? null,
+      limit,
+      agent ?? null,
+    ];
     type Row = { key: string; agent: string; role: string; details: string; broker: string };
     const rows = await this.#database.read<Row>(this.#page, values);
     return rows.map(({ details, ...row }) => {

@@ -52,6 +52,33 @@ const connectedAgentSchema = z
   })
   .meta({ id: 'ConnectedAgent', title: 'connected agent', description: 'One connection of an agent.' });
 
+const recipientStateSchema = z
+  .object({
+    reads: z.boolean().describe('Whether one of its connections takes the messages of its own inbox.'),
+    ever_connected: z.boolean(),
+    offline_since: z
+      .number()
+      .optional()
+      .describe(
+        'Since when it is not connected to this broker, in epoch milliseconds. Absent if it is connected, or was not since the start.',
+      ),
+    on_hold: z
+      .string()
+      .optional()
+      .describe('Who holds the agent, since when and why. Absent if nobody does.'),
+    unread: z
+      .int()
+      .min(0)
+      .optional()
+      .describe('The messages that wait in its own inbox. Only for the agent itself and operators.'),
+  })
+  .meta({
+    id: 'RecipientState',
+    title: 'recipient state',
+    description:
+      'Why a message to the agent of `list_connected` may wait. Absent for roles that may not list all agents.',
+  });
+
 const refusedMemberSchema = z
   .object({ agent: z.string(), code: z.string().describe('A code of section 8.') })
   .meta({
@@ -200,6 +227,7 @@ export const brokerFrameSchemas = {
   connected: frameSchema('connected', 'Answers `list_connected`, with one entry per connection.', {
     request_id: requestId,
     agents: z.array(connectedAgentSchema),
+    recipient: recipientStateSchema.optional(),
     cursor: z.string().optional().describe('Asks for the next page. Absent on the last one.'),
   }),
 
@@ -343,6 +371,9 @@ export type ErrorFrame = FrameOf<'error'>;
  * that wait in the agent's own inbox, and those of them that a consumer has and has not settled yet.
  */
 export type ConnectedAgent = z.infer<typeof connectedAgentSchema>;
+
+/** Why a message to an agent may wait, as `connected` reports it. Times are epoch milliseconds of the broker's clock. */
+export type RecipientState = z.infer<typeof recipientStateSchema>;
 
 /** The states of requests in the frame `found`. */
 export const foundStates = ['open', 'settled', 'answered', 'ambiguous', 'unknown'] as const;

@@ -253,6 +253,7 @@ export const clientFrameSchemas = {
   list_connected: frameSchema('list_connected', 'Asks for the connected agents. Answer: `connected`.', {
     request_id: requestId,
     role: roleSchema.optional().describe('Only agents with this role.'),
+    agent: agentIdSchema.optional().describe('Only this agent; the answer then has its `recipient`.'),
     cursor: z
       .string()
       .max(frameLimits.cursorLength)

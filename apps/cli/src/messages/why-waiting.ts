@@ -1,0 +1,85 @@
+import type { BrokerClient } from '@signalbox/client';
+import { agentSummaries, listDeadLetters } from '@signalbox/client/operator';
+import { agentOf, isGroup, type RecipientState } from '@signalbox/protocol';
+import { formatDuration } from '../terminal/duration.ts';
+import { count, oneLine } from '../terminal/output.ts';
+
+/** What keeps messages to a recipient waiting, for machines. Times are epoch milliseconds. */
+export interface WhyWaiting extends Partial<RecipientState> {
+  /** The number of its connections; for `role:ROLE`, of the agents with the role. */
+  connected: number;
+  /** The time since which its program fails whatever it gets, and the newest reason. */
+  failing?: { since: number; reason: string };
+}
+
+/** The longest reason that is shown, in characters. */
+const reasonLength = 160;
+/** The most dead letters of an inbox among which one is searched. */
+const maxDeadLetters = 1000;
+
+/**
+ * Asks the broker what keeps messages to a recipient waiting. Resolves with `undefined` where it can't be told: for `group:NAME`, for a
+ * role that may not list agents, and if the question fails, as the message itself shall not.
+ */
+export async function whyWaiting(client: BrokerClient, to: string): Promise<WhyWaiting | undefined> {
+  try {
+    if (!isGroup(to)) return await whyAgentWaits(client, to);
+    if (!to.startsWith('role:')) return undefined;
+    const members = await client.listConnected({ role: to.slice('role:'.length) });
+    return { connected: members.length };
+  } catch {
+    return undefined;
+  }
+}
+
+async function whyAgentWaits(client: BrokerClient, to: string): Promise<WhyWaiting | undefined> {
+  const agent = agentOf(to);
+  const { connections, state } = await client.findRecipient(agent);
+  if (!state && connections.length === 0) return undefined;
+  const failing = agentSummaries(connections, [])[0]?.failing;
+  const { reads, unread, ...others } = state ?? {};
+  return {
+    connected: connections.length,
+    ...others,
+    // A sub-inbox has its own reader and its own mail.
+    ...(to === agent && { ...(reads !== undefined && { reads }), ...(unread !== undefined && { unread }) }),
+    ...(failing && { failing }),
+  };
+}
+
+/** Returns why the last message of this client to a recipient was given up. Only operators are told; others get `undefined`. */
+export async function whyGivenUp(client: BrokerClient, to: string): Promise<string | undefined> {
+  try {
+    const { messages } = await listDeadLetters(client, { inbox: to, limit: maxDeadLetters });
+    return messages.findLast(({ from }) => from.address === client.address)?.reason;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Says in words what keeps messages to a recipient waiting; nothing if it seems to read them. */
+export function whyWaitingLines(to: string, why: WhyWaiting | undefined, now: number): string[] {
+  if (!why) return [];
+  const { connected, failing, unread = 0, on_hold } = why;
+  const lines = [
+    ...presenceLines(to, why, now),
+    ...(on_hold === undefined ? [] : [`${to} is held: ${on_hold}`]),
+    ...(failing
+      ? [
+          `the program of ${to} has failed for ${formatDuration(now - failing.since)}, and its mail waits: ${oneLine(failing.reason, reasonLength)}`,
+        ]
+      : []),
+  ];
+  if (unread > 0 && (lines.length > 0 || connected > 0))
+    lines.push(`${count(unread, 'message')} ${unread === 1 ? 'waits' : 'wait'} for ${to} before it`);
+  return lines;
+}
+
+function presenceLines(to: string, why: WhyWaiting, now: number): string[] {
+  const { connected, reads, ever_connected: ever, offline_since: since } = why;
+  if (connected > 0)
+    return reads === false ? [`${to} is connected, and no program of it takes its mail now`] : [];
+  if (isGroup(to)) return [`no agent of ${to} is connected`];
+  if (ever === false) return [`${to} has never connected`];
+  return [`${to} is not connected${since === undefined ? '' : `, for ${formatDuration(now - since)} now`}`];
+}
