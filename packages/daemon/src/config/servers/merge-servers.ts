@@ -140,7 +140,7 @@ function readImport(
   const opened = openConfigFile(named, file, context);
   if ('text' in opened) {
     const sources = { ...opened.sources, editor: editorVariables(directory, homedir()) };
-    return { named, directory, ...parseMcpFile(opened.text, sources, context.isWanted, pointer) };
+    return { named, directory, ...parseMcpFile(opened.text, { file, pointer }, sources, context.isWanted) };
   }
   const { line, path, message } = opened.problem;
   return {

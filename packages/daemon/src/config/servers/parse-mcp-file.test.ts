@@ -4,10 +4,11 @@ import { blankComments } from './json-comments.ts';
 import { parseMcpFile } from './parse-mcp-file.ts';
 
 const sources = { env: { TOKEN: 'hush', EMPTY: '' }, readFile: (path: string) => `from ${path}\n` };
+const place = { file: '/srv/mcp.json' };
 const all: (name: string) => boolean = () => true;
 
 function read(servers: object, isWanted = all) {
-  return parseMcpFile(JSON.stringify({ mcpServers: servers }), sources, isWanted);
+  return parseMcpFile(JSON.stringify({ mcpServers: servers }), place, sources, isWanted);
 }
 
 function problemsOf(servers: object): string[] {
@@ -26,7 +27,7 @@ test('A file of VS Code is read with its comments, trailing commas and tabs; the
     '\t},',
     '}',
   ].join('\n');
-  expect(parseMcpFile(text, sources, all)).toEqual({
+  expect(parseMcpFile(text, place, sources, all)).toEqual({
     names: ['docs'],
     secrets: new Map(),
     servers: { docs: { type: 'http', url: 'https://example.test/mcp' } },
@@ -67,7 +68,7 @@ test('Variables are read as Claude Code, VS Code and we write them.', () => {
   expect(read({ a: { command: 'x', args } }).servers.a?.args).toEqual([
     'hush',
     'plan b',
-    'plan c',
+    '',
     'hush',
     'from ./x',
     '${instance}',
@@ -96,6 +97,7 @@ test('An entry that cannot be used is left out with its lines and reasons, and t
   // A value from the environment is data, not text with references.
   const { names, servers, skipped, problems } = parseMcpFile(
     text,
+    place,
     { ...sources, env: { SAYS: '${NONE}' } },
     all,
   );
@@ -164,11 +166,11 @@ test('An entry that is replaced is not checked.', () => {
 
 test('A file without servers, or with both sections, or that is no file of servers, is a problem.', () => {
   const top = (text: string): string =>
-    parseMcpFile(text, sources, all)
+    parseMcpFile(text, place, sources, all)
       .problems.map((p) => p.message)
       .join();
-  expect(top('{}')).toBe("holds no 'mcpServers', nor 'servers' as VS Code writes it");
-  expect(top('[1]')).toContain("holds no 'mcpServers'");
+  expect(top('{}')).toContain("unknown format; nearest: 'mcpServers', as Claude Code");
+  expect(top('[1]')).toContain('unknown format');
   expect(top('{"mcpServers": {}, "servers": {}}')).toContain('keep one of the two');
   expect(top('{"mcpServers": [1]}')).toBe('must be a mapping (name: value)');
   expect(top('{"mcpServers": {"__proto__": {"command": "x"}}}')).toBe("'__proto__' cannot be a name");
