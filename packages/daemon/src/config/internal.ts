@@ -23,3 +23,4 @@ export { writableByOthers } from './exposure/writable-by-others.ts';
 export { formatListenAddress } from './listen-address.ts';
 export { listenError } from './listen-error.ts';
 export { importPathText, parseImportPath } from './servers/import-path.ts';
+export { namedServers } from './servers/parse-mcp-file.ts';

@@ -169,7 +169,7 @@ test('A file without servers, or with both sections, or that is no file of serve
     parseMcpFile(text, place, sources, all)
       .problems.map((p) => p.message)
       .join();
-  expect(top('{}')).toContain("unknown format; nearest: 'mcpServers', as Claude Code");
+  expect(top('{}')).toContain("unknown format; nearest: 'mcpServers' (Claude Code");
   expect(top('[1]')).toContain('unknown format');
   expect(top('{"mcpServers": {}, "servers": {}}')).toContain('keep one of the two');
   expect(top('{"mcpServers": [1]}')).toBe('must be a mapping (name: value)');

@@ -96,6 +96,13 @@ export function parseMcpFile(
   };
 }
 
+/** Returns the names of the servers in another client's file; `undefined` if its text cannot be read. */
+export function namedServers(text: string, place: McpFilePlace): string[] | undefined {
+  const sources = { env: {}, readFile: () => '' };
+  const { names, problems } = parseMcpFile(text, place, sources, () => false);
+  return names.length === 0 && problems.some(({ path }) => path !== '(top level)') ? undefined : names;
+}
+
 interface FormattedFile {
   document: Document;
   lineAt: (offset: number) => number;
@@ -107,7 +114,14 @@ interface FormattedFile {
 /** Turns the entries into our terms, in place, with everything that they refer to. */
 function translated({ document, lineAt, sources, format, root }: FormattedFile, entries?: YAMLMap) {
   const { section, references: syntax } = format;
-  const translation = { document, entries: entries ?? new YAMLMap(), format, lineAt, skipped: [], warnings: [] };
+  const translation = {
+    document,
+    entries: entries ?? new YAMLMap(),
+    format,
+    lineAt,
+    skipped: [],
+    warnings: [],
+  };
   removeUnknownKeys(translation);
   const resolved = resolveDocument(document, { sources, syntax, lineAt });
   const secrets = new Map(resolved.secrets);

@@ -11,7 +11,10 @@ export interface EntryReader {
  * What a key of another client's entry comes to: keys of ours with their values, nothing, or a reason why the entry can't be used as that
  * client means it.
  */
-export type Outcome = { entry: Readonly<Record<string, unknown>> } | { ignored: string } | { refused: string };
+export type Outcome =
+  | { entry: Readonly<Record<string, unknown>> }
+  | { ignored: string }
+  | { refused: string };
 
 /** The meaning of a key: that of one of our keys, always the same outcome, or what is worked out from its value. */
 export type Meaning =

@@ -1,5 +1,11 @@
-import { editorReferences, geminiReferences, noReferences, opencodeReferences, qwenReferences } from './client-references.ts';
 import type { ClientFormat, Meaning } from './client-format.ts';
+import {
+  editorReferences,
+  geminiReferences,
+  noReferences,
+  opencodeReferences,
+  qwenReferences,
+} from './client-references.ts';
 import {
   approvalMode,
   asksFirst,
@@ -16,7 +22,9 @@ import {
 } from './meanings.ts';
 import { allowedServers, copilotSwitches, namedOff, prefixRules } from './server-rules.ts';
 
-const itsOwnClient: Meaning = { ignored: 'it tells the client whether to ask before calls; here roles decide' };
+const itsOwnClient: Meaning = {
+  ignored: 'it tells the client whether to ask before calls; here roles decide',
+};
 const signsIn: Meaning = { ignored: 'signing in is set by auth in signalbox.yaml' };
 const headersOfProgram: Meaning = {
   refused: 'its client gets headers from a program: put them into headers, by variables or files',
@@ -104,7 +112,9 @@ export const clientFormats: readonly ClientFormat[] = [
       default_tools_approval_mode: approvalMode(['auto', 'approve']),
       tools: {
         read: (value) =>
-          Object.values(Object(value)).every((tool) => ['auto', 'approve', undefined].includes(Object(tool).approval_mode))
+          Object.values(Object(value)).every((tool) =>
+            ['auto', 'approve', undefined].includes(Object(tool).approval_mode),
+          )
             ? { ignored: 'roles decide which calls are made' }
             : { refused: asksFirst },
       },

@@ -13,7 +13,8 @@ export function findFormat(file: string, root: unknown): ClientFormat | { proble
   if (!format) return { problem: unknownFormat(keys) };
   if (other) return { problem: `holds both '${format.section}' and '${other.section}'; keep one of the two` };
   const isOlder = format.section === 'mcp' && Object.keys(Object(Object(root).mcp)).includes('servers');
-  if (isOlder) return { problem: "holds the servers under 'mcp', as older versions of VS Code do: name FILE#/mcp" };
+  if (isOlder)
+    return { problem: "holds the servers under 'mcp', as older versions of VS Code do: name FILE#/mcp" };
   return format;
 }
 
@@ -21,5 +22,5 @@ function unknownFormat(keys: readonly string[]): string {
   const sections = [...new Set(clientFormats.map(({ section }) => section))];
   const near = keys.map((key) => nearestName(key, sections)).find((name) => name !== undefined);
   const nearest = clientFormats.find(({ section, file }) => !file && section === (near ?? 'mcpServers'));
-  return `unknown format; nearest: '${nearest?.section}', as ${nearest?.clients} write it; it holds none of ${sections.map((name) => `'${name}'`).join(', ')}`;
+  return `unknown format; nearest: '${nearest?.section}' (${nearest?.clients}); it holds none of ${sections.map((name) => `'${name}'`).join(', ')}`;
 }

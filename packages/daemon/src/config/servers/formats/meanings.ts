@@ -1,5 +1,5 @@
-import { parseEnv } from 'node:util';
 import { isAbsolute, join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { isSetting } from '@signalbox/mcp-host/rules';
 import { readReferredFile, readVariable } from '../../document/references.ts';
 import type { EntryReader, Meaning, Outcome } from './client-format.ts';
@@ -30,7 +30,11 @@ export const excludedTools: Meaning = {
   read: (value) => ({
     entry: {
       excludeTools: Array.isArray(value)
-        ? value.flatMap((name) => (typeof name === 'string' ? [name, ...name.split(',')] : [name]))
+        ? [
+            ...new Set(
+              value.flatMap((name) => (typeof name === 'string' ? [name, ...name.split(',')] : [name])),
+            ),
+          ]
         : value,
     },
   }),
@@ -42,10 +46,14 @@ export const envFile: Meaning = {
     if (typeof value !== 'string') return { refused: 'must be a path' };
     const { sources } = reader;
     const directory = sources.editor?.workspaceFolder ?? '';
-    const read = readReferredFile(isAbsolute(value) || /^~(\/|$)/.test(value) ? value : join(directory, value), sources);
+    const read = readReferredFile(
+      isAbsolute(value) || /^~(\/|$)/.test(value) ? value : join(directory, value),
+      sources,
+    );
     if ('problem' in read) return { refused: read.problem };
     const env = parseEnv(read.value) as Record<string, string>;
-    for (const [name, text] of Object.entries(env)) if (!isSetting(name, text)) reader.addSecrets(text, [text]);
+    for (const [name, text] of Object.entries(env))
+      if (!isSetting(name, text)) reader.addSecrets(text, [text]);
     return { entry: { env } };
   },
 };
@@ -61,7 +69,8 @@ export const headerVariables: Meaning = {
 };
 
 function headersOf(variables: unknown, before: string, { sources, addSecrets }: EntryReader): Outcome {
-  if (typeof variables !== 'object' || variables === null) return { refused: 'must be a mapping (key: value)' };
+  if (typeof variables !== 'object' || variables === null)
+    return { refused: 'must be a mapping (key: value)' };
   const headers: Record<string, string> = {};
   for (const [header, variable] of Object.entries(variables)) {
     const read = readVariable(String(variable), sources);
@@ -76,9 +85,13 @@ function headersOf(variables: unknown, before: string, { sources, addSecrets }: 
 export const passedVariables: Meaning = {
   read: (value) => {
     if (!Array.isArray(value)) return { entry: { inheritEnv: value } };
-    const elsewhere = value.find((one) => typeof one === 'object' && one?.source !== undefined && one.source !== 'local');
+    const elsewhere = value.find(
+      (one) => typeof one === 'object' && one?.source !== undefined && one.source !== 'local',
+    );
     if (elsewhere) return { refused: `only variables with source = "local" can be passed on` };
-    return { entry: { inheritEnv: value.map((one) => (typeof one === 'object' && one !== null ? one.name : one)) } };
+    return {
+      entry: { inheritEnv: value.map((one) => (typeof one === 'object' && one !== null ? one.name : one)) },
+    };
   },
 };
 

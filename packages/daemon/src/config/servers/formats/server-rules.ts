@@ -1,4 +1,6 @@
-import { mayMatchStart } from '@signalbox/protocol/internal';
+import { errnoOf, mayMatchStart } from '@signalbox/protocol/internal';
+import { readDocument } from '../../document/read-document.ts';
+import { blankComments } from '../json-comments.ts';
 import type { ClientFormat, ServerRules } from './client-format.ts';
 import { asksFirst } from './meanings.ts';
 
@@ -19,13 +21,17 @@ export const allowedServers: Rules = ({ mcp }, server) => {
 
 /** `copilot mcp disable` writes the names of servers into the file beside that of the servers. */
 export const copilotSwitches: Rules = (_, server, { readFile }) => {
-  let settings: unknown;
   try {
-    settings = JSON.parse(readFile('./settings.json'));
-  } catch {
-    return {};
+    const read = readDocument(blankComments(readFile('./settings.json')));
+    if ('problems' in read)
+      return { refused: 'settings.json beside this file, which may switch it off, is not JSON' };
+    return names(Object(read.document.toJS()).disabledMcpServers).includes(server) ? { disabled: true } : {};
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return {};
+    return {
+      refused: `settings.json beside this file, which may switch it off, cannot be read (${errnoOf(error)})`,
+    };
   }
-  return names(Object(settings).disabledMcpServers).includes(server) ? { disabled: true } : {};
 };
 
 /**
@@ -51,7 +57,8 @@ export function prefixRules(prefix: string, sections: readonly unknown[]): Serve
 
 const allowing: readonly unknown[] = [true, 'allow'];
 const denying: readonly unknown[] = [false, 'deny'];
-const rulesInTurn = 'the file has rules for its tools that Signalbox cannot keep: write the server into signalbox.yaml';
+const rulesInTurn =
+  'the file has rules for its tools that Signalbox cannot keep: write the server into signalbox.yaml';
 
 function names(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];

@@ -11,7 +11,9 @@ export function readTomlDocument(text: string): ReturnType<typeof readDocument> 
     // The further lines of the message quote the file, which may hold secrets.
     const [message = ''] = messageOf(error).split('\n');
     const line = error instanceof TomlError ? error.line : 1;
-    return { problems: [{ line, path: '(syntax)', message: message.replace('Invalid TOML document: ', '') }] };
+    return {
+      problems: [{ line, path: '(syntax)', message: message.replace('Invalid TOML document: ', '') }],
+    };
   }
   const { json, places } = jsonWithPlaces(root, linesOf(text));
   const read = readDocument(json);
@@ -38,7 +40,11 @@ function jsonWithPlaces(root: unknown, lines: ReadonlyMap<string, number>) {
       });
     else json += typeof value === 'bigint' ? String(value) : (JSON.stringify(value) ?? 'null');
   };
-  const writeAll = <One>(all: readonly One[], [open, close]: string, one: (one: One, at: number) => void): void => {
+  const writeAll = <One>(
+    all: readonly One[],
+    [open, close]: string,
+    one: (one: One, at: number) => void,
+  ): void => {
     json += open;
     for (const [at, value] of all.entries()) {
       if (at > 0) json += ',';
@@ -59,7 +65,8 @@ function linesOf(text: string): Map<string, number> {
   for (const [at, line] of text.split('\n').entries()) {
     if (/^\s*\[/.test(line)) table = pathOf(line) ?? table;
     const key = keyStart.exec(line)?.[1];
-    const path = key === undefined ? (/^\s*\[/.test(line) ? table : []) : [...table, ...(pathOf(`${key}=0`) ?? [])];
+    const path =
+      key === undefined ? (/^\s*\[/.test(line) ? table : []) : [...table, ...(pathOf(`${key}=0`) ?? [])];
     for (let length = path.length; length > 0; length--) {
       const name = JSON.stringify(path.slice(0, length));
       if (!lines.has(name)) lines.set(name, at + 1);

@@ -59,7 +59,7 @@ export function translateKeys(translation: Translation, reader: EntryReader): Ma
   for (const item of [...entries.items]) {
     const entry = item.value;
     if (!isMap(entry)) continue;
-    const hasType = entry.has('type') || entry.has('httpUrl');
+    const alone = entry.has('type') ? undefined : entry.items.find((pair) => keyText(pair) === 'url');
     const own = new Map<string, Pair>();
     // A value that stands in the entry counts before one that is read for it.
     const isRead = (pair: Pair): number => Number('read' in meaningOf(format, pair)!);
@@ -70,8 +70,16 @@ export function translateKeys(translation: Translation, reader: EntryReader): Ma
         own.set(key, merged(own.get(key), translated));
       }
     }
-    if (format.urlAlone && own.has('url') && !hasType)
-      own.set('type', document.createPair('type', format.urlAlone));
+    if (format.urlAlone && alone) {
+      own.set(
+        'type',
+        new Pair(
+          placed(document.createNode('type'), alone.key),
+          placed(document.createNode(format.urlAlone), alone.key),
+        ),
+      );
+      spelled.set(JSON.stringify([keyText(item), 'type']), 'url');
+    }
     entry.items = [...own.values()];
     for (const pair of entry.items) asTexts(pair);
   }
@@ -99,7 +107,8 @@ export function applyRules(
 
 function meaningOf(format: ClientFormat, pair: Pair): Meaning | undefined {
   const key = keyText(pair);
-  const own = (table: Readonly<Record<string, Meaning>> = {}) => (Object.hasOwn(table, key) ? table[key] : undefined);
+  const own = (table: Readonly<Record<string, Meaning>> = {}) =>
+    Object.hasOwn(table, key) ? table[key] : undefined;
   // Another client's `auth` has no `type` and a meaning of its own.
   const isOurs = key === 'auth' ? isMap(pair.value) && pair.value.has('type') : knownKeys.includes(key);
   return own(format.keys) ?? own(commonKeys) ?? (isOurs ? { ours: key } : undefined);
@@ -108,7 +117,10 @@ function meaningOf(format: ClientFormat, pair: Pair): Meaning | undefined {
 function staticOutcome(pair: Pair, meaning: Meaning | undefined) {
   if (meaning) return 'ignored' in meaning || 'refused' in meaning ? meaning : undefined;
   return holdsBack.test(keyText(pair))
-    ? { refused: 'may hold the server back, in a way that Signalbox does not know: write the server into signalbox.yaml' }
+    ? {
+        refused:
+          'may hold the server back, in a way that Signalbox does not know: write the server into signalbox.yaml',
+      }
     : { ignored: 'Signalbox has no such option' };
 }
 
@@ -125,7 +137,8 @@ function translatedPairs(translation: Translation, item: Pair, pair: Pair, reade
   const outcome: Outcome = 'read' in meaning ? meaning.read(value, reader) : meaning;
   if ('entry' in outcome)
     return Object.entries(outcome.entry).map(
-      ([key, own]) => new Pair(placed(document.createNode(key), pair.key), placed(document.createNode(own), pair.value)),
+      ([key, own]) =>
+        new Pair(placed(document.createNode(key), pair.key), placed(document.createNode(own), pair.value)),
     );
   report(translation, item, pair, outcome);
   return [];
