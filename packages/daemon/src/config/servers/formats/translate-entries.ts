@@ -189,6 +189,11 @@ function asTexts({ key, value }: Pair): void {
 /** Gives a new node the place of the one that it was made of. */
 function placed<Made>(made: Made, from: unknown): Made {
   const range = isNode(from) ? from.range : undefined;
-  if (range && isNode(made)) visit(made, { Node: (_, node) => void (node.range ??= range) });
+  if (!range || !isNode(made)) return made;
+  visit(made, {
+    Node: (_, node) => {
+      node.range ??= range;
+    },
+  });
   return made;
 }
