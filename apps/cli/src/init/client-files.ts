@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { importPathText, namedServers } from '@signalbox/daemon/config/internal';
-import { errnoOf } from '@signalbox/protocol/internal';
+import { importPathText, namedServers, readImportedFile } from '@signalbox/daemon/config/internal';
 
 /** A file in which an MCP client keeps its servers. */
 export interface ClientFile {
@@ -62,22 +60,16 @@ export function clientFiles({ cwd, home }: { cwd: string; home: string }): Clien
 
 /** Lists the servers that a user of Claude Code added for one directory alone. They stand in the file of all projects. */
 function claudeProject(cwd: string, home: string): ClientFile[] {
-  const place = { file: join(home, '.claude.json'), pointer: ['projects', cwd] };
-  try {
-    if (!namedServers(readFileSync(place.file, 'utf8'), place)?.length) return [];
-  } catch {
-    return [];
-  }
-  const path = importPathText({ file: '~/.claude.json', pointer: place.pointer });
+  const file = join(home, '.claude.json');
+  const pointer = ['projects', cwd];
+  const read = readImportedFile(file, [pointer]);
+  if (!('text' in read) || !namedServers(read.text, { file, pointer })?.length) return [];
+  const path = importPathText({ file: '~/.claude.json', pointer });
   return [{ client: 'Claude Code, this directory', path }];
 }
 
 /** Returns false for a file that is not there or names no server. One that cannot be read may hold some. */
 function mayHoldServers(file: string): boolean {
-  try {
-    return namedServers(readFileSync(file, 'utf8'), { file })?.length !== 0;
-  } catch (error) {
-    const code = errnoOf(error);
-    return code !== 'ENOENT' && code !== 'ENOTDIR';
-  }
+  const read = readImportedFile(file, [[]]);
+  return 'text' in read ? namedServers(read.text, { file, pointer: [] })?.length !== 0 : !read.isGone;
 }

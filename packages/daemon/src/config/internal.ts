@@ -22,5 +22,11 @@ export { settledPath } from './exposure/settled-path.ts';
 export { writableByOthers } from './exposure/writable-by-others.ts';
 export { formatListenAddress } from './listen-address.ts';
 export { listenError } from './listen-error.ts';
-export { importPathText, parseImportPath } from './servers/import-path.ts';
+export { type ImportPath, importPathText, parseImportPath } from './servers/import-path.ts';
+export {
+  type ImportedText,
+  type Pointers,
+  readImportedFile,
+  readImportedFileInSteps,
+} from './servers/imported-file.ts';
 export { namedServers } from './servers/parse-mcp-file.ts';

@@ -17,6 +17,7 @@ import {
   restartNeeds,
   roleChanges,
 } from './config-changes.ts';
+import { ImportReadings } from './import-readings.ts';
 import { appliedEvents, refusedEvent } from './reload-events.ts';
 
 /** The parts of a running orchestrator that take over a changed configuration. */
@@ -29,6 +30,8 @@ export interface ReloadTargets {
   /** Returns a configuration with warnings about what it exposes. Throws `exposed` if it must not be put in force. */
   admit: (config: Config) => Config;
   log: Log;
+  /** A clock that never steps, in milliseconds. */
+  monotonic?: () => number;
 }
 
 /** Puts changes of the configuration files in force in a running orchestrator, until it is disposed. */
@@ -43,6 +46,12 @@ export class ConfigReload implements AsyncDisposable {
   #wasRefused = false;
   #loggedObstacle: string | undefined;
   #loggedRestart: readonly string[] = [];
+  /** True if a change that was read is not in force yet, or a file has been gone for so long that its servers end. */
+  #isPending = false;
+  /** The files that were read last, as {@link Config.files} has them. */
+  #read: Readonly<Record<string, string>>;
+  readonly #imports: ImportReadings;
+  #graceTimer: NodeJS.Timeout | undefined;
   #files: Set<string>;
   #watch: FileWatch | undefined;
 
@@ -51,6 +60,8 @@ export class ConfigReload implements AsyncDisposable {
     this.#file = file;
     this.#started = started;
     this.#current = started;
+    this.#read = started.files;
+    this.#imports = new ImportReadings(targets.monotonic ?? (() => performance.now()));
     this.#files = new Set(Object.keys(started.files));
   }
 
@@ -73,9 +84,8 @@ export class ConfigReload implements AsyncDisposable {
         }),
     });
     // A file may have changed before it was watched.
-    const isChanged = Object.entries(started.files).some(([file, digest]) => fileDigest(file) !== digest);
-    if (isChanged) await reload.#applyFiles();
-    else reload.#tellObstacle();
+    await reload.#imports.refresh(started.imports);
+    await reload.#applyFiles();
     return reload;
   }
 
@@ -86,6 +96,7 @@ export class ConfigReload implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    clearTimeout(this.#graceTimer);
     await this.#watch?.[Symbol.asyncDispose]();
   }
 
@@ -93,9 +104,12 @@ export class ConfigReload implements AsyncDisposable {
     const { orchestrator, rules } = this.#targets;
     const isAsked = this.#isAsked;
     this.#isAsked = false;
+    await this.#imports.refresh();
+    if (!isAsked && !this.#isPending && !this.#hasChanged()) return void this.#tellObstacle();
     const before = this.#current;
-    const next = await this.#load();
-    if (!isAsked && this.#tellObstacle()) return;
+    const next = await this.#load(isAsked);
+    this.#isPending = !isAsked && this.#tellObstacle();
+    if (this.#isPending) return;
     if ('error' in next) return this.#refuse(next.error);
     await this.#recordChanges(before, next);
     try {
@@ -109,6 +123,13 @@ export class ConfigReload implements AsyncDisposable {
       this.#refuse(error);
       await orchestrator.recordConfig('not put in force: everything stays as it was before the last change');
     }
+  }
+
+  /** Returns true if a file no longer says what it said when it was read last. What is no server in other clients' files does not count. */
+  #hasChanged(): boolean {
+    return Object.entries(this.#read).some(
+      ([file, state]) => (this.#imports.stateOf(file) ?? fileDigest(file)) !== state,
+    );
   }
 
   /** Records a change in the audit log before it is put in force, so that the log holds every rule that ever was in force. */
@@ -160,21 +181,58 @@ export class ConfigReload implements AsyncDisposable {
     return await this.#targets.host.apply(next.mcpServers);
   }
 
-  /** Loads the files. If one of them is wrong, it stays watched, and so do all files that were watched before. */
-  async #load(): Promise<Config | { error: unknown }> {
-    const read = new Set<string>();
+  /**
+   * Loads the files. If one of them is wrong, it stays watched, and so do all files that were watched before. If somebody asked for it, files
+   * of other clients that are gone have no servers any more.
+   */
+  async #load(isAsked: boolean): Promise<Config | { error: unknown }> {
+    const files = new Set<string>();
+    const read: Record<string, string> = {};
+    const lastImports = this.#current.imports.filter(({ file }) => {
+      const leftMs = this.#imports.graceLeftMs(file);
+      return leftMs === undefined || (leftMs > 0 && !isAsked);
+    });
     try {
-      const next = this.#targets.admit(await loadConfig(this.#file, { onFile: (path) => read.add(path) }));
+      const loaded = await loadConfig(this.#file, {
+        onFile: (path) => {
+          files.add(path);
+          read[path] = '';
+        },
+        onRead: (path, state) => {
+          read[path] = state;
+        },
+        readImport: (file, pointers) => this.#imports.get(file, pointers),
+        inForce: { ...this.#current, imports: lastImports },
+      });
+      const next = this.#targets.admit(loaded);
       this.#targets.rules.check(next);
       checkStillDenies(this.#current, next);
-      this.#files = read;
+      this.#files = files;
+      this.#read = read;
+      this.#imports.keepOnly(next.imports);
+      this.#waitForLostFiles(next);
       return next;
     } catch (error) {
-      this.#files = new Set([...this.#files, ...read]);
+      this.#files = new Set([...this.#files, ...files]);
+      this.#read = { ...this.#read, ...read };
       return { error };
     } finally {
       this.#watch?.setPaths(this.#files);
     }
+  }
+
+  /** Applies the files again when the servers of one that is gone have to end. */
+  #waitForLostFiles({ imports }: Config): void {
+    clearTimeout(this.#graceTimer);
+    const waits = imports.flatMap(({ file, isGone }) =>
+      isGone ? [this.#imports.graceLeftMs(file) ?? 0] : [],
+    );
+    if (waits.length === 0) return;
+    const end = (): void => {
+      this.#isPending = true;
+      void this.#applyFiles();
+    };
+    this.#graceTimer = setTimeout(end, Math.ceil(Math.min(...waits))).unref();
   }
 }
 

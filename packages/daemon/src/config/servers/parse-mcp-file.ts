@@ -3,19 +3,21 @@ import { type Document, isMap, YAMLMap } from 'yaml';
 import { z } from 'zod';
 import { readBySchema, resolveDocument, withoutKeys } from '../document/check-document.ts';
 import type { ConfigProblem } from '../document/config-problem.ts';
-import { entryLines, keyText, readDocument, removeEntries, sectionOf } from '../document/read-document.ts';
+import { entryLines, keyText, removeEntries, sectionOf } from '../document/read-document.ts';
+import { readJson } from '../document/read-json.ts';
 import type { ReferenceSources, ReferredSecrets } from '../document/references.ts';
 import { importedServerSchema, type McpServerEntry, serverNameSchema } from '../schema/server-schema.ts';
 import type { ClientFormat, EntryReader } from './formats/client-format.ts';
 import { findFormat } from './formats/find-format.ts';
 import { readTomlDocument } from './formats/toml-document.ts';
 import {
+import {
   applyRules,
   removeUnknownKeys,
   type SkippedEntry,
   translateKeys,
 } from './formats/translate-entries.ts';
-import { blankComments } from './json-comments.ts';
+import type { ImportPath } from './import-path.ts';
 import { isOwnFace, ownFaceProblem } from './own-face.ts';
 import { withSseExplained } from './sse.ts';
 
@@ -29,14 +31,11 @@ export interface ParsedMcpFile {
   secrets: ReferredSecrets;
   /** The entries that can't be used. They keep nothing else from being used. */
   skipped: SkippedEntry[];
+  /** The reasons why nothing of the file can be used. */
   problems: ConfigProblem[];
+  /** True if the file can be read, and names no servers. */
+  lacksServers: boolean;
   warnings: ConfigProblem[];
-}
-
-/** A file of another client: its absolute path, and the keys that lead to the object with the servers. */
-export interface McpFilePlace {
-  file: string;
-  pointer?: readonly string[];
 }
 
 /**
@@ -46,28 +45,29 @@ export interface McpFilePlace {
  */
 export function parseMcpFile(
   text: string,
-  { file, pointer = [] }: McpFilePlace,
+  { file, pointer }: ImportPath,
   sources: ReferenceSources,
   isWanted: (server: string) => boolean,
 ): ParsedMcpFile {
   const nothing = {
-    ...{ names: [], servers: {}, skipped: [], warnings: [] },
+    ...{ names: [], servers: {}, skipped: [], warnings: [], lacksServers: false },
     ...{ lines: new Map<string, number>(), secrets: new Map<string, string[]>() },
   };
-  const atTop = (message: string): ParsedMcpFile => ({
-    ...nothing,
-    problems: [{ line: 1, path: '(top level)', message }],
-  });
-  const read = file.endsWith('.toml') ? readTomlDocument(text) : readDocument(blankComments(text));
+  const read = file.endsWith('.toml') ? readTomlDocument(text) : readJson(text);
   if ('problems' in read) return { ...nothing, problems: read.problems };
   const { document, lineAt } = read;
+  const lacking = { ...nothing, lacksServers: isMap(document.contents) };
+  const atTop = (message: string) => [{ line: 1, path: '(top level)', message }];
   const held = document.getIn(pointer);
-  if (pointer.length > 0 && !isMap(held))
-    return atTop(`holds no object under ${pointer.map((key) => `'${key}'`).join(', ')}`);
+  if (pointer.length > 0 && !isMap(held)) {
+    const message = `holds no object under ${pointer.map((key) => `'${key}'`).join(', ')}`;
+    return { ...lacking, problems: atTop(message) };
+  }
   if (isMap(held)) document.contents = held;
   const root: unknown = document.toJS();
   const format = findFormat(file, root);
-  if ('problem' in format) return atTop(format.problem);
+  if ('problem' in format)
+    return { ...(format.lacksServers ? lacking : nothing), problems: atTop(format.problem) };
   const { section } = format;
   removeOtherSections(document, section);
   const names = removeEntries(document, section, (name) => !isWanted(name));
@@ -92,15 +92,16 @@ export function parseMcpFile(
     secrets,
     skipped: [...ours, ...skipped, ...bad].sort((a, b) => a.line - b.line),
     problems: problems.filter(({ at }) => at.length <= 1).map(withoutKeys),
+    lacksServers: false,
     warnings,
   };
 }
 
 /** Returns the names of the servers in another client's file; `undefined` if its text cannot be read. */
-export function namedServers(text: string, place: McpFilePlace): string[] | undefined {
+export function namedServers(text: string, path: ImportPath): string[] | undefined {
   const sources = { env: {}, readFile: () => '' };
-  const { names, problems } = parseMcpFile(text, place, sources, () => false);
-  return names.length === 0 && problems.some(({ path }) => path !== '(top level)') ? undefined : names;
+  const { names, problems } = parseMcpFile(text, path, sources, () => false);
+  return names.length === 0 && problems.some((problem) => problem.path !== '(top level)') ? undefined : names;
 }
 
 interface FormattedFile {

@@ -46,6 +46,8 @@ export interface ClientFormat {
   firstOf?: readonly string[];
   /** The transport of an entry that has only a URL, if it is not Streamable HTTP. */
   urlAlone?: 'sse';
+  /** The other keys of the file that `rules` reads. */
+  alsoRead?: readonly string[];
   /** Reads what the rest of the file says about a server. `root` is the object that holds the section. */
   rules?: (root: Readonly<Record<string, unknown>>, server: string, sources: ReferenceSources) => ServerRules;
 }

@@ -16,7 +16,7 @@ function read(file: string, content: string | object, env: Record<string, string
   };
   const text = typeof content === 'string' ? content : JSON.stringify(content);
   const sources = { env, readFile, editor: { workspaceFolder: '/shop' } };
-  const { servers, skipped, warnings, problems, secrets } = parseMcpFile(text, { file }, sources, () => true);
+  const { servers, skipped, warnings, problems, secrets } = parseMcpFile(text, { file, pointer: [] }, sources, () => true);
   expect(problems).toEqual([]);
   const lines = (found: typeof warnings) => found.map(({ path, message }) => `${path}: ${message}`);
   return { servers, leftOut: lines(skipped), warnings: lines(warnings), secrets };
@@ -208,7 +208,7 @@ env_vars = [{ name = "TOKEN", source = "remote" }]
 `;
   const env = { TOKEN: 'hush', OTHER: 'quiet' };
   const sources = { env, readFile: () => '' };
-  const parsed = parseMcpFile(text, { file: at.codex }, sources, () => true);
+  const parsed = parseMcpFile(text, { file: at.codex, pointer: [] }, sources, () => true);
   expect(parsed.skipped).toEqual([
     { server: 'my docs', line: 9, path: 'mcp_servers.my docs.enabled_tools', message: 'must be a list' },
     expect.objectContaining({ server: 'far', line: 19, path: 'mcp_servers.far.env_vars' }),
@@ -225,7 +225,7 @@ env_vars = [{ name = "TOKEN", source = "remote" }]
     timeoutMs: 500,
   });
   expect(secrets.get('Bearer hush')).toEqual(['hush']);
-  const broken = parseMcpFile('a = 1\nkey = "hush', { file: at.codex }, sources, () => true);
+  const broken = parseMcpFile('a = 1\nkey = "hush', { file: at.codex, pointer: [] }, sources, () => true);
   expect(broken.problems).toEqual([expect.objectContaining({ line: 2, path: '(syntax)' })]);
   expect(JSON.stringify(broken)).not.toContain('hush');
 });
@@ -255,6 +255,6 @@ test.each([
   ],
 ])('A file such as %j has no servers that can be read.', (content, message) => {
   const sources = { env: {}, readFile: () => '' };
-  const { problems } = parseMcpFile(JSON.stringify(content), { file: '/x.json' }, sources, () => true);
+  const { problems } = parseMcpFile(JSON.stringify(content), { file: '/x.json', pointer: [] }, sources, () => true);
   expect(problems).toEqual([expect.objectContaining({ message: expect.stringContaining(message) })]);
 });

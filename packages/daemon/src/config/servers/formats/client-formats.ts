@@ -30,6 +30,8 @@ const headersOfProgram: Meaning = {
   refused: 'its client gets headers from a program: put them into headers, by variables or files',
 };
 
+const ampRules = ['amp.mcpPermissions', 'amp.tools.disable', 'amp.permissions'];
+
 /** Keys that most clients write. Keys of ours that are not here mean the same in each file. */
 export const commonKeys: Readonly<Record<string, Meaning>> = {
   serverUrl: ours('url'),
@@ -64,6 +66,7 @@ export const clientFormats: readonly ClientFormat[] = [
     file: /[\\/]\.gemini[\\/]settings\.json$/,
     references: geminiReferences,
     firstOf: ['httpUrl', 'url', 'command'],
+    alsoRead: ['mcp'],
     rules: allowedServers,
   },
   {
@@ -73,6 +76,7 @@ export const clientFormats: readonly ClientFormat[] = [
     references: qwenReferences,
     firstOf: ['httpUrl', 'url', 'command'],
     urlAlone: 'sse',
+    alsoRead: ['mcp'],
     rules: allowedServers,
   },
   {
@@ -93,6 +97,7 @@ export const clientFormats: readonly ClientFormat[] = [
     clients: 'Claude Code, Copilot, Cursor and others',
     section: 'mcpServers',
     references: editorReferences,
+    alsoRead: ['disabledMcpServers'],
     rules: namedOff('disabledMcpServers'),
   },
   { clients: 'VS Code', section: 'servers', references: editorReferences },
@@ -129,6 +134,7 @@ export const clientFormats: readonly ClientFormat[] = [
       environment: ours('env'),
       timeout: time('startTimeoutMs', 1),
     },
+    alsoRead: ['tools', 'permission'],
     rules: (root, server) =>
       prefixRules(`${server.replace(/[^a-zA-Z0-9_-]/g, '_')}_`, [root.tools, root.permission]),
   },
@@ -136,8 +142,9 @@ export const clientFormats: readonly ClientFormat[] = [
     clients: 'Amp',
     section: 'amp.mcpServers',
     references: editorReferences,
+    alsoRead: ampRules,
     rules: (root) =>
-      ['amp.mcpPermissions', 'amp.tools.disable', 'amp.permissions'].some((key) => root[key] !== undefined)
+      ampRules.some((key) => root[key] !== undefined)
         ? { refused: 'the file has rules for its tools, which Signalbox cannot keep' }
         : {},
   },

@@ -1,6 +1,5 @@
 import { errnoOf, mayMatchStart } from '@signalbox/protocol/internal';
-import { readDocument } from '../../document/read-document.ts';
-import { blankComments } from '../json-comments.ts';
+import { readJson } from '../../document/read-json.ts';
 import type { ClientFormat, ServerRules } from './client-format.ts';
 import { asksFirst } from './meanings.ts';
 
@@ -22,7 +21,7 @@ export const allowedServers: Rules = ({ mcp }, server) => {
 /** `copilot mcp disable` writes the names of servers into the file beside that of the servers. */
 export const copilotSwitches: Rules = (_, server, { readFile }) => {
   try {
-    const read = readDocument(blankComments(readFile('./settings.json')));
+    const read = readJson(readFile('./settings.json'));
     if ('problems' in read)
       return { refused: 'settings.json beside this file, which may switch it off, is not JSON' };
     return names(Object(read.document.toJS()).disabledMcpServers).includes(server) ? { disabled: true } : {};

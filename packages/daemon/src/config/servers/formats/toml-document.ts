@@ -1,9 +1,10 @@
 import { messageOf } from '@signalbox/protocol';
 import { parse, TomlError } from 'smol-toml';
-import { type ReadDocument, readDocument } from '../../document/read-document.ts';
+import type { ReadDocument } from '../../document/read-document.ts';
+import { readJson } from '../../document/read-json.ts';
 
 /** Reads a TOML text as the same document as JSON would give, with the lines of its tables and keys. */
-export function readTomlDocument(text: string): ReturnType<typeof readDocument> {
+export function readTomlDocument(text: string): ReturnType<typeof readJson> {
   let root: unknown;
   try {
     root = parse(text, { integersAsBigInt: 'asNeeded' });
@@ -16,7 +17,7 @@ export function readTomlDocument(text: string): ReturnType<typeof readDocument> 
     };
   }
   const { json, places } = jsonWithPlaces(root, linesOf(text));
-  const read = readDocument(json);
+  const read = readJson(json);
   if ('problems' in read) return read;
   const lineAt: ReadDocument['lineAt'] = (offset) =>
     places.findLast((place) => place.offset <= offset)?.line ?? 1;
