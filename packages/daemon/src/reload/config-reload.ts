@@ -30,8 +30,6 @@ export interface ReloadTargets {
   /** Returns a configuration with warnings about what it exposes. Throws `exposed` if it must not be put in force. */
   admit: (config: Config) => Config;
   log: Log;
-  /** A clock that never steps, in milliseconds. */
-  monotonic?: () => number;
 }
 
 /** Puts changes of the configuration files in force in a running orchestrator, until it is disposed. */
@@ -50,8 +48,10 @@ export class ConfigReload implements AsyncDisposable {
   #isPending = false;
   /** The files that were read last, as {@link Config.files} has them. */
   #read: Readonly<Record<string, string>>;
-  readonly #imports: ImportReadings;
-  #graceTimer: NodeJS.Timeout | undefined;
+  readonly #imports = new ImportReadings(() => {
+    this.#isPending = true;
+    void this.#applyFiles();
+  });
   #files: Set<string>;
   #watch: FileWatch | undefined;
 
@@ -61,7 +61,6 @@ export class ConfigReload implements AsyncDisposable {
     this.#started = started;
     this.#current = started;
     this.#read = started.files;
-    this.#imports = new ImportReadings(targets.monotonic ?? (() => performance.now()));
     this.#files = new Set(Object.keys(started.files));
   }
 
@@ -96,7 +95,7 @@ export class ConfigReload implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    clearTimeout(this.#graceTimer);
+    this.#imports[Symbol.dispose]();
     await this.#watch?.[Symbol.asyncDispose]();
   }
 
@@ -188,10 +187,9 @@ export class ConfigReload implements AsyncDisposable {
   async #load(isAsked: boolean): Promise<Config | { error: unknown }> {
     const files = new Set<string>();
     const read: Record<string, string> = {};
-    const lastImports = this.#current.imports.filter(({ file }) => {
-      const leftMs = this.#imports.graceLeftMs(file);
-      return leftMs === undefined || (leftMs > 0 && !isAsked);
-    });
+    const lastImports = this.#current.imports.filter(
+      ({ file }) => !this.#imports.isGone(file, isAsked ? 'now' : 'for a minute'),
+    );
     try {
       const loaded = await loadConfig(this.#file, {
         onFile: (path) => {
@@ -210,7 +208,6 @@ export class ConfigReload implements AsyncDisposable {
       this.#files = files;
       this.#read = read;
       this.#imports.keepOnly(next.imports);
-      this.#waitForLostFiles(next);
       return next;
     } catch (error) {
       this.#files = new Set([...this.#files, ...files]);
@@ -219,20 +216,6 @@ export class ConfigReload implements AsyncDisposable {
     } finally {
       this.#watch?.setPaths(this.#files);
     }
-  }
-
-  /** Applies the files again when the servers of one that is gone have to end. */
-  #waitForLostFiles({ imports }: Config): void {
-    clearTimeout(this.#graceTimer);
-    const waits = imports.flatMap(({ file, isGone }) =>
-      isGone ? [this.#imports.graceLeftMs(file) ?? 0] : [],
-    );
-    if (waits.length === 0) return;
-    const end = (): void => {
-      this.#isPending = true;
-      void this.#applyFiles();
-    };
-    this.#graceTimer = setTimeout(end, Math.ceil(Math.min(...waits))).unref();
   }
 }
 

@@ -20,20 +20,31 @@ interface Reading {
   /** Changes with the file; absent if the file may change without it. */
   stamp: string | undefined;
   read: ImportedText;
-  /** When it was first seen to be gone, on the monotonic clock. */
-  goneAt: number | undefined;
+  /** Set while the file is gone; it then runs, or has run off. */
+  grace: Grace | undefined;
+}
+
+interface Grace extends Disposable {
+  readonly isOver: boolean;
 }
 
 /**
  * Keeps what was read last of the files of other clients. These may be large and change all the time, so one is read again only if it has
  * changed, and in short steps between which the process does its other work.
  */
-export class ImportReadings {
+export class ImportReadings implements Disposable {
   readonly #readings = new Map<string, Reading>();
-  readonly #monotonic: () => number;
+  readonly #onLost: () => void;
+  #isDisposed = false;
 
-  constructor(monotonic: () => number) {
-    this.#monotonic = monotonic;
+  /** `onLost` is called when a file has been gone for a minute. */
+  constructor(onLost: () => void) {
+    this.#onLost = onLost;
+  }
+
+  [Symbol.dispose](): void {
+    this.#isDisposed = true;
+    this.keepOnly([]);
   }
 
   /** Reads the files that may have changed since they were read, and those of these paths of `mcpConfig`. */
@@ -48,8 +59,10 @@ export class ImportReadings {
 
   /** Forgets all files but those of these paths. */
   keepOnly(paths: readonly ImportPath[]): void {
-    for (const file of this.#readings.keys()) {
-      if (!paths.some((path) => path.file === file)) this.#readings.delete(file);
+    for (const [file, { grace }] of this.#readings) {
+      if (paths.some((path) => path.file === file)) continue;
+      grace?.[Symbol.dispose]();
+      this.#readings.delete(file);
     }
   }
 
@@ -65,10 +78,10 @@ export class ImportReadings {
     return this.#readings.get(file)?.read.state;
   }
 
-  /** Returns the time until the servers of a file end because it is gone, in milliseconds; `undefined` if it is there. */
-  graceLeftMs(file: string): number | undefined {
-    const goneAt = this.#readings.get(file)?.goneAt;
-    return goneAt === undefined ? undefined : Math.max(0, goneAt + graceMs - this.#monotonic());
+  /** Returns true if a file is gone; with `for a minute`, only if it has been gone for that long. */
+  isGone(file: string, how: 'now' | 'for a minute'): boolean {
+    const grace = this.#readings.get(file)?.grace;
+    return grace !== undefined && (how === 'now' || grace.isOver);
   }
 
   async #refresh(file: string, pointers: Pointers): Promise<void> {
@@ -78,11 +91,27 @@ export class ImportReadings {
   }
 
   #take(file: string, pointers: Pointers, stamp: string | undefined, read: ImportedText): ImportedText {
-    const isGone = 'isGone' in read && read.isGone;
-    const goneAt = isGone ? (this.#readings.get(file)?.goneAt ?? this.#monotonic()) : undefined;
-    this.#readings.set(file, { pointers, stamp, read, goneAt });
+    const isGone = 'isGone' in read && read.isGone && !this.#isDisposed;
+    const before = this.#readings.get(file)?.grace;
+    if (!isGone) before?.[Symbol.dispose]();
+    const grace = isGone ? (before ?? startGrace(this.#onLost)) : undefined;
+    this.#readings.set(file, { pointers, stamp, read, grace });
     return read;
   }
+}
+
+function startGrace(onOver: () => void): Grace {
+  let isOver = false;
+  const timer = setTimeout(() => {
+    isOver = true;
+    onOver();
+  }, graceMs).unref();
+  return {
+    get isOver() {
+      return isOver;
+    },
+    [Symbol.dispose]: () => clearTimeout(timer),
+  };
 }
 
 /** Returns a text that changes with the file; nothing if the file can't be found, or changed just now. */

@@ -37,8 +37,6 @@ export interface MergedServer {
 export interface ImportedPart extends ImportPath {
   /** What its file says of servers, or said when it could last be read; absent if it could not be read. */
   text?: string;
-  /** True if the text is from earlier, because the file is not there now. */
-  isGone: boolean;
 }
 
 /** The servers of a configuration and of all files that it names, merged by name. */
@@ -191,7 +189,7 @@ function importOf(
       ...parsed!,
       named,
       directory,
-      part: { ...path, text: read.text, isGone: false },
+      part: { ...path, text: read.text },
       isLeftOut: false,
     };
   }
@@ -206,11 +204,11 @@ function importOf(
   }));
   if (lastGood !== undefined) {
     const { problems: _, lacksServers: __, ...kept } = parse(lastGood);
-    const part = { ...path, text: lastGood, isGone };
+    const part = { ...path, text: lastGood };
     return { ...kept, named, directory, part, isLeftOut: false, warnings: [...warnings, ...kept.warnings] };
   }
   return {
-    ...{ named, directory, part: { ...path, isGone: false }, isLeftOut: true, warnings },
+    ...{ named, directory, part: path, isLeftOut: true, warnings },
     ...{ names: [], servers: {}, lines: new Map(), secrets: new Map(), skipped: [] },
   };
 }
