@@ -68,6 +68,10 @@ test('up starts beside damaged files of other clients, and says which ones; thei
   });
   for (const warning of leftOut) expect(check.stderr).toContain(warning);
 
+  const status = await workspace.run(['status', '--config', 'signalbox.yaml']);
+  expect(status.code).toBe(0);
+  for (const warning of leftOut) expect(status.stdout).toContain(`imports       ${warning}`);
+
   await logged('server added: files', () => writeFile(clientFile(), whole));
   expect(await read()).toContain('hello from a file');
   const process = await processOf('files');

@@ -90,6 +90,8 @@ export interface Config {
   leftOut: string[];
   /** The files of other clients that can't be used; {@link warnings} say why. */
   leftOutFiles: string[];
+  /** Lines about files of other clients that can't be read now, also those whose servers stay. They are among {@link warnings}. */
+  unreadFiles: string[];
   /** The paths of `mcpConfig`, with what was read there. */
   imports: ImportedPart[];
   /** The lists of each server, which name tools as the server does. */
@@ -131,6 +133,7 @@ export function settleConfig(
     servers: Record<string, MergedServer>;
     leftOut: string[];
     leftOutFiles?: string[];
+    unreadFiles?: string[];
     imports?: ImportedPart[];
     warnings: string[];
   },
@@ -188,6 +191,7 @@ export function settleConfig(
     ),
     leftOut: from.leftOut,
     leftOutFiles: from.leftOutFiles ?? [],
+    unreadFiles: from.unreadFiles ?? [],
     imports: from.imports ?? [],
     serverRepeat: Object.fromEntries(
       servers

@@ -88,8 +88,9 @@ function read(named: string, open: (context: ReadContext) => OpenedFile, options
     servers: merged.servers,
     leftOut: merged.leftOut,
     leftOutFiles: merged.leftOutFiles,
+    unreadFiles: merged.unread.map(problemText),
     imports: merged.imports,
-    warnings: merged.warnings.map(problemText),
+    warnings: [...merged.unread, ...merged.warnings].map(problemText),
   });
 }
 

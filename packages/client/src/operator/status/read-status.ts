@@ -45,6 +45,8 @@ export interface OrchestratorStatus {
   calls_held?: number;
   /** The large results that it keeps for agents. */
   kept_results?: ServersReply['kept_results'];
+  /** The files of other clients whose servers can't be read now, with the reasons. */
+  unread_files?: string[];
 }
 
 /** Asks the broker and the orchestrator for everything that a status shows. A `fleet` that was read just now is not read again. */
@@ -82,13 +84,13 @@ export async function readStatus(
 async function askOrchestrator(client: BrokerClient, name: string): Promise<OrchestratorStatus> {
   try {
     const options = { timeoutMs: orchestratorTimeoutMs };
-    const { servers, approvals, calls_held, kept_results } = await queryOrchestrator(
-      client,
-      name,
-      { op: 'servers' },
-      options,
-    );
-    return { name, state: 'ready', servers, approvals, calls_held, ...(kept_results && { kept_results }) };
+    const found = await queryOrchestrator(client, name, { op: 'servers' }, options);
+    const { servers, approvals, calls_held, kept_results, unread_files } = found;
+    return {
+      ...{ name, state: 'ready', servers, approvals, calls_held },
+      ...(kept_results && { kept_results }),
+      ...(unread_files && { unread_files }),
+    };
   } catch (error) {
     if (!(error instanceof SignalboxError)) throw error;
     return { name, state: 'silent', reason: error.message, servers: [] };

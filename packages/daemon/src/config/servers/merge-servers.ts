@@ -46,6 +46,8 @@ export interface MergedServers {
   leftOut: string[];
   /** The files of `mcpConfig` that can't be used. */
   leftOutFiles: string[];
+  /** The files of `mcpConfig` that can't be used now, also those whose servers stay as they were. */
+  unread: FileProblem[];
   imports: ImportedPart[];
   problems: FileProblem[];
   warnings: FileProblem[];
@@ -74,6 +76,8 @@ interface Import extends Omit<ParsedMcpFile, 'problems' | 'lacksServers'> {
   named: string;
   directory: string;
   part: ImportedPart;
+  /** Why the file can't be used now; empty if it can. */
+  unread: ConfigProblem[];
   /** True if nothing of the file is used. */
   isLeftOut: boolean;
 }
@@ -119,6 +123,7 @@ export function mergeServers(
     servers,
     leftOut: [...new Set(leftOut.map(({ server }) => server))],
     leftOutFiles: imports.filter(({ isLeftOut }) => isLeftOut).map(({ named }) => named),
+    unread: imports.flatMap((file) => inFile(file.named, file.unread)),
     imports: imports.map(({ part }) => part),
     problems,
     warnings: [
@@ -185,30 +190,25 @@ function importOf(
   const problems =
     'text' in read ? parsed!.problems : [{ line: read.line, path: '(file)', message: read.problem }];
   if ('text' in read && problems.length === 0) {
-    return {
-      ...parsed!,
-      named,
-      directory,
-      part: { ...path, text: read.text },
-      isLeftOut: false,
-    };
+    const part = { ...path, text: read.text };
+    return { ...parsed!, named, directory, part, unread: [], isLeftOut: false };
   }
   const isGone = 'isGone' in read && read.isGone;
   const lastGood = parsed?.lacksServers
     ? undefined
     : context.lastImports.find((part) => isSamePath(part, path))?.text;
   const effect = lastGood === undefined ? 'none of its servers is used' : keptText(isGone);
-  const warnings = problems.map((problem) => ({
+  const unread = problems.map((problem) => ({
     ...problem,
     message: `${problem.message}; ${namedBy} names it in mcpConfig, and ${effect}`,
   }));
   if (lastGood !== undefined) {
     const { problems: _, lacksServers: __, ...kept } = parse(lastGood);
     const part = { ...path, text: lastGood };
-    return { ...kept, named, directory, part, isLeftOut: false, warnings: [...warnings, ...kept.warnings] };
+    return { ...kept, named, directory, part, unread, isLeftOut: false };
   }
   return {
-    ...{ named, directory, part: path, isLeftOut: true, warnings },
+    ...{ named, directory, part: path, unread, isLeftOut: true, warnings: [] },
     ...{ names: [], servers: {}, lines: new Map(), secrets: new Map(), skipped: [] },
   };
 }
