@@ -165,8 +165,8 @@ test('Files of other clients are merged by name, whole entries, and check says w
     'can be used, with 2 warnings: 0 MCP servers (left out: a, all of gone.json)',
   );
   expect(unusable.stderr.split('\n')).toEqual([
-    'warning: team/mcp.json:2: servers.a.args: must be a list; this server is left out',
     'warning: gone.json:1: (file): there is no such file; signalbox.yaml names it in mcpConfig, and none of its servers is used',
+    'warning: team/mcp.json:2: servers.a.args: must be a list; this server is left out',
     '',
   ]);
 });

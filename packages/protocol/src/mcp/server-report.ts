@@ -129,7 +129,9 @@ export const serversReplySchema = z.object({
   unread_files: z
     .array(z.string())
     .optional()
-    .describe("The files of other clients whose servers can't be read now, with the reasons. Absent if all can. Only operators are shown them."),
+    .describe(
+      "The files of other clients whose servers can't be read now, with the reasons. Absent if all can. Only operators are shown them.",
+    ),
   holds: z
     .array(z.string())
     .optional()

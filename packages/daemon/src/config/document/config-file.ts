@@ -56,11 +56,16 @@ export function textOfFile(
   return { text, sources: referenceSources(file, context) };
 }
 
-/** Returns what the references in a file may read. */
-export function referenceSources(file: string, context: ReadContext): ReferenceSources {
+/** Returns what the references in a file may read. `check` throws for a path that must not be read. */
+export function referenceSources(
+  file: string,
+  context: ReadContext,
+  check?: (path: string) => void,
+): ReferenceSources {
   const readFile = (path: string): string => {
     const absolute = pathIn(dirname(file), path);
     context.onFile(absolute);
+    check?.(absolute);
     return readBytes(absolute, context).toString('utf8');
   };
   return { env: context.env, readFile };

@@ -28,7 +28,7 @@ const damages: readonly [kind: string, make: (file: string) => void, said: strin
     (file) => writeFileSync(file, whole.slice(0, -3)),
     '2: (file): is half-written: it ends in the middle',
   ],
-  ['full of zeros', (file) => writeFileSync(file, Buffer.alloc(100)), '1: (top level): holds no'],
+  ['full of zeros', (file) => writeFileSync(file, Buffer.alloc(100)), '1: (top level): unknown format'],
   [
     'overwritten in part',
     (file) => writeFileSync(file, `${whole}": 1 } }`),
@@ -66,9 +66,13 @@ const damages: readonly [kind: string, make: (file: string) => void, said: strin
   [
     'without a section of servers',
     (file) => writeFileSync(file, '{ "history": [] }'),
-    "1: (top level): holds no 'mcpServers'",
+    "1: (top level): unknown format; nearest: 'mcpServers' (Claude",
   ],
-  ['a list', (file) => writeFileSync(file, '[1]'), "1: (top level): holds no 'mcpServers'"],
+  [
+    'a list',
+    (file) => writeFileSync(file, '[1]'),
+    "1: (top level): unknown format; nearest: 'mcpServers' (Claude",
+  ],
   ['a directory', (file) => mkdirSync(file), '1: (file): is no file but a directory'],
   ['a pipe', (file) => execFileSync('mkfifo', [file]), '1: (file): is no file but a pipe'],
   ['a device', (file) => symlinkSync('/dev/zero', file), '1: (file): is no file but a device or a socket'],
@@ -181,4 +185,17 @@ test('A file that a reference of another client names is read only if it is a fi
   expect(warnings).toEqual([
     expect.stringContaining('the file cannot be read (is no file but a pipe); this server is left out'),
   ]);
+});
+
+test('The switches of Copilot in a file beside that of its servers are watched, also while there is no such file.', () => {
+  mkdirSync(join(directory, '.copilot'));
+  const own = join(directory, 'switches.yaml');
+  const switches = join(directory, '.copilot', 'settings.json');
+  writeFileSync(join(directory, '.copilot', 'mcp-config.json'), '{"mcpServers":{"a":{"command":"x"}}}');
+  writeFileSync(own, 'mcpConfig: .copilot/mcp-config.json');
+  const before = readConfig(own, { env: {} });
+  expect(before.files).toMatchObject({ [switches]: '' });
+  expect(before.mcpServers.a?.disabled).toBeFalsy();
+  writeFileSync(switches, '{"disabledMcpServers":["a"]}');
+  expect(readConfig(own, { env: {} }).mcpServers.a?.disabled).toBe(true);
 });

@@ -89,7 +89,8 @@ test('A refinement of a server that no file names is an error with the nearest n
 });
 
 test('A refinement whose server another client has taken out of its file, or may have, is left out with a warning.', async () => {
-  const own = 'mcpConfig: [mcp.json, more.json]\nmcpServers:\n  gihub: { disabled: true }\n  other: { lazy: true }';
+  const own =
+    'mcpConfig: [mcp.json, more.json]\nmcpServers:\n  gihub: { disabled: true }\n  other: { lazy: true }';
   const github = { mcpServers: { github: { url: 'https://g.test' } } };
   const whole = await read({ 'signalbox.yaml': own, 'mcp.json': github, 'more.json': { mcpServers: {} } });
   expect(whole.problems).toEqual([expect.stringContaining("(did you mean 'github'?)")]);

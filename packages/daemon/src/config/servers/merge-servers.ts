@@ -178,13 +178,9 @@ function importOf(
   // A client that keeps the servers of many projects in one file calls each by its directory.
   const directory = project !== undefined && isAbsolute(project) ? project : importDirectory(file);
   const parse = (text: string): ParsedMcpFile => {
-    const { env, readFile } = referenceSources(file, context);
-    const readFileOnly = (referred: string): string => {
-      checkIsFile(pathIn(dirname(file), referred));
-      return readFile(referred);
-    };
-    const sources = { env, readFile: readFileOnly, editor: editorVariables(directory, homedir()) };
-    return parseMcpFile(text, path, sources, context.isWanted);
+    const sources = referenceSources(file, context, checkIsFile);
+    const editor = editorVariables(directory, homedir());
+    return parseMcpFile(text, path, { ...sources, editor }, context.isWanted);
   };
   const parsed = 'text' in read ? parse(read.text) : undefined;
   const problems =

@@ -11,7 +11,6 @@ import type { ClientFormat, EntryReader } from './formats/client-format.ts';
 import { findFormat } from './formats/find-format.ts';
 import { readTomlDocument } from './formats/toml-document.ts';
 import {
-import {
   applyRules,
   removeUnknownKeys,
   type SkippedEntry,

@@ -16,7 +16,12 @@ function read(file: string, content: string | object, env: Record<string, string
   };
   const text = typeof content === 'string' ? content : JSON.stringify(content);
   const sources = { env, readFile, editor: { workspaceFolder: '/shop' } };
-  const { servers, skipped, warnings, problems, secrets } = parseMcpFile(text, { file, pointer: [] }, sources, () => true);
+  const { servers, skipped, warnings, problems, secrets } = parseMcpFile(
+    text,
+    { file, pointer: [] },
+    sources,
+    () => true,
+  );
   expect(problems).toEqual([]);
   const lines = (found: typeof warnings) => found.map(({ path, message }) => `${path}: ${message}`);
   return { servers, leftOut: lines(skipped), warnings: lines(warnings), secrets };
@@ -255,6 +260,11 @@ test.each([
   ],
 ])('A file such as %j has no servers that can be read.', (content, message) => {
   const sources = { env: {}, readFile: () => '' };
-  const { problems } = parseMcpFile(JSON.stringify(content), { file: '/x.json', pointer: [] }, sources, () => true);
+  const { problems } = parseMcpFile(
+    JSON.stringify(content),
+    { file: '/x.json', pointer: [] },
+    sources,
+    () => true,
+  );
   expect(problems).toEqual([expect.objectContaining({ message: expect.stringContaining(message) })]);
 });

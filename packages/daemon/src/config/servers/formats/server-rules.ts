@@ -1,3 +1,4 @@
+import { messageOf } from '@signalbox/protocol';
 import { errnoOf, mayMatchStart } from '@signalbox/protocol/internal';
 import { readJson } from '../../document/read-json.ts';
 import type { ClientFormat, ServerRules } from './client-format.ts';
@@ -28,7 +29,7 @@ export const copilotSwitches: Rules = (_, server, { readFile }) => {
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return {};
     return {
-      refused: `settings.json beside this file, which may switch it off, cannot be read (${errnoOf(error)})`,
+      refused: `settings.json beside this file, which may switch it off, cannot be read (${errnoOf(error) ?? messageOf(error)})`,
     };
   }
 };
