@@ -106,9 +106,12 @@ export class ConfigReload implements AsyncDisposable {
     await this.#imports.refresh();
     if (!isAsked && !this.#isPending && !this.#hasChanged()) return void this.#tellObstacle();
     const before = this.#current;
+    this.#isPending = false;
     const next = await this.#load(isAsked);
-    this.#isPending = !isAsked && this.#tellObstacle();
-    if (this.#isPending) return;
+    if (!isAsked && this.#tellObstacle()) {
+      this.#isPending = true;
+      return;
+    }
     if ('error' in next) return this.#refuse(next.error);
     await this.#recordChanges(before, next);
     try {
@@ -124,7 +127,10 @@ export class ConfigReload implements AsyncDisposable {
     }
   }
 
-  /** Returns true if a file no longer says what it said when it was read last. What is no server in other clients' files does not count. */
+  /**
+   * Returns true if a file no longer says what it said when it was read last. Of another client's file, only the parts about servers
+   * count.
+   */
   #hasChanged(): boolean {
     return Object.entries(this.#read).some(
       ([file, state]) => (this.#imports.stateOf(file) ?? fileDigest(file)) !== state,

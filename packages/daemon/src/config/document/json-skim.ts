@@ -1,4 +1,4 @@
-/** What is kept of a member of a JSON object: all of its value, some members of its value if that is an object, or nothing. */
+/** The part of a member of a JSON object that is kept: all of its value, some members of its value if that is an object, or nothing. */
 export type KeptPart = 'all' | 'some' | 'nothing';
 
 /** Why a text is no JSON, or can't be skimmed, with the line at which that was seen. */
@@ -28,7 +28,7 @@ export class JsonSkim {
   #inside: Inside = 'nothing';
   /** The closers of the open brackets. The first are those of the objects of which some members are kept. */
   readonly #open: string[] = [];
-  /** For each object of which some members are kept, whether one was copied. */
+  /** True for each object of which some members are kept once one was copied. */
   readonly #hasMember: boolean[] = [];
   /** The keys that lead to the innermost of these objects. */
   readonly #path: string[] = [];
@@ -294,7 +294,7 @@ export class JsonSkim {
 
 const wordEnds: ReadonlySet<string> = new Set(' \t\r\n,:{}[]"/');
 
-/** Returns true if the character at an offset is escaped by a backslash. What stands before `from` does not count. */
+/** Returns true if the character at an offset is escaped by a backslash. Backslashes before `from` do not count. */
 export function isEscaped(text: string, at: number, from: number): boolean {
   let backslashes = 0;
   while (at - backslashes > from && text[at - backslashes - 1] === '\\') backslashes++;

@@ -199,3 +199,19 @@ test('The switches of Copilot in a file beside that of its servers are watched, 
   writeFileSync(switches, '{"disabledMcpServers":["a"]}');
   expect(readConfig(own, { env: {} }).mcpServers.a?.disabled).toBe(true);
 });
+
+test('Of what stands beside the servers, all that a format reads is read, so that restrictions hold, and nothing else.', () => {
+  const own = join(directory, 'restricted.yaml');
+  const a = { type: 'local', command: ['x'] };
+  const amp = { 'amp.mcpServers': { b: { command: 'x' } }, 'amp.tools.disable': ['b'] };
+  writeFileSync(
+    join(directory, 'restricted.json'),
+    JSON.stringify({ permission: { a_w: 'deny' }, mcp: { a } }),
+  );
+  writeFileSync(join(directory, 'amp.json'), JSON.stringify({ theme: 'dark', ...amp }));
+  writeFileSync(own, 'mcpConfig: [restricted.json, amp.json]');
+  const { mcpServers, leftOut, imports } = readConfig(own, { env: {} });
+  expect(mcpServers).toEqual({ a: expect.objectContaining({ excludeTools: ['w'] }) });
+  expect(leftOut).toEqual(['b']);
+  expect(imports[1]?.text).toBe(JSON.stringify(amp));
+});

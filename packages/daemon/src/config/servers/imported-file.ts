@@ -8,7 +8,7 @@ import { clientFormats } from './formats/client-formats.ts';
 /** An import statement would read every export of `node:crypto`, and one of them loads all of Web Crypto. */
 const { createHash } = process.getBuiltinModule('node:crypto');
 
-/** What another client's file says of servers. */
+/** The part of another client's file that is about servers, or why there is none. */
 export type ImportedText =
   | {
       /** The text without what holds no servers. Its lines are those of the file. */

@@ -35,7 +35,7 @@ export interface MergedServer {
 
 /** A path of `mcpConfig` whose file is absolute, and what could be read there. */
 export interface ImportedPart extends ImportPath {
-  /** What its file says of servers, or said when it could last be read; absent if it could not be read. */
+  /** The part of its file that is about servers, as it could last be read; absent if it could not be read. */
   text?: string;
 }
 

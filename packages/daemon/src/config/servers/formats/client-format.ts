@@ -8,7 +8,7 @@ export interface EntryReader {
 }
 
 /**
- * What a key of another client's entry comes to: keys of ours with their values, nothing, or a reason why the entry can't be used as that
+ * The outcome of a key of another client's entry: keys of ours with their values, nothing, or a reason why the entry can't be used as that
  * client means it.
  */
 export type Outcome =
@@ -22,7 +22,7 @@ export type Meaning =
   | Exclude<Outcome, { entry: unknown }>
   | { read: (value: unknown, reader: EntryReader) => Outcome };
 
-/** What the rest of a file says about one of its servers. */
+/** The rules of the rest of a file for one of its servers. */
 export interface ServerRules {
   disabled?: true;
   includeTools?: string[];
@@ -42,7 +42,7 @@ export interface ClientFormat {
   references: ReferenceSyntax;
   /** The keys of an entry that mean something else than in the other formats. */
   keys?: Readonly<Record<string, Meaning>>;
-  /** Of several keys that say how a server is reached, the first one counts. */
+  /** The keys that say how a server is reached. If an entry has several, the first one counts. */
   firstOf?: readonly string[];
   /** The transport of an entry that has only a URL, if it is not Streamable HTTP. */
   urlAlone?: 'sse';

@@ -252,19 +252,17 @@ test('Gemini connects to httpUrl before url and command; Cline writes its transp
 });
 
 test.each([
-  [{ mcp_server: {} }, "unknown format; nearest: 'mcp_servers' (Codex)"],
-  [{ context_servers: {} }, "unknown format; nearest: 'mcpServers' (Claude Code"],
+  ['/x.json', { mcp_server: {} }, "unknown format; nearest: 'mcp_servers' (Codex)"],
+  ['/x.json', { context_servers: {} }, "unknown format; nearest: 'mcpServers' (Claude Code"],
+  [at.gemini, { mcp: { allowed: ['a'] } }, "holds no 'mcpServers', as Gemini CLI writes it"],
   [
+    '/x.json',
     { mcp: { servers: {} } },
     "holds the servers under 'mcp', as older versions of VS Code do: name FILE#/mcp",
   ],
-])('A file such as %j has no servers that can be read.', (content, message) => {
+])('%s with %j has no servers that can be read.', (file, content, message) => {
+  const path = { file, pointer: [] };
   const sources = { env: {}, readFile: () => '' };
-  const { problems } = parseMcpFile(
-    JSON.stringify(content),
-    { file: '/x.json', pointer: [] },
-    sources,
-    () => true,
-  );
+  const { problems } = parseMcpFile(JSON.stringify(content), path, sources, () => true);
   expect(problems).toEqual([expect.objectContaining({ message: expect.stringContaining(message) })]);
 });

@@ -26,8 +26,8 @@ function read(
 }
 
 /**
- * The references of an `mcp.json`: those of `signalbox.yaml`, `${VAR}`, `${VAR:-default}`, and those of VS Code and Cursor. What only an
- * editor knows is refused.
+ * The references of an `mcp.json`: those of `signalbox.yaml`, `${VAR}`, `${VAR:-default}`, and those of VS Code and Cursor. A value that
+ * only an editor knows is refused.
  */
 export const editorReferences: ReferenceSyntax = {
   pattern: /\$\{(?:(env|file|input|command|config):([^}]*)|([A-Za-z_]\w*|\/)(?::-([^}]*))?)\}/g,

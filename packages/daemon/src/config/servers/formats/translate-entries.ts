@@ -23,7 +23,10 @@ export interface Translation {
 
 const knownKeys = Object.keys(mcpServerSchema.shape);
 const transports: Readonly<Record<string, string>> = {
-  ...{ local: 'stdio', remote: 'http', streamableHttp: 'http', streamable_http: 'http' },
+  local: 'stdio',
+  remote: 'http',
+  streamableHttp: 'http',
+  streamable_http: 'http',
 };
 /** The names of options that may hold a server back. An entry with such an option that Signalbox does not know is not used. */
 const holdsBack =
