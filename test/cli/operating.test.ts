@@ -223,6 +223,7 @@ test('A changed file changes what a connected agent sees, without a restart of w
   await writeFile(file, configText(`  added: { ...${plain('look')} }`, ''));
   await said('signalbox.yaml is wrong, everything stays as it is');
   expect(names()).toContain('mcp_added__look');
+  await brakeHolds();
 
   await writeFile(file, 'mcpServers: {}\n');
   await said("write 'unlisted: allow' if that is meant");
@@ -230,6 +231,8 @@ test('A changed file changes what a connected agent sees, without a restart of w
 
   await writeFile(file, `${configText()}# back\n`.replace('127.0.0.1:0', '127.0.0.1:1'));
   await said('server removed: added; role changed: researcher');
+  const { orchestrator } = (await json('status')) as { orchestrator: object };
+  expect(orchestrator).not.toHaveProperty('config_problem');
   await said('needs a restart: broker.listen');
   await expect.poll(names, patient).toEqual(['mcp_plain__drop', 'mcp_plain__echo']);
 
@@ -241,6 +244,36 @@ test('A changed file changes what a connected agent sees, without a restart of w
 });
 
 const patient = { interval: 50 };
+
+/** While the file has a mistake, an operator can still stop everybody, is told of the mistake, and reaches no other broker. */
+async function brakeHolds(): Promise<void> {
+  const { directory } = workspace;
+  const [held, named, status, doctor, audit] = [
+    await operator('hold', '--all', '--reason', 'odd'),
+    await workspace.run(['release', '--all', '--data', 'state']),
+    await json('status'),
+    await operator('doctor', '--no-servers'),
+    await operator('history', '--audit', '--json'),
+  ];
+  const warning =
+    'only where the broker is was read from signalbox.yaml, which has mistakes: signalbox.yaml:';
+  expect(held).toMatchObject({ code: 0, stderr: expect.stringContaining(warning) });
+  expect(held.stderr).toContain(`On the broker of ${join(directory, 'state')} (`);
+  expect(named).toMatchObject({ code: 0, stderr: expect.not.stringContaining('mistakes') });
+  expect(status).toMatchObject({
+    problems: expect.arrayContaining([expect.stringContaining('the configuration has had mistakes for ')]),
+    orchestrator: { config_problem: { reason: expect.stringContaining('signalbox.yaml:') } },
+  });
+  expect(doctor.stdout).toMatch(/ok +broker +unix:/);
+  expect(audit.stdout).toContain('config_refused');
+  await writeFile(join(directory, 'signalbox.yaml'), 'brokr: { data: ./state }\n');
+  expect(await operator('hold', '--all', '--reason', 'odd one')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(
+      `name its data directory: signalbox hold --all --reason 'odd one' --data ${join(directory, 'state')}\n`,
+    ),
+  });
+}
 
 async function said(text: string, since = 0): Promise<void> {
   await vi.waitFor(() => expect(workspace.up.stderr().slice(since)).toContain(text), patient);

@@ -9,7 +9,13 @@ import {
 } from '@signalbox/client';
 import type { McpHost } from '@signalbox/mcp-host';
 import { ToolDigests } from '@signalbox/mcp-host/tool-calls';
-import { messageOf, type OrchestratorFigures, SignalboxError, type ToolCallError } from '@signalbox/protocol';
+import {
+  messageOf,
+  type OrchestratorFigures,
+  type ServersReply,
+  SignalboxError,
+  type ToolCallError,
+} from '@signalbox/protocol';
 import { type CallSizeLimits, defaultCallSizeLimits, type Fault, noFault } from '@signalbox/serving';
 import type { Journal } from '@signalbox/store/journal';
 import { newApprovalId as newIdOfApproval } from './approvals/approval-id.ts';
@@ -125,6 +131,10 @@ export interface Orchestrator extends AsyncDisposable {
   setPolicy(changes: Partial<Policy>): void;
   /** Reports to the audit log the configuration that is about to take effect. `detail` has no secrets. */
   recordConfig(detail: string): Promise<void>;
+  /** Shows operators, and reports to the audit log, why the newest configuration is not in force, until {@link acceptConfig}. */
+  refuseConfig(reason: string): Promise<void>;
+  /** Shows that the newest configuration is in force. */
+  acceptConfig(): void;
   /** Returns the figures of this orchestrator, and sentences about its problems. */
   status(): { figures: OrchestratorFigures; problems: string[] };
   /** False while another orchestrator with the same journal serves the inbox. */
@@ -185,8 +195,10 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     callTimeoutMs: options.callTimeoutMs ?? defaultCallTimeoutMs,
   };
   const pages = { now: monotonic, maxReplyBytes: shared.maxReplyBytes };
+  let configProblem: ServersReply['config_problem'];
   const operations: OperationDeps = {
     ...shared,
+    configProblem: () => configProblem,
     inbox: ownership.inbox,
     manifests: new ManifestPages(pages),
     discoveries: new DiscoveryPages(pages),
@@ -234,6 +246,14 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     setPolicy,
     status: () => served?.reports.collect() ?? waitingStatus,
     recordConfig: (detail) => audit.recordBefore({ code: 'config_applied', detail }),
+    refuseConfig: async (reason) => {
+      if (configProblem?.reason === reason) return;
+      configProblem = { since: configProblem?.since ?? now(), reason };
+      await audit.recordBefore({ code: 'config_refused', detail: reason });
+    },
+    acceptConfig: () => {
+      configProblem = undefined;
+    },
     get isServing() {
       return served !== undefined;
     },

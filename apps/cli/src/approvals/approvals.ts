@@ -64,8 +64,10 @@ export async function printStanding(flags: ToolsFlags): Promise<void> {
 
 /** Ends a standing approval. */
 export async function revokeStanding(id: string, flags: ToolsFlags): Promise<void> {
-  const revoked = await withSession(flags, (session) =>
-    revokeStandingApproval(session.client, orchestratorOf(session, flags), id),
+  const revoked = await withSession(
+    flags,
+    (session) => revokeStandingApproval(session.client, orchestratorOf(session, flags), id),
+    { changes: !flags.json },
   );
   if (flags.json) return printJson({ revoked });
   printLines(`standing approval ${id} is over: calls of ${revoked.tool} by ${revoked.agent} ask again.`);

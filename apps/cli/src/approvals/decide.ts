@@ -25,8 +25,10 @@ export async function decide(id: string, verdict: 'approve' | 'deny', flags: Dec
     ...(reason !== undefined && { reason }),
     ...(forMs !== undefined && { forMs }),
   };
-  const reply = await withSession(flags, (session) =>
-    decideApproval(session.client, orchestratorOf(session, flags), id, decision),
+  const reply = await withSession(
+    flags,
+    (session) => decideApproval(session.client, orchestratorOf(session, flags), id, decision),
+    { changes: !flags.json },
   );
   if (!reply.decided) process.exitCode = exitCodes.failed;
   if (flags.json) return printJson(reply);

@@ -26,7 +26,7 @@ export async function showClock(flags: ClockFlags): Promise<void> {
 
 /** Makes the broker trust its clock. */
 export async function acceptClock(flags: ClockFlags): Promise<void> {
-  const hold = await withSession(flags, ({ client }) => accept(client));
+  const hold = await withSession(flags, ({ client }) => accept(client), { changes: !flags.json });
   if (flags.json) return printJson({ accepted: hold ?? null });
   if (!hold) return printLines('the broker already trusts its clock; nothing changed');
   printLines(

@@ -3,6 +3,7 @@ import { readTokenFile } from '@signalbox/daemon/token-file';
 import { issuerOfToken, SignalboxError } from '@signalbox/protocol';
 import { parseBrokerAddresses } from '@signalbox/protocol/internal';
 import { ownTracing } from '../process/tracing.ts';
+import { count, printNotes } from '../terminal/output.ts';
 import { replacing, supplyText } from '../token/token-expiry.ts';
 import {
   type AddressOrigin,
@@ -19,22 +20,33 @@ export interface Session {
 
 /**
  * Runs `use` with a connected client and closes it. Connects under an address of its own, so that no other
- * client of the agent loses its inbox; `as: 'agent'` takes the agent's own address, to hold its inbox.
+ * client of the agent loses its inbox; `as: 'agent'` takes the agent's own address, to hold its inbox. With `changes` it says on standard
+ * error which broker was changed, as a person may have several.
  */
 export async function withSession<T>(
   flags: ConnectionFlags,
   use: (session: Session) => Promise<T>,
-  options: { as?: 'request' | 'agent' } = {},
+  { as, changes = false }: { as?: 'request' | 'agent'; changes?: boolean } = {},
 ): Promise<T> {
   const connection = await resolveConnection(flags);
-  const address = options.as === 'agent' ? connection.agent : ownAddress(connection);
+  const address = as === 'agent' ? connection.agent : ownAddress(connection);
   await using client = await openClient(connection, address);
   try {
-    return await use({ client, connection });
+    const done = await use({ client, connection });
+    if (changes) printNotes(await changedText({ client, connection }));
+    return done;
   } catch (error) {
     // A token can be revoked at any time, not only before the connection.
     throw withConnectionHint(error, connection);
   }
+}
+
+/** Names the broker of a session, and tells it from others by the agents that are connected. */
+async function changedText({ client, connection: { dataDir, url } }: Session): Promise<string> {
+  const connected = await client.listConnected().catch(() => undefined);
+  const agents = new Set(connected?.flatMap(({ agent }) => (agent === 'operator' ? [] : [agent])));
+  const few = agents.size <= 5 ? `: ${[...agents].sort().join(', ')}` : '';
+  return `On the broker ${dataDir === undefined ? `at ${url}` : `of ${dataDir}`}${connected ? ` (${count(agents.size, 'agent')} connected${agents.size > 0 ? few : ''})` : ''}`;
 }
 
 /** Returns an address that no other client of the agent has; the agent's own where it can have no other. */

@@ -9,7 +9,7 @@ import {
 import { dataDirectory, localBrokerUrl, operatorToken } from '@signalbox/daemon/data-directory';
 import { agentOf, isAddress, mintingPatternOf, SignalboxError } from '@signalbox/protocol';
 import { parseBrokerAddresses } from '@signalbox/protocol/internal';
-import { loadFound } from '../config/load-found.ts';
+import { loadBrokerPlace } from '../config/load-found.ts';
 import { printNotes } from '../terminal/output.ts';
 import { type Authorities, authoritiesFor } from './authorities.ts';
 import {
@@ -75,9 +75,13 @@ export async function resolveConnection(
   const start = { ...search, env };
   const named = namedToken(flags, env);
   const known = knownAddress(flags, named, env);
-  // If the address is known, a configuration that nobody named is not needed. It may be broken.
-  const isNeeded = known === undefined || namesBroker(flags);
-  const read = isNeeded ? await readConfig(flags, start) : undefined;
+  // A configuration that nobody named is not needed if the address or the data directory is known.
+  const isNeeded = flags.config !== undefined || (known === undefined && flags.data === undefined);
+  const read = isNeeded
+    ? await readConfig(flags, start, warn)
+    : flags.data === undefined
+      ? undefined
+      : { found: undefined, config: builtInConfig() };
   const { url, from } = checked(known ?? localBroker(flags, read!), flags);
   const found = named ?? ownToken(flags, url, read, env);
   const { file } = found;
@@ -101,7 +105,7 @@ export async function resolveConnection(
     ...(file !== undefined && { tokenFile: file }),
     agent,
     ...(mintingPattern !== undefined && { mintingPattern }),
-    orchestrator: read?.config.orchestrator.id ?? (await orchestratorBeside(url, start)),
+    orchestrator: isNeeded ? read!.config.orchestrator.id : await orchestratorBeside(url, start),
     ...(found.from === 'data directory' && { dataDir: dataDirectory(flags.data, read!.config) }),
   };
 }
@@ -140,10 +144,21 @@ function localBroker(flags: ConnectionFlags, { found, config }: ReadConfig): Bro
 }
 
 /** Reads the configuration that the options name or that is found, the parts that a connection needs. */
-async function readConfig(flags: ConnectionFlags, start: SearchStart): Promise<ReadConfig> {
+async function readConfig(
+  flags: ConnectionFlags,
+  start: SearchStart,
+  warn: (text: string) => void,
+): Promise<ReadConfig> {
   const found = findConfig(flags.config, start);
   const { env = process.env } = start;
-  return { found, config: await loadFound(found, { env, parts: ['broker', 'orchestrator'] }) };
+  try {
+    return { found, config: await loadBrokerPlace(found, { env, warn }) };
+  } catch (error) {
+    // With the data directory nothing of the file is needed.
+    if (flags.data === undefined || !(error instanceof SignalboxError)) throw error;
+    warn(`warning: ${error.message}`);
+    return { found: undefined, config: builtInConfig() };
+  }
 }
 
 /**
@@ -152,7 +167,7 @@ async function readConfig(flags: ConnectionFlags, start: SearchStart): Promise<R
  */
 async function orchestratorBeside(url: string, start: SearchStart): Promise<string> {
   try {
-    const read = await readConfig({}, start);
+    const read = await readConfig({}, start, () => {});
     if (hasAddress(url, localBroker({}, read).url)) return read.config.orchestrator.id;
   } catch (error) {
     if (!(error instanceof SignalboxError)) throw error;

@@ -91,13 +91,17 @@ async function changeDead(
 ): Promise<DeadLetterChanges> {
   checkChoice(how, named, flags);
   const { inbox } = flags;
-  const changes = await withSession(flags, async ({ client }) => {
-    // All are listed before the first is changed: one that dies again at once must not be retried again.
-    const all = { ...(inbox !== undefined && { inbox }), limit: Number.POSITIVE_INFINITY };
-    const seqs =
-      named.length > 0 ? named : (await listDeadLetters(client, all)).messages.map(({ seq }) => seq);
-    return await (how === 'retry' ? retryDeadLetters(client, seqs) : dropDeadLetters(client, seqs));
-  });
+  const changes = await withSession(
+    flags,
+    async ({ client }) => {
+      // All are listed before the first is changed: one that dies again at once must not be retried again.
+      const all = { ...(inbox !== undefined && { inbox }), limit: Number.POSITIVE_INFINITY };
+      const seqs =
+        named.length > 0 ? named : (await listDeadLetters(client, all)).messages.map(({ seq }) => seq);
+      return await (how === 'retry' ? retryDeadLetters(client, seqs) : dropDeadLetters(client, seqs));
+    },
+    { changes: !flags.json },
+  );
   if (changes.refused.length > 0) process.exitCode = exitCodes.retryable;
   // A message that was not named may have been retried or dropped by somebody else meanwhile: that is no failure.
   else if (named.length > 0 && changes.unknown.length > 0) process.exitCode = exitCodes.failed;

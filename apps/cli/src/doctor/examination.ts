@@ -96,6 +96,8 @@ async function examineFiles({ machine, setup, dataDir, flags, checks }: Place): 
   const { env, cwd, home, platform, uid } = machine;
   await checks.run('configuration', () => configurationFindings(setup, env));
   await checks.run('imports', () => importFindings(setup, clientFiles({ cwd, home })));
+  // The default directory may be that of another broker.
+  if (setup.isPlaceUnknown && flags.data === undefined) return;
   // Without an answer about it nothing is opened there: a disk of another machine may never answer.
   let mayRead = false;
   await checks.run('disk', async () => {

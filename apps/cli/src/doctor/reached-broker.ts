@@ -30,7 +30,8 @@ export async function reachBroker(
   } catch (error) {
     if (connection && error instanceof SignalboxError && error.code === 'unauthorized')
       return { state: 'refused', connection };
-    const isNamed = connection ? isElsewhere(connection) : namesBroker(flags, env);
+    const isUnknown = error instanceof SignalboxError && error.code === 'bad_config';
+    const isNamed = connection ? isElsewhere(connection) : isUnknown || namesBroker(flags, env);
     if (isNamed) return { state: 'failed', error };
     const pid = runningBroker(dataDir)?.pid;
     return pid === undefined ? { state: 'absent' } : { state: 'failed', error, pid };

@@ -4,15 +4,19 @@ import { brokerFiles } from '@signalbox/broker/files';
 import type { Config } from '@signalbox/daemon/config';
 import { builtInConfig, type FoundConfig, findConfig } from '@signalbox/daemon/config/internal';
 import { dataDirectory, orchestratorFiles } from '@signalbox/daemon/data-directory';
-import { loadFound } from '../config/load-found.ts';
+import { loadBrokerPlace, loadFound } from '../config/load-found.ts';
 import type { ConnectionFlags } from '../connection/connection.ts';
 import type { Machine } from './machine.ts';
 
-/** The configuration that was read. If it can't be read, `problem` is the error, and `config` holds the broker's part or the defaults. */
+/**
+ * The configuration that was read. If it has mistakes, `problem` is the error, and `config` holds where the broker is, or only the defaults
+ * if `isPlaceUnknown`.
+ */
 export interface ReadSetup {
   found: FoundConfig | undefined;
   config: Config;
   problem?: unknown;
+  isPlaceUnknown?: true;
 }
 
 /** Finds and reads the configuration. Never rejects. */
@@ -22,10 +26,9 @@ export async function readSetup(flags: ConnectionFlags, { env, cwd, home }: Mach
     found = findConfig(flags.config, { env, cwd, home });
     return { found, config: await loadFound(found, { env }) };
   } catch (problem) {
-    const config = await loadFound(found, { env, parts: ['broker', 'auth', 'orchestrator'] }).catch(
-      builtInConfig,
-    );
-    return { found, config, problem };
+    const warn = (): void => {};
+    const config = await loadBrokerPlace(found, { env, warn }).catch(() => undefined);
+    return { found, config: config ?? builtInConfig(), problem, ...(!config && { isPlaceUnknown: true }) };
   }
 }
 

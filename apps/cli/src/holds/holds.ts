@@ -38,16 +38,20 @@ export async function hold(flags: HoldFlags): Promise<void> {
       details: { hint: 'add --agent NAME, --role ROLE, --tool PATTERN or --all' },
     });
   const end = until === undefined ? {} : endOf(until);
-  const answer = await withSession(connection, async (session) => {
-    if (target.on === 'tool' && !force) await checkTools(session, target.name ?? '', flags);
-    return await session.client.admin('hold', {
-      ...target,
-      reason,
-      ...end,
-      ...(cancelRunning && { cancel_running: true }),
-      ...(force && { unchecked: true }),
-    });
-  });
+  const answer = await withSession(
+    connection,
+    async (session) => {
+      if (target.on === 'tool' && !force) await checkTools(session, target.name ?? '', flags);
+      return await session.client.admin('hold', {
+        ...target,
+        reason,
+        ...end,
+        ...(cancelRunning && { cancel_running: true }),
+        ...(force && { unchecked: true }),
+      });
+    },
+    { changes: !json },
+  );
   const { hold: placed, unconfirmed } = answer;
   if (json) return printJson(answer);
   printLines(...heldLines(placed));
@@ -69,7 +73,9 @@ export async function release(ids: string[], flags: ReleaseFlags): Promise<void>
         details: { hint: 'see the holds with: signalbox holds' },
       },
     );
-  const released = await withSession(connection, ({ client }) => releaseHolds(client, target ?? { ids }));
+  const released = await withSession(connection, ({ client }) => releaseHolds(client, target ?? { ids }), {
+    changes: !json,
+  });
   if (json) return printJson({ released });
   printLines(...released.flatMap(releasedLines));
 }

@@ -4,12 +4,12 @@ import type { ServerReport } from '@signalbox/protocol';
 import { formatDuration } from '../terminal/duration.ts';
 import { oneLine } from '../terminal/output.ts';
 
-/** The longest part of a program's reason that is shown, in characters. */
+/** The longest part of a reason that is shown, in characters. */
 const reasonLength = 120;
 
 /** Lists what does not work as it should, one sentence each with the command that shows more; none if all is fine. */
 export function degradations({ broker, hold, holds, failing, orchestrator }: Status, now: number): string[] {
-  const found = [...orchestratorProblems(orchestrator), ...orchestrator.servers.flatMap(serverProblem)];
+  const found = [...orchestratorProblems(orchestrator, now), ...orchestrator.servers.flatMap(serverProblem)];
   for (const { agent, since, reason } of failing)
     found.push(
       `the program of ${agent} has failed for ${formatDuration(now - since)}, and its mail waits (${oneLine(reason, reasonLength)}): signalbox ps`,
@@ -26,14 +26,26 @@ export function degradations({ broker, hold, holds, failing, orchestrator }: Sta
   return found;
 }
 
-function orchestratorProblems({ name, state, reason, kept_results: kept }: OrchestratorStatus): string[] {
-  if (kept?.problem !== undefined)
-    return [`a large result was not kept for its agent (${kept.problem}): see the log of the orchestrator`];
+function orchestratorProblems(
+  { name, state, reason, kept_results, config_problem }: OrchestratorStatus,
+  now: number,
+): string[] {
+  const found: string[] = [];
+  if (kept_results?.problem !== undefined)
+    found.push(
+      `a large result was not kept for its agent (${kept_results.problem}): see the log of the orchestrator`,
+    );
+  if (config_problem)
+    found.push(
+      `the configuration has had mistakes for ${formatDuration(now - config_problem.since)}, and what was in force before stays (${oneLine(config_problem.reason, reasonLength)}): signalbox config check`,
+    );
   if (state === 'not_connected')
-    return [
+    found.push(
       `no orchestrator named '${name}' is connected: signalbox up starts one, --orchestrator names another`,
-    ];
-  return state === 'silent' ? [`the orchestrator '${name}' is connected and does not answer: ${reason}`] : [];
+    );
+  if (state === 'silent')
+    found.push(`the orchestrator '${name}' is connected and does not answer: ${reason}`);
+  return found;
 }
 
 /** The states in which a server does not work as it should, in words. */
@@ -42,6 +54,9 @@ const troubles: Partial<Record<ServerReport['state'], string>> = {
   ejected: 'failed and is not started again before a reload',
   refused: 'is a worker of Signalbox and is not served',
   needs_auth: 'needs somebody to sign in',
+  queued: 'waits for its start',
+  starting: 'is being started',
+  stopped: 'was stopped by an operator',
 };
 
 function serverProblem({ name, state, circuit }: ServerReport): string[] {

@@ -40,7 +40,7 @@ function facts(
     ['orchestrator', orchestratorText(orchestrator)],
     [
       'servers',
-      `${servers.filter(({ state }) => state === 'ready').length} of ${servers.length} ready, ${count(sum(servers, 'tool_count'), 'tool')}`,
+      `${servers.filter(({ state }) => state === 'ready').length} of ${servers.length} ready${restText(servers)}, ${count(sum(servers, 'tool_count'), 'tool')}`,
     ],
     ['approvals', approvalsText(orchestrator.approvals, now)],
     ['holds', holdsText(holds.length, orchestrator.calls_held)],
@@ -106,6 +106,16 @@ function orchestratorText({ name, state, servers }: LocatedStatus['orchestrator'
   if (state === 'not_connected') return `none named '${name}' is connected`;
   if (state === 'silent') return `'${name}' is connected and does not answer`;
   return `ready: ${count(sum(servers, 'in_flight'), 'call')} running, ${sum(servers, 'waiting')} waiting`;
+}
+
+/** Says of the servers that are not ready which need not be. */
+function restText(servers: LocatedStatus['orchestrator']['servers']): string {
+  const idle = servers.filter(({ state, lazy }) => state === 'idle' && lazy).length;
+  const disabled = servers.filter(({ state }) => state === 'disabled').length;
+  return [
+    ...(idle > 0 ? [`, ${idle} at the first call`] : []),
+    ...(disabled > 0 ? [`, ${disabled} disabled`] : []),
+  ].join('');
 }
 
 function sum<Key extends string>(all: readonly Record<Key, number>[], key: Key): number {

@@ -129,10 +129,28 @@ test('A status counts the calls that wait for a person and those that are held, 
   expect(statusLines(silent, [], now)).toContain('approvals     not known while no orchestrator answers');
 });
 
-test('Servers that wait for their first call, start, or were stopped are as they should be.', () => {
-  const states = ['idle', 'starting', 'stopped', 'disabled'] as const;
-  const servers = states.map((state) => server(state, { state }));
-  expect(degradations(status({ orchestrator: of(...servers) }), now)).toEqual([]);
+test('Servers that wait for their first call are as they should be, and those that start or were stopped are not ready yet.', () => {
+  const states = ['idle', 'disabled', 'queued', 'starting', 'stopped'] as const;
+  const servers = states.map((state) => server(state, { state, lazy: true, tool_count: 0 }));
+  const seen = status({ orchestrator: of(...servers) });
+  expect(degradations(seen, now)).toEqual([
+    'server queued waits for its start: signalbox tools status queued',
+    'server starting is being started: signalbox tools status starting',
+    'server stopped was stopped by an operator: signalbox tools status stopped',
+  ]);
+  expect(statusLines(seen, [], now)).toContain(
+    'servers       0 of 5 ready, 1 at the first call, 1 disabled, 0 tools',
+  );
+});
+
+test('A configuration that was refused is named until it is mended, besides other problems of the orchestrator.', () => {
+  const config_problem = { since: now - 60_000, reason: 'signalbox.yaml:3: roles: a key' };
+  const kept_results = { results: 0, bytes: 0, max_results: 1, max_bytes: 1, problem: 'ENOSPC' };
+  const seen = status({ orchestrator: { ...of(), config_problem, kept_results } });
+  expect(degradations(seen, now)).toEqual([
+    'a large result was not kept for its agent (ENOSPC): see the log of the orchestrator',
+    'the configuration has had mistakes for 60 s, and what was in force before stays (signalbox.yaml:3: roles: a key): signalbox config check',
+  ]);
 });
 
 function of(...servers: Server[]): LocatedStatus['orchestrator'] {

@@ -127,11 +127,13 @@ function renewalLines(tokens: readonly ListedToken[], now: number): string[] {
 export async function runTokenRevoke(id: string | undefined, flags: TokenRevokeFlags): Promise<void> {
   const { agent, ...connectionFlags } = flags;
   if (id !== undefined && agent === undefined) {
-    await withSession(connectionFlags, ({ client }) => revokeToken(client, id));
+    await withSession(connectionFlags, ({ client }) => revokeToken(client, id), { changes: !flags.json });
     if (flags.json) printJson({ id, revoked: true });
     else printLines(`token ${id} is revoked; connections with it are closed.`);
   } else if (id === undefined && agent !== undefined) {
-    const ids = await withSession(connectionFlags, ({ client }) => revokeAgentTokens(client, agent));
+    const ids = await withSession(connectionFlags, ({ client }) => revokeAgentTokens(client, agent), {
+      changes: !flags.json,
+    });
     if (flags.json) return printJson({ agent, revoked: ids });
     const issued = agent.endsWith('*') ? ', those that minting tokens issued included' : '';
     printLines(`${count(ids.length, 'token')} of ${agent} revoked${issued}: ${ids.join(', ')}`, onlyThese);

@@ -20,3 +20,17 @@ export async function loadConfig(file: string | undefined, options: LoadOptions 
   const { readConfig } = await import('./read-config.ts');
   return readConfig(file, options);
 }
+
+/**
+ * Reads where the broker of a configuration file with mistakes is, as {@link readPlace}. Resolves with `undefined` if that can't be told.
+ */
+export async function loadPlace(file: string, env: NodeJS.ProcessEnv): Promise<Config | undefined> {
+  const { readPlace } = await import('./read-place.ts');
+  return readPlace(file, env);
+}
+
+/** Lists the data directories that a configuration file names, however broken it is; none if it can't be read. */
+export async function namedDataDirectories(file: string): Promise<string[]> {
+  const { dataDirectoriesIn } = await import('./read-place.ts');
+  return dataDirectoriesIn(file);
+}

@@ -2,7 +2,7 @@ import { pathText } from '@signalbox/mcp-host/yaml-files';
 import { type Document, isMap } from 'yaml';
 import { checkDocument, withoutKeys } from './document/check-document.ts';
 import type { ConfigProblem } from './document/config-problem.ts';
-import { entryLines, readDocument, removeEntries, sectionOf } from './document/read-document.ts';
+import { entryLines, readDocument, removeEntries, removeParts, sectionOf } from './document/read-document.ts';
 import { configReferences, type ReferenceSources, type ReferredSecrets } from './document/references.ts';
 import { type ConfigDocument, configSchema } from './schema/config-schema.ts';
 import { isOwnFace, ownFaceProblem } from './servers/own-face.ts';
@@ -35,8 +35,10 @@ export function parseConfig(
   const read = readDocument(text);
   if ('problems' in read) return read;
   const { document, lineAt } = read;
-  if (isMap(document.contents)) removeOtherParts(document, parts);
-  removeEntries(document, 'mcpServers', (name) => !isWanted(name));
+  removeParts(document, () => {
+    if (isMap(document.contents)) removeOtherParts(document, parts);
+    removeEntries(document, 'mcpServers', (name) => !isWanted(name));
+  });
   const serverLines = entryLines(read, 'mcpServers');
   const ours = ownFaces(document);
   const { value, problems, secrets } = checkDocument(document, configSchema, {

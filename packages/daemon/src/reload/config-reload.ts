@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { McpHost } from '@signalbox/mcp-host';
 import { type FileWatch, watchFiles } from '@signalbox/mcp-host/yaml-files';
 import type { Orchestrator } from '@signalbox/orchestrator';
-import { SignalboxError } from '@signalbox/protocol';
+import { messageOf, SignalboxError } from '@signalbox/protocol';
 import { type Config, loadConfig } from '../config/index.ts';
 import { fileDigest, reloadObstacle } from '../config/internal.ts';
 import type { Log } from '../log.ts';
@@ -20,10 +20,13 @@ import {
 import { ImportReadings } from './import-readings.ts';
 import { appliedEvents, refusedEvent } from './reload-events.ts';
 
+/** The longest reason for which a configuration was refused that is shown, in characters. */
+const maxReasonLength = 1000;
+
 /** The parts of a running orchestrator that take over a changed configuration. */
 export interface ReloadTargets {
   host: McpHost;
-  orchestrator: Pick<Orchestrator, 'recordConfig'>;
+  orchestrator: Pick<Orchestrator, 'recordConfig' | 'refuseConfig' | 'acceptConfig'>;
   rules: RulesInForce;
   /** Reads the capability files again. */
   reloadCapabilities: () => Promise<void>;
@@ -112,17 +115,18 @@ export class ConfigReload implements AsyncDisposable {
       this.#isPending = true;
       return;
     }
-    if ('error' in next) return this.#refuse(next.error);
+    if ('error' in next) return await this.#refuse(next.error);
     await this.#recordChanges(before, next);
     try {
       const servers = await this.#applyServers(before, next);
       rules.apply(next);
       this.#current = next;
+      orchestrator.acceptConfig();
       if (isAsked) await this.#targets.reloadCapabilities();
       this.#logApplied(before, next, servers, isAsked);
     } catch (error) {
       rules.apply(before);
-      this.#refuse(error);
+      await this.#refuse(error);
       await orchestrator.recordConfig('not put in force: everything stays as it was before the last change');
     }
   }
@@ -156,9 +160,10 @@ export class ConfigReload implements AsyncDisposable {
     return obstacle !== undefined;
   }
 
-  #refuse(error: unknown): void {
+  async #refuse(error: unknown): Promise<void> {
     this.#wasRefused = true;
     this.#targets.log(refusedEvent(this.#file, error));
+    await this.#targets.orchestrator.refuseConfig(messageOf(error).slice(0, maxReasonLength));
   }
 
   /** Logs the changes. If nothing changed, it says so only after a request or a refusal. */

@@ -40,6 +40,8 @@ export interface ServerOperationDeps {
   catalogs: Pick<CatalogTracker, 'changesOf'>;
   /** Returns which files of other clients can't be read now, and why. */
   unreadFiles: (() => readonly string[]) | undefined;
+  /** Why the newest configuration is not in force; `undefined` if it is. */
+  configProblem: () => ServersReply['config_problem'];
   /** The longest reply that can be delivered, in bytes. */
   maxReplyBytes: () => number;
 }
@@ -54,6 +56,7 @@ export async function answerServers(deps: ServerOperationDeps, asker: Sender): P
   const servers = asker.role === 'operator' ? reports : reports.map(withoutDetails);
   const { all, count } = deps.holds;
   const unread = asker.role === 'operator' ? (deps.unreadFiles?.() ?? []) : [];
+  const configProblem = deps.configProblem();
   const { waiting = 0, oldestAt, deadlineAt } = deps.approvals?.summary() ?? {};
   const data: ServersReply = {
     servers,
@@ -65,6 +68,7 @@ export async function answerServers(deps: ServerOperationDeps, asker: Sender): P
     calls_held: count,
     ...(deps.results && { kept_results: keptResults(deps.results.summary()) }),
     ...(unread.length > 0 && { unread_files: unread.slice(0, maxUnreadFiles) }),
+    ...(configProblem && { config_problem: configProblem }),
     ...(all.length > 0 && { holds: all.map(holdText) }),
   };
   return { data };

@@ -132,6 +132,12 @@ export const serversReplySchema = z.object({
     .describe(
       "The files of other clients whose servers can't be read now, with the reasons. Absent if all can. Only operators are shown them.",
     ),
+  config_problem: z
+    .object({ since: z.number(), reason: z.string() })
+    .optional()
+    .describe(
+      'Why the configuration file as it is now is not in force, and since when in epoch milliseconds. Absent if it is.',
+    ),
   holds: z
     .array(z.string())
     .optional()

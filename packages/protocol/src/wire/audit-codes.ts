@@ -38,6 +38,11 @@ const codes = {
     meaning:
       'The data was restored to an earlier moment; `detail` says how many tokens were dropped, or how a database showed it.',
   },
+  config_refused: {
+    kind: 'change',
+    reported: true,
+    meaning: 'A changed configuration has mistakes, and what was in force before stays; `detail` says which.',
+  },
   config_applied: {
     kind: 'change',
     reported: true,

@@ -46,7 +46,9 @@ export interface OrchestratorStatus {
   /** The large results that it keeps for agents. */
   kept_results?: ServersReply['kept_results'];
   /** The files of other clients whose servers can't be read now, with the reasons. */
-  unread_files?: string[];
+  unread_files?: ServersReply['unread_files'];
+  /** Why the configuration file as it is now is not in force, and since when. */
+  config_problem?: ServersReply['config_problem'];
 }
 
 /** Asks the broker and the orchestrator for everything that a status shows. A `fleet` that was read just now is not read again. */
@@ -84,13 +86,8 @@ export async function readStatus(
 async function askOrchestrator(client: BrokerClient, name: string): Promise<OrchestratorStatus> {
   try {
     const options = { timeoutMs: orchestratorTimeoutMs };
-    const found = await queryOrchestrator(client, name, { op: 'servers' }, options);
-    const { servers, approvals, calls_held, kept_results, unread_files } = found;
-    return {
-      ...{ name, state: 'ready', servers, approvals, calls_held },
-      ...(kept_results && { kept_results }),
-      ...(unread_files && { unread_files }),
-    };
+    const { holds: _holds, ...reply } = await queryOrchestrator(client, name, { op: 'servers' }, options);
+    return { name, state: 'ready', ...reply };
   } catch (error) {
     if (!(error instanceof SignalboxError)) throw error;
     return { name, state: 'silent', reason: error.message, servers: [] };

@@ -1,5 +1,5 @@
 import { keyOffset, parseYaml } from '@signalbox/mcp-host/yaml-files';
-import { type Document, isMap, isScalar, type YAMLMap } from 'yaml';
+import { type Alias, type Document, isMap, isScalar, type Node, visit, type YAMLMap } from 'yaml';
 import type { ConfigProblem } from './config-problem.ts';
 
 /** A text that was read as YAML, with the line of each offset in it. */
@@ -39,6 +39,31 @@ export function removeEntries(
   const names = entries.items.map(keyText);
   entries.items = entries.items.filter((_, at) => !isRemoved(names[at]!));
   return names;
+}
+
+/** Removes parts of a document. Where an alias is left whose anchor was in such a part, it becomes what the anchor stood for. */
+export function removeParts(document: Document, remove: () => void): void {
+  const sources = new Map<Alias, Node>();
+  let anchors = new Map<string, Node>();
+  const note = (_: unknown, node: Node & { anchor?: string }): void => {
+    if (node.anchor !== undefined) anchors.set(node.anchor, node);
+  };
+  visit(document, {
+    Alias: (_, alias) => {
+      const source = anchors.get(alias.source);
+      if (source) sources.set(alias, source);
+    },
+    Value: note,
+  });
+  remove();
+  anchors = new Map();
+  visit(document, {
+    Alias: (_, alias) => {
+      const source = sources.get(alias);
+      return source && anchors.get(alias.source) !== source ? source : undefined;
+    },
+    Value: note,
+  });
 }
 
 /** Returns the line of each entry of a section, by name. */

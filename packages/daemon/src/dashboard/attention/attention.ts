@@ -187,7 +187,12 @@ function holdItem(hold: Hold): AttentionItem {
   };
 }
 
-function orchestratorItems({ name, state, reason }: OrchestratorStatus): AttentionItem[] {
+function orchestratorItems({ name, state, reason, config_problem }: OrchestratorStatus): AttentionItem[] {
+  if (config_problem) {
+    const { since, reason } = config_problem;
+    const what = `The configuration has mistakes, and what was in force before stays: ${reason}`;
+    return [{ id: 'configuration', level: 'now', who: 'configuration', what, since, link: '/system' }];
+  }
   if (state === 'ready') return [];
   const what =
     state === 'silent'
