@@ -159,8 +159,14 @@ test('Files of other clients are merged by name, whole entries, and check says w
   ]);
   await write('team/mcp.json', '{ "servers": {\n "a": { "command": "b", "args": "x" } } }');
   await write('signalbox.yaml', 'mcpConfig: [team/mcp.json, gone.json]');
-  expect((await signalbox(['config', 'check'], { cwd: directory.path })).stderr.split('\n')).toEqual([
-    'gone.json:1: (file): there is no such file; signalbox.yaml names it in mcpConfig',
+  const unusable = await signalbox(['config', 'check'], { cwd: directory.path });
+  expect(unusable.code).toBe(0);
+  expect(unusable.stdout).toContain(
+    'can be used, with 2 warnings: 0 MCP servers (left out: a, all of gone.json)',
+  );
+  expect(unusable.stderr.split('\n')).toEqual([
+    'warning: gone.json:1: (file): there is no such file; signalbox.yaml names it in mcpConfig, and none of its servers is used',
+    'warning: team/mcp.json:2: servers.a.args: must be a list; this server is left out',
     '',
   ]);
 });

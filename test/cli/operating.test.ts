@@ -86,7 +86,7 @@ test('up says what is renamed, hidden, missing and odd, and why.', () => {
     hidden: [{ name: 'mcp_hidden__whisper', server: 'hidden' }],
     problems: expect.arrayContaining([expect.objectContaining({ server: 'broken' })]),
     warnings: expect.arrayContaining([
-      'mcp.json:1: mcpServers.imported.autoApprove: ignored: Signalbox has no such option',
+      'mcp.json:1: mcpServers.imported.autoApprove: ignored: it tells the client whether to ask before calls; here roles decide',
     ]),
     roles: [{ role: 'researcher', tools: 2 }],
   });

@@ -199,3 +199,24 @@ it('leaves a giant tool out by name, serves the other tools, and logs what becom
   expect(await call(t.host, 'mcp_odd__announce')).toHaveProperty('result');
   expect(await t.host.seen('tool_problem')).toMatchObject({ server: 'odd', tool: 'other', reason: why });
 });
+
+it('tools that a new configuration leaves out are gone at once, before the server has listed its tools again', async () => {
+  await using dir = await tempDir();
+  const file = join(dir.path, 'list.json');
+  await writeFile(
+    file,
+    JSON.stringify({ pages: [[toolNamed('fail'), toolNamed('refuse'), toolNamed('vendor')]] }),
+  );
+  const odd = nonstandardServer(file);
+  await using host = startTestHost({ servers: { odd } });
+  expect((await host.inventory()).tools).toHaveLength(3);
+  const told: string[][] = [];
+  host.onInventoryChanged(({ tools }) => told.push(tools.map(({ name }) => name)));
+  const applied = host.apply({ odd: { ...odd, includeTools: ['fail', 're*'], excludeTools: ['refuse'] } });
+  expect(told).toEqual([['mcp_odd__fail']]);
+  expect(await call(host, 'mcp_odd__vendor')).toMatchObject({ error: { code: 'tool_not_found' } });
+  await applied;
+  expect(told).toHaveLength(1);
+  const discovered = await host.discover();
+  expect(discovered.map(({ tools }) => tools.map(({ name }) => name))).toEqual([['fail']]);
+});

@@ -96,6 +96,8 @@ export interface OrchestratorOptions {
   callTimeoutMs?: number;
   /** Describes the rules for the audit log, without secrets. It is recorded before the first request is served. */
   rules?: string;
+  /** Returns which files of other clients can't be read now, and why. Operators are shown it. */
+  unreadFiles?: () => readonly string[];
   /** The most calls that may wait for decisions; by default {@link defaultApprovalLimits}. */
   approvalLimits?: ApprovalLimits;
   /** The most room of held calls; by default {@link defaultHeldCallLimits}. */
@@ -201,6 +203,7 @@ export async function startOrchestrator(options: OrchestratorOptions): Promise<O
     manifests: new ManifestPages(pages),
     discoveries: new DiscoveryPages(pages),
     tasks: new TaskRounds({ registry, journal }),
+    unreadFiles: options.unreadFiles,
     subscriptions,
     newApprovalId: () => newIdOfApproval(randomInt),
   };

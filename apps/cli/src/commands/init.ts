@@ -7,7 +7,7 @@ export function initCommand(): Command {
   const command = new Command('init')
     .description('Write a first signalbox.yaml here, with the MCP servers that other clients have already.')
     .option('--yes', 'use all files that are found, and ask nothing')
-    .option('--from <file...>', 'use these mcp.json files only, and ask nothing')
+    .option('--from <file...>', 'use these files of clients only, and ask nothing')
     .option('--no-import', 'use no file of another client')
     .addHelpText('after', remarks);
   withExamples(withJsonOption(command), 'signalbox init', 'signalbox init --from .mcp.json');
@@ -18,6 +18,6 @@ export function initCommand(): Command {
 }
 
 const remarks = `
-It looks for the files of Claude Code, Cursor and VS Code, here and in the home directory, and asks which to use. The new
-file names them under mcpConfig and copies nothing out of them. A configuration that exists is never replaced. .gitignore
-gets the rule *.token.`;
+It looks for the files of Claude Code, Codex, Copilot, VS Code, Cursor, Gemini CLI, Qwen Code, opencode, Kilo, Cline and
+Amp, here and in the home directory, and asks which to use. The new file names them under mcpConfig and copies nothing
+out of them. A configuration that exists is never replaced. .gitignore gets the rule *.token.`;

@@ -35,7 +35,7 @@ export async function checkConfig(named: string | undefined, flags: { json?: boo
     checkPolicy(config);
   }
   await checkDatabaseFiles(config, file);
-  const { origins, leftOut, unlisted, capabilities } = config;
+  const { origins, leftOut, leftOutFiles, unlisted, capabilities } = config;
   const warnings = [
     ...config.warnings,
     ...missingCommands(config, process.env),
@@ -51,6 +51,7 @@ export async function checkConfig(named: string | undefined, flags: { json?: boo
       file,
       servers,
       left_out: leftOut,
+      left_out_files: leftOutFiles,
       origins,
       capabilities,
       roles,
@@ -64,9 +65,10 @@ export async function checkConfig(named: string | undefined, flags: { json?: boo
     });
     return;
   }
+  const left = [...leftOut, ...leftOutFiles.map((path) => `all of ${path}`)];
   printLines(
     `${file} ${warnings.length > 0 ? `can be used, with ${count(warnings.length, 'warning')}` : 'is right'}: ` +
-      `${count(servers.length, 'MCP server')}${leftOut.length > 0 ? ` (left out: ${leftOut.join(', ')})` : ''}, ${count(roles.length, 'role')}; ` +
+      `${count(servers.length, 'MCP server')}${left.length > 0 ? ` (left out: ${left.join(', ')})` : ''}, ${count(roles.length, 'role')}; ` +
       `roles without an entry may use ${unlisted === 'deny' ? 'no tools' : 'every tool'}.`,
     ...mergedLines(config, file),
     ...valueLines(values),

@@ -1,4 +1,9 @@
-import { changeObstacle, fileDigest } from '@signalbox/daemon/config/internal';
+import {
+  changeObstacle,
+  fileDigest,
+  type ImportPath,
+  readImportedFile,
+} from '@signalbox/daemon/config/internal';
 import { SignalboxError } from '@signalbox/protocol';
 
 /** A configuration that the operator has put in force. */
@@ -7,6 +12,8 @@ export interface Approval {
   isExposed: boolean;
   /** The files that it was read from by their absolute paths, each with a hash of what was read. */
   files: Readonly<Record<string, string>>;
+  /** The parts of other clients' files among them, by absolute paths. */
+  imports: readonly ImportPath[];
 }
 
 /**
@@ -27,14 +34,19 @@ export class ApprovedConfig {
 
   /** Throws `SignalboxError` `exposed` if a file has changed, and somebody else than the user could have changed it. */
   check(): void {
-    const { isExposed, files } = this.#approval;
+    const { isExposed, files, imports } = this.#approval;
     const obstacle = changeObstacle(Object.keys(files), isExposed);
     if (obstacle === undefined) return;
-    const changed = Object.entries(files).find(([file, digest]) => fileDigest(file) !== digest)?.[0];
+    const changed = Object.entries(files).find(([file, state]) => stateOf(file, imports) !== state)?.[0];
     if (changed === undefined) return;
     throw new SignalboxError(
       'exposed',
       `${changed} has changed, and ${obstacle}: look at it, then kill -HUP ${process.pid} puts it in force`,
     );
   }
+}
+
+function stateOf(file: string, imports: readonly ImportPath[]): string {
+  const pointers = imports.filter((path) => path.file === file).map(({ pointer }) => pointer);
+  return pointers.length > 0 ? readImportedFile(file, pointers).state : fileDigest(file);
 }

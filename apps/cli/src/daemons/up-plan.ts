@@ -42,7 +42,11 @@ export async function reportUpPlan(request: PlanRequest): Promise<void> {
     searched: searchedText(),
     warnings: config.warnings,
     where: !found || request.data !== undefined ? ['--data', dataDir] : configOptions(found.file),
-    approval: { isExposed: exposesConfiguration(config), files: config.files },
+    approval: {
+      isExposed: exposesConfiguration(config),
+      files: config.files,
+      imports: config.imports.map(({ file, pointer }) => ({ file, pointer })),
+    },
     configs: { broker, orchestrator, face },
   };
   // The supervisor ends this process when it has the plan.

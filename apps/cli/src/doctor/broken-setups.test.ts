@@ -189,6 +189,21 @@ const broken: Broken[] = [
     ],
   ],
   [
+    "files of other clients that can't be read",
+    () =>
+      examined(
+        setup({
+          'signalbox.yaml': config('mcpConfig: [./mcp.json, ./gone.json]\n'),
+          'mcp.json': '{ "mcpServers": {',
+        }),
+      ),
+    [
+      ['configuration', 'warning', 'mcp.json:1: (file): is half-written'],
+      ['configuration', 'warning', 'gone.json:1: (file): there is no such file'],
+      ['imports', 'warning', "2 files of other clients can't be used: "],
+    ],
+  ],
+  [
     'a data directory that holds something else',
     async () => {
       const place = setup();

@@ -1,8 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { importPathText } from '@signalbox/daemon/config/internal';
-import { errnoOf } from '@signalbox/protocol/internal';
-import { z } from 'zod';
+import { importPathText, namedServers, readImportedFile } from '@signalbox/daemon/config/internal';
 
 /** A file in which an MCP client keeps its servers. */
 export interface ClientFile {
@@ -11,65 +8,68 @@ export interface ClientFile {
   path: string;
 }
 
-/** The places, with the more special ones last: an entry of a later file replaces one of the same name. */
-const inHome: readonly ClientFile[] = [
-  { client: 'VS Code, all projects', path: '~/.config/Code/User/mcp.json' },
-  { client: 'VS Code, all projects', path: '~/Library/Application Support/Code/User/mcp.json' },
-  { client: 'Cursor, all projects', path: '~/.cursor/mcp.json' },
-  { client: 'Claude Code, all projects', path: '~/.claude.json' },
-];
-const inProject: readonly ClientFile[] = [
-  { client: 'VS Code, this project', path: './.vscode/mcp.json' },
-  { client: 'Cursor, this project', path: './.cursor/mcp.json' },
-  { client: 'Claude Code, this project', path: './.mcp.json' },
+/** The files of each client, in its home and in a project. */
+const places: readonly { client: string; home: readonly string[]; project: readonly string[] }[] = [
+  { client: 'Amp', home: ['.config/amp/settings.json'], project: ['.amp/settings.json'] },
+  { client: 'Cline', home: ['.cline/data/settings/cline_mcp_settings.json'], project: [] },
+  { client: 'Qwen Code', home: ['.qwen/settings.json'], project: ['.qwen/settings.json'] },
+  { client: 'Gemini CLI', home: ['.gemini/settings.json'], project: ['.gemini/settings.json'] },
+  { client: 'Copilot', home: ['.copilot/mcp-config.json'], project: ['.github/mcp.json'] },
+  {
+    client: 'Kilo',
+    home: ['.config/kilo/config.json', '.config/kilo/kilo.json', '.config/kilo/kilo.jsonc'],
+    project: ['kilo.json', 'kilo.jsonc', '.kilocode/kilo.json', '.kilo/kilo.json', '.kilo/kilo.jsonc'],
+  },
+  {
+    client: 'opencode',
+    home: [
+      '.config/opencode/config.json',
+      '.config/opencode/opencode.json',
+      '.config/opencode/opencode.jsonc',
+    ],
+    project: ['opencode.json', 'opencode.jsonc', '.opencode/opencode.json', '.opencode/opencode.jsonc'],
+  },
+  { client: 'Codex', home: ['.codex/config.toml'], project: ['.codex/config.toml'] },
+  {
+    client: 'VS Code',
+    home: ['.config/Code/User/mcp.json', 'Library/Application Support/Code/User/mcp.json'],
+    project: ['.vscode/mcp.json'],
+  },
+  { client: 'Cursor', home: ['.cursor/mcp.json'], project: ['.cursor/mcp.json'] },
+  { client: 'Claude Code', home: ['.claude.json'], project: ['.mcp.json'] },
 ];
 
-/** Lists the files of known MCP clients that hold servers, in the order in which a configuration names them. */
+/**
+ * Lists the files of known MCP clients that hold servers, in the order in which a configuration names them. The more special ones come
+ * last: an entry of a later file replaces one of the same name.
+ */
 export function clientFiles({ cwd, home }: { cwd: string; home: string }): ClientFile[] {
-  const known = [...inHome, ...(cwd === home ? [] : inProject)];
+  const inHome = places.flatMap(({ client, home: files }) =>
+    files.map((file) => ({ client: `${client}, all projects`, path: `~/${file}` })),
+  );
+  const inProject = places.flatMap(({ client, project }) =>
+    project.map((file) => ({ client: `${client}, this project`, path: `./${file}` })),
+  );
   return [
-    ...known.filter(({ path }) => mayHoldServers(join(path.startsWith('~') ? home : cwd, path.slice(2)))),
+    ...[...inHome, ...(cwd === home ? [] : inProject)].filter(({ path }) =>
+      mayHoldServers(join(path.startsWith('~') ? home : cwd, path.slice(2))),
+    ),
     ...claudeProject(cwd, home),
   ];
 }
 
-const claudeSchema = z.object({
-  projects: z.record(z.string(), z.object({ mcpServers: z.record(z.string(), z.unknown()).optional() })),
-});
-
 /** Lists the servers that a user of Claude Code added for one directory alone. They stand in the file of all projects. */
 function claudeProject(cwd: string, home: string): ClientFile[] {
-  try {
-    const { projects } = claudeSchema.parse(JSON.parse(readFileSync(join(home, '.claude.json'), 'utf8')));
-    if (Object.keys(projects[cwd]?.mcpServers ?? {}).length === 0) return [];
-  } catch {
-    return [];
-  }
-  const path = importPathText({ file: '~/.claude.json', pointer: ['projects', cwd] });
+  const file = join(home, '.claude.json');
+  const pointer = ['projects', cwd];
+  const read = readImportedFile(file, [pointer]);
+  if (!('text' in read) || !namedServers(read.text, { file, pointer })?.length) return [];
+  const path = importPathText({ file: '~/.claude.json', pointer });
   return [{ client: 'Claude Code, this directory', path }];
 }
 
-const serversSchema = z.object({
-  mcpServers: z.record(z.string(), z.unknown()).optional(),
-  servers: z.record(z.string(), z.unknown()).optional(),
-});
-
-/**
- * Returns false for a file that is not there or names no server. One that cannot be read may hold some, and so may one that is no
- * plain JSON, because it may have comments.
- */
+/** Returns false for a file that is not there or names no server. One that cannot be read may hold some. */
 function mayHoldServers(file: string): boolean {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch (error) {
-    const code = errnoOf(error);
-    return code !== 'ENOENT' && code !== 'ENOTDIR';
-  }
-  try {
-    const { mcpServers = {}, servers = {} } = serversSchema.parse(JSON.parse(text));
-    return Object.keys({ ...mcpServers, ...servers }).length > 0;
-  } catch {
-    return true;
-  }
+  const read = readImportedFile(file, [[]]);
+  return 'text' in read ? namedServers(read.text, { file, pointer: [] })?.length !== 0 : !read.isGone;
 }

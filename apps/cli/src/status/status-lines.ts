@@ -54,6 +54,7 @@ function facts(
       `${byteSize(broker.used_bytes)} of ${byteSize(broker.max_bytes)} used, ${byteSize(broker.free_bytes)} free on the disk`,
     ],
     ...keptResultsFacts(orchestrator.kept_results),
+    ...(orchestrator.unread_files ?? []).map((text): [string, string] => ['imports', text]),
     ['clock', clockText(hold)],
   ];
 }

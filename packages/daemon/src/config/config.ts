@@ -6,7 +6,7 @@ import { pathIn } from './document/path-in.ts';
 import { defaultListen, type ListenAddress, parseListenAddress } from './listen-address.ts';
 import type { ConfigDocument } from './schema/config-schema.ts';
 import { hostServer } from './servers/host-server.ts';
-import type { MergedServer, ServerOrigin } from './servers/merge-servers.ts';
+import type { ImportedPart, MergedServer, ServerOrigin } from './servers/merge-servers.ts';
 import { withoutUndefined } from './without-undefined.ts';
 
 /** A role's tools, mailbox and budgets, and to whom it may send which kinds of messages. */
@@ -44,7 +44,8 @@ export interface Config {
   file?: string;
   /**
    * The files that it was read from by their absolute paths, those of `mcpConfig` and `${file:…}` included. Each has a hash of what was
-   * read, or an empty text if it was a pipe or could not be read.
+   * read, or an empty text if it was a pipe or could not be read. The hash of another client's file is that of its servers; one that could
+   * not be read has the reason instead.
    */
   files: Record<string, string>;
   broker: {
@@ -87,6 +88,12 @@ export interface Config {
   mcpServers: Record<string, McpServerConfig>;
   /** The names of imported servers that can't be used; {@link warnings} say why. */
   leftOut: string[];
+  /** The files of other clients that can't be used; {@link warnings} say why. */
+  leftOutFiles: string[];
+  /** Lines about files of other clients that can't be read now, also those whose servers stay. They are among {@link warnings}. */
+  unreadFiles: string[];
+  /** The paths of `mcpConfig`, with what was read there. */
+  imports: ImportedPart[];
   /** The lists of each server, which name tools as the server does. */
   serverRepeat: Record<string, RepeatEntry>;
   /** The file of each server's entry. */
@@ -125,6 +132,9 @@ export function settleConfig(
     directory: string;
     servers: Record<string, MergedServer>;
     leftOut: string[];
+    leftOutFiles?: string[];
+    unreadFiles?: string[];
+    imports?: ImportedPart[];
     warnings: string[];
   },
 ): Config {
@@ -180,6 +190,9 @@ export function settleConfig(
       ]),
     ),
     leftOut: from.leftOut,
+    leftOutFiles: from.leftOutFiles ?? [],
+    unreadFiles: from.unreadFiles ?? [],
+    imports: from.imports ?? [],
     serverRepeat: Object.fromEntries(
       servers
         .map(([name, { entry }]) => [name, repeatEntry(entry)] as const)

@@ -23,4 +23,11 @@ export { writableByOthers } from './exposure/writable-by-others.ts';
 export { formatListenAddress } from './listen-address.ts';
 export { listenError } from './listen-error.ts';
 export { loadPlace, namedDataDirectories } from './load-config.ts';
-export { importPathText, parseImportPath } from './servers/import-path.ts';
+export { type ImportPath, importPathText, parseImportPath } from './servers/import-path.ts';
+export {
+  type ImportedText,
+  type Pointers,
+  readImportedFile,
+  readImportedFileInSteps,
+} from './servers/imported-file.ts';
+export { namedServers } from './servers/parse-mcp-file.ts';

@@ -10,6 +10,7 @@ import {
   textOfFile,
 } from './document/config-file.ts';
 import { type ConfigPart, parseConfig } from './parse-config.ts';
+import { type ImportedText, type Pointers, readImportedFile } from './servers/imported-file.ts';
 import { mergeServers } from './servers/merge-servers.ts';
 
 /** Selects the parts of a configuration to read, and receives the names that are found in it. */
@@ -24,6 +25,12 @@ export interface LoadOptions {
   onServer?: (name: string) => void;
   /** Called with the absolute path of each file before it is read, those of `${file:…}` included. */
   onFile?: (path: string) => void;
+  /** Called with a hash of each file that was read, as {@link Config.files} has it. */
+  onRead?: (path: string, state: string) => void;
+  /** Reads a file of another client; by default from the disk. */
+  readImport?: (file: string, pointers: Pointers) => ImportedText;
+  /** The configuration that this process runs with: what cannot be read of other clients' files stays as it is there. */
+  inForce?: Pick<Config, 'file' | 'imports' | 'origins'>;
 }
 
 /** Reads a configuration file with those that it names in `mcpConfig`. Throws `bad_config` with all problems. */
@@ -41,13 +48,16 @@ export function readConfigText(text: string, named: string, options: LoadOptions
 
 function read(named: string, open: (context: ReadContext) => OpenedFile, options: LoadOptions): Config {
   const file = resolve(named);
-  const { env = process.env, onServer, onlyServer } = options;
+  const { env = process.env, onServer, onlyServer, inForce, readImport = readImportedFile } = options;
   const files = new Map<string, string>();
   const onFile = (path: string): void => {
     files.set(path, '');
     options.onFile?.(path);
   };
-  const onRead = (path: string, digest: string): void => void files.set(path, digest);
+  const onRead = (path: string, state: string): void => {
+    files.set(path, state);
+    options.onRead?.(path, state);
+  };
   const isWanted = (server: string): boolean => {
     onServer?.(server);
     return onlyServer === undefined || server === onlyServer;
@@ -64,7 +74,11 @@ function read(named: string, open: (context: ReadContext) => OpenedFile, options
   const merged = mergeServers(
     parsed.document,
     { named, file, serverLines: parsed.serverLines, secrets: parsed.secrets },
-    { env, onFile, onRead, isWanted },
+    {
+      ...{ env, onFile, onRead, isWanted, readImport },
+      lastImports: inForce?.imports ?? [],
+      wasImported: (server) => isImported(inForce, server),
+    },
   );
   if (merged.problems.length > 0) throw badConfig(named, merged.problems);
   return settleConfig(parsed.document, {
@@ -73,8 +87,16 @@ function read(named: string, open: (context: ReadContext) => OpenedFile, options
     directory: dirname(file),
     servers: merged.servers,
     leftOut: merged.leftOut,
-    warnings: merged.warnings.map(problemText),
+    leftOutFiles: merged.leftOutFiles,
+    unreadFiles: merged.unread.map(problemText),
+    imports: merged.imports,
+    warnings: [...merged.unread, ...merged.warnings].map(problemText),
   });
+}
+
+function isImported(config: LoadOptions['inForce'], server: string): boolean {
+  const file = config?.origins[server]?.file;
+  return file !== undefined && resolve(file) !== config?.file;
 }
 
 function badConfig(named: string, problems: readonly FileProblem[]): SignalboxError {

@@ -262,6 +262,7 @@ async function startParts(
       sizes: limits.calls,
       ...(lane && { lanes: resolve(orchestratorFiles(dataDir).laneOf(id)) }),
       ...(callTimeoutMs !== undefined && { callTimeoutMs }),
+      unreadFiles: () => inForce().unreadFiles,
       rules: `started: ${describeRules(config)}`,
       log: events,
       fault,

@@ -17,6 +17,7 @@ import {
   restartNeeds,
   roleChanges,
 } from './config-changes.ts';
+import { ImportReadings } from './import-readings.ts';
 import { appliedEvents, refusedEvent } from './reload-events.ts';
 
 /** The longest reason for which a configuration was refused that is shown, in characters. */
@@ -46,6 +47,14 @@ export class ConfigReload implements AsyncDisposable {
   #wasRefused = false;
   #loggedObstacle: string | undefined;
   #loggedRestart: readonly string[] = [];
+  /** True if a change that was read is not in force yet, or a file has been gone for so long that its servers end. */
+  #isPending = false;
+  /** The files that were read last, as {@link Config.files} has them. */
+  #read: Readonly<Record<string, string>>;
+  readonly #imports = new ImportReadings(() => {
+    this.#isPending = true;
+    void this.#applyFiles();
+  });
   #files: Set<string>;
   #watch: FileWatch | undefined;
 
@@ -54,6 +63,7 @@ export class ConfigReload implements AsyncDisposable {
     this.#file = file;
     this.#started = started;
     this.#current = started;
+    this.#read = started.files;
     this.#files = new Set(Object.keys(started.files));
   }
 
@@ -76,9 +86,8 @@ export class ConfigReload implements AsyncDisposable {
         }),
     });
     // A file may have changed before it was watched.
-    const isChanged = Object.entries(started.files).some(([file, digest]) => fileDigest(file) !== digest);
-    if (isChanged) await reload.#applyFiles();
-    else reload.#tellObstacle();
+    await reload.#imports.refresh(started.imports);
+    await reload.#applyFiles();
     return reload;
   }
 
@@ -89,6 +98,7 @@ export class ConfigReload implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#imports[Symbol.dispose]();
     await this.#watch?.[Symbol.asyncDispose]();
   }
 
@@ -96,9 +106,15 @@ export class ConfigReload implements AsyncDisposable {
     const { orchestrator, rules } = this.#targets;
     const isAsked = this.#isAsked;
     this.#isAsked = false;
+    await this.#imports.refresh();
+    if (!isAsked && !this.#isPending && !this.#hasChanged()) return void this.#tellObstacle();
     const before = this.#current;
-    const next = await this.#load();
-    if (!isAsked && this.#tellObstacle()) return;
+    this.#isPending = false;
+    const next = await this.#load(isAsked);
+    if (!isAsked && this.#tellObstacle()) {
+      this.#isPending = true;
+      return;
+    }
     if ('error' in next) return await this.#refuse(next.error);
     await this.#recordChanges(before, next);
     try {
@@ -113,6 +129,16 @@ export class ConfigReload implements AsyncDisposable {
       await this.#refuse(error);
       await orchestrator.recordConfig('not put in force: everything stays as it was before the last change');
     }
+  }
+
+  /**
+   * Returns true if a file no longer says what it said when it was read last. Of another client's file, only the parts about servers
+   * count.
+   */
+  #hasChanged(): boolean {
+    return Object.entries(this.#read).some(
+      ([file, state]) => (this.#imports.stateOf(file) ?? fileDigest(file)) !== state,
+    );
   }
 
   /** Records a change in the audit log before it is put in force, so that the log holds every rule that ever was in force. */
@@ -165,17 +191,38 @@ export class ConfigReload implements AsyncDisposable {
     return await this.#targets.host.apply(next.mcpServers);
   }
 
-  /** Loads the files. If one of them is wrong, it stays watched, and so do all files that were watched before. */
-  async #load(): Promise<Config | { error: unknown }> {
-    const read = new Set<string>();
+  /**
+   * Loads the files. If one of them is wrong, it stays watched, and so do all files that were watched before. If somebody asked for it, files
+   * of other clients that are gone have no servers any more.
+   */
+  async #load(isAsked: boolean): Promise<Config | { error: unknown }> {
+    const files = new Set<string>();
+    const read: Record<string, string> = {};
+    const lastImports = this.#current.imports.filter(
+      ({ file }) => !this.#imports.isGone(file, isAsked ? 'now' : 'for a minute'),
+    );
     try {
-      const next = this.#targets.admit(await loadConfig(this.#file, { onFile: (path) => read.add(path) }));
+      const loaded = await loadConfig(this.#file, {
+        onFile: (path) => {
+          files.add(path);
+          read[path] = '';
+        },
+        onRead: (path, state) => {
+          read[path] = state;
+        },
+        readImport: (file, pointers) => this.#imports.get(file, pointers),
+        inForce: { ...this.#current, imports: lastImports },
+      });
+      const next = this.#targets.admit(loaded);
       this.#targets.rules.check(next);
       checkStillDenies(this.#current, next);
-      this.#files = read;
+      this.#files = files;
+      this.#read = read;
+      this.#imports.keepOnly(next.imports);
       return next;
     } catch (error) {
-      this.#files = new Set([...this.#files, ...read]);
+      this.#files = new Set([...this.#files, ...files]);
+      this.#read = { ...this.#read, ...read };
       return { error };
     } finally {
       this.#watch?.setPaths(this.#files);

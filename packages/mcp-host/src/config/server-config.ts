@@ -53,6 +53,10 @@ export interface ServerPolicy {
   disabled?: boolean;
   /** False: its tools may be called by their exact names, but are not listed. */
   toolDiscovery?: boolean;
+  /** The tools that are offered, by the server's own names or patterns with `*`; by default all of them. */
+  includeTools?: readonly string[];
+  /** The tools that are not offered, also if {@link includeTools} has them. */
+  excludeTools?: readonly string[];
   /** False: its tools are offered under their own names, without `mcp_{server}__`. */
   prefix?: boolean;
   /**

@@ -6,8 +6,10 @@ const tool = (name: string, rest = {}) => ({ name, inputSchema: { type: 'object'
 
 const limits = { toolBytes: 500, tools: 1000, toolListBytes: 100_000 };
 
-const readToolList = (readPage: Parameters<typeof read>[0], changed: Partial<typeof limits> = {}) =>
-  read(readPage, { ...limits, ...changed });
+const readToolList = (
+  readPage: Parameters<typeof read>[0],
+  changed: Partial<Parameters<typeof read>[1]> = {},
+) => read(readPage, { ...limits, ...changed });
 
 function pages(list: Record<string, ToolPage>) {
   return async (cursor = 'first') => list[cursor]!;
@@ -24,6 +26,24 @@ describe('reading a tool list', () => {
       pages({ first: { tools: [tool('a')], nextCursor: 'n' }, n: { tools: [odd], nextCursor: null } }),
     );
     expect(list).toEqual({ tools: [tool('a'), odd], problems: [] });
+  });
+
+  it('leaves out tools that the configuration excludes or does not include, before they count', async () => {
+    const first = { tools: ['read_a', 'read_b', 'write', 'other'].map((name) => tool(name)) };
+    const names = async (filter: Parameters<typeof readToolList>[1]) => {
+      const { tools, problems } = await readToolList(pages({ first }), { tools: 2, ...filter });
+      return [...tools.map(({ name }) => name), ...problems.map(({ message }) => message)];
+    };
+    expect(await names({ includeTools: ['read_*', 'write'], excludeTools: ['*_b'] })).toEqual([
+      'read_a',
+      'write',
+    ]);
+    expect(await names({ excludeTools: ['read_*'] })).toEqual(['write', 'other']);
+    expect(await names({ includeTools: [] })).toEqual([]);
+    expect(await names({ includeTools: ['other', 'read_a,write'] })).toEqual([
+      'other',
+      "includeTools: 'read_a,write' matches no tool of the server",
+    ]);
   });
 
   it('leaves a malformed tool out by name and keeps the others', async () => {

@@ -4,6 +4,7 @@ import type { ChangedDefinitions } from '../definitions/server-definitions.ts';
 import type { ToolProblem } from '../tool-calls/index.ts';
 import { type EntryKind, readEntryList } from './entry-list.ts';
 import { mendedTool } from './mended-tool.ts';
+import { type ToolFilter, type ToolSieve, toolSieve } from './tool-filter.ts';
 
 /** The tools of a server in a form that clients accept, and the problems of those that were left out or mended. */
 export interface ToolList {
@@ -23,19 +24,35 @@ export interface ToolPage {
   nextCursor?: unknown;
 }
 
-/** The bounds of one tool list. */
-export type ToolListLimits = Pick<ServerLimits, 'toolBytes' | 'tools' | 'toolListBytes'>;
+/** The bounds of one tool list. Tools that the filter leaves out do not count. */
+export type ToolListLimits = Pick<ServerLimits, 'toolBytes' | 'tools' | 'toolListBytes'> & ToolFilter;
+
+/** The most names of a filter that are reported. */
+const maxUnmatched = 5;
 
 /** Reads a paginated tool list; see {@link readEntryList}. */
 export async function readToolList(
   readPage: (cursor: string | undefined) => Promise<ToolPage>,
   limits: ToolListLimits,
 ): Promise<ToolList> {
+  const sieve = toolSieve(limits);
   const { entries, sent, problems } = await readEntryList(toolsWithin(limits), async (cursor) => {
     const { tools, nextCursor } = await readPage(cursor);
-    return { entries: tools, nextCursor };
+    return { entries: Array.isArray(tools) ? tools.filter(passing(sieve)) : tools, nextCursor };
   });
-  return { tools: entries, ...(sent.size > 0 && { sent }), problems };
+  const unmatched = sieve.unmatched().slice(0, maxUnmatched);
+  const unknown = unmatched.map((name) => ({
+    message: `includeTools: '${name.slice(0, 128)}' matches no tool of the server`,
+  }));
+  return { tools: entries, ...(sent.size > 0 && { sent }), problems: [...problems, ...unknown] };
+}
+
+/** Entries without a name pass: they are reported as invalid. */
+function passing({ passes }: ToolSieve): (entry: unknown) => boolean {
+  return (entry) => {
+    const name = typeof entry === 'object' && entry !== null && 'name' in entry ? entry.name : undefined;
+    return typeof name !== 'string' || passes(name);
+  };
 }
 
 /**

@@ -1,8 +1,8 @@
 import type { Client, StreamableHTTPClientTransport, Transport } from '@modelcontextprotocol/client';
 import { SignalboxError, workerFaceCapability } from '@signalbox/protocol';
 import type { HttpServerConfig, McpServerConfig } from '../config/server-config.ts';
-import { limitsOf, type ServerLimits } from '../config/server-limits.ts';
 import { happensWithin } from '../happens-within.ts';
+import { listLimitsOf } from '../inventory/tool-filter.ts';
 import type { Declared } from '../questions/askable.ts';
 import type { ServerQuestions } from '../questions/server-questions.ts';
 import { type Authorizer, isAboutScope } from '../server-auth/index.ts';
@@ -58,7 +58,7 @@ export async function connectServer(
   options: ConnectOptions,
 ): Promise<ServerConnection> {
   if (config.type === 'http') return connectHttp(config, options);
-  const limits = limitsOf(config);
+  const limits = listLimitsOf(config);
   const transport = new StdioTransport(config, options.process);
   if (config.protocol !== 'auto') return connectStdio(transport, 'legacy', limits, options);
   const began = options.now();
@@ -78,7 +78,7 @@ export async function connectServer(
 async function connectStdio(
   transport: StdioTransport,
   mode: 'legacy' | 'auto',
-  limits: ServerLimits,
+  limits: ReturnType<typeof listLimitsOf>,
   options: ConnectOptions,
 ): Promise<ServerConnection> {
   const loss = new SessionLoss();
@@ -215,7 +215,7 @@ async function openHttp(
   if (client.getProtocolEra() === 'modern') refuseRequests(transport, options.onNoise);
   client.autoOpenedSubscription?.closed.then(() => loss.lose(subscriptionEnded));
   return new SdkConnection(client, endpoint, loss, {
-    limits: limitsOf(config),
+    limits: listLimitsOf(config),
     questions: options.questions,
     onLogMessage: options.onLogMessage,
     olderSessions: new OlderSessions({

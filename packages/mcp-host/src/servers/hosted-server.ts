@@ -4,11 +4,11 @@ import { ServerCalls } from '../calls/server-calls.ts';
 import { firstRoundOf, isUnsent, type ToolCall } from '../calls/tool-call.ts';
 import { instanceFor, listingInstance } from '../config/instance-name.ts';
 import type { McpServerConfig } from '../config/server-config.ts';
-import { limitsOf } from '../config/server-limits.ts';
 import { type EffectivePolicy, policyOf } from '../config/server-policy.ts';
 import { judgeServer } from '../config/server-secrets.ts';
 import type { SeenDefinition, ServerDefinitions } from '../definitions/server-definitions.ts';
 import { nothingOffered, type OfferList, type ReadOffers } from '../inventory/offer-list.ts';
+import { listLimitsOf } from '../inventory/tool-filter.ts';
 import type { ToolList } from '../inventory/tool-list.ts';
 import { QuestionCounts } from '../questions/question-counts.ts';
 import type { Authorizer } from '../server-auth/index.ts';
@@ -381,7 +381,7 @@ export class HostedServer {
   async #readCard(): Promise<void> {
     if (this.config.card === undefined) return;
     const { fetch } = this.#deps;
-    const options = { fetch, limits: limitsOf(this.config), signal: this.#ended.signal };
+    const options = { fetch, limits: listLimitsOf(this.config), signal: this.#ended.signal };
     const card = await readServerCard(this.config.card, options);
     await this.#lists.takeCard(card);
     this.#deps.onChanged();

@@ -2,6 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { SignalboxError } from '@signalbox/protocol';
 import { nearestName } from '@signalbox/protocol/internal';
 import type { McpServerConfig } from '../config/server-config.ts';
+import { toolSieve } from '../inventory/tool-filter.ts';
+import type { ToolList } from '../inventory/tool-list.ts';
 import { serversAlike } from '../inventory/tool-name.ts';
 import { HostedServer } from './hosted-server.ts';
 import type { ServerDeps } from './server-deps.ts';
@@ -107,7 +109,7 @@ export class ServerRegistry {
     if (old) this.#retire(old);
     // Nobody has accepted the definitions of a server without pins.
     const mayInherit = config.definitions !== 'pin' || old?.definitions !== undefined;
-    const inherited = old?.isKnown && mayInherit ? old.heritage : undefined;
+    const inherited = old?.isKnown && mayInherit ? sifted(old.heritage, config) : undefined;
     return new HostedServer(name, config, this.#deps, inherited);
   }
 
@@ -120,4 +122,10 @@ export class ServerRegistry {
     this.#servers = servers;
     this.#alike = serversAlike([...servers.keys()]);
   }
+}
+
+/** Returns the list without the tools that a configuration leaves out. */
+function sifted(list: ToolList, config: McpServerConfig): ToolList {
+  const { passes } = toolSieve(config);
+  return { ...list, tools: list.tools.filter(({ name }) => passes(name)) };
 }

@@ -10,7 +10,10 @@ export interface FileWatch extends AsyncDisposable {
 
 /** The options of {@link watchFiles}. */
 export interface FileWatchOptions {
-  /** The time within which successive changes of files count as one, in milliseconds; 300 by default, at least 60. */
+  /**
+   * The time within which successive changes of files count as one, in milliseconds; 300 by default, at least 60. Changes without end are
+   * told after four times as long.
+   */
   debounceMs?: number;
   onChange: () => void;
   onError: (error: unknown) => void;
@@ -32,7 +35,13 @@ export async function watchFiles(
   const { watch } = await import('chokidar');
   let named = withTargets(paths);
   let folders = foldersOf(named);
+  const waitMs = Math.max(debounceMs, shortestDebounceMs);
   let timer: NodeJS.Timeout | undefined;
+  let firstAt: number | undefined;
+  const tell = (): void => {
+    firstAt = undefined;
+    onChange();
+  };
   const counts = (path: string): boolean =>
     named.has(path) || (named.has(dirname(path)) && isWanted(basename(path)));
   const watcher = watch([...folders], {
@@ -42,8 +51,10 @@ export async function watchFiles(
   });
   watcher.on('all', (_, path) => {
     if (!counts(path)) return;
+    firstAt ??= performance.now();
     clearTimeout(timer);
-    timer = setTimeout(onChange, Math.max(debounceMs, shortestDebounceMs));
+    // A file that changes all the time must not keep the changes of another from being told.
+    timer = setTimeout(tell, Math.min(waitMs, Math.max(0, firstAt + 4 * waitMs - performance.now())));
   });
   watcher.on('error', onError);
   await new Promise<void>((resolve) => watcher.once('ready', resolve));

@@ -22,6 +22,7 @@ import type { CallScheduler } from '../scheduling/call-scheduler.ts';
 
 /** The most characters of standard error in one reply, of all servers together. */
 const maxStderrCharacters = 1024 * 1024;
+const maxUnreadFiles = 100;
 /** A character takes up to six bytes as JSON; the rest is room for the other fields of a report. */
 const bytesPerCharacter = 8;
 
@@ -37,6 +38,8 @@ export interface ServerOperationDeps {
   /** The kept large results; `undefined` if none are kept. */
   results: Pick<ResultStore, 'summary'> | undefined;
   catalogs: Pick<CatalogTracker, 'changesOf'>;
+  /** Returns which files of other clients can't be read now, and why. */
+  unreadFiles: (() => readonly string[]) | undefined;
   /** Why the newest configuration is not in force; `undefined` if it is. */
   configProblem: () => ServersReply['config_problem'];
   /** The longest reply that can be delivered, in bytes. */
@@ -52,6 +55,7 @@ export async function answerServers(deps: ServerOperationDeps, asker: Sender): P
   const reports = await Promise.all(statuses.map((status) => reportOf(deps, status, statuses.length)));
   const servers = asker.role === 'operator' ? reports : reports.map(withoutDetails);
   const { all, count } = deps.holds;
+  const unread = asker.role === 'operator' ? (deps.unreadFiles?.() ?? []) : [];
   const configProblem = deps.configProblem();
   const { waiting = 0, oldestAt, deadlineAt } = deps.approvals?.summary() ?? {};
   const data: ServersReply = {
@@ -63,6 +67,7 @@ export async function answerServers(deps: ServerOperationDeps, asker: Sender): P
     },
     calls_held: count,
     ...(deps.results && { kept_results: keptResults(deps.results.summary()) }),
+    ...(unread.length > 0 && { unread_files: unread.slice(0, maxUnreadFiles) }),
     ...(configProblem && { config_problem: configProblem }),
     ...(all.length > 0 && { holds: all.map(holdText) }),
   };

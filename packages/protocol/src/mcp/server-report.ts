@@ -126,6 +126,12 @@ export const serversReplySchema = z.object({
     })
     .optional()
     .describe('The large results that are kept for agents, with the bytes of their files.'),
+  unread_files: z
+    .array(z.string())
+    .optional()
+    .describe(
+      "The files of other clients whose servers can't be read now, with the reasons. Absent if all can. Only operators are shown them.",
+    ),
   config_problem: z
     .object({ since: z.number(), reason: z.string() })
     .optional()

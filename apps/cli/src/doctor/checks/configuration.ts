@@ -51,14 +51,26 @@ export function importFindings(
   if (problem !== undefined) return [];
   const imported = importedServers(config);
   const files = new Set(imported.values());
-  if (config.leftOut.length > 0) {
-    return [
-      warning(
-        `${count(config.leftOut.length, 'imported MCP server')} can't be used: ${config.leftOut.join(', ')}`,
-        'signalbox config check says why; mend the entries, or refine them under mcpServers',
-      ),
-    ];
-  }
+  const { leftOut, leftOutFiles } = config;
+  const findings = [
+    ...(leftOutFiles.length > 0
+      ? [
+          warning(
+            `${count(leftOutFiles.length, 'file')} of other clients can't be used: ${leftOutFiles.join(', ')}`,
+            'signalbox config check says why; the servers appear when their client has mended its file, or take it out of mcpConfig',
+          ),
+        ]
+      : []),
+    ...(leftOut.length > 0
+      ? [
+          warning(
+            `${count(leftOut.length, 'imported MCP server')} can't be used: ${leftOut.join(', ')}`,
+            'signalbox config check says why; mend the entries, or refine them under mcpServers',
+          ),
+        ]
+      : []),
+  ];
+  if (findings.length > 0) return findings;
   if (imported.size > 0)
     return [ok(`${count(imported.size, 'MCP server')} imported from ${[...files].join(', ')}`)];
   if (found || clientFiles.length === 0) return [ok('nothing is imported from the file of another client')];

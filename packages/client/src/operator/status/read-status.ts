@@ -45,6 +45,8 @@ export interface OrchestratorStatus {
   calls_held?: number;
   /** The large results that it keeps for agents. */
   kept_results?: ServersReply['kept_results'];
+  /** The files of other clients whose servers can't be read now, with the reasons. */
+  unread_files?: ServersReply['unread_files'];
   /** Why the configuration file as it is now is not in force, and since when. */
   config_problem?: ServersReply['config_problem'];
 }

@@ -22,35 +22,66 @@ export interface CheckedDocument<T> {
   secrets: ReferredSecrets;
 }
 
+/** The sources of references, how they are written, and the lines of a document. */
+export interface DocumentContext {
+  sources: ReferenceSources;
+  syntax: ReferenceSyntax;
+  lineAt: (offset: number) => number;
+}
+
 /** Resolves the references of a document, in place, and reads the document by a schema. */
 export function checkDocument<T>(
   document: Document,
   schema: z.ZodType<T>,
-  context: { sources: ReferenceSources; syntax: ReferenceSyntax; lineAt: (offset: number) => number },
+  context: DocumentContext,
 ): CheckedDocument<T> {
   const raw: unknown = document.toJS() ?? {};
-  const resolved = resolveReferences(document, context.sources, context.syntax);
-  const problems: LocatedProblem[] = resolved.problems.map(({ offset, path, message }) => ({
-    at: path,
-    line: context.lineAt(offset),
-    path: pathText(path),
-    message,
-  }));
-  const parsed = schema.safeParse(document.toJS() ?? {});
-  const found = parsed.error ? schemaProblems(parsed.error, schema, raw) : [];
-  for (const { at: around, key, isBadName, message } of found) {
-    const at = key === undefined ? around : [...around, key];
-    const path = pathText(at);
-    if (problems.some((known) => known.path === path)) continue;
-    const offset = key === undefined ? valueOffset(document, at) : keyOffset(document, at);
-    const line = context.lineAt(offset);
-    problems.push({ at, line, path, message: isBadName ? `not a valid name: ${message}` : message });
-  }
+  const resolved = resolveDocument(document, context);
+  const { value, problems } = readBySchema(document, schema, { raw, lineAt: context.lineAt });
+  const others = problems.filter(({ path }) => !resolved.problems.some((known) => known.path === path));
   return {
-    value: parsed.data,
-    problems: problems.sort((a, b) => a.line - b.line),
+    value,
+    problems: [...resolved.problems, ...others].sort((a, b) => a.line - b.line),
     secrets: resolved.secrets,
   };
+}
+
+/** Resolves the references of a document, in place. */
+export function resolveDocument(
+  document: Document,
+  { sources, syntax, lineAt }: DocumentContext,
+): Omit<CheckedDocument<never>, 'value'> {
+  const { problems, secrets } = resolveReferences(document, sources, syntax);
+  return {
+    problems: problems.map(({ offset, path, message }) => ({
+      at: path,
+      line: lineAt(offset),
+      path: pathText(path),
+      message,
+    })),
+    secrets,
+  };
+}
+
+/** Reads a document by a schema. The nearest names in messages are those of `raw`, which holds no resolved value. */
+export function readBySchema<T>(
+  document: Document,
+  schema: z.ZodType<T>,
+  { raw, lineAt }: { raw: unknown; lineAt: (offset: number) => number },
+): Omit<CheckedDocument<T>, 'secrets'> {
+  const parsed = schema.safeParse(document.toJS() ?? {});
+  const found = parsed.error ? schemaProblems(parsed.error, schema, raw) : [];
+  const problems = found.map(({ at: around, key, isBadName, message }) => {
+    const at = key === undefined ? around : [...around, key];
+    const offset = key === undefined ? valueOffset(document, at) : keyOffset(document, at);
+    return {
+      at,
+      line: lineAt(offset),
+      path: pathText(at),
+      message: isBadName ? `not a valid name: ${message}` : message,
+    };
+  });
+  return { value: parsed.data, problems };
 }
 
 /** Returns a problem as it is reported, without its keys. */

@@ -53,13 +53,22 @@ export function textOfFile(
   file: string,
   context: ReadContext,
 ): Extract<OpenedFile, { text: string }> {
-  const directory = dirname(file);
+  return { text, sources: referenceSources(file, context) };
+}
+
+/** Returns what the references in a file may read. `check` throws for a path that must not be read. */
+export function referenceSources(
+  file: string,
+  context: ReadContext,
+  check?: (path: string) => void,
+): ReferenceSources {
   const readFile = (path: string): string => {
-    const absolute = pathIn(directory, path);
+    const absolute = pathIn(dirname(file), path);
     context.onFile(absolute);
+    check?.(absolute);
     return readBytes(absolute, context).toString('utf8');
   };
-  return { text, sources: { env: context.env, readFile } };
+  return { env: context.env, readFile };
 }
 
 /** The whole of a file, also of a pipe. Throws what the system says, and `ERR_TOO_LARGE`. */

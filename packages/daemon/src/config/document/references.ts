@@ -52,7 +52,7 @@ export function resolveReferences(
   const secrets = new Map<string, string[]>();
   visit(document, {
     Scalar(key, node, ancestors) {
-      if (key === 'key' || typeof node.value !== 'string' || !node.value.includes('${')) return;
+      if (key === 'key' || typeof node.value !== 'string') return;
       const parts: string[] = [];
       const text = node.value.replace(syntax.pattern, (whole: string, ...rest: unknown[]) => {
         const groups = rest.slice(

@@ -260,7 +260,7 @@ test('The group of a user alone is not others, and everybody is.', () => {
 });
 
 test('The first examples of the README and of the guide expose nothing, wherever they are put.', () => {
-  writeFileSync(join(home, 'mcp.json'), '{"mcpServers":{}}');
+  writeFileSync(join(home, '.mcp.json'), '{"mcpServers":{}}');
   writeFileSync(join(home, 'docs.secret'), 'hush');
   writeFileSync(join(home, 'github.secret'), 'a secret of a webhook', { mode: 0o600 });
   for (const page of ['README.md', 'docs/guide/five-minutes.md', 'docs/guide/configuration.md']) {

@@ -349,7 +349,7 @@ export const configSchema = z.strictObject({
   mcpConfig: paths
     .optional()
     .describe(
-      'mcp.json of other clients, relative to this file; an entry under mcpServers replaces theirs, or refines it if it has no command and no url',
+      'files of other clients with MCP servers, relative to this file; an entry under mcpServers replaces theirs, or refines it if it has no command and no url',
     ),
   mcpServers: z
     .record(serverNameSchema, mcpServerSchema)

@@ -72,6 +72,12 @@ const policyShape = {
     .boolean()
     .optional()
     .describe('false: its tools can be called by their exact names, but are not listed'),
+  includeTools: ownToolPatterns
+    .optional()
+    .describe("the server's own tool names, or patterns with *, that are offered; default all"),
+  excludeTools: ownToolPatterns
+    .optional()
+    .describe("the server's own tool names, or patterns with *, that are not, even if includeTools has them"),
   prefix: z
     .boolean()
     .optional()

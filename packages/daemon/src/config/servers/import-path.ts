@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+
 /** A path of `mcpConfig`: a file, and the keys that lead to the object in it that holds the servers; none for the whole file. */
 export interface ImportPath {
   file: string;
@@ -13,6 +15,11 @@ export function parseImportPath(text: string): ImportPath {
     file: text.slice(0, at),
     pointer: keys.map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~')),
   };
+}
+
+/** Returns true if two paths name the same part of the same file. */
+export function isSamePath(one: ImportPath, other: ImportPath): boolean {
+  return one.file === other.file && isDeepStrictEqual(one.pointer, other.pointer);
 }
 
 /** Writes a path of `mcpConfig`, as {@link parseImportPath} reads it. */

@@ -88,6 +88,20 @@ test('A refinement of a server that no file names is an error with the nearest n
   ]);
 });
 
+test('A refinement whose server another client has taken out of its file, or may have, is left out with a warning.', async () => {
+  const own =
+    'mcpConfig: [mcp.json, more.json]\nmcpServers:\n  gihub: { disabled: true }\n  other: { lazy: true }';
+  const github = { mcpServers: { github: { url: 'https://g.test' } } };
+  const whole = await read({ 'signalbox.yaml': own, 'mcp.json': github, 'more.json': { mcpServers: {} } });
+  expect(whole.problems).toEqual([expect.stringContaining("(did you mean 'github'?)")]);
+  const half = await read({ 'signalbox.yaml': own, 'mcp.json': github, 'more.json': '{ "mcpServers": {' });
+  expect(half).toMatchObject({ problems: [], leftOut: ['gihub', 'other'] });
+  expect(half.warnings.slice(1)).toEqual([
+    'HERE/signalbox.yaml:3: mcpServers.gihub: no file of mcpConfig has a server of this name now; this server is left out',
+    'HERE/signalbox.yaml:4: mcpServers.other: no file of mcpConfig has a server of this name now; this server is left out',
+  ]);
+});
+
 test('An imported server that cannot be used is left out with a warning of file and line, and so is its refinement; an own one is an error.', async () => {
   const { mcpServers, leftOut, warnings, problems } = await read({
     'signalbox.yaml':

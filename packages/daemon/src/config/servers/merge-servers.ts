@@ -1,9 +1,9 @@
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { pathText } from '@signalbox/mcp-host/yaml-files';
-import { suggestion } from '@signalbox/protocol/internal';
+import { nearestName, suggestion } from '@signalbox/protocol/internal';
 import { clashingServers, serverPart } from '@signalbox/serving';
-import { type FileProblem, openConfigFile, type ReadContext } from '../document/config-file.ts';
+import { type FileProblem, type ReadContext, referenceSources } from '../document/config-file.ts';
 import type { ConfigProblem } from '../document/config-problem.ts';
 import { pathIn } from '../document/path-in.ts';
 import type { ReferredSecrets } from '../document/references.ts';
@@ -11,7 +11,8 @@ import type { ConfigDocument } from '../schema/config-schema.ts';
 import { entryProblems, isRefinement, type McpServerEntry } from '../schema/server-schema.ts';
 import { textOf } from '../schema/value-schemas.ts';
 import { editorVariables, importDirectory } from './import-directory.ts';
-import { type ImportPath, parseImportPath } from './import-path.ts';
+import { type ImportPath, isSamePath, parseImportPath } from './import-path.ts';
+import { checkIsFile, type ImportedText, type Pointers } from './imported-file.ts';
 import { type ParsedMcpFile, parseMcpFile } from './parse-mcp-file.ts';
 import { refinedEntry, settledEntry } from './settled-entry.ts';
 
@@ -32,11 +33,22 @@ export interface MergedServer {
   origin: ServerOrigin;
 }
 
+/** A path of `mcpConfig` whose file is absolute, and what could be read there. */
+export interface ImportedPart extends ImportPath {
+  /** The part of its file that is about servers, as it could last be read; absent if it could not be read. */
+  text?: string;
+}
+
 /** The servers of a configuration and of all files that it names, merged by name. */
 export interface MergedServers {
   servers: Record<string, MergedServer>;
   /** The names of imported servers that can't be used. */
   leftOut: string[];
+  /** The files of `mcpConfig` that can't be used. */
+  leftOutFiles: string[];
+  /** The files of `mcpConfig` that can't be used now, also those whose servers stay as they were. */
+  unread: FileProblem[];
+  imports: ImportedPart[];
   problems: FileProblem[];
   warnings: FileProblem[];
 }
@@ -52,12 +64,22 @@ export interface MergingConfig {
 /** The access to files and variables, and the choice of servers. Servers that are not wanted are not checked. */
 export interface MergeContext extends ReadContext {
   isWanted: (server: string) => boolean;
+  readImport: (file: string, pointers: Pointers) => ImportedText;
+  /** The parts of files that are in force in this process. */
+  lastImports: readonly ImportedPart[];
+  /** Says whether a server of another client's file is in force in this process. */
+  wasImported: (server: string) => boolean;
 }
 
 /** The servers of another client's file. `named` is the file as people named it. */
-interface Import extends ParsedMcpFile {
+interface Import extends Omit<ParsedMcpFile, 'problems' | 'lacksServers'> {
   named: string;
   directory: string;
+  part: ImportedPart;
+  /** Why the file can't be used now; empty if it can. */
+  unread: ConfigProblem[];
+  /** True if nothing of the file is used. */
+  isLeftOut: boolean;
 }
 
 /** A reason why a server can't be hosted, with the server. */
@@ -66,7 +88,7 @@ type ServerProblem = FileProblem & { server: string };
 /**
  * Merges servers by name: the files of `mcpConfig` in their order, then `mcpServers`. A later entry replaces the whole earlier one,
  * which is then not checked; an own entry that does not say how its server is reached refines the imported one instead. An imported
- * entry that can't be used is left out with a warning, and keeps no other server from being hosted.
+ * entry that can't be used is left out with a warning, and so is a file; neither keeps another server from being hosted.
  */
 export function mergeServers(
   document: ConfigDocument,
@@ -80,10 +102,16 @@ export function mergeServers(
       context.isWanted(name) && !own.some(([server, entry]) => server === name && !isRefinement(entry)),
   });
   const servers = mergeImports(imports);
-  const problems = own.flatMap(([name, entry]) => addOwn(servers, [name, entry], imports, config));
   const leftOut: ServerProblem[] = imports.flatMap(({ named, skipped }) =>
     skipped.map((problem) => ({ file: named, ...problem })),
   );
+  const problems: FileProblem[] = [];
+  for (const [name, entry] of own) {
+    if (isRefinement(entry) && isMissing(name, imports, context)) {
+      const message = 'no file of mcpConfig has a server of this name now';
+      leftOut.push(problemOf(name, { file: config.named, line: config.serverLines.get(name)! }, message));
+    } else problems.push(...addOwn(servers, [name, entry], imports, config));
+  }
   const isImported = (server: string): boolean =>
     imports.some(({ named }) => named === servers[server]!.origin.file);
   for (let found = unusable(servers, isImported); found; found = unusable(servers, isImported)) {
@@ -94,7 +122,10 @@ export function mergeServers(
   return {
     servers,
     leftOut: [...new Set(leftOut.map(({ server }) => server))],
-    problems: [...imports.flatMap((file) => inFile(file.named, file.problems)), ...problems],
+    leftOutFiles: imports.filter(({ isLeftOut }) => isLeftOut).map(({ named }) => named),
+    unread: imports.flatMap((file) => inFile(file.named, file.unread)),
+    imports: imports.map(({ part }) => part),
+    problems,
     warnings: [
       ...leftOut.map((problem) => ({
         ...asProblem(problem),
@@ -114,46 +145,74 @@ function asProblem({ file, line, path, message }: ServerProblem): FileProblem {
 }
 
 function readImports(document: ConfigDocument, config: MergingConfig, context: MergeContext): Import[] {
+  const paths = [document.mcpConfig ?? []].flat().map((path) => {
+    const { file, pointer } = parseImportPath(path);
+    const named = isAbsolute(path) ? path : join(dirname(config.named), path);
+    return { named, file: pathIn(dirname(config.file), file), pointer };
+  });
   const replaced = new Set<string>();
   const imports: Import[] = [];
-  for (const path of [document.mcpConfig ?? []].flat().toReversed()) {
-    const named = isAbsolute(path) ? path : join(dirname(config.named), path);
+  for (const { named, file, pointer } of paths.toReversed()) {
     const isWanted = (name: string): boolean => context.isWanted(name) && !replaced.has(name);
-    const { file, pointer } = parseImportPath(path);
-    const from = { file: pathIn(dirname(config.file), file), pointer };
-    const read = readImport(named, from, config.named, { ...context, isWanted });
-    for (const name of read.names) replaced.add(name);
-    imports.unshift(read);
+    const pointers = paths.filter((other) => other.file === file).map((other) => other.pointer);
+    context.onFile(file);
+    const read = context.readImport(file, pointers);
+    context.onRead(file, read.state);
+    const found = importOf(named, { file, pointer }, read, config.named, { ...context, isWanted });
+    for (const name of found.names) replaced.add(name);
+    imports.unshift(found);
   }
   return imports;
 }
 
-function readImport(
+/** Returns the servers of a file or, while it can't be read, those that it named when it last could. */
+function importOf(
   named: string,
-  { file, pointer }: ImportPath,
+  path: ImportPath,
+  read: ImportedText,
   namedBy: string,
   context: MergeContext,
 ): Import {
+  const { file, pointer } = path;
   const project = pointer.at(-1);
   // A client that keeps the servers of many projects in one file calls each by its directory.
   const directory = project !== undefined && isAbsolute(project) ? project : importDirectory(file);
-  const opened = openConfigFile(named, file, context);
-  if ('text' in opened) {
-    const sources = { ...opened.sources, editor: editorVariables(directory, homedir()) };
-    return { named, directory, ...parseMcpFile(opened.text, sources, context.isWanted, pointer) };
-  }
-  const { line, path, message } = opened.problem;
-  return {
-    named,
-    directory,
-    names: [],
-    servers: {},
-    lines: new Map(),
-    secrets: new Map(),
-    skipped: [],
-    problems: [{ line, path, message: `${message}; ${namedBy} names it in mcpConfig` }],
-    warnings: [],
+  const parse = (text: string): ParsedMcpFile => {
+    const sources = referenceSources(file, context, checkIsFile);
+    const editor = editorVariables(directory, homedir());
+    return parseMcpFile(text, path, { ...sources, editor }, context.isWanted);
   };
+  const parsed = 'text' in read ? parse(read.text) : undefined;
+  const problems =
+    'text' in read ? parsed!.problems : [{ line: read.line, path: '(file)', message: read.problem }];
+  if ('text' in read && problems.length === 0) {
+    const part = { ...path, text: read.text };
+    return { ...parsed!, named, directory, part, unread: [], isLeftOut: false };
+  }
+  const isGone = 'isGone' in read && read.isGone;
+  const lastGood = parsed?.lacksServers
+    ? undefined
+    : context.lastImports.find((part) => isSamePath(part, path))?.text;
+  const effect = lastGood === undefined ? 'none of its servers is used' : keptText(isGone);
+  const unread = problems.map((problem) => ({
+    ...problem,
+    message: `${problem.message}; ${namedBy} names it in mcpConfig, and ${effect}`,
+  }));
+  if (lastGood !== undefined) {
+    const { problems: _, lacksServers: __, ...kept } = parse(lastGood);
+    const part = { ...path, text: lastGood };
+    return { ...kept, named, directory, part, unread, isLeftOut: false };
+  }
+  return {
+    ...{ named, directory, part: path, unread, isLeftOut: true, warnings: [] },
+    ...{ names: [], servers: {}, lines: new Map(), secrets: new Map(), skipped: [] },
+  };
+}
+
+function keptText(isGone: boolean): string {
+  return isGone
+    ? 'its servers end if it does not come back within a minute'
+    : 'its servers stay as they were when it could be read';
 }
 
 function mergeImports(imports: readonly Import[]): Record<string, MergedServer> {
@@ -206,6 +265,18 @@ function addOwn(
   return entryProblems(refined).map(({ at, message }) => problem(at, message));
 }
 
+/**
+ * Returns true if a refinement has no server because another client's file lacks it. A name like that of another server is a mistake
+ * instead: that server would run without what the refinement settles.
+ */
+function isMissing(name: string, imports: readonly Import[], { wasImported }: MergeContext): boolean {
+  const names = imports.flatMap((file) => file.names);
+  if (imports.length === 0 || names.includes(name)) return false;
+  return (
+    wasImported(name) || imports.some(({ isLeftOut }) => isLeftOut) || nearestName(name, names) === undefined
+  );
+}
+
 function missingBase(name: string, imports: readonly Import[]): string {
   const names = imports.flatMap((file) => file.names);
   const needed = "needs 'command' or 'url'";
@@ -231,7 +302,11 @@ function unusable(
   return problemOf(server, servers[server]!.origin, message);
 }
 
-function problemOf(server: string, { file, line }: ServerOrigin, message: string): ServerProblem {
+function problemOf(
+  server: string,
+  { file, line }: Pick<ServerOrigin, 'file' | 'line'>,
+  message: string,
+): ServerProblem {
   return { server, file, line, path: pathText(['mcpServers', server]), message };
 }
 

@@ -3,21 +3,22 @@ const ownProgram = /(^|[\s/\\"'])signalbox(\.(js|mjs|cjs|cmd|exe|ps1))?(@[^\s"']
 /** The words with which it serves MCP, after the name of the program. */
 const faceWords = /\sworker\s+mcp(\s|["']|$)/;
 /** The agent's token as `worker config --http` writes it. */
-const ownToken = /\$\{(env:)?SIGNALBOX_TOKEN\b|\$\{input:signalbox-token\}/;
+const ownToken = /\$?\{(env:)?SIGNALBOX_TOKEN\b|\$SIGNALBOX_TOKEN\b|\$\{input:signalbox-token\}/;
 
 /** The reason why an entry for a worker of Signalbox is not served. */
 export const ownFaceProblem =
   'is Signalbox itself (worker mcp), whose tools would come back as new ones, again and again';
 
 /**
- * Returns true if an entry of `mcpServers`, as it is written, is what `signalbox worker config` prints: Signalbox would serve itself.
+ * Returns true if an entry, as a client writes it, is what `signalbox worker config` prints: Signalbox would serve itself.
  * A worker behind another program or another address is recognised by the host, when it shakes hands.
  */
 export function isOwnFace(entry: unknown): boolean {
   if (typeof entry !== 'object' || entry === null) return false;
-  const { command, args, headers } = entry as Record<string, unknown>;
-  const words = [command, ...(Array.isArray(args) ? args : [])].flatMap(textsOf);
-  if (typeof command === 'string' && startsFace(words.join(' '))) return true;
+  const { command, args, headers, transport, bearer_token_env_var } = entry as Record<string, unknown>;
+  if (bearer_token_env_var === 'SIGNALBOX_TOKEN' || isOwnFace(transport)) return true;
+  const words = [command, Array.isArray(args) ? args : []].flat().flatMap(textsOf);
+  if (startsFace(words.join(' '))) return true;
   const values = typeof headers === 'object' && headers !== null ? Object.values(headers) : [];
   return values.flatMap(textsOf).some((text) => ownToken.test(text));
 }

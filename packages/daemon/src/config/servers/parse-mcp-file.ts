@@ -1,25 +1,24 @@
 import { pathText } from '@signalbox/mcp-host/yaml-files';
-import { type Document, isMap, isNode, isScalar, type Pair, type YAMLMap } from 'yaml';
+import { type Document, isMap, YAMLMap } from 'yaml';
 import { z } from 'zod';
-import { checkDocument, withoutKeys } from '../document/check-document.ts';
+import { readBySchema, resolveDocument, withoutKeys } from '../document/check-document.ts';
 import type { ConfigProblem } from '../document/config-problem.ts';
-import { entryLines, keyText, readDocument, removeEntries, sectionOf } from '../document/read-document.ts';
+import { entryLines, keyText, removeEntries, sectionOf } from '../document/read-document.ts';
+import { readJson } from '../document/read-json.ts';
 import type { ReferenceSources, ReferredSecrets } from '../document/references.ts';
+import { importedServerSchema, type McpServerEntry, serverNameSchema } from '../schema/server-schema.ts';
+import type { ClientFormat, EntryReader } from './formats/client-format.ts';
+import { findFormat } from './formats/find-format.ts';
+import { readTomlDocument } from './formats/toml-document.ts';
 import {
-  importedServerSchema,
-  type McpServerEntry,
-  mcpServerSchema,
-  serverNameSchema,
-} from '../schema/server-schema.ts';
-import { blankComments } from './json-comments.ts';
-import { mcpFileReferences } from './mcp-file-references.ts';
+  applyRules,
+  removeUnknownKeys,
+  type SkippedEntry,
+  translateKeys,
+} from './formats/translate-entries.ts';
+import type { ImportPath } from './import-path.ts';
 import { isOwnFace, ownFaceProblem } from './own-face.ts';
 import { withSseExplained } from './sse.ts';
-
-/** A reason why an entry of another client's file is left out. */
-export interface SkippedEntry extends ConfigProblem {
-  server: string;
-}
 
 /** The servers in another client's file. `names` lists all of them, wanted or not, also those that are left out. */
 export interface ParsedMcpFile {
@@ -31,45 +30,44 @@ export interface ParsedMcpFile {
   secrets: ReferredSecrets;
   /** The entries that can't be used. They keep nothing else from being used. */
   skipped: SkippedEntry[];
+  /** The reasons why nothing of the file can be used. */
   problems: ConfigProblem[];
+  /** True if the file can be read, and names no servers. */
+  lacksServers: boolean;
   warnings: ConfigProblem[];
 }
 
-const sections = ['mcpServers', 'servers'];
-const knownKeys = Object.keys(mcpServerSchema.shape);
-/** The names of other clients for our `url` and our `http`. */
-const otherKeys: Readonly<Record<string, string>> = { serverUrl: 'url', httpUrl: 'url' };
-const otherTransports: Readonly<Record<string, string>> = { streamableHttp: 'http', streamable_http: 'http' };
-
 /**
- * Reads another client's configuration (`mcpServers`, or `servers` as VS Code writes it). Entries that are not wanted are
- * not looked at, and entries that can't be used are left out. Keys that Signalbox does not know are ignored with a warning, and
- * everything else in the file is ignored. `pointer` are the keys that lead to the object with the servers.
+ * Reads another client's configuration in the format of that client. Entries that are not wanted are not looked at, and entries that can't
+ * be used as the client means them are left out. Options that mean nothing to Signalbox are ignored with a warning, and so is the rest of
+ * the file.
  */
 export function parseMcpFile(
   text: string,
+  { file, pointer }: ImportPath,
   sources: ReferenceSources,
   isWanted: (server: string) => boolean,
-  pointer: readonly string[] = [],
 ): ParsedMcpFile {
   const nothing = {
-    ...{ names: [], servers: {}, skipped: [], warnings: [] },
+    ...{ names: [], servers: {}, skipped: [], warnings: [], lacksServers: false },
     ...{ lines: new Map<string, number>(), secrets: new Map<string, string[]>() },
   };
-  const read = readDocument(blankComments(text));
+  const read = file.endsWith('.toml') ? readTomlDocument(text) : readJson(text);
   if ('problems' in read) return { ...nothing, problems: read.problems };
   const { document, lineAt } = read;
+  const lacking = { ...nothing, lacksServers: isMap(document.contents) };
+  const atTop = (message: string) => [{ line: 1, path: '(top level)', message }];
   const held = document.getIn(pointer);
   if (pointer.length > 0 && !isMap(held)) {
     const message = `holds no object under ${pointer.map((key) => `'${key}'`).join(', ')}`;
-    return { ...nothing, problems: [{ line: 1, path: '(top level)', message }] };
+    return { ...lacking, problems: atTop(message) };
   }
   if (isMap(held)) document.contents = held;
-  const present = sections.filter((name) => isMap(document.contents) && document.has(name));
-  const section = present[0];
-  if (section === undefined || present.length > 1) {
-    return { ...nothing, problems: [{ line: 1, path: '(top level)', message: sectionProblem(present) }] };
-  }
+  const root: unknown = document.toJS();
+  const format = findFormat(file, root);
+  if ('problem' in format)
+    return { ...(format.lacksServers ? lacking : nothing), problems: atTop(format.problem) };
+  const { section } = format;
   removeOtherSections(document, section);
   const names = removeEntries(document, section, (name) => !isWanted(name));
   const lines = entryLines(read, section);
@@ -79,35 +77,74 @@ export function parseMcpFile(
     path: pathText([section, server]),
     message: ownFaceProblem,
   }));
-  const entries = sectionOf(document, section);
-  const warnings = entries ? adaptEntries(entries, section, lineAt) : [];
-  const schema = z.object({ [section]: z.record(serverNameSchema, importedServerSchema) });
-  const { problems, secrets } = checkDocument(document, schema, {
-    sources,
-    syntax: mcpFileReferences,
-    lineAt,
-  });
-  const found = problems.map((problem) => withSseExplained(problem, document));
-  const bad = found
+  const context = { document, lineAt, sources, format, root };
+  const { problems, secrets, skipped, warnings } = translated(context, sectionOf(document, section));
+  const bad = problems
     .filter(({ at }) => at.length > 1)
     .map((problem) => ({ server: String(problem.at[1]), ...withoutKeys(problem) }));
   const isBad = new Set(bad.map(({ server }) => server));
   removeEntries(document, section, (name) => isBad.has(name));
   return {
     names,
-    servers: schema.safeParse(document.toJS()).data?.[section] ?? {},
+    servers: schemaOf(section).safeParse(document.toJS()).data?.[section] ?? {},
     lines,
     secrets,
-    skipped: [...ours, ...bad].sort((a, b) => a.line - b.line),
-    problems: found.filter(({ at }) => at.length <= 1).map(withoutKeys),
+    skipped: [...ours, ...skipped, ...bad].sort((a, b) => a.line - b.line),
+    problems: problems.filter(({ at }) => at.length <= 1).map(withoutKeys),
+    lacksServers: false,
     warnings,
   };
 }
 
-function sectionProblem(present: readonly string[]): string {
-  return present.length === 0
-    ? "holds no 'mcpServers', nor 'servers' as VS Code writes it"
-    : "holds both 'mcpServers' and 'servers'; keep one of the two";
+/** Returns the names of the servers in another client's file; `undefined` if its text cannot be read. */
+export function namedServers(text: string, path: ImportPath): string[] | undefined {
+  const sources = { env: {}, readFile: () => '' };
+  const { names, problems } = parseMcpFile(text, path, sources, () => false);
+  return names.length === 0 && problems.some((problem) => problem.path !== '(top level)') ? undefined : names;
+}
+
+interface FormattedFile {
+  document: Document;
+  lineAt: (offset: number) => number;
+  sources: ReferenceSources;
+  format: ClientFormat;
+  root: unknown;
+}
+
+/** Turns the entries into our terms, in place, with everything that they refer to. */
+function translated({ document, lineAt, sources, format, root }: FormattedFile, entries?: YAMLMap) {
+  const { section, references: syntax } = format;
+  const translation = {
+    document,
+    entries: entries ?? new YAMLMap(),
+    format,
+    lineAt,
+    skipped: [],
+    warnings: [],
+  };
+  removeUnknownKeys(translation);
+  const resolved = resolveDocument(document, { sources, syntax, lineAt });
+  const secrets = new Map(resolved.secrets);
+  const reader: EntryReader = {
+    sources,
+    addSecrets: (text, parts) => secrets.set(text, [...new Set([...(secrets.get(text) ?? []), ...parts])]),
+  };
+  const spelled = translateKeys(translation, reader);
+  applyRules(translation, Object(root), reader);
+  const checked = readBySchema(document, schemaOf(section), { raw: document.toJS(), lineAt });
+  const found = checked.problems.map((problem) => {
+    const [, server, key, ...rest] = problem.at;
+    const own = spelled.get(JSON.stringify([server, key]));
+    const at = own === undefined ? problem.at : [section, server!, own, ...rest];
+    return { ...withSseExplained(problem, document), at, path: pathText(at) };
+  });
+  const others = found.filter(({ path }) => !resolved.problems.some((known) => known.path === path));
+  const { skipped, warnings } = translation;
+  return { problems: [...resolved.problems, ...others], secrets, skipped, warnings };
+}
+
+function schemaOf(section: string) {
+  return z.object({ [section]: z.record(serverNameSchema, importedServerSchema) });
 }
 
 function removeOtherSections(document: Document, section: string): void {
@@ -121,39 +158,4 @@ function removeOwnFaces(document: Document, section: string): string[] {
   const names = entries.filter(([, entry]) => isOwnFace(entry)).map(([name]) => name);
   removeEntries(document, section, (name) => names.includes(name));
   return names;
-}
-
-/** Renames other clients' keys to ours, and removes those that Signalbox does not know, with a warning each. */
-function adaptEntries(
-  entries: YAMLMap,
-  section: string,
-  lineAt: (offset: number) => number,
-): ConfigProblem[] {
-  const warnings: ConfigProblem[] = [];
-  for (const item of entries.items) {
-    const entry = item.value;
-    if (!isMap(entry)) continue;
-    for (const pair of entry.items) rename(pair);
-    const ignored = entry.items.filter((pair) => !isOurs(pair));
-    for (const pair of ignored) {
-      const path = pathText([section, keyText(item), keyText(pair)]);
-      const offset = isNode(pair.key) ? (pair.key.range?.[0] ?? 0) : 0;
-      warnings.push({ line: lineAt(offset), path, message: 'ignored: Signalbox has no such option' });
-    }
-    entry.items = entry.items.filter(isOurs);
-  }
-  return warnings;
-}
-
-function rename({ key, value }: Pair): void {
-  if (!isScalar(key)) return;
-  key.value = otherKeys[String(key.value)] ?? key.value;
-  if (key.value === 'type' && isScalar(value))
-    value.value = otherTransports[String(value.value)] ?? value.value;
-}
-
-/** Another client's `auth` has no `type` and a meaning of its own, and so is not ours. */
-function isOurs(pair: Pair): boolean {
-  const name = keyText(pair);
-  return name === 'auth' ? isMap(pair.value) && pair.value.has('type') : knownKeys.includes(name);
 }

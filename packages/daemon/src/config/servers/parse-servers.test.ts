@@ -34,6 +34,8 @@ test.each([
   'tool_discovery: false',
   'prefix: false',
   'card: ./card.json',
+  'includeTools: ["get_*"]',
+  'excludeTools: [get_all]',
   'safeToRepeat: ["get_*"]',
   'neverRepeat: [drop]',
   'limits: { toolBytes: 1024, tools: 10, toolListBytes: 4096, prompts: 5, resources: 5, answerBytes: 65536 }',
