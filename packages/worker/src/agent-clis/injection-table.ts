@@ -1,10 +1,12 @@
 import { basename } from 'node:path';
 import { injectClaude } from './claude.ts';
 import { injectCodex } from './codex.ts';
+import { injectCopilot } from './copilot.ts';
 import { injectCursorAgent } from './cursor-agent.ts';
 import { injectGemini } from './gemini.ts';
 import type { ClientName, Inject, Injection, InjectionContext } from './injection.ts';
 import { injectOpencode } from './opencode.ts';
+import { injectQwen } from './qwen.ts';
 
 const table: Readonly<Record<ClientName, Inject>> = {
   claude: injectClaude,
@@ -12,6 +14,8 @@ const table: Readonly<Record<ClientName, Inject>> = {
   opencode: injectOpencode,
   gemini: injectGemini,
   'cursor-agent': injectCursorAgent,
+  copilot: injectCopilot,
+  qwen: injectQwen,
 };
 
 /** The programs of the agents that we know. */

@@ -59,7 +59,7 @@ export interface Injection {
 }
 
 /** An agent CLI that is known by the name of its program. */
-export type ClientName = 'claude' | 'codex' | 'opencode' | 'gemini' | 'cursor-agent';
+export type ClientName = 'claude' | 'codex' | 'opencode' | 'gemini' | 'cursor-agent' | 'copilot' | 'qwen';
 
 /** Makes the injection for one kind of CLI. Throws `SignalboxError` `usage`, which says what to do instead, if it cannot be done. */
 export type Inject = (argv: readonly string[], context: InjectionContext) => Omit<Injection, 'client'>;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { refusesAll } from './model-refusals.ts';
 import { sessionIdSchema } from './told-session.ts';
-import { cannotTakeTurns, hasOption, refuseChosen } from './turn-options.ts';
+import { cannotTakeTurns, hasOption, refuseChosen, withoutBare } from './turn-options.ts';
 import type { TurnProgram } from './turn-program.ts';
 import { wholeOutput } from './whole-output.ts';
 
@@ -33,7 +33,7 @@ export const geminiTurns: TurnProgram = {
     }
     refuseChosen(argv, chosen);
     const own = ['--output-format=json', ...(session === undefined ? [] : [`--resume=${session}`])];
-    return { argv: [program, ...own, ...words.filter(isNoBarePrompt)], stdin: prompt };
+    return { argv: [program, ...own, ...withoutBare(words, prompting)], stdin: prompt };
   },
   answer(output) {
     const text = wholeOutput(output);
@@ -46,8 +46,3 @@ export const geminiTurns: TurnProgram = {
   isUnavailable: ({ stderr }) =>
     refusesAll(errorSchema.parse(JSON.parse(stderr.slice(stderr.lastIndexOf('\n{\n')))).error.code),
 };
-
-/** Leaves out a `-p` without a value: gemini refuses it, and takes the prompt from standard input by itself. */
-function isNoBarePrompt(word: string, at: number, words: readonly string[]): boolean {
-  return !prompting.includes(word) || !(words[at + 1] ?? '-').startsWith('-');
-}

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { eventsIn } from './json-lines.ts';
+import { sessionIdSchema } from './told-session.ts';
+import { cannotTakeTurns, hasOption, refuseChosen, withoutBare } from './turn-options.ts';
+import type { TurnProgram } from './turn-program.ts';
+
+const prompting = ['-p', '--prompt'];
+const chosen = [
+  '--output-format',
+  '--resume',
+  '-r',
+  '--continue',
+  '--session-id',
+  '--connect',
+  '--interactive',
+  '-i',
+  '--acp',
+];
+
+const resultSchema = z.object({
+  type: z.literal('result'),
+  sessionId: sessionIdSchema,
+  exitCode: z.number(),
+});
+// Events of a subagent have its id.
+const messageSchema = z.object({
+  type: z.literal('assistant.message'),
+  agentId: z.undefined(),
+  data: z.object({ content: z.string() }),
+});
+
+/** Takes turns with `copilot -p`. It reads the prompt from standard input, unless it is given one, and prints events. */
+export const copilotTurns: TurnProgram = {
+  needs: { help: ['--help'], words: ['--output-format', '--resume', '--additional-mcp-config'] },
+  command({ argv, prompt, session }) {
+    const [program = '', ...given] = argv;
+    if (!hasOption(given, prompting)) {
+      throw cannotTakeTurns("copilot takes a turn as 'copilot -p'", 'write: worker serve … -- copilot -p');
+    }
+    const words = withoutBare(given, prompting);
+    if (hasOption(words, prompting)) {
+      throw cannotTakeTurns(
+        'copilot does not read standard input if -p has a prompt, and each turn has its own',
+        'write -p without a text; put lasting instructions into AGENTS.md of the working directory',
+      );
+    }
+    refuseChosen(argv, chosen);
+    const own = ['--output-format=json', ...(session === undefined ? [] : [`--resume=${session}`])];
+    return { argv: [program, ...own, ...words], stdin: prompt };
+  },
+  answer({ stdout }) {
+    const result = eventsIn(stdout, resultSchema).at(-1);
+    const message = eventsIn(stdout, messageSchema).at(-1);
+    if (result?.exitCode !== 0 || message === undefined) throw new Error('copilot printed no final message');
+    return { text: message.data.content, session: result.sessionId };
+  },
+  isSessionLost: ({ stderr }) => stderr.includes('No session, task, or name matched'),
+};
