@@ -72,6 +72,8 @@ export interface TurnEnd {
   isUnavailable: boolean;
   /** The answer of the program; `undefined` if the turn failed. */
   answer: TurnAnswer | undefined;
+  /** What the program told of its failure; `undefined` if it ended with exit code 0 or told nothing that its rules can read. */
+  told: string | undefined;
   /** The reason why an output with exit code 0 is no answer. */
   problem: string | undefined;
   tail: OutputTail;
@@ -192,6 +194,7 @@ async function runProcess(
     isSessionLost: ended.code !== 0 && turns.isSessionLost?.(output) === true,
     isUnavailable: ended.code === temporaryFailure || (!read?.answer && isUnavailable(turns, output)),
     answer: read?.answer,
+    told: ended.code === 0 ? undefined : turns.failure?.(output),
     problem: read?.problem,
     tail,
   };

@@ -23,10 +23,28 @@ const resultSchema = z.object({
   exitCode: z.number(),
 });
 // Events of a subagent have its id.
-const messageSchema = z.object({
-  type: z.literal('assistant.message'),
-  agentId: z.undefined(),
-  data: z.object({ content: z.string() }),
+const ofMainAgent = { agentId: z.undefined().optional() };
+// In autopilot mode the turn ends with a summary, which is in no message.
+const textSchema = z.union([
+  z
+    .object({
+      type: z.literal('assistant.message'),
+      ...ofMainAgent,
+      data: z.object({ content: z.string().min(1) }),
+    })
+    .transform(({ data }) => data.content),
+  z
+    .object({
+      type: z.literal('session.task_complete'),
+      ...ofMainAgent,
+      data: z.object({ summary: z.string().min(1) }),
+    })
+    .transform(({ data }) => data.summary),
+]);
+const errorSchema = z.object({
+  type: z.literal('session.error'),
+  ...ofMainAgent,
+  data: z.object({ message: z.string() }),
 });
 
 /** Takes turns with `copilot -p`. It reads the prompt from standard input, unless it is given one, and prints events. */
@@ -50,9 +68,10 @@ export const copilotTurns: TurnProgram = {
   },
   answer({ stdout }) {
     const result = eventsIn(stdout, resultSchema).at(-1);
-    const message = eventsIn(stdout, messageSchema).at(-1);
-    if (result?.exitCode !== 0 || message === undefined) throw new Error('copilot printed no final message');
-    return { text: message.data.content, session: result.sessionId };
+    const text = eventsIn(stdout, textSchema).at(-1);
+    if (result?.exitCode !== 0 || text === undefined) throw new Error('copilot printed no final message');
+    return { text, session: result.sessionId };
   },
+  failure: ({ stdout }) => eventsIn(stdout, errorSchema).at(-1)?.data.message,
   isSessionLost: ({ stderr }) => stderr.includes('No session, task, or name matched'),
 };

@@ -30,6 +30,12 @@ const resultSchema = z.object({
   result: z.string(),
 });
 
+const errorSchema = z.object({
+  type: z.literal('result'),
+  is_error: z.literal(true),
+  error: z.object({ message: z.string() }),
+});
+
 /**
  * Takes turns with `qwen -p`. It reads the prompt from standard input and prints events. The array of its other format would hold everything
  * that the turn read, too, and is longer than what is kept of an output.
@@ -50,5 +56,6 @@ export const qwenTurns: TurnProgram = {
     if (told === undefined) throw new Error('qwen printed no result');
     return { text: told.result, session: told.session_id };
   },
+  failure: ({ stdout }) => eventsIn(stdout, errorSchema).at(-1)?.error.message,
   isSessionLost: ({ stderr }) => stderr.includes('No saved session found with ID'),
 };
