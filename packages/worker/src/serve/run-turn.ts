@@ -186,7 +186,9 @@ async function runProcess(
     stderr: stderr.text().text,
     file: await readBounded(command.answerFile),
   };
-  const read = ended.code === 0 && !isLate ? answerOf(turns, output) : undefined;
+  // A program that is ended may exit with 0: then its output is only a part of the answer.
+  const isWhole = ended.code === 0 && !isLate && !signal.aborted;
+  const read = isWhole ? answerOf(turns, output) : undefined;
   return {
     code: ended.code,
     endedBy: ended.signal,

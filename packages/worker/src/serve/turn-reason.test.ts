@@ -29,10 +29,8 @@ test('The reason for which a turn failed tells how its program ended, and its la
 });
 
 test('What a program told of its failure takes the place of its last line, on one line and without tokens.', () => {
-  const told = `529\n\x1b[31moverloaded sbx_${'a'.repeat(43)}`;
-  expect(endText({ ...end, told }, 1000)).toMatch(
-    /^its program ended with exit code 3: 529 overloaded sbx_\S*\*/,
-  );
+  const told = `529\n\x1b[31moverloaded sbx_rosa~${'a'.repeat(43)}`;
+  expect(endText({ ...end, told }, 1000)).toBe('its program ended with exit code 3: 529 overloaded [token]');
 });
 
 test('A reason is short enough for the broker, which keeps 500 characters.', () => {

@@ -24,20 +24,22 @@ const resultSchema = z.object({
 });
 // Events of a subagent have its id.
 const ofMainAgent = { agentId: z.undefined().optional() };
-// In autopilot mode the turn ends with a summary, which is in no message.
-const textSchema = z.union([
+/** Each event after which an answer stands, or no longer does: the turn goes on. */
+const answerSchema = z.union([
+  z.object({ type: z.literal('assistant.turn_start'), ...ofMainAgent }).transform(() => ''),
   z
     .object({
       type: z.literal('assistant.message'),
       ...ofMainAgent,
-      data: z.object({ content: z.string().min(1) }),
+      data: z.object({ content: z.string(), toolRequests: z.array(z.unknown()).optional() }),
     })
-    .transform(({ data }) => data.content),
+    .transform(({ data }) => (data.toolRequests?.length ? '' : data.content)),
+  // In autopilot mode the turn ends with a summary, which is in no message.
   z
     .object({
       type: z.literal('session.task_complete'),
       ...ofMainAgent,
-      data: z.object({ summary: z.string().min(1) }),
+      data: z.object({ summary: z.string() }),
     })
     .transform(({ data }) => data.summary),
 ]);
@@ -68,8 +70,9 @@ export const copilotTurns: TurnProgram = {
   },
   answer({ stdout }) {
     const result = eventsIn(stdout, resultSchema).at(-1);
-    const text = eventsIn(stdout, textSchema).at(-1);
-    if (result?.exitCode !== 0 || text === undefined) throw new Error('copilot printed no final message');
+    // Copilot also tells of exit code 0 when a signal ends it in the middle of a turn.
+    const text = eventsIn(stdout, answerSchema).at(-1);
+    if (result?.exitCode !== 0 || !text) throw new Error('copilot ended without a final message');
     return { text, session: result.sessionId };
   },
   failure: ({ stdout }) => eventsIn(stdout, errorSchema).at(-1)?.data.message,
