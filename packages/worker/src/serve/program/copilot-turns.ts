@@ -26,14 +26,14 @@ const resultSchema = z.object({
 const ofMainAgent = { agentId: z.undefined().optional() };
 /** Each event after which an answer stands, or no longer does: the turn goes on. */
 const answerSchema = z.union([
-  z.object({ type: z.literal('assistant.turn_start'), ...ofMainAgent }).transform(() => ''),
+  z.object({ type: z.literal('assistant.turn_start'), ...ofMainAgent }).transform(() => ({ text: undefined })),
   z
     .object({
       type: z.literal('assistant.message'),
       ...ofMainAgent,
       data: z.object({ content: z.string(), toolRequests: z.array(z.unknown()).optional() }),
     })
-    .transform(({ data }) => (data.toolRequests?.length ? '' : data.content)),
+    .transform(({ data }) => ({ text: data.toolRequests?.length ? undefined : data.content })),
   // In autopilot mode the turn ends with a summary, which is in no message.
   z
     .object({
@@ -41,7 +41,7 @@ const answerSchema = z.union([
       ...ofMainAgent,
       data: z.object({ summary: z.string() }),
     })
-    .transform(({ data }) => data.summary),
+    .transform(({ data }) => ({ text: data.summary })),
 ]);
 const errorSchema = z.object({
   type: z.literal('session.error'),
@@ -71,8 +71,8 @@ export const copilotTurns: TurnProgram = {
   answer({ stdout }) {
     const result = eventsIn(stdout, resultSchema).at(-1);
     // Copilot also tells of exit code 0 when a signal ends it in the middle of a turn.
-    const text = eventsIn(stdout, answerSchema).at(-1);
-    if (result?.exitCode !== 0 || !text) throw new Error('copilot ended without a final message');
+    const text = eventsIn(stdout, answerSchema).at(-1)?.text;
+    if (result?.exitCode !== 0 || text === undefined) throw new Error('copilot ended without a final message');
     return { text, session: result.sessionId };
   },
   failure: ({ stdout }) => eventsIn(stdout, errorSchema).at(-1)?.data.message,

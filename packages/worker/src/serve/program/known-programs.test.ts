@@ -262,5 +262,6 @@ test('copilot that is ended in the middle of a turn has not answered, though it 
   const asking = copilotEvent('assistant.message', { content: 'let me see', toolRequests: [{}] });
   expect(() => told(asking)).toThrow('without a final message');
   expect(() => told(copilotSays('one'), copilotEvent('assistant.turn_start', {}))).toThrow('final');
-  expect(() => told(copilotSays(''))).toThrow('final');
+  // A model that has done its work by tools may end without a word.
+  expect(told(asking, copilotSays('')).text).toBe('');
 });
