@@ -26,7 +26,9 @@ const resultSchema = z.object({
 const ofMainAgent = { agentId: z.undefined().optional() };
 /** Each event after which an answer stands, or no longer does: the turn goes on. */
 const answerSchema = z.union([
-  z.object({ type: z.literal('assistant.turn_start'), ...ofMainAgent }).transform(() => ({ text: undefined })),
+  z
+    .object({ type: z.literal('assistant.turn_start'), ...ofMainAgent })
+    .transform(() => ({ text: undefined })),
   z
     .object({
       type: z.literal('assistant.message'),
@@ -72,7 +74,8 @@ export const copilotTurns: TurnProgram = {
     const result = eventsIn(stdout, resultSchema).at(-1);
     // Copilot also tells of exit code 0 when a signal ends it in the middle of a turn.
     const text = eventsIn(stdout, answerSchema).at(-1)?.text;
-    if (result?.exitCode !== 0 || text === undefined) throw new Error('copilot ended without a final message');
+    if (result?.exitCode !== 0 || text === undefined)
+      throw new Error('copilot ended without a final message');
     return { text, session: result.sessionId };
   },
   failure: ({ stdout }) => eventsIn(stdout, errorSchema).at(-1)?.data.message,
