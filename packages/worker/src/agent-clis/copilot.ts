@@ -1,14 +1,58 @@
 import { join } from 'node:path';
-import { type Inject, serverName } from './injection.ts';
+import {
+  type FaceCommand,
+  hookTimeoutMs,
+  type Inject,
+  jsonFile,
+  serverName,
+  toolTimeoutMs,
+} from './injection.ts';
 
-/** Names our MCP server in a file of MCP servers beside the user's own, and allows its tools. Both are options of this run only. */
-export const injectCopilot: Inject = ([program = '', ...rest], { faceCommand, runDirectory }) => {
+/** The option by which copilot calls all tools of our server without asking. */
+export const copilotPermission = `--allow-tool=${serverName}`;
+
+/**
+ * Names our MCP server in a file on the command line. Hooks reach copilot by a plugin, which is the run directory itself. It adds both to
+ * the user's own.
+ */
+export const injectCopilot: Inject = ([program = '', ...rest], { faceCommand, runDirectory, mailHook }) => {
   const path = join(runDirectory, 'mcp.json');
-  const entry = { type: 'local', ...faceCommand, tools: ['*'] };
+  const servers = { mcpServers: { [serverName]: copilotServer(faceCommand) } };
+  const plugin = mailHook === undefined ? [] : pluginFiles(runDirectory, mailHook);
   return {
-    argv: [program, `--additional-mcp-config=@${path}`, `--allow-tool=${serverName}`, ...rest],
+    argv: [
+      program,
+      `--additional-mcp-config=@${path}`,
+      copilotPermission,
+      ...(plugin.length > 0 ? [`--plugin-dir=${runDirectory}`] : []),
+      ...rest,
+    ],
     env: {},
-    files: [{ path, text: `${JSON.stringify({ mcpServers: { [serverName]: entry } }, undefined, 2)}\n` }],
-    notes: ["copilot's own MCP servers stay: it has no option to leave them out"],
+    files: [jsonFile(path, servers), ...plugin],
+    notes: [
+      "copilot's own MCP servers stay: it has no option to leave them out",
+      'copilot shows its model no instructions of MCP servers; its --allow-all-mcp-server-instructions shows those of all its servers',
+    ],
   };
 };
+
+/** Returns copilot's entry for an MCP server that it starts. */
+export function copilotServer(faceCommand: FaceCommand): Record<string, unknown> {
+  return { type: 'local', ...faceCommand, ...copilotTools };
+}
+
+/** The part of copilot's entry for any MCP server that names its tools, and how long it waits for one. */
+export const copilotTools = { tools: ['*'], timeout: toolTimeoutMs } as const;
+
+/**
+ * Returns the plugin with the hooks before a turn and at its end. Copilot tells hooks of events with these names as Claude Code does, but
+ * reads another answer before a turn.
+ */
+function pluginFiles(directory: string, mailHook: string) {
+  const hook = { type: 'command', command: `${mailHook} copilot`, timeout: hookTimeoutMs / 1000 };
+  const hooks = { UserPromptSubmit: [{ hooks: [hook] }], Stop: [{ hooks: [hook] }] };
+  return [
+    jsonFile(join(directory, 'plugin.json'), { name: `${serverName}-mail` }),
+    jsonFile(join(directory, 'hooks.json'), { hooks }),
+  ];
+}

@@ -35,15 +35,6 @@ test('claude’s options hold their values with "=", before everything that was 
   });
 });
 
-test.each([
-  ['copilot', '--additional-mcp-config=@/run/x/mcp.json', { type: 'local', tools: ['*'] }],
-  ['qwen', '--mcp-config=/run/x/mcp.json', { trust: true, alwaysLoadTools: true, timeout: 660_000 }],
-])('%s gets our server in a file that an option names, and may call its tools', (program, option, keys) => {
-  const { argv, files } = injectionFor([program, '-p'], context);
-  expect([argv[0], argv[1], argv.at(-1)]).toEqual([program, option, '-p']);
-  expect(JSON.parse(files[0]!.text)).toEqual({ mcpServers: { signalbox: { ...faceCommand, ...keys } } });
-});
-
 test('claude keeps its own servers only if that is asked for', () => {
   const strict = (keepMcp: boolean) =>
     injectionFor(['claude'], { ...context, keepMcp }).argv.includes('--strict-mcp-config');
@@ -163,7 +154,7 @@ test.each(['[1]', '{"mcp":[]}', '{"permission":[]}', '{'])(
 test('gemini is refused where somebody’s system settings would be lost, and allowed elsewhere', () => {
   const set = { ...context, env: { GEMINI_CLI_SYSTEM_SETTINGS_PATH: '/etc/mine.json' } };
   expect(() => injectionFor(['gemini'], set)).toThrow('GEMINI_CLI_SYSTEM_SETTINGS_PATH is set already');
-  const managed = { ...context, systemSettings: '/etc/gemini-cli/settings.json' };
+  const managed = { ...context, systemSettings: { gemini: '/etc/gemini-cli/settings.json' } };
   expect(() => injectionFor(['gemini'], managed)).toThrow('/etc/gemini-cli/settings.json');
   expect(injectionFor(['gemini'], context).env).toEqual({
     GEMINI_CLI_SYSTEM_SETTINGS_PATH: '/run/x/settings.json',
