@@ -1,6 +1,9 @@
 import { join } from 'node:path';
 import { SignalboxError } from '@signalbox/protocol';
-import { type FaceCommand, type Inject, jsonFile, serverName, toolTimeoutMs } from './injection.ts';
+import { type Inject, jsonFile, serverName, toolTimeoutMs } from './injection.ts';
+
+/** The part of cline's entry for any MCP server that says how long it waits for a call, in seconds. */
+export const clineTimeout = { timeout: toolTimeoutMs / 1000 } as const;
 
 /**
  * Names our MCP server in a file that a variable puts in place of the user's file of MCP servers. The second variable keeps cline from
@@ -21,15 +24,10 @@ export const injectCline: Inject = (argv, { faceCommand, runDirectory, keepMcp }
   return {
     argv: [...argv],
     env: { CLINE_MCP_SETTINGS_PATH: path, CLINE_SESSION_BACKEND_MODE: 'local' },
-    files: [jsonFile(path, { mcpServers: { [serverName]: clineServer(faceCommand) } })],
+    files: [jsonFile(path, { mcpServers: { [serverName]: { ...faceCommand, ...clineTimeout } } })],
     notes: [
       "cline's own MCP servers are left out: it reads one file of them, and in a run that is ours",
       'with --auto-approve=false cline asks before it calls our tools, too, and without a terminal it calls none',
     ],
   };
 };
-
-/** Returns cline's entry for an MCP server that it starts. Its timeout is in seconds. */
-export function clineServer(faceCommand: FaceCommand): Record<string, unknown> {
-  return { ...faceCommand, timeout: toolTimeoutMs / 1000 };
-}

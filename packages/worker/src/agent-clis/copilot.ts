@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import {
-  type FaceCommand,
   hookTimeoutMs,
   type Inject,
   jsonFile,
@@ -11,13 +10,16 @@ import {
 /** The option by which copilot calls all tools of our server without asking. */
 export const copilotPermission = `--allow-tool=${serverName}`;
 
+/** The part of copilot's entry for any MCP server that says which tools the model gets, and how long a call may take. */
+export const copilotTools = { tools: ['*'], timeout: toolTimeoutMs } as const;
+
 /**
  * Names our MCP server in a file on the command line. Hooks reach copilot by a plugin, which is the run directory itself. It adds both to
  * the user's own.
  */
 export const injectCopilot: Inject = ([program = '', ...rest], { faceCommand, runDirectory, mailHook }) => {
   const path = join(runDirectory, 'mcp.json');
-  const servers = { mcpServers: { [serverName]: copilotServer(faceCommand) } };
+  const servers = { mcpServers: { [serverName]: { type: 'local', ...faceCommand, ...copilotTools } } };
   const plugin = mailHook === undefined ? [] : pluginFiles(runDirectory, mailHook);
   return {
     argv: [
@@ -35,14 +37,6 @@ export const injectCopilot: Inject = ([program = '', ...rest], { faceCommand, ru
     ],
   };
 };
-
-/** Returns copilot's entry for an MCP server that it starts. */
-export function copilotServer(faceCommand: FaceCommand): Record<string, unknown> {
-  return { type: 'local', ...faceCommand, ...copilotTools };
-}
-
-/** The part of copilot's entry for any MCP server that names its tools, and how long it waits for one. */
-export const copilotTools = { tools: ['*'], timeout: toolTimeoutMs } as const;
 
 /**
  * Returns the plugin with the hooks before a turn and at its end. Copilot tells hooks of events with these names as Claude Code does, but
