@@ -19,8 +19,6 @@ const table: Readonly<Record<ClientName, Inject>> = {
   qwen: injectQwen,
   cline: injectCline,
   'cursor-agent': injectCursorAgent,
-  copilot: injectCopilot,
-  qwen: injectQwen,
 };
 
 /** The programs of the agents that we know. */
