@@ -1,11 +1,5 @@
 import { join } from 'node:path';
-import {
-  hookTimeoutMs,
-  type Inject,
-  jsonFile,
-  serverName,
-  toolTimeoutMs,
-} from './injection.ts';
+import { hookTimeoutMs, type Inject, jsonFile, serverName, toolTimeoutMs } from './injection.ts';
 
 /** The option by which copilot calls all tools of our server without asking. */
 export const copilotPermission = `--allow-tool=${serverName}`;

@@ -84,7 +84,16 @@ test('claude is woken by hooks that run beside it, from its start and from the e
 
 test('only an interactive claude without settings of its own can be woken', () => {
   refuseUnwakeable(['/usr/bin/claude', '--model', 'opus']);
-  const refused = [['codex'], ['copilot'], ['qwen'], ['kilo'], ['cline'], ['./claude.sh'], ['claude', '-p', 'hi'], ['claude', '--settings=mine.json']];
+  const refused = [
+    ['codex'],
+    ['copilot'],
+    ['qwen'],
+    ['kilo'],
+    ['cline'],
+    ['./claude.sh'],
+    ['claude', '-p', 'hi'],
+    ['claude', '--settings=mine.json'],
+  ];
   const usage = expect.objectContaining({
     code: 'usage',
     message: expect.stringMatching(/^--wake: .*claude/),
