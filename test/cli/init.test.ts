@@ -72,6 +72,31 @@ test('init names the files of other clients, copies nothing out of them, and nev
   expect(await readFile(join(project, 'signalbox.yaml'), 'utf8')).toBe(text);
 });
 
+test('init finds the files of Copilot CLI, Gemini CLI, Qwen Code and Cline, and their servers are used.', async () => {
+  await using home = await tempDir();
+  const env = { HOME: home.path, XDG_STATE_HOME: join(home.path, 'state') };
+  const server = { command: process.execPath, args: ['server.js'] };
+  const files = {
+    '~/.copilot/mcp-config.json': { mcpServers: { copilots: { tools: ['*'], type: 'local', ...server } } },
+    '~/.gemini/settings.json': { mcpServers: { geminis: { ...server, trust: true } }, ui: {} },
+    '~/.qwen/settings.json': { mcpServers: { qwens: { httpUrl: 'https://a.test' } }, $version: 4 },
+    '~/.cline/data/settings/cline_mcp_settings.json': { mcpServers: { clines: server } },
+    './.gemini/settings.json': { ui: {} },
+    './.qwen/settings.json': { mcpServers: { own: server } },
+  };
+  const project = join(home.path, 'project');
+  for (const [name, value] of Object.entries(files)) {
+    const file = join(name.startsWith('~') ? home.path : project, name.slice(2));
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, JSON.stringify(value));
+  }
+  const result = jsonOf(await signalbox(['init', '--yes', '--json'], { cwd: project, env }));
+  expect(result).toMatchObject({
+    mcpConfig: Object.keys(files).filter((name) => name !== './.gemini/settings.json'),
+    servers: ['copilots', 'geminis', 'qwens', 'clines', 'own'],
+  });
+});
+
 test('init --from refuses a file that cannot be used, with its line, and writes nothing; without any file it writes one to fill in.', async () => {
   await using home = await tempDir();
   const at = { cwd: home.path, env: { HOME: home.path, XDG_STATE_HOME: join(home.path, 'state') } };

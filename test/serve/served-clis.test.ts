@@ -24,7 +24,16 @@ test.concurrent.for(['copilot', 'qwen'])(
     await chmod(program, 0o755);
     const env = { HOME: home, XDG_RUNTIME_DIR: join(home, 'run'), SIGNALBOX_URL: ready.broker.url };
     const asOperator = ['--data', join(directory, 'state')];
-    const args = ['--agent', `${cli}-1`, '--role', 'researcher', '--json', ...asOperator];
+    const args = [
+      '--agent',
+      `${cli}-1`,
+      '--role',
+      'researcher',
+      '--retry-wait',
+      '500ms',
+      '--json',
+      ...asOperator,
+    ];
     const serve = startRun([...args, '--', program, '-p'], { cwd: home, env, part: 'serve' });
     await using _serve = serve;
     const eventsOf = (name: string) => serve.events().filter(({ event }) => event === name);
@@ -34,8 +43,9 @@ test.concurrent.for(['copilot', 'qwen'])(
     expect((await ask('what does it say?')).stdout).toBe('Echo: hello, a new session\n');
     expect((await ask('and now?')).stdout).toBe('Echo: hello, session-1\n');
     const refused = ask('refuse');
-    const reason = 'its program ended with exit code 1: 529 the model is overloaded';
+    const reason = expect.stringMatching(/^its program ended with exit code 1: .*529 imitated refusal/);
     await expect.poll(() => eventsOf('turn_ended')[2]).toMatchObject({ outcome: 'failed', reason });
+    await expect.poll(() => eventsOf('program_failing')[0]).toMatchObject({ reason });
     serve.kill('SIGTERM');
     expect(await serve.ended).toEqual({ code: 0, signal: null });
     const back = startRun([...args, '--', '/bin/sh', '-c', 'echo again'], { cwd: home, env, part: 'serve' });

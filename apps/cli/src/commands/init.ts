@@ -18,6 +18,6 @@ export function initCommand(): Command {
 }
 
 const remarks = `
-It looks for the files of Claude Code, Cursor and VS Code, here and in the home directory, and asks which to use. The new
-file names them under mcpConfig and copies nothing out of them. A configuration that exists is never replaced. .gitignore
+It looks for the files of Claude Code, Copilot CLI, Gemini CLI, Qwen Code, Cline, Cursor and VS Code, here and in the home
+directory, and asks which to use. The new file names them under mcpConfig and copies nothing out of them. A configuration that exists is never replaced. .gitignore
 gets the rule *.token.`;

@@ -16,12 +16,18 @@ const inHome: readonly ClientFile[] = [
   { client: 'VS Code, all projects', path: '~/.config/Code/User/mcp.json' },
   { client: 'VS Code, all projects', path: '~/Library/Application Support/Code/User/mcp.json' },
   { client: 'Cursor, all projects', path: '~/.cursor/mcp.json' },
+  { client: 'Copilot CLI, all projects', path: '~/.copilot/mcp-config.json' },
+  { client: 'Gemini CLI, all projects', path: '~/.gemini/settings.json' },
+  { client: 'Qwen Code, all projects', path: '~/.qwen/settings.json' },
+  { client: 'Cline, all projects', path: '~/.cline/data/settings/cline_mcp_settings.json' },
   { client: 'Claude Code, all projects', path: '~/.claude.json' },
 ];
 const inProject: readonly ClientFile[] = [
   { client: 'VS Code, this project', path: './.vscode/mcp.json' },
   { client: 'Cursor, this project', path: './.cursor/mcp.json' },
-  { client: 'Claude Code, this project', path: './.mcp.json' },
+  { client: 'Gemini CLI, this project', path: './.gemini/settings.json' },
+  { client: 'Qwen Code, this project', path: './.qwen/settings.json' },
+  { client: 'Claude Code and Copilot CLI, this project', path: './.mcp.json' },
 ];
 
 /** Lists the files of known MCP clients that hold servers, in the order in which a configuration names them. */

@@ -37,9 +37,13 @@ export interface ParsedMcpFile {
 
 const sections = ['mcpServers', 'servers'];
 const knownKeys = Object.keys(mcpServerSchema.shape);
-/** The names of other clients for our `url` and our `http`. */
+/** The names of other clients for our `url`, and for our transports. */
 const otherKeys: Readonly<Record<string, string>> = { serverUrl: 'url', httpUrl: 'url' };
-const otherTransports: Readonly<Record<string, string>> = { streamableHttp: 'http', streamable_http: 'http' };
+const otherTransports: Readonly<Record<string, string>> = {
+  streamableHttp: 'http',
+  streamable_http: 'http',
+  local: 'stdio',
+};
 
 /**
  * Reads another client's configuration (`mcpServers`, or `servers` as VS Code writes it). Entries that are not wanted are

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { eventsIn } from './json-lines.ts';
+import { refusesAll } from './model-refusals.ts';
 import { sessionIdSchema } from './told-session.ts';
 import { cannotTakeTurns, hasOption, refuseChosen, withoutBare } from './turn-options.ts';
 import type { TurnProgram } from './turn-program.ts';
@@ -48,7 +49,7 @@ const answerSchema = z.union([
 const errorSchema = z.object({
   type: z.literal('session.error'),
   ...ofMainAgent,
-  data: z.object({ message: z.string() }),
+  data: z.object({ message: z.string(), statusCode: z.number().optional() }),
 });
 
 /** Takes turns with `copilot -p`. It reads the prompt from standard input, unless it is given one, and prints events. */
@@ -80,4 +81,5 @@ export const copilotTurns: TurnProgram = {
   },
   failure: ({ stdout }) => eventsIn(stdout, errorSchema).at(-1)?.data.message,
   isSessionLost: ({ stderr }) => stderr.includes('No session, task, or name matched'),
+  isUnavailable: ({ stdout }) => refusesAll(eventsIn(stdout, errorSchema).at(-1)?.data.statusCode),
 };

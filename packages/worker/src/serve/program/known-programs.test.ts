@@ -11,6 +11,11 @@ function recorded(file: string): string {
   return readFileSync(new URL(`recorded/${file}`, import.meta.url), 'utf8');
 }
 
+/** Returns the recorded output of a refused turn with another status of the model's API in place of 529. */
+function recordedWith(file: string, status: number): string {
+  return recorded(file).replaceAll(/\b529\b/g, `${status}`);
+}
+
 function commandOf(argv: readonly string[], session?: string) {
   const turn: Turn = {
     agent: 'rosa',
@@ -202,7 +207,11 @@ test('a model that refuses every request is told from one that refuses this one'
   const gemini = (code: number) => ({
     stderr: `Error {\n  status: ${code}\n}\n${JSON.stringify({ session_id: 's', error: { message: 'x', code } }, null, 2)}`,
   });
-  for (const [name, failed] of Object.entries({ claude, codex, opencode, gemini })) {
+  const copilot = (statusCode: number) => ({
+    stdout: recordedWith('copilot-1.0.102-refused.txt', statusCode),
+  });
+  const qwen = (status: number) => ({ stdout: recordedWith('qwen-0.24.4-refused.txt', status) });
+  for (const [name, failed] of Object.entries({ claude, codex, opencode, gemini, copilot, qwen })) {
     const { isUnavailable } = turnProgramOf([name]);
     const refused = [400, 401, 429, 500, 529].filter((status) => isUnavailable?.(output('', failed(status))));
     expect(refused, name).toEqual([401, 429, 529]);

@@ -26,7 +26,7 @@ const textSchema = z.object({
 const errorSchema = z.object({
   type: z.literal('error'),
   error: z.object({
-    data: z.object({ message: z.string(), statusCode: z.number().optional().catch(undefined) }),
+    data: z.object({ message: z.string().optional(), statusCode: z.number().optional() }),
   }),
 });
 

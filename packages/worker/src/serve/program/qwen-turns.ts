@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { eventsIn } from './json-lines.ts';
+import { refusesAll } from './model-refusals.ts';
 import { sessionIdSchema } from './told-session.ts';
 import { cannotTakeTurns, hasOption, refuseChosen, withoutBare } from './turn-options.ts';
-import type { TurnProgram } from './turn-program.ts';
+import type { TurnOutput, TurnProgram } from './turn-program.ts';
 
 const prompting = ['-p', '--prompt'];
 const chosen = [
@@ -56,6 +57,11 @@ export const qwenTurns: TurnProgram = {
     if (told === undefined) throw new Error('qwen printed no result');
     return { text: told.result, session: told.session_id };
   },
-  failure: ({ stdout }) => eventsIn(stdout, errorSchema).at(-1)?.error.message,
+  failure: errorOf,
   isSessionLost: ({ stderr }) => stderr.includes('No saved session found with ID'),
+  isUnavailable: (output) => refusesAll(Number(/^\[API Error: (\d{3}) /.exec(errorOf(output) ?? '')?.[1])),
 };
+
+function errorOf({ stdout }: TurnOutput): string | undefined {
+  return eventsIn(stdout, errorSchema).at(-1)?.error.message;
+}
