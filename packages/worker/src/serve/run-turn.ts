@@ -173,6 +173,7 @@ async function runProcess(
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
   const ended = await exited;
+  const isStopped = signal.aborted;
   cancelTimer();
   signal.removeEventListener('abort', stop);
   onExited(ended);
@@ -187,7 +188,7 @@ async function runProcess(
     file: await readBounded(command.answerFile),
   };
   // A program that is ended may exit with 0: then its output is only a part of the answer.
-  const isWhole = ended.code === 0 && !isLate && !signal.aborted;
+  const isWhole = ended.code === 0 && !isLate && !isStopped;
   const read = isWhole ? answerOf(turns, output) : undefined;
   return {
     code: ended.code,
