@@ -81,6 +81,7 @@ test('init finds the files of Copilot CLI, Gemini CLI, Qwen Code and Cline, and 
     '~/.gemini/settings.json': { mcpServers: { geminis: { ...server, trust: true } }, ui: {} },
     '~/.qwen/settings.json': { mcpServers: { qwens: { httpUrl: 'https://a.test' } }, $version: 4 },
     '~/.cline/data/settings/cline_mcp_settings.json': { mcpServers: { clines: server } },
+    './.github/mcp.json': { mcpServers: { hubs: server } },
     './.gemini/settings.json': { ui: {} },
     './.qwen/settings.json': { mcpServers: { own: server } },
   };
@@ -93,7 +94,7 @@ test('init finds the files of Copilot CLI, Gemini CLI, Qwen Code and Cline, and 
   const result = jsonOf(await signalbox(['init', '--yes', '--json'], { cwd: project, env }));
   expect(result).toMatchObject({
     mcpConfig: Object.keys(files).filter((name) => name !== './.gemini/settings.json'),
-    servers: ['copilots', 'geminis', 'qwens', 'clines', 'own'],
+    servers: ['copilots', 'geminis', 'qwens', 'clines', 'hubs', 'own'],
   });
 });
 

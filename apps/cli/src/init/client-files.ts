@@ -25,6 +25,7 @@ const inHome: readonly ClientFile[] = [
 const inProject: readonly ClientFile[] = [
   { client: 'VS Code, this project', path: './.vscode/mcp.json' },
   { client: 'Cursor, this project', path: './.cursor/mcp.json' },
+  { client: 'Copilot CLI, this project', path: './.github/mcp.json' },
   { client: 'Gemini CLI, this project', path: './.gemini/settings.json' },
   { client: 'Qwen Code, this project', path: './.qwen/settings.json' },
   { client: 'Claude Code and Copilot CLI, this project', path: './.mcp.json' },
