@@ -218,6 +218,17 @@ test('a model that refuses every request is told from one that refuses this one'
   }
 });
 
+test('qwen that is ended while it waits for its model tells of the refusal, and one that went on does not', () => {
+  const { failure, isUnavailable } = turnProgramOf(['qwen']);
+  const event = (type: string, subtype?: string) => `${JSON.stringify({ type, subtype })}\n`;
+  const stderr = 'Retrying in 240s (attempt 3/10): [API Error: 429 too much]\nRetrying provider attempt.\n';
+  const waiting = output(event('assistant') + event('system', 'retry'), { code: 143, stderr });
+  expect(failure?.(waiting)).toBe('Retrying in 240s (attempt 3/10): [API Error: 429 too much]');
+  expect(isUnavailable?.(waiting)).toBe(true);
+  const working = output(event('system', 'retry') + event('assistant'), { code: 143, stderr });
+  expect([failure?.(working), isUnavailable?.(working)]).toEqual([undefined, false]);
+});
+
 test('a session id that could be taken for an option is not used', () => {
   const stdout = JSON.stringify({ type: 'result', is_error: false, result: 'x', session_id: '--model=x' });
   expect(() => turnProgramOf(['claude']).answer(output(stdout))).toThrow();

@@ -31,6 +31,7 @@ const resultSchema = z.object({
   result: z.string(),
 });
 
+const eventSchema = z.object({ type: z.string(), subtype: z.string().optional() });
 const errorSchema = z.object({
   type: z.literal('result'),
   is_error: z.literal(true),
@@ -57,11 +58,14 @@ export const qwenTurns: TurnProgram = {
     if (told === undefined) throw new Error('qwen printed no result');
     return { text: told.result, session: told.session_id };
   },
-  failure: errorOf,
+  failure: failureOf,
   isSessionLost: ({ stderr }) => stderr.includes('No saved session found with ID'),
-  isUnavailable: (output) => refusesAll(Number(/^\[API Error: (\d{3}) /.exec(errorOf(output) ?? '')?.[1])),
+  isUnavailable: (output) => refusesAll(Number(/\[API Error: (\d{3}) /.exec(failureOf(output) ?? '')?.[1])),
 };
 
-function errorOf({ stdout }: TurnOutput): string | undefined {
-  return eventsIn(stdout, errorSchema).at(-1)?.error.message;
+/** Returns the error of a turn. After 429 or 503 qwen waits longer than a turn may take, and tells of that on standard error alone. */
+function failureOf({ stdout, stderr }: TurnOutput): string | undefined {
+  const told = eventsIn(stdout, errorSchema).at(-1)?.error.message;
+  if (told !== undefined || eventsIn(stdout, eventSchema).at(-1)?.subtype !== 'retry') return told;
+  return stderr.split('\n').findLast((line) => line.includes('[API Error: '));
 }
