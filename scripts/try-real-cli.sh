@@ -1,7 +1,7 @@
 #!/bin/sh
 # Shows by hand that a real agent CLI lists our tools. Never part of the tests: it installs the CLI from npm, into a
 # temporary directory that is removed again, with a home of its own, so that nothing of the user's is read or changed.
-#   scripts/try-real-cli.sh claude|codex|opencode|gemini|cursor-agent
+#   scripts/try-real-cli.sh claude|codex|opencode|kilo|gemini|cursor-agent
 set -eu
 
 name=${1:-}
@@ -9,12 +9,13 @@ case $name in
   claude) package=@anthropic-ai/claude-code ;;
   codex) package=@openai/codex ;;
   opencode) package=opencode-ai ;;
+  kilo) package=@kilocode/cli ;;
   gemini) package=@google/gemini-cli ;;
   cursor-agent)
     echo "cursor-agent is not on npm. Install it as its makers say, sign in, and run in a project:"
     echo "  signalbox worker run --agent rosa --role researcher --config signalbox.yaml -- cursor-agent mcp list"
     exit 0 ;;
-  *) echo "usage: $0 claude|codex|opencode|gemini|cursor-agent" >&2; exit 2 ;;
+  *) echo "usage: $0 claude|codex|opencode|kilo|gemini|cursor-agent" >&2; exit 2 ;;
 esac
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -68,7 +69,7 @@ case $name in
   codex)
     run codex mcp list
     echo "(codex lists its servers without starting them; with an account, \"codex exec\" starts ours and fails if it can't.)" ;;
-  opencode) run opencode mcp list ;;
+  opencode | kilo) run "$name" mcp list ;;
   gemini)
     GEMINI_CLI_TRUST_WORKSPACE=true
     export GEMINI_CLI_TRUST_WORKSPACE

@@ -74,7 +74,9 @@ test('with --http no token is needed, and what makes no sense is refused with a 
   });
   expect([unknown, other].map(({ code, stdout }) => [code, stdout])).toEqual(Array(2).fill([2, '']));
   expect(unknown.stderr).toContain("no client 'cluade' (did you mean 'claude'?)");
-  expect(unknown.stderr).toContain('there are: claude, codex, opencode, gemini, cursor, vscode');
+  expect(unknown.stderr).toContain(
+    'there are: claude, codex, copilot, opencode, kilo, gemini, qwen, cline, cursor, vscode',
+  );
   expect(other.stderr).toContain("is for 'rosa', not for 'walt'");
 });
 

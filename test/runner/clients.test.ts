@@ -118,6 +118,27 @@ test.concurrent('opencode gets our server beside what the variable held already.
   expect(report).toMatchObject({ tools, server: { read: { model: 'some/model', others: ['mine'] } } });
 });
 
+test.concurrent.for([
+  {
+    title: 'copilot gets our server in a file and its hooks in a plugin',
+    command: ['copilot', '-p', 'do it'],
+    read: { allowed: ['signalbox'], prompt: 'do it', hooked: ['UserPromptSubmit', 'Stop'] },
+  },
+  {
+    title: 'qwen gets our server in a file and its hooks in default settings',
+    command: ['qwen', 'do it'],
+    read: { trust: true, positionals: ['do it'], hooked: ['UserPromptSubmit', 'Stop'] },
+  },
+  {
+    title: 'cline gets our server in a file in place of its own',
+    command: ['cline', 'do it'],
+    read: { timeout: 660 },
+  },
+])('$title, and calls a tool.', async ({ command, read }, { expect }) => {
+  const { code, report } = await seenBy(`${command[0]}-1`, command);
+  expect({ code, ...report }).toMatchObject({ code: 0, tools, echoed: { hi: 1 }, server: { read } });
+});
+
 test.concurrent('gemini gets our server in a settings file where others can’t write, and is refused elsewhere.', async ({
   expect,
 }) => {

@@ -207,6 +207,24 @@ test('A stopped agent lets its turn end, and gives back what waits without an at
   stage.walt.cancel('rosa', 'second');
 });
 
+test('A program that is ended and then exits with 0 has not answered: its message comes again.', async () => {
+  const file = join(stage.directory, 'ended');
+  const script = `trap 'echo half; exit 0' TERM; echo $$ > '${file}.pid'; while :; do sleep 0.02; done`;
+  await using rosa = await stage.serve(script);
+  await stage.walt.deliver({ to: 'rosa', kind: 'task', id: 'ended', body: 'go' });
+  await pidOf(file);
+  rosa.agent.kill();
+  await rosa.agent.ended;
+  expect(ends(rosa.events)).toMatchObject([
+    { outcome: 'stopped', code: 0, output: expect.stringContaining('half') },
+  ]);
+  await using looking = await connectBroker({
+    ...{ url: stage.broker.url, token: await stage.broker.token('rosa'), agent: 'rosa#look' },
+  });
+  expect(await looking.peek({ address: 'rosa' })).toMatchObject([{ id: 'ended' }]);
+  stage.walt.cancel('rosa', 'ended');
+});
+
 test('A turn goes on while the broker is restarted, and its reply is stored once.', async () => {
   await using own = await startServeStage();
   const file = join(own.directory, 'restarted');

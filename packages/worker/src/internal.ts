@@ -1,5 +1,6 @@
 // For our own packages and programs only: anything here may change in any version.
 
+export type { SystemSettings } from './agent-clis/injection.ts';
 export { agentPrograms } from './agent-clis/injection-table.ts';
 export { refuseUnasking } from './agent-clis/permissions.ts';
 export {

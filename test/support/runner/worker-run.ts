@@ -32,7 +32,7 @@ export interface WorkerRunStack extends AsyncDisposable {
   start(args: readonly string[], options?: { cwd?: string; env?: Record<string, string> }): Run;
 }
 
-const names = ['claude', 'codex', 'opencode', 'gemini', 'cursor-agent'];
+const names = ['claude', 'codex', 'copilot', 'opencode', 'gemini', 'qwen', 'cline', 'cursor-agent'];
 
 /** Everything lies under a directory of the home, because gemini does not take a folder under /tmp for a private place. */
 export async function startWorkerRunStack(): Promise<WorkerRunStack> {

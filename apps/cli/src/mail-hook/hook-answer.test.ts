@@ -17,6 +17,14 @@ test.each(['Stop', 'AfterAgent'])('at the end of a turn, %s prolongs it once', (
   expect(answerTo({ hook_event_name: name, stop_hook_active: true })).toBeUndefined();
 });
 
+test('copilot has the same events, and gets the hint before a turn in its own form', () => {
+  const answerOf = (name: string) =>
+    hookEventOf(JSON.stringify({ hook_event_name: name }), 'copilot')?.answer('NEWS.');
+  expect(answerOf('UserPromptSubmit')).toEqual({ additionalContext: 'NEWS.' });
+  expect(answerOf('Stop')).toEqual(answerTo({ hook_event_name: 'Stop' }));
+  expect(answerOf('BeforeAgent')).toBeUndefined();
+});
+
 test('other events, and texts that are no event, are not answered', () => {
   for (const name of ['PostToolUse', 'constructor', 7]) {
     expect(answerTo({ hook_event_name: name })).toBeUndefined();

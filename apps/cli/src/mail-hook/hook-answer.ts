@@ -1,11 +1,17 @@
 /** The events of agent CLIs at which a model is told of mail, and how its CLI takes the text. */
 const answers: Readonly<Record<string, (event: string, hint: string) => object>> = {
-  // Claude Code and Gemini CLI, before a turn.
+  // Claude Code and Qwen Code, and Gemini CLI, before a turn.
   UserPromptSubmit: withContext,
   BeforeAgent: withContext,
-  // The same two, when the model wants to end its turn.
+  // The same, when the model wants to end its turn.
   Stop: goOn,
   AfterAgent: goOn,
+};
+
+/** Copilot has the events of Claude Code, and takes the text before a turn in another form. */
+const copilotAnswers: typeof answers = {
+  UserPromptSubmit: (_event, hint) => ({ additionalContext: hint }),
+  Stop: goOn,
 };
 
 /** The part of what a CLI tells its hooks that counts here. */
@@ -16,10 +22,11 @@ export interface HookEvent {
 }
 
 /**
- * Reads what a CLI writes to a hook. Returns `undefined` for an event at which nothing is told. A turn that a hook has prolonged once
- * is not prolonged again, so that agents that write to each other do not keep each other from ending.
+ * Reads what a CLI writes to a hook; `cli` is "copilot" for that one. Returns `undefined` for an event at which nothing is told. A turn that
+ * a hook has prolonged once is not prolonged again, so that agents that write to each other do not keep each other from ending.
  */
-export function hookEventOf(input: string): HookEvent | undefined {
+export function hookEventOf(input: string, cli?: string): HookEvent | undefined {
+  const known = cli === 'copilot' ? copilotAnswers : answers;
   let event: unknown;
   try {
     event = JSON.parse(input);
@@ -28,8 +35,8 @@ export function hookEventOf(input: string): HookEvent | undefined {
   }
   if (typeof event !== 'object' || event === null) return undefined;
   const { hook_event_name: name, stop_hook_active: isProlonged } = event as Record<string, unknown>;
-  if (typeof name !== 'string' || !Object.hasOwn(answers, name) || isProlonged === true) return undefined;
-  return { name, answer: (hint) => answers[name]!(name, hint) };
+  if (typeof name !== 'string' || !Object.hasOwn(known, name) || isProlonged === true) return undefined;
+  return { name, answer: (hint) => known[name]!(name, hint) };
 }
 
 function withContext(event: string, hint: string): object {

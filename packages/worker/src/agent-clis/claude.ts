@@ -3,6 +3,7 @@ import { permissionToolName } from '../permissions/permission-tool.ts';
 import {
   hookTimeoutMs,
   type Inject,
+  jsonFile,
   permissionToolTimeoutMs,
   serverName,
   wakeTimeoutMs,
@@ -57,10 +58,7 @@ export const injectClaude: Inject = (
   return {
     argv: [program, ...options, ...rest],
     env: {},
-    files: [
-      { path, text: jsonText(servers) },
-      ...(settings === undefined ? [] : [{ path: settings, text: jsonText({ hooks }) }]),
-    ],
+    files: [jsonFile(path, servers), ...(settings === undefined ? [] : [jsonFile(settings, { hooks })])],
     notes: [
       ...(asksPermissions
         ? [
@@ -92,8 +90,4 @@ function hooksOf(mailHook: string | undefined, wakeHook: string | undefined) {
     ...(mail && { UserPromptSubmit: [mail] }),
     Stop: [mail, wake].filter(Boolean),
   };
-}
-
-function jsonText(value: unknown): string {
-  return `${JSON.stringify(value, undefined, 2)}\n`;
 }

@@ -1,13 +1,14 @@
 import { join } from 'node:path';
 import { SignalboxError } from '@signalbox/protocol';
-import { hookTimeoutMs, type Inject, serverName, toolTimeoutMs } from './injection.ts';
+import { hookTimeoutMs, type Inject, jsonFile, serverName, toolTimeoutMs } from './injection.ts';
 
 const variable = 'GEMINI_CLI_SYSTEM_SETTINGS_PATH';
 
 /** Names our server in a settings file, which a variable puts in place of the machine's system settings. */
 export const injectGemini: Inject = (argv, { faceCommand, runDirectory, env, mailHook, systemSettings }) => {
   if (env[variable]) throw alreadySet(`${variable} is set already`);
-  if (systemSettings !== undefined) throw alreadySet(`this machine has system settings in ${systemSettings}`);
+  const present = systemSettings?.gemini;
+  if (present !== undefined) throw alreadySet(`this machine has system settings in ${present}`);
   const path = join(runDirectory, 'settings.json');
   const settings = {
     mcpServers: { [serverName]: { ...faceCommand, timeout: toolTimeoutMs, trust: true } },
@@ -16,7 +17,7 @@ export const injectGemini: Inject = (argv, { faceCommand, runDirectory, env, mai
   return {
     argv: [...argv],
     env: { [variable]: path },
-    files: [{ path, text: `${JSON.stringify(settings, undefined, 2)}\n` }],
+    files: [jsonFile(path, settings)],
     notes: [
       "gemini's own MCP servers stay",
       'gemini starts MCP servers only in folders that it trusts: see its trusted folders',

@@ -84,7 +84,16 @@ test('claude is woken by hooks that run beside it, from its start and from the e
 
 test('only an interactive claude without settings of its own can be woken', () => {
   refuseUnwakeable(['/usr/bin/claude', '--model', 'opus']);
-  const refused = [['codex'], ['./claude.sh'], ['claude', '-p', 'hi'], ['claude', '--settings=mine.json']];
+  const refused = [
+    ['codex'],
+    ['copilot'],
+    ['qwen'],
+    ['kilo'],
+    ['cline'],
+    ['./claude.sh'],
+    ['claude', '-p', 'hi'],
+    ['claude', '--settings=mine.json'],
+  ];
   const usage = expect.objectContaining({
     code: 'usage',
     message: expect.stringMatching(/^--wake: .*claude/),
@@ -102,6 +111,70 @@ test('gemini’s hooks stand beside our server', () => {
   expect(JSON.parse(injectionFor(['gemini'], context).files[0]!.text)).not.toHaveProperty('hooks');
 });
 
+test('copilot’s server stands in a file, its hooks in a plugin beside it, and neither hides what was given', () => {
+  const hooked = { ...context, mailHook: "'/opt/node' mail-hook" };
+  const { argv, env, files } = injectionFor(['copilot', '-p', 'hi', '--plugin-dir=mine'], hooked);
+  expect(argv).toEqual([
+    'copilot',
+    '--additional-mcp-config=@/run/x/mcp.json',
+    '--allow-tool=signalbox',
+    '--plugin-dir=/run/x',
+    '-p',
+    'hi',
+    '--plugin-dir=mine',
+  ]);
+  expect(env).toEqual({});
+  const [server, plugin, hooks] = files.map(({ path, text }) => [path, JSON.parse(text)]);
+  const entry = { type: 'local', ...faceCommand, tools: ['*'], timeout: 660_000 };
+  expect(server).toEqual(['/run/x/mcp.json', { mcpServers: { signalbox: entry } }]);
+  expect(plugin).toEqual(['/run/x/plugin.json', { name: 'signalbox-mail' }]);
+  const hook = { type: 'command', command: `${hooked.mailHook} copilot`, timeout: 2 };
+  expect(hooks).toEqual([
+    '/run/x/hooks.json',
+    { hooks: { UserPromptSubmit: [{ hooks: [hook] }], Stop: [{ hooks: [hook] }] } },
+  ]);
+  expect(injectionFor(['copilot'], context).argv).toEqual(argv.slice(0, 3));
+});
+
+test('qwen’s server is in a file that the command line names, its hooks in default settings unless there are some already', () => {
+  const hooked = { ...context, mailHook: 'x mail-hook' };
+  const { argv, env, files } = injectionFor(['qwen', 'hi'], hooked);
+  expect(argv).toEqual(['qwen', '--mcp-config=/run/x/mcp.json', 'hi']);
+  expect(env).toEqual({ QWEN_CODE_SYSTEM_DEFAULTS_PATH: '/run/x/settings.json' });
+  const entry = { ...faceCommand, timeout: 660_000, alwaysLoadTools: true, trust: true };
+  expect(JSON.parse(files[0]!.text)).toEqual({ mcpServers: { signalbox: entry } });
+  const hook = { type: 'command', name: 'signalbox-mail', command: 'x mail-hook', timeout: 2 };
+  expect(JSON.parse(files[1]!.text)).toEqual({
+    hooks: { UserPromptSubmit: [{ hooks: [hook] }], Stop: [{ hooks: [hook] }] },
+  });
+  const own = { QWEN_CODE_SYSTEM_DEFAULTS_PATH: '/etc/mine.json' };
+  const present = { qwen: '/etc/qwen-code/system-defaults.json' };
+  const without = [{ ...hooked, env: own }, { ...hooked, systemSettings: present }, context];
+  expect(
+    without.map((given) => {
+      const { env, files, notes } = injectionFor(['qwen'], given);
+      return { env, files: files.length, saysSo: notes.some((note) => note.includes('no hook')) };
+    }),
+  ).toEqual([true, true, false].map((saysSo) => ({ env: {}, files: 1, saysSo })));
+});
+
+test.each([
+  ['qwen with a file of MCP servers of its own', ['qwen', '--mcp-config=mine.json'], false, /--mcp-config/],
+  ['cline that is to keep its MCP servers', ['cline', 'hi'], true, /^--keep-mcp: /],
+])('%s is refused, by the name of the option', (_, argv, keepMcp, message) => {
+  const usage = expect.objectContaining({ code: 'usage', message: expect.stringMatching(message) });
+  expect(() => injectionFor(argv, { ...context, keepMcp })).toThrow(usage);
+});
+
+test('cline reads our file in place of its own, and keeps no process running', () => {
+  const { argv, env, files } = injectionFor(['cline', 'do it'], context);
+  expect({ argv, env }).toEqual({
+    argv: ['cline', 'do it'],
+    env: { CLINE_MCP_SETTINGS_PATH: '/run/x/mcp.json', CLINE_SESSION_BACKEND_MODE: 'local' },
+  });
+  expect(JSON.parse(files[0]!.text)).toEqual({ mcpServers: { signalbox: { ...faceCommand, timeout: 660 } } });
+});
+
 test('codex’s values are TOML on one line that says the same, quotes and backslashes included', () => {
   const { argv } = injectionFor(['codex', 'exec'], context);
   const values = argv.filter((_, index) => argv[index - 1] === '-c');
@@ -112,10 +185,14 @@ test('codex’s values are TOML on one line that says the same, quotes and backs
   expect(argv.at(-1)).toBe('exec');
 });
 
-test('opencode’s own configuration in the variable is kept, but for a server of our name', () => {
+test.each([
+  ['opencode', 'OPENCODE_CONFIG_CONTENT'],
+  ['kilo', 'KILO_CONFIG_CONTENT'],
+])('%s’s own configuration in the variable is kept, but for a server of our name', (program, variable) => {
   const own = '{"model":"m", // why\n "mcp":{"mine":{"type":"local"},"signalbox":{"type":"old"}}}';
-  const { env } = injectionFor(['opencode'], { ...context, env: { OPENCODE_CONFIG_CONTENT: own } });
-  expect(JSON.parse(env.OPENCODE_CONFIG_CONTENT!)).toMatchObject({
+  const { env } = injectionFor([program], { ...context, env: { [variable]: own } });
+  expect(Object.keys(env)).toEqual([variable]);
+  expect(JSON.parse(env[variable]!)).toMatchObject({
     model: 'm',
     mcp: {
       mine: { type: 'local' },
@@ -144,17 +221,19 @@ test.each([
 );
 
 test.each(['[1]', '{"mcp":[]}', '{"permission":[]}', '{'])(
-  'opencode with %s in the variable is refused, by the name of the variable',
+  'opencode, or kilo, with %s in its variable is refused, by the name of the variable',
   (text) => {
     const env = { OPENCODE_CONFIG_CONTENT: text };
     expect(() => injectionFor(['opencode'], { ...context, env })).toThrow('OPENCODE_CONFIG_CONTENT');
+    const kilos = { KILO_CONFIG_CONTENT: text };
+    expect(() => injectionFor(['kilo'], { ...context, env: kilos })).toThrow('KILO_CONFIG_CONTENT');
   },
 );
 
 test('gemini is refused where somebody’s system settings would be lost, and allowed elsewhere', () => {
   const set = { ...context, env: { GEMINI_CLI_SYSTEM_SETTINGS_PATH: '/etc/mine.json' } };
   expect(() => injectionFor(['gemini'], set)).toThrow('GEMINI_CLI_SYSTEM_SETTINGS_PATH is set already');
-  const managed = { ...context, systemSettings: '/etc/gemini-cli/settings.json' };
+  const managed = { ...context, systemSettings: { gemini: '/etc/gemini-cli/settings.json' } };
   expect(() => injectionFor(['gemini'], managed)).toThrow('/etc/gemini-cli/settings.json');
   expect(injectionFor(['gemini'], context).env).toEqual({
     GEMINI_CLI_SYSTEM_SETTINGS_PATH: '/run/x/settings.json',

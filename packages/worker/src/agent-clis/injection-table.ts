@@ -1,16 +1,23 @@
 import { basename } from 'node:path';
 import { injectClaude } from './claude.ts';
+import { injectCline } from './cline.ts';
 import { injectCodex } from './codex.ts';
+import { injectCopilot } from './copilot.ts';
 import { injectCursorAgent } from './cursor-agent.ts';
 import { injectGemini } from './gemini.ts';
 import type { ClientName, Inject, Injection, InjectionContext } from './injection.ts';
 import { injectOpencode } from './opencode.ts';
+import { injectQwen } from './qwen.ts';
 
 const table: Readonly<Record<ClientName, Inject>> = {
   claude: injectClaude,
   codex: injectCodex,
-  opencode: injectOpencode,
+  copilot: injectCopilot,
+  opencode: injectOpencode('opencode', 'OPENCODE_CONFIG_CONTENT'),
+  kilo: injectOpencode('kilo', 'KILO_CONFIG_CONTENT'),
   gemini: injectGemini,
+  qwen: injectQwen,
+  cline: injectCline,
   'cursor-agent': injectCursorAgent,
 };
 

@@ -27,9 +27,12 @@ export interface InjectionContext {
   asksPermissions: boolean;
   /** True: the user approves every MCP server that the workspace names. */
   approveWorkspaceServers: boolean;
-  /** A settings file of the machine's administrator, which our file would replace. */
-  systemSettings?: string;
+  /** Settings files of the machine's administrator that our file would replace, by the CLI that reads them. */
+  systemSettings?: SystemSettings;
 }
+
+/** The paths of settings files of the machine's administrator, by the CLI that reads them. */
+export type SystemSettings = Readonly<Partial<Record<ClientName, string>>>;
 
 /** A file in the run directory. */
 export interface PrivateFile {
@@ -59,7 +62,21 @@ export interface Injection {
 }
 
 /** An agent CLI that is known by the name of its program. */
-export type ClientName = 'claude' | 'codex' | 'opencode' | 'gemini' | 'cursor-agent';
+export type ClientName =
+  | 'claude'
+  | 'codex'
+  | 'copilot'
+  | 'opencode'
+  | 'kilo'
+  | 'gemini'
+  | 'qwen'
+  | 'cline'
+  | 'cursor-agent';
+
+/** Returns a file in the run directory that holds a value as JSON. */
+export function jsonFile(path: string, value: unknown): PrivateFile {
+  return { path, text: `${JSON.stringify(value, undefined, 2)}\n` };
+}
 
 /** Makes the injection for one kind of CLI. Throws `SignalboxError` `usage`, which says what to do instead, if it cannot be done. */
 export type Inject = (argv: readonly string[], context: InjectionContext) => Omit<Injection, 'client'>;

@@ -2,21 +2,22 @@ import { messageOf, SignalboxError } from '@signalbox/protocol';
 import { asObject, parseCommentedJson } from './commented-json.ts';
 import { type FaceCommand, type Inject, serverName, startTimeoutMs } from './injection.ts';
 
-const variable = 'OPENCODE_CONFIG_CONTENT';
-
 /**
- * Names our server in a variable that holds configuration. Every process that opencode starts inherits the variable, so it holds no secret.
+ * Names our server in the variable that holds configuration for opencode, or for a CLI that is built on it. Every process that the CLI
+ * starts inherits the variable, so it holds no secret.
  */
-export const injectOpencode: Inject = (argv, { faceCommand, env }) => {
-  const config = ownConfig(env[variable]);
-  const mcp = { ...asObject(config.mcp), [serverName]: opencodeServer(faceCommand) };
-  return {
-    argv: [...argv],
-    env: { [variable]: JSON.stringify({ ...config, mcp, permission: withOurs(config.permission) }) },
-    files: [],
-    notes: ["opencode's own MCP servers stay: it has no option to leave them out"],
+export function injectOpencode(name: string, variable: string): Inject {
+  return (argv, { faceCommand, env }) => {
+    const config = ownConfig(variable, env[variable]);
+    const mcp = { ...asObject(config.mcp), [serverName]: opencodeServer(faceCommand) };
+    return {
+      argv: [...argv],
+      env: { [variable]: JSON.stringify({ ...config, mcp, permission: withOurs(config.permission) }) },
+      files: [],
+      notes: [`${name}'s own MCP servers stay: it has no option to leave them out`],
+    };
   };
-};
+}
 
 /** Returns opencode's entry for an MCP server that it starts. */
 export function opencodeServer({ command, args, env }: FaceCommand): Record<string, unknown> {
@@ -42,25 +43,25 @@ function withOurs(permission: unknown): Record<string, unknown> {
   return { ...(all !== undefined && { '*': all }), ...opencodePermission, ...others };
 }
 
-function ownConfig(text: string | undefined): Record<string, unknown> {
+function ownConfig(variable: string, text: string | undefined): Record<string, unknown> {
   if (text === undefined || text.trim() === '') return {};
   let parsed: unknown;
   try {
     parsed = parseCommentedJson(text);
   } catch (cause) {
-    throw notMergeable(`is not JSON: ${messageOf(cause)}`, cause);
+    throw notMergeable(variable, `is not JSON: ${messageOf(cause)}`, cause);
   }
   const config = asObject(parsed);
-  if (config === undefined) throw notMergeable('is not a JSON object');
+  if (config === undefined) throw notMergeable(variable, 'is not a JSON object');
   if (config.mcp !== undefined && asObject(config.mcp) === undefined)
-    throw notMergeable('has an "mcp" that is no object');
+    throw notMergeable(variable, 'has an "mcp" that is no object');
   const { permission } = config;
   if (permission !== undefined && typeof permission !== 'string' && asObject(permission) === undefined)
-    throw notMergeable('has a "permission" that is neither a text nor an object');
+    throw notMergeable(variable, 'has a "permission" that is neither a text nor an object');
   return config;
 }
 
-function notMergeable(why: string, cause?: unknown): SignalboxError {
+function notMergeable(variable: string, why: string, cause?: unknown): SignalboxError {
   return new SignalboxError('usage', `${variable} in the environment ${why}`, {
     cause,
     details: { hint: 'correct it or unset it; it is merged with our own, never replaced' },

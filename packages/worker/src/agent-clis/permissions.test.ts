@@ -23,6 +23,8 @@ test.each([
 
 test.each([
   [['codex', 'exec'], "'codex' has no way to ask through an MCP server; claude -p has one"],
+  [['copilot', '-p', 'hi'], "'copilot' has no way to ask through an MCP server; claude -p has one"],
+  [['qwen', '-p', 'hi'], "'qwen' has no way to ask"],
   [['./wrapper.sh', '-p'], "'wrapper.sh' has no way to ask"],
   [['claude'], 'claude asks the user at its terminal'],
   [

@@ -5,6 +5,7 @@ import { clientSnippet, type FaceTarget, type SnippetClient, snippetClients } fr
 const keys: Partial<Record<SnippetClient, string>> = {
   codex: 'mcp_servers',
   opencode: 'mcp',
+  kilo: 'mcp',
   vscode: 'servers',
 };
 
@@ -27,17 +28,22 @@ const faceCommand = {
 
 test('each client is told to start the process in its own words', () => {
   const { command, args, env } = faceCommand;
+  const opencode = {
+    type: 'local',
+    command: [command, ...args],
+    environment: env,
+    enabled: true,
+    timeout: 20_000,
+  };
   expect(entries({ faceCommand })).toEqual({
     claude: { type: 'stdio', ...faceCommand, alwaysLoad: true },
     codex: { ...faceCommand, startup_timeout_sec: 20, tool_timeout_sec: 660 },
-    opencode: {
-      type: 'local',
-      command: [command, ...args],
-      environment: env,
-      enabled: true,
-      timeout: 20_000,
-    },
+    copilot: { type: 'local', ...faceCommand, tools: ['*'], timeout: 660_000 },
+    opencode,
+    kilo: opencode,
     gemini: { ...faceCommand, timeout: 660_000 },
+    qwen: { ...faceCommand, timeout: 660_000, alwaysLoadTools: true },
+    cline: { ...faceCommand, timeout: 660 },
     cursor: faceCommand,
     vscode: { type: 'stdio', ...faceCommand },
   });
@@ -47,11 +53,16 @@ test('each client is told the URL, and where the token is to be found, which is 
   const url = 'http://127.0.0.1:7421/mcp';
   const bearer = (form: string) => ({ Authorization: `Bearer ${form}` });
   const variable = 'SIGNALBOX_TOKEN';
+  const opencode = { type: 'remote', url, headers: bearer(`{env:${variable}}`), enabled: true };
   expect(entries({ url })).toEqual({
     claude: { type: 'http', url, headers: bearer(`\${${variable}}`), alwaysLoad: true },
     codex: { url, bearer_token_env_var: variable, tool_timeout_sec: 660 },
-    opencode: { type: 'remote', url, headers: bearer(`{env:${variable}}`), enabled: true },
+    copilot: { type: 'http', url, headers: bearer(`\${${variable}}`), tools: ['*'], timeout: 660_000 },
+    opencode,
+    kilo: opencode,
     gemini: { httpUrl: url, headers: bearer(`\${${variable}}`), timeout: 660_000 },
+    qwen: { httpUrl: url, headers: bearer(`\${${variable}}`), timeout: 660_000, alwaysLoadTools: true },
+    cline: { type: 'streamableHttp', url, headers: bearer('TOKEN'), timeout: 660 },
     cursor: { url, headers: bearer(`\${env:${variable}}`) },
     vscode: { type: 'http', url, headers: bearer(`\${${'input:signalbox-token'}}`) },
   });
@@ -63,8 +74,12 @@ test('each snippet says which file it is for', () => {
   expect(snippetClients.map((client) => clientSnippet(client, { faceCommand }).file)).toEqual([
     '.mcp.json',
     '~/.codex/config.toml',
+    '~/.copilot/mcp-config.json',
     'opencode.json',
+    'kilo.json',
     '.gemini/settings.json',
+    '~/.qwen/settings.json',
+    '~/.cline/data/settings/cline_mcp_settings.json',
     '.cursor/mcp.json',
     '.vscode/mcp.json',
   ]);
@@ -94,8 +109,10 @@ test('the settings that let a client call our tools without asking are printed o
     },
   });
   expect(everything('codex', true).entry.mcp_servers.signalbox.default_tools_approval_mode).toBe('approve');
-  expect(everything('opencode', true).entry.permission).toEqual({ 'signalbox_*': 'allow' });
-  expect(everything('gemini', true).entry.mcpServers.signalbox.trust).toBe(true);
+  for (const client of ['opencode', 'kilo'] as const)
+    expect(everything(client, true).entry.permission).toEqual({ 'signalbox_*': 'allow' });
+  for (const client of ['gemini', 'qwen'] as const)
+    expect(everything(client, true).entry.mcpServers.signalbox.trust).toBe(true);
   expect(everything('cursor', true)).toMatchObject({
     '~/.cursor/permissions.json': { mcpAllowlist: ['signalbox:*'] },
     '.cursor/cli.json': { permissions: { allow: ['Mcp(signalbox:*)'] } },
@@ -108,5 +125,6 @@ test.each(snippetClients)(
     const notes = (allow: boolean) => clientSnippet(client, { faceCommand }, { allow }).notes.join('\n');
     expect(notes(false)).toMatch(/asks before .*--allow prints/);
     expect(notes(true)).toContain('without asking a person');
+    if (client === 'copilot') expect(notes(true)).toContain('--allow-tool=signalbox');
   },
 );

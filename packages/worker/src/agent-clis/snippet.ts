@@ -1,7 +1,10 @@
 import { stringify } from 'smol-toml';
 import { claudeLoading } from './claude.ts';
+import { clineTimeout } from './cline.ts';
+import { copilotPermission, copilotTools } from './copilot.ts';
 import { type FaceCommand, serverName, startTimeoutMs, toolTimeoutMs } from './injection.ts';
 import { opencodePermission, opencodeServer } from './opencode.ts';
+import { qwenLoading } from './qwen.ts';
 
 /** The way in which a client reaches its MCP face: a process that it starts, or a URL with the token in the variable `SIGNALBOX_TOKEN`. */
 export type FaceTarget =
@@ -25,7 +28,18 @@ export interface Snippet extends SnippetFile {
 }
 
 /** Clients for which there is a snippet. */
-export const snippetClients = ['claude', 'codex', 'opencode', 'gemini', 'cursor', 'vscode'] as const;
+export const snippetClients = [
+  'claude',
+  'codex',
+  'copilot',
+  'opencode',
+  'kilo',
+  'gemini',
+  'qwen',
+  'cline',
+  'cursor',
+  'vscode',
+] as const;
 /** A client for which there is a snippet. */
 export type SnippetClient = (typeof snippetClients)[number];
 
@@ -47,8 +61,8 @@ interface Allowing {
 }
 
 /**
- * Observed with Claude Code 2.1.197, Codex 0.169.0, opencode 1.18.33 and Gemini CLI 0.61.0; taken from the documentation of Cursor and VS
- * Code.
+ * Observed with Claude Code 2.1.332, Codex 0.171.0, Copilot CLI 1.0.102, opencode 1.18.33, Kilo 7.7.9, Gemini CLI 0.61.0, Qwen Code 0.24.4
+ * and Cline 3.0.65; taken from the documentation of Cursor and VS Code.
  */
 const allowing: Readonly<Record<SnippetClient, Allowing>> = {
   claude: {
@@ -67,14 +81,32 @@ const allowing: Readonly<Record<SnippetClient, Allowing>> = {
     inEntry: { default_tools_approval_mode: 'approve' },
     otherwise: 'codex asks before calls, and codex exec, which cannot ask, refuses them',
   },
+  copilot: {
+    note: `copilot has no file for this: start it with ${copilotPermission}`,
+    otherwise:
+      'copilot asks before calls that may change something, and copilot -p, which cannot ask, refuses them',
+  },
   opencode: {
     beside: { permission: opencodePermission },
     note: 'in "permission" the last rule that matches wins: put ours behind "*"',
     otherwise: 'opencode asks before calls where your "permission" says so ("*": "ask")',
   },
+  kilo: {
+    beside: { permission: opencodePermission },
+    note: 'in "permission" the last rule that matches wins: put ours behind "*"',
+    otherwise: 'kilo asks before calls where your "permission" says so ("*": "ask")',
+  },
   gemini: {
     inEntry: { trust: true },
     otherwise: 'gemini asks before each call, and without a terminal it hides the tools and does not say so',
+  },
+  qwen: {
+    inEntry: { trust: true },
+    otherwise: 'qwen asks before each call, and without a terminal it refuses them',
+  },
+  cline: {
+    note: 'cline has no setting for one server: it asks before no call at all, unless it is started with --auto-approve=false',
+    otherwise: 'cline asks before calls only if it is started with --auto-approve=false',
   },
   cursor: {
     inFiles: [
@@ -116,16 +148,29 @@ const builders: Readonly<Record<SnippetClient, (target: FaceTarget, allowed: Par
     };
   },
 
-  opencode: ({ faceCommand, url }, { beside }) => {
-    const server = faceCommand
-      ? opencodeServer(faceCommand)
-      : { type: 'remote', url, headers: bearer(`{env:${tokenVariable}}`), enabled: true };
-    const config = { $schema: 'https://opencode.ai/config.json', mcp: { [serverName]: server }, ...beside };
-    return json('opencode.json', config, [
-      'for one project; for all of yours put it into ~/.config/opencode/opencode.json',
+  copilot: ({ faceCommand, url }) => {
+    const own = faceCommand ? { type: 'local', ...faceCommand } : httpServer(url, `\${${tokenVariable}}`);
+    return json('~/.copilot/mcp-config.json', { mcpServers: { [serverName]: { ...own, ...copilotTools } } }, [
+      'for all your projects; copilot reads the same from .mcp.json of a project, in folders that it trusts',
       ...(faceCommand ? [] : [fromEnvironment]),
     ]);
   },
+
+  opencode: (target, { beside }) =>
+    json(
+      'opencode.json',
+      { $schema: 'https://opencode.ai/config.json', ...opencodeConfig(target), ...beside },
+      [
+        'for one project; for all of yours put it into ~/.config/opencode/opencode.json',
+        ...(target.faceCommand ? [] : [fromEnvironment]),
+      ],
+    ),
+
+  kilo: (target, { beside }) =>
+    json('kilo.json', { ...opencodeConfig(target), ...beside }, [
+      'for one project; for all of yours put it into ~/.config/kilo/kilo.json',
+      ...(target.faceCommand ? [] : [fromEnvironment]),
+    ]),
 
   gemini: ({ faceCommand, url }, { inEntry }) => {
     const own = faceCommand ?? { httpUrl: url, headers: bearer(`\${${tokenVariable}}`) };
@@ -134,6 +179,31 @@ const builders: Readonly<Record<SnippetClient, (target: FaceTarget, allowed: Par
       'for one project; for all of yours put it into ~/.gemini/settings.json',
       ...(faceCommand ? [] : [fromEnvironment]),
     ]);
+  },
+
+  qwen: ({ faceCommand, url }, { inEntry }) => {
+    const own = faceCommand ?? { httpUrl: url, headers: bearer(`\${${tokenVariable}}`) };
+    const server = { ...own, ...qwenLoading, ...inEntry };
+    return json('~/.qwen/settings.json', { mcpServers: { [serverName]: server } }, [
+      `for all your projects; from .qwen/settings.json of a project, qwen starts it once you ran: qwen mcp approve ${serverName}`,
+      ...(faceCommand ? [] : [fromEnvironment]),
+    ]);
+  },
+
+  cline: ({ faceCommand, url }) => {
+    const own = faceCommand ?? { type: 'streamableHttp', url, headers: bearer('TOKEN') };
+    return json(
+      '~/.cline/data/settings/cline_mcp_settings.json',
+      { mcpServers: { [serverName]: { ...own, ...clineTimeout } } },
+      [
+        'cline leaves a process running that keeps its MCP servers: after a change, or with a new token, end it with: cline doctor fix',
+        ...(faceCommand
+          ? []
+          : [
+              'cline reads no variables there: put the token of the agent in the place of TOKEN, and let nobody else read the file',
+            ]),
+      ],
+    );
   },
 
   cursor: ({ faceCommand, url }) => {
@@ -182,6 +252,14 @@ function jsonFile(file: string, value: unknown): SnippetFile {
 
 function json(file: string, value: unknown, notes: string[]): Entry {
   return { ...jsonFile(file, value), notes };
+}
+
+/** Returns the configuration of opencode, and of CLIs that are built on it, for our server. */
+function opencodeConfig({ faceCommand, url }: FaceTarget) {
+  const server = faceCommand
+    ? opencodeServer(faceCommand)
+    : { type: 'remote', url, headers: bearer(`{env:${tokenVariable}}`), enabled: true };
+  return { mcp: { [serverName]: server } };
 }
 
 function httpServer(url: string | undefined, token: string) {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { FaceCommand, Injection } from '../agent-clis/injection.ts';
+import type { FaceCommand, Injection, SystemSettings } from '../agent-clis/injection.ts';
 import { injectionFor, notInjected } from '../agent-clis/injection-table.ts';
 import type { TurnRef } from '../mailbox/served/turn-messages.ts';
 import { agentVariables } from './child-environment.ts';
@@ -40,8 +40,8 @@ export interface AgentSetup {
   wakeHook?: MailHookCommand;
   /** True: the user approves every MCP server that the workspace names. */
   approveWorkspaceServers: boolean;
-  /** A settings file of the machine's administrator, which our file would replace. */
-  systemSettings?: string;
+  /** Settings files of the machine's administrator that our file would replace, by the CLI that reads them. */
+  systemSettings?: SystemSettings;
   /** Set if the process takes one turn of a served agent. */
   turn?: TurnRef;
 }

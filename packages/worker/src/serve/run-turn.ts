@@ -72,6 +72,8 @@ export interface TurnEnd {
   isUnavailable: boolean;
   /** The answer of the program; `undefined` if the turn failed. */
   answer: TurnAnswer | undefined;
+  /** What the program told of its failure; `undefined` if it ended with exit code 0 or told nothing that its rules can read. */
+  told: string | undefined;
   /** The reason why an output with exit code 0 is no answer. */
   problem: string | undefined;
   tail: OutputTail;
@@ -171,6 +173,7 @@ async function runProcess(
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
   const ended = await exited;
+  const isStopped = signal.aborted;
   cancelTimer();
   signal.removeEventListener('abort', stop);
   onExited(ended);
@@ -184,7 +187,9 @@ async function runProcess(
     stderr: stderr.text().text,
     file: await readBounded(command.answerFile),
   };
-  const read = ended.code === 0 && !isLate ? answerOf(turns, output) : undefined;
+  // A program that is ended may exit with 0: then its output is only a part of the answer.
+  const isWhole = ended.code === 0 && !isLate && !isStopped;
+  const read = isWhole ? answerOf(turns, output) : undefined;
   return {
     code: ended.code,
     endedBy: ended.signal,
@@ -192,6 +197,7 @@ async function runProcess(
     isSessionLost: ended.code !== 0 && turns.isSessionLost?.(output) === true,
     isUnavailable: ended.code === temporaryFailure || (!read?.answer && isUnavailable(turns, output)),
     answer: read?.answer,
+    told: ended.code === 0 ? undefined : turns.failure?.(output),
     problem: read?.problem,
     tail,
   };

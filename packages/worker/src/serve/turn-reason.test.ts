@@ -12,6 +12,7 @@ const end = {
   code: 3,
   endedBy: null,
   isLate: false,
+  told: undefined,
   problem: undefined,
   tail: tailOf('a\nno \x1b[31mmoney\n\n'),
 };
@@ -27,6 +28,12 @@ test('The reason for which a turn failed tells how its program ended, and its la
   );
 });
 
+test('What a program told of its failure takes the place of its last line, on one line and without tokens.', () => {
+  const told = `529\n\x1b[31moverloaded sbx_rosa~${'a'.repeat(43)}`;
+  expect(endText({ ...end, told }, 1000)).toBe('its program ended with exit code 3: 529 overloaded [token]');
+});
+
 test('A reason is short enough for the broker, which keeps 500 characters.', () => {
   expect(endText({ ...end, tail: tailOf('x'.repeat(10_000)) }, 1000).length).toBeLessThan(500);
+  expect(endText({ ...end, told: 'x'.repeat(10_000) }, 1000).length).toBeLessThan(500);
 });

@@ -1,11 +1,14 @@
+import { plainLine } from '../runner/output/output-tail.ts';
 import type { TurnEnd } from './run-turn.ts';
 
 /** The longest part of an output in a reason, in characters. The broker keeps 500 characters of a reason. */
 const outputLength = 400;
 
-/** Returns the reason of a failed turn: how its program ended, and the last line that it wrote. */
+type Failed = Pick<TurnEnd, 'code' | 'endedBy' | 'isLate' | 'told' | 'problem' | 'tail'>;
+
+/** Returns the reason of a failed turn: how its program ended, and what it told, or else the last line that it wrote. */
 export function endText(
-  { code, endedBy, isLate, problem, tail }: Pick<TurnEnd, 'code' | 'endedBy' | 'isLate' | 'problem' | 'tail'>,
+  { code, endedBy, isLate, told, problem, tail }: Failed,
   turnTimeoutMs: number,
 ): string {
   const how = isLate
@@ -15,6 +18,6 @@ export function endText(
       : code === null
         ? `its program was ended by ${endedBy}`
         : `its program ended with exit code ${code}`;
-  const last = tail.lastLine(outputLength);
-  return last === '' ? how : `${how}: ${last}`;
+  const words = told === undefined ? tail.lastLine(outputLength) : plainLine(told, outputLength);
+  return words === '' ? how : `${how}: ${words}`;
 }

@@ -7,7 +7,10 @@ export function configCommand(): Command {
   const command = withConnectionOptions(
     new Command('config')
       .description('Print what makes a client use signalbox as one of its MCP servers, to paste.')
-      .requiredOption('--client <name>', 'claude, codex, opencode, gemini, cursor or vscode'),
+      .requiredOption(
+        '--client <name>',
+        'claude, codex, copilot, opencode, kilo, gemini, qwen, cline, cursor or vscode',
+      ),
   )
     .option('--http <url>', 'the client talks to the HTTP face there instead of starting a process')
     .addOption(new Option('--tools <which>', 'as of worker mcp').choices(['all', 'search']))

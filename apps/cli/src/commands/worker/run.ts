@@ -40,7 +40,10 @@ export function runCommand(): Command {
     .addOption(shownToolsOption())
     .addOption(permissionsOption())
     .option('--no-inject', 'change nothing but the environment: SIGNALBOX_URL, _AGENT and _TOKEN_FILE')
-    .option('--no-hooks', 'add no hooks to claude and gemini, which tell the agent of new mail between turns')
+    .option(
+      '--no-hooks',
+      'add no hooks to claude, copilot, gemini and qwen, which tell the agent of new mail between turns',
+    )
     .option('--wake', 'begin a turn of an idle agent when mail comes, once for each message (claude)')
     .option('--keep-mcp', 'leave claude the MCP servers that it has of its own')
     .option(

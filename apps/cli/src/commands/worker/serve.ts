@@ -24,7 +24,10 @@ export function serveCommand(): Command {
   const command = withConnectionOptions(
     new Command('serve')
       .description('Start an agent’s program for one turn when mail arrives, and send what it answers.')
-      .argument('<command...>', 'the program’s command line for one turn, after --')
+      .argument(
+        '<command...>',
+        'the program’s command line for one turn, after --: claude -p, codex exec, opencode run, gemini -p, copilot -p, qwen -p, or any program that reads standard input',
+      )
       .usage('[options] -- <command...>'),
     { agent: false },
   )

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { isJwt, SignalboxError } from '@signalbox/protocol';
 import {
   type AgentSetup,
@@ -7,6 +7,7 @@ import {
   type MailHookCommand,
   planAgent,
   refuseUnasking,
+  type SystemSettings,
 } from '@signalbox/worker/internal';
 import { ownCommand } from '../../process/own-command.ts';
 import { shellWords } from '../../terminal/shell-words.ts';
@@ -80,7 +81,6 @@ function setupOf(
     ...(flags.tools === 'all' ? [] : ['--tools', flags.tools]),
     ...(flags.permissions === 'cli' ? [] : ['--permissions', flags.permissions]),
   ];
-  const systemSettings = geminiSystemSettings();
   return {
     agent,
     url,
@@ -97,7 +97,7 @@ function setupOf(
     ...(flags.hooks && { mailHook: hookCommand('mail-hook', agent) }),
     ...(flags.wake && { wakeHook: hookCommand('wake-hook', agent) }),
     approveWorkspaceServers: flags.approveWorkspaceServers === true,
-    ...(systemSettings !== undefined && { systemSettings }),
+    systemSettings: systemSettings(process.env),
   };
 }
 
@@ -107,12 +107,18 @@ function hookCommand(hook: 'mail-hook' | 'wake-hook', agent: string): MailHookCo
   return ({ tokenFile, faceSocket }) => shellWords(command, ...args, hook, faceSocket, agent, tokenFile);
 }
 
-function geminiSystemSettings(): string | undefined {
-  const path =
+/** Returns the files of the machine's administrator that ours would replace, where they exist. */
+function systemSettings({ QWEN_CODE_SYSTEM_SETTINGS_PATH: qwenSettings }: NodeJS.ProcessEnv): SystemSettings {
+  const [gemini, qwen] =
     process.platform === 'darwin'
-      ? '/Library/Application Support/GeminiCli/settings.json'
-      : '/etc/gemini-cli/settings.json';
-  return existsSync(path) ? path : undefined;
+      ? ['/Library/Application Support/GeminiCli', '/Library/Application Support/QwenCode']
+      : ['/etc/gemini-cli', '/etc/qwen-code'];
+  const paths: SystemSettings = {
+    gemini: join(gemini, 'settings.json'),
+    // Qwen Code looks for its defaults beside its system settings, wherever these are.
+    qwen: join(qwenSettings ? dirname(qwenSettings) : qwen, 'system-defaults.json'),
+  };
+  return Object.fromEntries(Object.entries(paths).filter(([, path]) => existsSync(path)));
 }
 
 function refuseShared(workspacePath: string | undefined, agents: number): void {

@@ -42,9 +42,14 @@ test('Other names for the same options are understood: serverUrl, httpUrl, strea
   const { servers, problems, warnings } = read({
     a: { serverUrl: 'https://a.test' },
     b: { httpUrl: 'https://b.test', type: 'streamableHttp' },
+    c: { command: 'x', type: 'local' },
   });
   expect({ problems, warnings }).toEqual({ problems: [], warnings: [] });
-  expect(servers).toEqual({ a: { url: 'https://a.test' }, b: { url: 'https://b.test', type: 'http' } });
+  expect(servers).toEqual({
+    a: { url: 'https://a.test' },
+    b: { url: 'https://b.test', type: 'http' },
+    c: { command: 'x', type: 'stdio' },
+  });
 });
 
 test('Variables are read as Claude Code, VS Code and we write them.', () => {

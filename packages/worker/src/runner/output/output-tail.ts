@@ -28,8 +28,13 @@ export class OutputTail {
   /** Returns the last line that is not blank, at most `length` characters of it, without terminal control sequences. */
   lastLine(length: number): string {
     const lines = stripVTControlCharacters(this.text().slice(-4096)).split(/[\r\n]+/);
-    const line = lines.findLast((text) => text.trim() !== '') ?? '';
-    const flat = line.replace(/[\p{Cc}\p{Bidi_Control}]+/gu, ' ').trim();
-    return flat.length <= length ? flat : `${flat.slice(0, length - 1)}…`;
+    return plainLine(lines.findLast((text) => text.trim() !== '') ?? '', length);
   }
+}
+
+/** Returns at most `length` characters of a text as one line, without terminal control sequences and with tokens replaced. */
+export function plainLine(text: string, length: number): string {
+  const plain = stripVTControlCharacters(withoutTokens(text));
+  const flat = plain.replace(/[\p{Cc}\p{Bidi_Control}]+/gu, ' ').trim();
+  return flat.length <= length ? flat : `${flat.slice(0, length - 1)}…`;
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { eventsIn } from './json-lines.ts';
 import { refusesAll } from './model-refusals.ts';
 import { sessionIdSchema } from './told-session.ts';
 import { cannotTakeTurns, hasOption, refuseChosen } from './turn-options.ts';
@@ -48,6 +49,7 @@ export const claudeTurns: TurnProgram = {
     if (told.is_error) throw new Error(told.result ?? 'claude told of an error');
     return { text: told.result ?? '', ...(told.session_id !== undefined && { session: told.session_id }) };
   },
+  failure: ({ stdout }) => eventsIn(stdout, outputSchema.pipe(resultSchema)).at(-1)?.result,
   isSessionLost: ({ stderr }) => stderr.includes('No conversation found with session ID'),
   isUnavailable: (output) => refusesAll(resultOf(output).api_error_status ?? undefined),
 };

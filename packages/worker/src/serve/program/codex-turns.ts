@@ -37,6 +37,7 @@ export const codexTurns: TurnProgram = {
     const [started] = eventsIn(stdoutHead, startedSchema);
     return { text: file, ...(started && { session: started.thread_id }) };
   },
+  failure: ({ stdout }) => eventsIn(stdout, failedSchema).at(-1)?.error.message,
   isSessionLost: ({ stderr }) => stderr.includes('no rollout found for thread id'),
   isUnavailable({ stdout }) {
     const message = eventsIn(stdout, failedSchema).at(-1)?.error.message ?? '';

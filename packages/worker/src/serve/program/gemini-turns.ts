@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { acceptedJson } from './json-lines.ts';
 import { refusesAll } from './model-refusals.ts';
 import { sessionIdSchema } from './told-session.ts';
-import { cannotTakeTurns, hasOption, refuseChosen } from './turn-options.ts';
-import type { TurnProgram } from './turn-program.ts';
+import { cannotTakeTurns, hasOption, refuseChosen, withoutBare } from './turn-options.ts';
+import type { TurnOutput, TurnProgram } from './turn-program.ts';
 import { wholeOutput } from './whole-output.ts';
 
 const prompting = ['-p', '--prompt'];
@@ -20,8 +21,9 @@ const chosen = [
 ];
 
 const outputSchema = z.object({ session_id: sessionIdSchema.optional(), response: z.string() });
-
-const errorSchema = z.object({ error: z.object({ code: z.number() }) });
+const failureSchema = z.object({
+  error: z.object({ message: z.string(), code: z.number().optional().catch(undefined) }),
+});
 
 /** Takes turns with `gemini -p`. It reads the prompt from standard input and prints one JSON object. */
 export const geminiTurns: TurnProgram = {
@@ -33,7 +35,7 @@ export const geminiTurns: TurnProgram = {
     }
     refuseChosen(argv, chosen);
     const own = ['--output-format=json', ...(session === undefined ? [] : [`--resume=${session}`])];
-    return { argv: [program, ...own, ...words.filter(isNoBarePrompt)], stdin: prompt };
+    return { argv: [program, ...own, ...withoutBare(words, prompting)], stdin: prompt };
   },
   answer(output) {
     const text = wholeOutput(output);
@@ -41,13 +43,12 @@ export const geminiTurns: TurnProgram = {
     const told = outputSchema.parse(JSON.parse(text.slice(Math.max(0, text.indexOf('{')))));
     return { text: told.response, ...(told.session_id !== undefined && { session: told.session_id }) };
   },
+  failure: (output) => failureOf(output)?.message,
   isSessionLost: ({ stderr }) => stderr.includes('Error resuming session:'),
-  // Its error is an object on several lines, behind the lines of a stack.
-  isUnavailable: ({ stderr }) =>
-    refusesAll(errorSchema.parse(JSON.parse(stderr.slice(stderr.lastIndexOf('\n{\n')))).error.code),
+  isUnavailable: (output) => refusesAll(failureOf(output)?.code),
 };
 
-/** Leaves out a `-p` without a value: gemini refuses it, and takes the prompt from standard input by itself. */
-function isNoBarePrompt(word: string, at: number, words: readonly string[]): boolean {
-  return !prompting.includes(word) || !(words[at + 1] ?? '-').startsWith('-');
+/** Returns the error that gemini writes last on standard error, as an object on several lines behind those of a stack. */
+function failureOf({ stderr }: TurnOutput): z.infer<typeof failureSchema>['error'] | undefined {
+  return acceptedJson(stderr.slice(stderr.lastIndexOf('\n{\n') + 1), failureSchema)?.error;
 }

@@ -23,10 +23,11 @@ const textSchema = z.object({
   type: z.literal('text'),
   part: z.object({ messageID: z.string(), text: z.string() }),
 });
-
 const errorSchema = z.object({
   type: z.literal('error'),
-  error: z.object({ data: z.object({ statusCode: z.number() }) }),
+  error: z.object({
+    data: z.object({ message: z.string().optional(), statusCode: z.number().optional() }),
+  }),
 });
 
 /** Takes turns with `opencode run`. It reads the prompt from standard input and prints events, each with the id of the session. */
@@ -53,6 +54,7 @@ export const opencodeTurns: TurnProgram = {
     const text = texts.filter(({ messageID }) => messageID === last?.messageID).map((part) => part.text);
     return { text: text.join('\n\n'), session: first.sessionID };
   },
+  failure: ({ stdout }) => eventsIn(stdout, errorSchema).at(-1)?.error.data.message,
   isSessionLost: ({ stderr }) => stderr.includes('Session not found'),
   isUnavailable: ({ stdout }) => refusesAll(eventsIn(stdout, errorSchema).at(-1)?.error.data.statusCode),
 };

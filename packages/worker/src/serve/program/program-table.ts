@@ -2,9 +2,11 @@ import type { ClientName } from '../../agent-clis/injection.ts';
 import { clientOf } from '../../agent-clis/injection-table.ts';
 import { claudeTurns } from './claude-turns.ts';
 import { codexTurns } from './codex-turns.ts';
+import { copilotTurns } from './copilot-turns.ts';
 import { geminiTurns } from './gemini-turns.ts';
 import { genericProgram } from './generic-program.ts';
 import { opencodeTurns } from './opencode-turns.ts';
+import { qwenTurns } from './qwen-turns.ts';
 import type { TurnProgram } from './turn-program.ts';
 
 const table: Readonly<Partial<Record<ClientName, TurnProgram>>> = {
@@ -12,6 +14,8 @@ const table: Readonly<Partial<Record<ClientName, TurnProgram>>> = {
   codex: codexTurns,
   opencode: opencodeTurns,
   gemini: geminiTurns,
+  copilot: copilotTurns,
+  qwen: qwenTurns,
 };
 
 /** Returns the rules by which the program of a command line takes turns, by its name. */

@@ -19,6 +19,11 @@ export function refuseChosen([program = '', ...words]: readonly string[], option
   );
 }
 
+/** Leaves out options that stand without a value, such as a `-p` of a program that refuses it and reads its prompt from standard input. */
+export function withoutBare(words: readonly string[], options: readonly string[]): string[] {
+  return words.filter((word, at) => !options.includes(word) || !(words[at + 1] ?? '-').startsWith('-'));
+}
+
 /** Makes the error of a command line that can't take turns. */
 export function cannotTakeTurns(message: string, hint: string): SignalboxError {
   return new SignalboxError('usage', message, { details: { hint } });

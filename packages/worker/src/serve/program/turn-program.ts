@@ -77,6 +77,11 @@ export interface TurnProgram {
    */
   answer(output: TurnOutput): TurnAnswer;
   /**
+   * Returns what the program told of the failure of a turn that ended with another exit code, in words for a person. Without it the last
+   * line of the output tells.
+   */
+  failure?(output: TurnOutput): string | undefined;
+  /**
    * Returns true if a turn failed because its session no longer exists. The turn is then started again at once, without a session. A
    * program without this function keeps no sessions.
    */
