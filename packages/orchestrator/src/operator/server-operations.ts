@@ -36,7 +36,7 @@ export interface ServerOperationDeps {
   approvals: Approvals | undefined;
   /** The kept large results; `undefined` if none are kept. */
   results: Pick<ResultStore, 'summary'> | undefined;
-  catalogs: Pick<CatalogTracker, 'changesOf'>;
+  catalogs: Pick<CatalogTracker, 'changesOf' | 'unshownOf'>;
   /** Why the newest configuration is not in force; `undefined` if it is. */
   configProblem: () => ServersReply['config_problem'];
   /** The longest reply that can be delivered, in bytes. */
@@ -139,6 +139,7 @@ async function reportOf(
   const { asked, refused, lastRefusal } = status.questions;
   const memory = await memoryOf(status.pids);
   const definitions = definitionCounts(host, name);
+  const unshown = catalogs.unshownOf(name);
   return {
     name,
     state: status.state,
@@ -158,6 +159,7 @@ async function reportOf(
       ...(isWithheld && { withheld: isWithheld }),
       ...(isMended && { mended: isMended }),
     })),
+    ...(unshown.length > 0 && { unshown }),
     tool_changes: catalogs.changesOf(name),
     ...(definitions && { definitions }),
     in_flight: status.inFlight,

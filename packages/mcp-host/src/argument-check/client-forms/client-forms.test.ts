@@ -1,0 +1,236 @@
+import type { Tool } from '@signalbox/protocol';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import fc from 'fast-check';
+import { expect, it, test } from 'vitest';
+import { ClientForms } from './client-forms.ts';
+
+const of = (properties: object, more: object = {}): Tool['inputSchema'] => ({
+  type: 'object',
+  properties: { ...properties },
+  ...more,
+});
+const [string, number, integer] = [{ type: 'string' }, { type: 'number' }, { type: 'integer' }];
+const list = (more: object) => of({ p: { type: 'array', ...more } });
+const [claude, codex] = ['claude-code', 'codex-mcp-client'];
+const pair = [number, number];
+const mixed = [string, number];
+const draft07 = { $schema: 'http://json-schema.org/draft-07/schema#' };
+
+test.each<[string, object, string, object]>([
+  [
+    'allOf is merged',
+    of({ c: string }, { allOf: [of({ a: string }, { required: ['a'] })] }),
+    claude,
+    of({ c: string, a: string }, { required: ['a'] }),
+  ],
+  [
+    'allOf with references and closed ends is merged',
+    {
+      type: 'object',
+      allOf: [{ $ref: '#/$defs/A' }, of({ b: integer })],
+      unevaluatedProperties: false,
+      $defs: { A: of({ a: string }) },
+    },
+    claude,
+    { ...of({ b: integer, a: string }), additionalProperties: false, $defs: { A: of({ a: string }) } },
+  ],
+  [
+    'branches that differ in one constant are one',
+    {
+      type: 'object',
+      oneOf: [
+        of({ k: { const: 'x' }, a: string }, { required: ['k'] }),
+        of({ k: { const: 'y' }, a: string }, { required: ['k'] }),
+      ],
+    },
+    claude,
+    of({ k: { enum: ['x', 'y'] }, a: string }, { required: ['k'] }),
+  ],
+  [
+    'one of all properties is counted',
+    of(
+      { a: string, b: string },
+      { additionalProperties: false, oneOf: [{ required: ['a'] }, { required: ['b'] }] },
+    ),
+    claude,
+    of({ a: string, b: string }, { additionalProperties: false, minProperties: 1, maxProperties: 1 }),
+  ],
+  ['a list of anything', list({}), codex, list({ items: {} })],
+  [
+    'a pair',
+    list({ prefixItems: pair, minItems: 2, maxItems: 2 }),
+    codex,
+    list({ prefixItems: pair, minItems: 2, maxItems: 2, items: number }),
+  ],
+  [
+    'a closed tuple',
+    list({ prefixItems: mixed, items: false }),
+    codex,
+    list({ prefixItems: mixed, items: { anyOf: mixed }, maxItems: 2 }),
+  ],
+  ['an open tuple', list({ prefixItems: mixed }), codex, list({ prefixItems: mixed, items: {} })],
+  [
+    'a tuple of draft-07',
+    { ...list({ items: pair, additionalItems: false }), ...draft07 },
+    codex,
+    list({ prefixItems: pair, items: number, maxItems: 2 }),
+  ],
+  [
+    'numbers without a type',
+    of({ p: { enum: [1, 2] }, q: { const: null } }),
+    codex,
+    of({ p: { enum: [1, 2], type: 'number' }, q: { const: null, type: 'null' } }),
+  ],
+  [
+    'what OpenAPI calls nullable',
+    of({ p: { ...string, nullable: true } }),
+    codex,
+    of({ p: { type: ['string', 'null'] } }),
+  ],
+  [
+    'parts of parts',
+    of({ p: { anyOf: [list({}), { $ref: '#/$defs/L' }, true] } }, { $defs: { L: { type: 'array' } } }),
+    codex,
+    of(
+      { p: { anyOf: [list({ items: {} }), { $ref: '#/$defs/L' }, {}] } },
+      { $defs: { L: { type: 'array', items: {} } } },
+    ),
+  ],
+])('%s', (_title, schema, client, form) => {
+  expect(new ClientForms().of(schema as never)).toEqual({ forms: { [client]: form }, unshown: [] });
+});
+
+test.each<[string, object, object]>([
+  [
+    'one of two required properties',
+    of({ a: string, b: string }, { anyOf: [{ required: ['a'] }, { required: ['b'] }] }),
+    { client: 'claude', how: 'left out', why: 'it has anyOf at the top' },
+  ],
+  [
+    'branches with properties of their own',
+    {
+      type: 'object',
+      oneOf: [
+        of({ k: { const: 'x' }, a: string }, { required: ['k', 'a'] }),
+        of({ k: { const: 'y' } }, { required: ['k'] }),
+      ],
+    },
+    { client: 'claude', how: 'left out', why: 'it has oneOf at the top' },
+  ],
+  [
+    'branches that refuse each other',
+    of({ a: string }, { allOf: [of({ b: string }, { additionalProperties: false })] }),
+    { client: 'claude', how: 'left out', why: 'it has allOf at the top' },
+  ],
+  [
+    'a pair that others follow',
+    list({ prefixItems: pair, items: string }),
+    {
+      client: 'codex',
+      how: 'changed',
+      why: 'it shows prefixItems as if they were like the items behind them',
+    },
+  ],
+  [
+    'names by pattern alone',
+    of({ p: { type: 'object', patternProperties: { '^x': string }, additionalProperties: false } }),
+    { client: 'codex', how: 'changed', why: 'it shows an object with patternProperties as an empty one' },
+  ],
+  [
+    'a list whose pattern nobody can check',
+    list({ contains: { ...string, pattern: '(?=a)b' } }),
+    { client: 'codex', how: 'changed', why: 'it shows a list as one of texts' },
+  ],
+])('No form means the same as %s.', (_title, schema, unshown) => {
+  expect(new ClientForms().of(schema as never)).toEqual({ forms: {}, unshown: [unshown] });
+});
+
+it('leaves schemas alone that both clients show as they are meant', () => {
+  for (const schema of [
+    of({ a: { oneOf: [string, integer] }, b: { type: 'array', items: {} }, c: { enum: ['x'] }, d: {} }),
+    of({ a: list({ prefixItems: pair, items: number }) }, { not: { required: ['z'] } }),
+    of({ a: { type: 'object', additionalProperties: true } }, { additionalProperties: false }),
+  ])
+    expect(new ClientForms().of(schema)).toEqual({ forms: {}, unshown: [] });
+});
+
+it('compares few schemas in a minute, and finds the forms of the others later', () => {
+  let now = 0;
+  const forms = new ClientForms(() => now);
+  const schemas = Array.from({ length: 110 }, (_, i) => of({ p: { enum: [i] } }));
+  const found = () => schemas.filter((schema) => forms.of(schema).forms[codex]).length;
+  expect(found()).toBe(100);
+  now = 59_999;
+  expect(found()).toBe(100);
+  now = 60_000;
+  expect(found()).toBe(110);
+  expect(forms.of(structuredClone(schemas[0]!))).toBe(forms.of(schemas[0]!));
+});
+
+const parts = fc.letrec<{ part: object }>((tie) => ({
+  part: fc.oneof(
+    { maxDepth: 3 },
+    fc.constantFrom(
+      {},
+      string,
+      number,
+      { type: 'array' },
+      { enum: [1, 'a'] },
+      { const: 0 },
+      { ...string, nullable: true },
+    ),
+    fc.record(
+      {
+        type: fc.constantFrom('array', ['array', 'null']),
+        prefixItems: fc.array(tie('part'), { minLength: 1, maxLength: 2 }),
+        items: fc.oneof(fc.boolean(), tie('part')),
+        maxItems: fc.nat({ max: 3 }),
+      },
+      { requiredKeys: [] },
+    ),
+    fc.array(tie('part'), { minLength: 1, maxLength: 2 }).map((anyOf) => ({ anyOf })),
+  ),
+}));
+const objects = fc.record(
+  {
+    type: fc.constant('object'),
+    properties: fc.dictionary(fc.constantFrom('a', 'b'), parts.part, { maxKeys: 2 }),
+    required: fc.subarray(['a', 'b']),
+    additionalProperties: fc.constantFrom(false, string),
+  },
+  { requiredKeys: ['type'] },
+);
+const unions = fc.tuple(
+  objects,
+  fc.constantFrom('allOf', 'anyOf', 'oneOf', 'x-none'),
+  fc.array(objects, { minLength: 1, maxLength: 3 }),
+);
+const { value } = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 3 },
+    fc.constantFrom('a', 0, 1, null, true),
+    fc.array(tie('value'), { maxLength: 3 }),
+  ),
+}));
+const values = fc.dictionary(fc.constantFrom('a', 'b', 'c'), value, { maxKeys: 3 });
+
+it('shows no form that takes other arguments than the schema', () => {
+  let shown = 0;
+  fc.assert(
+    fc.property(
+      unions,
+      fc.array(values, { minLength: 10, maxLength: 30 }),
+      ([base, union, branches], args) => {
+        const schema = { ...base, [union]: branches } as never;
+        const fits = new Ajv2020({ strict: false }).compile(schema);
+        for (const form of Object.values(new ClientForms().of(schema).forms)) {
+          shown++;
+          const fitsForm = new Ajv2020({ strict: false }).compile(form as object);
+          for (const one of args) expect(fitsForm(one)).toBe(fits(one));
+        }
+      },
+    ),
+    { numRuns: 20 },
+  );
+  expect(shown).toBeGreaterThan(4);
+});
