@@ -14,20 +14,27 @@ export function claudeForm(schema: Schema, isSame: SameMeaning): FoundForm {
   return form ? { form } : { unshown: { how: 'left out', why: `it has ${found.join(' and ')} at the top` } };
 }
 
-/** Returns schemas without a union at the top. Some of them may mean the same. */
+/** Returns schemas without a union at the top. By their structure they mean the same; the comparison is a second proof. */
 function proposals(schema: Schema): Schema[] {
-  const { allOf = [], ...rest } = schema;
+  const { allOf = [], unevaluatedProperties: others, ...rest } = schema;
   const whole = Array.isArray(allOf) ? merged([rest, ...allOf], schema) : undefined;
   if (!whole) return [];
   const { anyOf, oneOf, ...base } = whole;
   const branches = anyOf ?? oneOf;
+  // Without a union, properties that no part has evaluated are those that the schema does not name.
+  const closed = (one: Schema): Schema =>
+    others === undefined || one.additionalProperties !== undefined
+      ? one
+      : { ...one, additionalProperties: others };
   if (branches === undefined) return [closed(base)];
   if (!Array.isArray(branches) || (anyOf !== undefined && oneOf !== undefined)) return [];
-  const flat = flattened(
-    base,
-    branches.map((branch) => merged([branch], schema)),
+  const resolvedBranches = branches.map((branch) => merged([branch], schema));
+  if (!resolvedBranches.every((branch) => branch !== undefined)) return [];
+  const isOneOf = oneOf !== undefined;
+  const flat = flattened(base, resolvedBranches, isOneOf);
+  return [flat && closed(flat), counted(closed(base), resolvedBranches, isOneOf)].filter(
+    (proposed) => proposed !== undefined,
   );
-  return [...(flat ? [closed(flat)] : []), counted(base, oneOf !== undefined)];
 }
 
 /** Merges schemas that all apply to one object; `undefined` if that would take more than one keyword of a kind. */
@@ -60,7 +67,19 @@ function targetOf(ref: unknown, document: Schema): unknown {
 /** Keywords that say nothing of arguments. The first schema that has one keeps it. */
 const notes = new Set(['$schema', '$comment', 'title', 'description', 'examples', 'default']);
 
+/** Keywords that apply to what others of their group leave. Two parts that both have some can't be one, except for `properties` alone. */
+const groups = [
+  ['properties', 'patternProperties', 'additionalProperties', 'unevaluatedProperties'],
+  ['if', 'then', 'else'],
+];
+
 function mergedPair(one: Schema, other: Schema): Schema | undefined {
+  const has = (schema: Schema, group: readonly string[]): boolean =>
+    group.some((keyword) => schema[keyword] !== undefined);
+  for (const group of groups) {
+    const inner = group.filter((keyword) => keyword !== 'properties');
+    if (has(one, group) && has(other, group) && (has(one, inner) || has(other, inner))) return undefined;
+  }
   const both = { ...one };
   for (const [keyword, value] of Object.entries(other)) {
     const before = both[keyword];
@@ -82,47 +101,57 @@ function mergedProperties(one: Schema, other: Schema): Schema {
   return Object.fromEntries([...Object.entries(one), ...shared]);
 }
 
-/** Without a union, properties that no part has evaluated are those that the schema does not name. */
-function closed({ unevaluatedProperties, ...schema }: Schema): Schema {
-  if (unevaluatedProperties === undefined || schema.additionalProperties !== undefined) return schema;
-  return { ...schema, additionalProperties: unevaluatedProperties };
+/** Makes one schema of branches that differ in one property at most. Of the branches of `oneOf`, that one must be a constant. */
+function flattened(base: Schema, branches: readonly Schema[], isOneOf: boolean): Schema | undefined {
+  const [first] = branches;
+  const properties = branches.map((branch) => (isJsonObject(branch.properties) ? branch.properties : {}));
+  if (!first || !properties[0]) return undefined;
+  const textIn = (all: Schema, name: string): string | undefined =>
+    Object.hasOwn(all, name) ? canonicalText(all[name]) : undefined;
+  const [name, ...more] = Object.keys(properties[0]).filter(
+    (one) => new Set(properties.map((all) => textIn(all, one))).size > 1,
+  );
+  if (name === undefined || more.length > 0) return undefined;
+  const kinds = properties.map((all) => (Object.hasOwn(all, name) ? all[name] : undefined));
+  const rest = branches.map((branch, i) =>
+    canonicalText({ ...branch, properties: { ...properties[i], [name]: 0 } }),
+  );
+  if (kinds.includes(undefined) || new Set(rest).size > 1) return undefined;
+  if (isOneOf && !kinds.every((kind) => isJsonObject(kind) && kind.const !== undefined)) return undefined;
+  return mergedPair(base, { ...first, properties: { ...properties[0], [name]: anyOf(kinds) } });
 }
 
-/** Makes one schema of branches that differ in their properties: each may be as in any branch, and those that all require are required. */
-function flattened(base: Schema, branches: readonly (Schema | undefined)[]): Schema | undefined {
-  const all = branches.map((branch = {}) => {
-    const { properties, required = [], ...rest } = branch;
-    return {
-      properties: isJsonObject(properties) ? Object.entries(properties) : [],
-      required: [required].flat(),
-      rest,
-    };
+function anyOf(kinds: readonly unknown[]): unknown {
+  const constants = kinds.flatMap((kind) => {
+    if (!isJsonObject(kind) || kind.const === undefined) return [];
+    return Object.keys(kind).every((keyword) => ['const', 'type'].includes(keyword)) ? [kind.const] : [];
   });
-  const [first, ...others] = all;
-  const text = canonicalText(first?.rest);
-  if (!first || branches.includes(undefined) || others.some(({ rest }) => canonicalText(rest) !== text))
-    return undefined;
-  const kinds = new Map<string, unknown[]>();
-  for (const [name, schema] of all.flatMap(({ properties }) => properties))
-    kinds.set(name, [...(kinds.get(name) ?? []), schema]);
-  const required = first.required.filter((name) => others.every((other) => other.required.includes(name)));
-  return mergedPair(base, {
-    ...first.rest,
-    properties: Object.fromEntries(Array.from(kinds, ([name, schemas]) => [name, anyOf(schemas)])),
-    ...(required.length > 0 && { required }),
-  });
+  return constants.length === kinds.length ? { enum: constants } : { anyOf: kinds };
 }
 
-function anyOf(schemas: readonly unknown[]): unknown {
-  const kinds = [...new Map(schemas.map((schema) => [canonicalText(schema), schema])).values()];
-  const constants = kinds.map((kind) => (isJsonObject(kind) ? kind.const : undefined));
-  if (kinds.length === 1) return kinds[0];
-  if (!constants.includes(undefined)) return { enum: constants };
-  return { anyOf: kinds };
-}
-
-/** Counts properties in place of a union whose branches each require another one. */
-function counted(base: Schema, isOneOf: boolean): Schema {
-  const least = [base.required ?? []].flat().length + 1;
+/**
+ * Counts properties in place of a union each of whose branches requires another one, if the schema takes only these and the required ones.
+ */
+function counted(base: Schema, branches: readonly Schema[], isOneOf: boolean): Schema | undefined {
+  const {
+    required = [],
+    properties,
+    additionalProperties,
+    patternProperties,
+    minProperties,
+    maxProperties,
+  } = base;
+  if (!isJsonObject(properties) || additionalProperties !== false) return undefined;
+  if ((patternProperties ?? minProperties ?? maxProperties) !== undefined) return undefined;
+  const always = new Set([required].flat());
+  const free = Object.keys(properties).filter((name) => !always.has(name));
+  const asked = branches.map((branch) => ({
+    names: [branch.required].flat(),
+    keywords: Object.keys(branch),
+  }));
+  const isOneEach = asked.every(({ names, keywords }) => names.length === 1 && keywords.length === 1);
+  const names = asked.flatMap((branch) => branch.names).sort();
+  if (!isOneEach || canonicalText(names) !== canonicalText(free.sort())) return undefined;
+  const least = always.size + 1;
   return { ...base, minProperties: least, ...(isOneOf && { maxProperties: least }) };
 }

@@ -29,13 +29,13 @@ const nothing: SchemaForms = { forms: {}, unshown: [] };
 const maxLength = 16_384;
 /** The most schemas, and the most comparisons, that are remembered. */
 const maxRemembered = 1_000;
-/** The most comparisons in a minute. Few schemas need one, and most of those the same ones. */
-const maxComparisons = 100;
+/** The longest time in milliseconds that comparisons take in a minute. Few schemas need one, and most of those the same ones. */
+const maxMsInMinute = 500;
 
 /** Finds the forms of input schemas for certain clients, and remembers them by the text of the schema. `now` is in monotonic milliseconds. */
 export class ClientForms {
   readonly #now: () => number;
-  #minute = { startMs: Number.NEGATIVE_INFINITY, comparisons: 0 };
+  #minute = { startMs: Number.NEGATIVE_INFINITY, spentMs: 0 };
   readonly #bySchema = new WeakMap<InputSchema, SchemaForms>();
   readonly #byText = new LRUCache<string, SchemaForms>({ max: maxRemembered });
   readonly #compared = new LRUCache<string, boolean>({ max: maxRemembered });
@@ -72,8 +72,9 @@ export class ClientForms {
     let same = this.#compared.get(key);
     if (same === undefined) {
       if (this.#isFull) return false;
-      this.#minute.comparisons++;
+      const startMs = this.#now();
       same = haveSameMeaning(one, other);
+      this.#minute.spentMs += this.#now() - startMs;
       this.#compared.set(key, same);
     }
     return same;
@@ -81,7 +82,7 @@ export class ClientForms {
 
   /** True if no more comparisons are made in this minute. */
   get #isFull(): boolean {
-    if (this.#now() - this.#minute.startMs >= 60_000) this.#minute = { startMs: this.#now(), comparisons: 0 };
-    return this.#minute.comparisons >= maxComparisons;
+    if (this.#now() - this.#minute.startMs >= 60_000) this.#minute = { startMs: this.#now(), spentMs: 0 };
+    return this.#minute.spentMs >= maxMsInMinute;
   }
 }

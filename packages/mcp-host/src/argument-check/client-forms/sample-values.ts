@@ -48,7 +48,11 @@ class Sampler {
   /** Returns values for a node, those that probably fit first. */
   values(node: SchemaNode, depth: number): unknown[] {
     const limit = most[depth];
-    return limit === undefined ? ['a', 1] : firstDistinct(this.#all(node, depth), limit);
+    if (limit === undefined) return ['a', 1];
+    // All values of the whole schema are tried: to find equal ones would take longer than to try them.
+    return depth === 0
+      ? this.#all(node, depth).take(limit).toArray()
+      : firstDistinct(this.#all(node, depth), limit);
   }
 
   *#all(node: SchemaNode, depth: number): Generator<unknown> {
