@@ -21,9 +21,13 @@ const either = {
   anyOf: [{ required: ['a'] }, { required: ['b'] }],
 };
 const anyList = { type: 'object', properties: { list: { type: 'array' } } };
-const servers = { merged, either, anyList };
+const pair = {
+  type: 'object',
+  properties: { pair: { type: 'array', prefixItems: [string, { type: 'number' }], items: false } },
+};
+const servers = { merged, either, anyList, pair };
 
-test('Claude and codex are shown a schema in a form that they do not change, every other client the schema itself; calls are checked against the schema; status and doctor name what one of them does not show.', async () => {
+test('Claude, codex and gemini are shown a schema in a form that they read as it is meant, every other client the schema itself; calls are checked against the schema; status and doctor name what one of them does not show.', async () => {
   await using workspace = await startWorkspace(async (directory) => {
     const file = join(directory, 'results.json');
     const tools = Object.entries(servers).map(([name, inputSchema]) => [
@@ -76,8 +80,13 @@ test('Claude and codex are shown a schema in a form that they do not change, eve
   expect(claude.schemas).toMatchObject(named({ merged: { type: 'object', properties, required: ['a'] } }));
   const codex = await seenBy('codex-mcp-client');
   const codexList = { type: 'object', properties: { list: { type: 'array', items: {} } } };
-  expect(codex.schemas).toMatchObject(named({ anyList: codexList }));
-  for (const { failed } of [other, claude, codex]) expect(failed).toEqual([false, true]);
+  const item = { anyOf: pair.properties.pair.prefixItems };
+  const codexPair = { type: 'object', properties: { pair: { items: item, maxItems: 2 } } };
+  expect(codex.schemas).toMatchObject(named({ anyList: codexList, pair: codexPair }));
+  const gemini = await seenBy('gemini-cli-mcp-client-signalbox');
+  const dated = { $schema: 'https://json-schema.org/draft/2020-12/schema', ...pair };
+  expect(gemini.schemas).toMatchObject(named({ pair: dated }));
+  for (const { failed } of [other, claude, codex, gemini]) expect(failed).toEqual([false, true]);
 
   const text = 'claude does not show 1 tool: mcp_odd__either (it has anyOf at the top)';
   const unshown = {
@@ -93,6 +102,6 @@ test('Claude and codex are shown a schema in a form that they do not change, eve
   expect((await workspace.run(['tools', 'status'])).stdout).toContain(`\nodd: ${text}\n`);
   expect((await workspace.run(['tools', 'status', 'odd'])).stdout).toContain(`\n  ! ${text}\n`);
   expect((await workspace.run(['doctor'])).stdout).toMatch(
-    new RegExp(`odd is ready: 3 tools.*; ${text.replace(/[()]/g, '\\$&')}`),
+    new RegExp(`odd is ready: 4 tools.*; ${text.replace(/[()]/g, '\\$&')}`),
   );
 });

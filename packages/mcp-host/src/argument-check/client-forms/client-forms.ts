@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { canonicalText } from '../json/canonical-text.ts';
 import { claudeForm } from './claude-form.ts';
 import { codexForm } from './codex-form.ts';
+import { datedForm } from './dated-form.ts';
 import type { FoundForm, SameMeaning, Unshown } from './found-form.ts';
 import { haveSameMeaning } from './same-meaning.ts';
 
@@ -14,7 +15,7 @@ export interface SchemaForms {
   unshown: readonly (Unshown & { client: string })[];
 }
 
-/** The clients that change or leave out tools; `name` is the beginning of the name that the client gives itself. */
+/** The clients that leave out or change tools, or refuse arguments that fit; `name` is the beginning of the name that the client gives itself. */
 const clients: readonly {
   client: string;
   name: string;
@@ -22,6 +23,8 @@ const clients: readonly {
 }[] = [
   { client: 'claude', name: 'claude-code', find: claudeForm },
   { client: 'codex', name: 'codex-mcp-client', find: codexForm },
+  { client: 'gemini', name: 'gemini-cli-mcp-client', find: datedForm },
+  { client: 'qwen', name: 'qwen-cli-mcp-client', find: datedForm },
 ];
 
 const nothing: SchemaForms = { forms: {}, unshown: [] };
