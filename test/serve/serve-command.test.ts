@@ -42,16 +42,19 @@ async function serve(
   const program = join(cwd, name);
   await writeFile(program, `#!/bin/sh\n${script}\n`);
   await chmod(program, 0o755);
-  const run = startRun(['--agent', agent, '--json', '--retry-wait', '100ms', ...args, '--', program, ...words], {
-    cwd,
-    env: {
-      HOME: home.path,
-      XDG_RUNTIME_DIR: runRoot,
-      XDG_STATE_HOME: join(home.path, 'state'),
-      SIGNALBOX_URL: url,
+  const run = startRun(
+    ['--agent', agent, '--json', '--retry-wait', '100ms', ...args, '--', program, ...words],
+    {
+      cwd,
+      env: {
+        HOME: home.path,
+        XDG_RUNTIME_DIR: runRoot,
+        XDG_STATE_HOME: join(home.path, 'state'),
+        SIGNALBOX_URL: url,
+      },
+      part: 'serve',
     },
-    part: 'serve',
-  });
+  );
   // The broker knows the agent from then on.
   await expect.poll(() => eventsOf(run, 'serving')).not.toEqual([]);
   return { run, runRoot, cwd };

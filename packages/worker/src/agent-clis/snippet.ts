@@ -47,7 +47,7 @@ interface Allowing {
 }
 
 /**
- * Observed with Claude Code 2.1.197, Codex 0.169.0, opencode 1.18.33 and Gemini CLI 0.61.0; taken from the documentation of Cursor and VS
+ * Observed with Claude Code 2.1.332, Codex 0.171.0, opencode 1.18.33 and Gemini CLI 0.61.0; taken from the documentation of Cursor and VS
  * Code.
  */
 const allowing: Readonly<Record<SnippetClient, Allowing>> = {
