@@ -8,9 +8,12 @@ import { startToolStack } from '../support/orchestrator/tool-stack.ts';
 import { testAgent } from '../support/runner/supervise-options.ts';
 import { connectShim, newConsumer } from '../support/worker/shared-face.ts';
 
-const sleeps = { program: '/bin/sh', argv: ['sh', '-c', 'echo $SIGNALBOX_FACE; exec sleep 600'] };
+const sleeps = {
+  program: '/bin/sh',
+  argv: ['sh', '-c', 'trap "" TERM; echo $SIGNALBOX_FACE; exec sleep 600'],
+};
 
-/** Two agents whose processes sleep, and a supervisor's face for both; the tests speak as their shims. */
+/** Two agents whose processes sleep, and end only by KILL, and a supervisor's face for both; the tests speak as their shims. */
 async function startRunFace(toolsLostMs: number) {
   await using starting = new AsyncDisposableStack();
   const { path } = starting.use(await tempDir());
@@ -37,8 +40,9 @@ async function startRunFace(toolsLostMs: number) {
   starting.defer(stop);
   const resources = starting.move();
   await expect.poll(() => agents.map(({ events }) => events[0]?.event)).toEqual(['started', 'started']);
-  const [rosa, wim] = agents.map(({ events, tokens }) => ({
+  const [rosa, wim] = agents.map(({ events, tokens, supervised }) => ({
     events,
+    askToEnd: () => supervised.stop(),
     names: () => events.map(({ event }) => event),
     shim: (consumer = newConsumer()) => connectShim(face.socket, { token: tokens[0]!, consumer }),
   }));
@@ -90,4 +94,21 @@ test('an agent whose client has ended its connection has lost its tools, until i
   await expect.poll(status).not.toHaveProperty('tools_lost');
   // One that never listed its tools did not lose any.
   expect(site.wim.names()).toEqual(['started']);
+});
+
+test('an agent that was asked to end has not lost its tools when its client ends first', async () => {
+  await using site = await startRunFace(50);
+  await using ending = await site.rosa.shim();
+  await using lost = await site.wim.shim();
+  for (const shim of [ending, lost]) {
+    shim.request(2, 'tools/list');
+    await shim.line('id', 2);
+  }
+  site.rosa.askToEnd();
+  ending.socket.destroy();
+  await ending.closed;
+  lost.socket.destroy();
+  await expect.poll(site.wim.names).toEqual(['started', 'ready', 'tools_lost']);
+  await site.stop();
+  expect(site.rosa.names()).toEqual(['started', 'ready', 'exited']);
 });

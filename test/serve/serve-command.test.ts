@@ -26,31 +26,35 @@ afterAll(async () => {
 });
 
 /**
- * Serves an agent by the command, with a shell script as its program. `args` stand before its command line. Nobody listens at the first
- * of the brokers.
+ * Serves an agent by the command, with a shell script as its program. `args` stand before its command line, `as` is the program's name and
+ * its arguments. Nobody listens at the first of the brokers.
  */
 async function serve(
   agent: string,
   script: string,
   args: readonly string[] = [],
-  url = `ws://127.0.0.1:9,${stack.broker.url}`,
+  { url = `ws://127.0.0.1:9,${stack.broker.url}`, as = ['program'] }: { url?: string; as?: string[] } = {},
 ) {
+  const [name = '', ...words] = as;
   const cwd = join(home.path, agent);
   const runRoot = join(cwd, 'run');
   await mkdir(runRoot, { recursive: true, mode: 0o700 });
-  const program = join(cwd, 'program');
+  const program = join(cwd, name);
   await writeFile(program, `#!/bin/sh\n${script}\n`);
   await chmod(program, 0o755);
-  const run = startRun(['--agent', agent, '--json', '--retry-wait', '100ms', ...args, '--', program], {
-    cwd,
-    env: {
-      HOME: home.path,
-      XDG_RUNTIME_DIR: runRoot,
-      XDG_STATE_HOME: join(home.path, 'state'),
-      SIGNALBOX_URL: url,
+  const run = startRun(
+    ['--agent', agent, '--json', '--retry-wait', '100ms', ...args, '--', program, ...words],
+    {
+      cwd,
+      env: {
+        HOME: home.path,
+        XDG_RUNTIME_DIR: runRoot,
+        XDG_STATE_HOME: join(home.path, 'state'),
+        SIGNALBOX_URL: url,
+      },
+      part: 'serve',
     },
-    part: 'serve',
-  });
+  );
   // The broker knows the agent from then on.
   await expect.poll(() => eventsOf(run, 'serving')).not.toEqual([]);
   return { run, runRoot, cwd };
@@ -114,6 +118,25 @@ test('Two members of a group that one command serves take its messages side by s
   const replies = both.flatMap((one) => (one.status === 'completed' ? [one.reply] : []));
   expect(replies.map(({ from }) => from.agent).sort()).toEqual(['scout-1', 'scout-2']);
   for (const { from, json } of replies) expect(json).toMatch(new RegExp(`^${from.agent}: [ab]$`));
+});
+
+test('A turn of claude that was to ask a person, and ran in a mode in which claude asks nobody, is answered and warned of.', async () => {
+  const lines = [
+    { type: 'system', subtype: 'init', permissionMode: 'auto' },
+    { type: 'result', is_error: false, result: 'done' },
+  ].map((line) => `echo '${JSON.stringify(line)}'`);
+  const script = `if [ "$1" = --help ]; then echo '--print --output-format --resume'; else ${lines.join('; ')}; fi`;
+  const { run } = await serve('silent', script, ['--permissions', 'ask', ...asOperator()], {
+    as: ['claude', '-p'],
+  });
+  await using _run = run;
+  expect(await walt.request('silent', 'ask', 'work', wait)).toMatchObject({ reply: { json: 'done' } });
+  expect(eventsOf(run, 'warning')).toContainEqual(
+    expect.objectContaining({
+      code: 'asks_nobody',
+      message: expect.stringContaining("claude's mode 'auto'"),
+    }),
+  );
 });
 
 test('A program under kill -9 gets its message again, as the second attempt.', async () => {
@@ -183,7 +206,7 @@ test('A turn outlives kill -9 of the broker, and its reply is stored once.', asy
   await using _operator = operator;
   const file = join(home.path, 'outlives', 'pid');
   const script = `echo $$ > '${file}'; while [ ! -e '${file}.go' ]; do sleep 0.02; done; cat`;
-  const { run } = await serve('outlives', script, ['--data', data, '--role', 'worker'], url);
+  const { run } = await serve('outlives', script, ['--data', data, '--role', 'worker'], { url });
   await using _run = run;
   const asked = operator.request('outlives', 'ask', 'are you there?', wait);
   await pidIn(file);

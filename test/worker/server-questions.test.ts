@@ -98,6 +98,36 @@ test('The call that asks is made once; answers of others, and answers that come 
   expect(stack.host.servers()).toMatchObject([{ questions: { asked: 2, refused: 1 } }]);
 });
 
+test('A client that never answers ends no call: its server is told so in time, and a server that ends its calls with questions is not waited for either.', async () => {
+  const asking = { ...askingServer(), prefix: false as const };
+  const question = {
+    method: 'elicitation/create',
+    params: { message: 'Who?', requestedSchema: { type: 'object', properties: {} } },
+  };
+  const result = { resultType: 'input_required', inputRequests: { who: question } } as const;
+  const provider: ToolProvider = {
+    name: 'bank',
+    tools: () => tools,
+    problems: () => [],
+    secrets: () => [],
+    call: async () => ({ result }),
+    onChanged: () => () => {},
+  };
+  await using stack = await startToolStack({ counter: false, servers: { asking }, providers: [provider] });
+  const never = new Promise<never>(() => {});
+  await using silent = await connectFace(await stack.executor('rosa'), {
+    answerMs: 20,
+    capabilities: elicitation,
+    prepare: (client) => client.setRequestHandler('elicitation/create', () => never),
+  });
+  const why = 'the client has not answered the question within 0.02 seconds';
+  expect(await silent.call('lend')).toMatchObject({ content: [{ text: expect.stringContaining(why) }] });
+  expect(await silent.call('pay')).toMatchObject({
+    isError: true,
+    content: [{ text: expect.stringContaining(`asks for input that the client did not give: ${why}`) }],
+  });
+});
+
 test('A call that asks goes on although the configuration of its server is replaced meanwhile.', async () => {
   const asking = { ...askingServer(), prefix: false };
   await using stack = await startToolStack({ counter: false, servers: { asking } });

@@ -217,6 +217,7 @@ export {
   type TaskState,
   taskStateSchema,
 } from './mcp/call-status.ts';
+export { type ClientFormsOfTool, toolForClient, withClientForms } from './mcp/client-forms.ts';
 export {
   type AcceptDefinitionsReply,
   type AcceptDefinitionsRequest,
@@ -356,6 +357,7 @@ export {
   serverReportSchema,
   serversReplySchema,
   type ToolChangeReport,
+  type UnshownReport,
 } from './mcp/server-report.ts';
 export { maxTaskRounds, taskRoundId, tasksExtension } from './mcp/task-rounds.ts';
 export { type Manifest, manifestSchema, type Tool, toolSchema } from './mcp/tool.ts';

@@ -2,7 +2,7 @@ import { type ServerReport, SignalboxError } from '@signalbox/protocol';
 import { suggestion } from '@signalbox/protocol/internal';
 import { askOrchestrator, type ToolsFlags } from '../connection/orchestrator-request.ts';
 import { count, oneLine, printJson, printLines, tableLines } from '../terminal/output.ts';
-import { serverDetails, tookText } from './server-report.ts';
+import { serverDetails, tookText, unshownTexts } from './server-report.ts';
 
 /** The options of `signalbox tools status`. */
 export interface ToolsStatusFlags extends ToolsFlags {
@@ -55,9 +55,12 @@ const headings = [
 ];
 
 function problemLines(servers: readonly ServerReport[]): string[] {
-  return servers
-    .filter(({ tool_problems }) => tool_problems.length > 0)
-    .map(({ name, tool_problems }) => `${name}: ${count(tool_problems.length, 'problem')} with its tools`);
+  return servers.flatMap((server) => {
+    const { name, tool_problems } = server;
+    const problems =
+      tool_problems.length > 0 ? [`${count(tool_problems.length, 'problem')} with its tools`] : [];
+    return [...problems, ...unshownTexts(server)].map((text) => `${name}: ${text}`);
+  });
 }
 
 function summary(servers: readonly ServerReport[]): string {

@@ -1,12 +1,20 @@
 import type { BrokerClient, Log } from '@signalbox/client';
 import type { Inventory, McpHost } from '@signalbox/mcp-host';
+import { ClientForms } from '@signalbox/mcp-host/argument-check';
 import { ToolDigests } from '@signalbox/mcp-host/tool-calls';
-import { messageOf, type Tool, type ToolChangeReport, withRepeatOverride } from '@signalbox/protocol';
+import {
+  messageOf,
+  type Tool,
+  type ToolChangeReport,
+  type UnshownReport,
+  withRepeatOverride,
+} from '@signalbox/protocol';
 import type { ToolPolicy } from '../operator/policy.ts';
 import { type RepeatLists, repeatOverrideFor } from '../roles/repeat-lists.ts';
 import { type Catalog, createCatalog } from './catalog.ts';
 import { announceCatalog, ManifestAnnouncements } from './manifest-announcement.ts';
 import { ToolChanges } from './tool-changes.ts';
+import { unshownOf } from './unshown-tools.ts';
 
 /** Keeps the catalog of the host's latest inventory under the latest policy, and announces each change in order. */
 export interface CatalogTracker {
@@ -28,6 +36,8 @@ export interface CatalogTracker {
   changedAt(tool: string): number | undefined;
   /** Lists the last changes of a server's tools that this process saw, newest first. */
   changesOf(server: string): ToolChangeReport[];
+  /** Lists what clients leave out or change of a server's listed tools. */
+  unshownOf(server: string): UnshownReport[];
   /** Stops following the host's inventory. */
   stop(): void;
 }
@@ -44,10 +54,11 @@ export function trackCatalog(
   let catalog: Catalog | undefined;
   let announced = Promise.resolve();
   const digests = new ToolDigests();
+  const clientForms = new ClientForms(monotonic);
   const changes = new ToolChanges((tool) => digests.of(tool));
 
   const catalogOf = (inventory: Inventory): Catalog =>
-    createCatalog(withRepeatOverrides(inventory, policy.repeat), policy, digests);
+    createCatalog(withRepeatOverrides(inventory, policy.repeat), policy, { digests, clientForms });
   const announcements = new ManifestAnnouncements((before, after) => {
     announced = announced
       .then(() => announceCatalog(client, before, after, log))
@@ -86,6 +97,7 @@ export function trackCatalog(
     },
     changedAt: (tool) => changes.changedAt(tool),
     changesOf: (server) => changes.ofServer(server),
+    unshownOf: (server) => unshownOf(server, catalog?.inventory ?? host.presentInventory(), clientForms),
     stop() {
       unsubscribe();
       announcements.stop();

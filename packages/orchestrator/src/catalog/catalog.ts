@@ -1,6 +1,7 @@
 import type { Inventory } from '@signalbox/mcp-host';
+import { ClientForms } from '@signalbox/mcp-host/argument-check';
 import { ToolDigests } from '@signalbox/mcp-host/tool-calls';
-import { type OfferedKinds, type Tool, withAskDeadline } from '@signalbox/protocol';
+import { type OfferedKinds, type Tool, withAskDeadline, withClientForms } from '@signalbox/protocol';
 import { type ApprovalPolicy, mayAsk } from '../approvals/ask-rules.ts';
 import { offersOfRole, type RoleOffers, withReadablePages } from '../offers/role-offers.ts';
 import type { OfferRules } from '../offers/route-offer.ts';
@@ -57,12 +58,12 @@ export interface Catalog {
 
 /**
  * Creates the catalog of one inventory, whose tools already bear the operator's lists of what may be repeated. Tools whose calls may have
- * to wait for a decision show the longest wait. Without an entry in `mailbox`, a role sees all mailbox tools.
+ * to wait for a decision show the longest wait, and those that some clients would not show as they are meant bear forms for these. Without an entry in `mailbox`, a role sees all mailbox tools.
  */
 export function createCatalog(
   inventory: Inventory,
   { allowlist, offers: offerAllowlist, mailbox, approvals, results }: Omit<ToolPolicy, 'repeat'>,
-  digests = new ToolDigests(),
+  { digests = new ToolDigests(), clientForms = new ClientForms() } = {},
 ): Catalog {
   const views = new Map<string, RoleView>();
   const byName = new Map([...inventory.tools, ...inventory.hidden].map((tool) => [tool.name, tool]));
@@ -95,7 +96,8 @@ export function createCatalog(
         const keepsResults = resultRuleOf(results, role) !== undefined;
         const allowed = allowlist.filterManifest(role, inventory.tools, inventory.origins);
         const readable = withReadablePages(offerRules, role, allowed, inventory.origins);
-        const tools = withAskDeadlines(keepsResults ? readable.map(withKeptResults) : readable, role);
+        const formed = readable.map((tool) => withClientForms(tool, clientForms.of(tool.inputSchema).forms));
+        const tools = withAskDeadlines(keepsResults ? formed.map(withKeptResults) : formed, role);
         const offered = offersOfRole(offerRules, role, usesToolOf(inventory, tools));
         // Kept results and the pages of tools are read as resources.
         const offers =

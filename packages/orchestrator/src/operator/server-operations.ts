@@ -37,7 +37,7 @@ export interface ServerOperationDeps {
   approvals: Approvals | undefined;
   /** The kept large results; `undefined` if none are kept. */
   results: Pick<ResultStore, 'summary'> | undefined;
-  catalogs: Pick<CatalogTracker, 'changesOf'>;
+  catalogs: Pick<CatalogTracker, 'changesOf' | 'unshownOf'>;
   /** Returns which files of other clients can't be read now, and why. */
   unreadFiles: (() => readonly string[]) | undefined;
   /** Why the newest configuration is not in force; `undefined` if it is. */
@@ -144,6 +144,7 @@ async function reportOf(
   const { asked, refused, lastRefusal } = status.questions;
   const memory = await memoryOf(status.pids);
   const definitions = definitionCounts(host, name);
+  const unshown = catalogs.unshownOf(name);
   return {
     name,
     state: status.state,
@@ -163,6 +164,7 @@ async function reportOf(
       ...(isWithheld && { withheld: isWithheld }),
       ...(isMended && { mended: isMended }),
     })),
+    ...(unshown.length > 0 && { unshown }),
     tool_changes: catalogs.changesOf(name),
     ...(definitions && { definitions }),
     in_flight: status.inFlight,

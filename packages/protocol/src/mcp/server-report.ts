@@ -26,6 +26,17 @@ const toolChangeSchema = z.object({
 /** The last change of a tool's definition that an orchestrator saw. */
 export type ToolChangeReport = z.infer<typeof toolChangeSchema>;
 
+/** Accepts what a client does with tools whose schemas it does not show as they are meant. */
+const unshownSchema = z.object({
+  client: z.string().describe('The client, for example `claude`.'),
+  how: z.enum(['left out', 'changed']).describe('Whether it leaves the tools out, or shows other schemas.'),
+  why: z.string().describe('What about the schema the client does that for.'),
+  tools: z.array(z.string()).describe('The names of the tools here; at most twenty, of more see `count`.'),
+  count: z.int(),
+});
+/** What a client does with tools whose schemas it does not show as they are meant. */
+export type UnshownReport = z.infer<typeof unshownSchema>;
+
 /** Accepts the state of a hosted MCP server. */
 export const serverReportSchema = z.object({
   name: z.string(),
@@ -69,6 +80,10 @@ export const serverReportSchema = z.object({
     .describe(
       'Tools that are left out, or not offered as the server describes them, and why; at most some twenty.',
     ),
+  unshown: z
+    .array(unshownSchema)
+    .optional()
+    .describe('Tools that agents are offered, and that certain clients do not show as they are meant.'),
   tool_changes: z
     .array(toolChangeSchema)
     .describe('Tools whose definition changed while this orchestrator ran, newest first; at most twenty.'),

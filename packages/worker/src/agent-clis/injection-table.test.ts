@@ -240,6 +240,16 @@ test('gemini is refused where somebody’s system settings would be lost, and al
   });
 });
 
+test.each<[string[], NodeJS.ProcessEnv, string[]]>([
+  [[], {}, ['only in folders that it trusts']],
+  [['-p', 'x', '--skip-trust'], {}, ['does not read the settings of this folder']],
+  [['--', '--skip-trust'], {}, ['only in folders that it trusts']],
+  [[], { GEMINI_CLI_TRUST_WORKSPACE: 'true' }, []],
+])('gemini %j with %j is told what becomes of our server without trust', (words, env, said) => {
+  const { notes } = injectionFor(['gemini', ...words], { ...context, env });
+  expect(notes.slice(1)).toEqual(said.map((text) => expect.stringContaining(text)));
+});
+
 test('cursor-agent’s entry goes to the file of the working directory', () => {
   const { workspace, argv, files } = injectionFor(['cursor-agent', '-p', 'hi'], context);
   expect(workspace).toEqual({

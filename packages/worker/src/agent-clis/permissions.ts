@@ -6,7 +6,7 @@ import { clientOf } from './injection-table.ts';
 import { optionValues } from './option-values.ts';
 
 /** The modes in which claude asks about what its settings neither allow nor deny. All others, also those of later versions, count as silent. */
-const askingModes: readonly string[] = ['default', 'acceptEdits', 'plan'];
+export const askingModes: readonly string[] = ['default', 'acceptEdits', 'plan'];
 
 /**
  * Refuses a command line whose agent can't ask a person through our MCP server before it uses tools of its own. `cwd` is the agent's working

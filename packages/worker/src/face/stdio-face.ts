@@ -18,6 +18,8 @@ export interface McpFaceOptions extends AgentToolsOptions {
   transport?: Transport;
   /** The longest silence in milliseconds while a call runs whose client asked for progress; default 15 s. */
   heartbeatMs?: number;
+  /** The longest wait in milliseconds for a client's answer to a question of a tool; default 4 min. */
+  answerMs?: number;
   /** Returns the key of the call with which a client's request began (`FaceCall.key`). */
   keyOf?: FaceConnectionOptions['keyOf'];
   /** Called with each event of the face. */
@@ -42,7 +44,7 @@ export interface McpFace extends AsyncDisposable {
  * asks for. The caller closes the executor.
  */
 export function serveMcpFace(executor: McpProxyExecutor, options: McpFaceOptions): McpFace {
-  const { version, heartbeatMs, keyOf, log = () => {} } = options;
+  const { version, heartbeatMs, answerMs, keyOf, log = () => {} } = options;
   const { input = process.stdin, output = process.stdout } = options.streams ?? {};
   const transport = options.transport ?? new StdioTransport(input, output);
   const tools = openAgentTools(executor, { consumerId: randomBytes(12).toString('base64url'), ...options });
@@ -51,6 +53,7 @@ export function serveMcpFace(executor: McpProxyExecutor, options: McpFaceOptions
     version,
     trace: tracing && { tracing, agent, transport: 'pipe' },
     heartbeatMs,
+    answerMs,
     keyOf,
     onError: (error) => log({ event: 'mcp_face_error', reason: messageOf(error) }),
   });

@@ -32,7 +32,7 @@ export interface AgentRunOptions {
   /** The shared face to which its shims connect, if there is one; `setup` names its socket. */
   face?: RunFace | undefined;
   /**
-   * The longest time that an agent may be without a connection to that face before its tools count as lost, in milliseconds; default 5 s.
+   * The longest time that an agent may be without a connection to that face before its tools count as lost, in milliseconds; default 15 s.
    */
   toolsLostMs?: number;
   onEvent: (event: RunEvent) => void;
@@ -132,7 +132,10 @@ async function runProcess({ plan, processStarted }: RunFiles, run: RunWithToken)
     expectsFace: plan.injection.client !== 'other',
   });
   onOutput = watch.onOutput;
+  // An agent that is being ended closes its MCP servers first.
+  control.signal.addEventListener('abort', watch.stop, { once: true });
   const end = await child.exited;
+  control.signal.removeEventListener('abort', watch.stop);
   watch.stop();
   await run.presence[Symbol.asyncDispose]();
   const [report] = await Promise.all([run.retire(end), child.cleanUp()]);

@@ -11,7 +11,8 @@ const announceEveryMs = 1000;
 const firstPollMs = 200;
 /** The same time for a process whose face tells us earlier, unless the agent uses another one. */
 const laterPollMs = 2000;
-const defaultToolsLostMs = 5000;
+/** An agent that ends by itself may close its MCP servers some seconds before it is gone. */
+const defaultToolsLostMs = 15_000;
 
 /**
  * Announces the status of a process to the broker. Reports once that it is ready or has not become ready in time, and each time that it
@@ -29,7 +30,7 @@ export function watchProcess(
     /** The face whose sessions show the agent's tools; without it only the broker shows them. */
     face?: RunFace | undefined;
     /**
-     * The longest time that the agent may be without a connection to the face before its tools count as lost, in milliseconds; default 5 s.
+     * The longest time that the agent may be without a connection to the face before its tools count as lost, in milliseconds; default 15 s.
      */
     toolsLostMs?: number | undefined;
     /** True if the agent's CLI was told about the MCP face, so that a connection is expected. */

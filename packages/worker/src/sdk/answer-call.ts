@@ -49,6 +49,8 @@ export interface AnswerDeps {
   logs?: WantedLogs | undefined;
   /** The longest silence in milliseconds while a call runs whose client asked for progress; default 15 s. */
   heartbeatMs?: number | undefined;
+  /** The longest wait for a client's answer to a question, in milliseconds; default 4 min. */
+  answerMs?: number | undefined;
   /** Returns the key of the call with which a client's request began, if its connection gives calls keys. */
   keyOf?: ((id: RequestId) => CallKey | undefined) | undefined;
 }
@@ -108,7 +110,7 @@ export async function cancelCalls(running: RunningCalls): Promise<void> {
 
 async function answerCall(
   server: ResultRules,
-  { tools, session, heartbeatMs = defaultHeartbeatMs }: AnswerDeps,
+  { tools, session, heartbeatMs = defaultHeartbeatMs, answerMs }: AnswerDeps,
   call: ClientCall,
   { traceparent, meta }: PassedOn,
 ): Promise<Record<string, unknown>> {
@@ -147,7 +149,7 @@ async function answerCall(
     let answer = await again(call.round);
     if (isInputRequired(answer.result) && !call.isModern) {
       const capabilities = server.getClientCapabilities();
-      answer = await askLegacyClient({ ask: call.ask, signal, capabilities, again }, answer);
+      answer = await askLegacyClient({ ask: call.ask, signal, capabilities, answerMs, again }, answer);
     }
     const { result, outputSchema } = answer;
     if (!endsCall(result)) return result;

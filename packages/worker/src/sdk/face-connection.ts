@@ -13,6 +13,8 @@ export interface FaceConnectionOptions {
   /** The version that we report to the client. */
   version: string;
   heartbeatMs?: number | undefined;
+  /** See `AnswerDeps.answerMs`. */
+  answerMs?: AnswerDeps['answerMs'];
   /** See `AnswerDeps.trace`. */
   trace: AnswerDeps['trace'];
   /** See `AnswerDeps.keyOf`. */
@@ -36,11 +38,12 @@ export interface FaceConnection {
 export function serveConnection(
   transport: Transport,
   tools: AgentFaceTools,
-  { version, heartbeatMs, trace, keyOf, onError }: FaceConnectionOptions,
+  { version, heartbeatMs, answerMs, trace, keyOf, onError }: FaceConnectionOptions,
 ): FaceConnection {
   keepCodes(transport);
   const running = new RunningCalls();
-  const deps: AnswerDeps = { tools, running, heartbeatMs, trace, keyOf, logs: { level: undefined } };
+  const logs = { level: undefined };
+  const deps: AnswerDeps = { tools, running, heartbeatMs, answerMs, trace, keyOf, logs };
   const directCalls = new DirectCalls(deps);
   /** The server of the session, once the client may be sent notifications. */
   let ready: Server | undefined;

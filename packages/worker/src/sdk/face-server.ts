@@ -14,6 +14,7 @@ import {
   type CallRound,
   type McpLogLevel,
   mcpLogLevelSchema,
+  toolForClient,
   workerFaceCapability,
 } from '@signalbox/protocol';
 import { JsonRpcError } from '../tools/json-rpc-error.ts';
@@ -58,8 +59,10 @@ export function createFaceServer(options: FaceServerOptions): Server {
     instructions: tools.instructions().join('\n'),
   });
   server.setRequestHandler('tools/list', ({ params }, context) => {
-    tools.status.listed(clientOf(server, context));
-    return toolPage(tools.list(), params?.cursor) as { tools: Tool[]; nextCursor?: string };
+    const client = clientOf(server, context);
+    tools.status.listed(client);
+    const shown = tools.list().map((tool) => toolForClient(tool, client?.name));
+    return toolPage(shown, params?.cursor) as { tools: Tool[]; nextCursor?: string };
   });
   if (logs) {
     server.setRequestHandler('logging/setLevel', ({ params }) => {

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type {
-  ClientCapabilities,
-  Request,
-  RequestOptions,
-  StandardSchemaV1,
+import {
+  type ClientCapabilities,
+  type Request,
+  type RequestOptions,
+  SdkError,
+  SdkErrorCode,
+  type StandardSchemaV1,
 } from '@modelcontextprotocol/server';
 import type { CancelSignal } from '@signalbox/client';
 import {
@@ -24,8 +26,11 @@ import { internalError } from '../tools/json-rpc-error.ts';
 import { failedResultOf } from '../tools/tool-result.ts';
 
 const maxRounds = 8;
-/** The longest wait for the answer to a question, in milliseconds: people answer it, and the client may give up the call earlier. */
-const answerMs = 10 * 60_000;
+/**
+ * The longest wait for the answer to a question by default, in milliseconds. Some clients never answer. A call that runs on meanwhile ends
+ * after five minutes: before that, its server is told that there is no answer.
+ */
+const defaultAnswerMs = 4 * 60_000;
 /** The pause in milliseconds before a round for a tool that asks only for another round. */
 const pauseMs = 250;
 
@@ -50,6 +55,8 @@ export interface AskingCall {
   /** Aborted when the call ends. */
   signal: CancelSignal;
   capabilities: ClientCapabilities | undefined;
+  /** The longest wait for the answer to a question, in milliseconds; default 4 min. */
+  answerMs?: number | undefined;
   /** Makes the call again. `signal` stands for that of the call. */
   again(round: CallRound, signal?: CancelSignal): Promise<FaceAnswer>;
 }
@@ -99,7 +106,7 @@ class Unanswered extends Error {}
 
 /** Asks all questions at once. The first one without an answer ends the others. */
 async function answersTo(
-  { ask, signal, capabilities = {} }: AskingCall,
+  { ask, signal, capabilities = {}, answerMs = defaultAnswerMs }: AskingCall,
   questions: Record<string, unknown>,
 ): Promise<Record<string, unknown>> {
   const requests = Object.entries(questions).map(([key, question]) => {
@@ -114,13 +121,13 @@ async function answersTo(
     return Object.fromEntries(await Promise.all(answers));
   } catch (thrown) {
     others.abort();
-    throw new Unanswered(messageOf(thrown));
+    throw new Unanswered(whyUnanswered(thrown, answerMs));
   }
 }
 
 /** Asks all questions at once. A question without an answer gets the reason instead. */
 async function allAnswersTo(
-  { ask, signal, capabilities = {} }: AskingCall,
+  { ask, signal, capabilities = {}, answerMs = defaultAnswerMs }: AskingCall,
   questions: Record<string, unknown>,
 ): Promise<Record<string, unknown>> {
   const own = abortSignalOf(signal);
@@ -132,14 +139,20 @@ async function allAnswersTo(
       ] as const;
     } catch (thrown) {
       const { code } = isJsonObject(thrown) ? thrown : {};
-      return [key, noAnswer(Number.isSafeInteger(code) ? (code as number) : internalError, thrown)] as const;
+      const message = whyUnanswered(thrown, answerMs);
+      return [key, noAnswer(Number.isSafeInteger(code) ? (code as number) : internalError, message)] as const;
     }
   });
   return Object.fromEntries(await Promise.all(answers));
 }
 
-function noAnswer(code: number, thrown: unknown): NoAnswer {
-  return { error: { code, message: messageOf(thrown) } };
+function noAnswer(code: number, message: string): NoAnswer {
+  return { error: { code, message } };
+}
+
+function whyUnanswered(thrown: unknown, answerMs: number): string {
+  if (!(thrown instanceof SdkError && thrown.code === SdkErrorCode.RequestTimeout)) return messageOf(thrown);
+  return `the client has not answered the question within ${answerMs / 1000} seconds`;
 }
 
 /** Ends a call that still runs at its server. The call's own signal has aborted, so another round tells the server. */

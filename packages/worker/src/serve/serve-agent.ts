@@ -199,7 +199,11 @@ async function runWithSession(turn: ServedTurn, signal: AbortSignal, context: Tu
     onEvent({ event: 'warning', agent, code: 'session_lost', message });
     end = await runProgram(turn, undefined, signal, context);
   }
-  const session = end.answer?.session;
+  const { session, asksNobody } = end.answer ?? {};
+  if (asksNobody !== undefined) {
+    const message = `turn ${context.turn} ran in ${asksNobody}, in which it asks nobody before it uses tools of its own: find out which of its settings sets that mode`;
+    onEvent({ event: 'warning', agent, code: 'asks_nobody', message });
+  }
   if (thread !== undefined && sessions && session !== undefined) {
     await sessions.set(thread, session).catch((thrown) => {
       const message = `the session of thread ${thread} is not remembered: ${messageOf(thrown)}`;

@@ -61,6 +61,7 @@ export interface TurnMessage {
 
 /** A reason for a warning of a served agent alone. */
 export type ServeWarning =
+  | 'asks_nobody'
   | 'session_lost'
   | 'session_not_kept'
   | 'no_token_yet'

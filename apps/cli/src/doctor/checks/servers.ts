@@ -7,6 +7,7 @@ import type { ServerReport } from '@signalbox/protocol';
 import { formatElapsed } from '../../terminal/duration.ts';
 import { count, linesOf, oneLine } from '../../terminal/output.ts';
 import { shellWords } from '../../terminal/shell-words.ts';
+import { unshownTexts } from '../../tools/server-report.ts';
 import { type Finding, failed, ok, warning } from '../finding.ts';
 
 const takeOut = 'take it out of mcpServers, or out of the file that mcpConfig names';
@@ -32,7 +33,7 @@ export function hostedServerFinding(server: ServerReport): Finding {
         return warning(what, `signalbox tools diff ${shellWords(name)}`);
       }
       const up = uptime_ms === undefined ? '' : `, up for ${formatElapsed(uptime_ms)}`;
-      return ok(`${name} is ready: ${count(tool_count, 'tool')}${up}`);
+      return ok([`${name} is ready: ${count(tool_count, 'tool')}${up}`, ...unshownTexts(server)].join('; '));
     }
     case 'queued':
       return ok(`${name} waits for its turn to start`);

@@ -240,7 +240,25 @@ test('claude’s answer is also read from the array that its verbose setting mak
   expect(claude.answer(output(JSON.stringify([{ type: 'system' }, result])))).toEqual({ text: 'x' });
   const refused = JSON.stringify({ ...result, is_error: true, result: 'API Error: 400' });
   expect(() => claude.answer(output(refused))).toThrow('API Error: 400');
-  expect(() => claude.answer(output(JSON.stringify(result), { cutBytes: 7 }))).toThrow('7 bytes are missing');
+  expect(() => claude.answer(output('its end"}', { cutBytes: 7 }))).toThrow('7 bytes are missing');
+});
+
+test('claude that is to ask prints its events, and says if its mode is one in which it asks nobody', () => {
+  const asks = '--permission-prompt-tool=mcp__signalbox__permission_prompt';
+  const { argv } = commandOf(['claude', asks, '-p'], 's-1');
+  expect(argv).toEqual(['claude', '--output-format=stream-json', '--verbose', '--resume=s-1', asks, '-p']);
+  const events = (permissionMode: string) =>
+    [
+      { type: 'system', subtype: 'init', permissionMode },
+      { type: 'assistant', message: {} },
+      { type: 'result', is_error: false, result: 'x', session_id: 's-1' },
+    ].map((event) => `${JSON.stringify(event)}\n`);
+  const claude = turnProgramOf(['claude']);
+  const answer = { text: 'x', session: 's-1' };
+  expect(claude.answer(output(events('default').join('')))).toEqual(answer);
+  const [begin, , result] = events('auto');
+  const cut = output(result!, { stdoutHead: begin!, cutBytes: 7 });
+  expect(claude.answer(cut)).toEqual({ ...answer, asksNobody: "claude's mode 'auto'" });
 });
 
 test('opencode’s answer is the last message of the model, without what it wrote before its tool calls', () => {

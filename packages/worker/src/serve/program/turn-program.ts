@@ -61,6 +61,8 @@ export interface TurnAnswer {
   text: string;
   /** The id with which a later turn of the same thread continues the session; absent if the program reported none. */
   session?: string;
+  /** Why the program asked nobody for permissions, although it was to ask; absent if it asked, or was not to. */
+  asksNobody?: string;
 }
 
 /**

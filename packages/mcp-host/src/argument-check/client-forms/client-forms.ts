@@ -1,0 +1,91 @@
+import type { ClientFormsOfTool, Tool } from '@signalbox/protocol';
+import { LRUCache } from 'lru-cache';
+import { canonicalText } from '../json/canonical-text.ts';
+import { claudeForm } from './claude-form.ts';
+import { codexForm } from './codex-form.ts';
+import { datedForm } from './dated-form.ts';
+import type { FoundForm, SameMeaning, Unshown } from './found-form.ts';
+import { haveSameMeaning } from './same-meaning.ts';
+
+type InputSchema = Tool['inputSchema'];
+
+/** The forms of a schema for the clients that need one, and the clients that don't show it as it is meant. */
+export interface SchemaForms {
+  forms: ClientFormsOfTool;
+  unshown: readonly (Unshown & { client: string })[];
+}
+
+/** The clients that leave out or change tools, or refuse arguments that fit; `name` is the beginning of the name that the client gives itself. */
+const clients: readonly {
+  client: string;
+  name: string;
+  find: (schema: InputSchema, isSame: SameMeaning) => FoundForm;
+}[] = [
+  { client: 'claude', name: 'claude-code', find: claudeForm },
+  { client: 'codex', name: 'codex-mcp-client', find: codexForm },
+  { client: 'gemini', name: 'gemini-cli-mcp-client', find: datedForm },
+  { client: 'qwen', name: 'qwen-cli-mcp-client', find: datedForm },
+];
+
+const nothing: SchemaForms = { forms: {}, unshown: [] };
+/** Longer schemas get no other form, in characters of JSON. */
+const maxLength = 16_384;
+/** The most schemas, and the most comparisons, that are remembered. */
+const maxRemembered = 1_000;
+/** The longest time in milliseconds that comparisons take in a minute. Few schemas need one, and most of those the same ones. */
+const maxMsInMinute = 500;
+
+/** Finds the forms of input schemas for certain clients, and remembers them by the text of the schema. `now` is in monotonic milliseconds. */
+export class ClientForms {
+  readonly #now: () => number;
+  #minute = { startMs: Number.NEGATIVE_INFINITY, spentMs: 0 };
+  readonly #bySchema = new WeakMap<InputSchema, SchemaForms>();
+  readonly #byText = new LRUCache<string, SchemaForms>({ max: maxRemembered });
+  readonly #compared = new LRUCache<string, boolean>({ max: maxRemembered });
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  /** Returns the forms of a schema; the same object each time, once all comparisons could be made. */
+  of(schema: InputSchema): SchemaForms {
+    const known = this.#bySchema.get(schema);
+    if (known) return known;
+    const text = canonicalText(schema);
+    const forms = text.length > maxLength ? nothing : (this.#byText.get(text) ?? this.#find(schema, text));
+    if (this.#isFull) return forms;
+    this.#bySchema.set(schema, forms);
+    if (forms !== nothing) this.#byText.set(text, forms);
+    return forms;
+  }
+
+  #find(schema: InputSchema, text: string): SchemaForms {
+    const forms: Record<string, InputSchema> = {};
+    const unshown: (Unshown & { client: string })[] = [];
+    for (const { client, name, find } of clients) {
+      const found = find(schema, (one, other) => this.#areSame(one, other));
+      if (found.form && canonicalText(found.form) !== text) forms[name] = found.form as InputSchema;
+      if (found.unshown) unshown.push({ client, ...found.unshown });
+    }
+    return Object.keys(forms).length + unshown.length === 0 ? nothing : { forms, unshown };
+  }
+
+  #areSame(one: Record<string, unknown>, other: Record<string, unknown>): boolean {
+    const key = canonicalText([one, other]);
+    let same = this.#compared.get(key);
+    if (same === undefined) {
+      if (this.#isFull) return false;
+      const startMs = this.#now();
+      same = haveSameMeaning(one, other);
+      this.#minute.spentMs += this.#now() - startMs;
+      this.#compared.set(key, same);
+    }
+    return same;
+  }
+
+  /** True if no more comparisons are made in this minute. */
+  get #isFull(): boolean {
+    if (this.#now() - this.#minute.startMs >= 60_000) this.#minute = { startMs: this.#now(), spentMs: 0 };
+    return this.#minute.spentMs >= maxMsInMinute;
+  }
+}

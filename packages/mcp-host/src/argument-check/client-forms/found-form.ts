@@ -1,0 +1,15 @@
+/** Tells whether two schemas accept the same values. */
+export type SameMeaning = (one: Record<string, unknown>, other: Record<string, unknown>) => boolean;
+
+/** What a client makes of a tool; `why` completes "the client does so, because". */
+export interface Unshown {
+  /** `changed`: it shows a schema that takes other arguments. */
+  how: 'left out' | 'changed';
+  why: string;
+}
+
+/** A schema that a client shows as the original is meant, and what it does not show all the same. */
+export interface FoundForm {
+  form?: Record<string, unknown>;
+  unshown?: Unshown;
+}
