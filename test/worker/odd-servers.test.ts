@@ -307,13 +307,16 @@ function shortly(value: unknown): string {
 const accepted = async <Value>(request: Promise<Value>): Promise<Value | undefined> =>
   await request.catch(() => undefined);
 
-/** The error or the answer with which a request ends, in the client's words. */
+/** The code with which the official client of the older revisions gives a request up. */
+const timedOut = -32_001;
+
+/** The error or the answer with which a request ends, in the client's words; `undefined` if the client does not understand it. */
 async function endOf(request: Promise<unknown>): Promise<unknown> {
   try {
     return await request;
   } catch (thrown) {
     const { code, message, data } = thrown as { code?: unknown; message: string; data?: unknown };
-    return typeof code === 'number' ? { code, message, data } : undefined;
+    return typeof code === 'number' && code !== timedOut ? { code, message, data } : undefined;
   }
 }
 
@@ -341,8 +344,10 @@ describe.each(ways)('An odd server over $transport in revision $revision', (way)
       }
       const takenByAll = [...taken[0]!.own.keys()].filter((key) => taken.every(({ own }) => own.has(key)));
       expect(takenByAll.length).toBeGreaterThan(0.15 * sent.length);
-      // An example is shown as it says.
-      for (const key of takenByAll.filter((key) => !Object.hasOwn(examples, key)))
+      // An example is shown as it says. The client of the current revision takes schemas that are none, which the other one refuses.
+      const isMended = (key: string) =>
+        Object.hasOwn(examples, key) || (way.revision === '2026-07-28' && /^(?:in|out)putschema_/.test(key));
+      for (const key of takenByAll.filter((key) => !isMended(key)))
         for (const { offered, own } of taken)
           differences.push(
             ...differingFields(own.get(key)!, offered.get(key)).map((what) => `${method} ${key}: ${what}`),

@@ -45,6 +45,11 @@ test.each([
   expect(JSON.parse(mendedText(JSON.stringify(sent)))).toEqual(mended);
 });
 
+test('Members that JSON-RPC does not know are left out of a message.', () => {
+  for (const message of [{ ...rpc, id: 1, error: words }, { ...rpc, id: 1, result: {} }, { ...rpc, method }])
+    expect(mendedMessage({ ...message, extra: 1 })).toEqual(message);
+});
+
 test.each([
   { ...rpc, method },
   { ...rpc, id: 1, method: 'ping', params: {} },

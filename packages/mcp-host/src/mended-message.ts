@@ -12,7 +12,7 @@ const mayBeOdd = /"(?:_meta|params|result|error)"\s*:\s*[^{\s]|"code"\s*:\s*[^\d
 
 /**
  * Returns a JSON-RPC message in a form that clients accept, where they would refuse it as its server sent it and another form means the
- * same: serializers write `null` for what is absent. A message that needs no mending is the same object. Returns `undefined` for an answer
+ * same: serializers write `null` for what is absent, and members of their own. A message that needs no mending is the same object. Returns `undefined` for an answer
  * that is neither a result nor an error.
  */
 export function mendedMessage<Message extends Json>(message: Message): Message | undefined {
@@ -20,16 +20,23 @@ export function mendedMessage<Message extends Json>(message: Message): Message |
 }
 
 function mended(message: Json): Json | undefined {
-  if (message.method !== undefined) return withField(message, 'params', mendedParams(message.params));
-  if (message.id === undefined) return message;
-  const { jsonrpc, id, result, error } = message;
-  if (isJsonObject(result)) {
-    const whole = withoutOddMeta(result);
-    return whole === result && !('error' in message) ? message : { jsonrpc, id, result: whole };
+  const { jsonrpc, id, method, params, result, error } = message;
+  if (method !== undefined) {
+    const whole = isJsonObject(params) ? withoutOddMeta(params) : undefined;
+    const head = id === undefined ? { jsonrpc, method } : { jsonrpc, id, method };
+    return sameOr(message, whole === undefined ? head : { ...head, params: whole });
   }
+  if (id === undefined) return message;
+  if (isJsonObject(result)) return sameOr(message, { jsonrpc, id, result: withoutOddMeta(result) });
   const whole = mendedError(error);
-  if (whole === undefined) return undefined;
-  return whole === error && !('result' in message) ? message : { jsonrpc, id, error: whole };
+  return whole === undefined ? undefined : sameOr(message, { jsonrpc, id, error: whole });
+}
+
+/** Returns the message itself if it has just these members. */
+function sameOr(message: Json, members: Json): Json {
+  const names = Object.keys(members);
+  const isSame = names.every((name) => message[name] === members[name]);
+  return isSame && names.length === Object.keys(message).length ? message : members;
 }
 
 /** Mends the messages in the text of JSON that came over HTTP. A text that needs no mending is the same. */
@@ -50,14 +57,10 @@ export function mendedText(text: string): string {
   return all.every((one, i) => one === sent[i]) ? text : jsonLine(all);
 }
 
-function mendedParams(params: unknown): unknown {
-  return isJsonObject(params) ? withoutOddMeta(params) : undefined;
-}
-
 function withoutOddMeta(holder: Json): Json {
-  return holder._meta === undefined || isJsonObject(holder._meta)
-    ? holder
-    : withField(holder, '_meta', undefined);
+  if (holder._meta === undefined || isJsonObject(holder._meta)) return holder;
+  const { _meta, ...rest } = holder;
+  return rest;
 }
 
 /** Returns an error with a code and a message. Its server's words are kept, whatever it gave them for a code. */
@@ -73,11 +76,4 @@ function mendedError(error: unknown): unknown {
     code: hasCode ? error.code : internalError,
     message: hasWords ? error.message : 'an error without a message',
   };
-}
-
-/** Returns an object with another value of a field, or without the field. */
-function withField(holder: Json, field: string, value: unknown): Json {
-  if (holder[field] === value) return holder;
-  const { [field]: _before, ...rest } = holder;
-  return value === undefined ? rest : { ...rest, [field]: value };
 }

@@ -45,7 +45,6 @@ type Methods = Pick<
   | 'listPrompts'
   | 'listResources'
   | 'listResourceTemplates'
-  | 'callTool'
   | 'getPrompt'
   | 'readResource'
 >;
@@ -55,7 +54,7 @@ interface Listening extends Pick<OfficialClient, 'onToolsChanged'> {
   onLog(listener: (note: Json) => void): void;
   onProgress(listener: (note: Json) => void): void;
   /** Calls a tool, and gives up after {@link timeout}. */
-  patiently(params: { name: string; arguments: Json; _meta: Json }): Promise<Json>;
+  patiently(params: { name: string; arguments: Json; _meta?: Json }): Promise<Json>;
 }
 
 function official(
@@ -67,7 +66,10 @@ function official(
   const progress: Json[] = [];
   onLog((note) => logged.push(note));
   // The client's own way loses progress that arrives together with the answer.
-  onProgress(({ progressToken: _token, ...note }) => progress.push(note));
+  onProgress(({ progressToken, _meta, ...note }) => {
+    if (progressToken !== tokens) return;
+    progress.push({ ...note, _meta: _meta ?? {} });
+  });
   const pageOf = async (method: ListMethod, params: object): Promise<{ entries: unknown; next?: string }> => {
     const page = {
       'tools/list': () => client.listTools(params),
@@ -99,7 +101,7 @@ function official(
       return all;
     },
     call: (name, key, args = { key }) =>
-      answered(client.callTool({ name, arguments: args })).then(withoutRevision),
+      answered(patiently({ name, arguments: args })).then(withoutRevision),
     async told(name, key) {
       logged.splice(0);
       progress.splice(0);
