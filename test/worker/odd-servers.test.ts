@@ -404,11 +404,13 @@ describe.each(ways)('An odd server over $transport in revision $revision', (way)
           through.told('plain', key),
           direct && accepted(direct.told('plain', key)),
         ]);
-        // What a client would not understand is mended, and a client of the current revision has to ask for the log.
+        // More reaches a client than directly, since what it would not understand is mended. One of the current revision has to ask for the log.
+        const hasAll = (some: unknown[], of: unknown[]) =>
+          of.every((one) => some.some((other) => isDeepStrictEqual(one, other)));
         const isKept = own
           ? isDeepStrictEqual(told.answer, own.answer) &&
-            own.progress.every((one) => told.progress.some((other) => isDeepStrictEqual(one, other))) &&
-            (i === 1 || isDeepStrictEqual(told.logged, own.logged))
+            hasAll(told.progress, own.progress) &&
+            (i === 1 || hasAll(told.logged, own.logged))
           : JSON.stringify(told.answer).includes('told');
         if (!isKept) differences.push(`${key} ${shortly(sent)}: ${shortly(own)} became ${shortly(told)}`);
       }

@@ -16,6 +16,10 @@ const mayBeOdd = /"(?:_meta|params|result|error)"\s*:\s*[^{\s]|"code"\s*:\s*[^\d
  * that is neither a result nor an error.
  */
 export function mendedMessage<Message extends Json>(message: Message): Message | undefined {
+  const { method, result } = message;
+  // Nearly all messages are such answers.
+  const isPlain = method === undefined && isJsonObject(result) && result._meta === undefined;
+  if (isPlain && Object.keys(message).length === 3) return message;
   return mended(message) as Message | undefined;
 }
 

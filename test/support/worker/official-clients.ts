@@ -100,8 +100,7 @@ function official(
       }
       return all;
     },
-    call: (name, key, args = { key }) =>
-      answered(patiently({ name, arguments: args })).then(withoutRevision),
+    call: (name, key, args = { key }) => answered(patiently({ name, arguments: args })).then(withoutRevision),
     async told(name, key) {
       logged.splice(0);
       progress.splice(0);

@@ -231,7 +231,9 @@ export class StdioTransport {
     }
     const isAnswer = this.#isAnswer(message);
     try {
-      this.onmessage?.(mended(message));
+      // The SDK ignores an answer that is neither a result nor an error, and would go on waiting for one.
+      const useful = mendedMessage(message);
+      this.onmessage?.(useful ?? errorAnswer(message.id, uselessAnswer.reason, uselessAnswer));
     } catch (error) {
       this.onerror?.(error instanceof Error ? error : new Error(String(error)));
     }
@@ -325,11 +327,6 @@ function spawnServer(config: StdioServerConfig, mark: string | undefined): Child
     detached: true,
     ...(cwd !== undefined && { cwd }),
   });
-}
-
-/** The SDK ignores an answer that is neither a result nor an error, and would go on waiting for one. */
-function mended(message: JsonRpcMessage): JsonRpcMessage {
-  return mendedMessage(message) ?? errorAnswer(message.id, uselessAnswer.reason, uselessAnswer);
 }
 
 function errorAnswer(id: unknown, message: string, data: object) {
