@@ -46,7 +46,11 @@ test.each([
 });
 
 test('Members that JSON-RPC does not know are left out of a message.', () => {
-  for (const message of [{ ...rpc, id: 1, error: words }, { ...rpc, id: 1, result: {} }, { ...rpc, method }])
+  for (const message of [
+    { ...rpc, id: 1, error: words },
+    { ...rpc, id: 1, result: {} },
+    { ...rpc, method },
+  ])
     expect(mendedMessage({ ...message, extra: 1 })).toEqual(message);
 });
 
