@@ -1,6 +1,3 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from 'vitest';
 import { cleanEnv, signalboxArgv } from '../support/cli/command-line.ts';
@@ -51,39 +48,23 @@ const results: OddCases['results'] = {
   'tools/call': { plain: told },
 };
 
-const ways: { transport: 'stdio' | 'http'; revision: OddRevision }[] = [
-  { transport: 'http', revision: '2025-11-25' },
-];
-if (runsAll)
-  ways.push(
-    { transport: 'http', revision: '2026-07-28' },
-    { transport: 'stdio', revision: '2025-11-25' },
-    { transport: 'stdio', revision: '2026-07-28' },
-  );
+const revisions: OddRevision[] = runsAll ? ['2025-11-25', '2026-07-28'] : ['2025-11-25'];
 
 /** The variants that declare no tools, and so have none. */
 const hasNoTools = /^capabilities_(?:6|tools_0)$/;
 
-test.each(ways)(
-  'A server over $transport whose handshake in revision $revision official clients accept is served with whatever it says of itself; another one is named with a reason.',
-  async ({ transport, revision }) => {
-    // Each server over stdio is a process.
-    const variants = handshakes[revision].filter(([key]) => transport === 'http' || /_[01248]$/.test(key));
+test.each(revisions)(
+  'A server over HTTP whose handshake in revision %s official clients accept is served with whatever it says of itself; another one is named with a reason.',
+  async (revision) => {
+    const variants = handshakes[revision];
     const cases = new Map(
       variants.map(([key, handshake]) => [key, { results, outcomes: {}, notes: {}, handshake }]),
     );
     await using http = await startOddServer(revision, (path) => cases.get(path.slice(1)));
     const protocol = revision === '2026-07-28' ? 'auto' : 'legacy';
     const servers = new Map<string, Reached>();
-    await using workspace = await startWorkspace(async (directory) => {
-      for (const [key, one] of cases) {
-        const file = join(directory, `${key}.json`);
-        if (transport === 'stdio') await writeFile(file, JSON.stringify(one));
-        servers.set(
-          key,
-          transport === 'http' ? { url: new URL(`/${key}`, http.url).href } : processOf(file, revision),
-        );
-      }
+    await using workspace = await startWorkspace(() => {
+      for (const key of cases.keys()) servers.set(key, { url: new URL(`/${key}`, http.url).href });
       const mcpServers = Object.fromEntries(
         [...servers].map(([key, server]) => [key, { ...server, protocol }]),
       );
@@ -106,7 +87,6 @@ test.each(ways)(
       const answer = offered.has(name) ? await agent.call(name, 'plain').catch(String) : undefined;
       const isServed = isDeepStrictEqual(answer, { ...told, _meta: {} });
       const isNamed = warnings.some((warning: string) => warning.includes(`${key}: `));
-      // A client that is refused over stdio waits for its time limit.
       const isAccepted = isServed ? undefined : await isAcceptedByAll(server, revision);
       if (isServed) accepted++;
       else if (isAccepted || !(isNamed || hasNoTools.test(key)))
@@ -117,11 +97,6 @@ test.each(ways)(
     expect(accepted).toBeGreaterThan(0.3 * variants.length);
   },
 );
-
-function processOf(file: string, revision: OddRevision): Reached {
-  const script = fileURLToPath(new URL('../support/worker/odd-server.ts', import.meta.url));
-  return { command: process.execPath, args: [script], env: { CASES_FILE: file, REVISION: revision } };
-}
 
 /** Returns true if all official clients that speak the revision connect to a server, list its tool and call it. */
 async function isAcceptedByAll(server: Reached, revision: OddRevision): Promise<boolean> {
