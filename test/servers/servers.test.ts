@@ -180,12 +180,6 @@ const reasons: Reason[] = [
     where: /^lists > tools > entries > trigger-(elicitation|sampling)-request$/,
     why: 'The server offers them only to clients that it can ask, and Signalbox can be asked.',
   },
-  {
-    title: 'large page',
-    of: ['pdf'],
-    where: /^answers > resource .*"ui:\/\/pdf-viewer\/mcp-app.html"/,
-    why: 'The page is longer than `broker.limits.message.bytes`, which an operator can raise.',
-  },
 ];
 
 let base: AsyncDisposable & { path: string };

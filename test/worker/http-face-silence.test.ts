@@ -26,12 +26,14 @@ test('A silent call without a progress token has a stream that ends with its res
     };
     const call = era === 'legacy' ? legacy : modernCall(token, params.name, args);
     await using request = openRequest(face.port, call);
-    await expect.poll(() => request.text()).toBe(': keepalive\n\n');
+    // Clients of 2025-11-25 can resume the stream.
+    const ids = era === 'legacy' ? ['id: MQ.0\nretry: 3000\ndata: \n\n', 'id: MQ.1\n'] : ['', ''];
+    await expect.poll(() => request.text()).toBe(`${ids[0]}: keepalive\n\n`);
     expect(request.status()).toBe(200);
     await writeFile(opener, '');
     await request.ended;
-    const data = /^: keepalive\n\nevent: message\ndata: (.*)\n\n$/.exec(request.text())?.[1];
-    expect(JSON.parse(data ?? '')).toMatchObject({ id: 1, result: { structuredContent: { highWater: 1 } } });
+    const answer = request.text().replace(`${ids[0]}: keepalive\n\n${ids[1]}event: message\ndata: `, '');
+    expect(JSON.parse(answer)).toMatchObject({ id: 1, result: { structuredContent: { highWater: 1 } } });
     // A client that takes no stream has its answer in one piece.
     const plain = { ...call, headers: { ...call.headers, accept: 'application/json' } };
     if (era === 'legacy')

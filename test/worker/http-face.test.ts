@@ -148,7 +148,7 @@ test('a call is answered with JSON until there is progress to tell, and then wit
   expect(told.headers['content-type']).toBe('text/event-stream');
   const messages = told.text
     .split('\n')
-    .filter((line) => line.startsWith('data: '))
+    .filter((line) => line.startsWith('data: {'))
     .map((line) => JSON.parse(line.slice(6)) as { method?: string; id?: number });
   const progress = messages.slice(0, -1);
   expect(progress.length).toBeGreaterThan(0);

@@ -2,46 +2,21 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
-import { Client as CurrentClient } from '@modelcontextprotocol/client';
-import { StdioClientTransport as CurrentStdio } from '@modelcontextprotocol/client/stdio';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cleanEnv, signalboxArgv } from '../support/cli/command-line.ts';
 import { startWorkspace, type Workspace } from '../support/cli/workspace.ts';
 import { runsAll } from '../support/runs-all.ts';
+import { type OddCases, type OddRevision, startOddServer } from '../support/worker/odd-server.ts';
+import {
+  type Listed,
+  type ListMethod,
+  type OfficialClient,
+  officialClients,
+  type Reached,
+} from '../support/worker/official-clients.ts';
+import { variantsOf } from '../support/worker/variants.ts';
 
 type Json = Record<string, unknown>;
-type Listed = Json & { name: string; uri?: string; uriTemplate?: string };
-
-/** Makes one variant of a valid value for each field in it and each odd value. An absent field is one of them. */
-function variantsOf(
-  whole: Json,
-  fields: readonly string[],
-  extra: readonly unknown[] = [],
-): [string, Json][] {
-  const odd = [
-    undefined,
-    null,
-    ...(runsAll ? [true, 7, [], [null], {}, 'x'.repeat(10_000)] : []),
-    'text',
-    ...extra,
-  ];
-  return fields.flatMap((field) =>
-    odd.flatMap((value, i): [string, Json][] => {
-      // An array is no JSON Schema, although clients accept it there.
-      if (field.endsWith('.properties.x') && Array.isArray(value)) return [];
-      const variant = JSON.parse(JSON.stringify(whole)) as Json;
-      const path = field.split('.');
-      const last = path.pop()!;
-      const parent = path.reduce<Json>((inner, key) => inner[key] as Json, variant);
-      if (value === undefined) delete parent[last];
-      else parent[last] = value;
-      return [[`${field.toLowerCase().replaceAll('.', '_')}_${i}`, variant]];
-    }),
-  );
-}
 
 const icons = [{ src: 'https://example.org/i.png', mimeType: 'image/png', sizes: ['48x48'], theme: 'dark' }];
 const iconFields = ['icons', 'icons.0', 'icons.0.src', 'icons.0.mimeType', 'icons.0.sizes', 'icons.0.theme'];
@@ -198,7 +173,7 @@ const examples: Record<string, { sent: Json; shown: Json | undefined }> = {
 };
 const exampleTools = Object.entries(examples).map(([name, { sent }]) => [name, { name, ...sent }] as const);
 
-const results = {
+const results: OddCases['results'] = {
   'tools/list': {
     ...Object.fromEntries(exampleTools),
     ...tools,
@@ -211,7 +186,6 @@ const results = {
   'prompts/get': promptResults,
   'resources/read': readResults,
 };
-type ListMethod = 'tools/list' | 'prompts/list' | 'resources/list' | 'resources/templates/list';
 const keyOf: Record<ListMethod, (entry: Listed) => string> = {
   'tools/list': ({ name }) => name,
   'prompts/list': ({ name }) => name,
@@ -219,134 +193,102 @@ const keyOf: Record<ListMethod, (entry: Listed) => string> = {
   'resources/templates/list': ({ uriTemplate }) => uriTemplate!,
 };
 
-/** What one of the official clients accepts, each through its own methods. */
-interface OfficialClient {
-  close(): Promise<void>;
-  /** Calls `listener` each time that the client is told of a change of the tools. */
-  onToolsChanged(listener: () => void): void;
-  list(method: ListMethod, only?: string): Promise<Listed[]>;
-  call(name: string, key: string, args?: Json): Promise<unknown>;
-  prompt(name: string, key: string): Promise<unknown>;
-  read(uri: string): Promise<unknown>;
-}
-
-interface Program {
-  command: string;
-  args: string[];
-  env: Record<string, string>;
-}
-
-/** Both clients have these methods. */
-type Methods = Pick<
-  Client,
-  | 'close'
-  | 'onerror'
-  | 'listTools'
-  | 'listPrompts'
-  | 'listResources'
-  | 'listResourceTemplates'
-  | 'callTool'
-  | 'getPrompt'
-  | 'readResource'
->;
-
-function official(client: Methods, onToolsChanged: OfficialClient['onToolsChanged']): OfficialClient {
-  const pageOf = async (method: ListMethod, params: object): Promise<{ entries: unknown; next?: string }> => {
-    const page = {
-      'tools/list': () => client.listTools(params),
-      'prompts/list': () => client.listPrompts(params),
-      'resources/list': () => client.listResources(params),
-      'resources/templates/list': () => client.listResourceTemplates(params),
-    }[method];
-    const { nextCursor, ...rest } = (await page()) as Json & { nextCursor?: string };
-    const entries = Object.values(rest).find(Array.isArray);
-    return { entries, ...(nextCursor !== undefined && { next: nextCursor }) };
-  };
-  // A client that does not understand an answer at all reports an error, and goes on waiting for the answer.
-  const answered = <Value>(request: Promise<Value>): Promise<Value> => {
-    const unread = Promise.withResolvers<never>();
-    client.onerror = unread.reject;
-    return Promise.race([request, unread.promise]);
-  };
-  return {
-    async list(method, only) {
-      const all: Listed[] = [];
-      const asked = only === undefined ? {} : { _meta: { only } };
-      for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
-        const { entries, next } = await answered(
-          pageOf(method, { ...asked, ...(cursor !== undefined && { cursor }) }),
-        );
-        all.push(...(entries as Listed[]));
-        cursor = only === undefined ? next : undefined;
-      }
-      return all;
+const odd = [undefined, null, true, 7, [], 'text', 'x'.repeat(10_000)];
+const outcomes: OddCases['outcomes'] = Object.fromEntries([
+  ...variantsOf({ error: { code: -32_000, message: mark, data: { a: 1 } }, extra: 1 }, [
+    'error',
+    'error.code',
+    'error.message',
+    'error.data',
+  ]).map(([key, one]) => [`outcome_${key}`, one]),
+  ...[1.5, 2 ** 53, 1e300, 0, -32_042].map((code) => [
+    `outcome_code_${code}`,
+    { error: { code, message: mark } },
+  ]),
+  ...odd.map((result, i) => [`outcome_result_${i}`, { result }]),
+  ['outcome_both', { result: { content: [] }, error: { code: 1, message: mark } }],
+]);
+const notification = (method: unknown, params?: unknown) => ({ jsonrpc: '2.0', method, params });
+const notes: OddCases['notes'] = Object.fromEntries([
+  ...Object.entries({
+    'notifications/progress': {
+      progressToken: 'TOKEN',
+      progress: 1,
+      total: 2,
+      message: 'M',
+      _meta: { a: 1 },
     },
-    call: (name, key, args = { key }) =>
-      answered(client.callTool({ name, arguments: args })).then(withoutRevision),
-    prompt: (name, key) => answered(client.getPrompt({ name, arguments: { key } })).then(withoutRevision),
-    read: (uri) => answered(client.readResource({ uri })).then(withoutRevision),
-    close: () => client.close(),
-    onToolsChanged,
-  };
-}
+    'notifications/message': { level: 'error', logger: 'L', data: { a: 1 }, _meta: { a: 1 } },
+    'notifications/tools/list_changed': { _meta: { a: 1 } },
+    'notifications/resources/updated': { uri: 'odd://plain', _meta: { a: 1 } },
+    'notifications/cancelled': { requestId: 12_345, reason: 'R' },
+    'notifications/unknown': { a: 1 },
+  }).flatMap(([method, params]) =>
+    variantsOf({ note: notification(method, params) }, [
+      'note.params',
+      ...Object.keys(params).map((field) => `note.params.${field}`),
+      ...(method.endsWith('progress') ? ['note', 'note.jsonrpc', 'note.method'] : []),
+    ]).map(([key, { note = null }]): [string, unknown[]] => [`${method}_${key}`, [note]]),
+  ),
+  ['request', [{ ...notification('ping'), id: 'p' }]],
+  ['unknown request', [{ ...notification('vendor/ask', {}), id: 'v' }]],
+  ['answer to nobody', [{ jsonrpc: '2.0', id: 12_345, result: {} }]],
+]);
 
-/** Takes out what each result of the current revision has. */
-function withoutRevision({ _meta, ttlMs: _ttl, cacheScope: _scope, ...result }: Json): Json {
-  const { 'io.modelcontextprotocol/serverInfo': _face, ...meta } = (_meta ?? {}) as Json;
-  return { ...result, _meta: meta };
-}
-
-const info = { name: 'agent', version: '1' };
-
-async function connectFirst(program: Program): Promise<OfficialClient> {
-  const client = new Client(info);
-  await client.connect(new StdioClientTransport({ ...program, stderr: 'ignore' }));
-  return official(client, (listener) =>
-    client.setNotificationHandler(ToolListChangedNotificationSchema, listener),
+/** How an odd server is reached. */
+const ways: { transport: 'stdio' | 'http'; revision: OddRevision }[] = [
+  { transport: 'stdio', revision: '2025-11-25' },
+];
+if (runsAll)
+  ways.push(
+    { transport: 'http', revision: '2025-11-25' },
+    { transport: 'stdio', revision: '2026-07-28' },
+    { transport: 'http', revision: '2026-07-28' },
   );
-}
 
-async function connectCurrent(program: Program): Promise<OfficialClient> {
-  const client = new CurrentClient(info, { versionNegotiation: { mode: 'auto' } });
-  await client.connect(new CurrentStdio({ ...program, stderr: 'ignore' }));
-  return official(client as unknown as Methods, (listener) =>
-    client.setNotificationHandler('notifications/tools/list_changed', listener),
-  );
-}
-
+/** Each official client, connected to the server itself, if it speaks its revision, and through us. */
+type Pair = { direct: OfficialClient | undefined; through: OfficialClient };
 let workspace: Workspace;
-/** Each official client, connected to the server itself and through us. */
-let clients: { direct: OfficialClient; through: OfficialClient }[];
+let clients: Pair[];
 
-beforeAll(async () => {
-  let server: Program | undefined;
+async function start({ transport, revision }: (typeof ways)[number]): Promise<AsyncDisposable> {
+  await using starting = new AsyncDisposableStack();
+  let server: Reached | undefined;
   const scriptOf = (name: string) => fileURLToPath(new URL(`../support/worker/${name}.ts`, import.meta.url));
-  const [script, enablingScript] = [scriptOf('odd-lists-server'), scriptOf('enabling-server')];
+  const { execPath: command } = process;
+  const cases = { results, outcomes, notes };
   workspace = await startWorkspace(async (directory) => {
-    const file = join(directory, 'results.json');
-    await writeFile(file, JSON.stringify(results));
-    const { execPath: command } = process;
-    server = { command, args: [script], env: { RESULTS_FILE: file } };
-    const odd = { ...server, prefix: false };
-    const enabling = (tools: number) => ({ command, args: [enablingScript, String(tools)] });
+    if (transport === 'http') {
+      const { url } = starting.use(await startOddServer(revision, () => cases));
+      server = { url };
+    } else {
+      const file = join(directory, 'cases.json');
+      await writeFile(file, JSON.stringify(cases));
+      server = { command, args: [scriptOf('odd-server')], env: { CASES_FILE: file, REVISION: revision } };
+    }
+    const protocol = revision === '2026-07-28' ? 'auto' : 'legacy';
+    const odd = { ...server, prefix: false, protocol };
+    const enabling = (tools: number) => ({ command, args: [scriptOf('enabling-server'), String(tools)] });
     const mcpServers = { odd, busy: enabling(1), calm: enabling(1), large: enabling(1_000) };
     const tools = ['odd:*', 'busy:*', 'calm:*', 'large:enable'];
     const roles = { user: { tools, prompts: ['*'], resources: ['*:*'] } };
     return JSON.stringify({ broker: { listen: '127.0.0.1:0', data: './state' }, mcpServers, roles });
   });
+  starting.use(workspace);
   const { env } = await workspace.agent('agent', 'user');
-  const agent = { command: process.execPath, args: signalboxArgv(['worker', 'mcp']), env: cleanEnv(env) };
+  const agent = { command, args: signalboxArgv(['worker', 'mcp']), env: cleanEnv(env) };
   clients = await Promise.all(
-    [connectFirst, connectCurrent].map(async (connect) => ({
-      direct: await connect(server!),
-      through: await connect(agent),
-    })),
+    officialClients.map(async (connect, i): Promise<Pair> => {
+      const isSpoken = revision === '2025-11-25' || i === 1;
+      const pair = { direct: isSpoken ? await connect(server!) : undefined, through: await connect(agent) };
+      starting.defer(() => pair.through.close());
+      starting.defer(async () => pair.direct?.close());
+      return pair;
+    }),
   );
-});
-afterAll(async () => {
-  await Promise.all(clients?.flatMap(({ direct, through }) => [direct.close(), through.close()]) ?? []);
-  await workspace?.[Symbol.asyncDispose]();
-});
+  const started = starting.move();
+  return { [Symbol.asyncDispose]: () => started.disposeAsync() };
+}
 
 /** Names the fields in which a value differs from what was sent, with the values. */
 function differingFields(sent: Json, told: Json | undefined): string[] {
@@ -365,101 +307,164 @@ function shortly(value: unknown): string {
 const accepted = async <Value>(request: Promise<Value>): Promise<Value | undefined> =>
   await request.catch(() => undefined);
 
-test('Whatever entry of a list both official clients take directly, they take through us unchanged; one that they refuse takes no other away.', async () => {
-  const differences: string[] = [];
-  for (const method of Object.keys(keyOf) as ListMethod[]) {
-    const byKey = (entries: Listed[]) => new Map(entries.map((entry) => [keyOf[method](entry), entry]));
-    const sent = Object.keys(results[method]);
-    const taken: { offered: Map<string, Listed>; own: Map<string, Listed> }[] = [];
-    for (const { direct, through } of clients) {
-      const offered = byKey(await through.list(method));
-      expect(offered.size).toBeGreaterThan(0.5 * sent.length);
-      expect(offered.has(keyOf[method](results[method].plain as Listed))).toBe(true);
-      const own: Listed[] = [];
-      for (const key of sent) own.push(...((await accepted(direct.list(method, key))) ?? []));
-      taken.push({ offered, own: byKey(own) });
-    }
-    const takenByAll = [...taken[0]!.own.keys()].filter((key) => taken[1]!.own.has(key));
-    expect(takenByAll.length).toBeGreaterThan(0.25 * sent.length);
-    // An example is shown as it says.
-    for (const key of takenByAll.filter((key) => !Object.hasOwn(examples, key)))
-      for (const { offered, own } of taken)
-        differences.push(
-          ...differingFields(own.get(key)!, offered.get(key)).map((what) => `${method} ${key}: ${what}`),
-        );
-  }
-  expect(differences).toEqual([]);
-});
+/** The code with which the official client of the older revisions gives a request up. */
+const timedOut = -32_001;
 
-test('Whatever a server answers, the official clients accept it through us and find its words in it; what they accept directly is unchanged.', async () => {
-  const requests: Record<string, (client: OfficialClient, key: string) => Promise<unknown>> = {
-    'tools/call': (client, key) => client.call('plain', key),
-    'prompts/get': (client, key) => client.prompt('plain', key),
-    'resources/read': (client, key) => client.read(key),
-  };
-  const differences: string[] = [];
-  for (const { direct, through } of clients) {
-    for (const [method, request] of Object.entries(requests)) {
-      const answers = Object.entries(results[method as keyof typeof results]);
-      expect(answers.length).toBeGreaterThan(8);
-      for (const [key, sent] of answers) {
-        const [told, own] = await Promise.all([
-          request(through, key).catch(String),
-          accepted(request(direct, key)),
-        ]);
-        const isKept = own
-          ? isDeepStrictEqual(told, own)
-          : typeof told !== 'string' &&
-            (!JSON.stringify(sent).includes(mark) || JSON.stringify(told).includes(mark));
-        if (!isKept) differences.push(`${method} ${key}: ${shortly(own ?? sent)} became ${shortly(told)}`);
+/** The error or the answer with which a request ends, in the client's words; `undefined` if the client does not understand it. */
+async function endOf(request: Promise<unknown>): Promise<unknown> {
+  try {
+    return await request;
+  } catch (thrown) {
+    const { code, message, data } = thrown as { code?: unknown; message: string; data?: unknown };
+    return typeof code === 'number' && code !== timedOut ? { code, message, data } : undefined;
+  }
+}
+
+describe.each(ways)('An odd server over $transport in revision $revision', (way) => {
+  let started: AsyncDisposable | undefined;
+  beforeAll(async () => {
+    started = await start(way);
+  });
+  afterAll(() => started?.[Symbol.asyncDispose]());
+
+  test('Whatever entry of a list both official clients take directly, they take through us unchanged; one that they refuse takes no other away.', async () => {
+    const differences: string[] = [];
+    for (const method of Object.keys(keyOf) as ListMethod[]) {
+      const byKey = (entries: Listed[]) => new Map(entries.map((entry) => [keyOf[method](entry), entry]));
+      const sent = Object.keys(results[method]!);
+      const taken: { offered: Map<string, Listed>; own: Map<string, Listed> }[] = [];
+      for (const { direct, through } of clients) {
+        if (!direct) continue;
+        const offered = byKey(await through.list(method));
+        expect(offered.size).toBeGreaterThan(0.5 * sent.length);
+        expect(offered.has(keyOf[method](results[method]!.plain as Listed))).toBe(true);
+        const own: Listed[] = [];
+        for (const key of sent) own.push(...((await accepted(direct.list(method, key))) ?? []));
+        taken.push({ offered, own: byKey(own) });
+      }
+      const takenByAll = [...taken[0]!.own.keys()].filter((key) => taken.every(({ own }) => own.has(key)));
+      expect(takenByAll.length).toBeGreaterThan(0.15 * sent.length);
+      // An example is shown as it says. The client of the current revision takes schemas that are none, which the other one refuses.
+      const isMended = (key: string) =>
+        Object.hasOwn(examples, key) || (way.revision === '2026-07-28' && /^(?:in|out)putschema_/.test(key));
+      for (const key of takenByAll.filter((key) => !isMended(key)))
+        for (const { offered, own } of taken)
+          differences.push(
+            ...differingFields(own.get(key)!, offered.get(key)).map((what) => `${method} ${key}: ${what}`),
+          );
+    }
+    expect(differences).toEqual([]);
+  });
+
+  test('Whatever a server answers, the official clients accept it through us and find its words in it; what they accept directly is unchanged.', async () => {
+    const requests: Record<string, (client: OfficialClient, key: string) => Promise<unknown>> = {
+      'tools/call': (client, key) => client.call('plain', key),
+      'prompts/get': (client, key) => client.prompt('plain', key),
+      'resources/read': (client, key) => client.read(key),
+    };
+    const differences: string[] = [];
+    for (const { direct, through } of clients) {
+      for (const [method, request] of Object.entries(requests)) {
+        const answers = Object.entries(results[method]!);
+        expect(answers.length).toBeGreaterThan(8);
+        for (const [key, sent] of answers) {
+          const [told, own] = await Promise.all([
+            request(through, key).catch(String),
+            direct && accepted(request(direct, key)),
+          ]);
+          const isKept = own
+            ? isDeepStrictEqual(told, own)
+            : typeof told !== 'string' &&
+              (!JSON.stringify(sent).includes(mark) || JSON.stringify(told).includes(mark));
+          if (!isKept) differences.push(`${method} ${key}: ${shortly(own ?? sent)} became ${shortly(told)}`);
+        }
       }
     }
-  }
-  expect(differences).toEqual([]);
-});
-
-test('Clients are shown what means the same as what a server wrote, and never a tool that looks safer; no JSON Schema is left out.', async () => {
-  const [first] = clients;
-  const offered = new Map((await first!.through.list('tools/list')).map(({ name, ...tool }) => [name, tool]));
-  const shown = Object.keys(examples).map((name) => [name, offered.get(name.replaceAll(' ', '_'))]);
-  expect(shown).toEqual(Object.entries(examples).map(([name, example]) => [name, example.shown]));
-});
-
-test('The start report and "tools status" name what was mended and what was left out.', async () => {
-  const mended =
-    'true as a schema: mended, because clients would refuse it as its server sent it: inputSchema.properties.y.required, inputSchema.required, inputSchema.properties.x';
-  const leftOut =
-    "no JSON Schema: left out, not a valid tool: inputSchema: it is no JSON Schema: '/properties/x/type' must be one or more of";
-  const { stdout } = await workspace.run(['tools', 'status', 'odd']);
-  for (const what of [mended, leftOut]) {
-    expect(stdout).toContain(what);
-    expect(workspace.ready.orchestrator.warnings).toContainEqual(expect.stringContaining(`odd: ${what}`));
-  }
-});
-
-test('A list that changes all the time is announced three times at once and then once a minute, which delays no other list; calls follow it at once.', async () => {
-  const [{ through: watcher }, { through: agent }] = clients as [(typeof clients)[0], (typeof clients)[0]];
-  let changes = 0;
-  const told = Promise.withResolvers<void>();
-  watcher.onToolsChanged(async () => {
-    changes++;
-    const names = (await watcher.list('tools/list')).map(({ name }) => name);
-    if (names.includes('mcp_calm__last')) told.resolve();
+    expect(differences).toEqual([]);
   });
-  for (let i = 0; i < 6; i++) {
-    await agent.call('mcp_busy__enable', '', { name: `new_${i}` });
-    expect(await agent.call(`mcp_busy__new_${i}`, '')).toMatchObject({ content: [{ text: `new_${i}` }] });
-  }
-  await agent.call('mcp_calm__enable', '', { name: 'last' });
-  await told.promise;
-  expect(changes).toBeLessThanOrEqual(4);
-  expect((await watcher.list('tools/list')).map(({ name }) => name)).toContain('mcp_busy__new_5');
-});
 
-test('A server with as many tools as are offered that adds one says so in its status and in the log.', async () => {
-  const [{ through }] = clients as [(typeof clients)[0]];
-  await through.call('mcp_large__enable', '', { name: 'one_more' });
-  const says = 'one_more: left out: the server has more than 1,000 tools; raise limits.tools of the server';
-  await expect.poll(async () => (await workspace.run(['tools', 'status', 'large'])).stdout).toContain(says);
-  expect(workspace.up.stderr()).toContain('raise limits.tools of the server');
+  test('An error of a server reaches the official clients as it does directly, and what is no answer ends a call at once.', async () => {
+    const differences: string[] = [];
+    for (const { direct, through } of clients) {
+      for (const [key, sent] of Object.entries(outcomes)) {
+        const told = await endOf(through.call('plain', key));
+        const own = direct && (await endOf(direct.call('plain', key)));
+        if (!told || (own && !isDeepStrictEqual(own, told)))
+          differences.push(`${key} ${shortly(sent)}: ${shortly(own)} became ${shortly(told)}`);
+      }
+    }
+    expect(differences).toEqual([]);
+  });
+
+  test('Whatever a server tells before an answer, it takes the answer from nobody, and official clients are told what they are told directly.', async () => {
+    const differences: string[] = [];
+    for (const [i, { direct, through }] of clients.entries()) {
+      for (const [key, sent] of Object.entries(notes)) {
+        const [told, own] = await Promise.all([
+          through.told('plain', key),
+          direct && accepted(direct.told('plain', key)),
+        ]);
+        // More reaches a client than directly, since what it would not understand is mended. One of the current revision has to ask for the log.
+        const hasAll = (some: unknown[], of: unknown[]) =>
+          of.every((one) => some.some((other) => isDeepStrictEqual(one, other)));
+        const isKept = own
+          ? isDeepStrictEqual(told.answer, own.answer) &&
+            hasAll(told.progress, own.progress) &&
+            (i === 1 || hasAll(told.logged, own.logged))
+          : JSON.stringify(told.answer).includes('told');
+        if (!isKept) differences.push(`${key} ${shortly(sent)}: ${shortly(own)} became ${shortly(told)}`);
+      }
+    }
+    expect(differences).toEqual([]);
+  });
+
+  if (way !== ways[0]) return;
+
+  test('Clients are shown what means the same as what a server wrote, and never a tool that looks safer; no JSON Schema is left out.', async () => {
+    const [first] = clients;
+    const offered = new Map(
+      (await first!.through.list('tools/list')).map(({ name, ...tool }) => [name, tool]),
+    );
+    const shown = Object.keys(examples).map((name) => [name, offered.get(name.replaceAll(' ', '_'))]);
+    expect(shown).toEqual(Object.entries(examples).map(([name, example]) => [name, example.shown]));
+  });
+
+  test('The start report and "tools status" name what was mended and what was left out.', async () => {
+    const mended =
+      'true as a schema: mended, because clients would refuse it as its server sent it: inputSchema.properties.y.required, inputSchema.required, inputSchema.properties.x';
+    const leftOut =
+      "no JSON Schema: left out, not a valid tool: inputSchema: it is no JSON Schema: '/properties/x/type' must be one or more of";
+    const { stdout } = await workspace.run(['tools', 'status', 'odd']);
+    for (const what of [mended, leftOut]) {
+      expect(stdout).toContain(what);
+      expect(workspace.ready.orchestrator.warnings).toContainEqual(expect.stringContaining(`odd: ${what}`));
+    }
+  });
+
+  test('A list that changes all the time is announced three times at once and then once a minute, which delays no other list; calls follow it at once.', async () => {
+    const [{ through: watcher }, { through: agent }] = clients as [(typeof clients)[0], (typeof clients)[0]];
+    let changes = 0;
+    const told = Promise.withResolvers<void>();
+    watcher.onToolsChanged(async () => {
+      changes++;
+      const names = (await watcher.list('tools/list')).map(({ name }) => name);
+      if (names.includes('mcp_calm__last')) told.resolve();
+    });
+    for (let i = 0; i < 6; i++) {
+      await agent.call('mcp_busy__enable', '', { name: `new_${i}` });
+      expect(await agent.call(`mcp_busy__new_${i}`, '')).toMatchObject({ content: [{ text: `new_${i}` }] });
+    }
+    await agent.call('mcp_calm__enable', '', { name: 'last' });
+    await told.promise;
+    expect(changes).toBeLessThanOrEqual(4);
+    expect((await watcher.list('tools/list')).map(({ name }) => name)).toContain('mcp_busy__new_5');
+  });
+
+  test('A server with as many tools as are offered that adds one says so in its status and in the log.', async () => {
+    const [{ through }] = clients as [(typeof clients)[0]];
+    await through.call('mcp_large__enable', '', { name: 'one_more' });
+    const says = 'one_more: left out: the server has more than 1,000 tools; raise limits.tools of the server';
+    await expect.poll(async () => (await workspace.run(['tools', 'status', 'large'])).stdout).toContain(says);
+    expect(workspace.up.stderr()).toContain('raise limits.tools of the server');
+  });
 });

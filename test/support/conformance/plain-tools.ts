@@ -104,10 +104,16 @@ export const plainTools: readonly FixtureTool[] = [
     }
     return { content: [text('progress was made')] };
   }),
-  fixtureTool('test_reconnection', 'Closes the stream of its call before it answers.', ({ context }) => {
-    context.http?.closeSSE?.();
-    return { content: [text('The client has come back.')] };
-  }),
+  fixtureTool(
+    'test_reconnection',
+    'Closes the stream of its call before it answers.',
+    async ({ context }) => {
+      // Without anything to tell before it, an answer through us is no stream.
+      await context.mcpReq.log('info', 'The stream will be closed.');
+      context.http?.closeSSE?.();
+      return { content: [text('The client has come back.')] };
+    },
+  ),
   headerTool,
   fixtureTool('test_tool_with_logging', 'Writes to the log.', logging),
   fixtureTool('test_logging_tool', 'Writes to the log, for those who want it.', logging),

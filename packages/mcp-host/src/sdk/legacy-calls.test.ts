@@ -1,5 +1,6 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { expect, test } from 'vitest';
+import { uselessAnswer } from '../mended-message.ts';
 import type { ServerAnswer } from '../server-connection.ts';
 import type { ToolProgress } from '../tool-calls/index.ts';
 import { LegacyCalls } from './legacy-calls.ts';
@@ -83,15 +84,13 @@ test('a call that is given up is cancelled on the server, and its late answer is
 
 test('errors, useless answers and a lost connection are told apart', async () => {
   const { transport, sent, call, receive } = opened();
-  const calls = [call(), call(), call(), call()].map(failed);
-  const [refused, empty, broken] = sent.map(({ id }) => id);
+  const calls = [call(), call(), call()].map(failed);
+  const [refused, useless] = sent.map(({ id }) => id);
   receive({ id: refused, error: { code: -32000, message: 'no', data: { why: 1 } } });
-  receive({ id: empty, result: [] });
-  receive({ id: broken, error: 'no' });
+  receive({ id: useless, error: { code: -32603, message: 'no', data: uselessAnswer } });
   transport.onclose?.();
   expect(await Promise.all(calls)).toMatchObject([
     { kind: 'answered', code: -32000, reason: 'no', data: { why: 1 } },
-    { kind: 'bad_answer' },
     { kind: 'bad_answer' },
     { kind: 'lost' },
   ]);

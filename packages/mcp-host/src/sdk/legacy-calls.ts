@@ -1,4 +1,4 @@
-import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+import type { JSONRPCMessage, JSONRPCResponse, Transport } from '@modelcontextprotocol/client';
 import type { CancelSignal, OfferMethod } from '@signalbox/protocol';
 import { PassingMap } from '@signalbox/serving';
 import type { ServerAnswer, ToolRequest } from '../server-connection.ts';
@@ -23,9 +23,6 @@ interface OpenCall {
 
 const timedOut: ServerAnswer = { failure: { kind: 'timed_out', reason: 'no answer in time' } };
 const connectionClosed: ServerAnswer = { failure: { kind: 'lost', reason: 'the connection closed' } };
-const uselessAnswer: ServerAnswer = {
-  failure: { kind: 'bad_answer', reason: 'the answer is neither a result nor an error' },
-};
 
 /**
  * Makes calls of the revisions up to 2025-11-25 over a transport that the SDK's client is connected to, beside that
@@ -114,19 +111,11 @@ export class LegacyCalls {
   }
 }
 
-function answerOf(message: object): ServerAnswer {
-  if ('result' in message && isRecord(message.result)) return { result: withoutResultType(message.result) };
-  if (!('error' in message) || !isError(message.error)) return uselessAnswer;
+/** The transport passes on only answers that are a result or an error. */
+function answerOf(message: JSONRPCResponse): ServerAnswer {
+  if ('result' in message) return { result: withoutResultType(message.result) };
   const { code, message: text, data } = message.error;
   return { failure: answeredFailure(code, text, data) };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isError(error: unknown): error is { code: number; message: string; data?: unknown } {
-  return isRecord(error) && Number.isSafeInteger(error.code) && typeof error.message === 'string';
 }
 
 /** Those revisions have no types of results: a type that a server gives its result is left out. */

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { exactNumber, longNumber, stringEnd } from '@signalbox/protocol';
+import { mendedText } from '../mended-message.ts';
 
 /**
  * Carries exact numbers through the SDK's HTTP transport. Workaround for the SDK 2.4.0: it parses JSON itself, and so rounds them. In the
  * text of a body each of them is replaced by a string with a mark that no server can guess; in the parsed message the number takes its
- * place again.
+ * place again. Messages that the SDK would refuse are mended before.
  */
 export class MarkedNumbers {
   readonly #mark = `number ${randomUUID()} `;
@@ -48,8 +49,12 @@ export class MarkedNumbers {
   }
 
   #marked(text: string, isEventStream: boolean): string {
-    if (!longNumber.test(text)) return text;
-    return isEventStream ? text.replaceAll(/^data:.*$/gm, (line) => this.#inJson(line)) : this.#inJson(text);
+    const prepared = (json: string) => {
+      const mended = mendedText(json);
+      return longNumber.test(mended) ? this.#inJson(mended) : mended;
+    };
+    if (!isEventStream) return prepared(text);
+    return text.replaceAll(/^data:(.*)$/gm, (_line, json: string) => `data:${prepared(json)}`);
   }
 
   /** Marks the exact numbers in JSON, or in a line of JSON. No string of JSON goes on in another line. */

@@ -1,6 +1,7 @@
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import { isJsonObject, messageOf, SignalboxError } from '@signalbox/protocol';
 import { networkFailure } from '../guarded-fetch/index.ts';
+import { uselessAnswer } from '../mended-message.ts';
 import { answerTooLarge } from '../too-large-answer.ts';
 import { boundedWords, type Failure } from '../tool-calls/index.ts';
 import { HttpRefusal } from './http-refusal.ts';
@@ -19,6 +20,8 @@ export function failureOf(thrown: unknown): Failure {
   if (thrown instanceof SdkHttpError) return httpFailure(thrown.status);
   if (thrown instanceof SdkError) return sdkFailure(thrown);
   if (thrown instanceof SignalboxError) return { kind: kindOf(thrown), reason: thrown.message };
+  // The SDK's schemas refused the message; their list of all possible messages helps nobody.
+  if (thrown instanceof Error && 'issues' in thrown) return { kind: 'bad_answer', ...uselessAnswer };
   return networkFailure(thrown) ?? { kind: 'bad_answer', reason: messageOf(thrown) };
 }
 
@@ -30,6 +33,7 @@ function protocolFailure({ code, message, data }: ProtocolError): Failure {
 /** Returns the meaning of a JSON-RPC error for the request: it comes from the server, or from a transport in the place of the answer. */
 export function answeredFailure(code: number, message: string, data: unknown): Failure {
   if (data === streamLost) return { kind: 'lost', reason: streamLost.reason };
+  if (data === uselessAnswer) return { kind: 'bad_answer', ...uselessAnswer };
   if (data === answerTooLarge) return { kind: 'too_large', reason: message };
   return { kind: 'answered', code, reason: boundedWords(message), ...(data !== undefined && { data }) };
 }

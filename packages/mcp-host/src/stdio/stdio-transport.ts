@@ -19,6 +19,7 @@ import { withoutCutSecret } from '../config/server-secrets.ts';
 import { markVariable } from '../environment/inherited-variables.ts';
 import { serverEnvironment } from '../environment/server-environment.ts';
 import { happensWithin } from '../happens-within.ts';
+import { mendedMessage, uselessAnswer } from '../mended-message.ts';
 import { NoticeBudget } from '../notice-budget.ts';
 import type { StartObstacle } from '../servers/starts/start-failure.ts';
 import { answerTooLarge, tooLargeMessage } from '../too-large-answer.ts';
@@ -30,7 +31,7 @@ import { codeOf, startProblem } from './start-problem.ts';
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
 /** A JSON-RPC 2.0 message. An answer has an id and no method. */
-interface JsonRpcMessage {
+interface JsonRpcMessage extends Record<string, unknown> {
   jsonrpc: '2.0';
   id?: unknown;
   method?: unknown;
@@ -230,7 +231,9 @@ export class StdioTransport {
     }
     const isAnswer = this.#isAnswer(message);
     try {
-      this.onmessage?.(message);
+      // The SDK ignores an answer that is neither a result nor an error, and would go on waiting for one.
+      const useful = mendedMessage(message);
+      this.onmessage?.(useful ?? errorAnswer(message.id, uselessAnswer.reason, uselessAnswer));
     } catch (error) {
       this.onerror?.(error instanceof Error ? error : new Error(String(error)));
     }
@@ -251,8 +254,7 @@ export class StdioTransport {
       this.onerror?.(new SignalboxError('bad_output', message));
       return false;
     }
-    const answer = { jsonrpc: '2.0' as const, id, error: { code: -32603, message, data: answerTooLarge } };
-    this.onmessage?.(answer);
+    this.onmessage?.(errorAnswer(id, message, answerTooLarge));
     return this.#isAnswer({ jsonrpc: '2.0', id });
   }
 
@@ -325,6 +327,10 @@ function spawnServer(config: StdioServerConfig, mark: string | undefined): Child
     detached: true,
     ...(cwd !== undefined && { cwd }),
   });
+}
+
+function errorAnswer(id: unknown, message: string, data: object) {
+  return { jsonrpc: '2.0' as const, id, error: { code: -32603, message, data } };
 }
 
 function jsonRpcOf(line: string): JsonRpcMessage | undefined {

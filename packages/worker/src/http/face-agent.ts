@@ -6,6 +6,7 @@ import { openHttpEndpoint } from '../sdk/http-endpoint.ts';
 import { unavailable } from '../sdk/http-refusal.ts';
 import type { HttpReply } from '../sdk/http-reply.ts';
 import { type FaceRequest, requestIdOf } from '../sdk/http-request.ts';
+import { PastAnswers, type PastRoom } from '../sdk/past-answers.ts';
 import type { SessionIds } from '../sdk/session-id.ts';
 
 export interface FaceAgentOptions extends AgentToolsOptions {
@@ -17,6 +18,8 @@ export interface FaceAgentOptions extends AgentToolsOptions {
   /** The bytes of its requests that are read per second on average; twice as many may be read at once. */
   bytesPerSecond: number;
   sessionIdleMs: number;
+  /** The room of the face for answers that clients may not have got. */
+  pastRoom: PastRoom;
   /** Monotonic milliseconds. */
   now: () => number;
 }
@@ -49,6 +52,7 @@ export function openFaceAgent(executor: McpProxyExecutor, options: FaceAgentOpti
     sessionIds,
     maxSessions,
     sessionIdleMs,
+    past: new PastAnswers(agent, options.pastRoom, now),
     now,
     onSessionEnded: (session) => tools.sessionEnded(session),
     onError: report,

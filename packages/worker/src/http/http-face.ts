@@ -3,6 +3,7 @@ import { isLoopback, messageOf, SignalboxError } from '@signalbox/protocol';
 import { defaultFaceLimits, type FaceLimits } from '@signalbox/serving';
 import { nameFor, type TlsPair } from '@signalbox/serving/tls';
 import type { AgentToolsOptions } from '../face/agent-tools.ts';
+import { pastRoom } from '../sdk/past-answers.ts';
 import { AgentTable, type AgentTableOptions } from './agent-table.ts';
 import { openFaceAgent } from './face-agent.ts';
 import { startHttpServer } from './http-server.ts';
@@ -84,6 +85,7 @@ export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace>
   }
   const limits = { ...defaultFaceLimits, ...options.limits };
   const times = { ...defaultTimes, ...options.times };
+  const room = pastRoom();
   const agents = new AgentTable({
     connect: { ...connect, log },
     connectTimeoutMs: times.connectTimeoutMs,
@@ -98,6 +100,7 @@ export async function serveHttpFace(options: HttpFaceOptions): Promise<HttpFace>
         maxSessions: limits.sessionsPerAgent,
         bytesPerSecond: limits.bytesPerSecond,
         sessionIdleMs: limits.sessionIdleMs,
+        pastRoom: room,
         now,
         log,
       }),

@@ -9,6 +9,8 @@ const keepAliveMs = 15_000;
 /** The most events that wait for a client that does not read; further ones are dropped. */
 const maxWaiting = 256;
 const keepAlive = ': keepalive\n\n';
+/** The time in milliseconds after which a client whose stream broke comes back. Common ones try twice; a face is started again meanwhile. */
+const retryMs = 3_000;
 const streamHeaders: Headers = {
   'cache-control': 'no-cache, no-transform',
   'content-type': 'text/event-stream',
@@ -26,7 +28,8 @@ export class WrittenReply implements HttpReply {
   readonly takesEvents: boolean;
   isClosed = false;
   onHangUp: (() => void) | undefined;
-  /** Called when the answer has left or the client has hung up. */
+  onStream: (() => string | undefined) | undefined;
+  /** Called when the answer has left or the client has hung up, and nothing keeps its place. */
   onClosed: (() => void) | undefined;
   /** Called with the number of bytes that have begun to wait for the client; negative when they have left. */
   onWaiting: ((bytes: number) => void) | undefined;
@@ -40,6 +43,7 @@ export class WrittenReply implements HttpReply {
   #onRead: (() => void) | undefined;
   /** Opens the stream after a silence; then it keeps the stream open. */
   #timer: NodeJS.Timeout | undefined;
+  #isKept = false;
 
   constructor(to: ServerResponse, options: ReplyOptions) {
     this.takesEvents = options.takesEvents;
@@ -58,8 +62,8 @@ export class WrittenReply implements HttpReply {
     this.#timer.unref();
   }
 
-  json(message: unknown, { status = 200, headers }: ReplyHead = {}): void {
-    this.#whole(status, JSON.stringify(message), headers);
+  json(message: unknown, { status = 200, headers, eventId }: ReplyHead = {}): void {
+    this.#whole(status, JSON.stringify(message), headers, eventId);
   }
 
   refuse(refusal: HttpRefusal, id?: RequestId | null): void {
@@ -72,15 +76,23 @@ export class WrittenReply implements HttpReply {
   }
 
   openStream(): void {
-    this.#begin(200, streamHeaders);
+    if (this.takesEvents) this.#begin(200, streamHeaders);
   }
 
-  tell(message: unknown): boolean {
+  keepPlace(): () => void {
+    this.#isKept = true;
+    return () => {
+      this.#isKept = false;
+      if (this.isClosed) this.onClosed?.();
+    };
+  }
+
+  tell(message: unknown, eventId?: string): boolean {
     if (!this.takesEvents) return false;
     this.openStream();
     const isFull = this.#waiting !== undefined && this.#waiting.length >= maxWaiting;
     if (this.#sent !== 'stream' || this.isClosed || isFull) return false;
-    this.#write(eventOf(JSON.stringify(message)));
+    this.#write(eventOf(JSON.stringify(message), eventId));
     return true;
   }
 
@@ -103,9 +115,9 @@ export class WrittenReply implements HttpReply {
   }
 
   /** Sends an answer in one piece of JSON, or, in an open stream, as the last event. */
-  #whole(status: number, text: string, headers?: Headers): void {
+  #whole(status: number, text: string, headers?: Headers, eventId?: string): void {
     if (this.#sent === 'stream') {
-      if (text !== '') this.#write(eventOf(text));
+      if (text !== '') this.#write(eventOf(text, eventId));
       this.#endStream();
       return;
     }
@@ -137,6 +149,8 @@ export class WrittenReply implements HttpReply {
       if (!this.#waiting) this.#write(keepAlive);
     }, keepAliveMs);
     this.#timer.unref();
+    const first = this.onStream?.();
+    if (first !== undefined) this.#write(`id: ${first}\nretry: ${retryMs}\ndata: \n\n`);
   }
 
   #write(part: string | Uint8Array): void {
@@ -200,10 +214,10 @@ export class WrittenReply implements HttpReply {
     this.#waiting = undefined;
     this.#onRead?.();
     if (!this.#to.writableFinished) this.onHangUp?.();
-    this.onClosed?.();
+    if (!this.#isKept) this.onClosed?.();
   }
 }
 
-function eventOf(text: string): string {
-  return `event: message\ndata: ${text}\n\n`;
+function eventOf(text: string, id?: string): string {
+  return `${id === undefined ? '' : `id: ${id}\n`}event: message\ndata: ${text}\n\n`;
 }

@@ -13,6 +13,7 @@ import { LegacySessions } from './legacy-sessions.ts';
 import { followListened, listensToResources } from './listened-resources.ts';
 import { ModernCalls } from './modern-calls.ts';
 import { HeaderChecks } from './param-headers.ts';
+import type { PastAnswers } from './past-answers.ts';
 import { RunningCalls } from './running-calls.ts';
 import type { SessionIds } from './session-id.ts';
 import { listensUndeclared, undeclared } from './task-requests.ts';
@@ -30,6 +31,8 @@ export interface HttpEndpointOptions {
   sessionIds: SessionIds;
   maxSessions: number;
   sessionIdleMs: number;
+  /** Keeps the answers of the streams of sessions for a time. */
+  past: PastAnswers;
   /** Monotonic milliseconds. */
   now: () => number;
   /** Called when a session has ended or sleeps, to give back everything that is held for `FaceCall.session`. Must not reject. */
@@ -55,7 +58,7 @@ export interface HttpEndpoint {
 
 /** Serves an agent's tools over HTTP: requests of the current revision one by one, those of earlier revisions in sessions. */
 export function openHttpEndpoint(tools: AgentFaceTools, options: HttpEndpointOptions): HttpEndpoint {
-  const { version, heartbeatMs, trace, sessionIds, maxSessions, sessionIdleMs, now } = options;
+  const { version, heartbeatMs, trace, sessionIds, maxSessions, sessionIdleMs, past, now } = options;
   const { onSessionEnded, onError } = options;
   const running = new RunningCalls();
   const createServer = (own: Pick<FaceServerOptions, 'isModern' | 'onlyMethod' | 'session' | 'logs'>) =>
@@ -80,6 +83,7 @@ export function openHttpEndpoint(tools: AgentFaceTools, options: HttpEndpointOpt
     ids: sessionIds,
     maxSessions,
     idleMs: sessionIdleMs,
+    past,
     now,
   });
   const stopUpdates = tools.offers.onUpdated((uri) => current.notify.resourceUpdated(uri));

@@ -32,7 +32,10 @@ export function mcpHeaders(headers: IncomingHttpHeaders): Record<string, string>
 }
 
 /** Returns a header of which a request has only one. */
-export function headerOf(headers: IncomingHttpHeaders, name: (typeof relevant)[number]): string | undefined {
+export function headerOf(
+  headers: IncomingHttpHeaders,
+  name: (typeof relevant)[number] | 'last-event-id',
+): string | undefined {
   return headers[name] as string | undefined;
 }
 

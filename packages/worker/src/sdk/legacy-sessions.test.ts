@@ -4,6 +4,7 @@ import type { DirectCalls } from './direct-calls.ts';
 import type { HttpRefusal } from './http-refusal.ts';
 import type { HttpReply, ReplyHead } from './http-reply.ts';
 import { LegacySessions } from './legacy-sessions.ts';
+import { PastAnswers, pastRoom } from './past-answers.ts';
 import { sessionIdsOf } from './session-id.ts';
 
 const initialize = {
@@ -30,6 +31,7 @@ class RecordedReply implements HttpReply {
   readonly #answer = Promise.withResolvers<Answer>();
   readonly answered = this.#answer.promise;
   onHangUp: undefined;
+  onStream: undefined;
 
   json(_message: unknown, { headers = {} }: ReplyHead = {}): void {
     this.#answer.resolve({ status: 200, headers });
@@ -45,6 +47,7 @@ class RecordedReply implements HttpReply {
 
   tell = () => false;
   openStream = () => {};
+  keepPlace = () => () => {};
   pass = async () => {};
 }
 
@@ -65,6 +68,7 @@ test('However many sessions begin and wake at once, no more are awake than may b
     ids: sessionIdsOf('a token'),
     maxSessions: 3,
     idleMs: 1000,
+    past: new PastAnswers('agent', pastRoom(), () => 0),
     now: () => 0,
   });
   const ask = async (message: object, id?: string) => {

@@ -12,6 +12,7 @@ import type { HttpReply } from './http-reply.ts';
 import { type FaceRequest, headerOf, requestIdOf } from './http-request.ts';
 import { keepCodes } from './kept-codes.ts';
 import { sendOffersChanged } from './offer-requests.ts';
+import { type PastAnswers, resumableMs } from './past-answers.ts';
 import type { SessionIds, SessionState } from './session-id.ts';
 import { SessionTransport } from './session-transport.ts';
 
@@ -35,6 +36,8 @@ export interface LegacySessionsOptions {
   maxSessions: number;
   /** The time in milliseconds after which a session without requests and without a listening client is put to sleep. */
   idleMs: number;
+  /** Keeps the answers of the agent's streams for a time. */
+  past: PastAnswers;
   /** Monotonic milliseconds. */
   now: () => number;
 }
@@ -81,8 +84,11 @@ export class LegacySessions {
     for (const { server } of this.#sessions.values()) sendOffersChanged(server, changed).catch(() => {});
   }
 
-  /** Puts unused sessions to sleep. */
+  /** Puts unused sessions to sleep, and cancels the requests to whose streams no client has come back. */
   async sweep(): Promise<void> {
+    this.#options.past.sweep();
+    for (const { transport } of this.#sessions.values())
+      transport.cancelLeft(this.#options.now() - resumableMs);
     const since = this.#options.now() - this.#options.idleMs;
     for (const session of this.#sessions.values()) {
       if (isIdle(session) && session.lastUsedAt <= since) await this.#putToSleep(session);
@@ -92,6 +98,7 @@ export class LegacySessions {
   /** Closes all sessions. They continue at the next face. */
   async close(): Promise<void> {
     for (const session of this.#sessions.values()) await this.#close(session);
+    this.#options.past.clear();
   }
 
   async #open(initialize: Initialize, reply: HttpReply): Promise<void> {
@@ -110,10 +117,14 @@ export class LegacySessions {
     id: string,
     initialize: JSONRPCRequest,
   ): Promise<{ answer: JSONRPCMessage | undefined; session?: Session }> {
-    const { createServer, now } = this.#options;
+    const { createServer, past, now } = this.#options;
     const used = { lastUsedAt: now() };
-    const transport = new SessionTransport(id, () => {
-      session.lastUsedAt = now();
+    const transport = new SessionTransport(id, {
+      past,
+      now,
+      onAnswered: () => {
+        session.lastUsedAt = now();
+      },
     });
     keepCodes(transport);
     const { server, directCalls } = createServer(id);
@@ -154,7 +165,7 @@ export class LegacySessions {
       session.hasFollowed ||= (message as { method?: unknown }).method === 'resources/subscribe';
       return session.transport.post(message as JSONRPCMessage, reply);
     }
-    if (reply.takesEvents) return session.transport.listen(reply);
+    if (reply.takesEvents) return session.transport.listen(reply, headerOf(headers, 'last-event-id'));
     reply.refuse({ status: 406, message: 'GET needs the header Accept: text/event-stream' });
   }
 

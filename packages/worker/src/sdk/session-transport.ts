@@ -4,7 +4,31 @@ import type {
   Transport,
   TransportSendOptions,
 } from '@modelcontextprotocol/server';
+import { Announcements } from './announcements.ts';
+import {
+  answerStreamOf,
+  type EventPlace,
+  eventIdOf,
+  lastNumber,
+  readEventId,
+  requestOf,
+} from './event-id.ts';
+import { type HttpRefusal, refusalMessage } from './http-refusal.ts';
 import type { Exchange, HttpReply, RequestId } from './http-reply.ts';
+import type { PastAnswers } from './past-answers.ts';
+import { ResumableAnswer } from './resumable-answer.ts';
+
+/** The revision whose clients resume streams. Older ones do not understand the empty event that a stream begins with. */
+const resumedRevision = '2025-11-25';
+
+export interface SessionTransportOptions {
+  /** Keeps the answers of the agent's streams. */
+  past: PastAnswers;
+  /** Monotonic milliseconds. */
+  now: () => number;
+  /** Called when a request was answered. */
+  onAnswered: () => void;
+}
 
 /**
  * One HTTP session of the revisions up to 2025-11-25 as a transport of the SDK's server.
@@ -20,22 +44,20 @@ export class SessionTransport implements Transport {
   readonly sessionId: string;
   /** The requests that are not answered yet. */
   readonly #exchanges = new Map<RequestId, Exchange>();
-  /** The stream for messages that belong to no request. */
-  #stream: HttpReply | undefined;
-  /** The announcements for which there was no stream, each once: of lists, and of resources that the client follows. */
-  readonly #missed = new Map<string, JSONRPCMessage>();
-  readonly #onAnswered: () => void;
+  readonly #announcements = new Announcements();
+  readonly #options: SessionTransportOptions;
+  /** True if the revision of the client has streams that are resumed. */
+  #isResumable = false;
   #closed = false;
 
-  /** `onAnswered` is called when a request was answered. */
-  constructor(sessionId: string, onAnswered: () => void) {
+  constructor(sessionId: string, options: SessionTransportOptions) {
     this.sessionId = sessionId;
-    this.#onAnswered = onAnswered;
+    this.#options = options;
   }
 
   /** True while a request runs or the client listens. */
   get isBusy(): boolean {
-    return this.#exchanges.size > 0 || this.#stream !== undefined;
+    return this.#exchanges.size > 0 || this.#announcements.isListening;
   }
 
   async start(): Promise<void> {}
@@ -43,13 +65,16 @@ export class SessionTransport implements Transport {
   /** Passes the request that begins the session to the server. Resolves with the answer, if there is one. */
   begin(initialize: JSONRPCRequest): Promise<JSONRPCMessage | undefined> {
     return new Promise((resolve) => {
-      const exchange = { tell: () => false, json: resolve, end: () => resolve(undefined) };
-      this.#exchanges.set(initialize.id, exchange);
+      const json = (answer: JSONRPCMessage) => {
+        this.#isResumable = 'result' in answer && answer.result.protocolVersion === resumedRevision;
+        resolve(answer);
+      };
+      this.#exchanges.set(initialize.id, { tell: () => false, json, end: () => resolve(undefined) });
       this.onmessage?.(initialize);
     });
   }
 
-  /** Passes a posted message to the server. A client that hangs up cancels its request. */
+  /** Passes a posted message to the server. A client that hangs up cancels its request, unless it has a stream that can be resumed. */
   post(message: JSONRPCMessage, reply: HttpReply): void {
     if (!('method' in message && 'id' in message)) {
       this.onmessage?.(message);
@@ -66,19 +91,19 @@ export class SessionTransport implements Transport {
     if (reply.isClosed) return;
     this.#exchanges.set(id, reply);
     reply.onHangUp = () => this.#cancel(id, reply);
+    if (this.#isResumable) reply.onStream = () => this.#beginStream(id, reply);
     this.onmessage?.(message);
   }
 
-  /** Opens the stream for messages that belong to no request. A new one replaces the one before. */
-  listen(reply: HttpReply): void {
-    this.#stream?.end();
-    this.#stream = reply;
-    reply.onHangUp = () => {
-      if (this.#stream === reply) this.#stream = undefined;
-    };
-    reply.openStream();
-    for (const message of this.#missed.values()) reply.tell(message);
-    this.#missed.clear();
+  /**
+   * Opens a stream: the one whose event the client got last, or else the one for messages that belong to no request. A new stream
+   * replaces the same one of before.
+   */
+  listen(reply: HttpReply, lastEventId?: string): void {
+    const last = lastEventId === undefined ? undefined : readEventId(lastEventId);
+    const request = last && requestOf(last.stream);
+    if (last && request !== undefined) this.#resume(reply, request, last);
+    else this.#announcements.listen(reply, { hasIds: this.#isResumable, last });
   }
 
   async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
@@ -87,13 +112,20 @@ export class SessionTransport implements Transport {
       const exchange = id === undefined ? undefined : this.#exchanges.get(id);
       if (!exchange) return;
       this.#exchanges.delete(id!);
-      this.#onAnswered();
+      this.#options.onAnswered();
       exchange.json(message);
+      if (exchange instanceof ResumableAnswer) this.#options.past.add(this.sessionId, exchange);
     } else if (options?.relatedRequestId !== undefined) {
-      const told = this.#exchanges.get(options.relatedRequestId)?.tell(message);
+      const told = this.#tell(options.relatedRequestId, message);
       if (!told && 'id' in message) throw new Error('the client cannot be asked: it takes no stream');
-    } else if (!this.#stream?.tell(message)) {
-      this.#missed.set(JSON.stringify(message), message);
+    } else this.#announcements.tell(message);
+  }
+
+  /** Cancels the requests whose clients have been away since a time, in milliseconds. */
+  cancelLeft(since: number): void {
+    for (const [id, exchange] of this.#exchanges) {
+      const { leftAt = undefined } = exchange instanceof ResumableAnswer ? exchange : {};
+      if (leftAt !== undefined && leftAt <= since) this.#cancel(id, exchange);
     }
   }
 
@@ -102,8 +134,34 @@ export class SessionTransport implements Transport {
     this.#closed = true;
     for (const exchange of this.#exchanges.values()) exchange.end();
     this.#exchanges.clear();
-    this.#stream?.end();
+    this.#announcements.end();
     this.onclose?.();
+  }
+
+  /** Sends a message before an answer. Its stream begins first, because events of a stream have ids. */
+  #tell(requestId: RequestId, message: JSONRPCMessage): boolean {
+    this.#exchanges.get(requestId)?.openStream?.();
+    return this.#exchanges.get(requestId)?.tell(message) ?? false;
+  }
+
+  /** Makes the answer to a request one that can be resumed, and returns the id of its first event. */
+  #beginStream(id: RequestId, reply: HttpReply): string | undefined {
+    const stream = answerStreamOf(id);
+    if (stream === undefined || this.#exchanges.get(id) !== reply) return undefined;
+    this.#exchanges.set(id, new ResumableAnswer(stream, reply, this.#options.now));
+    return eventIdOf({ stream, number: 0 });
+  }
+
+  #resume(reply: HttpReply, id: RequestId, { stream, number }: EventPlace): void {
+    const running = this.#exchanges.get(id);
+    const answer =
+      running instanceof ResumableAnswer ? running : this.#options.past.get(this.sessionId, stream);
+    if (answer) answer.resume(reply, number);
+    else if (running || number === lastNumber) reply.end(204);
+    else {
+      reply.openStream();
+      reply.json(refusalMessage(lostAnswer, id), { eventId: eventIdOf({ stream, number: lastNumber }) });
+    }
   }
 
   /** Cancels a request as if the client had. */
@@ -125,7 +183,14 @@ export class SessionTransport implements Transport {
     const exchange = this.#exchanges.get(requestId);
     if (!exchange) return;
     this.#exchanges.delete(requestId);
-    this.#onAnswered();
+    this.#options.onAnswered();
     exchange.end();
   }
 }
+
+const lostAnswer: HttpRefusal = {
+  status: 200,
+  message:
+    'this face does not have the answer to the request (any more): it was started again, or the answer waited for more than a minute or was too large. ' +
+    'A tool call may have run; signalbox_call_result lists the newest calls with their results.',
+};
