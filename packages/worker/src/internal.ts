@@ -35,3 +35,4 @@ export type { ServeEvent, ServeWarning, TurnOutcome } from './serve/serve-event.
 export { openThreadSessions, type ThreadSessions } from './serve/thread-sessions.ts';
 export { type SharedFace, type SharedFaceOptions, serveSharedFace } from './shared-face/shared-face.ts';
 export type { FaceSessionEvent } from './shared-face/shim-connections.ts';
+export { knownClients, patienceMs } from './tools/client-patience.ts';

@@ -15,8 +15,11 @@ export const knownClients: readonly {
   { name: 'claude-code', seenIn: '2.1.332', givesUpMs: 120_000, answerAfterMs: 90_000 },
   { name: 'codex-mcp-client', seenIn: '0.171.0', givesUpMs: 300_000, answerAfterMs: 240_000 },
   { name: 'gemini-cli-mcp-client', seenIn: '0.61.0', givesUpMs: 600_000, answerAfterMs: 240_000 },
-  { name: 'github-copilot', seenIn: '1.0.102', givesUpMs: 180_000, answerAfterMs: 120_000 },
+  { name: 'copilot-cli', seenIn: '1.0.102', givesUpMs: 180_000, answerAfterMs: 120_000 },
   { name: 'qwen-cli-mcp-client', seenIn: '0.24.4', givesUpMs: 600_000, answerAfterMs: 240_000 },
+  { name: 'opencode', seenIn: '1.18.33', givesUpMs: 60_000, answerAfterMs: unknownClientMs },
+  { name: 'kilo', seenIn: '7.7.7', givesUpMs: 60_000, answerAfterMs: unknownClientMs },
+  { name: '@cline/core', seenIn: '3.0.65', givesUpMs: 60_000, answerAfterMs: unknownClientMs },
 ];
 
 /** Returns the time after which a call that waits for a person returns to a client, in milliseconds. Whether it asks for progress says nothing. */
