@@ -22,6 +22,7 @@ export type WebhookDeps = Pick<
   FrameDeps,
   | 'webhooks'
   | 'delivery'
+  | 'store'
   | 'agents'
   | 'groups'
   | 'budgets'
@@ -32,6 +33,9 @@ export type WebhookDeps = Pick<
   | 'monotonic'
   | 'log'
 >;
+
+/** How often a delivery is stored anew. */
+const maxRounds = 8;
 
 /** A delivery that its sender proved. */
 interface Delivery {
@@ -144,12 +148,28 @@ export class WebhookRequests {
     return this.#noted({ ...hook, sender }, 'unknown_recipient', message);
   }
 
-  async #store({
-    hook,
-    headers,
-    content,
-    deliveryId,
-  }: Delivery): Promise<HookRefusal | { id: string; duplicate?: true }> {
+  /**
+   * Stores a delivery. One that comes again is stored once more only if its message was given up, taken away or has expired: somebody who
+   * has it sent again wants it done.
+   */
+  async #store(given: Delivery): Promise<HookRefusal | { id: string; duplicate?: true }> {
+    for (let round = 0; ; round++) {
+      const stored = await this.#storeRound(given, round);
+      if (!('duplicate' in stored) || round === maxRounds) return stored;
+      const { to, sender } = given.hook;
+      const found = await this.#deps.store.find(to, sender.agent, stored.id);
+      if (found?.outcome === undefined || found.outcome === 'acked') return stored;
+      if (found.outcome !== 'dead') continue;
+      const { result } = await this.#deps.delivery.retryDead(found.seq);
+      if (result === 'stored') return { id: stored.id };
+      if (result !== 'unknown') return stored;
+    }
+  }
+
+  async #storeRound(
+    { hook, headers, content, deliveryId }: Delivery,
+    round: number,
+  ): Promise<HookRefusal | { id: string; duplicate?: true }> {
     const { delivery, groups, limits, now, log } = this.#deps;
     const body = hookMessageBody(headers, content, deliveryId);
     const own = limits.of(hook.sender.role);
@@ -161,7 +181,7 @@ export class WebhookRequests {
     const expiresAt = createdAt + lifetimeOf(own.message);
     const message: NewMessage = {
       inbox: hook.to,
-      id: deliveryId === undefined ? nanoid() : hookMessageId(hook.name, deliveryId),
+      id: deliveryId === undefined ? nanoid() : hookMessageId(hook.name, deliveryId, round),
       sender: hook.sender.agent,
       senderAddress: hook.sender.address,
       senderRole: hook.sender.role,
