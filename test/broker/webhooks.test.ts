@@ -104,6 +104,32 @@ test("GitHub's delivery is in the inbox when it is answered, with an attested se
   expect(JSON.parse((await again.next('message')).body!)).toMatchObject({ delivery: 'guid-2' });
 });
 
+test('A delivery that is sent again is stored again if its message was given up or dropped, and not while it waits or after it was done.', async () => {
+  await using setup = await startWithReader();
+  const { broker, rosa } = setup;
+  await using operator = await connectOperator(broker);
+  await subscribe(rosa);
+  const settle = async (id: string, how: object): Promise<number> => {
+    const { seq } = await rosa.next('message', { id });
+    rosa.send({ ...how, seqs: [seq], request_id: 's' });
+    await rosa.next('ack_result', { request_id: 's' });
+    return Number(seq);
+  };
+  const sent = async () => JSON.parse((await push(broker, 'guid-7')).body);
+  const giveUp = { type: 'nack', dead: true, reason: 'no' };
+  const { id } = await sent();
+  expect(await sent()).toEqual({ id, duplicate: true });
+  await settle(id, giveUp);
+  expect(await sent()).toEqual({ id });
+  const seq = await settle(id, giveUp);
+  await admin(operator, 'dead_drop', { seqs: [seq] });
+  const again = await sent();
+  expect(again).toEqual({ id: expect.not.stringMatching(id) });
+  expect(await sent()).toEqual({ ...again, duplicate: true });
+  await settle(again.id, { type: 'ack' });
+  expect(await sent()).toEqual({ ...again, duplicate: true });
+});
+
 test('A delivery of Standard Webhooks is stored once, though each attempt has a time and a signature of its own.', async () => {
   await using setup = await startWithReader();
   const attempt = (at: number) => {

@@ -41,6 +41,28 @@ test.each([
   expect(body).not.toMatch(/[\r\n]/);
 });
 
+test.each([
+  ['payload=%7B%22id%22%3A12345678901234567890%7D', '"json":{"id":12345678901234567890}'],
+  ['payload=no+json', '"form":{"payload":"no json"}'],
+  ['payload=1&x=2', '"form":{"payload":"1","x":"2"}'],
+  ['a=%C3%A4+b&c=&c=2', '"form":{"a":"ä b","c":["","2"]}'],
+  ['', '"form":{}'],
+])('The form %j is written as %j.', (content, expected) => {
+  const type = 'application/x-www-form-urlencoded; charset=utf-8';
+  expect(written(content, { 'content-type': type })).toBe(`{"content_type":"${type}",${expected}}`);
+});
+
+test('A byte-order mark before JSON or text is no part of it.', () => {
+  expect(written('\ufeff{"a":1}')).toBe('{"json":{"a":1}}');
+  expect(written('\ufeffline')).toBe('{"text":"line"}');
+});
+
+test('A form with more fields than readers take stays text.', () => {
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  const many = Array.from({ length: 200_000 }, (_, at) => `a${at}=1`).join('&');
+  expect(JSON.parse(written(many, headers))).toMatchObject({ text: many });
+});
+
 test('JSON as deep as readers take it within a message stays JSON.', () => {
   expect(JSON.parse(written('['.repeat(63) + ']'.repeat(63)))).toHaveProperty('json');
 });
