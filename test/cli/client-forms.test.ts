@@ -6,6 +6,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { expect, test } from 'vitest';
 import { cleanEnv, jsonOf, signalboxArgv } from '../support/cli/command-line.ts';
 import { startWorkspace } from '../support/cli/workspace.ts';
+import type { OddCases } from '../support/worker/odd-server.ts';
 
 const string = { type: 'string' };
 const merged = {
@@ -34,13 +35,14 @@ test('Claude, codex and gemini are shown a schema in a form that they read as it
       name,
       { name, inputSchema, _meta: { own: 1, 'signalbox/client_forms': { agent: { type: 'object' } } } },
     ]);
-    const results = {
+    const cases: OddCases = { results: {}, outcomes: {}, notes: {} };
+    cases.results = {
       'tools/list': Object.fromEntries(tools),
       'tools/call': { '': { content: [{ type: 'text', text: 'called' }] } },
     };
-    await writeFile(file, JSON.stringify(results));
-    const script = fileURLToPath(new URL('../support/worker/odd-lists-server.ts', import.meta.url));
-    const odd = { command: process.execPath, args: [script], env: { RESULTS_FILE: file } };
+    await writeFile(file, JSON.stringify(cases));
+    const script = fileURLToPath(new URL('../support/worker/odd-server.ts', import.meta.url));
+    const odd = { command: process.execPath, args: [script], env: { CASES_FILE: file } };
     const roles = { user: { tools: ['odd:*'], ask: ['odd:either'] } };
     return JSON.stringify({
       broker: { listen: '127.0.0.1:0', data: './state' },

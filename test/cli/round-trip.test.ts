@@ -428,18 +428,19 @@ test('ask prints the answer; one that nobody answers is withdrawn and exits 75.'
   expect(agents.agents.map(({ agent }) => agent)).toContain('orchestrator');
   expect(agents.agents.map(({ agent }) => agent)).not.toContain('operator');
 
+  await workspace.agent('writer-9', 'writer');
   const silent = await workspace.run(
-    ['ask', 'writer-1', 'anyone?', '--timeout', '300ms', '--json'],
+    ['ask', 'writer-9', 'anyone?', '--timeout', '300ms', '--json'],
     asker.env,
   );
   expect(silent.code).toBe(75);
   const away = { connected: 0, reads: false, ever_connected: false };
   expect(jsonOf(silent)).toMatchObject({ error: { code: 'timed_out', retryable: true, waiting: away } });
-  await workspace.run(['hold', '--agent', 'writer-1', '--reason', 'too fast', '--config', 'signalbox.yaml']);
-  const sent = await workspace.run(['send', 'writer-1', 'look', '--config', 'signalbox.yaml']);
+  await workspace.run(['hold', '--agent', 'writer-9', '--reason', 'too fast', '--config', 'signalbox.yaml']);
+  const sent = await workspace.run(['send', 'writer-9', 'look', '--config', 'signalbox.yaml']);
   expect(sent.code).toBe(0);
   expect(sent.stderr).toMatch(
-    /writer-1 has never connected\nwriter-1 is held: operator holds agent 'writer-1' .*: too fast /,
+    /writer-9 has never connected\nwriter-9 is held: operator holds agent 'writer-9' .*: too fast /,
   );
 });
 

@@ -51,7 +51,8 @@ export async function loadBrokerPlace(
       warn(`warning: only where the broker is was read from ${file}, which has mistakes: ${first}${more}`);
       return place;
     }
-    const hint = `it can't be told for certain where the broker is, and no other one is taken; name its data directory: ${withoutConfig(argv, await brokerDirectory(file, env))}`;
+    const unknown = `it can't be told for certain where the broker is, and no other one is taken; name its data directory: ${withoutConfig(argv, await brokerDirectory(file, env))}`;
+    const hint = [error.details.hint, unknown].filter((text) => typeof text === 'string').join('; ');
     const details = { ...error.details, hint };
     throw new SignalboxError('bad_config', error.message, { cause: error, details });
   }

@@ -24,6 +24,8 @@ export const knownClients: readonly {
 
 /** Returns the time after which a call that waits for a person returns to a client, in milliseconds. Whether it asks for progress says nothing. */
 export function patienceMs(client: string | undefined): number {
-  const known = knownClients.find(({ name }) => client?.startsWith(name));
-  return known?.answerAfterMs ?? unknownClientMs;
+  if (client === undefined) return unknownClientMs;
+  // Each call asks.
+  for (const { name, answerAfterMs } of knownClients) if (client.startsWith(name)) return answerAfterMs;
+  return unknownClientMs;
 }

@@ -2,8 +2,9 @@
 const ownProgram = /(^|[\s/\\"'])signalbox(\.(js|mjs|cjs|cmd|exe|ps1))?(@[^\s"']*)?["']?(?=\s)/;
 /** The words with which it serves MCP, after the name of the program. */
 const faceWords = /\sworker\s+mcp(\s|["']|$)/;
-/** The agent's token as `worker config --http` writes it. */
-const ownToken = /\$?\{(env:)?SIGNALBOX_TOKEN\b|\$SIGNALBOX_TOKEN\b|\$\{input:signalbox-token\}/;
+/** The agent's token as `worker config --http` writes it, or in its own form. */
+const ownToken =
+  /\$?\{(env:)?SIGNALBOX_TOKEN\b|\$SIGNALBOX_TOKEN\b|\$\{input:signalbox-token\}|^Bearer (TOKEN$|sbx_[^~\s]+~)/;
 
 /** The reason why an entry for a worker of Signalbox is not served. */
 export const ownFaceProblem =
