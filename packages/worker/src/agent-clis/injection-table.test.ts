@@ -15,6 +15,7 @@ const context: InjectionContext = {
   cwd: '/project',
   env: {},
   keepMcp: false,
+  isTurn: false,
   asksPermissions: false,
   approveWorkspaceServers: false,
 };
@@ -156,6 +157,16 @@ test('qwen’s server is in a file that the command line names, its hooks in def
       return { env, files: files.length, saysSo: notes.some((note) => note.includes('no hook')) };
     }),
   ).toEqual([true, true, false].map((saysSo) => ({ env: {}, files: 1, saysSo })));
+});
+
+test('A turn of qwen does not wait for a model that refuses, or says why it may.', () => {
+  const turn = { ...context, isTurn: true };
+  const { env, files } = injectionFor(['qwen'], turn);
+  expect(env).toEqual({ QWEN_CODE_SYSTEM_DEFAULTS_PATH: '/run/x/settings.json' });
+  expect(JSON.parse(files[1]!.text)).toEqual({ model: { generationConfig: { maxRetries: 0 } } });
+  const own = injectionFor(['qwen'], { ...turn, env: { QWEN_CODE_SYSTEM_DEFAULTS_PATH: '/etc/mine.json' } });
+  expect(own.env).toEqual({});
+  expect(own.notes).toContainEqual(expect.stringContaining('may wait long for a model that refuses'));
 });
 
 test.each([

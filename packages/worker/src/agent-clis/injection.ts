@@ -19,6 +19,8 @@ export interface InjectionContext {
   env: Readonly<Record<string, string | undefined>>;
   /** True: the agent keeps its own MCP servers. */
   keepMcp: boolean;
+  /** True: the process takes one turn, and a program waits for what it prints. */
+  isTurn: boolean;
   /** The shell command of the hook that tells the agent about new mail, for CLIs that have hooks; absent if the agent is to have none. */
   mailHook?: string;
   /** The shell command of the hook that waits for mail beside an idle agent; absent if the agent is not to be woken. */

@@ -10,10 +10,11 @@ export const qwenLoading = { timeout: toolTimeoutMs, alwaysLoadTools: true } as 
 
 /**
  * Names our MCP server in a file on the command line, and the hooks for new mail in a file that a variable puts in place of the machine's
- * default settings. Qwen Code adds both to the user's own.
+ * default settings. Qwen Code adds both to the user's own. A turn fails when its model refuses: by itself Qwen Code would wait for up to
+ * 42 minutes.
  */
 export const injectQwen: Inject = ([program = '', ...rest], context) => {
-  const { faceCommand, runDirectory, env, mailHook, systemSettings } = context;
+  const { faceCommand, runDirectory, env, mailHook, isTurn, systemSettings } = context;
   if (optionValues(rest, '--mcp-config').length > 0) throw secondConfig();
   const path = join(runDirectory, 'mcp.json');
   const servers = { mcpServers: { [serverName]: { ...faceCommand, ...qwenLoading, trust: true } } };
@@ -21,18 +22,20 @@ export const injectQwen: Inject = ([program = '', ...rest], context) => {
     ? `${variable} is set already`
     : systemSettings?.qwen && `this machine has ${systemSettings.qwen}`;
   const settings = join(runDirectory, 'settings.json');
-  const hasHooks = mailHook !== undefined && !taken;
+  const defaults = {
+    ...(mailHook !== undefined && { hooks: mailHooks(mailHook) }),
+    ...(isTurn && { model: { generationConfig: { maxRetries: 0 } } }),
+  };
+  const hasDefaults = Object.keys(defaults).length > 0 && !taken;
   return {
     argv: [program, `--mcp-config=${path}`, ...rest],
-    env: hasHooks ? { [variable]: settings } : {},
-    files: [
-      jsonFile(path, servers),
-      ...(hasHooks ? [jsonFile(settings, { hooks: mailHooks(mailHook) })] : []),
-    ],
+    env: hasDefaults ? { [variable]: settings } : {},
+    files: [jsonFile(path, servers), ...(hasDefaults ? [jsonFile(settings, defaults)] : [])],
     notes: [
       "qwen's own MCP servers stay",
       'qwen starts MCP servers only in folders that it trusts, if its settings turn trusted folders on',
       ...(mailHook !== undefined && taken ? [`${taken}: no hook tells qwen of new mail`] : []),
+      ...(isTurn && taken ? [`${taken}: qwen may wait long for a model that refuses`] : []),
     ],
   };
 };

@@ -78,6 +78,7 @@ export function planAgent(setup: AgentSetup, runDirectory: string): AgentPlan {
         cwd,
         env,
         keepMcp,
+        isTurn: turn !== undefined,
         asksPermissions,
         ...(mailHook && faceSocket !== undefined && { mailHook: mailHook({ tokenFile, faceSocket }) }),
         ...(wakeHook && faceSocket !== undefined && { wakeHook: wakeHook({ tokenFile, faceSocket }) }),
