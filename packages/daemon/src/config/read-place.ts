@@ -50,7 +50,8 @@ function placeIn(text: string, sources: ReferenceSources): ConfigDocument | unde
   if (!namesIn(place, 'broker').includes('data')) {
     // The default directory counts only if no other one may be meant.
     const names = 'problems' in whole ? topLevelNames(text) : namesIn(place);
-    if (names.some(maybeBroker) || namesIn(place, 'broker').some(maybeData)) return undefined;
+    if (names.some(maybeBroker) || namesIn(place, 'broker').some(maybeData) || anyData.test(text))
+      return undefined;
   }
   for (const kept of [
     { broker: ['data', 'listen', 'socket', 'tls'], orchestrator: ['id'] },
@@ -62,6 +63,12 @@ function placeIn(text: string, sources: ReferenceSources): ConfigDocument | unde
   }
   return undefined;
 }
+
+/** A directory named anywhere but in a comment: under a wrong section, in a merge, or between the marks of a conflict. */
+const anyData = /^(?!\s*#).*\bdata['"]?\s*:/m;
+
+/** A section `broker` that YAML may mean, and that is not written as a plain name at the top level. */
+const otherBroker = /^(?:\s+['"]?broker['"]?\s*:|['"?&!*])/m;
 
 /** Returns whether a name that is no part of a configuration may be the section of the broker, or a key of it. */
 function maybeBroker(name: string): boolean {
@@ -87,11 +94,15 @@ function topLevelNames(text: string): string[] {
 
 /**
  * Reads the sections `broker` and `orchestrator` of a text that is no YAML, each by the lines from its name to the next line that is not
- * indented. Returns `undefined` unless there is one section `broker` that is YAML by itself.
+ * indented. Returns `undefined` unless there is one section `broker` that is YAML by itself, and the line that ends it begins a section.
  */
 function placeBetweenLines(text: string): ReadDocument | undefined {
   const names = topLevelNames(text);
-  if (names.filter((name) => name === 'broker').length !== 1) return undefined;
+  if (names.filter((name) => name === 'broker').length !== 1 || otherBroker.test(text)) return undefined;
+  const unindented = text.split(/\r?\n/).filter((line) => /^[^\s#]/.test(line));
+  const next =
+    unindented[unindented.findIndex((line) => sectionStart.exec(line)?.groups?.name === 'broker') + 1];
+  if (next !== undefined && !sectionStart.test(next)) return undefined;
   for (const wanted of [['broker', 'orchestrator'], ['broker']]) {
     let isWanted = false;
     const lines = text.split(/\r?\n/).filter((line) => {
