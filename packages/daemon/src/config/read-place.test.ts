@@ -33,7 +33,7 @@ test.each([
   ['a directory in a comment', '# broker:\n#   data: a\nrole: {}', ['(default)', 'orchestrator']],
   ['a reference', 'broker: { data: "${env:STATE}" }\nrole: {}', ['state', 'orchestrator']],
   ['an anchor elsewhere', 'roles: { a: { tool: &d a } }\nbroker: { data: *d }', ['a', 'orchestrator']],
-  ['no YAML before it', 'roles: { a: [ }\nbroker:\n  data: a\n', ['a', 'orchestrator']],
+  ['no YAML before it', 'roles: { a: [ }\n\nbroker:\n  data: a\n', ['a', 'orchestrator']],
   ['no YAML after it', 'broker:\n  data: a # here\n\nroles: [\n', ['a', 'orchestrator']],
   ['an orchestrator that is no YAML', 'broker:\n  data: a\norchestrator:\n  id: [\n', ['a', 'orchestrator']],
 ])('It tells where the broker is in a file with %s.', async (_, text, place) => {

@@ -65,10 +65,10 @@ function placeIn(text: string, sources: ReferenceSources): ConfigDocument | unde
 }
 
 /** A directory named anywhere but in a comment: under a wrong section, in a merge, or between the marks of a conflict. */
-const anyData = /^(?!\s*#).*\bdata['"]?\s*:/m;
+const anyData = /^(?![ \t]*#).*\bdata['"]?[ \t]*:/m;
 
 /** A section `broker` that YAML may mean, and that is not written as a plain name at the top level. */
-const otherBroker = /^(?:\s+['"]?broker['"]?\s*:|['"?&!*])/m;
+const otherBroker = /^(?:[ \t]+['"]?broker['"]?[ \t]*:|['"?&!*])/m;
 
 /** Returns whether a name that is no part of a configuration may be the section of the broker, or a key of it. */
 function maybeBroker(name: string): boolean {
