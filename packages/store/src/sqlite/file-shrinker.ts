@@ -8,7 +8,7 @@ const everyMs = 1000;
 /** Moving this many pages takes less than a millisecond. */
 const pagesAtOnce = 64;
 /** The time for which pages are moved if nothing changed the database since the step before, in milliseconds. */
-const quietMs = 4;
+const quietMs = 8;
 /** A file with fewer free bytes, or a smaller part of them, keeps them: what is stored next uses them again. */
 const worthBytes = 8 * MiB;
 const worthPart = 0.25;
