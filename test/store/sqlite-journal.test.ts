@@ -1,11 +1,12 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { JournalClaim } from '@signalbox/protocol';
 import { entryOf, journalConformance, okEnd, startedCall } from '@signalbox/store/conformance';
 import { openSqliteJournal, type SqliteJournalOptions } from '@signalbox/store/journal';
 import { startChild, tempDir } from '@signalbox/testing';
 import Database from 'better-sqlite3';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { watchSyncs } from '../support/durability/disk-as-synced.ts';
 
 /** A journal's file, and its journal opened again and again. */
@@ -230,4 +231,33 @@ test('a journal of which the log is damaged in the middle is another one to the 
   // In the seventh of ten frames; behind them are those of the tables, which are in the file already.
   damaged[6.5 * 4120]! ^= 1;
   expect(await reportsWith(damaged)).toEqual([expect.stringContaining('the end of its log')]);
+});
+
+const MiB = 1024 * 1024;
+
+test('the file gets smaller when its calls are deleted', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  try {
+    let now = 0;
+    await using t = await journalFile();
+    await using journal = await t.open({ monotonic: () => now, limits: { ageMs: 1000 } });
+    const end = { ...okEnd, reply: JSON.stringify('x'.repeat(MiB)) };
+    const keys = Array.from({ length: 20 }, (_, n) => ({ agent: 'rosa', requestId: `r${n}` }));
+    for (const key of keys) {
+      await journal.start(startedCall(key.requestId));
+      await journal.finish(key, end);
+    }
+    expect(statSync(t.file).size).toBeGreaterThan(12 * MiB);
+    for (const key of keys) journal.settle(key, 'stored');
+    await journal.start(startedCall('another'));
+    now = 10_000;
+    for (let minute = 0; minute < 20 && statSync(t.file).size > 8 * MiB; minute++) {
+      vi.advanceTimersByTime(60_000);
+      await nextTurn();
+    }
+    expect(statSync(t.file).size).toBeLessThan(8 * MiB);
+    expect(await journal.list({ limit: 10 })).toMatchObject([{ requestId: 'another' }]);
+  } finally {
+    vi.useRealTimers();
+  }
 });

@@ -13,7 +13,7 @@ import { brokerFinding, damageFindings, type RoundTrip, roundTrip } from './chec
 import { type ClockFacts, clockFindings } from './checks/clock.ts';
 import { configurationFindings, importFindings } from './checks/configuration.ts';
 import { dataDirectoryFindings, existingParent, isWritable } from './checks/data-directory.ts';
-import { databaseFindings, databasesOf } from './checks/database.ts';
+import { databaseFindings, databasesOf, sizeFindings } from './checks/database.ts';
 import { descriptorFinding, openFilesIn } from './checks/descriptors.ts';
 import { diskFindings, isNetworkFileSystem } from './checks/disk.ts';
 import { exposureFindings } from './checks/exposure.ts';
@@ -103,7 +103,8 @@ async function examineFiles({ machine, setup, dataDir, flags, checks }: Place): 
   await checks.run('disk', async () => {
     const facts = await machine.fileSystemOf(existingParent(dataDir));
     mayRead = !isNetworkFileSystem(facts, platform);
-    return diskFindings(facts, { directory: dataDir, platform });
+    const sizes = mayRead ? sizeFindings(databasesOf(dataDir)) : [];
+    return [...diskFindings(facts, { directory: dataDir, platform }), ...sizes];
   });
   await checks.run('data', () => dataDirectoryFindings(dataDir, uid));
   const tokenFiles = tokensOf(flags, setup, machine, dataDir).flatMap(({ file, isNamed }) =>

@@ -51,7 +51,7 @@ function facts(
     ['mail', `${pending} waiting${oldest}; ${scheduled} for later; ${count(dead_letters, 'dead letter')}`],
     [
       'space',
-      `${byteSize(broker.used_bytes)} of ${byteSize(broker.max_bytes)} used, ${byteSize(broker.free_bytes)} free on the disk`,
+      `${byteSize(broker.used_bytes)} of ${byteSize(broker.max_bytes)} used, ${byteSize(broker.disk_bytes)} on disk, ${byteSize(broker.free_bytes)} free there`,
     ],
     ...keptResultsFacts(orchestrator.kept_results),
     ...(orchestrator.unread_files ?? []).map((text): [string, string] => ['imports', text]),

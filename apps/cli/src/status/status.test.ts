@@ -24,6 +24,7 @@ function status(change: Partial<LocatedStatus> = {}): LocatedStatus {
       scheduled: 7,
       used_bytes: 1536,
       max_bytes: 1024 ** 3,
+      disk_bytes: 4 * 1024 ** 2,
       free_bytes: 3 * 1024 ** 3,
       receipt_means: 'fsynced',
       activity: {
@@ -65,7 +66,7 @@ test('A status in which all is fine says so, and where what is.', () => {
     'holds         nobody and nothing is held',
     'agents        2 connected, 1 of them with mail; 3 offline with mail',
     'mail          4 waiting, the oldest for 10 min; 7 for later; 1 dead letter',
-    'space         1.5 KiB of 1.0 GiB used, 3.0 GiB free on the disk',
+    'space         1.5 KiB of 1.0 GiB used, 4.0 MiB on disk, 3.0 GiB free there',
     'clock         trusted',
     '',
     'SERVER  STATE  TOOLS  LAST ERROR',

@@ -97,7 +97,7 @@ function latency({ p50_ms, p95_ms }: Broker['activity']['commits']) {
   );
 }
 
-function Space({ of: { used_bytes, max_bytes, free_bytes } }: { of: Broker }) {
+function Space({ of: { used_bytes, max_bytes, disk_bytes, free_bytes } }: { of: Broker }) {
   const share = used_bytes / max_bytes;
   return (
     <div class="space">
@@ -112,7 +112,9 @@ function Space({ of: { used_bytes, max_bytes, free_bytes } }: { of: Broker }) {
         value={share}
         aria-label={`${Math.round(share * 100)} % of the store is used`}
       />
-      <div class="quiet">{bytes(free_bytes)} free on the disk</div>
+      <div class="quiet">
+        {bytes(disk_bytes)} on disk, {bytes(free_bytes)} free there
+      </div>
     </div>
   );
 }

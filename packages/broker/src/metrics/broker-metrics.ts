@@ -102,6 +102,10 @@ export const brokerMetrics = {
     name: 'signalbox_store_limit_bytes',
     help: 'The most bytes that may be stored (broker.limits.store.bytes).',
   },
+  diskBytes: {
+    name: 'signalbox_store_disk_bytes',
+    help: 'Bytes of the databases in the data directory, with their logs.',
+  },
   loopDelay: {
     name: 'signalbox_event_loop_delay_seconds',
     help: 'How late a timer fired, measured ten times a second.',

@@ -1,4 +1,5 @@
-import { readFile, statfs } from 'node:fs/promises';
+import { readdir, readFile, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
 import { errorCodes } from '@signalbox/protocol';
 import type { BrokerSettings } from '../broker-options.ts';
 import { Metrics, type MetricsDeps } from './metrics.ts';
@@ -10,6 +11,8 @@ export interface BrokerSelf {
   version: string;
   /** Epoch milliseconds. */
   startedAt: number;
+  /** Returns the bytes of the databases in the data directory, with their logs. */
+  diskBytes: () => Promise<number>;
   /** Returns the free bytes on the disk of the data directory. */
   freeBytes: () => Promise<number>;
 }
@@ -42,7 +45,12 @@ export async function measure(
   { dataDir, limits, now, monotonic, log }: BrokerSettings,
   measured: Measured,
 ): Promise<MetricsParts> {
-  const self = { version: await ownVersion(), startedAt: now(), freeBytes: () => freeBytes(dataDir) };
+  const self = {
+    version: await ownVersion(),
+    startedAt: now(),
+    diskBytes: () => diskBytes(dataDir),
+    freeBytes: () => freeBytes(dataDir),
+  };
   const reports = new OrchestratorReports({ monotonic, log });
   const pending = new PendingByRole({ ...measured, now });
   const parts = { self, reports, pending };
@@ -59,6 +67,18 @@ export async function measure(
 async function ownVersion(): Promise<string> {
   const file = new URL('../../package.json', import.meta.url);
   return (JSON.parse(await readFile(file, 'utf8')) as { version: string }).version;
+}
+
+async function diskBytes(directory: string): Promise<number> {
+  const names = (await readdir(directory)).filter((name) => /\.db(-wal)?$/.test(name));
+  // A log may be removed meanwhile.
+  const sizes = names.map((name) =>
+    stat(join(directory, name)).then(
+      ({ size }) => size,
+      () => 0,
+    ),
+  );
+  return (await Promise.all(sizes)).reduce((total, size) => total + size, 0);
 }
 
 async function freeBytes(directory: string): Promise<number> {

@@ -25,7 +25,7 @@ export interface MetricsDeps {
   limits: RoleLimits;
   webhooks: Pick<Webhooks, 'all'>;
   /** The version of the broker, and its start in epoch milliseconds. */
-  self: { version: string; startedAt: number };
+  self: { version: string; startedAt: number; diskBytes: () => Promise<number> };
   /** The codes that refusals may have. */
   codes: readonly string[];
   /** Returns monotonic milliseconds. */
@@ -83,6 +83,7 @@ export class Metrics implements Disposable {
       { ...brokerMetrics.deliveries, type: 'counter', samples: deliveriesOf(webhooks) },
       gauge(brokerMetrics.storeBytes, usedBytes),
       gauge(brokerMetrics.storeLimit, maxBytes),
+      gauge(brokerMetrics.diskBytes, await self.diskBytes()),
       this.#loopDelay.collect(),
       gauge(brokerMetrics.memory, process.memoryUsage.rss()),
       ...reports.collect(),

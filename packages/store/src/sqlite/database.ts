@@ -16,6 +16,9 @@ export interface DatabaseOptions {
  */
 export const formatVersion = 11;
 
+/** The size to which SQLite cuts its log when it begins it again, in bytes. */
+export const maxLogBytes: number = 64 * 1024 * 1024;
+
 /**
  * The longest wait of a write for another process (a shell, a backup) that holds the write lock, in milliseconds. It blocks the event loop.
  */
@@ -31,9 +34,11 @@ export function openDatabase<T>(options: DatabaseOptions, use: (db: Database.Dat
   try {
     makePrivate(file);
     db = new Database(file, { timeout: busyTimeoutMs });
+    // A new file needs this before its first page: see file-shrinker.ts.
+    db.pragma('auto_vacuum = INCREMENTAL');
     db.pragma('journal_mode = WAL');
     db.pragma(`synchronous = ${synchronous}`);
-    db.pragma('journal_size_limit = 67108864');
+    db.pragma(`journal_size_limit = ${maxLogBytes}`);
     createSchema(db, schema, file);
     return use(db);
   } catch (thrown) {
@@ -116,6 +121,7 @@ export function closeDatabase(db: Database.Database): void {
  * medium refused it: then every commit is still in the log.
  */
 export function emptyLog(db: Database.Database): boolean {
+  const timeoutMs = db.pragma('busy_timeout', { simple: true });
   try {
     db.pragma('busy_timeout = 0');
     const [result] = db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
@@ -123,7 +129,7 @@ export function emptyLog(db: Database.Database): boolean {
   } catch {
     return false;
   } finally {
-    db.pragma(`busy_timeout = ${busyTimeoutMs}`);
+    db.pragma(`busy_timeout = ${timeoutMs}`);
   }
 }
 
@@ -136,6 +142,16 @@ const outOfRoomCodes = new Set(['SQLITE_FULL', 'SQLITE_IOERR_WRITE', 'SQLITE_IOE
 /** Tells whether SQLite failed, perhaps because of a lack of room. */
 export function isOutOfRoom(thrown: unknown): boolean {
   return outOfRoomCodes.has(sqliteCode(thrown) ?? '');
+}
+
+/** Tells whether SQLite found the database damaged. */
+export function isDamage(thrown: unknown): boolean {
+  return sqliteCode(thrown)?.startsWith('SQLITE_CORRUPT') ?? false;
+}
+
+/** Tells whether another connection holds a lock. */
+export function isBusy(thrown: unknown): boolean {
+  return sqliteCode(thrown)?.startsWith('SQLITE_BUSY') ?? false;
 }
 
 const mediumErrnos = new Set(['EIO', 'EROFS', 'EACCES', 'EPERM', 'ENXIO', 'ENODEV', 'ESTALE', 'EBADF']);

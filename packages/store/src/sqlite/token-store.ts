@@ -5,6 +5,7 @@ import type { ContentEntry } from '../store-content.ts';
 import type { HoldRecord, Permission, TokenIssuer, TokenRecord, TokenStore } from '../token-store.ts';
 import { readDatabase } from './backup/read-database.ts';
 import { closeDatabase, emptyLog, formatVersion, openDatabase, toStoreError } from './database.ts';
+import { shrinkWhileOpen } from './file-shrinker.ts';
 import { allHolds, type HoldRow, holdColumns, holdSchema, isSoundHold, toHold } from './hold-table.ts';
 import { rowChecksum } from './row-checksum.ts';
 
@@ -52,6 +53,7 @@ export async function openSqliteTokenStore(options: SqliteTokenStoreOptions): Pr
   return openDatabase({ file, synchronous: 'full', schema: tokenSchema }, (db) => {
     const store = new SqliteTokenStore(db, file, record);
     store.findDamage(onDamage);
+    shrinkWhileOpen(db, file);
     return store;
   });
 }

@@ -105,6 +105,7 @@ export async function stats(
       scheduled,
       used_bytes: usedBytes,
       max_bytes: maxBytes,
+      disk_bytes: await self.diskBytes(),
       free_bytes: await self.freeBytes(),
       receipt_means: receiptMeans,
       activity: metrics.activity(),

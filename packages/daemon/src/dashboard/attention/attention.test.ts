@@ -18,6 +18,7 @@ function facts(change: Partial<AttentionFacts> = {}): AttentionFacts {
       scheduled: 0,
       used_bytes: 1,
       max_bytes: 100,
+      disk_bytes: 1,
       free_bytes: 1024 ** 4,
       receipt_means: 'fsynced',
       activity: {

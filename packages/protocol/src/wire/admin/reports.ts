@@ -92,6 +92,7 @@ export function reportOperations() {
         scheduled: z.int().describe('Messages that are not due.'),
         used_bytes: z.number(),
         max_bytes: z.number(),
+        disk_bytes: z.number().describe('Bytes of the databases in the data directory, with their logs.'),
         free_bytes: z.number().describe('Bytes that are free on the disk of the data directory.'),
         receipt_means: z.string(),
         activity: activitySchema(),

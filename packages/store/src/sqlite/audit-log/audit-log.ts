@@ -14,6 +14,7 @@ import {
 import type { Damage } from '../../damage.ts';
 import { StoreError } from '../../store-error.ts';
 import { closeDatabase, openDatabase, requireSound, setAside, toStoreError } from '../database.ts';
+import { shrinkWhileOpen } from '../file-shrinker.ts';
 import {
   allKinds,
   emptyChain,
@@ -105,6 +106,7 @@ class SqliteAuditLog implements AuditLog {
     this.#recordedAt = Math.max(...[...this.#chains.values()].map((chain) => chain.recordedAt));
     const numbers = allKinds.map((kind) => this.#tables[kind].lastNumber.get() ?? 0);
     this.#number = Math.max(...numbers, ...[...this.#chains.values()].map(({ last }) => last.number));
+    shrinkWhileOpen(db, options.file);
   }
 
   record(event: AuditEvent): void {

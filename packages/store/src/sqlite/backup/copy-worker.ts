@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
-import { finishCopy, makeEmptyFile } from './copied-file.ts';
+import { describeFile, finishCopy, makeEmptyFile } from './copied-file.ts';
 import type { CopyOrder, CopyReport } from './copy-database.ts';
 
 /**
@@ -29,7 +29,8 @@ async function copy(): Promise<void> {
   } finally {
     db.close();
   }
-  tell({ file: await finishCopy(target) });
+  await finishCopy(target);
+  tell({ file: await describeFile(target) });
 }
 
 copy().catch((thrown: unknown) => {

@@ -32,6 +32,7 @@ import {
   toStoreError,
   usedBytesReader,
 } from '../database.ts';
+import { shrinkWhileOpen } from '../file-shrinker.ts';
 import { AgentUsage } from '../log-structured/agent-usage.ts';
 import { DamageFound } from '../log-structured/damage-found.ts';
 import type { Inbox } from '../log-structured/inbox.ts';
@@ -216,6 +217,7 @@ export class SqliteInboxStore implements InboxStore {
     this.#markWritten();
     this.dead = this.#openDeadLetters();
     this.scheduled = this.#openScheduled();
+    shrinkWhileOpen(db, file);
   }
 
   async commit(batch: Batch): Promise<Appended[]> {

@@ -1,7 +1,7 @@
-import { closeSync, existsSync, openSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import { SignalboxError } from '@signalbox/protocol';
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
+import { finishCopy, makeEmptyFile } from '../backup/copied-file.ts';
 import { journalError, openJournalDatabase } from './journal-database.ts';
 
 /** The number of pages that are copied in one turn of the event loop. */
@@ -13,20 +13,9 @@ const pagesAtOnce = 64;
  */
 export async function copyOpenJournal(db: Database.Database, target: string): Promise<void> {
   try {
-    closeSync(openSync(target, 'wx', 0o600));
+    makeEmptyFile(target);
     await db.backup(target, { progress: () => pagesAtOnce });
-    const copy = new Database(target, { fileMustExist: true });
-    try {
-      copy.pragma('journal_mode = DELETE');
-    } finally {
-      copy.close();
-    }
-    const handle = await open(target, 'r');
-    try {
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
+    await finishCopy(target);
   } catch (thrown) {
     throw journalError(thrown, target);
   }

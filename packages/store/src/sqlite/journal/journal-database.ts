@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { messageOf, SignalboxError } from '@signalbox/protocol';
 import Database from 'better-sqlite3';
 import { StoreError } from '../../store-error.ts';
+import { maxLogBytes } from '../database.ts';
 
 /** The version of the schema. It changes with each change of the tables. A journal of another version is refused. */
 export const schemaVersion = 9;
@@ -132,9 +133,11 @@ export function openJournalDatabase(file: string): Database.Database {
     makePrivate(file);
     db = new Database(file, { timeout: busyTimeoutMs });
     db.pragma('locking_mode = EXCLUSIVE');
+    // A new file needs this before its first page: see file-shrinker.ts.
+    db.pragma('auto_vacuum = INCREMENTAL');
     db.pragma('journal_mode = WAL');
     db.pragma('synchronous = NORMAL');
-    db.pragma('journal_size_limit = 67108864');
+    db.pragma(`journal_size_limit = ${maxLogBytes}`);
     createSchema(db, file);
     return db;
   } catch (thrown) {

@@ -15,6 +15,7 @@ import type {
   StartedCall,
 } from '../../journal/journal.ts';
 import { startedAlready } from '../../journal/started-already.ts';
+import { shrinkWhileOpen } from '../file-shrinker.ts';
 import { WalSync } from '../wal-sync.ts';
 import { type ApprovalRetention, ApprovalTable } from './approval-table.ts';
 import { CallTable, type JournalRetention } from './call-table.ts';
@@ -86,6 +87,8 @@ class SqliteJournal implements Journal {
   readonly #log: WalSync;
   readonly #commits: GroupCommit;
   readonly #pruning: NodeJS.Timeout;
+  /** The number of copies that are being made. */
+  #copies = 0;
   #closing: Promise<void> | undefined;
 
   constructor(db: Database, log: WalSync, options: SqliteJournalOptions) {
@@ -117,6 +120,8 @@ class SqliteJournal implements Journal {
     this.#runningMs = this.#countRunningMs(options.monotonic ?? (() => performance.now()));
     this.#pruning = setInterval(() => this.#prune(), options.pruneEveryMs ?? 60_000);
     this.#pruning.unref();
+    // A copy through the same connection begins again when the log is emptied.
+    shrinkWhileOpen(db, this.#file, () => this.#copies > 0);
   }
 
   get failed(): Promise<Error> {
@@ -237,9 +242,14 @@ class SqliteJournal implements Journal {
     return this.#generations.of(inbox);
   }
 
-  copyTo(file: string): Promise<void> {
+  async copyTo(file: string): Promise<void> {
     this.#attempt(() => this.#commits.flush());
-    return copyOpenJournal(this.#db, file);
+    this.#copies++;
+    try {
+      await copyOpenJournal(this.#db, file);
+    } finally {
+      this.#copies--;
+    }
   }
 
   [Symbol.asyncDispose](): Promise<void> {
