@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startTestBroker } from '@signalbox/testing';
@@ -44,6 +44,14 @@ test('The example with several brokers has a right configuration, and names file
   expect(needed.filter((name) => !(name in services))).toEqual([]);
   const ports = Object.values(services).flatMap((service) => service.ports ?? []);
   expect(new Set(ports).size).toBe(ports.length);
+});
+
+test('The image starts signalbox under an init, and has the directory for backups that the guide names.', () => {
+  const image = readFileSync(`${deploy}Dockerfile`, 'utf8');
+  expect(image).toMatch(/^ENTRYPOINT \["tini", "-s", "--", "signalbox"\]$/m);
+  expect(image).toMatch(/apt-get install .*\btini\b/);
+  expect(image).toMatch(/install -d -o node .* \/var\/lib\/signalbox-backups$/m);
+  expect(readFileSync(`${deploy}compose.yaml`, 'utf8')).toContain(':/var/lib/signalbox-backups');
 });
 
 test('The example configuration of the container is right.', async () => {

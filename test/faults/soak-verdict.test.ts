@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { judgeSoak, type SoakSample } from './soak-verdict.ts';
+import { type DaySample, judgeMonth, judgeSoak, type SoakSample } from './soak-verdict.ts';
 
 const sample = (changes: Partial<SoakSample> = {}): SoakSample => ({
   seconds: 0,
@@ -33,4 +33,21 @@ test('A process left over at the end, or files that grow faster than the kept me
   expect(notFlat((n) => ({ databaseMiB: 4 + n / 2, journalMiB: 1 + n / 4 }))).toEqual([]);
   expect(notFlat((n) => ({ databaseMiB: 4 + 2 * n }))).toEqual(['database (bytes per message)']);
   expect(notFlat((n) => ({ journalMiB: 4 + 2 * n }))).toEqual(['journal (bytes per message)']);
+});
+
+test('A month is flat when what is kept for some days has reached its level in the first third, and not when anything grows on.', () => {
+  const first: DaySample = {
+    ...{ day: 1, processes: 1, rssMiB: 170, handles: 60, heapMiB: 50 },
+    ...{ tokens: 6, dead: 72, dataMiB: 8, auditMiB: 4, journalMiB: 4 },
+  };
+  const growing = (change: (day: number) => Partial<DaySample>): string[] =>
+    judgeMonth(Array.from({ length: 31 }, (_, day) => ({ ...first, day, ...change(day) })))
+      .filter(({ flat }) => !flat)
+      .map(({ what }) => what);
+  expect(growing((day) => ({ dead: Math.min(72, 24 * day), auditMiB: Math.min(4, day / 2) }))).toEqual([]);
+  expect(growing((day) => ({ tokens: 6 + day }))).toEqual(['tokens']);
+  expect(growing((day) => ({ auditMiB: day, journalMiB: day }))).toEqual([
+    'audit log (MiB)',
+    'journal (MiB)',
+  ]);
 });

@@ -10,6 +10,20 @@ export interface SoakSample extends ProcessFacts {
   journalMiB: number;
 }
 
+/** What a day of a month left, after its garbage was collected. Sizes in MiB. */
+export interface DaySample extends ProcessFacts {
+  day: number;
+  heapMiB: number;
+  /** The tokens that operators see. */
+  tokens: number;
+  /** The kept dead letters. */
+  dead: number;
+  /** The files of the broker, but for its audit log. */
+  dataMiB: number;
+  auditMiB: number;
+  journalMiB: number;
+}
+
 /** The verdict on one series: its typical values after the warm-up and at the end. */
 export interface SoakJudgement {
   what: string;
@@ -28,13 +42,7 @@ const maxBytesPerMessage = 1_024;
  * started again a moment ago moves nothing. Only growth counts as not flat: a restart may make memory less.
  */
 export function judgeSoak(samples: readonly SoakSample[], expectedProcesses: number): SoakJudgement[] {
-  const third = Math.floor(samples.length / 3);
-  const [early, late] = [samples.slice(third, 2 * third), samples.slice(2 * third)];
-  const level = (what: string, read: (sample: SoakSample) => number): SoakJudgement => {
-    const [before, after] = [median(early.map(read)), median(late.map(read))];
-    const flat = after <= before * (1 + tolerance);
-    return { what, early: before, late: after, limit: 'at most 10 % more', flat };
-  };
+  const { early, late, level } = thirds(samples);
   const left = samples.at(-1)!.processes;
   return [
     level('memory (MiB)', ({ rssMiB }) => rssMiB),
@@ -49,6 +57,34 @@ export function judgeSoak(samples: readonly SoakSample[], expectedProcesses: num
     growth('database (bytes per message)', early, late, ({ databaseMiB }) => databaseMiB),
     growth('journal (bytes per message)', early, late, ({ journalMiB }) => journalMiB),
   ];
+}
+
+/** Judges the days of a month in the same way: whatever is kept for a time has reached its level in the first third of a month. */
+export function judgeMonth(days: readonly DaySample[]): SoakJudgement[] {
+  const { level } = thirds(days);
+  return [
+    level('heap (MiB)', ({ heapMiB }) => heapMiB),
+    level('memory (MiB)', ({ rssMiB }) => rssMiB),
+    level('open handles', ({ handles }) => handles),
+    level('processes', ({ processes }) => processes),
+    level('tokens', ({ tokens }) => tokens),
+    level('dead letters', ({ dead }) => dead),
+    level('files of the broker (MiB)', ({ dataMiB }) => dataMiB),
+    level('audit log (MiB)', ({ auditMiB }) => auditMiB),
+    level('journal (MiB)', ({ journalMiB }) => journalMiB),
+  ];
+}
+
+/** Returns the second and the last third of samples, and what judges a series by their medians. */
+function thirds<Sample>(samples: readonly Sample[]) {
+  const third = Math.floor(samples.length / 3);
+  const [early, late] = [samples.slice(third, 2 * third), samples.slice(2 * third)];
+  const level = (what: string, read: (sample: Sample) => number): SoakJudgement => {
+    const [before, after] = [median(early.map(read)), median(late.map(read))];
+    const flat = after <= before * (1 + tolerance);
+    return { what, early: before, late: after, limit: 'at most 10 % more', flat };
+  };
+  return { early, late, level };
 }
 
 function growth(

@@ -1,4 +1,6 @@
-import { isAbsolute, resolve } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
 import {
   addJournal,
   type BackupJournal,
@@ -7,8 +9,8 @@ import {
   finishBackup,
 } from '@signalbox/client/operator/internal';
 import { copyJournalOf } from '@signalbox/daemon/backup';
-import { messageOf, SignalboxError } from '@signalbox/protocol';
-import { parseBrokerAddresses } from '@signalbox/protocol/internal';
+import { backupFiles, messageOf, SignalboxError } from '@signalbox/protocol';
+import { errnoOf, parseBrokerAddresses } from '@signalbox/protocol/internal';
 import { type Session, withSession } from '../connection/client-session.ts';
 import { type Connection, type ConnectionFlags, resolveConnection } from '../connection/connection.ts';
 import { type OrchestratorFlag, orchestratorOf } from '../connection/orchestrator-request.ts';
@@ -28,9 +30,13 @@ export async function makeBackup(directory: string, flags: BackupFlags): Promise
   const target = absolutePath(directory, await resolveConnection(flags));
   const { begun, manifest, reason } = await withSession(flags, async (session) => {
     const begun = await beginBackup(session.client, target);
+    // Here the broker still removes what it wrote where nobody finds it.
+    await requireInSight(begun, backupFiles.unfinished);
     // The journal comes last: it then knows every call whose request is in the copy of the broker.
     const { journal, reason } = await takeJournal(session, flags, begun);
-    return { begun, manifest: await finishBackup(session.client, journal), reason };
+    const manifest = await finishBackup(session.client, journal);
+    await requireInSight(begun, backupFiles.manifest);
+    return { begun, manifest, reason };
   });
   const { directory: path, host } = begun;
   if (flags.json) {
@@ -70,6 +76,40 @@ function absolutePath(directory: string, { dataDir, url }: Connection): string {
       },
     },
   );
+}
+
+/**
+ * Rejects with `backup_failed` if a broker of this machine has written a file of the backup that this process does not find. A service has
+ * a `/tmp` of its own, and a container a file system of its own. A directory that only the broker's user may read proves nothing.
+ */
+async function requireInSight({ directory, host, id }: BegunBackup, name: string): Promise<void> {
+  if (host !== hostname()) return;
+  const file = join(directory, name);
+  const text = await readFile(file, 'utf8').catch((error) => {
+    if (errnoOf(error) === 'EACCES') return undefined;
+    return messageOf(error);
+  });
+  if (text === undefined || idIn(text) === id) return;
+  throw new SignalboxError(
+    'backup_failed',
+    `the broker wrote the backup to ${directory}, and it is not there`,
+    {
+      details: {
+        hint:
+          'somebody removed it, or the broker has another directory under this name, as a service with a /tmp of its own or a container has: ' +
+          'name a directory that both see, as /var/lib/signalbox-backups of a service of systemd, or run the command inside the container',
+      },
+    },
+  );
+}
+
+/** Returns the `id` in the JSON of a file of a backup. */
+function idIn(text: string): unknown {
+  try {
+    return (JSON.parse(text) as { id?: unknown }).id;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Has the orchestrator copy its journal. Copies that of a stopped one on this machine. */

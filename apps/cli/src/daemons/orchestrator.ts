@@ -10,6 +10,7 @@ import { brokerPlace, hasAgentEnvironment, namedToken } from '../connection/conn
 import { faultFromEnvironment } from '../process/fault-environment.ts';
 import { returnIdleMemory } from '../process/idle-memory.ts';
 import { logInto, openLog } from '../process/log.ts';
+import { warnAsProcessOne } from '../process/process-one.ts';
 import { firstEnd, stopRequested } from '../process/stop-signals.ts';
 import { ownTracing } from '../process/tracing.ts';
 import { printLines } from '../terminal/output.ts';
@@ -37,6 +38,7 @@ export async function orchestratorProcess(flags: OrchestratorFlags): Promise<voi
   const broker = brokerPlace(flags, { found, config });
   const authorities = authoritiesFor(broker.url, flags, process.env);
   const log = await openLog('orchestrator', 'info');
+  warnAsProcessOne((text) => log.warn(text));
   let onHangup = () => log.warn('still starting; SIGHUP is for later');
   const stop = stopRequested({ onHangup: () => onHangup() });
   const start = new AbortController();

@@ -10,6 +10,7 @@ import { stopTimeoutMs } from '../process/exit-deadline.ts';
 import { returnIdleMemory } from '../process/idle-memory.ts';
 import { logInto, openLog } from '../process/log.ts';
 import { ownCommand } from '../process/own-command.ts';
+import { warnAsProcessOne } from '../process/process-one.ts';
 import { stopRequested } from '../process/stop-signals.ts';
 import { count, printJson, printLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
@@ -46,6 +47,7 @@ const longestFaceDelayMs = 1_000;
 export async function up(flags: UpFlags): Promise<void> {
   const { allowExposed = false } = flags;
   const log = await openLog('up', 'info');
+  warnAsProcessOne((text) => log.warn(text));
   const asked = {
     ...(flags.data !== undefined && { data: flags.data }),
     ...(flags.listen !== undefined && { listen: flags.listen }),

@@ -26,13 +26,13 @@ function settings(text: string): string[] {
   return text.split('\n').filter((line) => line.includes('='));
 }
 
-test('A system unit names node, script, configuration and data by their paths, and may write nowhere else.', () => {
+test('A system unit names node, script, configuration and data by their paths, and may write to its data and its backups only.', () => {
   const lines = settings(unitText(system));
   expect(lines).toContain(
     'ExecStart=/opt/node/bin/node /opt/signalbox/apps/cli/bin/signalbox.js up --config /etc/signalbox/signalbox.yaml --data /var/lib/signalbox',
   );
   expect(lines).toContain('User=signalbox');
-  expect(lines).toContain('StateDirectory=signalbox');
+  expect(lines).toContain('StateDirectory=signalbox signalbox-backups');
   expect(lines).toContain('ProtectSystem=strict');
   expect(lines).toContain('ProtectHome=yes');
   expect(lines.filter((line) => line.startsWith('ReadWritePaths='))).toEqual([]);
@@ -41,7 +41,7 @@ test('A system unit names node, script, configuration and data by their paths, a
 test('A data directory elsewhere and the directories of servers are opened for writing, and homes only as far as needed.', () => {
   const lines = settings(unitText({ ...system, dataDir: '/srv/mail', writable: ['/srv/my project'] }));
   expect(lines).toContain('ReadWritePaths=/srv/mail "/srv/my project"');
-  expect(lines.filter((line) => line.startsWith('StateDirectory='))).toEqual([]);
+  expect(lines).toContain('StateDirectory=signalbox-backups');
   const home = settings(unitText({ ...system, config: '/home/rosa/signalbox.yaml' }));
   expect(home).toContain('ProtectHome=read-only');
   expect(settings(unitText({ ...system, config: '/homes/signalbox.yaml' }))).toContain('ProtectHome=yes');

@@ -9,7 +9,7 @@ import { loadFound } from '../config/load-found.ts';
 import { ownCommand } from '../process/own-command.ts';
 import { printJson, printLines, printNotes } from '../terminal/output.ts';
 import { type Systemd, thisSystemd } from './systemd.ts';
-import { type UnitFacts, unitName, unitText } from './unit.ts';
+import { backupDirectory, type UnitFacts, unitName, unitText } from './unit.ts';
 import { markedUnit, readOwnUnit, writeUnit } from './unit-file.ts';
 
 /** The options that `service install` and `service uninstall` share. */
@@ -176,7 +176,10 @@ function installedLines(unitFile: string, change: string, { scope, dataDir, runA
     `  log      journalctl${flag} -u signalbox -f`,
     ...(scope === 'user'
       ? ['  To have it run while you are not logged in: loginctl enable-linger']
-      : [`  commands are run as its user, as in: sudo -u ${runAs} signalbox status --data ${dataDir}`]),
+      : [
+          `  backups  may be written to ${backupDirectory}`,
+          `  commands are run as its user, as in: sudo -u ${runAs} signalbox status --data ${dataDir}`,
+        ]),
   ];
 }
 

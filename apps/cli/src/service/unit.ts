@@ -19,6 +19,9 @@ export interface UnitFacts {
 /** The name of the unit. */
 export const unitName = 'signalbox.service';
 
+/** The directory that a system unit has for backups. systemd makes it for the service's user. */
+export const backupDirectory = '/var/lib/signalbox-backups';
+
 /** The part of the home directories of users, which a system unit hides unless it needs them. */
 const homes = ['/home', '/root', '/run/user'];
 
@@ -72,6 +75,7 @@ WantedBy=${isSystem ? 'multi-user.target' : 'default.target'}
 /** Settings that only the system's manager can put in force. */
 function systemLines({ runAs, dataDir, writable, command, config, credentials }: UnitFacts): string {
   const own = ownDirectory(dataDir);
+  const state = [...(own === undefined ? [] : [own]), basename(backupDirectory)];
   const paths = [...(own === undefined ? [dataDir] : []), ...writable];
   const read = [
     ...command.filter(isAbsolute),
@@ -83,7 +87,8 @@ function systemLines({ runAs, dataDir, writable, command, config, credentials }:
   const isInHome = read.some((one) => homes.some((home) => one === home || one.startsWith(`${home}/`)));
   return [
     `User=${path(runAs)}`,
-    ...(own === undefined ? [] : [`StateDirectory=${word(own)}`, 'StateDirectoryMode=0700']),
+    `StateDirectory=${state.map(word).join(' ')}`,
+    'StateDirectoryMode=0700',
     // npm and others keep what they load in the home directory.
     'CacheDirectory=signalbox',
     'CacheDirectoryMode=0700',

@@ -37,9 +37,13 @@ export async function takeBackupDirectory(
   } catch (thrown) {
     // Another backup may have taken the directory meanwhile: its file is not ours to remove.
     if (isNew) await rmdir(path).catch(() => {});
-    throw new BackupError(`${path} can't be written: ${messageOf(thrown)}`, { cause: thrown });
+    throw new BackupError(directoryProblem(path, 'written', thrown), { cause: thrown });
   }
 }
+
+/** The directories that a broker may write to which `service install` or `deploy/compose.yaml` runs. */
+const serviceDirectories =
+  'Name another directory: a service of systemd or a container may write to /var/lib/signalbox-backups, and signalbox service install --writable DIR allows a further one';
 
 /** Makes the directory. Returns false if it exists and is empty. */
 async function makeDirectory(path: string): Promise<boolean> {
@@ -49,13 +53,13 @@ async function makeDirectory(path: string): Promise<boolean> {
       await mkdir(path, { mode: 0o700 });
       return true;
     } catch (thrown) {
-      throw new BackupError(mkdirProblem(path, thrown), { cause: thrown });
+      throw new BackupError(directoryProblem(path, 'made', thrown), { cause: thrown });
     }
   }
   if (there.isSymbolicLink()) throw new BackupError(`${path} is a symbolic link. Name the directory itself`);
   if (!there.isDirectory()) throw new BackupError(`${path} is no directory. Name a new one`);
   const names = await readdir(path).catch((thrown) => {
-    throw new BackupError(`${path} can't be read: ${messageOf(thrown)}`, { cause: thrown });
+    throw new BackupError(directoryProblem(path, 'read', thrown), { cause: thrown });
   });
   if (names.length === 0) return false;
   const advice = names.includes(backupFiles.manifest)
@@ -66,10 +70,15 @@ async function makeDirectory(path: string): Promise<boolean> {
   throw new BackupError(`${path} is not empty. ${advice}`);
 }
 
-function mkdirProblem(path: string, thrown: unknown): string {
-  if (errnoOf(thrown) === 'ENOENT')
-    return `${path} can't be made, because ${dirname(path)} does not exist on the broker's machine`;
-  return `${path} can't be made: ${messageOf(thrown)}`;
+/** Says why the broker can't use a directory, and what to do. A service often sees and may write less than the person who asks. */
+export function directoryProblem(path: string, what: 'made' | 'written' | 'read', thrown: unknown): string {
+  const errno = errnoOf(thrown) ?? '';
+  const problem = `${path} can't be ${what}`;
+  if (errno === 'ENOENT')
+    return `${problem}, because ${dirname(path)} does not exist for the broker. ${serviceDirectories}`;
+  if (['EACCES', 'EPERM', 'EROFS'].includes(errno))
+    return `${problem}: the broker may not do that there (${errno}). ${serviceDirectories}`;
+  return `${problem}: ${messageOf(thrown)}`;
 }
 
 async function refuseInside(path: string, dataDir: string): Promise<void> {

@@ -19,6 +19,7 @@ import {
 } from '@signalbox/worker/internal';
 import { namedToken } from '../../connection/connection.ts';
 import { startExitDeadline } from '../../process/exit-deadline.ts';
+import { warnAsProcessOne } from '../../process/process-one.ts';
 import { exitCodes } from '../../terminal/exit-codes.ts';
 import { printNotes } from '../../terminal/output.ts';
 import { listedRoles, roleWarning } from '../../token/role-warning.ts';
@@ -45,6 +46,7 @@ export async function runWorkers(argv: readonly string[], flags: WorkerRunFlags)
     return exitCodes.ok;
   }
 
+  warnAsProcessOne((text) => printNotes(`signalbox: ${text}`));
   return await superviseAll(setups, program, identity, flags);
 }
 

@@ -22,8 +22,10 @@ import {
 } from '@signalbox/worker/internal';
 import { namedToken } from '../../connection/connection.ts';
 import { startExitDeadline } from '../../process/exit-deadline.ts';
+import { warnAsProcessOne } from '../../process/process-one.ts';
 import { ownTracing } from '../../process/tracing.ts';
 import { exitCodes } from '../../terminal/exit-codes.ts';
+import { printNotes } from '../../terminal/output.ts';
 import { listedRoles, roleWarning } from '../../token/role-warning.ts';
 import { printPlans } from '../run/dry-run.ts';
 import { exposedWorkspace } from '../run/exposed-workspace.ts';
@@ -67,6 +69,7 @@ export async function serveWorkers(argv: readonly string[], given: WorkerServeFl
     return exitCodes.ok;
   }
   await checkTurnProgram(turns, { program, cwd, env: setups[0]?.env ?? {} });
+  warnAsProcessOne((text) => printNotes(`signalbox: ${text}`));
   return await serveAll(setups, { program, turns, identity, flags });
 }
 
