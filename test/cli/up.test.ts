@@ -96,7 +96,7 @@ test('The face is a third child, beside the broker’s socket and at worker.http
   expect(existsSync(`${face!.socket}.pid`)).toBe(false);
 });
 
-test('up fails if the face can’t listen at worker.http, and says what to do.', async () => {
+test('up fails if the face can’t listen at worker.http, and says what to do; config check refuses what up refuses.', async () => {
   await using directory = await tempDir();
   const server = createServer();
   await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -110,8 +110,16 @@ test('up fails if the face can’t listen at worker.http, and says what to do.',
     error: { code: 'address_in_use', hint: expect.stringContaining('worker.http') },
   });
   await writeFile(config, JSON.stringify({ broker, worker: { http: '0.0.0.0:0' } }));
-  const exposed = await signalbox(['up', '--config', config, '--json']);
-  expect(jsonOf(exposed)).toMatchObject({ error: { code: 'insecure_listen' } });
+  const exposed = await Promise.all(
+    [['up'], ['config', 'check']].map((command) => signalbox([...command, '--config', config, '--json'])),
+  );
+  for (const refused of exposed) {
+    expect(jsonOf(refused)).toMatchObject({
+      error: { code: 'insecure_listen', message: expect.stringContaining('worker.http: 0.0.0.0:0') },
+    });
+  }
+  const accepted = await signalbox(['config', 'check', '--config', config, '--insecure']);
+  expect(accepted).toMatchObject({ code: 0, stderr: '' });
 });
 
 test('A child that died is not started again with a configuration that a hosted server could have written, until SIGHUP.', async () => {

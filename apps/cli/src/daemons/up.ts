@@ -44,14 +44,14 @@ const longestFaceDelayMs = 1_000;
  * to end.
  */
 export async function up(flags: UpFlags): Promise<void> {
-  const { allowExposed = false } = flags;
+  const { allowExposed = false, insecure = false } = flags;
   const log = await openLog('up', 'info');
   const asked = {
     ...(flags.data !== undefined && { data: flags.data }),
     ...(flags.listen !== undefined && { listen: flags.listen }),
   };
   const named = flags.config === undefined ? {} : { config: flags.config };
-  const { configs, ...plan } = await readPlan({ ...asked, ...named, search: true, allowExposed });
+  const { configs, ...plan } = await readPlan({ ...asked, ...named, search: true, allowExposed, insecure });
   const { file, dataDir, listen } = plan;
   let onHangup = (): void | Promise<void> => {};
   const stop = stopRequested({ onHangup: () => void onHangup(), timeoutMs: stopChildrenMs });
@@ -68,7 +68,7 @@ export async function up(flags: UpFlags): Promise<void> {
       '--listen',
       formatListenAddress(last ? { ...listen, port: portOf(last) } : listen),
     ],
-    ...(flags.insecure ? ['--insecure'] : []),
+    ...(insecure ? ['--insecure'] : []),
     // The operator accepts one loss. A later loss, while the broker runs, is another one.
     ...(flags.acceptLoss && !last ? ['--accept-loss'] : []),
   ]);
@@ -86,7 +86,7 @@ export async function up(flags: UpFlags): Promise<void> {
     (last) => [
       ...['orchestrator', ...common(last), '--url', broker.socket ?? broker.url],
       ...(allowExposed ? ['--allow-exposed'] : []),
-      ...(flags.insecure ? ['--insecure'] : []),
+      ...(insecure ? ['--insecure'] : []),
     ],
     { onProgress: (start) => starts?.take(start as unknown as ServerStart) },
   );
@@ -97,7 +97,7 @@ export async function up(flags: UpFlags): Promise<void> {
     (last) => [
       ...['worker', 'face', '--socket', socket, ...common(last), ...httpOption(plan, last)],
       ...['--url', broker.socket ?? broker.url, ...(broker.socket ? ['--alias', broker.url] : [])],
-      ...(flags.insecure ? ['--insecure'] : []),
+      ...(insecure ? ['--insecure'] : []),
     ],
     { longestDelayMs: longestFaceDelayMs },
   );
@@ -116,6 +116,7 @@ export async function up(flags: UpFlags): Promise<void> {
       ...(file !== undefined && { config: file }),
       search: false,
       allowExposed: true,
+      insecure: true,
     }).then(
       ({ approval }) => approved.approve(approval),
       () => {},

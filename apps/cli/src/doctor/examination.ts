@@ -94,7 +94,7 @@ export async function examine(
 /** Examines what lies on the disk of this machine. */
 async function examineFiles({ machine, setup, dataDir, flags, checks }: Place): Promise<void> {
   const { env, cwd, home, platform, uid } = machine;
-  await checks.run('configuration', () => configurationFindings(setup, env));
+  await checks.run('configuration', () => configurationFindings(setup, { env, insecure: flags.insecure }));
   await checks.run('imports', () => importFindings(setup, clientFiles({ cwd, home })));
   // The default directory may be that of another broker.
   if (setup.isPlaceUnknown && flags.data === undefined) return;
