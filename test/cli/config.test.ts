@@ -166,7 +166,7 @@ test('Files of other clients are merged by name, whole entries, and check says w
   );
   expect(unusable.stderr.split('\n')).toEqual([
     'warning: gone.json:1: (file): there is no such file; signalbox.yaml names it in mcpConfig, and none of its servers is used',
-    'warning: team/mcp.json:2: servers.a.args: must be a list; this server is left out',
+    'warning: team/mcp.json:2: servers.a.args: must be a list: put it in [ ]; this server is left out',
     '',
   ]);
 });
