@@ -146,6 +146,9 @@ test('A second up on the directory of a live one is refused at once, and says wh
   expect(jsonOf(second)).toMatchObject({
     error: { code: 'data_directory_locked', hint: expect.stringContaining(`kill ${workspace.up.pid}`) },
   });
+  const { error } = jsonOf(second) as { error: { hint: string } };
+  expect(error.hint).toContain(`the broker of ${join(workspace.directory, 'signalbox.yaml')} runs on`);
+  expect(error.hint).toContain('broker: { data, listen } in signalbox.yaml');
   expect(second.stderr).not.toContain('waiting for it');
 
   const { broker, orchestrator } = workspace.ready;

@@ -1,3 +1,4 @@
+import type { ListedToken } from '@signalbox/client/operator';
 import type { Config } from '@signalbox/daemon/config';
 import { SignalboxError } from '@signalbox/protocol';
 import { nearestName } from '@signalbox/protocol/internal';
@@ -25,6 +26,30 @@ export function roleWarning(
   const meaning = unlisted === 'allow' ? 'may use every tool' : 'may use no tool';
   const known = nearest === undefined ? `it lists ${names.join(', ')}` : `did you mean '${nearest}'?`;
   return `role '${role}' is not in ${file} (${known}): an agent in this role ${meaning}`;
+}
+
+/** The most agents that one warning names. */
+const maxAgents = 5;
+
+/**
+ * Returns a warning for each role of tokens that the configuration does not list, with their agents: the role was removed, or is misspelt.
+ * `listed` is `undefined` if there is no configuration.
+ */
+export function strandedRoles(
+  tokens: readonly Pick<ListedToken, 'agent' | 'role' | 'roles' | 'damaged'>[],
+  listed: ListedRoles | undefined,
+): string[] {
+  if (!listed) return [];
+  const held = tokens.flatMap(({ agent, role, roles, damaged }) =>
+    damaged ? [] : (roles ?? [role]).map((one) => ({ agent, role: one })),
+  );
+  return [...Map.groupBy(held, ({ role }) => role)].flatMap(([role, of]) => {
+    const warning = roleWarning(role, listed);
+    const agents = [...new Set(of.map(({ agent }) => agent))];
+    const more = agents.length > maxAgents ? ` and ${agents.length - maxAgents} more` : '';
+    const holders = `${agents.slice(0, maxAgents).join(', ')}${more}`;
+    return warning === undefined ? [] : [`${warning}; there are tokens with it for ${holders}`];
+  });
 }
 
 /**

@@ -97,6 +97,7 @@ export async function runBroker(options: RunBrokerOptions): Promise<RunningBroke
     insecure,
     acceptLoss,
     ...(supervisorPid !== undefined && { supervisorPid }),
+    ...(config.file !== undefined && { configFile: config.file }),
     log,
     ...(fault && { fault }),
   });

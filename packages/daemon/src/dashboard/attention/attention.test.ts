@@ -51,7 +51,14 @@ function agent(change: Partial<AgentSummary>): AgentSummary {
 }
 
 function server(change: Partial<ServerReport>): AttentionFacts['orchestrator'] {
-  const report = { name: 'files', state: 'ready', circuit: 'closed', tool_problems: [], ...change };
+  const report = {
+    name: 'files',
+    state: 'ready',
+    circuit: 'closed',
+    tool_problems: [],
+    stderr_tail: '',
+    ...change,
+  };
   return { name: 'orchestrator', state: 'ready', servers: [report as unknown as ServerReport] };
 }
 
@@ -86,6 +93,18 @@ test.each<[string, Partial<AttentionFacts>, string, 'now' | 'soon']>([
     'now',
   ],
   ['a server that was ejected', { orchestrator: server({ state: 'ejected' }) }, 'not started again', 'now'],
+  [
+    'the last line of a server that failed',
+    {
+      orchestrator: server({
+        state: 'backing_off',
+        last_error: 'it exited',
+        stderr_tail: 'cannot open /x\n',
+      }),
+    },
+    'Last error: it exited; its last words: cannot open /x',
+    'now',
+  ],
   ['an open circuit', { orchestrator: server({ circuit: 'open' }) }, 'gets no calls', 'now'],
   ['a server that needs a sign-in', { orchestrator: server({ state: 'needs_auth' }) }, 'sign in', 'now'],
   [

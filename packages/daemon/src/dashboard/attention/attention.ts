@@ -12,6 +12,7 @@ import {
   isNotableLeap,
   isRenewedByHand,
   isStoreNearlyFull,
+  serverFailure,
 } from '@signalbox/client/operator/internal';
 import type {
   Approval,
@@ -209,9 +210,11 @@ const troubles: Partial<Record<ServerReport['state'], { what: string; reload: bo
   needs_auth: { what: 'Somebody has to sign in to the server.', reload: false },
 };
 
-function serverItem({ name, state, circuit, last_error, tool_problems }: ServerReport): AttentionItem[] {
+function serverItem(server: ServerReport): AttentionItem[] {
+  const { name, state, circuit, tool_problems } = server;
+  const failure = serverFailure(server);
   const about = { who: name, link: `/servers?server=${encodeURIComponent(name)}` };
-  const error = last_error === undefined ? '' : ` Last error: ${last_error}`;
+  const error = failure === undefined ? '' : ` Last error: ${failure}`;
   const reload = { label: 'Reload', command: 'servers/reload', params: { server: name } };
   const trouble = troubles[state];
   if (trouble) {
