@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import { listTokens, readStatus } from '@signalbox/client/operator';
+import { strandedRoles } from '@signalbox/daemon/config/internal';
 import { brokerKeeper } from '@signalbox/daemon/data-directory';
 import { SignalboxError } from '@signalbox/protocol';
 import { parseBrokerAddresses } from '@signalbox/protocol/internal';
@@ -8,7 +9,7 @@ import type { ConnectionFlags } from '../connection/connection.ts';
 import { type OrchestratorFlag, orchestratorOf } from '../connection/orchestrator-request.ts';
 import { type ExitCode, exitCodes } from '../terminal/exit-codes.ts';
 import { printJson, printLines } from '../terminal/output.ts';
-import { listedRoles, strandedRoles } from '../token/role-warning.ts';
+import { listedRoles } from '../token/listed-roles.ts';
 import { degradations } from './degradations.ts';
 import { statusLines } from './status-lines.ts';
 

@@ -7,6 +7,7 @@ import {
   revokeToken,
 } from '@signalbox/client/operator';
 import { isRenewedByHand } from '@signalbox/client/operator/internal';
+import { roleWarning, strandedRoles } from '@signalbox/daemon/config/internal';
 import { SignalboxError, tokenFileText } from '@signalbox/protocol';
 import { endsSoon, renewalCommand } from '@signalbox/serving';
 import { configOptions } from '../config/config-options.ts';
@@ -16,7 +17,7 @@ import { formatDuration } from '../terminal/duration.ts';
 import { count, printJson, printLines, printNotes, tableLines } from '../terminal/output.ts';
 import { shellWords } from '../terminal/shell-words.ts';
 import { committableWarning } from './committable-file.ts';
-import { listedRoles, roleWarning, strandedRoles } from './role-warning.ts';
+import { listedRoles } from './listed-roles.ts';
 import { checkFree, saveToken } from './save-token.ts';
 import { expiryText, expiryWarning, replacing } from './token-expiry.ts';
 import { type HolderFlags, holderOf } from './token-holder.ts';

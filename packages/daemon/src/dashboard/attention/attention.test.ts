@@ -37,6 +37,7 @@ function facts(change: Partial<AttentionFacts> = {}): AttentionFacts {
     orchestrator: { name: 'orchestrator', state: 'ready', servers: [] },
     calls: [],
     holds: [],
+    stranded: [],
     own: { agent: 'operator.alice', mail: [] },
     ...change,
   };
@@ -104,6 +105,12 @@ test.each<[string, Partial<AttentionFacts>, string, 'now' | 'soon']>([
     },
     'Last error: it exited; its last words: cannot open /x',
     'now',
+  ],
+  [
+    'tokens whose role was removed',
+    { stranded: ['role x is not in a.yaml'] },
+    'Role x is not in a.yaml.',
+    'soon',
   ],
   ['an open circuit', { orchestrator: server({ circuit: 'open' }) }, 'gets no calls', 'now'],
   ['a server that needs a sign-in', { orchestrator: server({ state: 'needs_auth' }) }, 'sign in', 'now'],

@@ -70,6 +70,8 @@ export interface AttentionFacts {
   deadLetters: { messages: readonly DeadLetter[]; more: boolean };
   tokens: readonly ListedToken[];
   hooks: readonly WebhookReport[];
+  /** Warnings about tokens whose role the configuration does not list. */
+  stranded: readonly string[];
   orchestrator: OrchestratorStatus;
   /** Absent if the orchestrator did not answer. */
   calls?: readonly CallRecord[];
@@ -113,6 +115,7 @@ export function attentionOf(facts: AttentionFacts, now: number): AttentionItem[]
     ...deadLetterItems(facts.deadLetters, facts.broker),
     ...facts.tokens.flatMap((token) => tokenItem(token, now)),
     ...facts.hooks.flatMap((hook) => hookItem(hook, now)),
+    ...facts.stranded.map(strandedItem),
   ];
   const rank = ({ level }: AttentionItem): number => (level === 'now' ? 0 : 1);
   const age = ({ since }: AttentionItem): number => since ?? 0;
@@ -377,6 +380,11 @@ function tokenItem(token: ListedToken, now: number): AttentionItem[] {
   if (expires_at === undefined || !isRenewedByHand(token) || !endsSoon(token, now)) return [];
   const what = `A token with role ${role} ${expires_at > now ? 'expires soon' : 'has expired'}.`;
   return [{ id: `token ${id}`, level: 'soon', who: agent, what, since: expires_at, link: '/system' }];
+}
+
+function strandedItem(warning: string): AttentionItem {
+  const what = `${warning.charAt(0).toUpperCase()}${warning.slice(1)}.`;
+  return { id: warning, level: 'soon', who: 'tokens', what, link: '/system' };
 }
 
 function hookItem({ name, last_refusal }: WebhookReport, now: number): AttentionItem[] {

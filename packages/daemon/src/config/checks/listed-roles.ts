@@ -1,9 +1,5 @@
-import type { ListedToken } from '@signalbox/client/operator';
-import type { Config } from '@signalbox/daemon/config';
-import { SignalboxError } from '@signalbox/protocol';
 import { nearestName } from '@signalbox/protocol/internal';
-import { configBeside } from '../config/config-beside.ts';
-import type { ConnectionFlags } from '../connection/connection.ts';
+import type { Config } from '../config.ts';
 
 /** The roles of a configuration, and the file that lists them. */
 export type ListedRoles = Pick<Config, 'roles' | 'unlisted' | 'file'>;
@@ -28,6 +24,14 @@ export function roleWarning(
   return `role '${role}' is not in ${file} (${known}): an agent in this role ${meaning}`;
 }
 
+/** A token, as far as its roles go. A minting token has several. */
+interface RoleHolder {
+  agent: string;
+  role: string;
+  roles?: readonly string[] | undefined;
+  damaged?: string | boolean | undefined;
+}
+
 /** The most agents that one warning names. */
 const maxAgents = 5;
 
@@ -35,10 +39,7 @@ const maxAgents = 5;
  * Returns a warning for each role of tokens that the configuration does not list, with their agents: the role was removed, or is misspelt.
  * `listed` is `undefined` if there is no configuration.
  */
-export function strandedRoles(
-  tokens: readonly Pick<ListedToken, 'agent' | 'role' | 'roles' | 'damaged'>[],
-  listed: ListedRoles | undefined,
-): string[] {
+export function strandedRoles(tokens: readonly RoleHolder[], listed: ListedRoles | undefined): string[] {
   if (!listed) return [];
   const held = tokens.flatMap(({ agent, role, roles, damaged }) =>
     damaged ? [] : (roles ?? [role]).map((one) => ({ agent, role: one })),
@@ -50,20 +51,4 @@ export function strandedRoles(
     const holders = `${agents.slice(0, maxAgents).join(', ')}${more}`;
     return warning === undefined ? [] : [`${warning}; there are tokens with it for ${holders}`];
   });
-}
-
-/**
- * Reads the roles of the configuration that goes with the broker at `url`. Returns `undefined` if there is none, or if it cannot be read.
- */
-export async function listedRoles(
-  flags: ConnectionFlags,
-  url: string,
-  env: NodeJS.ProcessEnv = process.env,
-): Promise<ListedRoles | undefined> {
-  try {
-    return await configBeside(flags, url, ['roles', 'unlisted'], env);
-  } catch (error) {
-    if (error instanceof SignalboxError) return undefined;
-    throw error;
-  }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type ListedRoles, roleWarning, strandedRoles } from './role-warning.ts';
+import { type ListedRoles, roleWarning, strandedRoles } from './listed-roles.ts';
 
 const roles = { researcher: { tools: [] }, writer: { tools: [] } };
 const closed: ListedRoles = { roles, unlisted: 'deny', file: 'fleet.yaml' };
