@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect as connectSocket, createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -155,6 +155,24 @@ test('A second up on the directory of a live one is refused at once, and says wh
   expect([broker.pid, orchestrator.pid].map(isRunning)).toEqual([true, true]);
   expect(await workspace.up.stop('SIGINT')).toBe(0);
   expect([broker.pid, orchestrator.pid].map(isRunning)).toEqual([false, false]);
+});
+
+test('up on the port of another project’s broker names the configuration of that project, and how this one gets its own.', async () => {
+  await using directory = await tempDir();
+  const [other, own] = ['other', 'own'].map((name) => join(directory.path, name)) as [string, string];
+  const env = { XDG_STATE_HOME: directory.path };
+  await mkdir(other);
+  await mkdir(own);
+  const config = (text: unknown) => JSON.stringify({ broker: text });
+  await writeFile(join(other, 'signalbox.yaml'), config({ listen: '127.0.0.1:0', socket: false }));
+  await using running = await startDaemon(['broker'], { cwd: other, env });
+  const { port } = new URL((running.ready as { url: string }).url);
+  await writeFile(join(own, 'signalbox.yaml'), config({ listen: `127.0.0.1:${port}`, data: './state' }));
+  const refused = await signalbox(['up', '--json'], { cwd: own, env });
+  expect(jsonOf(refused)).toMatchObject({ error: { code: 'address_in_use' } });
+  const { error } = jsonOf(refused) as { error: { hint: string } };
+  expect(error.hint).toContain(`the broker of ${join(other, 'signalbox.yaml')} runs on`);
+  expect(error.hint).toContain(`127.0.0.1:${Number(port) + 1}`);
 });
 
 test('After kill -9 of up its children end by themselves, and the next up waits for them.', async () => {

@@ -45,6 +45,7 @@ export async function checkConfig(named: string | undefined, flags: CheckFlags):
     checkPolicy(config);
   }
   await checkDatabaseFiles(config, file);
+  await checkCertificate(config);
   const { origins, leftOut, leftOutFiles, unlisted, capabilities } = config;
   const warnings = [
     ...config.warnings,
@@ -98,6 +99,13 @@ async function checkDatabaseFiles({ broker }: Config, file: string): Promise<voi
     if (problem !== undefined)
       throw new SignalboxError('bad_config', `${file}: broker.store.${field}: ${problem}`);
   }
+}
+
+/** Reads the broker's certificate and its key as `up` does. Rejects with `bad_tls`. */
+async function checkCertificate({ broker: { tls } }: Config): Promise<void> {
+  if (!tls) return;
+  const { readPair } = await import('@signalbox/daemon/tls');
+  await readPair(tls);
 }
 
 function noConfig(): SignalboxError {
